@@ -1,0 +1,72 @@
+#include "alloc.h"
+
+#include <stdlib.h>
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+typedef volatile long long st_counter;
+#define ST_ADD(counter, n) _InterlockedExchangeAdd64(&(counter), (n))
+#define ST_READ(counter) (counter)
+#define ST_WRITE(counter, n) _InterlockedExchange64(&(counter), (n))
+#else
+typedef int64_t st_counter;
+#define ST_ADD(counter, n) __atomic_fetch_add(&(counter), (n), __ATOMIC_RELAXED)
+#define ST_READ(counter) __atomic_load_n(&(counter), __ATOMIC_RELAXED)
+#define ST_WRITE(counter, n) __atomic_store_n(&(counter), (n), __ATOMIC_RELAXED)
+#endif
+
+static st_counter calls, bytes, live;
+static st_counter failing;   /* 0: never fail, the common case costs one load */
+static st_counter remaining; /* allocations that may still succeed while failing is set */
+
+static int refused(size_t size)
+{
+    ST_ADD(calls, 1);
+    ST_ADD(bytes, (int64_t)size);
+    return ST_READ(failing) && ST_ADD(remaining, -1) <= 0;
+}
+
+void *st_malloc(size_t size)
+{
+    void *block = refused(size) ? NULL : malloc(size ? size : 1);
+    if (block)
+        ST_ADD(live, 1);
+    return block;
+}
+
+void *st_calloc(size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        return NULL;
+    void *block = refused(count * size) ? NULL : calloc(count ? count : 1, size ? size : 1);
+    if (block)
+        ST_ADD(live, 1);
+    return block;
+}
+
+void *st_realloc(void *block, size_t size)
+{
+    void *grown = refused(size) ? NULL : realloc(block, size ? size : 1);
+    if (grown && !block)
+        ST_ADD(live, 1);
+    return grown;
+}
+
+void st_free(void *block)
+{
+    if (block)
+        ST_ADD(live, -1);
+    free(block);
+}
+
+st_alloc_counts st_alloc_read(void)
+{
+    st_alloc_counts counts = {(uint64_t)ST_READ(calls), (uint64_t)ST_READ(bytes), (int64_t)ST_READ(live)};
+    return counts;
+}
+
+void st_alloc_fail_after(int64_t n)
+{
+    ST_WRITE(remaining, n);
+    ST_WRITE(failing, n >= 0);
+}

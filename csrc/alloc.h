@@ -1,0 +1,26 @@
+/* Every allocation of the core goes through here, so that it can be counted (benchmarks) and made to fail (tests).
+ * Thread rule: safe from any thread; the counters are relaxed atomics, exact only while one thread allocates. */
+#ifndef ST_ALLOC_H
+#define ST_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void *st_malloc(size_t size);
+void *st_calloc(size_t count, size_t size);
+void *st_realloc(void *block, size_t size); /* on failure the old block stays valid */
+void st_free(void *block);
+
+/* Numbers since the process started. `calls` counts malloc, calloc and realloc; `live` blocks not yet freed. */
+typedef struct st_alloc_counts {
+    uint64_t calls;
+    uint64_t bytes;
+    int64_t live;
+} st_alloc_counts;
+
+st_alloc_counts st_alloc_read(void);
+
+/* Lets the next `n` allocations succeed and every later one fail, until called again; a negative n means never fail. */
+void st_alloc_fail_after(int64_t n);
+
+#endif

@@ -1,0 +1,225 @@
+#include "automaton.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "publish.h"
+
+static void enter_edge(st_automaton *a, uint64_t edge)
+{
+    uint64_t at = ((edge >> ST_NODE_BITS) * UINT64_C(0x9E3779B97F4A7C15)) >> a->edge_shift;
+    while (a->edges[at] != UINT64_MAX)
+        at = (at + 1) & a->edge_mask;
+    a->edges[at] = edge;
+}
+
+static st_status resize_edges(st_automaton *a, uint32_t bits)
+{
+    uint64_t *old = a->edges;
+    uint64_t old_slots = old ? a->edge_mask + 1 : 0;
+    a->edges = st_malloc(((size_t)1 << bits) * sizeof *a->edges);
+    if (!a->edges) {
+        a->edges = old;
+        return ST_NO_MEMORY;
+    }
+    memset(a->edges, 0xff, ((size_t)1 << bits) * sizeof *a->edges);
+    a->edge_mask = ((uint64_t)1 << bits) - 1;
+    a->edge_shift = 64 - bits;
+    for (uint64_t i = 0; i < old_slots; i++)
+        if (old[i] != UINT64_MAX)
+            enter_edge(a, old[i]);
+    st_free(old);
+    return ST_OK;
+}
+
+static st_status add_node(st_automaton *a, uint32_t parent, uint8_t byte, uint32_t *child)
+{
+    if (a->count == a->capacity) {
+        st_node *nodes = st_realloc(a->nodes, 2 * a->capacity * sizeof *nodes);
+        if (!nodes)
+            return ST_NO_MEMORY;
+        a->nodes = nodes;
+        a->capacity *= 2;
+    }
+    if (2 * a->count > a->edge_mask && resize_edges(a, 64 - a->edge_shift + 1))
+        return ST_NO_MEMORY;
+    *child = (uint32_t)a->count++;
+    a->nodes[*child] = (st_node){0, 0, ST_NONE, (uint16_t)(a->nodes[parent].depth + 1), 0};
+    if (parent == 0)
+        a->root[byte] = *child;
+    else
+        enter_edge(a, ((uint64_t)parent << 8 | byte) << ST_NODE_BITS | *child);
+    return ST_OK;
+}
+
+static st_status add_token(st_automaton *a, const st_vocab *vocab, uint32_t index)
+{
+    const uint8_t *bytes = st_token_bytes(vocab, index);
+    size_t n = st_token_length(vocab, index);
+    uint32_t node = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t child = st_automaton_child(a, node, bytes[i]);
+        if (!child && add_node(a, node, bytes[i], &child))
+            return ST_NO_MEMORY;
+        node = child;
+    }
+    a->nodes[node].token = index;
+    return ST_OK;
+}
+
+/* Links of the nodes on one token's path; all shorter strings must have theirs already, hence the order by depth in
+ * link_all. `byte` is the last byte of the node's string, `parent` its parent. */
+static void link_node(st_automaton *a, uint32_t node, uint32_t parent, uint8_t byte)
+{
+    st_node *self = &a->nodes[node];
+    self->fail = parent ? st_automaton_step(a, a->nodes[parent].fail, byte) : 0;
+    self->match = self->token != ST_NONE ? node : a->nodes[self->fail].match;
+}
+
+/* Edges sorted by the depth of the child, by counting: parents come before children, shorter suffixes before longer. */
+static st_status edges_by_depth(const st_automaton *a, uint64_t **sorted)
+{
+    size_t *place = st_calloc(ST_MAX_TOKEN_BYTES + 2, sizeof *place);
+    *sorted = st_malloc(a->count * sizeof **sorted);
+    if (!place || !*sorted) {
+        st_free(place);
+        st_free(*sorted);
+        return ST_NO_MEMORY;
+    }
+    for (size_t node = 1; node < a->count; node++)
+        place[a->nodes[node].depth + 1]++;
+    for (size_t depth = 1; depth <= ST_MAX_TOKEN_BYTES; depth++)
+        place[depth + 1] += place[depth];
+    for (uint64_t byte = 0; byte < 256; byte++)
+        (*sorted)[place[1]++] = byte << ST_NODE_BITS | a->root[byte];
+    const uint64_t child_mask = (1u << ST_NODE_BITS) - 1;
+    for (uint64_t at = 0; at <= a->edge_mask; at++)
+        if (a->edges[at] != UINT64_MAX)
+            (*sorted)[place[a->nodes[a->edges[at] & child_mask].depth]++] = a->edges[at];
+    st_free(place);
+    return ST_OK;
+}
+
+static st_status link_all(st_automaton *a)
+{
+    uint64_t *sorted;
+    st_status status = edges_by_depth(a, &sorted);
+    if (status)
+        return status;
+    const uint64_t child_mask = (1u << ST_NODE_BITS) - 1;
+    for (size_t i = 0; i + 1 < a->count; i++) {
+        uint32_t parent = (uint32_t)(sorted[i] >> (ST_NODE_BITS + 8));
+        link_node(a, (uint32_t)(sorted[i] & child_mask), parent, (uint8_t)(sorted[i] >> ST_NODE_BITS));
+        a->nodes[parent].live = a->nodes[parent].depth; /* it has a child: its string is a proper prefix */
+    }
+    for (size_t i = 0; i + 1 < a->count; i++) {
+        st_node *self = &a->nodes[sorted[i] & child_mask];
+        if (self->live == 0)
+            self->live = a->nodes[self->fail].live;
+    }
+    st_free(sorted);
+    return ST_OK;
+}
+
+static int compare_tokens(const st_vocab *v, uint32_t a, uint32_t b)
+{
+    size_t m = st_token_length(v, a), n = st_token_length(v, b);
+    int order = memcmp(st_token_bytes(v, a), st_token_bytes(v, b), m < n ? m : n);
+    return order ? order : (m > n) - (m < n);
+}
+
+/* Heap sort: in place, no recursion, no comparison context to smuggle through qsort. */
+static void sort_tokens(const st_vocab *v, uint32_t *tokens, size_t n)
+{
+    for (size_t top = n / 2, end = n; end > 1;) {
+        uint32_t moving;
+        if (top) {
+            moving = tokens[--top];
+        } else {
+            moving = tokens[--end];
+            tokens[end] = tokens[0];
+        }
+        size_t at = top, child;
+        while ((child = 2 * at + 1) < end) {
+            if (child + 1 < end && compare_tokens(v, tokens[child], tokens[child + 1]) < 0)
+                child++;
+            if (compare_tokens(v, tokens[child], moving) <= 0)
+                break;
+            tokens[at] = tokens[child];
+            at = child;
+        }
+        tokens[at] = moving;
+    }
+}
+
+static st_status collect_held(st_automaton *a, const st_vocab *vocab)
+{
+    if (!vocab->unreachable)
+        return ST_OK;
+    a->held = st_malloc(vocab->unreachable * sizeof *a->held);
+    if (!a->held)
+        return ST_NO_MEMORY;
+    for (uint32_t i = 0; i < vocab->count; i++)
+        if (!st_token_reachable(vocab, i))
+            a->held[a->held_count++] = i;
+    sort_tokens(vocab, a->held, a->held_count);
+    return ST_OK;
+}
+
+static st_status build(st_automaton *a, const st_vocab *vocab)
+{
+    a->capacity = 1024;
+    a->nodes = st_malloc(a->capacity * sizeof *a->nodes);
+    if (!a->nodes || resize_edges(a, 11))
+        return ST_NO_MEMORY;
+    a->nodes[0] = (st_node){0, 0, ST_NONE, 0, 0};
+    a->count = 1;
+    for (uint32_t i = 0; i < vocab->count; i++)
+        if (st_token_reachable(vocab, i) && add_token(a, vocab, i))
+            return ST_NO_MEMORY;
+    return link_all(a) || collect_held(a, vocab) ? ST_NO_MEMORY : ST_OK;
+}
+
+void st_automaton_free(st_automaton *a)
+{
+    if (!a)
+        return;
+    st_free(a->nodes);
+    st_free(a->edges);
+    st_free(a->held);
+    st_free(a);
+}
+
+const st_automaton *st_vocab_automaton(st_vocab *vocab)
+{
+    st_automaton *a = st_acquire((void **)&vocab->automaton);
+    if (a)
+        return a;
+    a = st_calloc(1, sizeof *a);
+    if (!a || build(a, vocab)) {
+        st_automaton_free(a);
+        return NULL;
+    }
+    st_automaton *other = st_publish((void **)&vocab->automaton, a);
+    if (other) { /* another thread was faster; both are the same */
+        st_automaton_free(a);
+        return other;
+    }
+    return a;
+}
+
+int st_automaton_holds(const st_automaton *a, const st_vocab *vocab, const uint8_t *text, size_t n)
+{
+    size_t low = 0, high = a->held_count;
+    while (low < high) { /* first held token that is not below the text */
+        size_t middle = low + (high - low) / 2, length = st_token_length(vocab, a->held[middle]);
+        int order = memcmp(st_token_bytes(vocab, a->held[middle]), text, length < n ? length : n);
+        if (order < 0 || (order == 0 && length < n))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->held_count && st_token_length(vocab, a->held[low]) >= n &&
+           !memcmp(st_token_bytes(vocab, a->held[low]), text, n);
+}

@@ -1,0 +1,48 @@
+/* char_kind.h - the kinds of characters that the split patterns tell apart.
+ *
+ * The tables behind them hold the classes as tiktoken's regex engine knows them; see tools/gen_unicode.py. */
+#ifndef ST_CHAR_KIND_H
+#define ST_CHAR_KIND_H
+
+#include "unicode_tables.h"
+#include "utf8.h"
+
+typedef enum st_kind {
+    ST_KIND_UPPER,    /* \p{Lu} \p{Lt} */
+    ST_KIND_LOWER,    /* \p{Ll} */
+    ST_KIND_CASELESS, /* \p{Lm} \p{Lo} */
+    ST_KIND_MARK,     /* \p{M} */
+    ST_KIND_NUMBER,   /* \p{N} */
+    ST_KIND_NEWLINE,  /* CR, LF */
+    ST_KIND_SPACE,    /* the rest of \s */
+    ST_KIND_OTHER,    /* punctuation, symbols, controls, unassigned */
+    ST_KIND_BEYOND,   /* not a kind: st_byte_kinds of a byte that is not ASCII */
+    ST_KIND_NONE      /* not a kind: there is no character, the text at hand ends */
+} st_kind;
+
+/* Sets of kinds are bit masks. The two that are no kinds are in none of them. */
+#define ST_SET(kind) (1u << (kind))
+#define ST_CASED_OR_NOT (ST_SET(ST_KIND_UPPER) | ST_SET(ST_KIND_LOWER) | ST_SET(ST_KIND_CASELESS)) /* \p{L} */
+#define ST_WHITE (ST_SET(ST_KIND_NEWLINE) | ST_SET(ST_KIND_SPACE))                                  /* \s */
+
+ST_INLINE int st_has(unsigned set, unsigned kind)
+{
+    return (int)(set >> kind & 1);
+}
+
+ST_INLINE unsigned st_kind_of(uint32_t code_point)
+{
+    const uint32_t block = st_kind_index[code_point >> ST_KIND_SHIFT];
+    const uint32_t place = block << ST_KIND_SHIFT | (code_point & ((1u << ST_KIND_SHIFT) - 1));
+    return st_kind_blocks[place >> 1] >> (place & 1) * 4 & 15u;
+}
+
+/* Kind of the whole character at `text`; its length goes to *size. */
+ST_INLINE unsigned st_kind_at(const uint8_t *text, unsigned *size)
+{
+    const unsigned kind = st_byte_kinds[text[0]];
+    *size = 1;
+    return kind != ST_KIND_BEYOND ? kind : st_kind_of(st_utf8_decode(text, size));
+}
+
+#endif

@@ -1,0 +1,58 @@
+#include "compatible.h"
+
+#include <string.h>
+
+#include "buffer.h"
+#include "long_piece.h"
+#include "merge.h"
+#include "reference.h"
+
+/* Undoes the merges of both tokens, the latest first; before each, the tokens next to the border must not be about to
+ * merge across it, that is, with a smaller token than the one just undone (on a tie the merge further left comes first).
+ * Right only where a token always comes after its parts: otherwise the latest merge is not the one of largest index. */
+static int compatible_by_undoing(const st_vocab *v, uint32_t left, uint32_t right)
+{
+    uint32_t limit = ST_NONE; /* a merge across the border with a token below this would have come first */
+    for (;;) {
+        if (st_pairs_find(&v->pairs, left, right) < limit)
+            return 0;
+        int left_byte = v->left[left] == ST_NONE, right_byte = v->left[right] == ST_NONE;
+        if (left_byte && right_byte)
+            return 1;
+        if (right_byte || (!left_byte && left > right)) {
+            limit = left;
+            left = v->right[left];
+        } else {
+            limit = right + 1; /* of equal tokens the one on the right was made later */
+            right = v->left[right];
+        }
+    }
+}
+
+static int compatible_by_merging(const st_vocab *v, uint32_t left, uint32_t right)
+{
+    st_bytes text = {0};
+    st_ids tokens = {0};
+    st_reference_scratch scratch = {0};
+    int answer = -1;
+    if (!st_bytes_append(&text, st_token_bytes(v, left), st_token_length(v, left)) &&
+        !st_bytes_append(&text, st_token_bytes(v, right), st_token_length(v, right)) &&
+        !st_reference_merge(&v->pairs, text.data, text.size, &scratch, &tokens))
+        answer = tokens.size == 2 && tokens.data[0] == left && tokens.data[1] == right;
+    st_reference_scratch_free(&scratch);
+    st_ids_free(&tokens);
+    st_bytes_free(&text);
+    return answer;
+}
+
+int st_compatible(const st_vocab *v, uint64_t *memo, uint32_t left, uint32_t right)
+{
+    uint64_t pair = ((uint64_t)left << ST_INDEX_BITS | right) + 1;
+    uint64_t *entry = &memo[(pair * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - ST_MEMO_BITS)];
+    if (*entry >> 1 == pair)
+        return (int)(*entry & 1);
+    int answer = v->monotone ? compatible_by_undoing(v, left, right) : compatible_by_merging(v, left, right);
+    if (answer >= 0)
+        *entry = pair << 1 | (uint64_t)answer;
+    return answer;
+}

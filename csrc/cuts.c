@@ -1,0 +1,150 @@
+#include "cuts.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "publish.h"
+#include "utf8.h"
+
+static void set_bit(uint8_t *bits, uint32_t at)
+{
+    bits[at >> 3] |= (uint8_t)(1u << (at & 7));
+}
+
+static int get_bit(const uint8_t *bits, uint32_t at)
+{
+    return bits[at >> 3] >> (at & 7) & 1;
+}
+
+/* Bytes of the character part that ends in front of the border: a whole character (then *part is 0), or, when the token
+ * begins inside it, its last 1 to 3 bytes (then *part is their number). 0: no valid text has this. */
+static size_t part_before(const uint8_t *token, size_t border, unsigned *part)
+{
+    size_t n = 1;
+    while (n < border && n <= 3 && st_utf8_is_continuation(token[border - n]))
+        n++;
+    const uint8_t first = token[border - n];
+    if (st_utf8_is_continuation(first)) {
+        *part = (unsigned)n;
+        return n == border && n <= 3 ? n : 0;
+    }
+    *part = 0;
+    return st_utf8_size(first) == n ? n : 0;
+}
+
+static size_t part_behind(const uint8_t *token, size_t border, size_t n, unsigned *part)
+{
+    size_t size = st_utf8_size(token[border]), there = n - border < size ? n - border : size;
+    for (size_t i = 1; i < there; i++)
+        if (!st_utf8_is_continuation(token[border + i]))
+            return 0;
+    *part = there < size ? (unsigned)there : 0;
+    return there;
+}
+
+/* Enters what the token holds on the two sides of one of its inner character borders. */
+static void enter_border(st_cuts *cuts, const uint8_t *token, size_t border, size_t n)
+{
+    unsigned a, b;
+    size_t x = part_before(token, border, &a), y = part_behind(token, border, n, &b);
+    if (!x || !y)
+        return;
+    uint32_t shape = 4 * a + b;
+    uint32_t hash = st_cut_hash(st_char_bits(token + border - x, x), st_char_bits(token + border, y), shape);
+    if (shape == 0) {
+        set_bit(cuts->pairs, hash >> (32 - ST_CUT_PAIR_BITS));
+        return;
+    }
+    set_bit(cuts->partials, hash >> (32 - ST_CUT_PARTIAL_BITS));
+    cuts->before[token[border - 1]] |= (uint16_t)(1u << shape);
+    cuts->behind[token[border]] |= (uint16_t)(1u << shape);
+}
+
+static void build(st_cuts *cuts, const st_vocab *vocab)
+{
+    for (uint32_t i = 0; i < vocab->count; i++) {
+        const uint8_t *token = st_token_bytes(vocab, i);
+        size_t n = st_token_length(vocab, i);
+        for (size_t border = 1; border < n; border++)
+            if (!st_utf8_is_continuation(token[border]))
+                enter_border(cuts, token, border, n);
+    }
+}
+
+const st_cuts *st_vocab_cuts(st_vocab *vocab)
+{
+    st_cuts *cuts = st_acquire((void **)&vocab->cuts);
+    if (cuts)
+        return cuts;
+    cuts = st_calloc(1, sizeof *cuts);
+    if (!cuts)
+        return NULL;
+    build(cuts, vocab);
+    st_cuts *other = st_publish((void **)&vocab->cuts, cuts);
+    if (other) { /* another thread was faster; both are the same */
+        st_cuts_free(cuts);
+        return other;
+    }
+    return cuts;
+}
+
+void st_cuts_free(st_cuts *cuts)
+{
+    st_free(cuts);
+}
+
+/* Some token reaches over the border but not over all of X and Y: try each shape that the bytes next to it allow. */
+static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *text, size_t x, size_t border, size_t end)
+{
+    for (; shapes; shapes &= shapes - 1) {
+        unsigned shape = 0;
+        while (!(shapes >> shape & 1))
+            shape++;
+        size_t a = shape / 4, b = shape % 4;
+        if (a >= border - x || b >= end - border)
+            continue; /* not a proper part of this character */
+        a = a ? a : border - x;
+        b = b ? b : end - border;
+        uint32_t hash = st_cut_hash(st_char_bits(text + border - a, a), st_char_bits(text + border, b), shape);
+        if (get_bit(cuts->partials, hash >> (32 - ST_CUT_PARTIAL_BITS)))
+            return 1;
+    }
+    return 0;
+}
+
+int st_cuts_between(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
+{
+    uint32_t left = st_char_bits(text + x, border - x), right = st_char_bits(text + border, end - border);
+    if (get_bit(cuts->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS)))
+        return 0;
+    unsigned shapes = cuts->before[text[border - 1]] & cuts->behind[text[border]];
+    return !shapes || !partial_token(cuts, shapes, text, x, border, end);
+}
+
+size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n)
+{
+    size_t border = from + st_utf8_size(text[from]);
+    while (border < n) {
+        size_t end = border + st_utf8_size(text[border]);
+        if (st_cuts_between(cuts, text, from, border, end))
+            return border;
+        from = border;
+        border = end;
+    }
+    return n;
+}
+
+size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n)
+{
+    if (n == 0)
+        return 0;
+    size_t end = n, border = n - st_utf8_size_before(text, n);
+    while (border > 0) {
+        size_t x = border - st_utf8_size_before(text, border);
+        if (st_cuts_between(cuts, text, x, border, end))
+            return border;
+        end = border;
+        border = x;
+    }
+    return 0;
+}

@@ -1,0 +1,56 @@
+/* Exact cuts: borders inside a piece that no token spans. Merging makes tokens only, so no merge ever crosses such a
+ * border, and the two sides encode independently. Long pieces of scripts without spaces fall into short ATOMS that the
+ * tables hold, where the whole pieces are nearly all distinct.
+ *
+ * The test looks at the character X before the border and Y behind it: is there a token in which X, or an end of X,
+ * is followed by Y, or a beginning of Y? All (X, Y) that stand in a token are hashed into one bit set of 2^24 bits
+ * (one load a border); tokens that begin inside X or end inside Y are listed in a second, small one by what they hold
+ * of X and Y, and two byte-indexed masks say whether such a token can be near at all. A false hit costs a cut, not an id.
+ *
+ * All tokens are entered, unreachable ones too: so a piece that is a token has no cut, and a piece with a cut is none. */
+#ifndef ST_CUTS_H
+#define ST_CUTS_H
+
+#include "vocab.h"
+
+#define ST_CUT_PAIR_BITS 24    /* o200k enters 0.4 million pairs: 2 % of the bits */
+#define ST_CUT_PARTIAL_BITS 20
+
+typedef struct st_cuts {
+    uint8_t pairs[1u << (ST_CUT_PAIR_BITS - 3)];
+    uint8_t partials[1u << (ST_CUT_PARTIAL_BITS - 3)];
+    /* Bit 4 * a + b: some token that reaches over a border holds a bytes of X and b of Y, 0 meaning all of it.
+     * Indexed by the last byte of X, and by the first of Y. */
+    uint16_t before[256];
+    uint16_t behind[256];
+} st_cuts;
+
+/* The cuts of the vocabulary, built on the first call; NULL when memory is short: do without then. Any thread. */
+const st_cuts *st_vocab_cuts(st_vocab *vocab);
+void st_cuts_free(st_cuts *cuts);
+
+/* A character as its bytes in one number; distinct characters differ. 1 <= n <= 4. */
+static inline uint32_t st_char_bits(const uint8_t *text, size_t n)
+{
+    uint32_t bits = 0;
+    for (size_t i = 0; i < n; i++)
+        bits = bits << 8 | text[i];
+    return bits;
+}
+
+static inline uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
+{
+    uint64_t key = ((uint64_t)x << 32 | y) ^ (uint64_t)shape * UINT64_C(0xD6E8FEB86659FD93);
+    return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+/* May the piece be cut between the character text[x..border) and the one text[border..end)? */
+int st_cuts_between(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end);
+
+/* The first cut in text[0..n) (whole characters) at or behind `from`, n if there is none; from is 0 or a border. */
+size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n);
+
+/* The last cut in text[0..n), 0 if there is none. */
+size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n);
+
+#endif

@@ -1,0 +1,38 @@
+#include "decoder.h"
+
+const uint8_t *st_decode_one(const st_vocab *v, const st_names *names, uint32_t id, size_t *n)
+{
+    uint32_t index = st_vocab_index(v, id);
+    if (index != ST_NONE) {
+        *n = st_token_length(v, index);
+        return st_token_bytes(v, index);
+    }
+    size_t low = 0, high = names->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (names->ids[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == names->count || names->ids[low] != id)
+        return NULL;
+    *n = names->starts[low + 1] - names->starts[low];
+    return names->bytes + names->starts[low];
+}
+
+st_status st_decode(const st_vocab *v, const st_names *names, const uint32_t *ids, size_t count, st_bytes *out,
+                    size_t *bad)
+{
+    size_t before = out->size;
+    for (size_t i = 0; i < count; i++) {
+        size_t n;
+        const uint8_t *bytes = st_decode_one(v, names, ids[i], &n);
+        if (!bytes || st_bytes_append(out, bytes, n)) {
+            out->size = before;
+            *bad = i;
+            return bytes ? ST_NO_MEMORY : ST_UNKNOWN_TOKEN;
+        }
+    }
+    return ST_OK;
+}

@@ -1,0 +1,23 @@
+/* Ids to bytes. */
+#ifndef ST_DECODER_H
+#define ST_DECODER_H
+
+#include "buffer.h"
+#include "vocab.h"
+
+/* Special tokens by id, ascending: bytes[starts[i]..starts[i + 1]) is the name of ids[i]. */
+typedef struct st_names {
+    const uint8_t *bytes;
+    const size_t *starts;
+    const uint32_t *ids;
+    size_t count;
+} st_names;
+
+/* The bytes of one id, special tokens included; NULL if it is unknown. Where an id names both, the ordinary token wins. */
+const uint8_t *st_decode_one(const st_vocab *vocab, const st_names *names, uint32_t id, size_t *n);
+
+/* Appends the bytes of ids[0..count). ST_UNKNOWN_TOKEN: *bad is the index of the first unknown id, `out` as it was. */
+st_status st_decode(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, st_bytes *out,
+                    size_t *bad);
+
+#endif

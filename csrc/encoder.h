@@ -1,0 +1,83 @@
+/* The encoder: text cut anywhere -> ids. feed() returns the ids that no later text can change, flush() the rest.
+ *
+ *     text stage (text.h) -> special tokens (special.h) -> pieces (pretoken.h) -> ids (pieces.h, long_piece.h)
+ *
+ * One core serves one-shot and streaming: encoding a whole text is a feed with `final` set. Between two feeds the
+ * encoder holds: up to 3 bytes of a cut character; the open piece, or, once that is longer than ST_HOLD_WHOLE, what
+ * long_piece.h keeps of it; and the beginning of what may become an allowed special token.
+ *
+ * A feed that fails leaves the encoder, and `out`, as they were before it.
+ * Thread rule: one encoder belongs to one thread at a time; different encoders share a vocabulary freely. */
+#ifndef ST_ENCODER_H
+#define ST_ENCODER_H
+
+#include "long_piece.h"
+#include "pieces.h"
+#include "pretoken.h"
+#include "special.h"
+#include "text.h"
+
+/* Up to this many bytes of an open piece wait for its end, which mostly comes soon, and then one table look-up serves;
+ * beyond it the piece is encoded as it comes. Longer than nearly every word, far below the 275 bytes that the finality
+ * rule itself may hold. */
+#define ST_HOLD_WHOLE 64
+
+/* Bytes that wait: data[start..size). What lies before `start` is kept until the feed is known to succeed. */
+typedef struct st_carry {
+    st_bytes bytes;
+    size_t start;
+} st_carry;
+
+typedef struct st_encoder {
+    st_vocab *vocab;             /* not owned */
+    const st_special *allowed;   /* not owned; NULL = none */
+    const st_special *disallowed;
+    st_split_family family;
+    st_engine engine;
+    st_errors errors;
+    st_scan scan;       /* of the open piece */
+    st_carry carry;     /* the open piece but for what was taken from its front, then text not yet scanned */
+    uint64_t taken;     /* bytes at the front of the open piece that were already encoded, or pushed to `open` */
+    st_long_piece open; /* the open piece, or the open atom of it, once it is long */
+    uint8_t partial[4]; /* a character cut by the end of the last chunk */
+    uint32_t partial_size;
+    st_bytes watch;     /* end of the text so far that begins the name of a disallowed special token */
+    uint64_t offset;    /* bytes fed since the text began */
+    st_long_piece saved_open; /* for taking back a failed feed */
+    st_bytes scratch;         /* repaired text, joined watch */
+} st_encoder;
+
+/* What a failing feed tells besides its status. */
+typedef struct st_feed_error {
+    uint64_t offset;     /* byte offset since the text began: of the invalid bytes, or of the special token's name */
+    uint32_t id;         /* of the disallowed special token */
+    st_text_error text;  /* positions counted from the first held byte of a cut character (offset says where that is) */
+} st_feed_error;
+
+void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_split_family family);
+void st_encoder_free(st_encoder *encoder);
+
+/* How the bytes of a feed are to be taken. */
+enum {
+    ST_FEED_FINAL = 1,  /* the text ends with them; the encoder is then ready for the next text */
+    ST_FEED_TRUSTED = 2 /* they are valid UTF-8: skip the check */
+};
+
+/* Appends to `out` the ids that became final. */
+st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
+                          st_feed_error *error);
+
+/* Encodes spans text[spans[0]..spans[1]), text[spans[2]..spans[3]), ... as one piece each: for callers with a splitter
+ * of their own. Uses no state of the encoder but its vocabulary and engine. */
+st_status st_encoder_spans(st_encoder *encoder, const uint8_t *text, const int64_t *spans, size_t count, st_ids *out);
+
+/* Forgets the text; options stay. */
+void st_encoder_reset(st_encoder *encoder);
+
+/* Bytes fed whose ids have not been returned. */
+uint64_t st_encoder_pending(const st_encoder *encoder);
+
+/* target (initialised, same vocabulary and options) takes the state of source. ST_NO_MEMORY: target is reset. */
+st_status st_encoder_copy(st_encoder *target, const st_encoder *source);
+
+#endif

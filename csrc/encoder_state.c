@@ -1,0 +1,156 @@
+#include "encoder_state.h"
+
+#include "utf8.h"
+
+static st_status put(st_bytes *out, uint64_t value)
+{
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    return st_bytes_append(out, bytes, sizeof bytes);
+}
+
+static st_status put_block(st_bytes *out, const uint8_t *data, size_t n)
+{
+    return put(out, n) || st_bytes_append(out, data, n) ? ST_NO_MEMORY : ST_OK;
+}
+
+st_status st_encoder_save(const st_encoder *e, st_bytes *out)
+{
+    const st_bytes *carry = &e->carry.bytes;
+    uint32_t previous = e->open.active ? st_long_piece_previous(&e->open, e->vocab) : ST_NONE;
+    if (put(out, e->scan.length) || put(out, e->scan.point) || put(out, (uint64_t)e->scan.state << 32 | e->scan.memo) ||
+        put(out, e->taken) || put(out, e->offset) || put_block(out, e->partial, e->partial_size) ||
+        put_block(out, e->watch.data, e->watch.size) ||
+        put_block(out, carry->data + e->carry.start, carry->size - e->carry.start) ||
+        put(out, (uint64_t)e->open.active << 1 | (e->open.active && e->open.merged_only)) || put(out, previous))
+        return ST_NO_MEMORY;
+    return put_block(out, e->open.text.data, e->open.active ? e->open.text.size : 0);
+}
+
+/* Reads what put() wrote; once it has run out, everything is 0 and `bad` is set. */
+typedef struct reader {
+    const uint8_t *at;
+    size_t left;
+    int bad;
+} reader;
+
+static uint64_t get(reader *r)
+{
+    uint64_t value = 0;
+    if (r->left < 8) {
+        r->bad = 1;
+        r->left = 0;
+        return 0;
+    }
+    for (int i = 0; i < 8; i++)
+        value |= (uint64_t)r->at[i] << (8 * i);
+    r->at += 8;
+    r->left -= 8;
+    return value;
+}
+
+static const uint8_t *get_block(reader *r, size_t *n)
+{
+    uint64_t size = get(r);
+    const uint8_t *block = r->at;
+    if (size > r->left) {
+        r->bad = 1;
+        size = r->left = 0;
+    }
+    *n = (size_t)size;
+    r->at += *n;
+    r->left -= *n;
+    return block;
+}
+
+/* Is `text` the beginning of one of these names, and nothing more? Then an encoder may have held it back. */
+static int begins_name(const st_special *names, const uint8_t *text, size_t n)
+{
+    st_special_match match;
+    return names && st_special_find(names, text, 0, 1, n, 0, &match) == ST_SPECIAL_HELD && match.start == 0;
+}
+
+/* With nothing taken from the front of the open piece, scanning the carry again must lead to the very same scan. */
+static int scan_is_reproduced(const st_encoder *e, const uint8_t *text, size_t n)
+{
+    st_scan again;
+    uint64_t ends[ST_SCAN_MIN_CAPACITY];
+    size_t used = 0;
+    st_scan_init(&again);
+    if (n && st_scan_feed(e->family, &again, text, n, &used, ends, ST_SCAN_MIN_CAPACITY))
+        return 0;
+    return used == n && again.length == e->scan.length && again.point == e->scan.point &&
+           again.state == e->scan.state && again.memo == e->scan.memo;
+}
+
+/* Do the parts fit together? carry = scanned bytes of the open piece that are not taken, then a held name. */
+static int consistent(const st_encoder *e)
+{
+    const uint8_t *carry = e->carry.bytes.data;
+    size_t n = e->carry.bytes.size;
+    st_text_error error;
+    if (!st_scan_valid(e->family, &e->scan) || e->scan.length < e->taken || e->scan.length - e->taken > n ||
+        st_scan_sure(e->family, &e->scan) < e->taken || (e->open.active && !e->taken))
+        return 0;
+    size_t scanned = (size_t)(e->scan.length - e->taken);
+    if (n && st_text_check(carry, n, &error) != n)
+        return 0;
+    if (scanned < n && !begins_name(e->allowed, carry + scanned, n - scanned))
+        return 0;
+    if (e->watch.size && !begins_name(e->disallowed, e->watch.data, e->watch.size))
+        return 0;
+    if (e->partial_size && st_utf8_unfinished(e->partial, e->partial_size) != e->partial_size)
+        return 0;
+    return e->taken || scan_is_reproduced(e, carry, scanned);
+}
+
+static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, const uint8_t *text, size_t n)
+{
+    if (flags >> 1 == 0)
+        return flags || previous != ST_NONE || n ? ST_BAD_STATE : ST_OK;
+    if (flags >> 1 != 1 || n > e->taken || (previous != ST_NONE && previous >= e->vocab->count))
+        return ST_BAD_STATE;
+    if (previous != ST_NONE && !st_token_reachable(e->vocab, (uint32_t)previous))
+        return ST_BAD_STATE;
+    st_workspace *w = st_workspace_borrow(e->vocab);
+    if (!w)
+        return ST_NO_MEMORY;
+    st_status status = st_long_piece_restore(&e->open, e->vocab, w->memo, (uint32_t)previous, (int)(flags & 1), text, n);
+    st_workspace_return(e->vocab, w);
+    return status;
+}
+
+static st_status load(st_encoder *e, reader *r)
+{
+    size_t partial, watch, carry, open;
+    e->scan.length = get(r);
+    e->scan.point = get(r);
+    uint64_t state = get(r);
+    e->scan.state = (uint32_t)(state >> 32);
+    e->scan.memo = (uint32_t)state;
+    e->taken = get(r);
+    e->offset = get(r);
+    const uint8_t *partial_bytes = get_block(r, &partial), *watch_bytes = get_block(r, &watch);
+    const uint8_t *carry_bytes = get_block(r, &carry);
+    uint64_t flags = get(r), previous = get(r);
+    const uint8_t *open_bytes = get_block(r, &open);
+    if (r->bad || r->left || partial > 3)
+        return ST_BAD_STATE;
+    memcpy(e->partial, partial_bytes, partial);
+    e->partial_size = (uint32_t)partial;
+    if (st_bytes_append(&e->watch, watch_bytes, watch) || st_bytes_append(&e->carry.bytes, carry_bytes, carry))
+        return ST_NO_MEMORY;
+    st_status status = load_open(e, flags, previous, open_bytes, open);
+    return status ? status : consistent(e) ? ST_OK : ST_BAD_STATE;
+}
+
+st_status st_encoder_load(st_encoder *e, const uint8_t *state, size_t n)
+{
+    reader r = {state, n, 0};
+    st_encoder_reset(e);
+    st_status status = load(e, &r);
+    if (status)
+        st_encoder_reset(e);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* The state of an encoder as bytes: to copy a stream into another process, or to resume a file. Little-endian, the same
+ * on every machine; the caller adds version, checksum and the names of vocabulary and options. */
+#ifndef ST_ENCODER_STATE_H
+#define ST_ENCODER_STATE_H
+
+#include "encoder.h"
+
+/* Appends the state to `out`. ST_NO_MEMORY leaves `out` with garbage behind its old size at most. */
+st_status st_encoder_save(const st_encoder *encoder, st_bytes *out);
+
+/* Takes over a saved state; vocabulary, family, engine and special tokens must be set as they were. Whatever no
+ * encoder could have saved is refused with ST_BAD_STATE, and the encoder is then reset. */
+st_status st_encoder_load(st_encoder *encoder, const uint8_t *state, size_t n);
+
+#endif

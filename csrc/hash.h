@@ -1,0 +1,74 @@
+/* Keys and hashes of byte strings. Not cryptographic: tables are bounded or immutable, so a flood of collisions can
+ * cost time within a table's bounds but never ids. */
+#ifndef ST_HASH_H
+#define ST_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vocab.h"
+
+static inline uint64_t st_load64(const uint8_t *p)
+{
+    uint64_t value;
+    memcpy(&value, p, sizeof value);
+    return value;
+}
+
+/* 64 x 64 -> 128 bits, the halves folded: one multiplication mixes all bits of both operands. */
+static inline uint64_t st_fold_multiply(uint64_t a, uint64_t b)
+{
+#if defined(__SIZEOF_INT128__)
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (uint32_t)middle;
+    uint64_t high = a1 * b1 + (middle >> 32) + (other >> 32);
+    return (other << 32 | (uint32_t)low) ^ high;
+#endif
+}
+
+/* Digits of pi and of e: odd-looking constants that are nobody's choice. */
+static inline uint64_t st_hash_key(st_key key)
+{
+    return st_fold_multiply(key.low ^ UINT64_C(0x243F6A8885A308D3), key.high ^ UINT64_C(0xB7E151628AED2A6B));
+}
+
+/* The key of 1 <= n <= ST_KEY_BYTES bytes, read one by one: for places where 16 bytes may not be readable. */
+static inline st_key st_key_of(const uint8_t *text, size_t n)
+{
+    uint8_t block[16] = {0};
+    memcpy(block, text, n);
+    block[15] = (uint8_t)n;
+    return (st_key){st_load64(block), st_load64(block + 8)};
+}
+
+/* The same where text[0..16) is readable. */
+static inline st_key st_key_of_padded(const uint8_t *text, size_t n)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return st_key_of(text, n);
+#else
+    uint64_t low = st_load64(text), high = st_load64(text + 8);
+    /* A shift by 64 is undefined, hence the two cases; both are one conditional move each. */
+    uint64_t low_mask = n >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * n)) - 1;
+    uint64_t high_mask = n <= 8 ? 0 : (UINT64_C(1) << (8 * (n - 8))) - 1;
+    return (st_key){low & low_mask, (high & high_mask) | (uint64_t)n << 56};
+#endif
+}
+
+/* Hash of any number of bytes, eight at a time. */
+static inline uint64_t st_hash_bytes(const uint8_t *text, size_t n)
+{
+    uint64_t hash = UINT64_C(0x9E3779B97F4A7C15) ^ n;
+    for (; n > 8; n -= 8, text += 8)
+        hash = st_fold_multiply(hash ^ st_load64(text), UINT64_C(0x452821E638D01377));
+    uint64_t tail = 0;
+    memcpy(&tail, text, n);
+    return st_fold_multiply(hash ^ tail, UINT64_C(0xBE5466CF34E90C6D));
+}
+
+#endif

@@ -1,0 +1,259 @@
+#include "long_piece.h"
+
+#include <string.h>
+
+#include "compatible.h"
+
+/* Final tokens are looked for every so many bytes: often enough to keep the window small, rarely enough not to count. */
+#define SETTLE_INTERVAL 64
+
+void st_long_piece_begin(st_long_piece *piece, int merged_only)
+{
+    piece->base = piece->root = piece->oldest = piece->frontier = piece->end = 0;
+    piece->state = 0;
+    piece->active = 1;
+    piece->merged_only = (uint32_t)merged_only;
+    piece->text.size = 0;
+    if (piece->window)
+        piece->window[0] = (st_prefix){0, 0, 0};
+}
+
+void st_long_piece_free(st_long_piece *piece)
+{
+    st_free(piece->window);
+    st_bytes_free(&piece->text);
+    memset(piece, 0, sizeof *piece);
+}
+
+/* Room for n more positions, moved to the front of the window first when half of it is behind the root. */
+static st_status make_room(st_long_piece *piece, size_t n)
+{
+    size_t gone = (size_t)(piece->root - piece->base), used = (size_t)(piece->end - piece->base) + 1;
+    if (gone > piece->capacity / 2) {
+        memmove(piece->window, piece->window + gone, (used - gone) * sizeof *piece->window);
+        piece->base = piece->root;
+        used -= gone;
+    }
+    if (used + n <= piece->capacity)
+        return ST_OK;
+    size_t capacity = 2 * (used + n) + 256;
+    st_prefix *window = st_realloc(piece->window, capacity * sizeof *window);
+    if (!window)
+        return ST_NO_MEMORY;
+    if (!piece->window)
+        window[0] = (st_prefix){0, 0, 0};
+    piece->window = window;
+    piece->capacity = capacity;
+    return ST_OK;
+}
+
+/* May the token of `node`, which ends at position `end`, follow the prefix in front of it? -1: memory is short. */
+static int follows(const st_long_piece *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo, uint32_t node,
+                   uint64_t end)
+{
+    if (a->nodes[node].depth > end - piece->root)
+        return 0;
+    uint64_t start = end - a->nodes[node].depth;
+    uint32_t before = piece->window[start - piece->base].node;
+    if (before == 0)
+        return start == 0; /* nothing in front at the start of the piece; a dead prefix elsewhere */
+    return st_compatible(v, memo, a->nodes[before].token, a->nodes[node].token);
+}
+
+/* The node of the last token of the prefix ending at piece->end; 0 if there is none (only while a state is rebuilt).
+ * Exactly one token qualifies, so any order is right. Most often it is the previous prefix's last token made longer by
+ * one byte (inside words and in runs); then tokens that end here, from the longest. ST_NONE: memory is short. */
+static uint32_t last_token(const st_long_piece *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo,
+                           uint8_t byte)
+{
+    uint64_t end = piece->end;
+    uint32_t before = piece->window[end - 1 - piece->base].node;
+    uint32_t longer = before ? st_automaton_child(a, before, byte) : 0;
+    if (longer && a->nodes[longer].token != ST_NONE) {
+        int answer = follows(piece, a, v, memo, longer, end);
+        if (answer)
+            return answer < 0 ? ST_NONE : longer;
+    }
+    for (uint32_t node = a->nodes[piece->state].match; node; node = a->nodes[a->nodes[node].fail].match) {
+        int answer = node == longer ? 0 : follows(piece, a, v, memo, node, end);
+        if (answer)
+            return answer < 0 ? ST_NONE : node;
+    }
+    return 0;
+}
+
+static st_status append(st_long_piece *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo, uint8_t byte)
+{
+    piece->state = st_automaton_step(a, piece->state, byte);
+    piece->end++;
+    uint32_t node = last_token(piece, a, v, memo, byte);
+    if (node == ST_NONE)
+        return ST_NO_MEMORY;
+    piece->window[piece->end - piece->base] = (st_prefix){node, 0, 0};
+    if (node) {
+        st_prefix *parent = &piece->window[piece->end - a->nodes[node].depth - piece->base];
+        parent->children++;
+        parent->child ^= (uint32_t)piece->end;
+    }
+    uint64_t frontier = piece->end - a->nodes[piece->state].live;
+    piece->frontier = frontier > piece->frontier ? frontier : piece->frontier;
+    return ST_OK;
+}
+
+/* Positions that the frontier has left die when nothing links to them, and their parents with them. */
+static void bury(st_long_piece *piece, const st_automaton *a)
+{
+    for (; piece->oldest < piece->frontier; piece->oldest++) {
+        uint64_t position = piece->oldest;
+        while (position > piece->root) {
+            st_prefix *dead = &piece->window[position - piece->base];
+            if (dead->children || !dead->node)
+                break;
+            uint64_t parent = position - a->nodes[dead->node].depth;
+            dead->node = 0;
+            piece->window[parent - piece->base].children--;
+            piece->window[parent - piece->base].child ^= (uint32_t)position;
+            position = parent;
+        }
+    }
+}
+
+/* Lets the tokens leave that all futures share. */
+static st_status settle(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
+{
+    bury(piece, a);
+    uint64_t old_root = piece->root;
+    if (st_ids_reserve(out, (size_t)(piece->end - piece->root)))
+        return ST_NO_MEMORY;
+    while (piece->root < piece->frontier) {
+        const st_prefix *root = &piece->window[piece->root - piece->base];
+        if (root->children != 1)
+            break;
+        /* the low 32 bits of the position; the window is shorter than 2^32 */
+        uint32_t distance = root->child - (uint32_t)piece->root;
+        piece->root += distance;
+        out->data[out->size++] = v->ids[a->nodes[piece->window[piece->root - piece->base].node].token];
+    }
+    st_bytes_drop(&piece->text, (size_t)(piece->root - old_root));
+    return ST_OK;
+}
+
+/* While the piece so far may be an unreachable token as a whole, nothing may leave. */
+static int holding(const st_long_piece *piece, const st_automaton *a, const st_vocab *v)
+{
+    return v->unreachable && piece->root == 0 && !piece->merged_only && piece->end <= v->max_length &&
+           st_automaton_holds(a, v, piece->text.data, piece->text.size);
+}
+
+st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n,
+                             st_ids *out)
+{
+    const st_automaton *a = st_vocab_automaton(vocab);
+    if (!a)
+        return ST_NO_MEMORY;
+    while (n) {
+        size_t part = n < SETTLE_INTERVAL ? n : SETTLE_INTERVAL;
+        if (make_room(piece, part) || st_bytes_append(&piece->text, text, part))
+            return ST_NO_MEMORY;
+        for (size_t i = 0; i < part; i++)
+            if (append(piece, a, vocab, memo, text[i]))
+                return ST_NO_MEMORY;
+        if (!holding(piece, a, vocab) && settle(piece, a, vocab, out))
+            return ST_NO_MEMORY;
+        text += part;
+        n -= part;
+    }
+    return ST_OK;
+}
+
+static st_status spell_path(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
+{
+    size_t count = 0;
+    for (uint64_t p = piece->end; p > piece->root; p -= a->nodes[piece->window[p - piece->base].node].depth)
+        count++;
+    if (st_ids_reserve(out, count))
+        return ST_NO_MEMORY;
+    uint32_t *to = out->data + out->size + count;
+    for (uint64_t p = piece->end; p > piece->root;) {
+        const st_node *node = &a->nodes[piece->window[p - piece->base].node];
+        *--to = v->ids[node->token];
+        p -= node->depth;
+    }
+    out->size += count;
+    return ST_OK;
+}
+
+st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *out)
+{
+    const st_automaton *a = st_vocab_automaton(vocab);
+    if (!a || st_ids_reserve(out, 1))
+        return ST_NO_MEMORY;
+    uint32_t whole = ST_NONE;
+    if (piece->root == 0 && !piece->merged_only)
+        whole = st_vocab_find(vocab, piece->text.data, piece->text.size);
+    if (whole != ST_NONE)
+        out->data[out->size++] = vocab->ids[whole];
+    else if (spell_path(piece, a, vocab, out))
+        return ST_NO_MEMORY;
+    piece->active = 0;
+    piece->end = piece->root = piece->base = 0;
+    piece->text.size = 0;
+    return ST_OK;
+}
+
+uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *vocab)
+{
+    const st_automaton *a = vocab->automaton;
+    return piece->root && a ? a->nodes[piece->window[piece->root - piece->base].node].token : ST_NONE;
+}
+
+/* Replays the pending text behind the token in front of it. Prefixes whose last token began before the root find no
+ * compatible token now: they had been dead, since all that lives descends from the root. */
+st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, uint32_t previous,
+                                int merged_only, const uint8_t *text, size_t n)
+{
+    const st_automaton *a = st_vocab_automaton(vocab);
+    st_ids none = {0};
+    st_long_piece_begin(piece, merged_only);
+    if (!a || make_room(piece, 1))
+        return ST_NO_MEMORY;
+    if (previous != ST_NONE) {
+        uint32_t node = 0;
+        for (size_t i = 0; i < st_token_length(vocab, previous); i++)
+            node = st_automaton_child(a, node, st_token_bytes(vocab, previous)[i]);
+        /* any position but 0 will do for the root, which only says that something has left */
+        piece->base = piece->root = piece->oldest = piece->frontier = piece->end = 1;
+        piece->window[0] = (st_prefix){node, 0, 0};
+    }
+    uint64_t root = piece->root;
+    st_status status = st_long_piece_push(piece, vocab, memo, text, n, &none);
+    st_ids_free(&none);
+    if (!status && piece->root != root)
+        status = ST_BAD_STATE; /* more could have left than had: no encoder was in this state */
+    return status;
+}
+
+st_status st_long_piece_copy(st_long_piece *target, const st_long_piece *source)
+{
+    size_t used = source->window ? (size_t)(source->end - source->base) + 1 : 0;
+    st_long_piece_begin(target, 0);
+    if (used > target->capacity) {
+        st_prefix *window = st_realloc(target->window, used * sizeof *window);
+        if (!window)
+            return ST_NO_MEMORY;
+        target->window = window;
+        target->capacity = used;
+    }
+    if (st_bytes_append(&target->text, source->text.data, source->text.size))
+        return ST_NO_MEMORY;
+    if (used)
+        memcpy(target->window, source->window, used * sizeof *target->window);
+    st_prefix *window = target->window;
+    size_t capacity = target->capacity;
+    st_bytes text = target->text;
+    *target = *source;
+    target->window = window;
+    target->capacity = capacity;
+    target->text = text;
+    return ST_OK;
+}

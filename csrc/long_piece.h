@@ -1,0 +1,70 @@
+/* One piece of any length, encoded as it comes: push bytes, get the tokens that no later byte can change.
+ *
+ * Every prefix of the piece has exactly one LAST token: the reachable token that ends there and is compatible with the
+ * last token of the prefix in front of it (two tokens are compatible if merging their bytes gives just these two back).
+ * So the prefixes form a tree, each linked to the prefix in front of its last token, and the path from a position to
+ * the root spells that prefix's encoding. (The observation is rust-gems' bpe; the eager output mtc-inc-bpe's.)
+ *
+ * The token that will cover the end of the text starts at a position from which the text on is a proper prefix of a
+ * token. The automaton names the first such position, the FRONTIER. Every position behind the frontier that nothing
+ * links to is dead; when one token alone leads on from the root, and the root lies behind the frontier, all futures
+ * share that token: it is final, it leaves, and its end is the new root.
+ *
+ * Linear: each byte costs amortised O(1) automaton steps and at most (tokens that end here) compatibility tests, with
+ * a memo; what is pending is bounded by the vocabulary, not by the input (at most 275 bytes seen in OpenAI's). */
+#ifndef ST_LONG_PIECE_H
+#define ST_LONG_PIECE_H
+
+#include "automaton.h"
+#include "buffer.h"
+
+/* Answers of compatible(), direct mapped by pair: (pair + 1) << 1 | answer, 0 = free. Shared by all pieces of a workspace. */
+#define ST_MEMO_BITS 15
+
+/* One position of the pending window. */
+typedef struct st_prefix {
+    uint32_t node;     /* automaton node of the last token of the prefix that ends here; 0 = dead, or the piece's start */
+    uint32_t children; /* prefixes, not dead, that link here */
+    uint32_t child;    /* exclusive or of their positions: the only one's position when children == 1 */
+} st_prefix;
+
+/* Zero-initialise; one piece at a time. Positions count from the start of the piece; window[p - base] is position p. */
+typedef struct st_long_piece {
+    st_prefix *window;
+    size_t capacity;
+    uint64_t base, root, oldest, frontier, end; /* base <= root <= frontier <= end; positions before oldest were left */
+    uint32_t state;                             /* automaton state at end */
+    uint32_t active;                            /* some bytes were pushed since the last finish */
+    uint32_t merged_only;                       /* an atom, not the start of a piece: no whole-piece rule */
+    st_bytes text;                              /* text[root..end) */
+} st_long_piece;
+
+/* Begins a piece (merged_only = 0) or an atom behind a cut (1). The window's memory is kept. */
+void st_long_piece_begin(st_long_piece *piece, int merged_only);
+void st_long_piece_free(st_long_piece *piece);
+
+/* Appends bytes; the ids of the tokens that became final are appended to `out`.
+ * ST_NO_MEMORY: the piece is unusable until begun again (the encoder restores its copy). */
+st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n,
+                             st_ids *out);
+
+/* The piece ends: appends the ids that are left. The piece is then to be begun again. Same failure rule. */
+st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *out);
+
+/* Bytes pushed whose tokens have not left. */
+static inline uint64_t st_long_piece_pending(const st_long_piece *piece)
+{
+    return piece->end - piece->root;
+}
+
+/* The whole state is: what is pending, the token in front of it, and whether the whole-piece rule still applies.
+ * previous is ST_NONE when nothing has left yet. */
+uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *vocab);
+/* Rebuilds the state in which `text` is pending behind the token `previous` (an index or ST_NONE). */
+st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, uint32_t previous,
+                                int merged_only, const uint8_t *text, size_t n);
+
+/* target becomes equal to source. On ST_NO_MEMORY target is begun anew, source untouched. */
+st_status st_long_piece_copy(st_long_piece *target, const st_long_piece *source);
+
+#endif

@@ -1,0 +1,57 @@
+#include "merge.h"
+
+#define NO_CANDIDATE INT32_MAX
+
+/* merged << 8 | position orders candidates as BPE wants them: smallest token first, leftmost of equal ones first. */
+static int32_t candidate(const st_pairs *pairs, uint32_t left, uint32_t right, size_t position)
+{
+    uint32_t merged = st_pairs_find(pairs, left, right);
+    return merged == ST_NONE ? NO_CANDIDATE : (int32_t)(merged << 8 | (uint32_t)position);
+}
+
+static int32_t smallest(const int32_t *candidates, size_t n)
+{
+    int32_t best = NO_CANDIDATE;
+    for (size_t i = 0; i < n; i++)
+        best = candidates[i] < best ? candidates[i] : best;
+    return best;
+}
+
+size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint32_t *tokens)
+{
+    int32_t candidates[ST_SHORT_MERGE];
+    uint8_t next[ST_SHORT_MERGE], previous[ST_SHORT_MERGE]; /* positions of live parts; next of the last one is not read */
+    for (size_t i = 0; i < n; i++) {
+        tokens[i] = pairs->byte_token[text[i]];
+        next[i] = (uint8_t)(i + 1);
+        previous[i] = (uint8_t)(i - 1);
+    }
+    for (size_t i = 0; i + 1 < n; i++)
+        candidates[i] = candidate(pairs, tokens[i], tokens[i + 1], i);
+    size_t last = n - 1; /* position of the last part */
+    for (;;) {
+        int32_t best = smallest(candidates, n - 1);
+        if (best == NO_CANDIDATE)
+            break;
+        size_t at = (size_t)(best & 255), gone = next[at];
+        tokens[at] = (uint32_t)best >> 8;
+        candidates[at] = NO_CANDIDATE;
+        if (gone == last) {
+            last = at;
+        } else {
+            size_t after = next[gone];
+            candidates[gone] = NO_CANDIDATE;
+            next[at] = (uint8_t)after;
+            previous[after] = (uint8_t)at;
+            candidates[at] = candidate(pairs, tokens[at], tokens[after], at);
+        }
+        if (at)
+            candidates[previous[at]] = candidate(pairs, tokens[previous[at]], tokens[at], previous[at]);
+    }
+    size_t count = 0;
+    for (size_t i = 0;; i = next[i]) {
+        tokens[count++] = tokens[i];
+        if (i == last)
+            return count;
+    }
+}

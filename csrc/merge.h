@@ -1,0 +1,16 @@
+/* The fast merge of a short run of bytes: linked list and a scan for the smallest pair, all on the stack.
+ * Quadratic in n, but with so small a constant that it beats a heap up to some hundred bytes; longer pieces take
+ * long_piece.h. */
+#ifndef ST_MERGE_H
+#define ST_MERGE_H
+
+#include "pairs.h"
+
+/* A candidate is packed as merged token << 8 | position, which an int32 holds: 21 + 8 bits. */
+#define ST_SHORT_MERGE 256
+
+/* Writes the tokens of text[0..n) by merging alone (no whole-piece rule), 1 <= n <= ST_SHORT_MERGE; returns how many.
+ * tokens needs room for n. */
+size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint32_t *tokens);
+
+#endif

@@ -1,0 +1,46 @@
+/* portable.h - lets a header serve the C compiler, a C++ compiler and NVRTC alike.
+ *
+ * ST_INLINE        a function defined in a header
+ * ST_FORCE_INLINE  one that must vanish into its caller, because a constant argument selects what is left of it
+ * ST_TABLE         a constant table defined in a header
+ * ST_SWAR          1 where eight bytes can be loaded into one integer, the first byte lowest, and trailing zeros counted
+ *
+ * The fixed-width types come from here too: NVRTC has no standard headers. */
+#ifndef ST_PORTABLE_H
+#define ST_PORTABLE_H
+
+#ifdef __CUDACC_RTC__
+typedef unsigned char uint8_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#else
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#if defined(__CUDACC__)
+#define ST_INLINE static __device__ inline
+#define ST_FORCE_INLINE static __device__ __forceinline__
+#define ST_TABLE static __device__ const
+#elif defined(__GNUC__)
+#define ST_INLINE static inline
+#define ST_FORCE_INLINE static inline __attribute__((always_inline))
+#define ST_TABLE static const
+#elif defined(_MSC_VER)
+#define ST_INLINE static inline
+#define ST_FORCE_INLINE static __forceinline
+#define ST_TABLE static const
+#else
+#define ST_INLINE static inline
+#define ST_FORCE_INLINE static inline
+#define ST_TABLE static const
+#endif
+
+/* A GPU thread may load a word from a multiple of its size only, so there the byte loops stay. */
+#if defined(__GNUC__) && !defined(__CUDACC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ST_SWAR 1
+#else
+#define ST_SWAR 0
+#endif
+
+#endif

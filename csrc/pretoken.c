@@ -1,0 +1,162 @@
+/* The three machines of split_rules.h, and what can be told from a state without text. */
+#include "pretoken.h"
+
+#include "split_rules.h"
+
+/* Far above any text, and far enough below 2^64 that no sum of a length and an offset wraps. */
+#define ST_SCAN_MAX_LENGTH ((uint64_t)1 << 62)
+
+void st_scan_init(st_scan *scan)
+{
+    const st_scan nothing_open = {0, 0, ST_IN_NOTHING, 0};
+    *scan = nothing_open;
+}
+
+size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
+                    size_t capacity)
+{
+    *consumed = 0;
+    if (n == 0 || capacity < ST_SCAN_MIN_CAPACITY)
+        return 0;
+    switch (family) {
+    case ST_SPLIT_R50K:
+        return st_split(ST_SPLIT_R50K, scan, text, n, consumed, ends, capacity);
+    case ST_SPLIT_CL100K:
+        return st_split(ST_SPLIT_CL100K, scan, text, n, consumed, ends, capacity);
+    default:
+        return st_split(ST_SPLIT_O200K, scan, text, n, consumed, ends, capacity);
+    }
+}
+
+/* The end of the text makes a piece end at the point, except where cl100k's white space runs to the end of the text. */
+static uint64_t first_end_at_finish(st_split_family family, const st_scan *scan)
+{
+    if (scan->state == ST_IN_FIRST_TICK && family == ST_SPLIT_R50K)
+        return 1;
+    if (scan->state == ST_IN_WHITE && family == ST_SPLIT_CL100K)
+        return scan->length;
+    return scan->point ? scan->point : scan->length;
+}
+
+size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
+{
+    size_t count = 0;
+    if (scan->length) {
+        ends[count++] = first_end_at_finish(family, scan);
+        if (ends[0] < scan->length)
+            ends[count++] = scan->length;
+    }
+    st_scan_init(scan);
+    return count;
+}
+
+uint64_t st_scan_sure(st_split_family family, const st_scan *scan)
+{
+    if (scan->state == ST_IN_FIRST_TICK && family == ST_SPLIT_R50K)
+        return 1;
+    if (scan->point)
+        return scan->point;
+    if (scan->state == ST_IN_WHITE) {
+        const uint64_t last = scan->memo & ~ST_LAST_IS_BLANK;
+        return scan->length > last ? scan->length - last : last;
+    }
+    return scan->length;
+}
+
+/* How much of "'" and a letter there is, by the memo: 1 or 2 bytes, 0 if it is neither. */
+static uint64_t tick_length(st_split_family family, uint32_t memo)
+{
+    return memo == ST_APOSTROPHE ? 1 : st_half_contraction(family, memo) ? 2 : 0;
+}
+
+/* White space: the point lies behind a line break and not inside the last character; a line break is one byte. */
+static int white_is_valid(st_split_family family, const st_scan *scan)
+{
+    const uint32_t last = scan->memo & ~ST_LAST_IS_BLANK;
+    if (last < 1 || last > 3 || (last > 1 && scan->memo != last) || scan->length < last)
+        return 0;
+    if (scan->point == scan->length)
+        return family != ST_SPLIT_R50K && scan->memo == 1;
+    return scan->point <= scan->length - last && (family != ST_SPLIT_R50K || scan->point == 0);
+}
+
+static int number_is_valid(st_split_family family, const st_scan *scan)
+{
+    if (family == ST_SPLIT_R50K)
+        return scan->memo == 0;
+    return (scan->memo == 1 || scan->memo == 2) && scan->length >= scan->memo && scan->length <= scan->memo * 4;
+}
+
+static int tick_is_valid(st_split_family family, const st_scan *scan)
+{
+    const uint64_t tick = tick_length(family, scan->memo);
+    if (scan->state == ST_IN_FIRST_TICK)
+        return family != ST_SPLIT_O200K && tick > 0 && scan->length == tick;
+    return family == ST_SPLIT_O200K && tick > 0 && scan->point > 0 && scan->point + tick == scan->length;
+}
+
+int st_scan_valid(st_split_family family, const st_scan *scan)
+{
+    const int point_fits = st_state_has_point(scan->state) || scan->point == 0;
+    const int memo_fits = st_state_has_memo(scan->state) || scan->memo == 0;
+    if (scan->length > ST_SCAN_MAX_LENGTH || scan->point > scan->length || !point_fits || !memo_fits)
+        return 0;
+    if (scan->length == 0)
+        return scan->state == ST_IN_NOTHING;
+    switch (scan->state) {
+    case ST_IN_WORD:
+        return 1;
+    case ST_IN_CAPS:
+        return family == ST_SPLIT_O200K && scan->point != 1; /* no caseless letter or mark is ASCII */
+    case ST_IN_TICK:
+    case ST_IN_FIRST_TICK:
+        return tick_is_valid(family, scan);
+    case ST_IN_NUMBER:
+        return number_is_valid(family, scan);
+    case ST_IN_ONE:
+        return scan->length <= 4;
+    case ST_IN_PUNCT:
+        return scan->length >= 2;
+    case ST_IN_TAIL:
+        return family != ST_SPLIT_R50K && scan->length >= 2;
+    case ST_IN_WHITE:
+        return white_is_valid(family, scan);
+    default:
+        return 0;
+    }
+}
+
+/* A character and its place, for the window that slides backwards. */
+typedef struct placed_char {
+    size_t at;
+    uint32_t point;
+    unsigned kind;
+} placed_char;
+
+static placed_char char_before(const uint8_t *text, size_t end)
+{
+    placed_char c = {0, ST_NO_POINT, ST_KIND_NONE};
+    unsigned size;
+    if (end == 0)
+        return c;
+    c.at = end - st_utf8_size_before(text, end);
+    c.point = st_utf8_decode(text + c.at, &size);
+    c.kind = st_kind_of(c.point);
+    return c;
+}
+
+size_t st_last_sync_point(const uint8_t *text, size_t n)
+{
+    uint32_t next_point = ST_NO_POINT;
+    placed_char here = char_before(text, n);
+    placed_char left = char_before(text, here.at);
+    while (here.at > 0) {
+        const placed_char left_2 = char_before(text, left.at);
+        if (st_starts_piece(left_2.kind, left_2.point, left.kind, here.kind, here.point, next_point))
+            return here.at;
+        next_point = here.point;
+        here = left;
+        left = left_2;
+    }
+    return 0;
+}

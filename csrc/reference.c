@@ -1,0 +1,124 @@
+#include "reference.h"
+
+/* A part is named by the position of its first byte. */
+typedef struct part {
+    uint32_t token;
+    uint32_t version;
+    size_t next; /* position of the part behind it, n at the end */
+    size_t previous;
+} part;
+
+typedef struct candidate {
+    uint32_t merged;
+    uint32_t version;
+    size_t left; /* position of the left part */
+} candidate;
+
+typedef struct merging {
+    const st_pairs *pairs;
+    part *parts;
+    candidate *heap;
+    size_t heap_size, n;
+} merging;
+
+static int before(const candidate *a, const candidate *b)
+{
+    return a->merged != b->merged ? a->merged < b->merged : a->left < b->left;
+}
+
+static void heap_push(merging *m, candidate c)
+{
+    size_t at = m->heap_size++;
+    while (at && before(&c, &m->heap[(at - 1) / 2])) {
+        m->heap[at] = m->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    m->heap[at] = c;
+}
+
+static candidate heap_pop(merging *m)
+{
+    candidate top = m->heap[0], last = m->heap[--m->heap_size];
+    size_t at = 0, child;
+    while ((child = 2 * at + 1) < m->heap_size) {
+        if (child + 1 < m->heap_size && before(&m->heap[child + 1], &m->heap[child]))
+            child++;
+        if (!before(&m->heap[child], &last))
+            break;
+        m->heap[at] = m->heap[child];
+        at = child;
+    }
+    if (m->heap_size)
+        m->heap[at] = last;
+    return top;
+}
+
+/* Offers the merge of the part at `left` with its right neighbour, and makes earlier offers of that part stale. */
+static void offer(merging *m, size_t left)
+{
+    part *p = &m->parts[left];
+    p->version++;
+    if (p->next == m->n)
+        return;
+    uint32_t merged = st_pairs_find(m->pairs, p->token, m->parts[p->next].token);
+    if (merged != ST_NONE)
+        heap_push(m, (candidate){merged, p->version, left});
+}
+
+static void apply(merging *m, candidate c)
+{
+    part *p = &m->parts[c.left];
+    part *swallowed = &m->parts[p->next];
+    p->token = c.merged;
+    p->next = swallowed->next;
+    swallowed->version = UINT32_MAX; /* no candidate carries it: every offer of the swallowed part is stale now */
+    if (p->next < m->n)
+        m->parts[p->next].previous = c.left;
+    offer(m, c.left);
+    if (c.left)
+        offer(m, p->previous);
+}
+
+/* n offers at the start and two a merge, of which there are fewer than n: at most 3n candidates. */
+static st_status prepare(merging *m, const uint8_t *text, st_reference_scratch *scratch)
+{
+    if (scratch->capacity < m->n) {
+        if (m->n > SIZE_MAX / 4 / (sizeof(part) + 3 * sizeof(candidate)))
+            return ST_NO_MEMORY;
+        void *block = st_realloc(scratch->block, m->n * (sizeof(part) + 3 * sizeof(candidate)));
+        if (!block)
+            return ST_NO_MEMORY;
+        scratch->block = block;
+        scratch->capacity = m->n;
+    }
+    m->parts = scratch->block;
+    m->heap = (candidate *)(m->parts + m->n);
+    for (size_t i = 0; i < m->n; i++)
+        m->parts[i] = (part){m->pairs->byte_token[text[i]], 0, i + 1, i - 1};
+    for (size_t i = 0; i < m->n; i++)
+        offer(m, i);
+    return ST_OK;
+}
+
+st_status st_reference_merge(const st_pairs *pairs, const uint8_t *text, size_t n, st_reference_scratch *scratch,
+                             st_ids *out)
+{
+    merging m = {pairs, NULL, NULL, 0, n};
+    if (st_ids_reserve(out, n) || prepare(&m, text, scratch))
+        return ST_NO_MEMORY;
+    while (m.heap_size) {
+        candidate c = heap_pop(&m);
+        if (c.version == m.parts[c.left].version)
+            apply(&m, c);
+    }
+    for (size_t i = 0; i < n; i = m.parts[i].next)
+        out->data[out->size++] = m.parts[i].token;
+    return ST_OK;
+}
+
+void st_reference_scratch_free(st_reference_scratch *scratch)
+{
+    st_free(scratch->block);
+    scratch->block = NULL;
+    scratch->capacity = 0;
+}

@@ -1,0 +1,21 @@
+#include "status.h"
+
+const char *st_strerror(st_status status)
+{
+    switch (status) {
+    case ST_OK: return "no error";
+    case ST_NO_MEMORY: return "out of memory";
+    case ST_INVALID_UTF8: return "the bytes are not valid UTF-8";
+    case ST_DISALLOWED_SPECIAL: return "text of a disallowed special token";
+    case ST_UNKNOWN_TOKEN: return "unknown token id";
+    case ST_BAD_STATE: return "the saved state is damaged";
+    case ST_TOO_MANY_TOKENS: return "the vocabulary has more tokens than 2**21";
+    case ST_MISSING_BYTE: return "a single byte is not in the vocabulary";
+    case ST_DUPLICATE_TOKEN: return "two tokens have the same bytes";
+    case ST_EMPTY_TOKEN: return "a token is empty";
+    case ST_TOKEN_TOO_LONG: return "a token has more than 65,535 bytes, or all tokens together more than 128 MiB";
+    case ST_UNSORTED_RANKS: return "two tokens have the same rank";
+    case ST_BAD_SPLIT: return "the stored split of a token names no two tokens";
+    }
+    return "unknown status";
+}

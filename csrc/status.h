@@ -1,0 +1,25 @@
+/* Status codes of the core. Every function that can fail returns one; nothing in csrc prints, aborts or sets errno.
+ * Cython turns a code into an exception in one place (streamtok/_common.pyx). */
+#ifndef ST_STATUS_H
+#define ST_STATUS_H
+
+typedef enum st_status {
+    ST_OK = 0,
+    ST_NO_MEMORY,          /* an allocation failed; the object named in the header of the function is as it was */
+    ST_INVALID_UTF8,       /* errors="strict" and the bytes are not UTF-8; the offset says where */
+    ST_DISALLOWED_SPECIAL, /* the text of a disallowed special token; offset and index say where and which */
+    ST_UNKNOWN_TOKEN,      /* an id that the vocabulary does not hold; the index says which */
+    ST_BAD_STATE,          /* a serialised state that no encoder or decoder could have written */
+    ST_TOO_MANY_TOKENS,    /* more tokens than the packed pair table can name */
+    ST_MISSING_BYTE,       /* one of the 256 single bytes is not a token */
+    ST_DUPLICATE_TOKEN,    /* the same bytes twice */
+    ST_EMPTY_TOKEN,        /* a token without bytes */
+    ST_TOKEN_TOO_LONG,     /* a token over ST_MAX_TOKEN_BYTES, or all of them over ST_MAX_TOTAL_BYTES */
+    ST_UNSORTED_RANKS,     /* ranks are not strictly ascending */
+    ST_BAD_SPLIT           /* a stored split of a token into two does not name two tokens */
+} st_status;
+
+/* One English phrase for a code, for messages; static storage. */
+const char *st_strerror(st_status status);
+
+#endif

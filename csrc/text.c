@@ -1,0 +1,85 @@
+#include "text.h"
+
+#include "utf8.h"
+
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
+static size_t skip_ascii(const uint8_t *text, size_t at, size_t n)
+{
+    uint64_t block;
+    while (at + 8 <= n) {
+        memcpy(&block, text + at, 8);
+        if (block & HIGH_BITS)
+            break;
+        at += 8;
+    }
+    while (at < n && text[at] < 0x80)
+        at++;
+    return at;
+}
+
+/* Is text[at..] a whole valid character of two or more bytes? Its length, or 0. */
+static size_t whole_character(const uint8_t *text, size_t at, size_t n)
+{
+    uint8_t lead = text[at];
+    if (lead < 0xC2 || lead > 0xF4)
+        return 0;
+    size_t size = st_utf8_size(lead);
+    if (size > n - at || !st_utf8_may_follow(lead, text[at + 1]))
+        return 0;
+    for (size_t i = 2; i < size; i++)
+        if (!st_utf8_is_continuation(text[at + i]))
+            return 0;
+    return size;
+}
+
+/* The extent is the longest beginning of a valid character, or one byte (Unicode's "maximal subpart"; CPython's rule). */
+static void describe(const uint8_t *text, size_t at, size_t n, st_text_error *error)
+{
+    uint8_t lead = text[at];
+    size_t end = at + 1, size = lead >= 0xC2 && lead <= 0xF4 ? st_utf8_size(lead) : 1;
+    if (size > 1 && end < n && st_utf8_may_follow(lead, text[end])) {
+        end++;
+        while (end < n && end - at < size && st_utf8_is_continuation(text[end]))
+            end++;
+    }
+    error->start = at;
+    error->end = end;
+    error->fault = size == 1  ? ST_TEXT_INVALID_START
+                   : end == n ? ST_TEXT_UNEXPECTED_END
+                              : ST_TEXT_INVALID_CONTINUATION;
+}
+
+size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
+{
+    size_t at = 0;
+    while ((at = skip_ascii(text, at, n)) < n) {
+        do { /* characters of scripts without ASCII come in runs: do not look for ASCII behind each */
+            size_t size = whole_character(text, at, n);
+            if (!size) {
+                describe(text, at, n, error);
+                return at;
+            }
+            at += size;
+        } while (at < n && text[at] >= 0x80);
+    }
+    return n;
+}
+
+st_status st_text_repair(const uint8_t *text, size_t n, st_errors errors, st_bytes *out)
+{
+    static const uint8_t replacement[3] = {0xEF, 0xBF, 0xBD}; /* U+FFFD */
+    while (n) {
+        st_text_error error;
+        size_t valid = st_text_check(text, n, &error);
+        if (st_bytes_append(out, text, valid))
+            return ST_NO_MEMORY;
+        if (valid == n)
+            break;
+        if (errors == ST_ERRORS_REPLACE && st_bytes_append(out, replacement, sizeof replacement))
+            return ST_NO_MEMORY;
+        text += error.end;
+        n -= error.end;
+    }
+    return ST_OK;
+}

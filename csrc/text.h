@@ -1,0 +1,31 @@
+/* The first stage: is it UTF-8, and what to do where it is not. Everything behind it sees valid UTF-8 only. */
+#ifndef ST_TEXT_H
+#define ST_TEXT_H
+
+#include "buffer.h"
+
+typedef enum st_errors {
+    ST_ERRORS_STRICT,  /* invalid bytes are refused */
+    ST_ERRORS_REPLACE, /* each becomes U+FFFD, as bytes.decode(errors="replace") has it */
+    ST_ERRORS_IGNORE   /* each is dropped, as bytes.decode(errors="ignore") has it */
+} st_errors;
+
+/* One ill-formed sequence: text[start..end), CPython's idea of its extent and of the reason. */
+typedef enum st_text_fault {
+    ST_TEXT_INVALID_START,
+    ST_TEXT_INVALID_CONTINUATION,
+    ST_TEXT_UNEXPECTED_END /* the text ends inside a character */
+} st_text_fault;
+
+typedef struct st_text_error {
+    size_t start, end;
+    st_text_fault fault;
+} st_text_error;
+
+/* Length of the valid part of text[0..n): n if all is valid, else error->start. */
+size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error);
+
+/* Appends text[0..n) to `out`, ill-formed sequences replaced or dropped. */
+st_status st_text_repair(const uint8_t *text, size_t n, st_errors errors, st_bytes *out);
+
+#endif

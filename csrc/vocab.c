@@ -1,0 +1,305 @@
+#include "vocab.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "automaton.h"
+#include "cuts.h"
+#include "hash.h"
+#include "merge.h"
+#include "reference.h"
+#include "workspace.h"
+
+static uint32_t bits_for(size_t slots)
+{
+    uint32_t bits = 4;
+    while (((size_t)1 << bits) < slots)
+        bits++;
+    return bits;
+}
+
+static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t dense_side)
+{
+    size_t n = source->count, total = 0, longs = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += source->lengths[i];
+        longs += source->lengths[i] > ST_KEY_BYTES;
+    }
+    if (total > ST_MAX_TOTAL_BYTES)
+        return ST_TOKEN_TOO_LONG;
+    uint32_t piece_bits = bits_for(2 * n), long_bits = bits_for(2 * longs);
+    v->count = (uint32_t)n;
+    v->bytes = st_malloc(total);
+    v->starts = st_malloc((n + 1) * sizeof *v->starts);
+    v->ids = st_malloc(n * sizeof *v->ids);
+    v->left = st_malloc(n * sizeof *v->left);
+    v->right = st_malloc(n * sizeof *v->right);
+    v->piece_shift = 64 - piece_bits;
+    v->piece_mask = ((uint64_t)1 << piece_bits) - 1;
+    v->pieces = st_calloc((size_t)1 << piece_bits, sizeof *v->pieces);
+    v->long_mask = ((uint64_t)1 << long_bits) - 1;
+    v->long_tokens = st_malloc(((size_t)1 << long_bits) * sizeof *v->long_tokens);
+    if (!v->bytes || !v->starts || !v->ids || !v->left || !v->right || !v->pieces || !v->long_tokens)
+        return ST_NO_MEMORY;
+    memset(v->long_tokens, 0xff, ((size_t)1 << long_bits) * sizeof *v->long_tokens);
+    return st_pairs_init(&v->pairs, n, dense_side);
+}
+
+static st_piece_entry *piece_slot(const st_vocab *v, st_key key)
+{
+    uint64_t at = st_hash_key(key) >> v->piece_shift;
+    while (v->pieces[at].key.high && (v->pieces[at].key.low != key.low || v->pieces[at].key.high != key.high))
+        at = (at + 1) & v->piece_mask;
+    return &v->pieces[at];
+}
+
+/* The slot of a long token: where it is, or the free slot where it would go. */
+static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
+{
+    uint64_t hash = st_hash_bytes(bytes, n);
+    for (uint64_t at = hash & v->long_mask;; at = (at + 1) & v->long_mask) {
+        uint64_t *slot = &v->long_tokens[at];
+        if (*slot == UINT64_MAX)
+            return slot;
+        uint32_t index = (uint32_t)*slot;
+        if (*slot >> 32 == hash >> 32 && st_token_length(v, index) == n && !memcmp(st_token_bytes(v, index), bytes, n))
+            return slot;
+    }
+}
+
+static st_status insert_token(st_vocab *v, uint32_t index)
+{
+    const uint8_t *bytes = st_token_bytes(v, index);
+    size_t n = st_token_length(v, index);
+    if (n > ST_KEY_BYTES) {
+        uint64_t *slot = long_slot(v, bytes, n);
+        if (*slot != UINT64_MAX)
+            return ST_DUPLICATE_TOKEN;
+        *slot = (st_hash_bytes(bytes, n) >> 32) << 32 | index;
+        return ST_OK;
+    }
+    st_key key = st_key_of(bytes, n);
+    st_piece_entry *entry = piece_slot(v, key);
+    if (entry->key.high)
+        return ST_DUPLICATE_TOKEN;
+    entry->key = key;
+    entry->id = v->ids[index];
+    entry->index = index;
+    if (n == 1)
+        v->pairs.byte_token[bytes[0]] = index;
+    return ST_OK;
+}
+
+static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
+{
+    uint32_t at = 0;
+    v->identity = 1;
+    for (uint32_t i = 0; i < v->count; i++) {
+        uint32_t n = source->lengths[i];
+        *bad = i;
+        if (n == 0)
+            return ST_EMPTY_TOKEN;
+        if (n > ST_MAX_TOKEN_BYTES)
+            return ST_TOKEN_TOO_LONG;
+        if (i && source->ids[i] <= source->ids[i - 1])
+            return ST_UNSORTED_RANKS;
+        memcpy(v->bytes + at, source->bytes + at, n);
+        v->starts[i] = at;
+        v->starts[i + 1] = at += n;
+        v->ids[i] = source->ids[i];
+        v->identity &= v->ids[i] == i;
+        v->max_length = n > v->max_length ? n : v->max_length;
+        st_status status = insert_token(v, i);
+        if (status)
+            return status;
+    }
+    for (size_t byte = 0; byte < 256; byte++)
+        if (v->pairs.byte_token[byte] == ST_NONE) {
+            *bad = byte;
+            return ST_MISSING_BYTE;
+        }
+    return ST_OK;
+}
+
+static void set_pair(st_vocab *v, uint32_t index, uint32_t left, uint32_t right)
+{
+    v->left[index] = left;
+    v->right[index] = right;
+    st_pairs_insert(&v->pairs, left, right, index);
+    /* A single byte is there from the start, whatever its rank. */
+    if ((left >= index && st_token_length(v, left) > 1) || (right >= index && st_token_length(v, right) > 1))
+        v->monotone = 0;
+}
+
+/* Pairs from stored splits: two look-ups a token. */
+static st_status link_stored(st_vocab *v, const uint32_t *splits, size_t *bad)
+{
+    for (uint32_t i = 0; i < v->count; i++) {
+        size_t n = st_token_length(v, i);
+        v->left[i] = v->right[i] = ST_NONE;
+        if (n == 1 || splits[i] == 0)
+            continue;
+        *bad = i;
+        if (splits[i] >= n)
+            return ST_BAD_SPLIT;
+        uint32_t left = st_vocab_find(v, st_token_bytes(v, i), splits[i]);
+        uint32_t right = st_vocab_find(v, st_token_bytes(v, i) + splits[i], n - splits[i]);
+        if (left == ST_NONE || right == ST_NONE || st_pairs_find(&v->pairs, left, right) != ST_NONE)
+            return ST_BAD_SPLIT;
+        set_pair(v, i, left, right);
+    }
+    return ST_OK;
+}
+
+/* Indices ordered by token length, by counting. Merging a token's own bytes makes only shorter tokens before its last
+ * merge, so with the pairs of all shorter tokens at hand the merge stops at the two parts of the last one. */
+static st_status order_by_length(const st_vocab *v, uint32_t **order)
+{
+    size_t *place = st_calloc((size_t)v->max_length + 2, sizeof *place);
+    *order = st_malloc(v->count * sizeof **order);
+    if (!place || !*order) {
+        st_free(place);
+        st_free(*order);
+        return ST_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < v->count; i++)
+        place[st_token_length(v, i) + 1]++;
+    for (size_t n = 1; n <= v->max_length; n++)
+        place[n + 1] += place[n];
+    for (uint32_t i = 0; i < v->count; i++)
+        (*order)[place[st_token_length(v, i)]++] = i;
+    st_free(place);
+    return ST_OK;
+}
+
+static st_status merge_token(const st_vocab *v, uint32_t index, st_reference_scratch *scratch, st_ids *parts)
+{
+    const uint8_t *bytes = st_token_bytes(v, index);
+    size_t n = st_token_length(v, index);
+    parts->size = 0;
+    if (n > ST_SHORT_MERGE)
+        return st_reference_merge(&v->pairs, bytes, n, scratch, parts);
+    parts->size = st_merge_short(&v->pairs, bytes, n, parts->data);
+    return ST_OK;
+}
+
+/* Pairs found by merging each token's bytes; a token that does not come back as two parts is unreachable. Tokens of one
+ * length are merged before their pairs are entered, or one of them could be mistaken for a shorter one. */
+static st_status link_merged(st_vocab *v, const uint32_t *order, st_reference_scratch *scratch, st_ids *parts)
+{
+    for (uint32_t first = 0, end; first < v->count; first = end) {
+        size_t n = st_token_length(v, order[first]);
+        for (end = first; end < v->count && st_token_length(v, order[end]) == n; end++) {
+            uint32_t index = order[end];
+            v->left[index] = v->right[index] = ST_NONE;
+            if (n > 1 && merge_token(v, index, scratch, parts))
+                return ST_NO_MEMORY;
+            if (n > 1 && parts->size == 2) {
+                v->left[index] = parts->data[0];
+                v->right[index] = parts->data[1];
+            }
+        }
+        for (uint32_t i = first; i < end; i++)
+            if (v->left[order[i]] != ST_NONE)
+                set_pair(v, order[i], v->left[order[i]], v->right[order[i]]);
+    }
+    return ST_OK;
+}
+
+static st_status link_by_merging(st_vocab *v)
+{
+    uint32_t *order;
+    st_reference_scratch scratch = {0};
+    st_ids parts = {0};
+    st_status status = order_by_length(v, &order);
+    if (status)
+        return status;
+    status = st_ids_reserve(&parts, ST_SHORT_MERGE);
+    if (!status)
+        status = link_merged(v, order, &scratch, &parts);
+    st_ids_free(&parts);
+    st_reference_scratch_free(&scratch);
+    st_free(order);
+    return status;
+}
+
+static void mark_reachable(st_vocab *v)
+{
+    for (uint64_t at = 0; at <= v->piece_mask; at++) {
+        st_piece_entry *entry = &v->pieces[at];
+        if (entry->key.high)
+            entry->reachable = (uint32_t)st_token_reachable(v, entry->index);
+    }
+    for (uint32_t i = 0; i < v->count; i++)
+        v->unreachable += !st_token_reachable(v, i);
+}
+
+st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
+{
+    *vocab = NULL;
+    *bad = 0;
+    if (source->count > ST_MAX_TOKENS)
+        return ST_TOO_MANY_TOKENS;
+    st_vocab *v = st_calloc(1, sizeof *v);
+    if (!v)
+        return ST_NO_MEMORY;
+    v->monotone = 1;
+    st_status status = allocate(v, source, dense_side);
+    if (!status)
+        status = fill(v, source, bad);
+    if (!status)
+        status = source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v);
+    if (status) {
+        st_vocab_free(v);
+        return status;
+    }
+    mark_reachable(v);
+    *vocab = v;
+    return ST_OK;
+}
+
+void st_vocab_free(st_vocab *v)
+{
+    if (!v)
+        return;
+    for (size_t i = 0; i < ST_POOL_SIZE; i++)
+        st_workspace_free(v->pool[i]);
+    st_automaton_free(v->automaton);
+    st_cuts_free(v->cuts);
+    st_pairs_free(&v->pairs);
+    st_free(v->bytes);
+    st_free(v->starts);
+    st_free(v->ids);
+    st_free(v->left);
+    st_free(v->right);
+    st_free(v->pieces);
+    st_free(v->long_tokens);
+    st_free(v);
+}
+
+uint32_t st_vocab_find(const st_vocab *v, const uint8_t *bytes, size_t n)
+{
+    if (n == 0 || n > v->max_length)
+        return ST_NONE;
+    if (n > ST_KEY_BYTES) {
+        uint64_t slot = *long_slot(v, bytes, n);
+        return slot == UINT64_MAX ? ST_NONE : (uint32_t)slot;
+    }
+    const st_piece_entry *entry = piece_slot(v, st_key_of(bytes, n));
+    return entry->key.high ? entry->index : ST_NONE;
+}
+
+uint32_t st_vocab_index(const st_vocab *v, uint32_t id)
+{
+    if (v->identity)
+        return id < v->count ? id : ST_NONE;
+    uint32_t low = 0, high = v->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (v->ids[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < v->count && v->ids[low] == id ? low : ST_NONE;
+}

@@ -1,0 +1,93 @@
+/* The immutable vocabulary: token bytes <-> index <-> id, the pair table, and the facts about it that merging rests on.
+ *
+ * Tokens are numbered by INDEX in rank order; the id (the rank as the rank file has it) is what callers see.
+ * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts)
+ * are published atomically. */
+#ifndef ST_VOCAB_H
+#define ST_VOCAB_H
+
+#include "pairs.h"
+
+/* A piece of at most 15 bytes is a 16-byte key: its bytes, zero filled, and its length in the last byte. */
+#define ST_KEY_BYTES 15
+
+typedef struct st_key {
+    uint64_t low, high;
+} st_key;
+
+/* One short token in the piece table. 32 bytes: two entries a cache line, never across one. */
+typedef struct st_piece_entry {
+    st_key key;         /* high == 0: free, since every key has a length */
+    uint32_t id;        /* as callers see it */
+    uint32_t index;
+    uint32_t reachable; /* merging the bytes gives the token back: then an atom may take it too (see cuts.h) */
+    uint32_t reserved;  /* keeps the entry at 32 bytes */
+} st_piece_entry;
+
+/* Token lengths fit the automaton's 16-bit depths, all bytes together its node numbers. */
+#define ST_MAX_TOKEN_BYTES 65535
+#define ST_MAX_TOTAL_BYTES (1u << 27)
+
+struct st_automaton;
+struct st_cuts;
+struct st_workspace;
+
+#define ST_POOL_SIZE 64
+
+typedef struct st_vocab {
+    uint32_t count;      /* tokens, special ones aside */
+    uint32_t max_length; /* bytes of the longest token */
+    uint8_t *bytes;      /* all tokens, one behind the other, by index */
+    uint32_t *starts;    /* count + 1 offsets into bytes */
+    uint32_t *ids;       /* index -> id */
+    uint32_t *left;      /* index -> left token of its pair, ST_NONE for single bytes and unreachable tokens */
+    uint32_t *right;
+    st_pairs pairs;
+    uint32_t unreachable; /* tokens that merging their own bytes does not give back */
+    int monotone;         /* every merged token comes after both its parts: compatible() may undo merges */
+    int identity;         /* ids[i] == i for all i */
+    uint32_t piece_shift; /* of the tables below: 64 - log2(slots) */
+    uint64_t piece_mask;
+    st_piece_entry *pieces; /* tokens of up to ST_KEY_BYTES bytes */
+    uint64_t long_mask;
+    uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
+    struct st_automaton *automaton; /* built at first need */
+    struct st_cuts *cuts;           /* built at first need */
+    struct st_workspace *pool[ST_POOL_SIZE];
+} st_vocab;
+
+/* Tokens as the caller hands them over: bytes concatenated, n lengths, n ids strictly ascending, and either NULL or
+ * n split lengths (bytes of the left part of each token's last merge, 0 = none), which spare the merging of each token. */
+typedef struct st_vocab_source {
+    const uint8_t *bytes;
+    const uint32_t *lengths;
+    const uint32_t *ids;
+    const uint32_t *splits;
+    size_t count;
+} st_vocab_source;
+
+/* Builds a vocabulary. On failure *vocab is NULL and *bad the index (or the missing byte) that is to blame. */
+st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad);
+void st_vocab_free(st_vocab *vocab);
+
+/* Index of the token with these bytes, or ST_NONE. */
+uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *bytes, size_t n);
+/* Index of the token with this id, or ST_NONE. */
+uint32_t st_vocab_index(const st_vocab *vocab, uint32_t id);
+
+static inline size_t st_token_length(const st_vocab *vocab, uint32_t index)
+{
+    return vocab->starts[index + 1] - vocab->starts[index];
+}
+
+static inline const uint8_t *st_token_bytes(const st_vocab *vocab, uint32_t index)
+{
+    return vocab->bytes + vocab->starts[index];
+}
+
+static inline int st_token_reachable(const st_vocab *vocab, uint32_t index)
+{
+    return vocab->left[index] != ST_NONE || st_token_length(vocab, index) == 1;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* What an encoder needs only while it runs: the cache of pieces, the memo of compatible pairs, scratch. Workspaces are
+ * pooled per vocabulary and borrowed for a call, so that ten thousand idle streams hold none, and a short call finds
+ * a warm one. Fixed size: nothing here grows with the input. */
+#ifndef ST_WORKSPACE_H
+#define ST_WORKSPACE_H
+
+#include "long_piece.h"
+#include "merge.h"
+#include "reference.h"
+#include "vocab.h"
+
+/* 2^14 entries of one cache line each: 1 MB, zero pages until touched. A larger cache costs a cold process more page
+ * faults than its hits save (measured: docs/design.md). */
+#define ST_CACHE_BITS 14
+#define ST_CACHED_BYTES 28
+#define ST_CACHED_IDS 8
+
+/* The ids of one piece that is no token, or of an atom: always the result of merging. */
+typedef struct st_cache_entry {
+    uint8_t length; /* 0 = free */
+    uint8_t count;
+    uint16_t tag; /* further bits of the hash, so that most misses end without a comparison of bytes */
+    uint8_t bytes[ST_CACHED_BYTES];
+    uint32_t ids[ST_CACHED_IDS];
+} st_cache_entry;
+
+/* Pieces are looked up a batch at a time, so that the tables' cache lines travel while other keys are computed. */
+#define ST_BATCH 256
+
+typedef struct st_workspace {
+    st_cache_entry cache[1u << ST_CACHE_BITS];
+    uint64_t memo[1u << ST_MEMO_BITS];
+    uint64_t ends[ST_BATCH + 4];
+    st_key keys[ST_BATCH];
+    uint64_t slots[ST_BATCH];
+    uint32_t tokens[ST_SHORT_MERGE];
+    st_long_piece long_piece; /* for pieces whose end is known */
+    st_reference_scratch reference;
+} st_workspace;
+
+/* A workspace for the calling thread, its cache as warm as its last user left it; NULL when memory is short. */
+st_workspace *st_workspace_borrow(st_vocab *vocab);
+void st_workspace_return(st_vocab *vocab, st_workspace *workspace);
+void st_workspace_free(st_workspace *workspace);
+
+#endif

@@ -1,0 +1,87 @@
+"""The build of the compiled parts; everything else is in pyproject.toml.
+
+csrc/*.c is compiled once, as the static library streamtok_core, and linked into each Cython module. The files
+are found, not listed: a new one is picked up by the next build.
+"""
+
+from __future__ import annotations
+
+import pathlib
+
+from setuptools import Extension, setup
+from setuptools.command.build_clib import build_clib
+from setuptools.command.build_ext import build_ext
+
+# No -march=native: a wheel runs on machines it was not built on; what newer ones can do is found out at run time.
+FLAGS = {
+    "msvc": ["/O2", "/std:c11", "/utf-8"],
+    "unix": ["-std=c11", "-O3", "-fvisibility=hidden"],
+}
+DIRECTIVES = {"language_level": 3, "binding": True, "freethreading_compatible": True}
+
+
+def found(folder: str, *patterns: str) -> list[str]:
+    """The files below a folder, sorted, relative to this one as setuptools wants them."""
+    return sorted(path.as_posix() for pattern in patterns for path in pathlib.Path(folder).rglob(pattern))
+
+
+C_SOURCES = found("csrc", "*.c")
+C_HEADERS = found("csrc", "*.h")
+CYTHON_SOURCES = found("streamtok", "*.pyx")
+
+
+def flags(compiler: object) -> list[str]:
+    return FLAGS["msvc" if getattr(compiler, "compiler_type", "") == "msvc" else "unix"]
+
+
+class BuildCore(build_clib):
+    def build_libraries(self, libraries: list[tuple[str, dict]]) -> None:
+        for name, info in libraries:
+            info["cflags"] = flags(self.compiler)
+            # An archive is added to, never emptied: the object of a C file that is gone would stay, and be linked.
+            archive = pathlib.Path(self.build_clib, self.compiler.library_filename(name))
+            archive.unlink(missing_ok=True)
+        super().build_libraries(libraries)
+
+
+class BuildModules(build_ext):
+    def build_extensions(self) -> None:
+        for extension in self.extensions:
+            extension.extra_compile_args = flags(self.compiler)
+        super().build_extensions()
+
+    def run(self) -> None:
+        # build_ext alone would link against a core that is missing or old.
+        if self.distribution.libraries:
+            self.run_command("build_clib")
+        super().run()
+
+
+def modules() -> list[Extension]:
+    """An extension for each .pyx, depending on every C file: without that an edit there would not relink it."""
+    if not CYTHON_SOURCES:
+        return []
+    import numpy
+    from Cython.Build import cythonize
+
+    extensions = [
+        Extension(
+            source.removesuffix(".pyx").replace("/", "."),
+            [source],
+            include_dirs=["csrc", numpy.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+            depends=C_SOURCES + C_HEADERS,
+        )
+        for source in CYTHON_SOURCES
+    ]
+    # build_dir keeps the generated C out of the package, and so out of the wheel.
+    return cythonize(extensions, build_dir="build", compiler_directives=DIRECTIVES)
+
+
+CORE = {"sources": C_SOURCES, "obj_deps": {"": C_HEADERS}, "include_dirs": ["csrc"]}
+
+setup(
+    libraries=[("streamtok_core", CORE)] if C_SOURCES else [],
+    ext_modules=modules(),
+    cmdclass={"build_clib": BuildCore, "build_ext": BuildModules},
+)

@@ -1,0 +1,159 @@
+# The C headers restated, header by header, as far as _core.pyx uses them. No logic here.
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+
+cdef extern from "status.h" nogil:
+    ctypedef enum st_status:
+        ST_OK
+        ST_NO_MEMORY
+        ST_INVALID_UTF8
+        ST_DISALLOWED_SPECIAL
+        ST_UNKNOWN_TOKEN
+        ST_BAD_STATE
+        ST_TOO_MANY_TOKENS
+        ST_MISSING_BYTE
+        ST_DUPLICATE_TOKEN
+        ST_EMPTY_TOKEN
+        ST_TOKEN_TOO_LONG
+        ST_UNSORTED_RANKS
+        ST_BAD_SPLIT
+    const char *st_strerror(st_status status)
+
+
+cdef extern from "alloc.h" nogil:
+    void *st_malloc(size_t size)
+    void *st_realloc(void *block, size_t size)
+    void st_free(void *block)
+    ctypedef struct st_alloc_counts:
+        uint64_t calls
+        uint64_t bytes
+        int64_t live
+    st_alloc_counts st_alloc_read()
+    void st_alloc_fail_after(int64_t n)
+
+
+cdef extern from "publish.h" nogil:
+    int st_flag_raise(int *flag)
+    void st_flag_lower(int *flag)
+    int st_count_add(int *count, int n)
+
+
+cdef extern from "buffer.h" nogil:
+    ctypedef struct st_bytes:
+        uint8_t *data
+        size_t size
+        size_t capacity
+    ctypedef struct st_ids:
+        uint32_t *data
+        size_t size
+        size_t capacity
+    st_status st_ids_reserve(st_ids *ids, size_t more)
+    void st_ids_free(st_ids *ids)
+    void st_bytes_free(st_bytes *buffer)
+
+
+cdef extern from "vocab.h" nogil:
+    uint32_t ST_NONE
+    ctypedef struct st_vocab:
+        uint32_t count
+        uint32_t max_length
+        uint32_t *ids
+        uint32_t unreachable
+        int monotone
+    ctypedef struct st_vocab_source:
+        const uint8_t *bytes
+        const uint32_t *lengths
+        const uint32_t *ids
+        const uint32_t *splits
+        size_t count
+    st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
+    void st_vocab_free(st_vocab *vocab)
+    uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
+    size_t st_token_length(const st_vocab *vocab, uint32_t index)
+    const uint8_t *st_token_bytes(const st_vocab *vocab, uint32_t index)
+
+
+cdef extern from "special.h" nogil:
+    ctypedef struct st_special:
+        size_t longest
+    st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
+                             st_special **special)
+    void st_special_free(st_special *special)
+
+
+cdef extern from "pretoken.h" nogil:
+    ctypedef enum st_split_family:
+        ST_SPLIT_R50K
+        ST_SPLIT_CL100K
+        ST_SPLIT_O200K
+    ctypedef struct st_scan:
+        uint64_t length
+    int ST_SCAN_MIN_CAPACITY
+    void st_scan_init(st_scan *scan)
+    size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed,
+                        uint64_t *ends, size_t capacity)
+    size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
+    size_t st_last_sync_point(const uint8_t *text, size_t n)
+
+
+cdef extern from "text.h" nogil:
+    ctypedef enum st_errors:
+        ST_ERRORS_STRICT
+        ST_ERRORS_REPLACE
+        ST_ERRORS_IGNORE
+    ctypedef enum st_text_fault:
+        ST_TEXT_INVALID_START
+        ST_TEXT_INVALID_CONTINUATION
+        ST_TEXT_UNEXPECTED_END
+    ctypedef struct st_text_error:
+        size_t start
+        size_t end
+        st_text_fault fault
+
+
+cdef extern from "pieces.h" nogil:
+    ctypedef enum st_engine:
+        ST_ENGINE_FAST
+        ST_ENGINE_REFERENCE
+
+
+cdef extern from "encoder.h" nogil:
+    ctypedef struct st_encoder:
+        st_engine engine
+        st_errors errors
+        const st_special *allowed
+        const st_special *disallowed
+        uint8_t *partial
+        uint32_t partial_size
+        uint64_t offset
+    ctypedef struct st_feed_error:
+        uint64_t offset
+        uint32_t id
+        st_text_error text
+    int ST_FEED_FINAL
+    int ST_FEED_TRUSTED
+    void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_split_family family)
+    void st_encoder_free(st_encoder *encoder)
+    st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
+                              st_feed_error *error)
+    st_status st_encoder_spans(st_encoder *encoder, const uint8_t *text, const int64_t *spans, size_t count,
+                               st_ids *out)
+    void st_encoder_reset(st_encoder *encoder)
+    uint64_t st_encoder_pending(const st_encoder *encoder)
+    st_status st_encoder_copy(st_encoder *target, const st_encoder *source)
+
+
+cdef extern from "encoder_state.h" nogil:
+    st_status st_encoder_save(const st_encoder *encoder, st_bytes *out)
+    st_status st_encoder_load(st_encoder *encoder, const uint8_t *state, size_t n)
+
+
+cdef extern from "decoder.h" nogil:
+    ctypedef struct st_names:
+        const uint8_t *bytes
+        const size_t *starts
+        const uint32_t *ids
+        size_t count
+    const uint8_t *st_decode_one(const st_vocab *vocab, const st_names *names, uint32_t id, size_t *n)
+    st_status st_decode(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count,
+                        st_bytes *out, size_t *bad)

@@ -1,0 +1,221 @@
+"""A vocabulary as arrays: the form that the core reads, made from a bundled file or from a dictionary.
+
+The bundled files (`vocab/*.stv`, written by tools/pack_vocab.py) are little-endian and hold, in this order:
+
+    header   64 bytes   magic, version, counts, CRC-32, sha256 of the rank file it was made from (see _HEADER)
+    gaps     8 a gap    uint32 pairs (index, skipped): from token `index` on, ranks are `skipped` higher
+    lengths  1 a token  bytes of the token
+    splits   1 a token  bytes of its left half, see PackedVocabulary.splits
+    blob                token bytes, in the order of their ranks
+
+Nothing in it is compressed: inflating o200k_base takes 12 ms, reading it as it is 1 ms, and a wheel is
+compressed anyway. There is one gap in all four files (p50k_base has no token 50256), so ranks cost nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import struct
+import zlib
+from array import array
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import VocabularyError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# What a vocabulary may hold. o200k_base has 2e5 tokens, the largest published ones 1e6. Tables are indexed
+# by rank, so the highest rank alone decides their size: four times the entries leaves room for any gaps.
+MAX_ENTRIES = 1 << 20
+MAX_RANK = (1 << 22) - 1
+MAX_TOKEN_BYTES = (1 << 16) - 1
+MAX_FILE_BYTES = 64 << 20
+
+_HEADER = struct.Struct("<8sII III 32s 4x")  # magic, version, crc, tokens, gaps, blob bytes, sha256
+_MAGIC = b"streamtk"
+_VERSION = 1
+_CRC_AT = slice(12, 16)  # the CRC covers header and payload, with these four bytes left out
+
+
+class PackedVocabulary(NamedTuple):
+    """Tokens in the order of their ranks. Sequences have one entry a token, and are never written to.
+
+    No numpy here: a bundled vocabulary is loaded without it, which saves more time than all of loading takes.
+    """
+
+    blob: bytes
+    """Token bytes, joined."""
+    lengths: bytes | array[int]
+    """Bytes of each token: a byte each where that is enough, else an array of uint32."""
+    ranks: range | array[int]
+    """Ascending; an array of uint32 where some rank is skipped."""
+    splits: bytes | None
+    """Bytes of the left one of the two tokens whose merge makes this token; 0 for a single byte, and for
+    a token that merging its own bytes does not give. None where nobody has worked it out."""
+    sha256: str | None
+    """Of the rank file that it was made from, in hex; None for a dictionary."""
+
+    def tokens(self) -> list[bytes]:
+        """The bytes of each token, by rank."""
+        ends = list(accumulate(self.lengths))
+        blob = self.blob
+        return [blob[start:end] for start, end in zip([0, *ends], ends)]
+
+    def to_dict(self) -> dict[bytes, int]:
+        """{token bytes: rank}, by rank."""
+        return dict(zip(self.tokens(), self.ranks))
+
+
+def load_packed(name: str) -> PackedVocabulary:
+    """The bundled vocabulary of that name: r50k_base, p50k_base, cl100k_base or o200k_base.
+
+    Raises:
+        VocabularyError: the file is missing, or its bytes are not the ones that were packed.
+    """
+    path = os.path.join(os.path.dirname(__file__), "vocab", f"{name}.stv")
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_FILE_BYTES)
+    except FileNotFoundError:
+        raise VocabularyError("there is no such bundled vocabulary; install streamtok anew", path) from None
+    return unpack(data, path)
+
+
+def unpack(data: bytes, path: str | None = None) -> PackedVocabulary:
+    """The vocabulary in the bytes of an .stv file. path: for the message of a VocabularyError."""
+    if data[: len(_MAGIC)] != _MAGIC or len(data) < _HEADER.size:
+        raise VocabularyError("this is not a packed vocabulary of streamtok; install streamtok anew", path)
+    _, version, crc, count, gap_count, blob_bytes, sha256 = _HEADER.unpack_from(data)
+    if version != _VERSION:
+        raise VocabularyError(f"format version {version}, this streamtok reads {_VERSION}; install it anew", path)
+    at_lengths = _HEADER.size + 8 * gap_count
+    at_blob = at_lengths + 2 * count
+    if len(data) != at_blob + blob_bytes or crc != checksum(data):
+        raise VocabularyError("the file is damaged (its size or CRC-32 is wrong); install streamtok anew", path)
+    gaps = list(struct.iter_unpack("<II", data[_HEADER.size : at_lengths]))
+    lengths, splits = data[at_lengths : at_lengths + count], data[at_lengths + count : at_blob]
+    if sum(lengths) != blob_bytes:
+        raise VocabularyError("the lengths of its tokens contradict each other; install streamtok anew", path)
+    return PackedVocabulary(data[at_blob:], lengths, _ranks(count, gaps), splits, sha256.hex())
+
+
+def _ranks(count: int, gaps: list[tuple[int, int]]) -> range | array[int]:
+    """0, 1, 2, ..., with `skipped` left out in front of the token at each `index`."""
+    if not gaps:
+        return range(count)
+    ranks, start, first = array("I"), 0, 0
+    for index, skipped in [*gaps, (count, 0)]:
+        ranks.extend(range(first, first + index - start))
+        first += index - start + skipped
+        start = index
+    return ranks
+
+
+def pack_to_bytes(packed: PackedVocabulary) -> bytes:
+    """The bytes of an .stv file. Needs splits, a sha256, and tokens of at most 255 bytes."""
+    if packed.splits is None or packed.sha256 is None or max(packed.lengths) > 255:
+        raise ValueError("only a vocabulary with splits, a sha256 and tokens of at most 255 bytes has a file form")
+    before = [-1, *packed.ranks]
+    gaps = b"".join(
+        struct.pack("<II", index, rank - previous - 1)
+        for index, (previous, rank) in enumerate(zip(before, packed.ranks))
+        if rank - previous > 1
+    )
+    payload = b"".join((gaps, bytes(packed.lengths), packed.splits, packed.blob))
+    digest = bytes.fromhex(packed.sha256)
+    header = bytearray(_HEADER.pack(_MAGIC, _VERSION, 0, len(packed.ranks), len(gaps) // 8, len(packed.blob), digest))
+    header[_CRC_AT] = struct.pack("<I", checksum(header + payload))
+    return bytes(header + payload)
+
+
+def checksum(data: bytes | bytearray) -> int:
+    """CRC-32 of a whole .stv file but for the four bytes that hold it."""
+    view = memoryview(data)
+    return zlib.crc32(view[_CRC_AT.stop :], zlib.crc32(view[: _CRC_AT.start]))
+
+
+def pack_ranks(mergeable_ranks: Mapping[bytes, int]) -> PackedVocabulary:
+    """A user's {token bytes: rank} as arrays, sorted by rank; splits and sha256 are None.
+
+    Raises:
+        TypeError: not a mapping, a key is not bytes, or a rank is not an int (a bool is none).
+        VocabularyError: an empty or too long token, a rank below 0, above MAX_RANK or given twice, a byte
+            that is no token by itself, more than MAX_ENTRIES entries.
+    """
+    if not isinstance(mergeable_ranks, Mapping):
+        raise TypeError(f"mergeable_ranks is a {type(mergeable_ranks).__name__}; give a dict of token bytes to rank")
+    import numpy as np
+
+    tokens = list(mergeable_ranks)
+    check_tokens(tokens)
+    ranks = _rank_array(list(mergeable_ranks.values()), tokens)
+    if (ranks[1:] <= ranks[:-1]).any():
+        order = np.argsort(ranks, kind="stable")
+        ranks, tokens = ranks[order], [tokens[i] for i in order.tolist()]
+        (twice,) = np.nonzero(ranks[1:] == ranks[:-1])
+        if len(twice):
+            first, second = tokens[twice[0]], tokens[twice[0] + 1]
+            rank = ranks[twice[0]]
+            raise VocabularyError(f"{shown(first)} and {shown(second)} both have rank {rank}; give each its own")
+    return PackedVocabulary(b"".join(tokens), array("I", map(len, tokens)), array("I", ranks.tolist()), None, None)
+
+
+def check_tokens(tokens: list[Any]) -> None:
+    """Raises TypeError or VocabularyError unless these can be the tokens of a vocabulary."""
+    if len(tokens) > MAX_ENTRIES:
+        raise VocabularyError(f"{len(tokens)} entries, more than the {MAX_ENTRIES} that are accepted")
+    for kind in set(map(type, tokens)):
+        if not issubclass(kind, bytes):
+            odd = next(token for token in tokens if type(token) is kind)
+            raise TypeError(f"the token {shown(odd)} is a {kind.__name__}; write it as bytes, a str as .encode()")
+    if not all(tokens):
+        raise VocabularyError("an empty token, which no text could ever hold; leave it out")
+    longest = max(tokens, key=len, default=b"")
+    if len(longest) > MAX_TOKEN_BYTES:
+        raise VocabularyError(f"{shown(longest)} has {len(longest)} bytes, more than {MAX_TOKEN_BYTES}; leave it out")
+    if sum(map(len, tokens)) > MAX_FILE_BYTES:
+        raise VocabularyError(f"the tokens have more than {MAX_FILE_BYTES} bytes together; leave out the longest")
+    check_single_bytes(tokens)
+
+
+def check_single_bytes(tokens: Any, path: str | None = None) -> None:
+    """Raises VocabularyError unless each of the 256 bytes is a token: without one, some text has no encoding."""
+    singles = {token[0] for token in tokens if len(token) == 1}
+    missing = [value for value in range(256) if value not in singles]
+    if missing:
+        raise VocabularyError(
+            f"{len(missing)} of the 256 single bytes are no tokens, the first is {bytes(missing[:1])!r}; "
+            "text that holds it could not be encoded: add a token for each byte",
+            path,
+        )
+
+
+def _rank_array(values: list[Any], tokens: list[bytes]) -> np.ndarray:
+    """The ranks as int64, each of them in 0..MAX_RANK."""
+    for kind in set(map(type, values)) - {int}:
+        odd = next(i for i, value in enumerate(values) if type(value) is kind)
+        if kind is bool or not hasattr(kind, "__index__"):
+            raise TypeError(f"the rank of {shown(tokens[odd])} is {shown(values[odd])}, a {kind.__name__}; give an int")
+    values = list(map(operator.index, values))
+    for extreme in (min(values), max(values)):
+        if not 0 <= extreme <= MAX_RANK:
+            token = tokens[values.index(extreme)]
+            raise VocabularyError(f"the rank of {shown(token)} is {shown(extreme)}; ranks go from 0 to {MAX_RANK}")
+    import numpy as np
+
+    return np.array(values, np.int64)
+
+
+def shown(value: object) -> str:
+    """repr, cut to what fits in a message."""
+    # A huge int or bytes would take long to write out only to be cut.
+    if isinstance(value, (bytes, str)):
+        value = value[:40]
+    elif isinstance(value, int) and value.bit_length() > 128:
+        return f"an int of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

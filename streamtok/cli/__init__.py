@@ -1,0 +1,17 @@
+"""The command `streamtok`: encode, decode, count, inspect, info. Needs click and rich (the extra "cli")."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+
+def main() -> None:
+    """Run the command with the arguments of this process, and exit with its status."""
+    missing = [name for name in ("click", "rich") if find_spec(name) is None]
+    if missing:
+        print(f'streamtok: the command needs {" and ".join(missing)}: pip install "streamtok[cli]"', file=sys.stderr)
+        sys.exit(1)
+    from .app import app
+
+    app(prog_name="streamtok")

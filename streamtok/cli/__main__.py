@@ -1,0 +1,5 @@
+"""`python -m streamtok.cli`, where the command itself is not on the path."""
+
+from . import main
+
+main()

@@ -1,0 +1,169 @@
+"""What the commands share: which encoding, which special tokens, where bytes come from and go to, the bar."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO
+
+import click
+
+from .. import disk
+
+_PATTERNS = {"r50k": "R50K", "cl100k": "CL100K", "o200k": "O200K"}
+
+
+def encoding_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose the encoding; `load_encoding` takes them."""
+    options = (
+        click.option("-e", "--encoding", metavar="NAME", help="Encoding by name.  [default: o200k_base]"),
+        click.option("-m", "--model", metavar="NAME", help="The encoding of a model, such as gpt-4o."),
+        click.option("--vocab", metavar="FILE", help="Vocabulary of your own, a .tiktoken file; needs --pattern."),
+        click.option("--pattern", type=click.Choice(list(_PATTERNS)), help="How texts split, with --vocab."),
+        click.option("--special", metavar="NAME=ID", multiple=True, help="A special token of --vocab (repeatable)."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def load_encoding(
+    encoding: str | None, model: str | None, vocab: str | None, pattern: str | None, special: Iterable[str]
+) -> Any:
+    """The encoding that the options name. Raises UsageError when they contradict each other."""
+    if sum(name is not None for name in (encoding, model, vocab)) > 1:
+        raise click.UsageError("--encoding, --model and --vocab each name an encoding: give one of them")
+    if vocab is not None:
+        return _load_vocab(vocab, pattern, special)
+    if pattern is not None or special:
+        raise click.UsageError("--pattern and --special go with --vocab: a named encoding brings its own")
+    import streamtok
+
+    try:
+        return streamtok.encoding_for_model(model) if model else streamtok.get_encoding(encoding or "o200k_base")
+    except (KeyError, ValueError) as error:
+        if model:
+            raise click.UsageError(f"no encoding is known for the model {model!r}: name one with -e") from None
+        names = ", ".join(streamtok.list_encoding_names())
+        raise click.UsageError(f"{str(error).splitlines()[0]}: write one of {names}") from None
+
+
+def _load_vocab(path: str, pattern: str | None, special: Iterable[str]) -> Any:
+    if pattern is None:
+        raise click.UsageError(f"--vocab says nothing about how texts split: add --pattern {'|'.join(_PATTERNS)}")
+    tokens = {}
+    for item in special:
+        name, equals, token = item.rpartition("=")
+        if not equals or not name or not token.isdecimal():
+            raise click.UsageError(f"--special {item!r} is not NAME=ID, such as '<|endoftext|>=50256'")
+        tokens[name] = int(token)
+    from .. import Encoding, patterns
+    from ..load import load_tiktoken_bpe
+
+    return Encoding(
+        os.path.basename(path),
+        pat_str=getattr(patterns, _PATTERNS[pattern]),
+        mergeable_ranks=load_tiktoken_bpe(path),
+        special_tokens=tokens,
+    )
+
+
+def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how text is read; `specials` takes the first."""
+    options = (
+        click.option(
+            "--allow-special",
+            metavar="NAME|all",
+            multiple=True,
+            help="A special token to recognise in the text (repeatable), or 'all'. Others are ordinary text.",
+        ),
+        click.option(
+            "--errors",
+            type=click.Choice(["strict", "replace", "ignore"]),
+            default="strict",
+            show_default=True,
+            help="What to do with bytes that are not UTF-8.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def specials(names: tuple[str, ...], encoding: Any) -> Any:
+    """The allowed_special that the names of --allow-special stand for."""
+    if "all" in names:
+        return "all"
+    unknown = sorted(set(names) - encoding.special_tokens_set)
+    if unknown:
+        known = ", ".join(sorted(encoding.special_tokens_set)[:8]) or "none"
+        raise click.UsageError(f"{encoding.name} has no special token {unknown[0]!r} (it has {known})")
+    return frozenset(names)
+
+
+def source_of(name: str) -> Any:
+    """What encode_file reads for a FILE argument: standard input for "-"."""
+    return sys.stdin.buffer if name == "-" else name
+
+
+@contextlib.contextmanager
+def open_input(name: str) -> Iterator[BinaryIO]:
+    """A FILE argument, opened for reading bytes."""
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    with open(name, "rb") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def open_output(name: str) -> Iterator[Callable[[bytes], object]]:
+    """A function that writes bytes: to standard output for "-", else to a file that appears when all went well."""
+    if name == "-":
+        stdout = sys.stdout.buffer
+        yield stdout.write
+        stdout.flush()
+        return
+    target = os.path.realpath(name)
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise click.UsageError(f"{name} is a directory, device or pipe: name a regular file, or '-'")
+    partial = target + ".partial"
+    fd = disk.open_locked(partial)
+    try:
+        disk.truncate(fd, 0)
+        yield lambda data: disk.write_all(fd, data)
+        disk.sync(fd)
+        disk.rename(partial, target)
+    except BaseException:
+        disk.remove(partial)
+        raise
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int | None, int], None] | None]:
+    """A bar on standard error and the function that moves it (bytes, of how many, ids); None when no one watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.DownloadColumn(),
+        bars.TransferSpeedColumn(),
+        bars.TextColumn("{task.fields[ids]:,} ids"),
+        bars.TimeRemainingColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, ids=0)
+
+        def move(done: int, total: int | None, ids: int) -> None:
+            bar.update(task, completed=done, total=total, ids=ids)
+
+        yield move

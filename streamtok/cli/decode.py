@@ -1,0 +1,139 @@
+"""streamtok decode: ids in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import click
+
+from .common import encoding_options, load_encoding, open_input, open_output
+
+_CHUNK = 64 << 10  # bytes read at a time
+_LONGEST_NUMBER = 20  # digits; no id is as long, so more are no number list
+_SEPARATORS = bytes.maketrans(b"[],;", b"    ")
+
+
+@click.command()
+@click.argument("file", default="-", metavar="[FILE]")
+@click.option("-o", "--output", default="-", metavar="OUT", help="File to write.  [default: standard output]")
+@click.option(
+    "--format",
+    type=click.Choice(["text", "bin", "npy"]),
+    help="What FILE holds.  [default: by its suffix, text when that says nothing]",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["auto", "uint16", "uint32"]),
+    default="auto",
+    show_default=True,
+    help="Of bin ids; auto is what encode writes.",
+)
+@encoding_options
+def command(file: str, output: str, format: str | None, dtype: str, **chosen: Any) -> None:
+    """Turn the token ids in FILE (or standard input) back into the bytes of the text.
+
+    FILE is what encode wrote, or integers separated by white space or commas. The bytes written are those that were
+    encoded.
+    """
+    encoding = load_encoding(**chosen)
+    if format is None:
+        suffix = file.lower().rpartition(".")[2]
+        format = suffix if suffix in ("bin", "npy") else "text"
+    with open_input(file) as stream:
+        arrays = _ids(stream, format, encoding, dtype)
+        with open_output(output) as write:
+            position = 0
+            for ids in arrays:
+                write(_decode(encoding, ids, position))
+                position += len(ids)
+
+
+def _decode(encoding: Any, ids: Any, position: int) -> bytes:
+    try:
+        text: bytes = encoding.decode_bytes(ids)
+        return text
+    except (KeyError, OverflowError, ValueError):
+        for index, token in enumerate(ids.tolist()):
+            try:
+                encoding.decode_single_token_bytes(token)
+            except (KeyError, OverflowError, ValueError):
+                raise ValueError(
+                    f"id {token} at position {position + index} is no token of {encoding.name}: "
+                    "name the encoding that made the ids with -e, or their --format and --dtype"
+                ) from None
+        raise
+
+
+def _ids(stream: BinaryIO, format: str, encoding: Any, dtype: str) -> Iterator[Any]:
+    """The ids in the stream, array by array."""
+    from ..files import choose_dtype
+
+    if format == "text":
+        return _text_ids(stream)
+    if format == "npy":
+        return _binary_ids(stream, *_read_npy_header(stream))
+    return _binary_ids(stream, choose_dtype(encoding, dtype), None)
+
+
+def _binary_ids(stream: BinaryIO, dtype: Any, count: int | None) -> Iterator[Any]:
+    """`count` ids of `dtype`, None for as many as there are."""
+    import numpy as np
+
+    rest, done = b"", 0
+    while block := stream.read(_CHUNK):
+        block = rest + block
+        whole = len(block) - len(block) % dtype.itemsize
+        rest = block[whole:]
+        ids = np.frombuffer(block[:whole], dtype=dtype)
+        done += len(ids)
+        yield ids
+    if rest:
+        raise ValueError(
+            f"the ids end inside a number: {len(rest)} bytes are left of {dtype.itemsize}; "
+            "the file is cut off, or --dtype is another"
+        )
+    if count is not None and done != count:
+        raise ValueError(f"the header promises {count} ids and {done} are there: the file is cut off")
+
+
+def _read_npy_header(stream: BinaryIO) -> tuple[Any, int]:
+    import numpy as np
+
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    if len(shape) != 1 or dtype.kind not in "ui":
+        raise ValueError(f"the .npy file holds {dtype} of shape {shape}: one row of integers is needed")
+    return dtype, shape[0]
+
+
+def _text_ids(stream: BinaryIO) -> Iterator[Any]:
+    """Integers in text; white space, commas and brackets separate them."""
+    rest = b""
+    while block := getattr(stream, "read1", stream.read)(_CHUNK):
+        block = (rest + block).translate(_SEPARATORS)
+        end = max(block.rfind(b" "), block.rfind(b"\n"), block.rfind(b"\t"), block.rfind(b"\r")) + 1
+        block, rest = block[:end], block[end:]
+        if len(rest) > _LONGEST_NUMBER:
+            raise _not_an_id(rest)
+        if block:
+            yield _to_array(block.split())
+    yield _to_array(rest.split())
+
+
+def _to_array(words: list[bytes]) -> Any:
+    import numpy as np
+
+    for word in words:
+        if not word.isdigit() or len(word) > _LONGEST_NUMBER or int(word) > 0xFFFFFFFF:
+            raise _not_an_id(word)
+    return np.array([int(word) for word in words], dtype=np.uint32)
+
+
+def _not_an_id(word: bytes) -> ValueError:
+    seen = word[:_LONGEST_NUMBER].decode("utf-8", "replace")
+    return ValueError(
+        f"{seen!r} is no token id: text ids are integers separated by white space or commas; "
+        "for binary ids add --format bin or npy"
+    )

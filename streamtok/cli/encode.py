@@ -1,0 +1,126 @@
+"""streamtok encode: text in, ids out."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import Any
+
+import click
+
+from .common import encoding_options, load_encoding, progress_bar, source_of, specials, text_options
+
+_STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size of the text
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("-o", "--output", default="-", metavar="OUT", help="File to write.  [default: standard output]")
+@click.option(
+    "--format",
+    type=click.Choice(["text", "bin", "npy"]),
+    help="text: one id a line. bin: little-endian integers. npy: for numpy.load.  "
+    "[default: by the suffix of OUT, text on standard output]",
+)
+@click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32"]), default="auto", show_default=True)
+@click.option(
+    "--documents",
+    type=click.Choice(["text", "lines", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="What a document is: a whole file, a line, or a string in the JSON object on a line.",
+)
+@click.option("--key", default="text", show_default=True, help="Key of the text, with --documents jsonl.")
+@click.option("--append-eot", is_flag=True, help="Put the end-of-text token behind each document.")
+@click.option("--resume", is_flag=True, help="Go on where a run that did not finish stopped.")
+@text_options
+@encoding_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    files: tuple[str, ...],
+    output: str,
+    format: str | None,
+    dtype: str,
+    resume: bool,
+    allow_special: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Encode FILEs (standard input without, or for '-') to token ids.
+
+    .gz, .xz and .zst files are decompressed. With -o the work survives Ctrl-C and crashes: run the same command
+    with --resume to go on.
+    """
+    chosen = {name: options.pop(name) for name in ("encoding", "model", "vocab", "pattern", "special")}
+    _check_output(output, format, resume)
+    encoding = load_encoding(**chosen)
+    options["allowed_special"] = specials(allow_special, encoding)
+    sources = [source_of(name) for name in files or ("-",)]
+    if output == "-":
+        _encode_to_stdout(encoding, sources, format or "text", dtype, options)
+    else:
+        format = format or ("npy" if output.lower().endswith(".npy") else "bin")
+        _encode_to_file(ctx, encoding, sources, output, {"format": format, "dtype": dtype, "resume": resume, **options})
+
+
+def _check_output(output: str, format: str | None, resume: bool) -> None:
+    if output == "-" and resume:
+        raise click.UsageError("--resume goes on with a file: name it with -o")
+    if output == "-" and format == "npy":
+        raise click.UsageError("a .npy file begins with its length, known only at the end: name a file with -o")
+    if output != "-" and format == "text":
+        raise click.UsageError("--format text is for standard output: leave out -o, or write --format bin|npy")
+    if output == "-" and format == "bin" and sys.stdout.isatty():
+        raise click.UsageError("binary ids would garble the terminal: name a file with -o, or pipe the output")
+
+
+def _encode_to_stdout(encoding: Any, sources: list[Any], format: str, dtype: str, options: dict[str, Any]) -> None:
+    from ..files import Options, choose_dtype, encode_sources
+
+    stdout = sys.stdout.buffer
+    binary = choose_dtype(encoding, dtype)
+
+    def emit(ids: Any) -> None:
+        if format == "bin":
+            stdout.write(ids.astype(binary, copy=False).tobytes())
+        elif len(ids):
+            stdout.write(("\n".join(map(str, ids.tolist())) + "\n").encode("ascii"))
+
+    def tick(documents: Any, reader: Any) -> None:
+        stdout.flush()
+
+    encode_sources(encoding, sources, emit, Options(**options), chunk_size=_STDOUT_CHUNK, tick=tick)
+
+
+def _encode_to_file(
+    ctx: click.Context, encoding: Any, sources: list[Any], output: str, options: dict[str, Any]
+) -> None:
+    from ..files import encode_file
+
+    try:
+        with progress_bar(os.path.basename(output)) as move:
+            progress = None
+            if move is not None:
+                progress = lambda at: move(at.bytes_read, at.bytes_total, at.ids)  # noqa: E731
+            result = encode_file(encoding, sources, output, progress=progress, **options)
+    except KeyboardInterrupt:
+        _say_how_to_resume(ctx, output)
+        ctx.exit(130)
+    if move is not None:
+        rate = result.bytes / max(result.seconds, 1e-9) / 1e6
+        click.echo(
+            f"{result.ids:,} ids of {result.documents:,} documents in {result.path} "
+            f"({result.format}, {result.dtype}), {result.bytes:,} bytes of text, {rate:,.0f} MB/s",
+            err=True,
+        )
+
+
+def _say_how_to_resume(ctx: click.Context, output: str) -> None:
+    if not os.path.exists(os.path.realpath(output) + ".journal"):
+        click.echo("streamtok: stopped; a pipe cannot be read twice, so nothing is kept", err=True)
+        return
+    args = ctx.find_root().meta["streamtok.args"]
+    again = args if "--resume" in args else [args[0], "--resume", *args[1:]]
+    click.echo(f"streamtok: stopped; to go on:\n  {shlex.join(['streamtok', *again])}", err=True)

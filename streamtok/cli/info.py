@@ -1,0 +1,33 @@
+"""streamtok info: what runs here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="A JSON object.")
+def command(as_json: bool) -> None:
+    """Show versions, engines and encodings, for a bug report or to see what a machine offers."""
+    report = _report()
+    if as_json:
+        click.echo(json.dumps(report, default=str))
+        return
+    for name, value in report.items():
+        if name == "encodings":
+            for encoding, n_vocab in value.items():
+                click.echo(f"{'encoding':<16}{encoding:<16}{n_vocab:>7} ids")
+        else:
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            click.echo(f"{name:<16}{shown}")
+
+
+def _report() -> dict[str, Any]:
+    import streamtok
+
+    report: dict[str, Any] = dict(streamtok.info())
+    report["encodings"] = {name: streamtok.get_encoding(name).n_vocab for name in streamtok.list_encoding_names()}
+    return report

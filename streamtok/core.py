@@ -1,0 +1,577 @@
+"""class Encoding: tiktoken's interface over the core, and what tiktoken lacks."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from array import array
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _core, batch
+from ._packed import PackedVocabulary, pack_ranks
+from .errors import VocabularyError
+from .patterns import family_of
+from .stream import StreamDecoder, StreamEncoder
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from .files import EncodedFile
+
+AllowedSpecial = Literal["all"] | AbstractSet[str]
+DisallowedSpecial = Literal["all"] | Collection[str]
+
+# Set by registry.py, which imports this module: an encoding that came from there is pickled as its name.
+_registered: dict[str, Encoding] = {}
+_resolve_registered: Callable[[str], Encoding] | None = None
+
+# Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
+_MATCHERS_KEPT = 64
+
+
+class Encoding:
+    """A vocabulary, the pattern that splits text into pieces, and special tokens. Immutable; threads share it freely.
+
+    Args:
+        name: what repr() and errors call it. Encodings with different special tokens should have different names.
+        pat_str: the regex that splits text. The patterns of OpenAI's encodings are recognised and split by hand-written
+            scanners; any other goes through the `regex` package with tiktoken's Unicode tables.
+        mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there.
+        special_tokens: special token text -> id.
+        explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.
+        engine: "fast", or "reference": a linked list and a heap without tables, the oracle of the tests.
+
+    Raises:
+        VocabularyError: ranks that contradict themselves, a special id that is an ordinary token's too, a wrong
+            explicit_n_vocab.
+        ValueError: a pattern that does not compile, an unknown engine.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pat_str: str,
+        mergeable_ranks: dict[bytes, int],
+        special_tokens: dict[str, int],
+        explicit_n_vocab: int | None = None,
+        engine: str = "fast",
+    ):
+        self._mergeable_ranks = mergeable_ranks
+        self._set_up(name, pat_str, pack_ranks(mergeable_ranks), special_tokens, explicit_n_vocab, engine)
+
+    @classmethod
+    def _from_packed(
+        cls,
+        name: str,
+        pat_str: str,
+        packed: PackedVocabulary,
+        special_tokens: dict[str, int],
+        explicit_n_vocab: int | None = None,
+        engine: str = "fast",
+    ) -> Encoding:
+        """The same from a packed vocabulary: no dictionary is built until somebody asks for it."""
+        self = cls.__new__(cls)
+        self._set_up(name, pat_str, packed, special_tokens, explicit_n_vocab, engine)
+        return self
+
+    @classmethod
+    def from_tiktoken(cls, encoding: Any, *, engine: str = "fast") -> Encoding:
+        """The same encoding as a tiktoken.Encoding, which need not be a bundled one."""
+        return cls(
+            encoding.name,
+            pat_str=encoding._pat_str,
+            mergeable_ranks=encoding._mergeable_ranks,
+            special_tokens=encoding._special_tokens,
+            engine=engine,
+        )
+
+    def _set_up(
+        self,
+        name: str,
+        pat_str: str,
+        packed: PackedVocabulary,
+        special_tokens: dict[str, int],
+        explicit_n_vocab: int | None,
+        engine: str,
+    ) -> None:
+        self.name = name
+        self._pat_str = pat_str
+        self._special_tokens = special_tokens
+        self._packed = packed
+        self._engine = engine
+        self.max_token_value = max(packed.ranks[-1], max(special_tokens.values(), default=0))
+        _check_special(packed, special_tokens)
+        _check_n_vocab(len(packed.ranks) + len(special_tokens), self.max_token_value, explicit_n_vocab)
+        if engine not in _core.ENGINES:
+            raise ValueError(f"unknown engine {engine!r}; write one of {', '.join(map(repr, _core.ENGINES))}")
+        self._special_token_values = set(special_tokens.values())
+        ranks = None if isinstance(packed.ranks, range) else packed.ranks
+        self._vocab = _core.Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens)
+        self._coders: dict[str, Any] = {}
+        self._coder = self._coder_for("strict")
+        self._matchers: dict[Any, tuple[Any, Any]] = {}
+        self._default_matchers = self._find_matchers(set(), "all")
+
+    def _coder_for(self, errors: str) -> Any:
+        """What encodes whole texts, with one error mode: the C core, or, with a pattern of one's own, regex before it."""
+        if errors not in self._coders:
+            if errors not in _core.ERRORS:
+                raise ValueError(f"unknown errors={errors!r}; write one of {', '.join(map(repr, _core.ERRORS))}")
+            family = family_of(self._pat_str)
+            if family is not None:
+                self._coders[errors] = _core.Coder(self._vocab, family, self._engine, errors)
+            else:
+                from .pattern_coder import PatternCoder
+
+                self._coders[errors] = PatternCoder(self._vocab, self._pat_str, self._engine, errors)
+        return self._coders[errors]
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    # ==== Special tokens ====
+
+    def _find_matchers(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> tuple[Any, Any]:
+        """Matchers of the allowed and the disallowed names; None where there are none."""
+        if allowed == "all":
+            allowed = self.special_tokens_set
+        if disallowed == "all":
+            disallowed = self.special_tokens_set - allowed
+        key = frozenset(allowed), frozenset(disallowed)
+        if key not in self._matchers:
+            for name in key[0] | key[1]:
+                if not isinstance(name, str):
+                    raise TypeError(f"special tokens are given by name, as str; got {name!r}")
+            if len(self._matchers) >= _MATCHERS_KEPT:
+                self._matchers.clear()
+            known = [name for name in self._special_tokens if name in key[0]]
+            ids = [self._special_tokens[name] for name in known]
+            self._matchers[key] = (
+                _core.Matcher(known, ids) if known else None,
+                _core.Matcher(sorted(key[1])) if key[1] else None,
+            )
+        return self._matchers[key]
+
+    def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> tuple[Any, Any]:
+        if not allowed and disallowed == "all":
+            return self._default_matchers
+        if not allowed and not disallowed:
+            return None, None
+        return self._find_matchers(allowed, disallowed)
+
+    # ==== Encoding ====
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encodes a string, taking the text of special tokens for ordinary text.
+
+        >>> enc.encode_ordinary("hello world")
+        [24912, 2375]
+        """
+        return self._coder.encode(_checked(text), None, None)  # type: ignore[no-any-return]
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),  # noqa: B006
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> list[int]:
+        """Encodes a string into ids.
+
+        Text that spells a special token can trick a model when it comes from outside, so by default it is refused.
+        `allowed_special` names those to encode as special tokens ("all" for all), `disallowed_special` those to refuse
+        ("all": all that are not allowed; (): none, they are then ordinary text).
+
+        >>> enc.encode("hello world")
+        [24912, 2375]
+        >>> enc.encode("<|endoftext|>", allowed_special="all")
+        [199999]
+
+        Raises ValueError when the text holds a disallowed special token. Surrogates that make a pair become its
+        character, lone ones U+FFFD.
+        """
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        return self._coder.encode(_checked(text), allowed, disallowed)  # type: ignore[no-any-return]
+
+    def encode_to_numpy(
+        self,
+        text: str | bytes | bytearray | memoryview,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),  # noqa: B006
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+        errors: str = "strict",
+    ) -> npt.NDArray[np.uint32]:
+        """Encodes a string, or a buffer of UTF-8 bytes, into a read-only uint32 array. See encode().
+
+        Raises UnicodeDecodeError for bytes that are not UTF-8, unless errors is "replace" or "ignore".
+        """
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        coder = self._coder if errors == "strict" else self._coder_for(errors)
+        return coder.encode_array(text, allowed, disallowed)  # type: ignore[no-any-return]
+
+    def encode_with_offsets(
+        self,
+        text: str,
+        *,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """(ids, offsets): offsets[i] is the index in `text` of the first character that holds bytes of token i.
+
+        Lone surrogates count as one character, pairs of them as one, too: the text is the one that encode() sees.
+        """
+        from .offsets import character_offsets
+
+        if not text.isascii():
+            text = _core.mend_surrogates(text)
+        ids = self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return ids, character_offsets(text.encode(), self._token_lengths[ids])
+
+    @functools.cached_property
+    def _token_lengths(self) -> npt.NDArray[np.int64]:
+        """Bytes of each token, by id; 0 where there is none."""
+        import numpy as np
+
+        lengths = np.zeros(self.max_token_value + 1, np.int64)
+        lengths[np.asarray(self._packed.ranks)] = np.fromiter(self._packed.lengths, np.int64)
+        for name, token in self._special_tokens.items():
+            lengths[token] = len(name.encode())
+        return lengths
+
+    def count(
+        self,
+        text: str | bytes | bytearray | memoryview,
+        *,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+        errors: str = "strict",
+    ) -> int:
+        """Number of ids that encode() would return. No list is built, and memory does not grow with the text."""
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        return self._coder_for(errors).count(text, allowed, disallowed)  # type: ignore[no-any-return]
+
+    def truncate(
+        self,
+        text: str,
+        n: int,
+        *,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+    ) -> str:
+        """The longest beginning of `text` that ends where one of its tokens ends, on a character boundary, and
+        encodes to at most n ids. Reads little more of the text than it returns.
+
+        Raises ValueError for a negative n, and for a disallowed special token in what was read.
+        """
+        from .offsets import truncate
+
+        options = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+        return truncate(self, _checked(text), n, options)
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """Encodes a list of strings on several threads, taking the text of special tokens for ordinary text."""
+        return batch.encode_lists(self._coder, _checked_all(text), None, None, num_threads)
+
+    def encode_batch(
+        self,
+        text: list[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),  # noqa: B006
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> list[list[int]]:
+        """Encodes a list of strings on several threads. See encode() for the special tokens."""
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        return batch.encode_lists(self._coder, _checked_all(text), allowed, disallowed, num_threads)
+
+    def encode_ragged(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        num_threads: int = 8,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+        errors: str = "strict",
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """(ids, indptr): the ids of all texts in one uint32 array, those of text i at ids[indptr[i]:indptr[i + 1]];
+        indptr is int64, of length len(texts) + 1."""
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        return batch.encode_ragged(self._coder_for(errors), list(texts), allowed, disallowed, num_threads)
+
+    def encode_with_unstable(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),  # noqa: B006
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> tuple[list[int], list[list[int]]]:
+        """(stable ids, completions): the ids that stay whatever follows, by tiktoken's approximate rule, and the token
+        sequences that the rest of the text could turn into. tiktoken calls this interface unstable itself; for ids that
+        provably stay, use stream_encoder().
+        """
+        from .unstable import encode_with_unstable
+
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        return encode_with_unstable(self, _checked(text), allowed, disallowed)
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of text that is a single token, special tokens included. Raises KeyError if it is none."""
+        data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
+        token = self._vocab.find(data)
+        if token is None:
+            try:
+                return self._special_tokens[data.decode()]
+            except (KeyError, UnicodeDecodeError):
+                raise KeyError(data) from None
+        return token  # type: ignore[no-any-return]
+
+    # ==== Streams and files ====
+
+    def stream_encoder(
+        self,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+        errors: str = "strict",
+        copy: bool = False,
+    ) -> StreamEncoder:
+        """An encoder that takes text in chunks, cut anywhere.
+
+        Args:
+            allowed_special, disallowed_special: as for encode(); names may be split across chunks.
+            errors: what to do with bytes that are not UTF-8: "strict" raises UnicodeDecodeError, "replace" and "ignore"
+                do what bytes.decode does on the whole text.
+            copy: return arrays that own their memory.
+
+        Raises ValueError where the pattern is one of your own and cannot be split as a stream.
+        """
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        if family_of(self._pat_str) is not None:
+            stream = _core.CoreStream(self._coder_for(errors), allowed, disallowed, copy)
+        else:
+            stream = self._coder_for(errors).stream(allowed, disallowed, copy)
+        options = {
+            "allowed_special": "all" if allowed_special == "all" else frozenset(allowed_special),
+            "disallowed_special": "all" if disallowed_special == "all" else frozenset(disallowed_special),
+            "errors": errors,
+            "copy": copy,
+        }
+        return StreamEncoder(self, stream, options)
+
+    def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
+        """A decoder that takes ids as they come and returns whole characters only. errors: as for bytes.decode."""
+        return StreamDecoder(self, errors)
+
+    def encode_stream(self, chunks: Iterable[str | bytes], **options: Any) -> Iterator[npt.NDArray[np.uint32]]:
+        """Yields the ids of a text that comes as an iterable of chunks, an array as soon as there are ids that no later
+        chunk can change. Options are those of stream_encoder(); arrays own their memory."""
+        stream = self.stream_encoder(**{"copy": True} | options)
+        for chunk in chunks:
+            ids = stream.feed(chunk)
+            if len(ids):
+                yield ids
+        ids = stream.flush()
+        if len(ids):
+            yield ids
+
+    async def encode_stream_async(
+        self, chunks: AsyncIterable[str | bytes], **options: Any
+    ) -> AsyncIterator[npt.NDArray[np.uint32]]:
+        """encode_stream() for an asynchronous iterable. Encoding runs in the event loop, a chunk at a time: chunks of up
+        to 64 KB keep it responsive."""
+        stream = self.stream_encoder(**{"copy": True} | options)
+        async for chunk in chunks:
+            ids = stream.feed(chunk)
+            if len(ids):
+                yield ids
+        ids = stream.flush()
+        if len(ids):
+            yield ids
+
+    def encode_file(self, src: Any, dst: Any, **options: Any) -> EncodedFile:
+        """Encodes files into a file of ids, in bounded memory, resumable after a crash; see streamtok.files.encode_file
+        for the options."""
+        from .files import encode_file
+
+        return encode_file(self, src, dst, **options)
+
+    # ==== Decoding ====
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of ids. Raises KeyError for an unknown one.
+
+        >>> enc.decode_bytes([24912, 2375])
+        b'hello world'
+        """
+        return self._vocab.decode_bytes(_ids(tokens))  # type: ignore[no-any-return]
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text of ids. Tokens may cut characters, so the bytes need not be UTF-8: `errors` says what then.
+
+        >>> enc.decode([24912, 2375])
+        'hello world'
+        """
+        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one id, special tokens included. Raises KeyError if it is unknown."""
+        return self._vocab.token_bytes(token)  # type: ignore[no-any-return]
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each id.
+
+        >>> enc.decode_tokens_bytes([24912, 2375])
+        [b'hello', b' world']
+        """
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """(text, offsets): offsets[i] is the index of the first character that holds bytes of token i.
+
+        Raises UnicodeDecodeError for ids whose bytes are not UTF-8.
+        """
+        from .offsets import token_offsets
+
+        return token_offsets(self.decode_tokens_bytes(tokens))
+
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """The texts of several sequences of ids, on several threads."""
+        return _batch_map(functools.partial(self.decode, errors=errors), batch, num_threads)
+
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """The bytes of several sequences of ids, on several threads."""
+        return _batch_map(self.decode_bytes, batch, num_threads)
+
+    # ==== Facts ====
+
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all ordinary tokens, in lexicographic order."""
+        return sorted(self._packed.tokens())
+
+    @property
+    def eot_token(self) -> int:
+        """The id of <|endoftext|>. Raises KeyError if the encoding has none."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @functools.cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The texts of the special tokens."""
+        return set(self._special_tokens.keys())
+
+    def is_special_token(self, token: int) -> bool:
+        """Is this the id of a special token?"""
+        if not isinstance(token, int):
+            raise AssertionError(f"a token is an int, got {type(token).__name__}")  # tiktoken's type of error
+        return token in self._special_token_values
+
+    @property
+    def n_vocab(self) -> int:
+        """max_token_value + 1."""
+        return self.max_token_value + 1
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """sha256, in hex, of all that decides the ids: tokens, ranks, pattern and special tokens."""
+        digest = hashlib.sha256(self._pat_str.encode())
+        for part in (array("I", self._packed.lengths), array("I", self._packed.ranks), self._packed.blob):
+            digest.update(hashlib.sha256(part).digest())
+        for name, token in sorted(self._special_tokens.items()):
+            digest.update(b"%d %b\n" % (token, name.encode()))
+        return digest.hexdigest()
+
+    def _options_fingerprint(self, options: dict[str, Any]) -> bytes:
+        """sha256 of the encoding and of a stream's options: whose state a saved state is."""
+        sets = (options["allowed_special"], options["disallowed_special"])
+        names = ["all" if names == "all" else sorted(names) for names in sets]
+        return hashlib.sha256(f"{self.fingerprint} {self._engine} {names} {options['errors']}".encode()).digest()
+
+    # ==== Private: what programs written for tiktoken reach for ====
+
+    @functools.cached_property
+    def _mergeable_ranks(self) -> dict[bytes, int]:  # type: ignore[no-redef]
+        return self._packed.to_dict()
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """The ids of bytes taken as one piece: no split, no special tokens."""
+        data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+        return self._coder.encode_piece(data)  # type: ignore[no-any-return]
+
+    def _encode_only_native_bpe(self, text: str) -> list[int]:
+        return self.encode_ordinary(text)
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        from .unstable import encode_bytes
+
+        return encode_bytes(self, text)
+
+    def __getstate__(self) -> object:
+        if self is _registered.get(self.name):
+            return self.name
+        return {
+            "name": self.name,
+            "pat_str": self._pat_str,
+            "mergeable_ranks": self._mergeable_ranks,
+            "special_tokens": self._special_tokens,
+            "engine": self._engine,
+        }
+
+    def __setstate__(self, value: object) -> None:
+        if isinstance(value, str):
+            assert _resolve_registered is not None  # the registry was imported when the value was made
+            self.__dict__ = _resolve_registered(value).__dict__
+            return
+        self.__init__(**value)  # type: ignore[misc]
+
+
+def _checked(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"expected str, got {type(text).__name__}; for UTF-8 bytes use encode_to_numpy or stream_encoder")
+    return text
+
+
+def _checked_all(texts: Iterable[str]) -> list[str]:
+    return [_checked(text) for text in texts]
+
+
+def _ids(tokens: Iterable[int]) -> array[int] | npt.NDArray[np.uint32]:
+    """Ids as a C array of uint32. OverflowError and TypeError as tiktoken has them."""
+    dtype = getattr(tokens, "dtype", None)
+    if dtype is None:
+        return array("I", tokens)
+    import numpy as np
+
+    if dtype.kind not in "iu":
+        raise TypeError(f"ids are integers, got an array of {dtype}")
+    if dtype != np.uint32 and len(tokens) and (tokens.min() < 0 or tokens.max() > 0xFFFFFFFF):  # type: ignore
+        raise OverflowError("an id is negative or does not fit in 32 bits")
+    return np.ascontiguousarray(tokens, np.uint32)
+
+
+def _batch_map(function: Callable[[Any], Any], items: Iterable[Any], num_threads: int) -> list[Any]:
+    return batch.thread_map(function, list(items), num_threads)
+
+
+def _check_special(packed: PackedVocabulary, special_tokens: dict[str, int]) -> None:
+    ranks = packed.ranks if isinstance(packed.ranks, range) else set(packed.ranks) if special_tokens else ()
+    for name, token in special_tokens.items():
+        if not isinstance(name, str) or not isinstance(token, int) or isinstance(token, bool):
+            raise TypeError(f"special_tokens maps str to int, got {name!r}: {token!r}")
+        if not name:
+            raise VocabularyError("the name of a special token is empty; every text would hold it")
+        if not 0 <= token <= 0x7FFFFFFF:
+            raise VocabularyError(f"special token {name!r} has id {token}; ids go from 0 to 2**31 - 1")
+        if token in ranks:
+            raise VocabularyError(f"special token {name!r} has id {token}, which an ordinary token has; give it its own")
+
+
+def _check_n_vocab(count: int, largest: int, explicit: int | None) -> None:
+    if explicit and (count != explicit or largest != explicit - 1):
+        raise VocabularyError(
+            f"explicit_n_vocab is {explicit}, but there are {count} tokens and the largest id is {largest}; "
+            "leave it out, or give a vocabulary without gaps"
+        )

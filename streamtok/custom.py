@@ -1,0 +1,217 @@
+"""Splitting by any pat_str that has no scanner of its own, whole or streamed, through the `regex` package.
+
+    splitter = PatternSplitter(r"\\w+|\\s+|[^\\w\\s]")
+    splitter.split("two words")                 # [[0, 3], [3, 4], [4, 9]]: spans of the pieces, in UTF-8 bytes
+    stream = splitter.stream()
+    text, spans = stream.feed("two wor")        # "two ", [[0, 3], [3, 4]]: "wor" may go on
+    text, spans = stream.flush()                # "wor", [[0, 3]]
+
+The pieces are tiktoken's, whatever Unicode version Python and `regex` know. Text that the pattern does not match is in
+no piece, as in tiktoken: it is dropped. A match of the empty text makes no piece and the character behind it is passed
+over; tiktoken's loop does the same, and then panics over the empty piece.
+
+One limit is inherited: `regex` backtracks. A pattern with nested repetition such as (a+)+b can take exponential time
+on text chosen for it, in split as in a stream. Patterns that split natural text do not do this.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+import regex
+
+from streamtok._pattern import Atomic, Look, Node, Rep, read_pattern
+from streamtok._pattern_code import Code, looks_back, nullable, walk
+
+_RETRY_ALWAYS = 1024
+"""Pending text up to so many characters is matched anew at each feed; beyond, only when it has doubled."""
+
+
+class _Compiled:
+    """What one pat_str compiles to; shared by all splitters of that pattern."""
+
+    def __init__(self, pat_str: str) -> None:
+        tree = read_pattern(pat_str)
+        _check(tree)
+        code = Code(tree)
+        self.table, self.end = code.table, code.end
+        self.ascii = bytes(code.table[:128].astype(np.uint8)) + bytes(128) if code.table.itemsize == 1 else b""
+        try:
+            self.plain, self.probe = (regex.compile(form, regex.V0) for form in (code.plain, code.probe))
+        except regex.error as error:
+            raise ValueError(f"pat_str does not compile: {error}") from None
+        self.nullable = nullable(tree)
+        self.context = looks_back(tree)
+
+    def symbols(self, text: str) -> str:
+        """The kinds of the characters, one symbol each."""
+        if self.ascii and text.isascii():
+            return text.encode("ascii").translate(self.ascii).decode("latin-1")
+        kinds = self.table[np.frombuffer(text.encode("utf-32-le"), np.uint32)]
+        return kinds.tobytes().decode("latin-1" if kinds.itemsize == 1 else "utf-16-le")
+
+    def matches(self, pattern: regex.Pattern, symbols: str, start: int) -> Iterator[tuple[int, int]]:
+        """The spans of all matches from `start` on that are not empty, in characters."""
+        if not self.nullable:
+            return (match.span() for match in pattern.finditer(symbols, start))
+        return _nonempty(pattern, symbols, start)
+
+
+def _nonempty(pattern: regex.Pattern, symbols: str, at: int) -> Iterator[tuple[int, int]]:
+    # Engines go on differently behind an empty match; this is tiktoken's way: one character further.
+    while match := pattern.search(symbols, at):
+        begin, at = match.span()
+        if begin < at:
+            yield begin, at
+        else:
+            at += 1
+            if at > len(symbols):
+                return
+
+
+def _check(tree: Node) -> None:
+    """Refuse what engines may understand differently, or what the probe cannot answer for."""
+    for node in walk(tree):
+        if isinstance(node, Rep) and node.high != 1 and nullable(node.body):
+            raise ValueError(
+                "pat_str repeats a group that can match nothing, and regex engines differ on what that means; "
+                "let each round of the group match a character at least"
+            )
+        if isinstance(node, Look) and not node.ahead:
+            for inner in walk(node.body):
+                if isinstance(inner, Atomic) or (isinstance(inner, Rep) and inner.mode == "+"):
+                    raise ValueError("pat_str has an atomic group or a possessive quantifier inside a look-behind")
+                if isinstance(inner, Look) and inner.ahead:
+                    raise ValueError("pat_str looks ahead inside a look-behind, which streamtok does not support")
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(pat_str: str) -> _Compiled:
+    try:
+        return _Compiled(pat_str)
+    except RecursionError:
+        raise ValueError("pat_str is nested too deeply") from None
+
+
+def byte_spans(text: str, spans: list[tuple[int, int]]) -> np.ndarray:
+    """Spans in characters of `text` as spans in its UTF-8 bytes: int64, shape (k, 2)."""
+    array = np.array(spans, np.int64).reshape(-1, 2)
+    if text.isascii():
+        return array
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    offsets = np.zeros(len(codes) + 1, np.int64)
+    np.cumsum(1 + (codes > 0x7F) + (codes > 0x7FF) + (codes > 0xFFFF), out=offsets[1:])
+    return offsets[array]
+
+
+class PatternSplitter:
+    """Cuts text into the pieces that tiktoken cuts it into with this pat_str.
+
+    Raises ValueError, saying why and where, for a pattern that is wrong or whose meaning is not certain to be
+    tiktoken's: back-references, subroutines, conditionals, \\G, \\K, \\X, flags other than i m s x u, the repetition of
+    something that can be empty. Pickles as its pattern.
+    """
+
+    def __init__(self, pat_str: str) -> None:
+        self.pat_str = pat_str
+        self._compiled = _compiled(pat_str)
+
+    def __reduce__(self) -> tuple[type[PatternSplitter], tuple[str]]:
+        return PatternSplitter, (self.pat_str,)
+
+    def split(self, text: str) -> np.ndarray:
+        """The pieces of the whole text, as (start, end) in UTF-8 bytes: int64, shape (k, 2).
+
+        A lone surrogate raises UnicodeEncodeError: tiktoken replaces them before it splits, and so must the caller.
+        """
+        compiled = self._compiled
+        return byte_spans(text, list(compiled.matches(compiled.plain, compiled.symbols(text), 0)))
+
+    def stream(self) -> PatternStream:
+        """A stream of its own. Raises ValueError for a pattern that cannot be streamed."""
+        return PatternStream(self)
+
+
+class PatternStream:
+    """Takes text cut anywhere and gives back what is decided: split(whole) in parts, and no part early.
+
+    A piece leaves with the feed that decides it while at most 1024 characters are pending. A longer pending text is
+    looked at again only when it has doubled, which keeps an endless piece linear; so a piece of n > 1024 characters
+    may leave up to n characters late, never early. Copies and pickles at any point.
+    """
+
+    def __init__(self, splitter: PatternSplitter) -> None:
+        if splitter._compiled.context is None:
+            raise ValueError(
+                "this pat_str cannot be streamed: a look-behind of it has no bound on its length, so that all of the "
+                "text would have to be kept; split() can use it"
+            )
+        self.splitter = splitter
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything; the next feed begins a text."""
+        self._context = ""  # the end of what was decided, as far as look-behinds reach
+        self._pending: list[str] = []
+        self._length = 0
+        self._retry_at = 0
+
+    @property
+    def pending(self) -> str:
+        """The text that is not decided yet."""
+        return "".join(self._pending)
+
+    def feed(self, text: str) -> tuple[str, np.ndarray]:
+        """The text that is now decided, and the pieces in it as (start, end) in its UTF-8 bytes.
+
+        What was returned, feed after feed and flush at the end, joins to what was fed. Raises UnicodeEncodeError for
+        a lone surrogate, and is then as before the call.
+        """
+        text.encode("utf-8")  # refuse surrogates before anything is kept
+        if text:
+            self._pending.append(text)
+            self._length += len(text)
+        if not text or self._length < self._retry_at:
+            return "", byte_spans("", [])
+        compiled = self.splitter._compiled
+        symbols = compiled.symbols(self._context + self.pending) + compiled.end
+        start, stop = len(self._context), len(symbols) - 1
+        spans = []
+        for begin, end in compiled.matches(compiled.probe, symbols, start):
+            if end > stop:  # this one asked for more text
+                stop = min(begin, stop)
+                break
+            spans.append((begin - start, end - start))
+        return self._leave(stop - start, spans)
+
+    def flush(self) -> tuple[str, np.ndarray]:
+        """End the text: what is left and its pieces, as feed gives them. The stream is ready for the next text."""
+        compiled = self.splitter._compiled
+        start = len(self._context)
+        symbols = compiled.symbols(self._context + self.pending)
+        spans = [(begin - start, end - start) for begin, end in compiled.matches(compiled.plain, symbols, start)]
+        text = self.pending
+        self.reset()
+        return text, byte_spans(text, spans)
+
+    def _leave(self, count: int, spans: list[tuple[int, int]]) -> tuple[str, np.ndarray]:
+        """Give away the first `count` characters of the pending text."""
+        pending = self.pending
+        decided, rest = pending[:count], pending[count:]
+        reach = self.splitter._compiled.context
+        if reach:
+            self._context = (self._context + decided[-reach:])[-reach:]
+        self._pending = [rest] if rest else []
+        self._length = len(rest)
+        self._retry_at = 2 * len(rest) if len(rest) > _RETRY_ALWAYS else 0
+        return decided, byte_spans(decided, spans)
+
+    def copy(self) -> PatternStream:
+        """A stream in the same state that goes its own way."""
+        other = PatternStream(self.splitter)
+        other.__dict__.update(self.__dict__, _pending=list(self._pending))
+        return other
+
+    __copy__ = copy

@@ -1,0 +1,233 @@
+"""One run of encode_file: begin or go on, encode, keep points to resume from, finish, or say what is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from . import disk
+from ._version import __version__
+from .documents import Documents, Ids, Options, make_documents
+from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
+from .sink import IdSink
+from .sources import PathSource, Reader, StreamSource
+
+
+class Progress(NamedTuple):
+    """How far a run is; sizes are those of the files as they lie on the disk, compressed or not."""
+
+    bytes_read: int
+    bytes_total: int | None  # None when a source has no size beforehand
+    ids: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class EncodedFile:
+    """What encode_file wrote."""
+
+    path: str
+    ids: int
+    documents: int
+    bytes: int  # of text, decompressed
+    dtype: str  # "uint16" or "uint32"
+    format: str  # "bin" or "npy"
+    crc32: int  # of the ids as they lie in the file
+    seconds: float  # of this call
+    resumed_ids: int  # ids that an earlier run had written already
+
+
+class FileRun:
+    """The work of one encode_file call, once its arguments are checked."""
+
+    def __init__(
+        self,
+        encoding: Any,
+        sources: list[PathSource | StreamSource],
+        sink: IdSink,
+        options: Options,
+        progress: Callable[[Progress], object] | None,
+        chunk_size: int,
+        journal_bytes: int,
+    ) -> None:
+        self._began = time.monotonic()
+        self._sources, self._sink = sources, sink
+        self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
+        self._header = self._make_header(encoding, options)
+        self._documents = make_documents(encoding, self._emit, options)
+        self._journal_path = sink.target + ".journal"
+        self._journal: Journal | None = None
+        self._index = 0  # of the source being read
+        self._journaled = 0  # documents.text_bytes at the last entry
+        self._resumed_ids = 0
+        self._finished_bytes = 0  # of the sources before it, as they lie on the disk
+        self._position = 0  # in the source being read
+
+    def _make_header(self, encoding: Any, options: Options) -> dict[str, Any] | None:
+        """The journal's header; None when a source can be read only once, so that nothing can be resumed."""
+        prints = [source.fingerprint() for source in self._sources]
+        for source in self._sources:
+            source.check_not(self._sink.target)
+        if None in prints:
+            return None
+        return {
+            "streamtok": __version__,
+            "encoding": encoding.name,
+            "fingerprint": encoding.fingerprint,
+            "options": {"format": self._sink.format, "dtype": self._sink.dtype.name, **options.as_json()},
+            "sources": prints,
+        }
+
+    def run(self, resume: bool) -> EncodedFile:
+        """Write the file. With `resume`, go on from what an earlier run left."""
+        marks = self._marks() if resume else []
+        if marks and self._was_renamed(marks[-1]):
+            disk.remove(self._journal_path)
+            return self._result()
+        try:
+            self._start(marks)
+            self._encode()
+            self._finish()
+        except BaseException as error:
+            explained = self._leave(error)
+            if explained is error:
+                raise
+            raise explained from error
+        finally:
+            self._close()
+        return self._result()
+
+    def _marks(self) -> list[Mark]:
+        """The points that an earlier run left, once it is sure that it was a run like this one."""
+        if self._header is None:
+            raise ResumeError(
+                "cannot resume, because a source is a pipe or a stream that cannot seek, and what was read from it "
+                "is gone: put the text into a file first, or start over with resume=False"
+            )
+        found, marks = read_journal(self._journal_path)
+        if found is not None:
+            check_header(self._journal_path, found, self._header)
+        return marks
+
+    def _start(self, marks: list[Mark]) -> None:
+        """Begin where the last good mark says, or at the beginning."""
+        self._sink.open()
+        mark = self._sink.last_whole(marks)
+        if mark is not None:
+            point = read_point(self._journal_path, mark)
+            self._sink.go_on(mark)
+            self._journal = Journal.reopen(self._journal_path, mark.end)
+            self._go_on(point)
+            return
+        disk.remove(self._journal_path)  # before the ids that it speaks of go
+        self._sink.start()
+        if self._header is not None:
+            self._journal = Journal.create(self._journal_path, self._header)
+        self._documents.begin(self._sources[0].name)
+
+    def _go_on(self, point: Point) -> None:
+        documents = self._documents
+        try:
+            documents.stream.setstate(point.stream)
+        except ValueError as error:
+            raise ResumeError(f"{self._journal_path}: cannot resume: {error}; start over with resume=False") from None
+        documents.documents, documents.text_bytes = point.documents, point.text_bytes
+        self._index, self._journaled, self._resumed_ids = point.source, point.text_bytes, point.ids
+        self._finished_bytes = sum(source.size or 0 for source in self._sources[: point.source])
+        if point.source < len(self._sources):
+            name = self._sources[point.source].name
+            documents.begin(name, offset=point.offset, line=point.line, is_open=point.is_open)
+
+    def _encode(self) -> None:
+        self._report()
+        while self._index < len(self._sources):
+            self._documents.encode_source(self._sources[self._index], self._chunk_size, self._tick)
+            self._finished_bytes += self._position
+            self._position = 0
+            self._index += 1
+            if self._index < len(self._sources):
+                self._documents.begin(self._sources[self._index].name)
+
+    def _emit(self, ids: Ids) -> None:
+        self._sink.append(ids)
+
+    def _tick(self, documents: Documents, reader: Reader) -> None:
+        """After each chunk, when documents, stream and sink all stand at the same place."""
+        self._position = reader.position()
+        if documents.text_bytes - self._journaled >= self._journal_bytes:
+            self._keep_point(documents.offset, documents.line, documents.is_open)
+        self._report()
+
+    def _keep_point(self, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
+        """Put all ids so far on the disk, then the point that says so."""
+        self._sink.sync()
+        documents = self._documents
+        self._journaled = documents.text_bytes
+        if self._journal is not None:
+            totals = documents.documents, documents.text_bytes, self._sink.ids, self._sink.crc
+            self._journal.append(Point(self._index, offset, line, is_open, *totals, documents.stream.getstate()))
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            sizes = [source.size for source in self._sources]
+            total = None if None in sizes else sum(size or 0 for size in sizes)
+            read = self._finished_bytes + self._position
+            self._progress(Progress(read, total, self._sink.ids, time.monotonic() - self._began))
+
+    def _finish(self) -> None:
+        self._keep_point()
+        self._sink.finish()
+        disk.remove(self._journal_path)
+
+    def _was_renamed(self, mark: Mark) -> bool:
+        """Whether an earlier run ended between its rename and the removal of its journal: all is done then."""
+        point = read_point(self._journal_path, mark)
+        if point.source < len(self._sources) or not self._sink.is_finished(mark):
+            return False
+        self._documents.documents, self._documents.text_bytes = point.documents, point.text_bytes
+        self._sink.ids, self._sink.crc, self._resumed_ids = point.ids, point.crc, point.ids
+        return True
+
+    def _leave(self, error: BaseException) -> BaseException:
+        """Keep what a later run can go on from, remove what none can; returns the error to raise."""
+        # The same text would be refused again. All else, a full disk or Ctrl-C, says nothing against the ids so far.
+        is_final = isinstance(error, ValueError) and not isinstance(error, ResumeError)
+        if self._sink.is_open and (self._header is None or is_final):
+            self._discard()
+        if not isinstance(error, OSError) or isinstance(error, BlockingIOError):
+            return error
+        if self._header is None:
+            hint = "a pipe cannot be read twice, so nothing is kept to resume from"
+        else:
+            hint = "nothing is lost: put this right and run again with resume=True (command line: --resume)"
+        reason = error.strerror or str(error)
+        kind = OSError if type(error).__module__ == "builtins" else type(error)
+        return kind(error.errno, f"{reason}; {hint}", error.filename or self._sink.partial)
+
+    def _discard(self) -> None:
+        try:
+            self._sink.discard()
+            disk.remove(self._journal_path)
+        except OSError:
+            pass  # the error on its way says more
+
+    def _close(self) -> None:
+        self._sink.close()
+        if self._journal is not None:
+            self._journal.close()
+
+    def _result(self) -> EncodedFile:
+        sink, documents = self._sink, self._documents
+        return EncodedFile(
+            path=sink.target,
+            ids=sink.ids,
+            documents=documents.documents,
+            bytes=documents.text_bytes,
+            dtype=sink.dtype.name,
+            format=sink.format,
+            crc32=sink.crc,
+            seconds=time.monotonic() - self._began,
+            resumed_ids=self._resumed_ids,
+        )

@@ -1,0 +1,124 @@
+"""encode_file: text files in, a file of token ids out, in bounded memory and safe against crashes.
+
+Sources (sources.py) are cut into documents and encoded (documents.py), ids go to `<dst>.partial` (sink.py), and
+every `journal_bytes` of text a point to resume from goes to `<dst>.journal` (journal.py); file_run.py holds them
+together. `dst` itself appears by a rename, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Set
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from .documents import Documents, Emit, Options, Tick, make_documents
+from .file_run import EncodedFile, FileRun, Progress
+from .journal import ResumeError
+from .sink import IdSink
+from .sources import SourceError, make_sources
+
+__all__ = [
+    "EncodedFile",
+    "Options",
+    "Progress",
+    "ResumeError",
+    "SourceError",
+    "choose_dtype",
+    "encode_file",
+    "encode_sources",
+]
+
+Path = str | os.PathLike[str]
+
+
+def encode_file(
+    encoding: Any,
+    src: Path | BinaryIO | list[Path],
+    dst: Path,
+    *,
+    format: str = "bin",
+    dtype: str = "auto",
+    documents: str = "text",
+    key: str = "text",
+    append_eot: bool = False,
+    resume: bool = False,
+    progress: Callable[[Progress], object] | None = None,
+    chunk_size: int = 1 << 20,
+    journal_bytes: int = 64 << 20,
+    allowed_special: Set[str] | str = frozenset(),
+    disallowed_special: Set[str] | str = frozenset(),
+    errors: str = "strict",
+) -> EncodedFile:
+    """Encode `src`, a path, a list of paths or an open binary stream, into the file `dst`.
+
+    format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads. dtype: "auto" is
+    uint16 when every id of the encoding fits, else uint32. Paths that end in .gz, .xz or .zst are decompressed.
+
+    documents: "text" makes each source a document, "lines" each line, "jsonl" the string at `key` of each line's
+    object. Documents are encoded apart from each other; append_eot puts the end-of-text token behind each.
+    Special tokens in the text are ordinary text unless `allowed_special` names them; `disallowed_special` refuses.
+
+    resume: True goes on where a run that did not finish stopped, and begins anew when there is nothing to go on
+    from; False begins anew always. A point to resume from is kept every `journal_bytes` bytes of text. A run that
+    cannot be repeated (a pipe as source) keeps none.
+
+    progress is called with a Progress after each `chunk_size` bytes.
+
+    Raises ResumeError when source, vocabulary or options are not those of the run to resume; OSError when a file
+    cannot be read or written (`<dst>.partial` and `<dst>.journal` stay, and resume=True goes on from them);
+    ValueError for text or options that are refused (both are removed: the same text would be refused again).
+    """
+    options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors)
+    if format not in ("bin", "npy"):
+        raise ValueError(f"format={format!r} is unknown: write 'bin' or 'npy'")
+    for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
+        if value < 1:
+            raise ValueError(f"{name}={value} takes no bytes: write 1 or more")
+    sink = IdSink(_target(dst), format, choose_dtype(encoding, dtype))
+    run = FileRun(encoding, make_sources(src), sink, options, progress, chunk_size, journal_bytes)
+    return run.run(resume)
+
+
+def encode_sources(
+    encoding: Any, src: Any, emit: Emit, options: Options, *, chunk_size: int = 1 << 20, tick: Tick | None = None
+) -> Documents:
+    """Encode `src` without a file: every array of ids goes to `emit`, which keeps no reference to it.
+
+    tick(documents, reader) is called after each chunk. Returns the Documents with its counts.
+    """
+    documents = make_documents(encoding, emit, options)
+    for source in make_sources(src):
+        documents.begin(source.name)
+        documents.encode_source(source, chunk_size, tick)
+    return documents
+
+
+def _target(dst: Path) -> str:
+    """The file to write, links followed. Raises ValueError when a rename would destroy something else."""
+    path = os.path.realpath(os.fsdecode(dst))
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return path
+    if not stat.S_ISREG(mode):
+        raise ValueError(f"dst={path!r} is a directory, device or pipe: name a regular file or a new one")
+    return path
+
+
+def choose_dtype(encoding: Any, dtype: str) -> np.dtype[Any]:
+    """The dtype of a file of ids: "auto" is the smaller of the two that every id of the encoding fits.
+
+    Raises ValueError where ids would be wrapped.
+    """
+    fits = encoding.max_token_value <= 0xFFFF
+    if dtype not in ("auto", "uint16", "uint32"):
+        raise ValueError(f"dtype={dtype!r} is unknown: write 'auto', 'uint16' or 'uint32'")
+    if dtype == "uint16" and not fits:
+        raise ValueError(
+            f"dtype='uint16' holds ids up to 65535, and {encoding.name!r} has ids up to "
+            f"{encoding.max_token_value}: write dtype='uint32' or 'auto'"
+        )
+    return np.dtype("<u2" if dtype == "uint16" or (dtype == "auto" and fits) else "<u4")

@@ -1,0 +1,35 @@
+"""What runs here."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import Any
+
+from . import _core
+from ._version import __version__
+
+
+def info() -> dict[str, Any]:
+    """Versions, engines and the machine, as a dictionary that json can write."""
+    from importlib import metadata
+
+    def version(package: str) -> str | None:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return None
+
+    return {
+        "streamtok": __version__,
+        "python": sys.version.split()[0],
+        "free_threaded": not getattr(sys, "_is_gil_enabled", lambda: True)(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "engines": list(_core.ENGINES),
+        "split_families": list(_core.FAMILIES),
+        "simd": "portable",
+        "cuda": None,
+        "numpy": version("numpy"),
+        "regex": version("regex"),
+    }

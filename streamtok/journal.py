@@ -1,0 +1,211 @@
+"""The journal beside an unfinished output: how far a run came, so that another run can go on.
+
+One line an entry, `<crc32 of the rest, 8 hex digits> <JSON>\n`. The first line is the header (what was
+encoded, with which vocabulary and options), every other one a point to which the output can be cut back. A line
+is written after the ids that it speaks of are on the disk, so a whole line is a promise; half a line at the
+end is what a crash leaves and is passed over.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from . import disk
+
+FORMAT_VERSION = 1
+
+
+class ResumeError(ValueError):
+    """A run cannot go on from what an earlier one left; the message says what is in the way."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a run stood: all that the next one needs to write the same bytes."""
+
+    source: int = 0  # index of the source being read
+    offset: int = 0  # bytes of its (decompressed) text taken
+    line: int = 0  # lines of it that ended before `offset`
+    is_open: bool = False  # a document has begun and not ended
+    documents: int = 0  # documents ended, over all sources
+    text_bytes: int = 0  # bytes of text taken, over all sources
+    ids: int = 0  # ids in the output
+    crc: int = 0  # crc32 of those ids as they lie in the file
+    stream: bytes = b""  # StreamEncoder.getstate()
+
+
+class Mark(NamedTuple):
+    """An entry of the journal, by its place; the whole Point is read when it is chosen."""
+
+    ids: int
+    crc: int
+    begin: int  # byte range of its line in the journal
+    end: int
+
+
+def _to_line(record: dict[str, Any]) -> bytes:
+    body = json.dumps(record, separators=(",", ":"), sort_keys=True).encode("ascii")
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+def _from_line(line: bytes) -> dict[str, Any] | None:
+    """The record of a line, None when the line is not whole."""
+    if len(line) < 10 or line[8:9] != b" " or not line.endswith(b"\n"):
+        return None
+    body = line[9:-1]
+    if b"%08x" % zlib.crc32(body) != line[:8]:
+        return None
+    try:
+        record = json.loads(body)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _to_point(record: dict[str, Any]) -> Point | None:
+    """The point in a record, None when a field is missing, strange or of another type."""
+    fields = {name: value for name, value in record.items() if name != "kind"}
+    try:
+        fields["stream"] = base64.b64decode(fields["stream"], validate=True)
+        point = Point(**fields)
+    except (KeyError, TypeError, binascii.Error, ValueError):
+        return None
+    counts = (point.source, point.offset, point.line, point.documents, point.text_bytes, point.ids, point.crc)
+    whole = all(type(count) is int and count >= 0 for count in counts) and type(point.is_open) is bool
+    return point if whole else None
+
+
+class Journal:
+    """An open journal that entries are appended to."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = disk.open_readwrite(path)
+
+    @classmethod
+    def create(cls, path: str, header: dict[str, Any]) -> Journal:
+        """Begin a journal at `path` with its header on the disk."""
+        journal = cls(path)
+        try:
+            disk.truncate(journal._fd, 0)
+            journal._append({"kind": "header", "format_version": FORMAT_VERSION, **header})
+            disk.sync_directory(path)
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    @classmethod
+    def reopen(cls, path: str, end: int) -> Journal:
+        """Go on after the entry that ends at byte `end`; what stood behind it is cut off."""
+        journal = cls(path)
+        try:
+            disk.truncate(journal._fd, end)
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    def append(self, point: Point) -> None:
+        """Promise that the output holds `point.ids` ids; returns once the promise is on the disk."""
+        record = asdict(point)
+        record["stream"] = base64.b64encode(point.stream).decode("ascii")
+        self._append({"kind": "point", **record})
+
+    def _append(self, record: dict[str, Any]) -> None:
+        disk.write_all(self._fd, _to_line(record))
+        disk.sync(self._fd)
+
+    def close(self) -> None:
+        """Close the file; it stays on the disk."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def read_journal(path: str) -> tuple[dict[str, Any] | None, list[Mark]]:
+    """Return the header and the marks of the whole entries, in file order.
+
+    The header is None when there is no journal or nothing whole in it. Raises ResumeError when entries are
+    there and the header that they belong to is damaged, OSError when the file cannot be read.
+    """
+    header, marks, begin = None, [], 0
+    try:
+        file = open(path, "rb")
+    except FileNotFoundError:
+        return None, []
+    with file:
+        for line in file:
+            record, end = _from_line(line), begin + len(line)
+            if record is not None and begin == 0 and record.get("kind") == "header":
+                header = record
+            elif record is not None and record.get("kind") == "point":
+                point = _to_point(record)
+                if point is not None:
+                    marks.append(Mark(point.ids, point.crc, begin, end))
+            begin = end
+    if header is None and marks:
+        raise ResumeError(
+            f"{path}: the header of the journal is damaged, so nothing says which source and options the "
+            "entries below it belong to; start over with resume=False"
+        )
+    return header, marks
+
+
+def read_point(path: str, mark: Mark) -> Point:
+    """The point that `mark` stands for."""
+    with open(path, "rb") as file:
+        file.seek(mark.begin)
+        record = _from_line(file.read(mark.end - mark.begin))
+    point = _to_point(record) if record else None
+    if point is None:
+        raise ResumeError(f"{path}: the journal changed while it was read; is another run using it?")
+    return point
+
+
+def check_header(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Raise ResumeError unless the journal `found` at `path` belongs to the run that `wanted` describes."""
+    changes = list(_changes(found, {"format_version": FORMAT_VERSION, **wanted}))
+    if changes:
+        raise ResumeError(
+            f"{path}: cannot resume, because " + "; ".join(changes) + ". Put back what the first run had, "
+            "or start over with resume=False"
+        )
+
+
+def _changes(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
+    """Say, one phrase a change, how the run that is wanted differs from the one that wrote the journal."""
+    if found.get("format_version") != wanted["format_version"]:
+        yield f"the journal has format version {found.get('format_version')!r}, this release reads {FORMAT_VERSION}"
+        return
+    if found.get("streamtok") != wanted["streamtok"]:
+        yield f"streamtok {found.get('streamtok')} began it and this is streamtok {wanted['streamtok']}"
+    if found.get("encoding") != wanted["encoding"]:
+        yield f"the encoding was {found.get('encoding')!r} and is {wanted['encoding']!r}"
+    elif found.get("fingerprint") != wanted["fingerprint"]:
+        yield f"the vocabulary, pattern or special tokens of {wanted['encoding']!r} changed"
+    before = found.get("options") or {}
+    for name, value in wanted["options"].items():
+        if before.get(name) != value:
+            yield f"option {name} was {before.get(name)!r} and is {value!r}"
+    yield from _source_changes(found.get("sources") or [], wanted["sources"])
+
+
+def _source_changes(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> Iterator[str]:
+    if len(before) != len(now):
+        yield f"there were {len(before)} sources and there are {len(now)}"
+        return
+    for old, new in zip(before, now):
+        if old["size"] != new["size"]:
+            yield f"source {new['name']} had {old['size']} bytes and has {new['size']}"
+        elif old["sha256"] != new["sha256"]:
+            yield f"the content of source {new['name']} changed"
+        elif old["mtime_ns"] != new["mtime_ns"]:
+            yield f"source {new['name']} was modified after the first run (its modification time changed)"

@@ -1,0 +1,71 @@
+"""Where tokens lie in text: character offsets, and truncation to a number of tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from .core import Encoding
+
+# Characters given to the encoder at a time while truncating: small against most limits, large against a call's cost.
+_SLICE = 4096
+
+
+def character_offsets(data: bytes, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Index of the first character that holds bytes of each token.
+
+    data: UTF-8; lengths: bytes of each token in turn, together len(data).
+    """
+    import numpy as np
+
+    is_start = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
+    started = np.concatenate([[0], np.cumsum(is_start)])  # characters begun before each byte
+    begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else np.zeros(0, np.int64)
+    return (started[begins] - ~is_start[begins]).astype(np.int64)
+
+
+def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
+    """(text, offsets) of tokens' bytes; UnicodeDecodeError if they are not UTF-8."""
+    offsets, begun = [], 0
+    for token in tokens:
+        inside = bool(token) and 0x80 <= token[0] < 0xC0  # the token goes on with a character that another one began
+        offsets.append(max(0, begun - inside))
+        begun += sum(not 0x80 <= byte < 0xC0 for byte in token)
+    return b"".join(tokens).decode("utf-8", errors="strict"), offsets
+
+
+def truncate(encoding: Encoding, text: str, n: int, options: dict[str, Any]) -> str:
+    """See Encoding.truncate."""
+    if n < 0:
+        raise ValueError(f"n is {n}; a text has 0 or more tokens")
+    ids = _first_ids(encoding, text, n + 1, options)
+    if len(ids) <= n:
+        return text
+    ends = encoding._token_lengths[ids[:n]].cumsum().tolist()
+    data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")[: ends[-1] if ends else 0].encode()
+    while ends:
+        end = ends.pop()
+        while end and data[end : end + 1] and 0x80 <= data[end] < 0xC0:
+            end -= 1
+        head = text[: len(data[:end].decode())] if text.isascii() else data[:end].decode()
+        # Cut short, the last piece may split otherwise: white space whose line break is gone, say. Rarely into more.
+        if encoding.count(head, **options) <= n:
+            return head
+    return ""
+
+
+def _first_ids(encoding: Encoding, text: str, wanted: int, options: dict[str, Any]) -> npt.NDArray[np.uint32]:
+    """The ids of the text, or its first `wanted` ones and some more."""
+    import numpy as np
+
+    stream = encoding.stream_encoder(**options, copy=True)
+    parts, found = [], 0
+    for at in range(0, len(text), _SLICE):
+        parts.append(stream.feed(text[at : at + _SLICE]))
+        found += len(parts[-1])
+        if found >= wanted:
+            return np.concatenate(parts)
+    return np.concatenate([*parts, stream.flush()])

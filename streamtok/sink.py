@@ -1,0 +1,155 @@
+"""Ids into `<target>.partial`, in the target's own layout, with a running checksum."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from . import disk
+from .documents import Ids
+from .journal import Mark
+
+_NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
+_BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
+
+
+def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
+    """The header of a one-dimensional .npy file, always _NPY_HEADER_BYTES long."""
+    text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({count},), }}"
+    room = _NPY_HEADER_BYTES - 10
+    return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + text.ljust(room - 1).encode("ascii") + b"\n"
+
+
+def _checksum(fd: int, size: int, crc: int) -> tuple[int, int]:
+    """Read `size` bytes on from `fd`; returns how many were missing, and `crc` with those that were there."""
+    while size:
+        block = os.read(fd, min(size, 1 << 20))
+        if not block:
+            break
+        crc = zlib.crc32(block, crc)
+        size -= len(block)
+    return size, crc
+
+
+class IdSink:
+    """The unfinished output of one run.
+
+    `append` takes ids as they come, `sync` puts them on the disk, `finish` makes the target of them. Until then
+    the target is as it was before.
+    """
+
+    def __init__(self, target: str, format: str, dtype: np.dtype[Any]) -> None:
+        self.target = target
+        self.partial = target + ".partial"
+        self.ids = 0
+        self.crc = 0
+        self.format, self.dtype = format, dtype
+        self._header_bytes = _NPY_HEADER_BYTES if format == "npy" else 0
+        self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=dtype)
+        self._used = 0
+        self._fd = -1
+
+    def open(self) -> None:
+        """Open the unfinished file, with what an earlier run left in it.
+
+        Raises BlockingIOError while another process writes it.
+        """
+        self._fd = disk.open_locked(self.partial)
+
+    def start(self) -> None:
+        """Begin with no ids; what an earlier run left is dropped."""
+        disk.truncate(self._fd, 0)
+        disk.write_all(self._fd, self._header(0))
+        disk.sync_directory(self.partial)
+
+    def last_whole(self, marks: Iterable[Mark]) -> Mark | None:
+        """The last of `marks` whose ids are all there and have its checksum, by one pass over the file."""
+        best, ids, crc = None, 0, 0
+        os.lseek(self._fd, self._header_bytes, os.SEEK_SET)
+        for mark in marks:
+            if mark.ids < ids:
+                continue  # not of this run
+            missing, crc = _checksum(self._fd, (mark.ids - ids) * self.dtype.itemsize, crc)
+            if missing:
+                break
+            ids = mark.ids
+            if crc == mark.crc:
+                best = mark
+        return best
+
+    def is_finished(self, mark: Mark) -> bool:
+        """Whether the target holds exactly the ids of `mark` and nothing unfinished lies beside it."""
+        size = self._header_bytes + mark.ids * self.dtype.itemsize
+        if os.path.exists(self.partial) or not os.path.exists(self.target) or os.path.getsize(self.target) != size:
+            return False
+        with open(self.target, "rb", buffering=0) as file:
+            if file.read(self._header_bytes) != self._header(mark.ids):
+                return False
+            return _checksum(file.fileno(), size - self._header_bytes, 0) == (0, mark.crc)
+
+    def _header(self, count: int) -> bytes:
+        return npy_header(self.dtype, count) if self._header_bytes else b""
+
+    def go_on(self, mark: Mark) -> None:
+        """Cut the file back to the ids of `mark` and append behind them."""
+        disk.truncate(self._fd, self._header_bytes + mark.ids * self.dtype.itemsize)
+        self.ids, self.crc = mark.ids, mark.crc
+
+    def append(self, ids: Ids) -> None:
+        """Take uint32 ids, every one of which fits the dtype of the file."""
+        done, count = 0, len(ids)
+        while done < count:
+            if self._used == _BUFFER_IDS:
+                self.flush()
+            take = min(count - done, _BUFFER_IDS - self._used)
+            self._buffer[self._used : self._used + take] = ids[done : done + take]
+            self._used += take
+            done += take
+        self.ids += count
+
+    def flush(self) -> None:
+        """Hand what is buffered to the operating system."""
+        if self._used:
+            block = self._buffer[: self._used].data.cast("B")
+            disk.write_all(self._fd, block)
+            self.crc = zlib.crc32(block, self.crc)
+            self._used = 0
+
+    def sync(self) -> None:
+        """Return once every id taken so far would survive a power cut."""
+        self.flush()
+        disk.sync(self._fd)
+
+    def finish(self) -> None:
+        """Put the finished file in the target's place; sync() was called before."""
+        if self._header_bytes:
+            os.lseek(self._fd, 0, os.SEEK_SET)
+            disk.write_all(self._fd, self._header(self.ids))
+            disk.sync(self._fd)
+        if os.name == "nt":
+            self.close()  # an open file cannot be renamed there
+        disk.rename(self.partial, self.target)
+        disk.sync_directory(self.target)
+        self.close()
+
+    def discard(self) -> None:
+        """Remove the unfinished file."""
+        if os.name == "nt":
+            self.close()
+        disk.remove(self.partial)  # before the lock goes with the descriptor
+        self.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the unfinished file is ours, and no other process's."""
+        return self._fd >= 0
+
+    def close(self) -> None:
+        """Close the unfinished file; it stays on the disk."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

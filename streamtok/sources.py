@@ -1,0 +1,253 @@
+"""Where text comes from: files, compressed files, open streams; each can say whether it is still the same."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import lzma
+import os
+import stat
+import zlib
+from typing import Any, BinaryIO
+
+# Enough to notice another file, little enough not to read a terabyte before the work begins.
+_HASHED_BYTES = 64 << 10
+
+
+class SourceError(OSError):
+    """A source cannot be read to its end, or is no longer the file that it was."""
+
+
+def make_sources(src: Any) -> list[PathSource | StreamSource]:
+    """The sources that `src` names: a path, an open binary stream, or a list of them.
+
+    Raises TypeError for anything else, ValueError for an empty list.
+    """
+    if not isinstance(src, (list, tuple)):
+        return [_make_source(src)]
+    if not src:
+        raise ValueError("src is an empty list: name at least one file to encode")
+    return [_make_source(each) for each in src]
+
+
+def _make_source(src: Any) -> PathSource | StreamSource:
+    if isinstance(src, (str, bytes, os.PathLike)):
+        return PathSource(src)
+    if hasattr(src, "read"):
+        return StreamSource(src)
+    raise TypeError(f"src is a {type(src).__name__}: give a path, a list of paths, or a stream open in binary mode")
+
+
+def _hash_ends(file: Any, begin: int, size: int) -> str:
+    digest = hashlib.sha256()
+    file.seek(begin)
+    digest.update(file.read(min(size, _HASHED_BYTES)))
+    file.seek(begin + max(size - _HASHED_BYTES, 0))
+    digest.update(file.read(_HASHED_BYTES))
+    return digest.hexdigest()
+
+
+class PathSource:
+    """A file by its path; .gz, .xz and .zst are decompressed."""
+
+    def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
+        self.path = os.fsdecode(path)
+        self.name = self.path
+        self.suffix = os.path.splitext(self.path)[1].lower()
+        self._seen: os.stat_result | None = None
+
+    def fingerprint(self) -> dict[str, Any] | None:
+        """What tells this file from another; None for a pipe or a device, which cannot be read twice.
+
+        Raises OSError when the file is missing or unreadable.
+        """
+        self._seen = os.stat(self.path)
+        if not stat.S_ISREG(self._seen.st_mode) and not stat.S_ISDIR(self._seen.st_mode):
+            return None
+        with open(self.path, "rb", buffering=0) as file:
+            size = self._seen.st_size
+            return {
+                "name": self.name,
+                "size": size,
+                "mtime_ns": self._seen.st_mtime_ns,
+                "sha256": _hash_ends(file, 0, size),
+            }
+
+    def check_not(self, target: str) -> None:
+        """Raise ValueError when this is the file `target`, which the output will replace."""
+        if os.path.exists(target) and os.path.samefile(self.path, target):
+            raise ValueError(f"dst is the source {self.path!r} itself: name another file to write")
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on the disk, None when not known beforehand. Call fingerprint() first."""
+        return self._seen.st_size if self._seen and stat.S_ISREG(self._seen.st_mode) else None
+
+    def open(self, offset: int = 0) -> Reader:
+        """Open for reading from byte `offset` of the decompressed text."""
+        raw = open(self.path, "rb", buffering=0)
+        try:
+            reader = Reader(raw, self.name, _decompressor(self.suffix, raw))
+            reader.skip(offset)
+        except BaseException:
+            raw.close()
+            raise
+        return reader
+
+    def check_unchanged(self, reader: Reader) -> None:
+        """Raise SourceError when the file behind `reader`, read to its end, is not the one first seen."""
+        seen, now = self._seen, os.fstat(reader.raw.fileno())
+        if seen is None or not stat.S_ISREG(seen.st_mode):
+            return
+        # Behind the end of compressed data there may be padding that its reader leaves alone.
+        read = reader.position() if reader.is_plain else seen.st_size
+        if (now.st_size, now.st_mtime_ns) != (seen.st_size, seen.st_mtime_ns) or read != seen.st_size:
+            raise SourceError(
+                errno.ESTALE,
+                f"the file changed while it was read: it had {seen.st_size} bytes at the start, has "
+                f"{now.st_size} now, and {read} were read; encode a copy that nobody writes to",
+                self.path,
+            )
+
+
+class StreamSource:
+    """An open binary stream, read from where it stands; never closed, never decompressed."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        name = getattr(stream, "name", None)
+        self.name = name if isinstance(name, str) else "<stream>"
+        self.size: int | None = None
+        self._begin: int | None = None
+
+    def fingerprint(self) -> dict[str, Any] | None:
+        """As PathSource.fingerprint; None when the stream cannot seek."""
+        try:
+            if not self.stream.seekable():
+                return None
+            self._begin = self.stream.tell()
+            self.size = self.stream.seek(0, os.SEEK_END) - self._begin
+            digest = _hash_ends(self.stream, self._begin, self.size)
+            self.stream.seek(self._begin)
+        except (AttributeError, OSError, TypeError):
+            return None
+        return {"name": self.name, "size": self.size, "mtime_ns": self._modified(), "sha256": digest}
+
+    def _modified(self) -> int:
+        try:
+            return os.fstat(self.stream.fileno()).st_mtime_ns
+        except (AttributeError, OSError):
+            return 0  # a stream in memory
+
+    def check_not(self, target: str) -> None:
+        """As PathSource.check_not, where the stream is a file."""
+        try:
+            same = os.path.exists(target) and os.path.samestat(os.fstat(self.stream.fileno()), os.stat(target))
+        except (AttributeError, OSError):
+            return
+        if same:
+            raise ValueError(f"dst is the file that src reads from, {target!r}: name another file to write")
+
+    def open(self, offset: int = 0) -> Reader:
+        """Read on from `offset` bytes behind where the stream stood when it was given."""
+        if self._begin is not None:
+            self.stream.seek(self._begin + offset)
+        return Reader(self.stream, self.name, None, owned=False, begin=self._begin or 0)
+
+    def check_unchanged(self, reader: Reader) -> None:
+        """Raise SourceError when the stream did not end where it said it would."""
+        if self.size is not None and reader.position() != self.size:
+            raise SourceError(
+                errno.ESTALE,
+                f"the stream changed while it was read: {self.size} bytes were there at the start, "
+                f"{reader.position()} were read",
+                self.name,
+            )
+
+
+class Reader:
+    """An open source. `read` gives text, `position` says how far the file on the disk is read."""
+
+    def __init__(self, raw: Any, name: str, unpacked: Any, *, owned: bool = True, begin: int = 0) -> None:
+        self.raw, self.name = raw, name
+        # What a pipe has by now is worth encoding now: read(n) would wait until there are n bytes.
+        self._read_some = getattr(raw, "read1", raw.read) if unpacked is None else unpacked.read
+        self.is_plain = unpacked is None
+        self._owned = owned
+        self._begin = begin
+        self._read = 0  # bytes of a stream that cannot tell
+
+    def read(self, n: int) -> bytes:
+        """At most `n` bytes of text, b"" at the end. Raises SourceError for damaged compressed data."""
+        try:
+            chunk = self._read_some(n)
+        except (EOFError, zlib.error, lzma.LZMAError) as error:
+            raise self._damaged(error) from None
+        except OSError as error:
+            if error.errno is None:  # gzip.BadGzipFile
+                raise self._damaged(error) from None
+            raise OSError(error.errno, error.strerror, self.name) from None  # the reading of open files names none
+        if not isinstance(chunk, bytes):
+            chunk = self._to_bytes(chunk)
+        self._read += len(chunk)
+        return chunk
+
+    def _damaged(self, error: Exception) -> SourceError:
+        return SourceError(
+            errno.EBADMSG,
+            f"the compressed data cannot be read past its byte {self.raw.tell()}: {error}",
+            self.name,
+        )
+
+    def _to_bytes(self, chunk: Any) -> bytes:
+        if chunk is None:
+            raise BlockingIOError(errno.EAGAIN, "the stream does not block and has no data now", self.name)
+        if isinstance(chunk, str):
+            raise TypeError(f"{self.name}: the stream gives str; open it in binary mode ('rb')")
+        return bytes(chunk)
+
+    def skip(self, n: int) -> None:
+        """Pass over `n` bytes of text: a seek where that is possible, else read and drop."""
+        if self.is_plain:
+            if n:  # a pipe is at its beginning already and cannot be told to be
+                self.raw.seek(n)
+            return
+        while n:
+            chunk = self.read(min(n, 1 << 20))
+            if not chunk:
+                raise SourceError(errno.ESTALE, f"the text ends {n} bytes before the point to resume from", self.name)
+            n -= len(chunk)
+
+    def position(self) -> int:
+        """Bytes of the file on the disk read so far (compressed bytes, for a compressed file)."""
+        try:
+            position: int = self.raw.tell()
+        except (AttributeError, OSError):
+            return self._read
+        return position - self._begin
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._owned:
+            self.raw.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _decompressor(suffix: str, raw: Any) -> Any:
+    """An object whose read(n) gives the text in `raw`, None for a plain file."""
+    if suffix == ".gz":
+        import gzip
+
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if suffix == ".xz":
+        return lzma.LZMAFile(raw)
+    if suffix == ".zst":
+        from .zstd import open_zstd
+
+        return open_zstd(raw)
+    return None

@@ -1,0 +1,213 @@
+"""Streams: text in chunks to ids, ids to text."""
+
+from __future__ import annotations
+
+import codecs
+import struct
+import zlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from .core import Encoding
+
+_STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
+_STATE_MAGIC = b"stream\x00\x01"
+
+
+class StreamEncoder:
+    """Encodes one text after another, each cut into chunks anywhere.
+
+    The invariant, whatever the cuts: the arrays of all feed() calls and of flush(), joined, are the ids of the whole
+    text, token for token those of Encoding.encode. feed() returns the ids that no later chunk can change, and holds
+    back what they may: the piece that is still open (once it is longer than 64 bytes only what the finality rule asks
+    for, see docs/streaming.md), a cut character, the beginning of an allowed special token's name.
+
+    >>> stream = enc.stream_encoder()
+    >>> for chunk in chunks:
+    ...     consume(stream.feed(chunk))
+    >>> consume(stream.flush())
+
+    A call that raises leaves the stream as it was before. One thread at a time: a second one inside a call gets
+    RuntimeError. Made by Encoding.stream_encoder, which describes the options. As a context manager it resets the
+    stream on leaving, whatever happened; flush() stays the caller's to call.
+    """
+
+    __slots__ = ("_options", "_stream", "encoding")
+
+    def __init__(self, encoding: Encoding, stream: Any, options: dict[str, Any]) -> None:
+        self.encoding = encoding
+        self._stream = stream
+        self._options = options
+
+    def __repr__(self) -> str:
+        return f"<StreamEncoder of {self.encoding.name!r}, {self.pending} bytes pending>"
+
+    def feed(self, chunk: str | bytes | bytearray | memoryview | Any) -> npt.NDArray[np.uint32]:
+        """Takes the next chunk: str, or any C-contiguous buffer of UTF-8 bytes, which may end inside a character.
+
+        Returns a read-only uint32 array over the stream's own memory: no copy. An array that is still held when feed()
+        is called again keeps its memory, so it never changes; one that was dropped lends it to the next call.
+
+        Raises:
+            ValueError: the text of a disallowed special token, also when its name is split across chunks.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
+            RuntimeError: another thread is inside this stream.
+        """
+        return self._stream.feed(chunk)  # type: ignore[no-any-return]
+
+    def flush(self) -> npt.NDArray[np.uint32]:
+        """Ends the text and returns the ids that were held back; the stream is then ready for the next text.
+
+        Raises UnicodeDecodeError if the text ends inside a character and errors="strict"; the stream is as it was.
+        """
+        return self._stream.flush()  # type: ignore[no-any-return]
+
+    @property
+    def pending(self) -> int:
+        """Bytes fed whose ids have not been returned."""
+        return self._stream.pending  # type: ignore[no-any-return]
+
+    @property
+    def offset(self) -> int:
+        """Bytes fed since the text began."""
+        return self._stream.offset  # type: ignore[no-any-return]
+
+    def reset(self) -> None:
+        """Forgets the text that was begun."""
+        self._stream.reset()
+
+    def copy(self) -> StreamEncoder:
+        """An independent stream in the same state."""
+        return StreamEncoder(self.encoding, self._stream.copy(), self._options)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StreamEncoder:
+        return self.copy()
+
+    def getstate(self) -> bytes:
+        """The state as bytes, to be given to setstate() of a stream of the same encoding and options, in any process."""
+        state = self._stream.save()
+        return _STATE.pack(_STATE_MAGIC, zlib.crc32(state), self._fingerprint()) + state
+
+    def setstate(self, state: bytes) -> None:
+        """Takes over what getstate() returned.
+
+        Raises ValueError if the bytes are damaged, of another version, or of another encoding or other options; the
+        stream is then as it was, or, if the damage lies deeper than the checksum, reset.
+        """
+        state = bytes(state)
+        if len(state) < _STATE.size or not state.startswith(_STATE_MAGIC[:7]):
+            raise ValueError("this is not the state of a StreamEncoder; pass what getstate() returned")
+        magic, checksum, fingerprint = _STATE.unpack_from(state)
+        if magic != _STATE_MAGIC:
+            raise ValueError(f"the state has version {magic[7]}, this streamtok reads version {_STATE_MAGIC[7]}")
+        if fingerprint != self._fingerprint():
+            raise ValueError(
+                "the state belongs to a stream of another encoding, or with other special tokens or error mode; "
+                "make the stream with the options of the one that was saved"
+            )
+        state = state[_STATE.size :]
+        if checksum != zlib.crc32(state) or not self._stream.load(state):
+            raise ValueError("the state is damaged: its parts contradict each other or its checksum")
+
+    def _fingerprint(self) -> bytes:
+        return self.encoding._options_fingerprint(self._options)
+
+    def __reduce__(self) -> Any:
+        return _restore, (self.encoding, self._options, self.getstate())
+
+    def __enter__(self) -> StreamEncoder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.reset()
+
+
+def _restore(encoding: Encoding, options: dict[str, Any], state: bytes) -> StreamEncoder:
+    stream = encoding.stream_encoder(**options)
+    stream.setstate(state)
+    return stream
+
+
+class StreamDecoder:
+    """Decodes ids as they come; returns whole characters only.
+
+    The joined results equal Encoding.decode of all ids, whatever the cuts. Bytes of an unfinished character wait for
+    the next ids. errors is what bytes.decode takes. Made by Encoding.stream_decoder.
+    """
+
+    __slots__ = ("_decoder", "encoding", "errors")
+
+    def __init__(self, encoding: Encoding, errors: str = "replace") -> None:
+        self.encoding = encoding
+        self.errors = errors
+        codecs.lookup_error(errors)  # LookupError now rather than at the first broken character
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+
+    def __repr__(self) -> str:
+        return f"<StreamDecoder of {self.encoding.name!r}, {self.pending} bytes pending>"
+
+    def feed(self, tokens: Iterable[int]) -> str:
+        """The text that these ids complete.
+
+        Raises KeyError for an unknown id, as Encoding.decode does, and UnicodeDecodeError with errors="strict"; the
+        decoder is then as it was before the call.
+        """
+        return self._decode(self.encoding.decode_bytes(tokens), final=False)  # type: ignore[arg-type]
+
+    def flush(self) -> str:
+        """Ends the text: what is left of an unfinished character, handled as `errors` says."""
+        text = self._decode(b"", final=True)
+        self._decoder.reset()
+        return text
+
+    def _decode(self, data: bytes, final: bool) -> str:
+        before = self._decoder.getstate()
+        try:
+            return self._decoder.decode(data, final)
+        except UnicodeDecodeError:
+            self._decoder.setstate(before)
+            raise
+
+    @property
+    def pending(self) -> int:
+        """Bytes of an unfinished character."""
+        return len(self._decoder.getstate()[0])
+
+    def reset(self) -> None:
+        """Forgets the unfinished character."""
+        self._decoder.reset()
+
+    def copy(self) -> StreamDecoder:
+        """An independent decoder in the same state."""
+        return _restore_decoder(self.encoding, self.errors, self._decoder.getstate()[0])
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StreamDecoder:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _restore_decoder, (self.encoding, self.errors, self._decoder.getstate()[0])
+
+    def __enter__(self) -> StreamDecoder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.reset()
+
+
+def _restore_decoder(encoding: Encoding, errors: str, pending: bytes) -> StreamDecoder:
+    decoder = StreamDecoder(encoding, errors)
+    # A state that was tampered with must not smuggle in bytes that no decoder holds back.
+    if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):
+        raise ValueError("the saved state of a StreamDecoder holds more than the beginning of one character")
+    decoder._decoder.setstate((pending, 0))
+    return decoder

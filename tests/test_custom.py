@@ -1,0 +1,255 @@
+"""Custom patterns: tiktoken's pieces, the same when streamed, and nothing early."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import pickle
+import random
+import time
+
+import pytest
+import regex
+import tiktoken
+
+from streamtok.custom import PatternSplitter, PatternStream
+from streamtok.patterns import CL100K, O200K, R50K
+
+PATTERNS = {
+    "words": r"\w+|\s+|[^\w\s]",
+    "r50k": R50K,
+    "cl100k": CL100K,
+    "o200k": O200K,
+    "llama3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "qwen2": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "deepseek": r"\p{N}{1,3}|[一-龥぀-ゟ゠-ヿ]+|[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"
+    r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "starcoder": r"\p{Nd}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{Nd}]+|\s+(?!\S)|\s+",
+    "neox": r"'(?:[sdmt]|ll|ve|re)| ?[[:alpha:]]+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "lines": r".+",
+    "characters": r"(?s).",
+    "not space": r"[^\s]+|\s",
+    "dropped": r"[a-s]+|\d",
+    "edges": r"\b\w|\w+\b|\B.|^\s|\s$|(?m:^.|.$)|\n\Z|\w\z",
+    "looks back": r"(?<=a|\s\s)[^a]+|(?<!\w)'|(?s:.)",
+    "looks ahead": r"\w+(?=\s+\d)|\w(?!\w*\s\w)|(?>\s+)|(?s:.)",
+    "groups": r"(?:ab|a|s's)*+t|(?:'s|s){2,3}?|(?>a|ab)\s|(?:\w\s)+(?!')|(?s:.)",
+    "algebra": r"[\w--[\p{Lu}\d]]+|[\p{L}&&[^\p{Ll}]]+|(?i:[^\P{Lu}k])|[\s~~\n]|(?s:.)",
+    "folded": r"(?i)s+|[k-l]+|'(?-i:s|T)|ß|\p{Lu}+|(?s:.)",
+    "script": r"\p{Han}+|\p{Script=Greek}+|(?s:.)",
+    "verbose": "(?x) \\p{L}+ # letters\n | [ \\ ]{2,} (?#spaces) | (?s: . )",
+    "lazy": r"\w+?\s|\w{2,}?(?=')|a*?b|\s{1,3}+|(?s:.)",
+}
+ALPHABET = [
+    *"''sStTlLrReEvmdkKaaBB  \n\n\r\t1129!./-_", "\x1c", "\x1f", "\x85", "\xa0", "\u3000", "\u2028", "²", "Ⅷ", "中",
+    "龥", "あ", "\u0301", "\u20dd", "ʰ", "ǅ", "é", "É", "ß", "ẞ", "σ", "ς", "ſ", "\u212a", "İ", "ı", "\u200d", "\ufe0f",
+    "😀", "👩", "\u0378", "\U00016d43", "\U00010d70", "\ua7cb",  # unassigned, and the newest of Unicode 16
+    "\U00011db0", "\u1acf", "\ua7ce", "\U00010ec5",  # assigned after Unicode 16: tiktoken knows nothing of them
+    "'s", "'LL", "'re", "ab", "  ", "\r\n", "don't",
+]  # fmt: skip
+each_pattern = pytest.mark.parametrize("pat_str", PATTERNS.values(), ids=PATTERNS.keys())
+
+
+def texts(seed: int, count: int, longest: int = 14) -> list[str]:
+    rng = random.Random(seed)
+    out = []
+    for _ in range(count):
+        letters = rng.sample(ALPHABET, rng.randint(1, 6)) if rng.random() < 0.6 else ALPHABET
+        out.append("".join(rng.choice(letters) for _ in range(rng.randint(0, longest))))
+    return out
+
+
+def tiktoken_pieces(pat_str: str, strings: list[str]) -> list[list[bytes]]:
+    """tiktoken's own pieces: in a vocabulary that holds every substring, each piece is one token."""
+    ranks = {bytes([b]): b for b in range(256)}
+    for s in strings:
+        for a in range(len(s)):
+            for b in range(a + 1, len(s) + 1):
+                ranks.setdefault(s[a:b].encode(), len(ranks))
+    encoding = tiktoken.Encoding("probe", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
+    return [encoding.decode_tokens_bytes(encoding.encode_ordinary(s)) for s in strings]
+
+
+def cut(text: str, spans: object) -> list[bytes]:
+    data = text.encode()
+    return [data[begin:end] for begin, end in spans.tolist()]  # type: ignore[attr-defined]
+
+
+def fed(stream: PatternStream, parts: list[str]) -> list[bytes]:
+    """All pieces of the parts; asserts that the decided texts join to the whole."""
+    pieces, whole = [], ""
+    for text, spans in [*map(stream.feed, parts), stream.flush()]:
+        pieces += cut(text, spans)
+        whole += text
+    assert whole == "".join(parts)
+    return pieces
+
+
+@functools.cache
+def splitter(pat_str: str) -> PatternSplitter:
+    return PatternSplitter(pat_str)
+
+
+def pieces_of(pat_str: str, text: str) -> list[bytes]:
+    return cut(text, splitter(pat_str).split(text))
+
+
+@each_pattern
+def test_pieces_are_those_of_tiktoken(pat_str: str) -> None:
+    strings = texts(1, 400)
+    for text, expected in zip(strings, tiktoken_pieces(pat_str, strings)):
+        assert pieces_of(pat_str, text) == expected, text
+
+
+@each_pattern
+def test_every_cut_gives_the_pieces_of_the_whole(pat_str: str) -> None:
+    rng = random.Random(2)
+    for text in texts(2, 120):
+        expected = pieces_of(pat_str, text)
+        cuts = [[text[:at], text[at:]] for at in range(len(text) + 1)] + [list(text)]
+        a, b = sorted(rng.randint(0, len(text)) for _ in "ab")
+        for parts in [*cuts, [text[:a], text[a:b], text[b:]]]:
+            assert fed(splitter(pat_str).stream(), parts) == expected, parts
+
+
+@each_pattern
+def test_no_continuation_changes_what_has_left(pat_str: str) -> None:
+    rng = random.Random(3)
+    tails = texts(4, 60, longest=4)
+    for text in texts(3, 120):
+        stream = splitter(pat_str).stream()
+        left, length = [], 0
+        for at, character in enumerate(text, 1):
+            decided, spans = stream.feed(character)
+            left += cut(decided, spans)
+            length += len(decided)
+            for tail in ["", *rng.sample(tails, 4)]:
+                whole = text[:at] + tail
+                inside = [p for p in splitter(pat_str).split(whole).tolist() if p[0] < len(text[:length].encode())]
+                assert [whole.encode()[b:e] for b, e in inside] == left, (text[:at], tail)
+
+
+def random_pattern(rng: random.Random, depth: int) -> str:
+    """Any pattern of the supported kind, nested `depth` deep."""
+
+    def item() -> str:
+        kind = rng.random()
+        atoms = r"a b s k \n 1 [ab] [^a] \w \s \S \p{L} \p{Lu} . [^\s\w] \d (?i:s) (?i:[k-l]) (?s:.)".split()
+        if kind < 0.55 or not depth:
+            body = rng.choice(atoms)
+        elif kind < 0.85:
+            body = rng.choice(("(?:", "(?:", "(?>")) + random_pattern(rng, depth - 1) + ")"
+        elif kind < 0.95:
+            return rng.choice(("(?=", "(?!")) + random_pattern(rng, depth - 1) + ")"
+        else:
+            return rng.choice(r"\b \B ^ $ (?m:^) (?m:$) \z \Z (?<=a) (?<!ab) (?<=\s|bb) (?<![^a])".split())
+        if rng.random() < 0.5:
+            return body
+        return body + rng.choice("* + ? {2} {1,2} {2,} {0,2}".split()) + rng.choice(["", "", "?", "+"])
+
+    return "|".join("".join(item() for _ in range(rng.randint(1, 3))) for _ in range(rng.randint(1, 3)))
+
+
+def test_random_patterns_against_tiktoken_and_streamed() -> None:
+    rng = random.Random(5)
+    letters = ["a", "b", "A", "B", " ", "\n", "1", "é", "ſ", "s", "k", "\u212a", "中", "!"]
+    tried = 0
+    while tried < 400:
+        pat_str = random_pattern(rng, 2) + "|(?s:.)"
+        strings = ["".join(rng.choice(letters) for _ in range(rng.randint(1, 10))) for _ in range(8)]
+        try:
+            mine = PatternSplitter(pat_str)
+        except ValueError:
+            continue
+        pieces = [cut(s, mine.split(s)) for s in strings]
+        try:
+            assert tiktoken_pieces(pat_str, strings) == pieces, pat_str
+        except BaseException as error:  # the pattern can match nothing, which makes tiktoken panic
+            if type(error).__name__ != "PanicException":
+                raise
+        for text, expected in zip(strings, pieces):
+            assert fed(mine.stream(), list(text)) == expected, (pat_str, text)
+        tried += 1
+
+
+def test_pattern_with_more_kinds_of_character_than_a_byte_counts() -> None:
+    words = [chr(0x4E00 + n) + chr(0x5E00 - n) for n in range(400)]
+    pat_str = "|".join(words) + "|x+"
+    text = "x".join(words) + "".join(words[::-1]) + "\u4e00x"
+    expected = [piece.encode() for piece in regex.findall(pat_str, text)]
+    assert pieces_of(pat_str, text) == expected == fed(splitter(pat_str).stream(), list(text))
+
+
+def test_streaming_holds_back_no_more_than_it_must() -> None:
+    def feeds(pat_str: str, text: str) -> list[str]:
+        stream = splitter(pat_str).stream()
+        return [stream.feed(character)[0] for character in text]
+
+    assert feeds(r"(?s).", "a\n中") == ["a", "\n", "中"]
+    assert feeds(r"\w+|\s+|[^\w\s]", "ab !?c ") == ["", "", "ab", " !", "?", "", "c"]
+    assert feeds(r"\p{N}{1,3}|\D", "1234x") == ["", "", "123", "", "4x"]
+    assert feeds(CL100K, "I'll  go") == ["", "I", "", "'ll", "", "", " ", ""]
+    assert feeds(r"(?:ab)*", "ababc") == ["", "", "", "", "ababc"]
+
+
+def test_look_behind_sees_text_that_has_left_and_no_earlier_text() -> None:
+    pat_str, text = r"(?<=ab{2})c|^x|\bd|(?s:.)y?", "xabbcxyd!xy!ddy"
+    expected = pieces_of(pat_str, text)
+    stream = splitter(pat_str).stream()
+    for at in range(len(text)):
+        stream.feed("abb")
+        stream.flush()
+        assert fed(stream, [text[:at], *text[at:]]) == expected
+    for character in text * 100:
+        stream.feed(character)
+        assert len(stream.pending) + len(stream._context) <= 4
+
+
+@each_pattern
+def test_copies_and_pickles_go_their_own_way(pat_str: str) -> None:
+    for text in texts(6, 25):
+        expected = pieces_of(pat_str, text)
+        for at in range(0, len(text), 3):
+            stream = splitter(pat_str).stream()
+            decided, spans = stream.feed(text[:at])
+            head = cut(decided, spans)
+            twins = [stream.copy(), copy.copy(stream), copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))]
+            stream.feed("other text")
+            for twin in twins:
+                assert head + [p for t, s in (twin.feed(text[at:]), twin.flush()) for p in cut(t, s)] == expected
+
+
+def test_lone_surrogate_leaves_the_stream_as_it_was() -> None:
+    mine = splitter(r"\w+|\W+")
+    with pytest.raises(UnicodeEncodeError):
+        mine.split("a\ud800")
+    stream = mine.stream()
+    stream.feed("ab")
+    with pytest.raises(UnicodeEncodeError):
+        stream.feed("c\udfff")
+    assert stream.pending == "ab"
+
+
+@pytest.mark.parametrize("name", ["words", "cl100k", "o200k", "llama3", "lines", "dropped"])
+@pytest.mark.parametrize("unit", ["a", "A", " ", "\n", "1", "中"])
+def test_endless_piece_takes_linear_time(name: str, unit: str) -> None:
+    def seconds(count: int) -> float:
+        begin = time.perf_counter()
+        text = unit * count
+        parts = [text[at : at + 512] for at in range(0, count, 512)]
+        assert fed(splitter(PATTERNS[name]).stream(), parts) == pieces_of(PATTERNS[name], text)
+        return time.perf_counter() - begin
+
+    seconds(1000)
+    assert seconds(1_000_000) < 8 * max(0.1, seconds(250_000))
+
+
+def test_single_characters_into_a_long_piece_are_cheap() -> None:
+    stream = splitter(R50K).stream()
+    begin = time.perf_counter()
+    for _ in range(200_000):
+        stream.feed("a")
+    assert time.perf_counter() - begin < 10
+    assert len(stream.pending) == 200_000

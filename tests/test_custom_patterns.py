@@ -1,0 +1,82 @@
+"""What a custom pattern means: its classes, what engines differ on, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+import regex
+import tiktoken
+
+from streamtok import _charsets
+from streamtok.custom import PatternSplitter
+
+
+def pieces_of(pat_str: str, text: str) -> list[bytes]:
+    data = text.encode()
+    return [data[begin:end] for begin, end in PatternSplitter(pat_str).split(text).tolist()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(rf"\p{{{n}}}" for n in "L Lu Ll Lt Lm Lo LC M Mn N Nd Nl P S Sc Z Zs C Cn White_Space punct gc=Lu".split()),
+        *(r"\w", r"\W", r"\s", r"\d", r"\h", r"\p{^L}", r"\P{Lu}", r"\pN", "[[:punct:]]", "[[:^alpha:]]", r"\N"),
+        *(r"(?i:\p{Lu})", r"(?i:\P{Lt})", r"(?i:[a-zß-ÿ])", r"(?i:[^\W\d_])", r"[\p{L}&&[^\p{Lo}]~~\s]"),
+    ],
+)
+def test_class_holds_the_characters_that_tiktoken_gives_it(name: str) -> None:
+    every = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
+    ranks = {bytes([b]): b for b in range(256)}
+    encoding = tiktoken.Encoding("probe", pat_str=name, mergeable_ranks=ranks, special_tokens={})
+    assert b"".join(pieces_of(name, every)) == bytes(encoding.encode_ordinary(every))
+
+
+def test_sets_do_not_come_from_the_installed_regex() -> None:
+    assert not any(low <= 0x11DB0 <= high for low, high in _charsets.named("Alphabetic"))
+    if regex.match(r"\p{L}", "\U00011db0"):  # a letter of Unicode 17, where regex knows it
+        assert pieces_of(r"\p{L}+|(?s:.)", "a\U00011db0a") == [b"a", "\U00011db0".encode(), b"a"]
+
+
+@pytest.mark.parametrize(
+    ("pat_str", "text", "expected"),
+    [
+        (r"\w+$|\w|\n", "ab\n", ["a", "b", "\n"]),  # $ is not before a last newline
+        (r"\w+\Z|\w|\n", "ab\n\n", ["ab", "\n", "\n"]),  # \Z is before any number of them
+        (r"\h+|.", "ab gz1", ["ab", " ", "g", "z", "1"]),
+        (r"\s+|.", "a\x1c \x85", ["a", "\x1c", " \x85"]),
+        (r"(?i:k)x|.", "\u212axKx", ["\u212ax", "Kx"]),
+        (r"a{,2}b|a{x}|.", "aaba{x}", ["aab", "a{x}"]),
+        (r"\R|a", "a\r\nb\u2028", ["a", "\r\n", "\u2028"]),
+        (r"a*|b", "baab", ["aa"]),  # the empty match before a b passes over it
+        (r"", "abc", []),
+        (r"x", "", []),
+        (r"(?<=a+)b|(?s:.)", "aab", ["a", "a", "b"]),
+    ],
+)
+def test_what_engines_differ_on(pat_str: str, text: str, expected: list[str]) -> None:
+    assert [piece.decode() for piece in pieces_of(pat_str, text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("pat_str", "why"),
+    [
+        ("(a", "never closed"), ("a)", "closes nothing"), ("[a", "never closed"), ("*a", "nothing to repeat"),
+        ("a**", "quantifier on a quantifier"), ("a{2,1}", "upper bound"), ("a{999999999999}", "more than"),
+        ("[z-a]", "end comes before"), (r"[a-\d]", "single characters"), (r"\q", "escape"), (r"\p{Nope}", "Nope"),
+        (r"\p", "without a name"), ("[[:nope:]]", "unknown class"), (r"\x{110000}", "no character"),
+        (r"(a)\1", "back-reference"), (r"(?<n>a)\k<n>", "back-reference"), (r"\Ga", r"\\G"), (r"a\Kb", r"\\K"),
+        (r"\X", r"\\X"), ("(a)?(?(1)b|c)", "conditional"), ("(?R)", "recursion"), ("(?U)a+", "flag 'U'"),
+        ("(?-u:a)", "flag 'u'"), ("(a(?i)b)c", "inside a group"), ("(?:a|b*)+", "can match nothing"),
+        ("(?<=a++)b", "look-behind"), ("(?<=a(?=b))b", "look-behind"), (r"(?=a)*b", "repeats an assertion"),
+        ("(" * 200 + "a" + ")" * 200, "nests more"),
+    ],
+)  # fmt: skip
+def test_pattern_that_is_wrong_or_uncertain_is_refused(pat_str: str, why: str) -> None:
+    with pytest.raises(ValueError, match=f"pat_str.*{why}"):
+        PatternSplitter(pat_str)
+
+
+def test_unbounded_look_behind_splits_but_does_not_stream() -> None:
+    mine = PatternSplitter(r"(?<=a.*)b|(?s:.)")
+    assert len(mine.split("aab")) == 3
+    with pytest.raises(ValueError, match=r"cannot be streamed.*no bound"):
+        mine.stream()
