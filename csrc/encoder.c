@@ -179,6 +179,8 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
     r.read = carry->start + (size_t)(c->encoder->scan.length - c->encoder->taken);
     do {
         size_t part = n - used < BRIDGE ? n - used : BRIDGE;
+        while (used + part < n && st_utf8_is_continuation(text[used + part]))
+            part++; /* the scanner takes whole characters */
         if (st_bytes_append(&carry->bytes, text + used, part))
             return ST_NO_MEMORY;
         used += part;
