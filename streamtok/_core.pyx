@@ -187,8 +187,21 @@ cdef class Matcher:
         if status:
             raise MemoryError
 
+    def find(self, bytes text not None, size_t start, bint final):
+        """(NOTHING | FOUND | HELD, start, end, id) of the first name in text[start:]; id is None for a mere beginning."""
+        cdef st_special_match match
+        cdef size_t n = len(text)
+        cdef st_special_result result
+        result = st_special_find(self.special, <const uint8_t *>PyBytes_AS_STRING(text), start, n, n, final, &match)
+        if result == ST_SPECIAL_NONE:
+            return result, n, n, None
+        return result, match.start, match.end, None if match.id == ST_NO_SPECIAL else match.id
+
     def __dealloc__(self):
         st_special_free(self.special)
+
+
+NOTHING, FOUND, HELD = ST_SPECIAL_NONE, ST_SPECIAL_FOUND, ST_SPECIAL_HELD
 
 
 # ---- the vocabulary ----
@@ -282,13 +295,22 @@ cdef class Vocab:
         cdef uint32_t index = st_vocab_find(self.vocab, <const uint8_t *>PyBytes_AS_STRING(token), len(token))
         return None if index == ST_NONE else self.vocab.ids[index]
 
-    def tokens(self):
-        """(id, bytes) of every ordinary token, in rank order."""
-        return [(self.vocab.ids[i], self._bytes_of(i)) for i in range(self.vocab.count)]
-
-    cdef bytes _bytes_of(self, uint32_t index):
-        return PyBytes_FromStringAndSize(<const char *>st_token_bytes(self.vocab, index),
-                                         <Py_ssize_t>st_token_length(self.vocab, index))
+    def merge(self, bytes data not None):
+        """A list of ids of bytes by merging alone, by the reference engine: not even a token is looked up as a whole."""
+        cdef st_reference_scratch scratch
+        cdef st_ids out
+        cdef st_status status
+        memset(&scratch, 0, sizeof(scratch))
+        memset(&out, 0, sizeof(out))
+        try:
+            status = st_reference_merge(&self.vocab.pairs, <const uint8_t *>PyBytes_AS_STRING(data), len(data), &scratch,
+                                        &out)
+            if status:
+                raise MemoryError
+            return [self.vocab.ids[token] for token in list_of(&out, 0, out.size)]
+        finally:
+            st_reference_scratch_free(&scratch)
+            st_ids_free(&out)
 
     def token_bytes(self, token):
         """The bytes of one id, special tokens included. KeyError if it is unknown."""

@@ -52,6 +52,19 @@ cdef extern from "buffer.h" nogil:
     void st_bytes_free(st_bytes *buffer)
 
 
+cdef extern from "pairs.h" nogil:
+    ctypedef struct st_pairs:
+        pass
+
+
+cdef extern from "reference.h" nogil:
+    ctypedef struct st_reference_scratch:
+        pass
+    st_status st_reference_merge(const st_pairs *pairs, const uint8_t *text, size_t n, st_reference_scratch *scratch,
+                                 st_ids *out)
+    void st_reference_scratch_free(st_reference_scratch *scratch)
+
+
 cdef extern from "vocab.h" nogil:
     uint32_t ST_NONE
     ctypedef struct st_vocab:
@@ -60,6 +73,7 @@ cdef extern from "vocab.h" nogil:
         uint32_t *ids
         uint32_t unreachable
         int monotone
+        st_pairs pairs
     ctypedef struct st_vocab_source:
         const uint8_t *bytes
         const uint32_t *lengths
@@ -69,8 +83,6 @@ cdef extern from "vocab.h" nogil:
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     void st_vocab_free(st_vocab *vocab)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
-    size_t st_token_length(const st_vocab *vocab, uint32_t index)
-    const uint8_t *st_token_bytes(const st_vocab *vocab, uint32_t index)
 
 
 cdef extern from "special.h" nogil:
@@ -79,6 +91,17 @@ cdef extern from "special.h" nogil:
     st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                              st_special **special)
     void st_special_free(st_special *special)
+    uint32_t ST_NO_SPECIAL
+    ctypedef enum st_special_result:
+        ST_SPECIAL_NONE
+        ST_SPECIAL_FOUND
+        ST_SPECIAL_HELD
+    ctypedef struct st_special_match:
+        size_t start
+        size_t end
+        uint32_t id
+    st_special_result st_special_find(const st_special *special, const uint8_t *text, size_t start, size_t until,
+                                      size_t n, int final, st_special_match *match)
 
 
 cdef extern from "pretoken.h" nogil:

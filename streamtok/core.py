@@ -451,6 +451,10 @@ class Encoding:
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of all ordinary tokens, in lexicographic order."""
+        return list(self._sorted_tokens)
+
+    @functools.cached_property
+    def _sorted_tokens(self) -> list[bytes]:
         return sorted(self._packed.tokens())
 
     @property
@@ -500,6 +504,10 @@ class Encoding:
         """The ids of bytes taken as one piece: no split, no special tokens."""
         data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
         return self._coder.encode_piece(data)  # type: ignore[no-any-return]
+
+    def _encode_by_merging(self, data: bytes) -> list[int]:
+        """The ids of bytes by merging alone: not even a token is looked up as a whole."""
+        return self._vocab.merge(data)  # type: ignore[no-any-return]
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
         return self.encode_ordinary(text)

@@ -364,7 +364,7 @@ def test_terminal_gets_colours_and_a_bar(enc, here):
     assert "\x1b[" in on_terminal("inspect", "--ids", "in.txt")
     (here / "big.txt").write_bytes(ENGLISH * 50)
     shown = on_terminal("encode", "big.txt", "-o", "out.bin")
-    assert "ids of 1 documents" in shown
+    assert "documents: 1, " in shown
     assert "cannot" not in shown and "binary ids" in on_terminal("encode", "--format", "bin", "big.txt", status=2)
 
 

@@ -12,6 +12,9 @@ def main() -> None:
     if missing:
         print(f'streamtok: the command needs {" and ".join(missing)}: pip install "streamtok[cli]"', file=sys.stderr)
         sys.exit(1)
-    from .app import app
+    try:
+        from .app import app
 
-    app(prog_name="streamtok")
+        app(prog_name="streamtok")
+    except KeyboardInterrupt:  # while modules were loaded; the commands answer it themselves
+        sys.exit(130)

@@ -111,8 +111,8 @@ def _encode_to_file(
     if move is not None:
         rate = result.bytes / max(result.seconds, 1e-9) / 1e6
         click.echo(
-            f"{result.ids:,} ids of {result.documents:,} documents in {result.path} "
-            f"({result.format}, {result.dtype}), {result.bytes:,} bytes of text, {rate:,.0f} MB/s",
+            f"{result.ids:,} ids in {result.path} ({result.format}, {result.dtype}), "
+            f"documents: {result.documents:,}, {result.bytes:,} bytes of text, {rate:,.0f} MB/s",
             err=True,
         )
 

@@ -11,8 +11,9 @@ import click
 
 from .common import encoding_options, load_encoding, source_of, specials, text_options
 
-_BACKGROUNDS = ("on #1f4e79", "on #6b3d14", "on #1e5c34", "on #5b2a66")
-_SPECIAL = "bold white on #a00000"
+# Of the eight colours that every terminal tells apart; finer ones fall together where there are only eight.
+_STYLES = ("black on cyan", "black on yellow", "black on green", "black on magenta")
+_SPECIAL = "bold white on red"
 _CHUNK = 16 << 10  # every token becomes a few Python objects
 
 
@@ -136,7 +137,7 @@ class _View:
     def _show_coloured(self, token: int, parts: list[tuple[str, bool]], is_special: bool) -> None:
         from rich.text import Text
 
-        style = _SPECIAL if is_special else _BACKGROUNDS[self._position % len(_BACKGROUNDS)]
+        style = _SPECIAL if is_special else _STYLES[self._position % len(_STYLES)]
         line = Text(end="")
         if self._ids:
             line.append(f"{self._position:>8} {token:>7} ", style="dim")

@@ -1,0 +1,229 @@
+"""Encoding with a pattern of one's own: the `regex` package splits (custom.py), the core merges.
+
+PatternCoder and PatternCoreStream have the methods of _core.Coder and _core.CoreStream, so that core.py and stream.py
+need not know which of the two they hold.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _core
+from .custom import PatternSplitter, PatternStream
+from .errors import disallowed_special_error, invalid_utf8_error, stream_busy_error
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_REPLACEMENT = "\ufffd"
+
+
+class PatternCoder:
+    """One way to encode whole texts; see _core.Coder. Safe to share."""
+
+    def __init__(self, vocab: Any, pat_str: str, engine: str, errors: str) -> None:
+        self.splitter = PatternSplitter(pat_str)
+        self.spans = _core.Coder(vocab, None, engine, errors)
+        self.vocab = vocab
+        self.errors = errors
+
+    def encode_array(self, source: Any, allowed: Any, disallowed: Any) -> npt.NDArray[np.uint32]:
+        text = _text(source, self.errors)
+        data = text.encode()
+        if disallowed is not None:
+            kind, start, end, _ = disallowed.find(data, 0, True)
+            if kind == _core.FOUND:
+                raise disallowed_special_error(data[start:end].decode())
+        parts, _ = encode_segments(self, data, allowed, final=True)
+        return _joined(parts)
+
+    def encode(self, source: Any, allowed: Any, disallowed: Any) -> list[int]:
+        return self.encode_array(source, allowed, disallowed).tolist()  # type: ignore[no-any-return]
+
+    def encode_many(self, sources: list[Any], allowed: Any, disallowed: Any) -> tuple[Any, list[int]]:
+        parts = [self.encode_array(source, allowed, disallowed) for source in sources]
+        starts = [0]
+        for part in parts:
+            starts.append(starts[-1] + len(part))
+        return _joined(parts), starts
+
+    def count(self, source: Any, allowed: Any, disallowed: Any) -> int:
+        return len(self.encode_array(source, allowed, disallowed))
+
+    def encode_piece(self, piece: bytes) -> list[int]:
+        return self.spans.encode_piece(piece)  # type: ignore[no-any-return]
+
+    def split(self, source: Any) -> list[int]:
+        return self.splitter.split(_text(source, self.errors))[:, 1].tolist()  # type: ignore[no-any-return]
+
+    def stream(self, allowed: Any, disallowed: Any, copies: bool) -> PatternCoreStream:
+        return PatternCoreStream(self, allowed, disallowed)
+
+    def encode_ordinary(self, text: str) -> npt.NDArray[np.uint32]:
+        return self.spans.encode_spans(text.encode(), self.splitter.split(text))  # type: ignore[no-any-return]
+
+
+def encode_segments(
+    coder: PatternCoder, data: bytes, allowed: Any, final: bool, stream: PatternStream | None = None
+) -> tuple[list[Any], bytes]:
+    """(arrays of ids, text held back) of UTF-8: ordinary text between allowed special tokens. A stream takes the ordinary
+    text and gives back what is decided; without one it is split as a whole."""
+    import numpy as np
+
+    parts, at = [], 0
+
+    def ordinary(end: int, ends: bool) -> None:
+        text = data[at:end].decode()
+        if stream is None:
+            parts.append(coder.encode_ordinary(text))
+            return
+        # decided, spans: what a feed gives; at the end of a text flush gives the rest
+        for decided, spans in [stream.feed(text), stream.flush()] if ends else [stream.feed(text)]:
+            parts.append(coder.spans.encode_spans(decided.encode(), spans))
+
+    while allowed is not None:
+        kind, start, end, token = allowed.find(data, at, final)
+        if kind != _core.FOUND:
+            held = start if kind == _core.HELD else len(data)
+            ordinary(held, final)
+            return parts, data[held:]
+        ordinary(start, True)
+        parts.append(np.array([token], np.uint32))
+        at = end
+    ordinary(len(data), final)
+    return parts, b""
+
+
+class _State(NamedTuple):
+    """All that a stream remembers, apart from the splitter's own stream. Replaced as a whole when a feed succeeds."""
+
+    partial: bytes = b""  # a cut character
+    high: str = ""  # a high surrogate at the end of the last str
+    held: bytes = b""  # text that may become an allowed special token
+    watch: bytes = b""  # end of the text that may become a disallowed one
+    offset: int = 0
+
+
+class PatternCoreStream:
+    """The machine of a StreamEncoder; see _core.CoreStream. Its arrays always own their memory."""
+
+    def __init__(self, coder: PatternCoder, allowed: Any, disallowed: Any) -> None:
+        self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
+        self._state = _State()
+        self._pieces = coder.splitter.stream()
+        self._busy = threading.Lock()
+
+    def feed(self, chunk: Any) -> npt.NDArray[np.uint32]:
+        return self._run(chunk, final=False)
+
+    def flush(self) -> npt.NDArray[np.uint32]:
+        return self._run("", final=True)
+
+    def _run(self, chunk: Any, final: bool) -> npt.NDArray[np.uint32]:
+        if not self._busy.acquire(blocking=False):
+            raise stream_busy_error()
+        try:
+            text, size, state = self._take(chunk, final)
+            data = text.encode()
+            watch = self._check(state, data, final)
+            pieces = self._pieces.copy()
+            parts, held = encode_segments(self.coder, state.held + data, self.allowed, final, pieces)
+            self._pieces = pieces  # only now: a call that raised changed nothing
+            self._state = _State() if final else state._replace(held=held, watch=watch, offset=state.offset + size)
+            return _joined(parts)
+        finally:
+            self._busy.release()
+
+    def _take(self, chunk: Any, final: bool) -> tuple[str, int, _State]:
+        """(text, bytes fed, state) of a chunk: cut characters and surrogates joined with what came before."""
+        state = self._state
+        if isinstance(chunk, str):
+            text = state.high + chunk
+            high = text[-1:] if not final and "\ud800" <= text[-1:] < "\udc00" else ""
+            text = _core.mend_surrogates(text[: len(text) - len(high)])
+            size = len(text.encode())
+            if state.partial and (chunk or final):  # whole characters cannot continue a cut one
+                text = self._decode(state.partial, True)[0] + text
+                state = state._replace(partial=b"")
+            return text, size, state._replace(high=high)
+        fed = memoryview(chunk).cast("B")
+        text, partial = self._decode(state.partial + bytes(fed), final)
+        lone = _REPLACEMENT if state.high else ""  # bytes cannot bring the low half
+        return lone + text, len(fed), state._replace(partial=partial, high="")
+
+    def _decode(self, data: bytes, final: bool) -> tuple[str, bytes]:
+        decoder = codecs.getincrementaldecoder("utf-8")(self.coder.errors)
+        try:
+            return decoder.decode(data, final), decoder.getstate()[0]
+        except UnicodeDecodeError as error:
+            offset = self._state.offset - len(self._state.partial) + error.start
+            raise invalid_utf8_error(data, error.start, error.end, error.reason, offset) from None
+
+    def _check(self, state: _State, data: bytes, final: bool) -> bytes:
+        """The new watch; raises if a disallowed name is complete."""
+        if self.disallowed is None:
+            return b""
+        watched = state.watch + data
+        kind, start, end, index = self.disallowed.find(watched, 0, final)
+        if kind != _core.NOTHING and index is not None:
+            offset = state.offset - len(state.watch) - len(state.partial) + start
+            raise disallowed_special_error(watched[start:end].decode(), offset)
+        return watched[start:] if kind == _core.HELD else b""
+
+    @property
+    def pending(self) -> int:
+        state = self._state
+        waiting = len(state.partial) + len(state.held) + (3 if state.high else 0)
+        return waiting + len(self._pieces.pending.encode())
+
+    @property
+    def offset(self) -> int:
+        return self._state.offset
+
+    def reset(self) -> None:
+        self._state = _State()
+        self._pieces.reset()
+
+    def copy(self) -> PatternCoreStream:
+        other = PatternCoreStream(self.coder, self.allowed, self.disallowed)
+        other._state, other._pieces = self._state, self._pieces.copy()
+        return other
+
+    def save(self) -> bytes:
+        state = self._state
+        parts = [state.partial.hex(), state.high, state.held.hex(), state.watch.hex(), state.offset]
+        return json.dumps([*parts, self._pieces._context, self._pieces.pending]).encode()
+
+    def load(self, data: bytes) -> bool:
+        try:
+            partial, high, held, watch, offset, context, pending = json.loads(data)
+            state = _State(bytes.fromhex(partial), high, bytes.fromhex(held), bytes.fromhex(watch), int(offset))
+            pieces = self.coder.splitter.stream()
+            decided, _ = pieces.feed(pending)
+            fits = len(context) <= (self.coder.splitter._compiled.context or 0)
+        except (ValueError, TypeError, UnicodeError):
+            return False
+        if decided and not context:
+            return False  # more could have left than had
+        pieces = self.coder.splitter.stream()
+        pieces._context, pieces._pending, pieces._length = context, [pending] if pending else [], len(pending)
+        self._state, self._pieces = state, pieces
+        return fits
+
+
+def _text(source: Any, errors: str) -> str:
+    if isinstance(source, str):
+        return _core.mend_surrogates(source) if not source.isascii() else source
+    return bytes(source).decode("utf-8", errors)
+
+
+def _joined(parts: list[Any]) -> npt.NDArray[np.uint32]:
+    import numpy as np
+
+    ids = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, np.uint32)
+    ids.flags.writeable = False
+    return ids
