@@ -1,6 +1,17 @@
+#if defined(__linux__)
+#define _DEFAULT_SOURCE 1 /* madvise */
+#endif
+
 #include "alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#define HUGE_PAGE ((size_t)1 << 21)
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -42,6 +53,22 @@ void *st_calloc(size_t count, size_t size)
     if (block)
         ST_ADD(live, 1);
     return block;
+}
+
+void *st_alloc_table(size_t size)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (size >= HUGE_PAGE) {
+        size = (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+        void *table = refused(size) ? NULL : aligned_alloc(HUGE_PAGE, size);
+        if (!table)
+            return NULL;
+        ST_ADD(live, 1);
+        madvise(table, size, MADV_HUGEPAGE); /* advice: where it is not taken, ordinary pages serve */
+        return memset(table, 0, size);
+    }
+#endif
+    return st_calloc(1, size);
 }
 
 void *st_realloc(void *block, size_t size)

@@ -11,6 +11,10 @@ void *st_calloc(size_t count, size_t size);
 void *st_realloc(void *block, size_t size); /* on failure the old block stays valid */
 void st_free(void *block);
 
+/* A large table, zeroed. Where the system offers 2 MB pages it is asked for them before the first touch: random reads
+ * then miss the TLB far less, and a load takes 512 times fewer page faults. Freed with st_free. */
+void *st_alloc_table(size_t size);
+
 /* Numbers since the process started. `calls` counts malloc, calloc and realloc; `live` blocks not yet freed. */
 typedef struct st_alloc_counts {
     uint64_t calls;

@@ -76,7 +76,7 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab)
     st_cuts *cuts = st_acquire((void **)&vocab->cuts);
     if (cuts)
         return cuts;
-    cuts = st_calloc(1, sizeof *cuts);
+    cuts = st_alloc_table(sizeof *cuts);
     if (!cuts)
         return NULL;
     build(cuts, vocab);

@@ -65,7 +65,7 @@ static st_status encode_ended(feed_context *c, run *r, uint64_t *ends, size_t co
     }
     if (count == first)
         return ST_OK;
-    st_status status = st_encode_pieces(e->vocab, c->workspace, e->engine, r->text + r->piece, r->size - r->piece, 0,
+    st_status status = st_encode_pieces(e->vocab, c->workspace, e->engine, r->text + r->piece, r->size - r->piece,
                                         ends + first, count - first, c->out);
     r->piece += (size_t)ends[count - 1];
     return status;

@@ -15,7 +15,7 @@ st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side)
     pairs->shift = 64 - bits;
     pairs->mask = ((uint64_t)1 << bits) - 1;
     pairs->dense = st_calloc((size_t)pairs->dense_side * pairs->dense_side, sizeof *pairs->dense);
-    pairs->slots = st_malloc(((size_t)1 << bits) * sizeof *pairs->slots);
+    pairs->slots = st_alloc_table(((size_t)1 << bits) * sizeof *pairs->slots);
     if (!pairs->dense || !pairs->slots) {
         st_pairs_free(pairs);
         return ST_NO_MEMORY;

@@ -67,4 +67,13 @@ static inline uint32_t st_pairs_find(const st_pairs *pairs, uint32_t left, uint3
     return st_pairs_find_sparse(pairs, left, right);
 }
 
+/* Where the look-up of this pair begins to read, to prefetch it. */
+static inline const void *st_pairs_place(const st_pairs *pairs, uint32_t left, uint32_t right)
+{
+    uint32_t side = pairs->dense_side;
+    if (left < side && right < side)
+        return &pairs->dense[(size_t)left * side + right];
+    return &pairs->slots[st_pair_slot(pairs, (uint64_t)left << ST_INDEX_BITS | right)];
+}
+
 #endif

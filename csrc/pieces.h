@@ -1,4 +1,4 @@
-/* Pieces to ids: table look-up, cache, exact cuts, merge. One call takes a batch of pieces that lie side by side. */
+/* Pieces to ids: exact cuts, table look-up, cache, merge. One call takes a batch of pieces that lie side by side. */
 #ifndef ST_PIECES_H
 #define ST_PIECES_H
 
@@ -10,12 +10,12 @@ typedef enum st_engine {
     ST_ENGINE_REFERENCE /* linked list and heap for every piece, no table, cache or cut: the oracle */
 } st_engine;
 
-/* Appends the ids of the pieces text[start..ends[0]), text[ends[0]..ends[1]), ... , count <= ST_BATCH. `text` is valid
+/* Appends the ids of the pieces text[0..ends[0]), text[ends[0]..ends[1]), ... , count <= ST_BATCH. `text` is valid
  * UTF-8 and readable up to `size` (>= the last end). ST_NO_MEMORY leaves `out` with whole pieces' ids, fewer than asked. */
 st_status st_encode_pieces(st_vocab *vocab, st_workspace *workspace, st_engine engine, const uint8_t *text, size_t size,
-                           size_t start, const uint64_t *ends, size_t count, st_ids *out);
+                           const uint64_t *ends, size_t count, st_ids *out);
 
-/* Appends the ids of one atom, or (whole = 1) of one piece, of any bytes. */
+/* Appends the ids of one atom, or (whole = 1) of one piece, of any bytes and length. */
 st_status st_encode_span(st_vocab *vocab, st_workspace *workspace, st_engine engine, const uint8_t *text, size_t n,
                          int whole, st_ids *out);
 

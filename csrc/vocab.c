@@ -36,7 +36,7 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
     v->right = st_malloc(n * sizeof *v->right);
     v->piece_shift = 64 - piece_bits;
     v->piece_mask = ((uint64_t)1 << piece_bits) - 1;
-    v->pieces = st_calloc((size_t)1 << piece_bits, sizeof *v->pieces);
+    v->pieces = st_alloc_table(((size_t)1 << piece_bits) * sizeof *v->pieces);
     v->long_mask = ((uint64_t)1 << long_bits) - 1;
     v->long_tokens = st_malloc(((size_t)1 << long_bits) * sizeof *v->long_tokens);
     if (!v->bytes || !v->starts || !v->ids || !v->left || !v->right || !v->pieces || !v->long_tokens)

@@ -12,7 +12,7 @@ st_workspace *st_workspace_borrow(st_vocab *vocab)
         if (found)
             return found;
     }
-    return st_calloc(1, sizeof(st_workspace));
+    return st_alloc_table(sizeof(st_workspace));
 }
 
 void st_workspace_return(st_vocab *vocab, st_workspace *workspace)

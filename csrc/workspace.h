@@ -27,12 +27,29 @@ typedef struct st_cache_entry {
 /* Pieces are looked up a batch at a time, so that the tables' cache lines travel while other keys are computed. */
 #define ST_BATCH 256
 
+/* A batch's pieces, long ones cut into atoms: the spans of one round of look-ups. */
+#define ST_SPANS 512
+
+/* Ids of the spans that are not one token: at most ST_GROUP_BYTES each. */
+#define ST_SPAN_IDS (ST_SPANS * ST_GROUP_BYTES)
+
+typedef struct st_span {
+    size_t start, end;
+    uint64_t hash;
+    uint32_t id;    /* its id, or the place of its ids in span_ids */
+    uint16_t count; /* ids; 0 = too long for the batch, encoded alone */
+    uint16_t whole; /* a whole piece, not an atom */
+} st_span;
+
 typedef struct st_workspace {
     st_cache_entry cache[1u << ST_CACHE_BITS];
     uint64_t memo[1u << ST_MEMO_BITS];
     uint64_t ends[ST_BATCH + 4];
-    st_key keys[ST_BATCH];
-    uint64_t slots[ST_BATCH];
+    st_span spans[ST_SPANS];
+    st_key keys[ST_SPANS];
+    uint32_t span_ids[ST_SPAN_IDS];
+    uint16_t misses[ST_SPANS]; /* spans that the tables do not hold */
+    st_word words[ST_SPANS];   /* those to be merged */
     uint32_t tokens[ST_SHORT_MERGE];
     st_long_piece long_piece; /* for pieces whose end is known */
     st_reference_scratch reference;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from typing import Any
 
 fcntl: Any
@@ -104,6 +105,12 @@ def truncate(fd: int, size: int) -> None:
     """Cut `fd` to `size` bytes and go on writing there."""
     os_ftruncate(fd, size)
     os.lseek(fd, size, os.SEEK_SET)
+
+
+def copy_mode(path: str, fd: int) -> None:
+    """Give `fd` the permissions of `path` where that exists: what was private stays so when it is replaced."""
+    if hasattr(os, "fchmod") and os.path.exists(path):
+        os.fchmod(fd, stat.S_IMODE(os.stat(path).st_mode))
 
 
 def rename(path: str, target: str) -> None:

@@ -36,7 +36,7 @@ Path = str | os.PathLike[str]
 
 def encode_file(
     encoding: Any,
-    src: Path | BinaryIO | list[Path],
+    src: Path | BinaryIO | list[Path | BinaryIO],
     dst: Path,
     *,
     format: str = "bin",
@@ -52,28 +52,22 @@ def encode_file(
     disallowed_special: Set[str] | str = frozenset(),
     errors: str = "strict",
 ) -> EncodedFile:
-    """Encode `src`, a path, a list of paths or an open binary stream, into the file `dst`.
+    """Encode `src`, a path, an open binary stream or a list of them, into the file `dst`.
 
     format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads. dtype: "auto" is
     uint16 when every id of the encoding fits, else uint32. Paths that end in .gz, .xz or .zst are decompressed.
-
     documents: "text" makes each source a document, "lines" each line, "jsonl" the string at `key` of each line's
     object. Documents are encoded apart from each other; append_eot puts the end-of-text token behind each.
     Special tokens in the text are ordinary text unless `allowed_special` names them; `disallowed_special` refuses.
-
     resume: True goes on where a run that did not finish stopped, and begins anew when there is nothing to go on
     from; False begins anew always. A point to resume from is kept every `journal_bytes` bytes of text. A run that
-    cannot be repeated (a pipe as source) keeps none.
-
-    progress is called with a Progress after each `chunk_size` bytes.
+    cannot be repeated (a pipe as source) keeps none. progress is called with a Progress after each chunk.
 
     Raises ResumeError when source, vocabulary or options are not those of the run to resume; OSError when a file
     cannot be read or written (`<dst>.partial` and `<dst>.journal` stay, and resume=True goes on from them);
     ValueError for text or options that are refused (both are removed: the same text would be refused again).
     """
     options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors)
-    if format not in ("bin", "npy"):
-        raise ValueError(f"format={format!r} is unknown: write 'bin' or 'npy'")
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
             raise ValueError(f"{name}={value} takes no bytes: write 1 or more")

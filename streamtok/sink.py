@@ -43,6 +43,8 @@ class IdSink:
     """
 
     def __init__(self, target: str, format: str, dtype: np.dtype[Any]) -> None:
+        if format not in ("bin", "npy"):
+            raise ValueError(f"format={format!r} is unknown: write 'bin' or 'npy'")
         self.target = target
         self.partial = target + ".partial"
         self.ids = 0
@@ -63,6 +65,7 @@ class IdSink:
     def start(self) -> None:
         """Begin with no ids; what an earlier run left is dropped."""
         disk.truncate(self._fd, 0)
+        disk.copy_mode(self.target, self._fd)
         disk.write_all(self._fd, self._header(0))
         disk.sync_directory(self.partial)
 

@@ -324,6 +324,7 @@ def test_progress_reaches_the_total(enc, here):
 
 def test_target_is_replaced_only_by_a_whole_file(enc, here):
     (here / "out.bin").write_bytes(b"before")
+    (here / "out.bin").chmod(0o600)
     (here / "in.txt").write_bytes(ENGLISH + b"\xff")
     with pytest.raises(UnicodeDecodeError):
         encode_file(enc, "in.txt", "out.bin")
@@ -331,6 +332,7 @@ def test_target_is_replaced_only_by_a_whole_file(enc, here):
     (here / "in.txt").write_bytes(b"text")
     encode_file(enc, "in.txt", "out.bin")
     assert ids_of("out.bin") == ordinary(enc, ["text"])
+    assert os.name == "nt" or (here / "out.bin").stat().st_mode & 0o777 == 0o600
 
 
 def test_link_stays_a_link(enc, here):

@@ -5,6 +5,7 @@ Exit status: 0 done, 1 an error (or `count --max` exceeded), 2 wrong usage, 130 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -33,6 +34,8 @@ class App(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
+        if isinstance(sys.stdout, io.TextIOWrapper):  # names and texts need not be in the terminal's character set
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # here, where a full disk can still be reported

@@ -1,0 +1,111 @@
+"""Texts without a place to rest: one unit repeated, one-shot and streamed, at n, 2n and 4n bytes.
+
+Linear time shows as a ratio near 2 a doubling; bounded memory as `pending`, the most bytes that the stream held back.
+--full adds 10 and 100 MB. The ids of the first 100 KB-text are checked against tiktoken, those of the larger ones
+against the reference engine (1 MB) and between one-shot and streamed (all).
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+from typing import Any
+
+import numpy as np
+from common import ENCODINGS, KB, MB, check_ids, cpu_seconds, fresh_encoding, main, markdown, oracle, pin
+
+import streamtok
+
+CHUNK = 64 << 10
+DOUBLINGS = (MB, 2 * MB, 4 * MB)
+LONG = (10 * MB, 100 * MB)
+CHECKED = 100 * KB
+
+REPEATED = {"a": "a", "space": " ", "newline": "\n", "digit": "7", "=": "=", "Chinese": "中", "emoji": "😀"}
+REPEATED["CR LF"] = "\r\n"
+UNITS = [*REPEATED, "letters", "base64"]
+
+
+def text_of(unit: str, size: int) -> bytes:
+    """About `size` bytes: the unit repeated, or random letters without a break."""
+    if unit in REPEATED:
+        one = REPEATED[unit].encode()
+        return one * (size // len(one))
+    noise = random.Random(unit).randbytes(size)
+    if unit == "base64":
+        return base64.b64encode(noise)[:size]
+    return noise.translate(bytes(ord("a") + byte % 26 for byte in range(256)))
+
+
+def stream_through(enc: streamtok.Encoding, data: bytes) -> tuple[np.ndarray, int]:
+    """(ids, most bytes pending after a feed)."""
+    stream = enc.stream_encoder(disallowed_special=())
+    view, taken, n, pending = memoryview(data), np.empty(len(data), np.uint32), 0, 0
+    for at in range(0, len(data), CHUNK):
+        ids = stream.feed(view[at : at + CHUNK])
+        taken[n : n + len(ids)] = ids
+        n += len(ids)
+        del ids
+        pending = max(pending, stream.pending)
+    ids = stream.flush()
+    taken[n : n + len(ids)] = ids
+    return taken[: n + len(ids)], pending
+
+
+def one_size(enc: streamtok.Encoding, data: bytes) -> tuple[dict[str, float], np.ndarray]:
+    one_shot, ids = cpu_seconds(lambda: enc.encode_to_numpy(data, disallowed_special=()))
+    streamed, (again, pending) = cpu_seconds(stream_through, enc, data)
+    check_ids(again, ids, f"streamed and one-shot, {enc.name}")
+    return {"size": len(data), "one_shot": one_shot, "streamed": streamed, "pending": pending}, ids
+
+
+def reference(name: str) -> streamtok.Encoding:
+    enc = streamtok.get_encoding(name)
+    special = enc._special_tokens
+    return streamtok.Encoding._from_packed(name, enc._pat_str, enc._packed, special, engine="reference")
+
+
+def one_unit(encoding: str, unit: str, full: bool) -> dict[str, Any]:
+    enc = fresh_encoding(encoding)
+    small = text_of(unit, CHECKED)
+    expected = oracle(encoding).encode_to_numpy(small.decode(), disallowed_special=())
+    check_ids(one_size(enc, small)[1], expected, f"{unit}, {encoding}")  # and builds what is built at first need
+    sizes = []
+    for size in DOUBLINGS + (LONG if full else ()):
+        data = text_of(unit, size)
+        turns = [one_size(enc, data) for _ in range(3 if size <= DOUBLINGS[-1] else 1)]
+        if size == DOUBLINGS[0]:
+            check_ids(turns[0][1], reference(encoding).encode_to_numpy(data), f"{unit}, {encoding}, reference engine")
+        best = {key: min(turn[0][key] for turn in turns) for key in ("size", "one_shot", "streamed")}
+        sizes.append({**best, "pending": max(turn[0]["pending"] for turn in turns)})
+    return {"encoding": encoding, "unit": unit, "sizes": sizes}
+
+
+def measure(full: bool) -> list[dict[str, Any]]:
+    pin()
+    return [one_unit(encoding, unit, full) for encoding in ENCODINGS for unit in UNITS]
+
+
+def per_doubling(sizes: list[dict[str, float]], kind: str) -> float:
+    """The ratio of times of n and 4n bytes, as one doubling."""
+    return float((sizes[2][kind] / sizes[0][kind]) ** 0.5)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    long = len(rows[0]["sizes"]) > len(DOUBLINGS)
+    head = ["unit", "encoding", "1 MB", "a doubling", "1 MB streamed", "a doubling", "pending"]
+    head += ["10 MB streamed", "100 MB streamed"] if long else []
+
+    def cells(row: dict[str, Any]) -> list[str]:
+        sizes = row["sizes"]
+        out = [row["unit"], row["encoding"]]
+        for kind in ("one_shot", "streamed"):
+            out += [f"{sizes[0][kind]:.3f} s", f"{per_doubling(sizes, kind):.2f}x"]
+        out.append(f"{max(size['pending'] for size in sizes)} B")
+        return out + [f"{size['streamed']:.2f} s" for size in sizes[len(DOUBLINGS) :]]
+
+    return markdown(head, map(cells, rows))
+
+
+if __name__ == "__main__":
+    main(measure, table)

@@ -1,0 +1,70 @@
+"""Fixtures that several test files use, and the profiles: STREAMTOK_PROFILE=default, ci (20,000 random strings) or
+long (1,000,000, and all that the markers slow and long leave out)."""
+
+from __future__ import annotations
+
+import hypothesis
+import oracle
+import pytest
+
+import streamtok
+
+EXAMPLES = {"default": 100, "ci": 500, "long": 20_000}
+for profile, examples in EXAMPLES.items():
+    hypothesis.settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
+    )
+hypothesis.settings.load_profile(oracle.PROFILE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("long") and oracle.PROFILE != "long":
+            item.add_marker(pytest.mark.skip(reason="only with STREAMTOK_PROFILE=long"))
+
+
+@pytest.fixture(params=oracle.NAMES)
+def pair(request: pytest.FixtureRequest) -> oracle.Pair:
+    """Each of the seven encodings, beside tiktoken's."""
+    return oracle.pair(request.param)
+
+
+@pytest.fixture(params=oracle.FAMILIES)
+def family(request: pytest.FixtureRequest) -> oracle.Pair:
+    """One encoding for each way to split text, beside tiktoken's."""
+    return oracle.pair(request.param)
+
+
+@pytest.fixture(params=oracle.DAMAGED)
+def damaged(request: pytest.FixtureRequest) -> oracle.Pair:
+    """Vocabularies with unreachable tokens and ranks out of order, beside tiktoken's encoding of the same dict."""
+    return oracle.damaged_pair(request.param)
+
+
+@pytest.fixture(scope="session")
+def enc() -> streamtok.Encoding:
+    """For what does not depend on the encoding."""
+    return oracle.ours("cl100k_base")
+
+
+def tiny_arguments() -> dict:
+    ranks = {bytes([value]): value for value in range(256)}
+    for token in (b"ab", b"abc", b"bc", b"  ", b"    ", b" a", b"aa", b"aaaa", "é".encode(), b"\xe4\xb8", "中".encode()):
+        ranks[token] = len(ranks)
+    special = {"<|x|>": 1000, "<|xy|>": 1001, "<|endoftext|>": 1002}
+    return {"pat_str": streamtok.patterns.CL100K, "mergeable_ranks": ranks, "special_tokens": special}
+
+
+@pytest.fixture
+def make_tiny():
+    """Makes a new small encoding, with nothing built or cached yet."""
+    return lambda **changes: streamtok.Encoding("tiny", **(tiny_arguments() | changes))
+
+
+@pytest.fixture(scope="session")
+def tiny() -> streamtok.Encoding:
+    return streamtok.Encoding("tiny", **tiny_arguments())

@@ -1,0 +1,98 @@
+/* What the fuzz programs share: chance, vocabularies, texts, guarded memory, and how a failure is told.
+ *
+ *     fuzz_encoder.c   cut texts against whole ones, engine against engine, damaged states, failing allocations
+ *     fuzz_vocab.c     damaged vocabularies
+ *     threads.c        many threads on one vocabulary
+ *
+ * Everything follows from the seed of an iteration: `--seed S --iterations 1` repeats the one that failed. */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include "decoder.h"
+#include "encoder.h"
+#include "encoder_state.h"
+
+/* ---- chance (support.c) ---- */
+
+typedef struct rng {
+    uint64_t state;
+} rng;
+
+uint64_t rng_next(rng *r);
+size_t rng_below(rng *r, size_t n); /* in [0, n); n > 0 */
+int rng_one_in(rng *r, size_t n);
+size_t rng_size(rng *r, size_t most); /* in [0, most], every number of bits equally likely */
+
+/* ---- the run (support.c) ---- */
+
+typedef struct settings {
+    uint64_t seed, iterations;
+    double seconds; /* the run ends when either is used up; 0 = no limit of that kind */
+    char **files;   /* .stv vocabularies */
+    int file_count;
+} settings;
+
+settings settings_read(int argc, char **argv);
+
+/* Begins iteration `done` (counted from 0): its seed is settings.seed + done. 0: the run is over. */
+int next_iteration(const settings *s, uint64_t done);
+
+/* What a failure prints besides its place; set it once. An iteration that hangs fails as well. */
+extern void (*describe_failure)(void);
+
+_Noreturn void fail(const char *file, int line, const char *what);
+#define CHECK(condition) ((condition) ? (void)0 : fail(__FILE__, __LINE__, #condition))
+
+void print_bytes(const char *name, const uint8_t *data, size_t n);
+
+/* malloc that fails the run instead of returning NULL; outside the core's counters. */
+void *take(size_t size);
+
+/* ---- memory with unreadable pages on both sides (support.c) ---- */
+
+/* A copy of data[0..n) that ends (or, at_start, begins) where the readable memory does. Valid until the next call. */
+const uint8_t *guarded(const uint8_t *data, size_t n, int at_start);
+void guarded_scribble(void); /* overwrites the last copy: whoever kept a pointer reads rubbish */
+#define GUARDED_MOST ((size_t)1 << 20)
+
+/* ---- vocabularies (vocabularies.c) ---- */
+
+typedef struct source {
+    uint8_t *bytes;
+    uint32_t *lengths, *ids, *splits; /* splits may be NULL */
+    size_t count;
+} source;
+
+void source_free(source *s);
+source source_read(const char *path); /* an .stv file: streamtok/_packed.py describes it */
+
+/* Tokens over a few characters, merged from each other in the order of their ranks: most are reachable. */
+source source_grown(rng *r);
+/* The first `count` tokens of another. Single bytes that it would lose come behind them. */
+source source_head(const source *from, size_t count);
+/* Drops tokens, swaps ranks, adds tokens that nothing merges to, leaves gaps between ids: unreachable tokens, and
+ * tokens that come before their parts. Splits are lost. */
+void source_damage(source *s, rng *r);
+
+st_status source_build(const source *s, uint32_t dense_side, st_vocab **vocab, size_t *bad);
+st_vocab *source_vocab(const source *s, uint32_t dense_side); /* fails the run if the core refuses it */
+
+/* ---- texts (texts.c) ---- */
+
+/* Special tokens as bits of a mask: names that begin with each other, or with one byte, or hold odd characters. */
+#define SPECIAL_COUNT 9
+#define SPECIAL_FIRST_ID 5000000u
+extern const st_names special_names; /* all of them: names[i] has the id SPECIAL_FIRST_ID + i */
+st_special *special_build(unsigned mask); /* NULL for 0 */
+void special_free(st_special *special);
+/* The first name of the mask in text[from..n), the longest of those at one place; its index, or -1. */
+int special_first(unsigned mask, const uint8_t *text, size_t from, size_t n, size_t *start, size_t *end);
+
+/* Replaces *text by one of at least `least` bytes (a little more) made to hurt: all kinds of characters, runs, pieces
+ * of tokens and of special tokens, bytes that are no UTF-8. */
+void text_random(rng *r, const st_vocab *vocab, size_t least, st_bytes *text);
+
+/* One character over and over: pieces without an end, whose pending bytes must stay few. */
+void text_endless(rng *r, size_t least, st_bytes *text);
+
+#endif

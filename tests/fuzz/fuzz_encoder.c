@@ -1,0 +1,284 @@
+/* Nasty texts, cut at random, each chunk with unreadable memory right before or behind it. For every cut:
+ *
+ *     the ids of all feeds == one feed of all == the reference engine, special tokens found by comparing names
+ *     ids given so far, decoded, are the beginning of the text; they and `pending` make up what was fed
+ *     saving and loading, or copying, at any moment changes nothing; a damaged state is refused or harmless
+ *     when an allocation fails, encoder and output are as before, and nothing is lost in the end
+ *
+ *     fuzz_encoder [--seed N] [--iterations N] [--seconds N] [FILE.stv ...]
+ *
+ * With ST_LIBFUZZER defined it is a libFuzzer target: the first eight bytes of an input are the seed, the rest the text. */
+#include "subject.h"
+
+#include "utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Bytes that may wait in a run without end: docs/streaming.md. ST_HOLD_WHOLE, 275 by the finality rule, a special
+ * token's beginning and a cut character. */
+#define PENDING_MOST 400
+
+/* ---- one stream ---- */
+
+typedef struct stream {
+    const subject *s;
+    rng *r;
+    st_encoder e;
+    st_ids ids;
+    size_t fed, decoded; /* bytes of s->text taken; bytes of s->valid that the ids stand for */
+} stream;
+
+/* The new ids must spell what comes next in the text. */
+static void check_ids(stream *t, const st_ids *more)
+{
+    for (size_t i = 0; i < more->size; i++) {
+        size_t n;
+        const uint8_t *bytes = st_decode_one(t->s->vocab, &special_names, more->data[i], &n);
+        CHECK(bytes && n <= t->s->valid.size - t->decoded && !memcmp(bytes, t->s->valid.data + t->decoded, n));
+        t->decoded += n;
+    }
+    CHECK(st_ids_reserve(&t->ids, more->size) == ST_OK);
+    if (more->size)
+        memcpy(t->ids.data + t->ids.size, more->data, more->size * sizeof *more->data);
+    t->ids.size += more->size;
+}
+
+/* Bytes of s->valid that come from text[0..end). */
+static size_t valid_until(const subject *s, size_t end)
+{
+    size_t low = 0, high = s->valid.size;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->origin[middle] < end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void check_pending(const stream *t)
+{
+    const subject *s = t->s;
+    const size_t held = st_utf8_unfinished(s->text.data, t->fed);
+    const uint64_t pending = st_encoder_pending(&t->e);
+    CHECK(t->decoded + pending == valid_until(s, t->fed - held) + held);
+    if (s->endless && s->bundled && t->e.engine == ST_ENGINE_FAST)
+        CHECK(pending <= PENDING_MOST);
+}
+
+static st_status feed(stream *t, size_t n, int flags)
+{
+    st_ids out = {0}; /* new each time: its allocation can fail, and a write beyond its end shows */
+    st_feed_error error;
+    const uint8_t *text = guarded(t->s->text.data + t->fed, n, rng_one_in(t->r, 2));
+    st_status status;
+    if (rng_one_in(t->r, 12))
+        status = feed_against_odds(&t->e, text, n, flags, &out, &error);
+    else
+        status = st_encoder_feed(&t->e, text, n, flags, &out, &error);
+    guarded_scribble();
+    counts.feeds++;
+    subject_judge(t->s, status, &error);
+    if (!status) {
+        t->fed += n;
+        check_ids(t, &out);
+        if (!(flags & ST_FEED_FINAL))
+            check_pending(t);
+    }
+    st_ids_free(&out);
+    return status;
+}
+
+/* A chunk that is whole characters may be given as trusted. */
+static int chunk_flags(const stream *t, size_t n, int final)
+{
+    st_text_error error;
+    const uint8_t *chunk = t->s->text.data + t->fed;
+    int flags = final ? ST_FEED_FINAL : 0;
+    if (rng_one_in(t->r, 2) && !st_utf8_unfinished(t->s->text.data, t->fed) && st_text_check(chunk, n, &error) == n)
+        flags |= ST_FEED_TRUSTED;
+    return flags;
+}
+
+/* A feed was refused: the stream must be as it was, and new after a reset. */
+static void check_refused(stream *t, const st_bytes *before)
+{
+    st_bytes state = {0};
+    state_of(&t->e, &state);
+    CHECK(state.size == before->size && !memcmp(state.data, before->data, state.size));
+    st_encoder_reset(&t->e);
+    CHECK(st_encoder_pending(&t->e) == 0);
+    st_bytes_free(&state);
+    counts.faults++;
+}
+
+/* Feeds all of the text; 0 if a fault of it ended that. */
+static int feed_all(stream *t)
+{
+    static const size_t styles[] = {1, 3, 20, 300, GUARDED_MOST};
+    const size_t most = styles[rng_below(t->r, 5)], size = t->s->text.size;
+    st_bytes before = {0};
+    st_status status = ST_OK;
+    int final = 0;
+    while (!status && !final) {
+        size_t left = size - t->fed, n = 1 + rng_below(t->r, most < left ? most : left + 1);
+        n = rng_one_in(t->r, 10) ? 0 : n < left ? n : left;
+        final = n == left && rng_one_in(t->r, 2);
+        state_of(&t->e, &before);
+        status = feed(t, n, chunk_flags(t, n, final));
+        if (status || final)
+            break;
+        if (rng_one_in(t->r, 10))
+            replace_encoder(t->s, t->r, &t->e);
+        if (rng_one_in(t->r, 40))
+            try_damaged_states(t->s, t->r, &t->e);
+    }
+    if (status)
+        check_refused(t, &before);
+    st_bytes_free(&before);
+    return !status;
+}
+
+static void check_stream(const subject *s, rng *r, st_engine engine)
+{
+    stream t = {s, r, {0}, {0}, 0, 0};
+    subject_encoder(s, engine, &t.e);
+    for (int texts = 1 + rng_one_in(r, 4); texts; texts--) { /* after a text the encoder is ready for the next one */
+        t.fed = t.decoded = t.ids.size = 0;
+        if (!feed_all(&t))
+            continue;
+        CHECK(s->invalid_at == NOWHERE && s->name_at == NOWHERE);
+        CHECK(st_encoder_pending(&t.e) == 0);
+        CHECK(t.ids.size == s->ids.size && !memcmp(t.ids.data, s->ids.data, s->ids.size * sizeof *s->ids.data));
+    }
+    st_ids_free(&t.ids);
+    st_encoder_free(&t.e);
+}
+
+/* ---- whole texts ---- */
+
+static void check_one_shot(const subject *s, rng *r)
+{
+    st_encoder e;
+    st_ids ids = {0};
+    st_feed_error error;
+    subject_encoder(s, ST_ENGINE_FAST, &e);
+    const uint8_t *text = guarded(s->text.data, s->text.size, rng_one_in(r, 2));
+    st_status status = st_encoder_feed(&e, text, s->text.size, ST_FEED_FINAL, &ids, &error);
+    subject_judge(s, status, &error);
+    CHECK((status == ST_OK) == (s->invalid_at == NOWHERE && s->name_at == NOWHERE));
+    if (!status)
+        CHECK(ids.size == s->ids.size && !memcmp(ids.data, s->ids.data, ids.size * sizeof *ids.data));
+    st_ids_free(&ids);
+    st_encoder_free(&e);
+}
+
+/* ---- pieces by the definition of BPE ---- */
+
+#define DEFINED_MOST 120
+
+/* The ids of one piece as tiktoken defines them: the piece itself if it is a token; else its bytes, of which the two
+ * neighbours that make the token of the lowest rank are joined, the leftmost first, until none do. */
+static size_t defined_ids(const st_vocab *v, const uint8_t *text, size_t n, uint32_t *ids)
+{
+    size_t ends[DEFINED_MOST], count = n;
+    uint32_t whole = st_vocab_find(v, text, n);
+    if (whole != ST_NONE) {
+        ids[0] = v->ids[whole];
+        return 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        ends[i] = i + 1;
+    for (;;) {
+        uint32_t best = ST_NONE;
+        size_t at = 0;
+        for (size_t i = 0; i + 1 < count; i++) {
+            size_t start = i ? ends[i - 1] : 0;
+            uint32_t joined = st_vocab_find(v, text + start, ends[i + 1] - start);
+            if (joined < best) {
+                best = joined;
+                at = i;
+            }
+        }
+        if (best == ST_NONE)
+            break;
+        memmove(ends + at, ends + at + 1, (--count - at) * sizeof *ends);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t start = i ? ends[i - 1] : 0;
+        ids[i] = v->ids[st_vocab_find(v, text + start, ends[i] - start)];
+    }
+    return count;
+}
+
+/* Any bytes as one piece, in both engines. */
+static void check_spans(const subject *s, rng *r)
+{
+    st_encoder e;
+    st_ids ids = {0};
+    uint32_t expected[DEFINED_MOST];
+    for (int i = 0; i < 6 && s->text.size; i++) {
+        size_t from = rng_below(r, s->text.size), left = s->text.size - from;
+        size_t n = 1 + rng_below(r, left < DEFINED_MOST ? left : DEFINED_MOST);
+        const int64_t span[2] = {0, (int64_t)n};
+        const uint8_t *text = guarded(s->text.data + from, n, rng_one_in(r, 2));
+        size_t count = defined_ids(s->vocab, text, n, expected);
+        subject_encoder(s, i % 2 ? ST_ENGINE_FAST : ST_ENGINE_REFERENCE, &e);
+        ids.size = 0;
+        CHECK(st_encoder_spans(&e, text, span, 1, &ids) == ST_OK);
+        CHECK(ids.size == count && !memcmp(ids.data, expected, count * sizeof *expected));
+        st_encoder_free(&e);
+    }
+    st_ids_free(&ids);
+}
+
+/* ---- the program ---- */
+
+static void one_case(uint64_t seed, const uint8_t *given, size_t n)
+{
+    rng r = {seed};
+    const subject *s = subject_new(seed, &r, given, n);
+    check_one_shot(s, &r);
+    check_stream(s, &r, ST_ENGINE_FAST);
+    check_stream(s, &r, rng_one_in(&r, 4) ? ST_ENGINE_REFERENCE : ST_ENGINE_FAST);
+    check_spans(s, &r);
+    check_decoder(s, &r);
+    counts.texts++;
+    counts.bytes += s->text.size;
+}
+
+#ifdef ST_LIBFUZZER
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint64_t seed = 0;
+    if (size < sizeof seed || size > GUARDED_MOST)
+        return 0;
+    if (!describe_failure)
+        subjects_open(&(settings){0});
+    memcpy(&seed, data, sizeof seed);
+    one_case(seed, data + sizeof seed, size - sizeof seed);
+    return 0;
+}
+
+#else
+
+int main(int argc, char **argv)
+{
+    settings run = settings_read(argc, argv);
+    subjects_open(&run);
+    for (uint64_t done = 0; next_iteration(&run, done); done++)
+        one_case(run.seed + done, NULL, 0);
+    subjects_close();
+    CHECK(st_alloc_read().live == 0);
+    printf("fuzz_encoder: %llu texts, %llu bytes, %llu feeds, %llu refused for their text, %llu copies and saved states, "
+           "%llu damaged states (%llu refused), %llu failed allocations: no difference\n",
+           (unsigned long long)counts.texts, (unsigned long long)counts.bytes, (unsigned long long)counts.feeds,
+           (unsigned long long)counts.faults, (unsigned long long)counts.copies, (unsigned long long)counts.states,
+           (unsigned long long)counts.refused_states, (unsigned long long)counts.failed_allocations);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,223 @@
+#include "subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Iterations in a row that share a made vocabulary: building one takes as long as using it. */
+#define SHARED_BITS 4
+
+#define FILES_MOST 8
+
+static subject current;
+static source files[FILES_MOST];
+static st_vocab *whole[FILES_MOST];
+static const char *file_names[FILES_MOST];
+static size_t file_count;
+static st_vocab *made;
+static uint64_t made_for = NOWHERE;
+static const char *made_name;
+
+static void describe(void)
+{
+    static const char *const families[] = {"r50k", "cl100k", "o200k"}, *const errors[] = {"strict", "replace", "ignore"};
+    const subject *s = &current;
+    if (!s->vocab)
+        return;
+    fprintf(stderr, "  vocabulary %s (%u tokens), pattern %s, errors %s, allowed %#x, disallowed %#x\n", s->vocab_name,
+            s->vocab->count, families[s->family], errors[s->errors], s->allowed_mask, s->disallowed_mask);
+    print_bytes("text", s->text.data, s->text.size);
+}
+
+void subjects_open(const settings *s)
+{
+    describe_failure = describe;
+    CHECK(s->file_count <= FILES_MOST);
+    for (; file_count < (size_t)s->file_count; file_count++) {
+        file_names[file_count] = s->files[file_count];
+        files[file_count] = source_read(s->files[file_count]);
+        whole[file_count] = source_vocab(&files[file_count], 0);
+    }
+    free(s->files);
+}
+
+static void forget_subject(void)
+{
+    special_free(current.allowed);
+    special_free(current.disallowed);
+    free(current.origin);
+    current.allowed = current.disallowed = NULL;
+    current.origin = NULL;
+}
+
+void subjects_close(void)
+{
+    forget_subject();
+    st_bytes_free(&current.text);
+    st_bytes_free(&current.valid);
+    st_ids_free(&current.ids);
+    st_vocab_free(made);
+    for (size_t i = 0; i < file_count; i++) {
+        st_vocab_free(whole[i]);
+        source_free(&files[i]);
+    }
+}
+
+/* ---- the vocabulary ---- */
+
+static void make_vocab(uint64_t number)
+{
+    if (number == made_for)
+        return;
+    rng r = {number};
+    source s = {0};
+    size_t kind = rng_below(&r, file_count ? 5 : 4);
+    if (kind < 4) {
+        made_name = kind < 2 ? "grown" : "grown and damaged";
+        s = source_grown(&r);
+    } else {
+        made_name = "head of a published one, damaged";
+        s = source_head(&files[rng_below(&r, file_count)], 300 + rng_below(&r, 3000));
+    }
+    if (kind >= 2)
+        source_damage(&s, &r);
+    st_vocab_free(made);
+    made = source_vocab(&s, (uint32_t)(1 + rng_below(&r, 400)));
+    made_for = number;
+    source_free(&s);
+}
+
+static void pick_vocab(uint64_t seed, rng *r)
+{
+    current.bundled = file_count && rng_one_in(r, 3);
+    if (current.bundled) {
+        size_t i = rng_below(r, file_count);
+        current.vocab = whole[i];
+        current.vocab_name = file_names[i];
+        return;
+    }
+    make_vocab(seed >> SHARED_BITS);
+    current.vocab = made;
+    current.vocab_name = made_name;
+}
+
+/* ---- what must come out ---- */
+
+static void append_valid(const void *bytes, size_t n, size_t origin, size_t step)
+{
+    for (size_t i = 0; i < n; i++)
+        current.origin[current.valid.size + i] = origin + i * step;
+    CHECK(st_bytes_append(&current.valid, bytes, n) == ST_OK);
+}
+
+static void repair_text(void)
+{
+    subject *s = &current;
+    st_text_error fault;
+    size_t at = 0;
+    s->valid.size = 0;
+    s->invalid_at = NOWHERE;
+    s->origin = take((3 * s->text.size + 1) * sizeof *s->origin);
+    while (at < s->text.size) {
+        size_t n = st_text_check(s->text.data + at, s->text.size - at, &fault);
+        append_valid(s->text.data + at, n, at, 1);
+        at += n;
+        if (at == s->text.size)
+            break;
+        if (s->errors == ST_ERRORS_STRICT) {
+            s->invalid_at = at;
+            break;
+        }
+        if (s->errors == ST_ERRORS_REPLACE)
+            append_valid("\xEF\xBF\xBD", 3, at, 0);
+        at += fault.end - fault.start;
+    }
+    s->origin[s->valid.size] = at;
+}
+
+/* Special tokens are found here by comparing names, and what lies between them is encoded as texts of their own. */
+static void reference_ids(void)
+{
+    subject *s = &current;
+    st_encoder e;
+    st_feed_error error;
+    size_t from = 0, start, end;
+    st_encoder_init(&e, s->vocab, s->family);
+    e.engine = ST_ENGINE_REFERENCE;
+    s->ids.size = 0;
+    for (int name; ; from = end) {
+        name = special_first(s->allowed_mask, s->valid.data, from, s->valid.size, &start, &end);
+        size_t stop = name < 0 ? s->valid.size : start;
+        const int flags = ST_FEED_FINAL | ST_FEED_TRUSTED;
+        CHECK(st_encoder_feed(&e, s->valid.data + from, stop - from, flags, &s->ids, &error) == ST_OK);
+        if (name < 0)
+            break;
+        CHECK(st_ids_reserve(&s->ids, 1) == ST_OK);
+        s->ids.data[s->ids.size++] = special_names.ids[name];
+    }
+    st_encoder_free(&e);
+}
+
+subject *subject_new(uint64_t seed, rng *r, const uint8_t *given, size_t n)
+{
+    subject *s = &current;
+    size_t start, end;
+    forget_subject();
+    pick_vocab(seed, r);
+    s->family = (st_split_family)rng_below(r, 3);
+    s->errors = (st_errors)rng_below(r, 3);
+    s->allowed_mask = rng_one_in(r, 2) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) : 0;
+    s->disallowed_mask = rng_one_in(r, 4) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~s->allowed_mask : 0;
+    s->allowed = special_build(s->allowed_mask);
+    s->disallowed = special_build(s->disallowed_mask);
+    s->endless = !given && rng_one_in(r, 16);
+    s->text.size = 0;
+    CHECK(st_bytes_reserve(&s->text, 1) == ST_OK); /* never NULL */
+    if (given)
+        CHECK(st_bytes_append(&s->text, given, n) == ST_OK);
+    else if (s->endless)
+        text_endless(r, 5000, &s->text);
+    else
+        text_random(r, s->vocab, rng_size(r, rng_one_in(r, 20) ? 20000 : 2000), &s->text);
+    CHECK(st_bytes_reserve(&s->valid, 1) == ST_OK);
+    if (s->errors == ST_ERRORS_STRICT && !rng_one_in(r, 4)) { /* mostly something to encode */
+        st_bytes repaired = {0};
+        CHECK(st_bytes_reserve(&repaired, 1) == ST_OK);
+        CHECK(st_text_repair(s->text.data, s->text.size, ST_ERRORS_REPLACE, &repaired) == ST_OK);
+        st_bytes_free(&s->text);
+        s->text = repaired;
+    }
+    repair_text();
+    reference_ids();
+    s->name_at = NOWHERE;
+    if (special_first(s->disallowed_mask, s->valid.data, 0, s->valid.size, &s->name_start, &end) >= 0)
+        s->name_at = s->origin[s->name_start];
+    (void)start;
+    return s;
+}
+
+void subject_encoder(const subject *s, st_engine engine, st_encoder *e)
+{
+    st_encoder_init(e, s->vocab, s->family);
+    e->engine = engine;
+    e->errors = s->errors;
+    e->allowed = s->allowed;
+    e->disallowed = s->disallowed;
+}
+
+void subject_judge(const subject *s, st_status status, const st_feed_error *error)
+{
+    if (status == ST_INVALID_UTF8) {
+        CHECK(error->offset == s->invalid_at);
+        return;
+    }
+    if (status == ST_DISALLOWED_SPECIAL) {
+        size_t start, end, named = error->id - SPECIAL_FIRST_ID;
+        if (s->name_at == s->name_start) /* BUG 2 */
+            CHECK(error->offset == s->name_at);
+        CHECK(named < SPECIAL_COUNT && s->disallowed_mask >> named & 1);
+        CHECK(special_first(1u << named, s->valid.data, s->name_start, s->valid.size, &start, &end) >= 0);
+        CHECK(start == s->name_start);
+        return;
+    }
+    CHECK(status == ST_OK);
+}

@@ -1,0 +1,277 @@
+"""What a stream refuses: disallowed special tokens, bytes that are not UTF-8; and surrogates, which it mends.
+
+A feed that raises leaves the stream as it was: each test goes on differently afterwards and compares.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+import nasty
+import oracle
+import pytest
+from oracle import random_cuts, streamed
+
+NAME = "<|endoftext|>"
+
+
+def without_offset(message: str) -> str:
+    return re.sub(r"It begins at byte \d+ of the stream.*\n", "", message)
+
+
+# ==== Disallowed special tokens ====
+
+
+@pytest.mark.parametrize("before", ["", "a", "one two ", "中", "<|", "<", "a" * 100, " " * 90, "<|endof", "\n"])
+@pytest.mark.parametrize("after", ["", "b", " c", NAME])
+def test_disallowed_name_cut_anywhere_is_refused_with_its_offset(family, before, after):
+    _, ours, theirs = family
+    data = (before + NAME + after).encode()
+    offset = data.index(NAME.encode())
+    with pytest.raises(ValueError) as whole:
+        theirs.encode(data.decode())
+    for cut in range(len(data) + 1):
+        stream = ours.stream_encoder()
+        with pytest.raises(ValueError, match=f"at byte {offset} of the stream") as caught:
+            stream.feed(data[:cut])
+            stream.feed(data[cut:])
+            stream.flush()
+        assert without_offset(str(caught.value)) == str(whole.value)
+
+
+@pytest.mark.parametrize("before", ["", "a", "one two ", "中文", "a" * 100, " " * 90 + "\n", "x<|endof"])
+def test_stream_is_as_before_a_refused_feed(family, before):
+    _, ours, theirs = family
+    for cut in range(len(NAME)):
+        stream = ours.stream_encoder()
+        ids = stream.feed(before + NAME[:cut]).tolist()
+        pending, offset = stream.pending, stream.offset
+        with pytest.raises(ValueError, match="disallowed special token"):
+            stream.feed(NAME[cut:] + " rest")
+        with pytest.raises(ValueError, match="disallowed special token"):
+            stream.feed("1" * 5000 + NAME)
+        with pytest.raises(ValueError, match="disallowed special token"):
+            stream.feed("的" * 5000 + NAME)
+        assert (stream.pending, stream.offset) == (pending, offset)
+        other = "#'ll go on"
+        ids += stream.feed(other).tolist() + stream.flush().tolist()
+        assert ids == theirs.encode(before + NAME[:cut] + other)
+
+
+def test_name_that_ends_the_text_or_is_cut_short_is_text(enc):
+    for n in range(1, len(NAME)):
+        text = "a" + NAME[:n]
+        assert streamed(enc.stream_encoder(), list(text)) == enc.encode_ordinary(text)
+        assert streamed(enc.stream_encoder(allowed_special="all"), list(text)) == enc.encode_ordinary(text)
+        text = NAME[:n] + NAME[: n + 1] + NAME[:n]
+        if NAME not in text:
+            assert streamed(enc.stream_encoder(), list(text)) == enc.encode_ordinary(text)
+            assert streamed(enc.stream_encoder(allowed_special="all"), list(text)) == enc.encode_ordinary(text)
+
+
+def test_offset_is_of_the_whole_stream(enc):
+    stream = enc.stream_encoder()
+    for _ in range(1000):
+        stream.feed("hello 中 ")
+    with pytest.raises(ValueError, match="at byte 10002 of the stream"):
+        stream.feed("é" + NAME)
+    stream.flush()
+    with pytest.raises(ValueError, match="at byte 3 of the stream"):
+        stream.feed("中" + NAME)
+
+
+def test_some_allowed_and_some_disallowed_names_split_across_chunks():
+    ours, theirs = oracle.ours("cl100k_base"), oracle.theirs("cl100k_base")
+    text = "a<|fim_prefix|>b<|endoftext|> <|endofprompt|>c<|fim_suffix"
+    options = {"allowed_special": {"<|fim_prefix|>", "<|endoftext|>"}, "disallowed_special": {"<|fim_middle|>"}}
+    want = theirs.encode(text, **options)
+    stream = ours.stream_encoder(**options)
+    data = text.encode()
+    for cut in range(len(data)):
+        assert streamed(stream, [data[:cut], data[cut:]]) == want
+        middle = data[:cut] + b"<|fim_middle|>"
+        with pytest.raises(ValueError, match="fim_middle"):
+            streamed(stream, random_cuts(random.Random(cut), middle))
+        stream.reset()
+
+
+def test_names_that_begin_each_other_go_to_the_longest(tiny):
+    """<|x|> and <|xy|> part late; <|x and <|x|> begin each other."""
+    import streamtok
+
+    special = {"<|x": 1000, "<|x|>": 1001, "<|x|><|y": 1002}
+    enc = streamtok.Encoding(
+        "nested", pat_str=tiny._pat_str, mergeable_ranks=tiny._mergeable_ranks, special_tokens=special
+    )
+    for text, want in {
+        "<|x": [1000],
+        "<|x|>": [1001],
+        "<|x|><|": [1001, *b"<|"],
+        "<|x|><|x": [1001, 1000],
+        "<|x|><|y|>": [1002, *b"|>"],
+        "<|x|": [1000, *b"|"],
+        "<|x<|x|>": [1000, 1001],
+    }.items():
+        assert enc.encode(text, allowed_special="all") == want
+        for cut in range(len(text)):
+            stream = enc.stream_encoder(allowed_special="all")
+            assert streamed(stream, [text[:cut], text[cut:]]) == want, text
+        assert streamed(enc.stream_encoder(allowed_special="all"), list(text)) == want
+
+
+# ==== UTF-8 ====
+
+
+@pytest.mark.parametrize("errors", ["replace", "ignore"])
+def test_broken_utf8_is_mended_as_by_decoding_the_whole(family, errors):
+    _, ours, _ = family
+    rng = random.Random(errors)
+    stream = ours.stream_encoder(errors=errors, disallowed_special=())
+    for data in nasty.random_bytes(rng, 1200):
+        want = ours.encode_ordinary(data.decode("utf-8", errors))
+        for cut in range(len(data) + 1):
+            assert streamed(stream, [data[:cut], data[cut:]]) == want, (data[:cut], data[cut:])
+        assert streamed(stream, (data[at : at + 1] for at in range(len(data)))) == want, data
+        a, b = sorted((rng.randint(0, len(data)), rng.randint(0, len(data))))
+        assert streamed(stream, [data[:a], b"", data[a:b], data[b:]]) == want, data
+
+
+def test_broken_utf8_is_refused_where_decoding_the_whole_refuses_it(enc):
+    rng = random.Random(5)
+    for data in nasty.random_bytes(rng, 1200):
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            expected = error
+        else:
+            assert streamed(enc.stream_encoder(), [data]) == enc.encode(data.decode())
+            continue
+        reason = f"{expected.reason} at byte {expected.start} of the stream"
+        for cut in range(len(data) + 1):
+            stream = enc.stream_encoder(disallowed_special=())
+            with pytest.raises(UnicodeDecodeError) as caught:
+                stream.feed(data[:cut])
+                stream.feed(data[cut:])
+                stream.flush()
+            assert caught.value.reason == reason, (data[:cut], data[cut:])
+            mine = caught.value
+            assert mine.object[mine.start : mine.end] == data[expected.start : expected.end], (data[:cut], data[cut:])
+
+
+@pytest.mark.parametrize("held", [b"", b"\xe4", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xc3"])
+def test_stream_is_as_before_bytes_that_were_refused(enc, held):
+    rest = {b"": b"", b"\xe4": b"\xb8\xad", b"\xe4\xb8": b"\xad", b"\xf0\x9f\x98": b"\x80", b"\xc3": b"\xa9"}[held]
+    for before in (b"", b"one two", b"a" * 100, b"\n" * 80):
+        stream = enc.stream_encoder()
+        ids = stream.feed(before + held).tolist()
+        state = (stream.pending, stream.offset)
+        for wrong in (b"\xff", rest + b"x\xff" + b"y" * 3000, b"x" if held else b"\x80", b"\xc3("):
+            with pytest.raises(UnicodeDecodeError):
+                stream.feed(wrong)
+            assert (stream.pending, stream.offset) == state
+        if held:
+            with pytest.raises(UnicodeDecodeError, match="unexpected end of data"):
+                stream.flush()
+            assert (stream.pending, stream.offset) == state
+        ids += stream.feed(rest + b" on").tolist() + stream.flush().tolist()
+        assert ids == enc.encode((before + held + rest).decode() + " on")
+
+
+def test_cut_character_is_no_error_and_is_pending(enc):
+    stream = enc.stream_encoder()
+    data = "😀".encode()
+    for n, byte in enumerate(data[:-1], 1):
+        assert len(stream.feed(bytes([byte]))) == 0 and stream.pending == n
+    stream.feed(data[-1:])
+    assert stream.flush().tolist() == enc.encode("😀")
+
+
+def test_str_behind_a_cut_character_is_an_error_or_mended(enc):
+    """No str can continue a character, so what is cut is broken."""
+    for errors, text in {"replace": "a\ufffdb", "ignore": "ab"}.items():
+        assert streamed(enc.stream_encoder(errors=errors), [b"a\xe4\xb8", "b"]) == enc.encode(text)
+    stream = enc.stream_encoder()
+    ids = stream.feed(b"a\xe4\xb8").tolist()
+    with pytest.raises(UnicodeDecodeError, match="at byte 1 of the stream"):
+        stream.feed("b")
+    assert ids + stream.feed(b"\xad").tolist() + stream.flush().tolist() == enc.encode("a中")
+
+
+def test_offset_of_a_special_token_counts_the_bytes_that_were_fed(enc):
+    """Not those that mending made of them."""
+    stream = enc.stream_encoder(errors="replace")
+    with pytest.raises(ValueError, match="at byte 2 of the stream"):
+        stream.feed(b"\xff\xff" + NAME.encode())
+    stream = enc.stream_encoder(errors="ignore")
+    stream.feed(b"\xff\xff")
+    with pytest.raises(ValueError, match="at byte 2 of the stream"):
+        stream.feed(NAME)
+
+
+def test_repaired_bytes_can_spell_a_special_token(enc):
+    """As in the decoded whole: b"<|end\\xffoftext|>" without its broken byte is a name."""
+    data = b"a<|end\xffoftext|>b"
+    want = enc.encode(data.decode("utf-8", "ignore"), allowed_special="all")
+    for cut in range(len(data)):
+        stream = enc.stream_encoder(errors="ignore", allowed_special="all")
+        assert streamed(stream, [data[:cut], data[cut:]]) == want
+        with pytest.raises(ValueError, match="disallowed"):
+            streamed(enc.stream_encoder(errors="ignore"), [data[:cut], data[cut:]])
+
+
+# ==== Surrogates ====
+
+
+def test_surrogates_split_across_str_chunks_are_mended_as_in_the_whole(family):
+    _, ours, theirs = family
+    rng = random.Random(4)
+    halves = ["\ud83d", "\ude00", "a", " ", "\udc80", "中", "\ud800", "'s", "\n", "1"]
+    stream = ours.stream_encoder()
+    for _ in range(1500):
+        chunks = ["".join(rng.choice(halves) for _ in range(rng.randint(0, 3))) for _ in range(rng.randint(1, 4))]
+        assert streamed(stream, chunks) == theirs.encode("".join(chunks)), ascii(chunks)
+
+
+def test_high_surrogate_is_pending_until_the_next_chunk(enc):
+    stream = enc.stream_encoder()
+    assert len(stream.feed("\ud83d")) == 0 and stream.pending == 3
+    twin = stream.copy()
+    stream.feed("\ude00")
+    assert stream.flush().tolist() == enc.encode("😀")
+    assert twin.feed(b"x").tolist() + twin.flush().tolist() == enc.encode("\ufffdx")
+    with pytest.raises(TypeError):
+        twin.feed("\ud83d") is not None and twin.feed(12)
+    assert twin.feed("\ude00").tolist() + twin.flush().tolist() == enc.encode("😀")
+    stream.feed("\ud83d")
+    with pytest.raises(ValueError, match="disallowed"):
+        stream.feed("\ude00" + NAME)
+    assert stream.feed("\ude00").tolist() + stream.flush().tolist() == enc.encode("😀")
+
+
+# ==== Arguments ====
+
+
+def test_what_is_no_text_is_a_type_error_and_changes_nothing(enc):
+    stream = enc.stream_encoder()
+    ids = stream.feed("hello wor").tolist()
+    for wrong in (None, 1, 1.5, ["a"], ("a",), {"a"}, object()):
+        with pytest.raises(TypeError, match="expected str or a buffer"):
+            stream.feed(wrong)
+    with pytest.raises((ValueError, BufferError)):
+        stream.feed(memoryview(b"abcdef")[::2])
+    assert ids + stream.feed("ld").tolist() + stream.flush().tolist() == enc.encode("hello world")
+
+
+def test_unknown_errors_mode_is_a_value_error(enc):
+    for wrong in ("", "Strict", "surrogateescape", "backslashreplace"):
+        with pytest.raises(ValueError, match="strict"):
+            enc.stream_encoder(errors=wrong)
+
+
+def test_disallowed_and_allowed_sets_are_checked(enc):
+    with pytest.raises(TypeError):
+        enc.stream_encoder(allowed_special={1})
+    with pytest.raises(ValueError, match="empty"):
+        enc.stream_encoder(disallowed_special={""})
+    enc.stream_encoder(allowed_special={"<|no such token|>"})  # as in tiktoken: not known, so never found

@@ -1,0 +1,277 @@
+"""Copies and saved states: a stream goes on from any point, here or in another process; a bad state is refused."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import subprocess
+import sys
+import zlib
+
+import nasty
+import oracle
+import pytest
+from oracle import streamed
+
+import streamtok
+
+# State kinds: nothing open, short and long pieces, cut characters, watched and held names, remembered points.
+TEXTS = [
+    "hello world, it's 12345 o'clock\r\n\r\n  and a's",
+    "a" * 100 + " b",
+    " " * 100 + "\n" + " " * 100 + "x",
+    "的" * 60 + "，" + "文" * 60,
+    "中" * 30 + "A" * 90 + "b",
+    "-=" * 90 + "!\n\n//x",
+    "one <|endoftext|> two <|endof three<|fim_pre",
+    "😀" * 40 + "\u0301" * 40,
+    "AbC'lL HTTPServer'x",
+    "base64SGVsbG8gV29ybGQhIFRoaXMgaXMgYmFzZTY0Lg" * 5,
+]
+
+
+def goes_on(stream, rest: bytes) -> list[int]:
+    return stream.feed(rest).tolist() + stream.flush().tolist()
+
+
+WAYS = {
+    "copy": lambda stream: stream.copy(),
+    "copy.copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda stream: pickle.loads(pickle.dumps(stream)),
+    "state": lambda stream: restored(stream),
+}
+
+
+def restored(stream):
+    twin = stream.encoding.stream_encoder(**stream._options)
+    twin.setstate(stream.getstate())
+    return twin
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("options", [{"disallowed_special": ()}, {"allowed_special": "all"}], ids=["ordinary", "special"])
+def test_twin_goes_on_like_the_stream_at_every_cut(family, way, options):
+    _, ours, theirs = family
+    for text in TEXTS:
+        want, data = theirs.encode(text, **options), text.encode()
+        stream = ours.stream_encoder(**options)
+        left: list[int] = []
+        for cut in range(len(data)):
+            twin = WAYS[way](stream)
+            assert (twin.pending, twin.offset) == (stream.pending, stream.offset)
+            assert left + goes_on(twin, data[cut:]) == want, (data[:cut], data[cut:])
+            left += stream.feed(data[cut : cut + 1]).tolist()
+        assert left + stream.flush().tolist() == want
+
+
+def test_twin_of_a_nasty_stream_goes_on_like_it(family):
+    _, ours, _ = family
+    rng = random.Random(3)
+    for text in [*nasty.FIXED[::2], *nasty.random_strings(rng, 500, 40)]:
+        data = text.encode()
+        cut = rng.randint(0, len(data))
+        stream = ours.stream_encoder(disallowed_special=())
+        left = stream.feed(data[:cut]).tolist()
+        twin = restored(stream)
+        assert left + goes_on(twin, data[cut:]) == ours.encode_ordinary(text), (data[:cut], data[cut:])
+
+
+def test_twins_do_not_disturb_each_other(enc):
+    stream = enc.stream_encoder()
+    left = stream.feed("hello" * 30).tolist()
+    twins = [stream.copy() for _ in range(5)]
+    for n, twin in enumerate(twins):
+        assert left + goes_on(twin, b"abc" * n) == enc.encode("hello" * 30 + "abc" * n)
+    assert left + goes_on(stream, b"") == enc.encode("hello" * 30)
+
+
+@pytest.mark.parametrize("kind", oracle.DAMAGED)
+def test_state_of_a_damaged_vocabulary(kind):
+    _, ours, theirs = oracle.damaged_pair(kind)
+    for text in TEXTS[:6]:
+        data, stream, left = text.encode(), ours.stream_encoder(), []
+        for cut in range(0, len(data), 3):
+            assert left + goes_on(restored(stream), data[cut:]) == theirs.encode(text)
+            left += stream.feed(data[cut : cut + 3]).tolist()
+
+
+def test_state_of_the_reference_engine():
+    ours = oracle.ours("r50k_base", "reference")
+    for text in TEXTS:
+        data, stream, left = text.encode(), ours.stream_encoder(disallowed_special=()), []
+        for cut in range(0, len(data), 7):
+            assert left + goes_on(restored(stream), data[cut:]) == ours.encode_ordinary(text)
+            left += stream.feed(data[cut : cut + 7]).tolist()
+
+
+def test_state_goes_on_in_another_process(family):
+    name, ours, theirs = family
+    jobs = []
+    for text in TEXTS:
+        data = text.encode()
+        for cut in range(3, len(data), 29):
+            stream = ours.stream_encoder(disallowed_special=())
+            left = stream.feed(data[:cut]).tolist()
+            jobs.append((pickle.dumps(stream), stream.getstate(), data[cut:], left, theirs.encode_ordinary(text)))
+    code = f"""
+import pickle, sys, streamtok
+for pickled, state, rest, left, want in pickle.load(sys.stdin.buffer):
+    stream = pickle.loads(pickled)
+    other = streamtok.get_encoding({name!r}).stream_encoder(disallowed_special=())
+    other.setstate(state)
+    for twin in (stream, other):
+        assert left + twin.feed(rest).tolist() + twin.flush().tolist() == want, rest
+print("well")
+"""
+    run = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(jobs), capture_output=True, timeout=120)
+    assert run.returncode == 0 and run.stdout.strip() == b"well", run.stderr.decode()
+
+
+def test_pickle_of_an_encoding_that_is_not_registered(make_tiny):
+    enc = make_tiny()
+    stream = enc.stream_encoder(allowed_special={"<|x|>"}, errors="replace")
+    left = stream.feed(b"abcab\xe4\xb8").tolist()
+    twin = pickle.loads(pickle.dumps(stream))
+    assert twin.encoding is not enc and twin.encoding.name == "tiny"
+    text = b"abcab\xe4\xb8\xad<|x|>".decode()
+    assert left + goes_on(twin, b"\xad<|x|>") == enc.encode(text, allowed_special={"<|x|>"})
+
+
+# ==== States that are refused ====
+
+
+def some_states(ours) -> list:
+    found = []
+    for text, cut in [(TEXTS[0], 20), (TEXTS[1], 90), (TEXTS[3], 100), (TEXTS[6], 7), (TEXTS[7], 171), (TEXTS[2], 150)]:
+        stream = ours.stream_encoder(disallowed_special={"<|fim_prefix|>"}, allowed_special={"<|endoftext|>"})
+        stream.feed(text.encode()[:cut])
+        found.append(stream)
+    stream = stream.copy()
+    stream.feed("\ud83d")
+    return [*found, stream, ours.stream_encoder(**stream._options)]
+
+
+def test_every_flipped_byte_is_refused(enc):
+    for stream in some_states(enc):
+        state = stream.getstate()
+        target = stream.encoding.stream_encoder(**stream._options)
+        target.setstate(state)
+        for at in range(len(state)):
+            for flip in (1, 0x80, 0xFF):
+                wrong = bytearray(state)
+                wrong[at] ^= flip
+                with pytest.raises(ValueError):
+                    target.setstate(bytes(wrong))
+        assert target.getstate() == state  # a refused state leaves the stream as it was
+
+
+def test_every_truncated_or_lengthened_state_is_refused(enc):
+    for stream in some_states(enc):
+        state = stream.getstate()
+        target = stream.encoding.stream_encoder(**stream._options)
+        for n in range(len(state)):
+            with pytest.raises(ValueError):
+                target.setstate(state[:n])
+        for more in (b"\0", b"x" * 8, state):
+            with pytest.raises(ValueError):
+                target.setstate(state + more)
+
+
+def test_damage_with_a_right_checksum_is_refused_or_harmless(enc):
+    """Somebody may have made the state up: any outcome is well but a crash, a hang, or an unexpected exception."""
+    head = 12  # magic, checksum; then the fingerprint
+    rng = random.Random(8)
+    accepted = refused = 0
+    for stream in some_states(enc):
+        state = stream.getstate()
+        body = state[head + 32 :]
+        target = stream.encoding.stream_encoder(**stream._options)
+        changes = [(at, value) for at in range(len(body)) for value in (0, 1, 0xFF, 0x80, rng.randrange(256))]
+        for at, value in changes:
+            wrong = bytearray(body)
+            wrong[at] = value
+            for length in (len(wrong), rng.randint(0, len(wrong))):
+                made = bytes(wrong[:length])
+                made = state[:8] + zlib.crc32(made).to_bytes(4, "little") + state[12 : head + 32] + made
+                try:
+                    target.setstate(made)
+                except ValueError:
+                    refused += 1
+                    continue
+                accepted += 1
+                try:
+                    target.feed("a 中 's" * 20)
+                    target.flush()
+                except UnicodeDecodeError:
+                    target.reset()
+                enc.decode_bytes(target.feed("and on").tolist())
+                target.reset()
+    assert refused > accepted
+
+
+def test_state_of_another_encoding_or_other_options_is_refused(enc):
+    stream = enc.stream_encoder()
+    state = stream.getstate()
+    others = [
+        oracle.ours("r50k_base").stream_encoder(),
+        enc.stream_encoder(errors="replace"),
+        enc.stream_encoder(allowed_special="all"),
+        enc.stream_encoder(disallowed_special=()),
+        oracle.ours("cl100k_base", "reference").stream_encoder(),
+    ]
+    for other in others:
+        other.feed("left as it was")
+        pending = other.pending
+        with pytest.raises(ValueError, match="another encoding"):
+            other.setstate(state)
+        assert other.pending == pending
+    enc.stream_encoder(copy=True).setstate(state)  # how arrays come out is no matter of the text
+
+
+def test_state_of_another_version_is_refused(enc):
+    state = bytearray(enc.stream_encoder().getstate())
+    state[7] += 1
+    with pytest.raises(ValueError, match="version"):
+        enc.stream_encoder().setstate(bytes(state))
+
+
+def test_what_is_no_state_is_refused(enc):
+    for wrong in (b"", b"x", b"\0" * 500, bytes(range(256)), pickle.dumps(1)):
+        with pytest.raises(ValueError, match="not the state"):
+            enc.stream_encoder().setstate(wrong)
+    with pytest.raises(TypeError):
+        enc.stream_encoder().setstate("text")
+
+
+# ==== Other manners ====
+
+
+def test_context_manager_resets_on_leaving(enc):
+    with enc.stream_encoder() as stream:
+        stream.feed("hello")
+        assert stream.pending == 5
+    assert stream.pending == 0
+    with pytest.raises(OSError), enc.stream_encoder() as stream:
+        stream.feed("hello")
+        raise OSError
+    assert stream.pending == 0 and streamed(stream, ["x"]) == enc.encode("x")
+
+
+def test_offset_counts_the_bytes_of_the_text(enc):
+    stream = enc.stream_encoder(errors="replace")
+    total = 0
+    for chunk in ("a", "中", b"\xe4\xb8", b"\xad", "", b"\xff", "😀" * 1000, bytearray(b"xyz")):
+        stream.feed(chunk)
+        total += len(chunk.encode() if isinstance(chunk, str) else chunk)
+        assert stream.offset == total
+    stream.flush()
+    assert stream.offset == 0
+
+
+def test_repr_names_the_encoding_and_what_is_pending(enc):
+    stream = enc.stream_encoder()
+    stream.feed("abc")
+    assert repr(stream) == "<StreamEncoder of 'cl100k_base', 3 bytes pending>"
+    assert stream.encoding is enc and isinstance(stream, streamtok.StreamEncoder)
