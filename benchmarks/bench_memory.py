@@ -1,7 +1,7 @@
 """Memory of encode_file on a large text, and the time from nothing to the first ids: import and load.
 
-Peak resident memory is the process's own high-water mark, in a process of its own, above what it was when the
-vocabulary was loaded and a first text encoded. --full takes 1 GB, else 64 MB.
+The peak is that of a process of its own (encode_file_peak.py), above what was resident when the vocabulary was loaded
+and a first text encoded. --full takes 1 GB, else 64 MB.
 """
 
 from __future__ import annotations
@@ -25,27 +25,16 @@ BLOCK = 1 << 20
 CHECKED = 4 * MB  # of the beginning are compared with tiktoken's ids; all of it is decoded and compared with the source
 LOADS = 15
 
-ENCODE = """
-import json, resource, sys, time
-import streamtok
-unit = 1 if sys.platform == "darwin" else 1024
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-enc = streamtok.get_encoding(sys.argv[1])
-from streamtok import files
-enc.encode_to_numpy("first text")
-before, start = peak(), time.perf_counter()
-enc.encode_file(sys.argv[2], sys.argv[3], dtype="uint32")
-print(json.dumps({"loaded": before, "above": peak() - before, "seconds": time.perf_counter() - start}))
-"""
+HERE = pathlib.Path(__file__).resolve().parent
 
 LOAD = """
 import sys, time
-start = time.perf_counter()
+start = time.perf_counter(), time.process_time()
 import {library}
 enc = {library}.get_encoding("{encoding}")
-spent = time.perf_counter() - start
+spent = time.perf_counter() - start[0], time.process_time() - start[1]
 assert enc.encode("hello world") == [24912, 2375], "wrong ids"
-print(spent)
+print(*spent)
 """
 
 # Where tiktoken would download from: its cache names a file by the sha1 of this.
@@ -87,7 +76,7 @@ def file_memory(size: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         source, target = pathlib.Path(name, "text"), pathlib.Path(name, "ids")
         write_text(source, size)
-        command = [sys.executable, "-c", ENCODE, ENCODING, source, target]
+        command = [sys.executable, HERE / "encode_file_peak.py", ENCODING, source, target]
         figures = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
         check_file(source, target)
         return {**figures, "size": source.stat().st_size}
@@ -105,17 +94,19 @@ def lay_rank_file(folder: pathlib.Path) -> None:
     (folder / hashlib.sha1(SOURCE_URL.encode()).hexdigest()).write_bytes(lines)
 
 
-def load_once(library: str, folder: str) -> float:
+def load_once(library: str, folder: str) -> list[float]:
+    """Seconds of wall time and of processor time."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment["TIKTOKEN_CACHE_DIR"] = folder
     command = [sys.executable, "-c", LOAD.format(library=library, encoding=ENCODING)]
-    return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout)
+    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+    return [float(seconds) for seconds in answer.split()]
 
 
 def load_times() -> dict[str, dict[str, float]]:
-    """Wall seconds in fresh processes that take turns; the first of each, which may write bytecode, is not counted."""
+    """Seconds in fresh processes that take turns; the first of each, which may write bytecode, is not counted."""
     libraries = ("streamtok", "tiktoken")
-    seconds: dict[str, list[float]] = {library: [] for library in libraries}
+    seconds: dict[str, list[list[float]]] = {library: [] for library in libraries}
     with tempfile.TemporaryDirectory() as folder:
         lay_rank_file(pathlib.Path(folder))
         for turn in range(LOADS + 1):
@@ -123,18 +114,22 @@ def load_times() -> dict[str, dict[str, float]]:
                 spent = load_once(library, folder)
                 if turn:
                     seconds[library].append(spent)
-    return {name: {"median": statistics.median(spent), "max": max(spent)} for name, spent in seconds.items()}
+    return {name: dict(zip(("wall", "cpu"), map(statistics.median, zip(*spent)))) for name, spent in seconds.items()}
 
 
 def measure(full: bool) -> dict[str, Any]:
     return {"load": load_times(), "file": file_memory(1000 * MB if full else 64 * MB)}
 
 
+def in_ms(seconds: dict[str, float]) -> str:
+    return f"{seconds['wall'] * 1e3:.0f} ms ({seconds['cpu'] * 1e3:.0f} ms processor)"
+
+
 def table(result: dict[str, Any]) -> str:
     file, load = result["file"], result["load"]
     rows = [
-        [f"import and load {ENCODING}, median of {LOADS}", f"{load['streamtok']['median'] * 1e3:.0f} ms"],
-        ["the same, tiktoken (rank file at hand)", f"{load['tiktoken']['median'] * 1e3:.0f} ms"],
+        [f"import and load {ENCODING}, median of {LOADS}", in_ms(load["streamtok"])],
+        ["the same, tiktoken (rank file at hand)", in_ms(load["tiktoken"])],
         [f"encode_file of {file['size'] / MB:,.0f} MB, {ENCODING}", f"{file['size'] / MB / file['seconds']:.0f} MB/s"],
         ["resident memory with the vocabulary loaded", f"{file['loaded'] / MB:.0f} MB"],
         ["peak above that during encode_file", f"{file['above'] / MB:.1f} MB"],

@@ -64,7 +64,7 @@ def one_case(encoding: str, corpus: str, full: bool) -> dict[str, Any]:
     import numpy as np
 
     slices = fresh_slices(corpus, 3 if full else 2, 2 * MB)
-    turns, sides = (9 if full else 1), list(SIDES)
+    turns, sides = (9 if full else 1), sorted({*SIDES, default_side()})
     seconds: dict[int, list[list[float]]] = {side: [] for side in sides}
     with tempfile.TemporaryDirectory() as folder:
         paths = [f"{folder}/{i}" for i in range(len(slices))]
@@ -81,8 +81,7 @@ def one_case(encoding: str, corpus: str, full: bool) -> dict[str, Any]:
 
 def relative(seconds: dict[int, list[list[float]]], sizes: list[int]) -> dict[str, dict[str, float]]:
     """Medians by side: MB/s, and time over the default side's in the same turn."""
-    base = seconds[default_side()] if default_side() in seconds else seconds[SIDES[0]]
-    answer = {}
+    base, answer = seconds[default_side()], {}
     for side, turns in seconds.items():
         warm = [sum(turn[1:]) for turn in turns]
         answer[str(side)] = {

@@ -1,9 +1,10 @@
-"""Short strings, each seen once: what a call costs apart from the text. 16, 100 and 1000 bytes, as list and as array."""
+"""Short strings, each seen once: what a call costs apart from its text. 16, 100, 1000 bytes; as list, as array."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def blocks_of(name: str, size: int, count: int) -> list[list[str]]:
     blocks = []
     for start in range(0, count * step, step):
         cuts = [border(data, start + i * size) for i in range(each + 1)]
-        blocks.append([data[a:b].decode() for a, b in zip(cuts, cuts[1:])])
+        blocks.append([data[a:b].decode() for a, b in pairwise(cuts)])
     return blocks
 
 

@@ -39,10 +39,10 @@ static inline st_status st_bytes_reserve(st_bytes *b, size_t more)
 
 static inline st_status st_bytes_append(st_bytes *b, const void *data, size_t n)
 {
-    if (st_bytes_reserve(b, n))
-        return ST_NO_MEMORY;
-    if (n)
-        memcpy(b->data + b->size, data, n);
+    if (n == 0)
+        return ST_OK;
+    ST_TRY(st_bytes_reserve(b, n));
+    memcpy(b->data + b->size, data, n);
     b->size += n;
     return ST_OK;
 }

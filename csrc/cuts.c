@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "bits.h"
 #include "publish.h"
+#include "text.h"
 #include "utf8.h"
 
 static void set_bit(uint8_t *bits, uint32_t at)
@@ -60,13 +62,36 @@ static void enter_border(st_cuts *cuts, const uint8_t *token, size_t border, siz
     cuts->behind[token[border]] |= (uint16_t)(1u << shape);
 }
 
+static void enter_character(st_cuts *cuts, const st_vocab *vocab, uint32_t index)
+{
+    const uint8_t *token = st_token_bytes(vocab, index);
+    size_t n = st_token_length(vocab, index);
+    unsigned size;
+    st_text_error error;
+    if (n >= 2 && n <= 3 && st_text_check(token, n, &error) == n && st_utf8_size(token[0]) == n &&
+        st_token_reachable(vocab, index))
+        cuts->characters[st_utf8_decode(token, &size)] = index;
+}
+
+static int all_ascii(const uint8_t *token, size_t n)
+{
+    uint8_t high = 0;
+    for (size_t i = 0; i < n; i++)
+        high |= token[i];
+    return high < 0x80;
+}
+
 static void build(st_cuts *cuts, const st_vocab *vocab)
 {
+    memset(cuts->characters, 0xff, sizeof cuts->characters);
     for (uint32_t i = 0; i < vocab->count; i++) {
         const uint8_t *token = st_token_bytes(vocab, i);
         size_t n = st_token_length(vocab, i);
+        if (all_ascii(token, n))
+            continue; /* between two ASCII characters nobody looks for a cut */
+        enter_character(cuts, vocab, i);
         for (size_t border = 1; border < n; border++)
-            if (!st_utf8_is_continuation(token[border]))
+            if (!st_utf8_is_continuation(token[border]) && (token[border - 1] | token[border]) >= 0x80)
                 enter_border(cuts, token, border, n);
     }
 }
@@ -97,9 +122,7 @@ void st_cuts_free(st_cuts *cuts)
 static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *text, size_t x, size_t border, size_t end)
 {
     for (; shapes; shapes &= shapes - 1) {
-        unsigned shape = 0;
-        while (!(shapes >> shape & 1))
-            shape++;
+        unsigned shape = st_lowest_bit(shapes);
         size_t a = shape / 4, b = shape % 4;
         if (a >= border - x || b >= end - border)
             continue; /* not a proper part of this character */
@@ -112,22 +135,39 @@ static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *te
     return 0;
 }
 
-int st_cuts_between(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
+/* st_cuts_between with the two characters' bytes at hand. */
+static inline int may_cut(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end, uint32_t left,
+                          uint32_t right)
 {
-    uint32_t left = st_char_bits(text + x, border - x), right = st_char_bits(text + border, end - border);
+    if ((left | right) < 0x80) /* words of ASCII: hardly ever a cut, and not entered */
+        return 0;
     if (get_bit(cuts->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS)))
         return 0;
     unsigned shapes = cuts->before[text[border - 1]] & cuts->behind[text[border]];
     return !shapes || !partial_token(cuts, shapes, text, x, border, end);
 }
 
+int st_cuts_between(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
+{
+    return may_cut(cuts, text, x, border, end, st_char_bits(text + x, border - x), st_char_bits(text + border, end - border));
+}
+
+int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
+{
+    unsigned shapes = cuts->before[text[border - 1]] & cuts->behind[text[border]];
+    return shapes && partial_token(cuts, shapes, text, x, border, end);
+}
+
 size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n)
 {
     size_t border = from + st_utf8_size(text[from]);
+    uint32_t left = st_char_bits(text + from, border - from);
     while (border < n) {
         size_t end = border + st_utf8_size(text[border]);
-        if (st_cuts_between(cuts, text, from, border, end))
+        uint32_t right = st_char_bits(text + border, end - border);
+        if (may_cut(cuts, text, from, border, end, left, right))
             return border;
+        left = right;
         from = border;
         border = end;
     }

@@ -23,19 +23,23 @@ typedef struct st_cuts {
      * Indexed by the last byte of X, and by the first of Y. */
     uint16_t before[256];
     uint16_t behind[256];
+    /* Token that a character of two or three bytes is by itself, ST_NONE = none; by code point. */
+    uint32_t characters[1u << 16];
 } st_cuts;
 
 /* The cuts of the vocabulary, built on the first call; NULL when memory is short: do without then. Any thread. */
 const st_cuts *st_vocab_cuts(st_vocab *vocab);
 void st_cuts_free(st_cuts *cuts);
 
-/* A character as its bytes in one number; distinct characters differ. 1 <= n <= 4. */
+/* A character, or a part of one, as its bytes in one number; distinct ones differ. 1 <= n <= 4. */
 static inline uint32_t st_char_bits(const uint8_t *text, size_t n)
 {
-    uint32_t bits = 0;
-    for (size_t i = 0; i < n; i++)
-        bits = bits << 8 | text[i];
-    return bits;
+    switch (n) { /* the compiler makes straight code of each */
+    case 1: return text[0];
+    case 2: return (uint32_t)text[0] << 8 | text[1];
+    case 3: return (uint32_t)text[0] << 16 | (uint32_t)text[1] << 8 | text[2];
+    default: return (uint32_t)text[0] << 24 | (uint32_t)text[1] << 16 | (uint32_t)text[2] << 8 | text[3];
+    }
 }
 
 static inline uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
@@ -44,8 +48,13 @@ static inline uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
     return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
-/* May the piece be cut between the character text[x..border) and the one text[border..end)? */
+/* May the piece be cut between the character text[x..border) and the one text[border..end)? Between two ASCII
+ * characters the answer is always no. */
 int st_cuts_between(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end);
+
+/* Can some token reach over this border without covering all of both characters? If it can over neither border of a
+ * character, nothing merges with parts of it: it becomes its own token first, whatever stands beside it. */
+int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end);
 
 /* The first cut in text[0..n) (whole characters) at or behind `from`, n if there is none; from is 0 or a border. */
 size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n);

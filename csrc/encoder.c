@@ -30,8 +30,8 @@ void st_encoder_init(st_encoder *e, st_vocab *vocab, st_split_family family)
 void st_encoder_free(st_encoder *e)
 {
     st_bytes_free(&e->carry.bytes);
-    st_bytes_free(&e->watch);
-    st_bytes_free(&e->scratch);
+    st_watch_free(&e->watch);
+    st_text_stage_free(&e->text);
     st_long_piece_free(&e->open);
     st_long_piece_free(&e->saved_open);
 }
@@ -40,10 +40,11 @@ void st_encoder_reset(st_encoder *e)
 {
     st_scan_init(&e->scan);
     e->carry.bytes.size = e->carry.start = 0;
-    e->watch.size = 0;
-    e->taken = e->offset = 0;
+    e->watch.tail.size = 0;
+    e->watch.offset = e->text.offset = 0;
+    e->taken = 0;
     e->open.active = 0;
-    e->partial_size = 0;
+    e->text.partial_size = 0;
 }
 
 /* ---- pieces ---- */
@@ -55,8 +56,7 @@ static st_status encode_ended(feed_context *c, run *r, uint64_t *ends, size_t co
     size_t first = 0;
     if (count && e->taken) { /* the open piece began before what lies here */
         size_t rest = (size_t)(ends[0] - e->taken);
-        if (st_open_piece_close(e, c->workspace, r->text + r->piece, rest, c->out))
-            return ST_NO_MEMORY;
+        ST_TRY(st_open_piece_close(e, c->workspace, r->text + r->piece, rest, c->out));
         for (size_t i = 1; i < count; i++)
             ends[i] -= ends[0];
         e->taken = 0;
@@ -77,8 +77,7 @@ static st_status scan_until(feed_context *c, run *r, size_t limit)
         size_t used, count = st_scan_feed(c->encoder->family, &c->encoder->scan, r->text + r->read, limit - r->read,
                                           &used, c->workspace->ends, ST_BATCH);
         r->read += used;
-        if (encode_ended(c, r, c->workspace->ends, count))
-            return ST_NO_MEMORY;
+        ST_TRY(encode_ended(c, r, c->workspace->ends, count));
     }
     return ST_OK;
 }
@@ -100,51 +99,15 @@ static st_status encode_run(feed_context *c, run *r, int final)
         st_special_result result = ST_SPECIAL_NONE;
         if (allowed)
             result = st_special_find(allowed, r->text, r->read, r->size, r->size, final, &match);
-        if (scan_until(c, r, result == ST_SPECIAL_NONE ? r->size : match.start))
-            return ST_NO_MEMORY;
+        ST_TRY(scan_until(c, r, result == ST_SPECIAL_NONE ? r->size : match.start));
         if (result != ST_SPECIAL_FOUND)
             break;
-        if (end_text(c, r) || st_ids_reserve(c->out, 1))
-            return ST_NO_MEMORY;
+        ST_TRY(end_text(c, r));
+        ST_TRY(st_ids_reserve(c->out, 1));
         c->out->data[c->out->size++] = match.id;
         r->piece = r->read = match.end;
     }
     return final ? end_text(c, r) : ST_OK;
-}
-
-/* Looks for disallowed names in text[0..n), and in the border to what came before; moves the watch on. */
-static st_status check_disallowed(st_encoder *e, const uint8_t *text, size_t n, uint64_t offset, int final,
-                                  st_feed_error *error)
-{
-    const st_special *names = e->disallowed;
-    st_special_match match;
-    if (!names || (n == 0 && !e->watch.size))
-        return ST_OK;
-    size_t old = e->watch.size, held = 0;
-    if (old) {
-        size_t joined = n < names->longest ? n : names->longest;
-        if (st_bytes_append(&e->watch, text, joined))
-            return ST_NO_MEMORY;
-        st_special_result result = st_special_find(names, e->watch.data, 0, old, old + joined, final && joined == n, &match);
-        if (result == ST_SPECIAL_FOUND || (result == ST_SPECIAL_HELD && match.id != ST_NO_SPECIAL)) {
-            error->offset = offset - old + match.start;
-            error->id = match.id;
-            return ST_DISALLOWED_SPECIAL;
-        }
-        if (result == ST_SPECIAL_HELD) {
-            st_bytes_drop(&e->watch, match.start);
-            return ST_OK;
-        }
-        e->watch.size = 0;
-    }
-    st_special_result result = st_special_find(names, text, 0, n, n, final, &match);
-    if (result == ST_SPECIAL_FOUND || (result == ST_SPECIAL_HELD && match.id != ST_NO_SPECIAL)) {
-        error->offset = offset + match.start;
-        error->id = match.id;
-        return ST_DISALLOWED_SPECIAL;
-    }
-    held = result == ST_SPECIAL_HELD ? n - match.start : 0;
-    return st_bytes_append(&e->watch, text + n - held, held);
 }
 
 /* ---- from chunk to chunk ---- */
@@ -156,8 +119,7 @@ static st_status keep_tail(feed_context *c, run *r)
     if (r->read - r->piece > ST_HOLD_WHOLE && e->engine == ST_ENGINE_FAST) {
         uint64_t sure = st_scan_sure(e->family, &e->scan) - e->taken;
         size_t took = 0;
-        if (st_open_piece_take(e, c->workspace, r->text + r->piece, (size_t)sure, &took, c->out))
-            return ST_NO_MEMORY;
+        ST_TRY(st_open_piece_take(e, c->workspace, r->text + r->piece, (size_t)sure, &took, c->out));
         e->taken += took;
         r->piece += took;
     }
@@ -181,13 +143,12 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
         size_t part = n - used < BRIDGE ? n - used : BRIDGE;
         while (used + part < n && st_utf8_is_continuation(text[used + part]))
             part++; /* the scanner takes whole characters */
-        if (st_bytes_append(&carry->bytes, text + used, part))
-            return ST_NO_MEMORY;
+        ST_TRY(st_bytes_append(&carry->bytes, text + used, part));
         used += part;
         r.text = carry->bytes.data;
         r.size = carry->bytes.size;
-        if (encode_run(c, &r, final && used == n) || keep_tail(c, &r))
-            return ST_NO_MEMORY;
+        ST_TRY(encode_run(c, &r, final && used == n));
+        ST_TRY(keep_tail(c, &r));
         if (r.piece >= old && used < n) {
             *direct = (run){text, n, r.piece - old, r.read - old};
             carry->start = carry->bytes.size;
@@ -204,145 +165,32 @@ static st_status encode_segment(feed_context *c, const uint8_t *text, size_t n, 
     run direct = {text, n, 0, 0};
     if (e->carry.start < e->carry.bytes.size || e->taken) {
         direct.text = NULL;
-        if (cross_border(c, text, n, final, &direct))
-            return ST_NO_MEMORY;
+        ST_TRY(cross_border(c, text, n, final, &direct));
         if (!direct.text)
             return ST_OK;
     }
-    if (encode_run(c, &direct, final))
-        return ST_NO_MEMORY;
+    ST_TRY(encode_run(c, &direct, final));
     return keep_tail(c, &direct);
 }
 
 /* ---- one feed ---- */
 
-/* Valid UTF-8 to encode: the character that the last chunk cut, then the rest. */
-typedef struct segments {
-    uint8_t joined[4];
-    size_t joined_size;
-    const uint8_t *text;
-    size_t n;
-    uint8_t partial[4]; /* cut by the end of this chunk */
-    uint32_t partial_size;
-} segments;
-
-static void set_partial(segments *s, const uint8_t *text, size_t n)
-{
-    s->partial_size = (uint32_t)n;
-    if (n)
-        memcpy(s->partial, text, n);
-}
-
-/* Invalid bytes, with what was held of a cut character in front: refuse them, or repair all of the text. */
-static st_status repair(st_encoder *e, const uint8_t *text, size_t n, int final, segments *s, st_feed_error *error)
-{
-    size_t held = e->partial_size;
-    e->scratch.size = 0;
-    if (st_bytes_reserve(&e->scratch, 2 * (held + n)) || st_bytes_append(&e->scratch, e->partial, held) ||
-        st_bytes_append(&e->scratch, text, n))
-        return ST_NO_MEMORY;
-    size_t cut = final ? 0 : st_utf8_unfinished(e->scratch.data, held + n), whole = held + n - cut;
-    if (st_text_check(e->scratch.data, whole, &error->text) < whole && e->errors == ST_ERRORS_STRICT) {
-        error->offset = e->offset - held + error->text.start;
-        return ST_INVALID_UTF8;
-    }
-    set_partial(s, e->scratch.data + whole, cut);
-    st_bytes repaired = {0};
-    st_status status = st_text_repair(e->scratch.data, whole, e->errors, &repaired);
-    st_bytes_free(&e->scratch);
-    e->scratch = repaired;
-    s->joined_size = 0;
-    s->text = repaired.data;
-    s->n = repaired.size;
-    return status;
-}
-
-/* Finishes the character that the last chunk cut. 1: done, or still cut; 0: the bytes do not continue it. */
-static int join_partial(const st_encoder *e, const uint8_t **text, size_t *n, segments *s)
-{
-    size_t held = e->partial_size, size = st_utf8_size(e->partial[0]), more = size - held;
-    st_text_error error;
-    memcpy(s->joined, e->partial, held);
-    if (more > *n) {
-        memcpy(s->joined + held, *text, *n);
-        if (st_utf8_unfinished(s->joined, held + *n) != held + *n)
-            return 0;
-        set_partial(s, s->joined, held + *n);
-        *n = 0;
-        return 1;
-    }
-    memcpy(s->joined + held, *text, more);
-    if (st_text_check(s->joined, size, &error) != size)
-        return 0;
-    s->joined_size = size;
-    *text += more;
-    *n -= more;
-    return 1;
-}
-
-/* Continues the cut character that the last chunk left. 1: `s` tells all there is; 0: go on with *text; -1: repair. */
-static int take_partial(const st_encoder *e, const uint8_t **text, size_t *n, int flags, segments *s)
-{
-    int final = flags & ST_FEED_FINAL;
-    if (*n == 0) {
-        set_partial(s, e->partial, e->partial_size);
-        return final ? -1 : 1;
-    }
-    if (flags & ST_FEED_TRUSTED) /* whole characters do not continue a cut one */
-        return -1;
-    if (!join_partial(e, text, n, s))
-        return -1;
-    if (!s->partial_size)
-        return 0;
-    return final ? -1 : 1;
-}
-
-static st_status prepare_segments(st_encoder *e, const uint8_t *text, size_t n, int flags, segments *s,
-                                  st_feed_error *error)
-{
-    const uint8_t *rest = text;
-    size_t left = n;
-    int final = flags & ST_FEED_FINAL;
-    memset(s, 0, sizeof *s);
-    if (e->partial_size) {
-        int answer = take_partial(e, &rest, &left, flags, s);
-        if (answer)
-            return answer < 0 ? repair(e, text, n, final, s, error) : ST_OK;
-    }
-    s->text = rest;
-    s->n = left;
-    if (flags & ST_FEED_TRUSTED)
-        return ST_OK;
-    size_t cut = final ? 0 : st_utf8_unfinished(rest, left);
-    if (st_text_check(rest, left - cut, &error->text) < left - cut)
-        return repair(e, text, n, final, s, error);
-    s->n = left - cut;
-    set_partial(s, rest + left - cut, cut);
-    return ST_OK;
-}
-
-/* What must be put back when a feed fails; the carry's bytes and the watch's stay in place until it has succeeded. */
+/* What must be put back when a feed fails; the carry's bytes stay in place until it has succeeded. */
 typedef struct snapshot {
     st_scan scan;
     uint64_t taken;
     size_t carry_start, carry_size, out_size;
     uint32_t active;
-    st_bytes watch;
 } snapshot;
 
 static st_status take_snapshot(st_encoder *e, const st_ids *out, snapshot *s)
 {
-    *s = (snapshot){e->scan, e->taken, e->carry.start, e->carry.bytes.size, out->size, e->open.active, {0}};
-    if (e->watch.size && st_bytes_append(&s->watch, e->watch.data, e->watch.size))
-        return ST_NO_MEMORY;
-    if (e->open.active && st_long_piece_copy(&e->saved_open, &e->open)) {
-        st_bytes_free(&s->watch);
-        return ST_NO_MEMORY;
-    }
-    return ST_OK;
+    *s = (snapshot){e->scan, e->taken, e->carry.start, e->carry.bytes.size, out->size, e->open.active};
+    ST_TRY(st_watch_save(&e->watch));
+    return e->open.active ? st_long_piece_copy(&e->saved_open, &e->open) : ST_OK;
 }
 
-static void roll_back(st_encoder *e, st_ids *out, snapshot *s)
+static void roll_back(st_encoder *e, st_ids *out, const snapshot *s)
 {
     e->scan = s->scan;
     e->taken = s->taken;
@@ -355,20 +203,16 @@ static void roll_back(st_encoder *e, st_ids *out, snapshot *s)
         e->saved_open = broken;
     }
     e->open.active = s->active;
-    st_bytes_free(&e->watch);
-    e->watch = s->watch;
-    s->watch = (st_bytes){0};
+    st_watch_restore(&e->watch);
 }
 
-static void commit(st_encoder *e, const segments *s, size_t n, int final)
+static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
 {
     if (final) {
         st_encoder_reset(e);
         return;
     }
-    e->offset += n;
-    memcpy(e->partial, s->partial, sizeof e->partial);
-    e->partial_size = s->partial_size;
+    st_text_stage_commit(&e->text, s, n);
     if (e->carry.start == e->carry.bytes.size) {
         e->carry.start = e->carry.bytes.size = 0;
     } else if (e->carry.start >= e->carry.bytes.size - e->carry.start) { /* moves at most what it frees: linear */
@@ -377,45 +221,42 @@ static void commit(st_encoder *e, const segments *s, size_t n, int final)
     }
 }
 
-static st_status encode_segments(feed_context *c, const segments *s, int final, st_feed_error *error)
+static st_status encode_segments(feed_context *c, const st_segments *s, int final)
 {
-    static const uint8_t nothing[1];
-    st_encoder *e = c->encoder;
-    uint64_t offset = e->offset - e->partial_size;
-    const uint8_t *text = s->text ? s->text : nothing;
-    st_status status = ST_OK;
     if (s->joined_size)
-        status = check_disallowed(e, s->joined, s->joined_size, offset, final && !s->n, error);
-    if (!status)
-        status = check_disallowed(e, text, s->n, offset + s->joined_size, final, error);
-    if (!status && s->joined_size)
-        status = encode_segment(c, s->joined, s->joined_size, final && !s->n);
-    if (!status && (s->n || (final && !s->joined_size)))
-        status = encode_segment(c, text, s->n, final);
+        ST_TRY(encode_segment(c, s->joined, s->joined_size, final && !s->n));
+    if (s->n || (final && !s->joined_size))
+        ST_TRY(encode_segment(c, s->text, s->n, final));
+    return ST_OK;
+}
+
+static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids *out, st_feed_error *error)
+{
+    ST_TRY(st_watch_chunk(&e->watch, &e->text, s, final, &error->offset, &error->id));
+    feed_context c = {e, st_workspace_borrow(e->vocab), out};
+    if (!c.workspace)
+        return ST_NO_MEMORY;
+    st_status status = encode_segments(&c, s, final);
+    st_workspace_return(e->vocab, c.workspace);
     return status;
 }
 
 st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
 {
-    segments s;
+    st_segments s;
     snapshot before;
-    st_status status = prepare_segments(e, text, n, flags, &s, error);
+    int final = flags & ST_FEED_FINAL;
+    st_status status = st_text_stage_take(&e->text, text, n, flags & ST_FEED_TRUSTED, final, &s, &error->text);
+    if (status == ST_INVALID_UTF8)
+        error->offset = e->text.offset - e->text.partial_size + error->text.start;
     if (status)
         return status;
-    status = take_snapshot(e, out, &before);
-    if (status)
-        return status;
-    feed_context c = {e, st_workspace_borrow(e->vocab), out};
-    status = ST_NO_MEMORY;
-    if (c.workspace) {
-        status = encode_segments(&c, &s, flags & ST_FEED_FINAL, error);
-        st_workspace_return(e->vocab, c.workspace);
-    }
+    ST_TRY(take_snapshot(e, out, &before));
+    status = run_feed(e, &s, final, out, error);
     if (status)
         roll_back(e, out, &before);
     else
-        commit(e, &s, n, flags & ST_FEED_FINAL);
-    st_bytes_free(&before.watch);
+        commit(e, &s, n, final);
     return status;
 }
 
@@ -436,23 +277,30 @@ st_status st_encoder_spans(st_encoder *e, const uint8_t *text, const int64_t *sp
 
 uint64_t st_encoder_pending(const st_encoder *e)
 {
-    return e->carry.bytes.size - e->carry.start + e->partial_size + (e->open.active ? st_long_piece_pending(&e->open) : 0);
+    return e->carry.bytes.size - e->carry.start + e->text.partial_size + (e->open.active ? st_long_piece_pending(&e->open) : 0);
+}
+
+static st_status copy_state(st_encoder *target, const st_encoder *source)
+{
+    const st_bytes *carry = &source->carry.bytes, *tail = &source->watch.tail;
+    ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + source->carry.start, carry->size - source->carry.start));
+    ST_TRY(st_bytes_append(&target->watch.tail, tail->data, tail->size));
+    if (source->open.active)
+        ST_TRY(st_long_piece_copy(&target->open, &source->open));
+    target->watch.offset = source->watch.offset;
+    target->scan = source->scan;
+    target->taken = source->taken;
+    target->text.offset = source->text.offset;
+    target->text.partial_size = source->text.partial_size;
+    memcpy(target->text.partial, source->text.partial, sizeof target->text.partial);
+    return ST_OK;
 }
 
 st_status st_encoder_copy(st_encoder *target, const st_encoder *source)
 {
-    const st_bytes *carry = &source->carry.bytes;
     st_encoder_reset(target);
-    if (st_bytes_append(&target->carry.bytes, carry->data + source->carry.start, carry->size - source->carry.start) ||
-        st_bytes_append(&target->watch, source->watch.data, source->watch.size) ||
-        (source->open.active && st_long_piece_copy(&target->open, &source->open))) {
+    st_status status = copy_state(target, source);
+    if (status)
         st_encoder_reset(target);
-        return ST_NO_MEMORY;
-    }
-    target->scan = source->scan;
-    target->taken = source->taken;
-    target->offset = source->offset;
-    memcpy(target->partial, source->partial, sizeof target->partial);
-    target->partial_size = source->partial_size;
-    return ST_OK;
+    return status;
 }

@@ -15,7 +15,8 @@
 #include "pieces.h"
 #include "pretoken.h"
 #include "special.h"
-#include "text.h"
+#include "text_stage.h"
+#include "watch.h"
 
 /* Up to this many bytes of an open piece wait for its end, which mostly comes soon, and then one table look-up serves;
  * beyond it the piece is encoded as it comes. Longer than nearly every word, far below the 275 bytes that the finality
@@ -31,20 +32,15 @@ typedef struct st_carry {
 typedef struct st_encoder {
     st_vocab *vocab;             /* not owned */
     const st_special *allowed;   /* not owned; NULL = none */
-    const st_special *disallowed;
     st_split_family family;
     st_engine engine;
-    st_errors errors;
+    st_text_stage text;
+    st_watch watch;     /* for disallowed special tokens */
     st_scan scan;       /* of the open piece */
     st_carry carry;     /* the open piece but for what was taken from its front, then text not yet scanned */
     uint64_t taken;     /* bytes at the front of the open piece that were already encoded, or pushed to `open` */
     st_long_piece open; /* the open piece, or the open atom of it, once it is long */
-    uint8_t partial[4]; /* a character cut by the end of the last chunk */
-    uint32_t partial_size;
-    st_bytes watch;     /* end of the text so far that begins the name of a disallowed special token */
-    uint64_t offset;    /* bytes fed since the text began */
     st_long_piece saved_open; /* for taking back a failed feed */
-    st_bytes scratch;         /* repaired text, joined watch */
 } st_encoder;
 
 /* What a failing feed tells besides its status. */

@@ -20,8 +20,8 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
     const st_bytes *carry = &e->carry.bytes;
     uint32_t previous = e->open.active ? st_long_piece_previous(&e->open, e->vocab) : ST_NONE;
     if (put(out, e->scan.length) || put(out, e->scan.point) || put(out, (uint64_t)e->scan.state << 32 | e->scan.memo) ||
-        put(out, e->taken) || put(out, e->offset) || put_block(out, e->partial, e->partial_size) ||
-        put_block(out, e->watch.data, e->watch.size) ||
+        put(out, e->taken) || put(out, e->text.offset) || put_block(out, e->text.partial, e->text.partial_size) ||
+        put(out, e->watch.offset) || put_block(out, e->watch.tail.data, e->watch.tail.size) ||
         put_block(out, carry->data + e->carry.start, carry->size - e->carry.start) ||
         put(out, (uint64_t)e->open.active << 1 | (e->open.active && e->open.merged_only)) || put(out, previous))
         return ST_NO_MEMORY;
@@ -98,9 +98,9 @@ static int consistent(const st_encoder *e)
         return 0;
     if (scanned < n && !begins_name(e->allowed, carry + scanned, n - scanned))
         return 0;
-    if (e->watch.size && !begins_name(e->disallowed, e->watch.data, e->watch.size))
+    if (e->watch.tail.size && !begins_name(e->watch.names, e->watch.tail.data, e->watch.tail.size))
         return 0;
-    if (e->partial_size && st_utf8_unfinished(e->partial, e->partial_size) != e->partial_size)
+    if (e->text.partial_size && st_utf8_unfinished(e->text.partial, e->text.partial_size) != e->text.partial_size)
         return 0;
     return e->taken || scan_is_reproduced(e, carry, scanned);
 }
@@ -130,16 +130,18 @@ static st_status load(st_encoder *e, reader *r)
     e->scan.state = (uint32_t)(state >> 32);
     e->scan.memo = (uint32_t)state;
     e->taken = get(r);
-    e->offset = get(r);
-    const uint8_t *partial_bytes = get_block(r, &partial), *watch_bytes = get_block(r, &watch);
+    e->text.offset = get(r);
+    const uint8_t *partial_bytes = get_block(r, &partial);
+    e->watch.offset = get(r);
+    const uint8_t *watch_bytes = get_block(r, &watch);
     const uint8_t *carry_bytes = get_block(r, &carry);
     uint64_t flags = get(r), previous = get(r);
     const uint8_t *open_bytes = get_block(r, &open);
     if (r->bad || r->left || partial > 3)
         return ST_BAD_STATE;
-    memcpy(e->partial, partial_bytes, partial);
-    e->partial_size = (uint32_t)partial;
-    if (st_bytes_append(&e->watch, watch_bytes, watch) || st_bytes_append(&e->carry.bytes, carry_bytes, carry))
+    memcpy(e->text.partial, partial_bytes, partial);
+    e->text.partial_size = (uint32_t)partial;
+    if (st_bytes_append(&e->watch.tail, watch_bytes, watch) || st_bytes_append(&e->carry.bytes, carry_bytes, carry))
         return ST_NO_MEMORY;
     st_status status = load_open(e, flags, previous, open_bytes, open);
     return status ? status : consistent(e) ? ST_OK : ST_BAD_STATE;

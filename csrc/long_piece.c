@@ -169,8 +169,12 @@ st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *me
 static st_status spell_path(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
 {
     size_t count = 0;
-    for (uint64_t p = piece->end; p > piece->root; p -= a->nodes[piece->window[p - piece->base].node].depth)
-        count++;
+    for (uint64_t p = piece->end; p > piece->root; count++) {
+        uint32_t node = piece->window[p - piece->base].node;
+        if (node == 0) /* every prefix has a last token, unless a restored state was not one of ours */
+            return ST_BAD_STATE;
+        p -= a->nodes[node].depth;
+    }
     if (st_ids_reserve(out, count))
         return ST_NO_MEMORY;
     uint32_t *to = out->data + out->size + count;
@@ -188,13 +192,16 @@ st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *ou
     const st_automaton *a = st_vocab_automaton(vocab);
     if (!a || st_ids_reserve(out, 1))
         return ST_NO_MEMORY;
+    st_status status = ST_OK;
     uint32_t whole = ST_NONE;
     if (piece->root == 0 && !piece->merged_only)
         whole = st_vocab_find(vocab, piece->text.data, piece->text.size);
     if (whole != ST_NONE)
         out->data[out->size++] = vocab->ids[whole];
-    else if (spell_path(piece, a, vocab, out))
-        return ST_NO_MEMORY;
+    else
+        status = spell_path(piece, a, vocab, out);
+    if (status)
+        return status;
     piece->active = 0;
     piece->end = piece->root = piece->base = 0;
     piece->text.size = 0;
@@ -228,7 +235,7 @@ st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, uint64_t 
     uint64_t root = piece->root;
     st_status status = st_long_piece_push(piece, vocab, memo, text, n, &none);
     st_ids_free(&none);
-    if (!status && piece->root != root)
+    if (!status && (piece->root != root || (n && !piece->window[piece->end - piece->base].node)))
         status = ST_BAD_STATE; /* more could have left than had: no encoder was in this state */
     return status;
 }

@@ -48,7 +48,8 @@ void st_long_piece_free(st_long_piece *piece);
 st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n,
                              st_ids *out);
 
-/* The piece ends: appends the ids that are left. The piece is then to be begun again. Same failure rule. */
+/* The piece ends: appends the ids that are left. The piece is then to be begun again. Same failure rule; ST_BAD_STATE if
+ * it goes back to a restored state that no encoder had saved. */
 st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *out);
 
 /* Bytes pushed whose tokens have not left. */

@@ -13,19 +13,5 @@
  * tokens needs room for n. */
 size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint32_t *tokens);
 
-/* Words merged side by side: while one waits for the pair table's memory, the others go on. 16 words of two pending
- * look-ups each are about what the memory system keeps in flight. */
-#define ST_GROUP 16
-#define ST_GROUP_BYTES 32
-
-typedef struct st_word {
-    const uint8_t *text;
-    uint32_t *tokens; /* room for n; receives the result */
-    uint32_t n;       /* bytes, 1 <= n <= ST_GROUP_BYTES */
-    uint32_t count;   /* tokens, set by the merge */
-} st_word;
-
-/* st_merge_short for each of `count` words, ST_GROUP at a time. */
-void st_merge_words(const st_pairs *pairs, st_word *words, size_t count);
 
 #endif

@@ -15,8 +15,7 @@ static st_status end_atom(st_encoder *e, st_workspace *w, const uint8_t *text, s
 {
     if (!e->open.active)
         return st_encode_span(e->vocab, w, e->engine, text, n, 0, out);
-    if (st_long_piece_push(&e->open, e->vocab, w->memo, text, n, out))
-        return ST_NO_MEMORY;
+    ST_TRY(st_long_piece_push(&e->open, e->vocab, w->memo, text, n, out));
     return st_long_piece_finish(&e->open, e->vocab, out);
 }
 
@@ -30,8 +29,7 @@ static st_status take_atoms(st_encoder *e, st_workspace *w, const uint8_t *text,
         return ST_OK;
     for (size_t to; (to = st_cuts_next(cuts, text, *rest, n)) < n; *rest = to) {
         e->open.merged_only = 1; /* a piece with a cut is no token, and its first atom must not be taken for one */
-        if (end_atom(e, w, text + *rest, to - *rest, out))
-            return ST_NO_MEMORY;
+        ST_TRY(end_atom(e, w, text + *rest, to - *rest, out));
     }
     return ST_OK;
 }
@@ -42,8 +40,7 @@ st_status st_open_piece_take(st_encoder *e, st_workspace *w, const uint8_t *text
     *took = 0;
     if (n == 0)
         return ST_OK;
-    if (take_atoms(e, w, text, n, &rest, out))
-        return ST_NO_MEMORY;
+    ST_TRY(take_atoms(e, w, text, n, &rest, out));
     *took = rest;
     if (!e->open.active && n - rest <= ST_HOLD_WHOLE)
         return ST_OK; /* a short atom waits for its end, as a short piece does */
@@ -56,8 +53,8 @@ st_status st_open_piece_take(st_encoder *e, st_workspace *w, const uint8_t *text
 st_status st_open_piece_close(st_encoder *e, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
 {
     size_t rest = 0;
-    if (n && take_atoms(e, w, text, n, &rest, out))
-        return ST_NO_MEMORY;
+    if (n)
+        ST_TRY(take_atoms(e, w, text, n, &rest, out));
     if (n > rest || e->open.active)
         return end_atom(e, w, text + rest, n - rest, out);
     return ST_OK;

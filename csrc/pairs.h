@@ -46,10 +46,11 @@ static inline uint64_t st_pair_slot(const st_pairs *pairs, uint64_t key)
     return (key * UINT64_C(0x9E3779B97F4A7C15)) >> pairs->shift;
 }
 
-static inline uint32_t st_pairs_find_sparse(const st_pairs *pairs, uint32_t left, uint32_t right)
+/* The look-up in the hash, begun at the pair's own slot. */
+static inline uint32_t st_pairs_find_from(const st_pairs *pairs, uint64_t at, uint32_t left, uint32_t right)
 {
     uint64_t key = (uint64_t)left << ST_INDEX_BITS | right;
-    for (uint64_t at = st_pair_slot(pairs, key);; at = (at + 1) & pairs->mask) {
+    for (;; at = (at + 1) & pairs->mask) {
         uint64_t slot = pairs->slots[at];
         if (slot >> (64 - 2 * ST_INDEX_BITS) == key && slot != ST_EMPTY_SLOT)
             return (uint32_t)(slot & ((1u << 22) - 1));
@@ -64,16 +65,7 @@ static inline uint32_t st_pairs_find(const st_pairs *pairs, uint32_t left, uint3
     uint32_t side = pairs->dense_side;
     if (left < side && right < side)
         return pairs->dense[(size_t)left * side + right] - 1; /* 0 - 1 == ST_NONE */
-    return st_pairs_find_sparse(pairs, left, right);
-}
-
-/* Where the look-up of this pair begins to read, to prefetch it. */
-static inline const void *st_pairs_place(const st_pairs *pairs, uint32_t left, uint32_t right)
-{
-    uint32_t side = pairs->dense_side;
-    if (left < side && right < side)
-        return &pairs->dense[(size_t)left * side + right];
-    return &pairs->slots[st_pair_slot(pairs, (uint64_t)left << ST_INDEX_BITS | right)];
+    return st_pairs_find_from(pairs, st_pair_slot(pairs, (uint64_t)left << ST_INDEX_BITS | right), left, right);
 }
 
 #endif

@@ -143,7 +143,8 @@ static const st_piece_entry *find_entry(const st_vocab *v, st_key key, uint64_t 
     }
 }
 
-/* The whole-piece rule, for atoms too where that is the same: a token that merging gives back. */
+/* The whole-piece rule, for atoms too where that is the same: a token that merging gives back. A long piece asks the
+ * cache first, which also remembers long tokens; only a vocabulary with unreachable tokens must not. */
 static int find_token(const st_vocab *v, const st_workspace *w, const batch *b, st_span *span, size_t i)
 {
     size_t length = span->end - span->start;
@@ -153,7 +154,9 @@ static int find_token(const st_vocab *v, const st_workspace *w, const batch *b, 
             return 0;
         span->id = entry->id;
     } else {
-        uint32_t token = span->whole ? st_vocab_find(v, b->text + span->start, length) : ST_NONE;
+        if (!span->whole || (!v->unreachable && length <= ST_CACHED_BYTES))
+            return 0;
+        uint32_t token = st_vocab_find(v, b->text + span->start, length);
         if (token == ST_NONE)
             return 0;
         span->id = v->ids[token];
@@ -217,9 +220,9 @@ static size_t ask_cache(st_workspace *w, const batch *b, size_t misses, size_t *
     return words;
 }
 
-static void merge_words(const st_vocab *v, st_workspace *w, size_t words)
+static void merge_words(st_vocab *v, st_workspace *w, size_t words)
 {
-    st_merge_words(&v->pairs, w->words, words);
+    st_merge_words(v, v->cuts, w->words, words);
     for (size_t i = 0; i < words; i++) {
         const st_word *word = &w->words[i];
         st_span *span = &w->spans[w->misses[i]];

@@ -19,6 +19,14 @@ typedef enum st_status {
     ST_BAD_SPLIT           /* a stored split of a token into two does not name two tokens */
 } st_status;
 
+/* Passes a failure on. */
+#define ST_TRY(call)              \
+    do {                          \
+        st_status st_try = (call); \
+        if (st_try)               \
+            return st_try;        \
+    } while (0)
+
 /* One English phrase for a code, for messages; static storage. */
 const char *st_strerror(st_status status);
 

@@ -6,6 +6,7 @@
 
 #include "long_piece.h"
 #include "merge.h"
+#include "merge_words.h"
 #include "reference.h"
 #include "vocab.h"
 

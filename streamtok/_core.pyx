@@ -152,6 +152,8 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
         data += chunk.encode() if isinstance(chunk, str) else bytes(chunk)
         offset = None if stream_offset is None else error.offset
         raise invalid_utf8_error(data, error.text.start, error.text.end, FAULTS[error.text.fault], offset)
+    if status == ST_BAD_STATE:
+        raise ValueError("this stream was restored from a state that no stream can have had; reset() it")
     raise MemoryError(st_strerror(status).decode())
 
 
@@ -366,9 +368,9 @@ cdef class Coder:
     cdef void _init(self, st_encoder *encoder, Matcher allowed, Matcher disallowed) noexcept:
         st_encoder_init(encoder, self.vocab.vocab, <st_split_family>self.options.family)
         encoder.engine = <st_engine>self.options.engine
-        encoder.errors = <st_errors>self.options.errors
+        encoder.text.errors = <st_errors>self.options.errors
         encoder.allowed = allowed.special if allowed is not None else NULL
-        encoder.disallowed = disallowed.special if disallowed is not None else NULL
+        encoder.watch.names = disallowed.special if disallowed is not None else NULL
 
     cdef int _encode(self, object source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
         """Appends the ids of one whole text."""
@@ -616,7 +618,7 @@ cdef class CoreStream:
                 status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
         give_back(&text)
         if status:
-            fail(status, &error, self.disallowed, alive, self.encoder.partial, self.encoder.partial_size, True)
+            fail(status, &error, self.disallowed, alive, self.encoder.text.partial, self.encoder.text.partial_size, True)
         array = array_over(buffer)
         if self.copies:
             array = array.copy()
@@ -629,7 +631,7 @@ cdef class CoreStream:
 
     @property
     def offset(self):
-        return self.encoder.offset
+        return self.encoder.text.offset
 
     def reset(self):
         self._enter()
@@ -668,10 +670,15 @@ cdef class CoreStream:
         """True if the state was taken over; False (and reset) if no stream could have saved it."""
         cdef st_status status
         cdef size_t at
-        high = state[1:1 + state[0]].decode("utf-8", "surrogatepass") if state else ""
-        if not state or state[0] not in (0, 3) or (high and not ends_high(high)):
+        if not state or state[0] not in (0, 3) or len(state) < 1 + state[0]:
             return False
         at = 1 + state[0]
+        try:
+            high = state[1:at].decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return False
+        if high and not ends_high(high):
+            return False
         self._enter()
         status = st_encoder_load(&self.encoder, <const uint8_t *>PyBytes_AS_STRING(state) + at, len(state) - at)
         self.high = high or None

@@ -141,14 +141,18 @@ cdef extern from "pieces.h" nogil:
 
 
 cdef extern from "encoder.h" nogil:
-    ctypedef struct st_encoder:
-        st_engine engine
+    ctypedef struct st_text_stage:
         st_errors errors
-        const st_special *allowed
-        const st_special *disallowed
         uint8_t *partial
         uint32_t partial_size
         uint64_t offset
+    ctypedef struct st_watch:
+        const st_special *names
+    ctypedef struct st_encoder:
+        st_engine engine
+        const st_special *allowed
+        st_text_stage text
+        st_watch watch
     ctypedef struct st_feed_error:
         uint64_t offset
         uint32_t id

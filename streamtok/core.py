@@ -482,7 +482,7 @@ class Encoding:
     def fingerprint(self) -> str:
         """sha256, in hex, of all that decides the ids: tokens, ranks, pattern and special tokens."""
         digest = hashlib.sha256(self._pat_str.encode())
-        for part in (array("I", self._packed.lengths), array("I", self._packed.ranks), self._packed.blob):
+        for part in (array("I", list(self._packed.lengths)), array("I", self._packed.ranks), self._packed.blob):
             digest.update(hashlib.sha256(part).digest())
         for name, token in sorted(self._special_tokens.items()):
             digest.update(b"%d %b\n" % (token, name.encode()))

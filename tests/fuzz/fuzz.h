@@ -48,6 +48,12 @@ void print_bytes(const char *name, const uint8_t *data, size_t n);
 /* malloc that fails the run instead of returning NULL; outside the core's counters. */
 void *take(size_t size);
 
+/* memcmp() == 0 that takes NULL for no bytes. */
+static inline int same_bytes(const void *a, const void *b, size_t n)
+{
+    return n == 0 || !memcmp(a, b, n);
+}
+
 /* ---- memory with unreadable pages on both sides (support.c) ---- */
 
 /* A copy of data[0..n) that ends (or, at_start, begins) where the readable memory does. Valid until the next call. */

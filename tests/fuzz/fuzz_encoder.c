@@ -19,6 +19,9 @@
  * token's beginning and a cut character. */
 #define PENDING_MOST 400
 
+/* Times a stream is disturbed: texts of thousands of one-byte feeds would spend all time on that. */
+#define DISTURBED_MOST 6
+
 /* ---- one stream ---- */
 
 typedef struct stream {
@@ -27,6 +30,8 @@ typedef struct stream {
     st_encoder e;
     st_ids ids;
     size_t fed, decoded; /* bytes of s->text taken; bytes of s->valid that the ids stand for */
+    size_t most;         /* bytes of a chunk */
+    int calm;            /* how often it may still be disturbed */
 } stream;
 
 /* The new ids must spell what comes next in the text. */
@@ -68,13 +73,22 @@ static void check_pending(const stream *t)
         CHECK(pending <= PENDING_MOST);
 }
 
+static int disturb(stream *t, size_t one_in)
+{
+    const size_t feeds = t->s->text.size / t->most; /* spread over all of the text */
+    if (!t->calm || !rng_one_in(t->r, one_in + feeds / DISTURBED_MOST))
+        return 0;
+    t->calm--;
+    return 1;
+}
+
 static st_status feed(stream *t, size_t n, int flags)
 {
     st_ids out = {0}; /* new each time: its allocation can fail, and a write beyond its end shows */
     st_feed_error error;
     const uint8_t *text = guarded(t->s->text.data + t->fed, n, rng_one_in(t->r, 2));
     st_status status;
-    if (rng_one_in(t->r, 12))
+    if (disturb(t, 12))
         status = feed_against_odds(&t->e, text, n, flags, &out, &error);
     else
         status = st_encoder_feed(&t->e, text, n, flags, &out, &error);
@@ -107,7 +121,7 @@ static void check_refused(stream *t, const st_bytes *before)
 {
     st_bytes state = {0};
     state_of(&t->e, &state);
-    CHECK(state.size == before->size && !memcmp(state.data, before->data, state.size));
+    CHECK(state.size == before->size && same_bytes(state.data, before->data, state.size));
     st_encoder_reset(&t->e);
     CHECK(st_encoder_pending(&t->e) == 0);
     st_bytes_free(&state);
@@ -118,21 +132,23 @@ static void check_refused(stream *t, const st_bytes *before)
 static int feed_all(stream *t)
 {
     static const size_t styles[] = {1, 3, 20, 300, GUARDED_MOST};
-    const size_t most = styles[rng_below(t->r, 5)], size = t->s->text.size;
+    const size_t size = t->s->text.size;
     st_bytes before = {0};
     st_status status = ST_OK;
     int final = 0;
+    t->most = styles[rng_below(t->r, 5)];
+    t->calm = DISTURBED_MOST;
     while (!status && !final) {
-        size_t left = size - t->fed, n = 1 + rng_below(t->r, most < left ? most : left + 1);
+        size_t left = size - t->fed, n = 1 + rng_below(t->r, t->most < left ? t->most : left + 1);
         n = rng_one_in(t->r, 10) ? 0 : n < left ? n : left;
         final = n == left && rng_one_in(t->r, 2);
         state_of(&t->e, &before);
         status = feed(t, n, chunk_flags(t, n, final));
         if (status || final)
             break;
-        if (rng_one_in(t->r, 10))
+        if (disturb(t, 10))
             replace_encoder(t->s, t->r, &t->e);
-        if (rng_one_in(t->r, 40))
+        if (disturb(t, 40))
             try_damaged_states(t->s, t->r, &t->e);
     }
     if (status)
@@ -143,7 +159,7 @@ static int feed_all(stream *t)
 
 static void check_stream(const subject *s, rng *r, st_engine engine)
 {
-    stream t = {s, r, {0}, {0}, 0, 0};
+    stream t = {s, r, {0}, {0}, 0, 0, 1, 0};
     subject_encoder(s, engine, &t.e);
     for (int texts = 1 + rng_one_in(r, 4); texts; texts--) { /* after a text the encoder is ready for the next one */
         t.fed = t.decoded = t.ids.size = 0;
@@ -151,7 +167,7 @@ static void check_stream(const subject *s, rng *r, st_engine engine)
             continue;
         CHECK(s->invalid_at == NOWHERE && s->name_at == NOWHERE);
         CHECK(st_encoder_pending(&t.e) == 0);
-        CHECK(t.ids.size == s->ids.size && !memcmp(t.ids.data, s->ids.data, s->ids.size * sizeof *s->ids.data));
+        CHECK(t.ids.size == s->ids.size && same_bytes(t.ids.data, s->ids.data, t.ids.size * sizeof *t.ids.data));
     }
     st_ids_free(&t.ids);
     st_encoder_free(&t.e);
@@ -170,7 +186,7 @@ static void check_one_shot(const subject *s, rng *r)
     subject_judge(s, status, &error);
     CHECK((status == ST_OK) == (s->invalid_at == NOWHERE && s->name_at == NOWHERE));
     if (!status)
-        CHECK(ids.size == s->ids.size && !memcmp(ids.data, s->ids.data, ids.size * sizeof *ids.data));
+        CHECK(ids.size == s->ids.size && same_bytes(ids.data, s->ids.data, ids.size * sizeof *ids.data));
     st_ids_free(&ids);
     st_encoder_free(&e);
 }
@@ -228,7 +244,7 @@ static void check_spans(const subject *s, rng *r)
         subject_encoder(s, i % 2 ? ST_ENGINE_FAST : ST_ENGINE_REFERENCE, &e);
         ids.size = 0;
         CHECK(st_encoder_spans(&e, text, span, 1, &ids) == ST_OK);
-        CHECK(ids.size == count && !memcmp(ids.data, expected, count * sizeof *expected));
+        CHECK(ids.size == count && same_bytes(ids.data, expected, count * sizeof *expected));
         st_encoder_free(&e);
     }
     st_ids_free(&ids);

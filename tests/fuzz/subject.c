@@ -191,7 +191,7 @@ subject *subject_new(uint64_t seed, rng *r, const uint8_t *given, size_t n)
     s->name_at = NOWHERE;
     if (special_first(s->disallowed_mask, s->valid.data, 0, s->valid.size, &s->name_start, &end) >= 0)
         s->name_at = s->origin[s->name_start];
-    (void)start;
+    
     return s;
 }
 
@@ -199,9 +199,9 @@ void subject_encoder(const subject *s, st_engine engine, st_encoder *e)
 {
     st_encoder_init(e, s->vocab, s->family);
     e->engine = engine;
-    e->errors = s->errors;
+    e->text.errors = s->errors;
     e->allowed = s->allowed;
-    e->disallowed = s->disallowed;
+    e->watch.names = s->disallowed;
 }
 
 void subject_judge(const subject *s, st_status status, const st_feed_error *error)
@@ -212,8 +212,7 @@ void subject_judge(const subject *s, st_status status, const st_feed_error *erro
     }
     if (status == ST_DISALLOWED_SPECIAL) {
         size_t start, end, named = error->id - SPECIAL_FIRST_ID;
-        if (s->name_at == s->name_start) /* BUG 2 */
-            CHECK(error->offset == s->name_at);
+        CHECK(error->offset == s->name_at);
         CHECK(named < SPECIAL_COUNT && s->disallowed_mask >> named & 1);
         CHECK(special_first(1u << named, s->valid.data, s->name_start, s->valid.size, &start, &end) >= 0);
         CHECK(start == s->name_start);

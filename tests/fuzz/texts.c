@@ -5,7 +5,7 @@
 /* ---- special tokens ---- */
 
 /* One begins another, one ends in the middle of another, one begins like a word, one like white space. */
-#define NAMES "<|endoftext|>" "<|end|>" "<|" "<|endof" "ab" "\xE2\x96\x81<s>" "\n\n#" "<|e\xCC\x81|>" "aaaaaaaaaaaaaaaaaaaaab"
+static const char NAMES[] = "<|endoftext|>" "<|end|>" "<|" "<|endof" "ab" "\xE2\x96\x81<s>" "\n\n#" "<|e\xCC\x81|>" "aaaaaaaaaaaaaaaaaaaaab";
 static const size_t name_starts[SPECIAL_COUNT + 1] = {0, 13, 20, 22, 29, 31, 37, 40, 47, 69};
 static const uint32_t name_ids[SPECIAL_COUNT] = {
     SPECIAL_FIRST_ID,     SPECIAL_FIRST_ID + 1, SPECIAL_FIRST_ID + 2, SPECIAL_FIRST_ID + 3, SPECIAL_FIRST_ID + 4,

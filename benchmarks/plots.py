@@ -1,0 +1,97 @@
+"""The plots of README.md, drawn from results/<machine>.json."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+# The same figures give the same file: no random ids, no date.
+matplotlib.rcParams.update(
+    {"svg.hashsalt": "streamtok", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+)
+
+import matplotlib.pyplot as plt  # noqa: E402
+
+GREY, BLUE, LIGHT = "#9aa0a6", "#1a5fb4", "#78aeed"
+BARS = {"tiktoken one-shot": GREY, "one-shot": BLUE, "feed 4 KB": LIGHT}
+LABELS = {"tiktoken one-shot": "tiktoken", "one-shot": "streamtok", "feed 4 KB": "streamtok, feed() of 4 KB"}
+
+
+def save(figure: Any, path: pathlib.Path) -> None:
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def corpora_of(rows: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(row["corpus"] for row in rows))
+
+
+def throughput(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
+    """Bars by corpus and encoding, beside tiktoken; the figure on top is the ratio."""
+    names = corpora_of(rows)
+    figure, axes = plt.subplots(1, len(names), figsize=(3.4 * len(names), 3.2), sharey=True, squeeze=False)
+    for axis, name in zip(axes[0], names):
+        own = [row for row in rows if row["corpus"] == name]
+        for i, (contender, colour) in enumerate(BARS.items()):
+            places = [at + (i - 1) * 0.27 for at in range(len(own))]
+            heights = [row["speed"][contender]["warm"] for row in own]
+            axis.bar(places, heights, 0.25, color=colour, label=LABELS[contender])
+            if contender != "tiktoken one-shot":
+                for place, height, row in zip(places, heights, own):
+                    times = height / row["speed"]["tiktoken one-shot"]["warm"]
+                    axis.text(place, height, f"{times:.1f}x", ha="center", va="bottom", fontsize=7)
+        axis.set_xticks(range(len(own)), [row["encoding"] for row in own])
+        axis.set_title(name)
+    axes[0][0].set_ylabel("MB/s, one core, fresh text")
+    axes[0][0].legend(frameon=False, fontsize=7)
+    save(figure, path)
+
+
+def ablation(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
+    """The steps from top to bottom, a panel a corpus."""
+    names = corpora_of(rows)
+    figure, axes = plt.subplots(1, len(names), figsize=(3.0 * len(names) + 1.2, 2.4), sharey=True, squeeze=False)
+    steps = ["naive", "+ fastLookup", "+ scratch reuse", "+ output reuse", "+ zero-copy", "shipped"]
+    for axis, name in zip(axes[0], names):
+        own = [row for row in rows if row["corpus"] == name]
+        speed = [row["mb_s"] for row in own]
+        axis.barh(steps, speed, color=[GREY, *[LIGHT] * (len(own) - 2), BLUE])
+        for i, row in enumerate(own):
+            axis.text(row["mb_s"], i, f" {row['mb_s']:.1f}", va="center", fontsize=7)
+        axis.set_title(name)
+        axis.set_xlabel("MB/s")
+        axis.margins(x=0.15)
+    axes[0][0].invert_yaxis()
+    save(figure, path)
+
+
+def grid(result: dict[str, Any], path: pathlib.Path) -> None:
+    """Time over the default side's: each text and encoding thin, their mean thick."""
+    sides = [int(side) for side in result["mean"]]
+    figure, axes = plt.subplots(1, 2, figsize=(7, 2.8), sharey=True)
+    for axis, kind in zip(axes, ("cold", "warm")):
+        for row in result["rows"]:
+            axis.plot(sides, [row["sides"][str(side)][f"{kind}_ratio"] for side in sides], color=GREY, linewidth=0.6)
+        axis.plot(sides, [result["mean"][str(side)][f"{kind}_ratio"] for side in sides], color=BLUE, marker="o")
+        axis.axhline(1, color="black", linewidth=0.5)
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(sides, [str(side) for side in sides])
+        axis.minorticks_off()
+        axis.set_title(kind)
+        axis.set_xlabel("N")
+    axes[0].set_ylabel(f"time over that of N={result['default']}")
+    save(figure, path)
+
+
+# Key of the result -> (drawing, file name behind the machine's).
+PLOTS = {"stream": (throughput, "throughput"), "ablation": (ablation, "ablation"), "grid": (grid, "grid")}
+
+
+def draw_all(results: dict[str, Any], folder: pathlib.Path, stem: str) -> None:
+    for key, (draw, name) in PLOTS.items():
+        if key in results:
+            draw(results[key], folder / f"{stem}-{name}.svg")

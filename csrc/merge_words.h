@@ -1,0 +1,22 @@
+/* Short words merged side by side: while one waits for the pair table's memory, the others go on. */
+#ifndef ST_MERGE_WORDS_H
+#define ST_MERGE_WORDS_H
+
+#include "cuts.h"
+#include "vocab.h"
+
+/* 16 words of two awaited look-ups each are about what the memory system keeps in flight. */
+#define ST_GROUP 16
+#define ST_GROUP_BYTES 32
+
+typedef struct st_word {
+    const uint8_t *text; /* valid UTF-8, whole characters */
+    uint32_t *tokens;    /* room for n; receives the result */
+    uint32_t n;          /* bytes, 1 <= n <= ST_GROUP_BYTES */
+    uint32_t count;      /* tokens, set by the merge */
+} st_word;
+
+/* The tokens of each word by merging alone. cuts (or NULL) lets characters that nothing can break into begin whole. */
+void st_merge_words(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
+
+#endif

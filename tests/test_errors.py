@@ -1,0 +1,195 @@
+"""Mistakes get tiktoken's exceptions, with its messages where the mistake is the same; VocabularyError is our own."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import oracle
+import pytest
+
+import streamtok
+from streamtok.errors import VocabularyError
+
+
+@pytest.fixture(scope="module")
+def both():
+    return oracle.pair("cl100k_base")
+
+
+def error_of(function) -> BaseException:
+    with pytest.raises(Exception) as caught:
+        function()
+    return caught.value
+
+
+SAME_MISTAKES = {
+    "disallowed special token": lambda e: e.encode("a <|endoftext|>"),
+    "disallowed special token, numpy": lambda e: e.encode_to_numpy("a <|endoftext|>"),
+    "disallowed special token, batch": lambda e: e.encode_batch(["a", "<|fim_prefix|>"]),
+    "disallowed special token, unstable": lambda e: e.encode_with_unstable("<|endofprompt|>"),
+    "disallowed name with quotes": lambda e: e.encode("it's \"x\"", disallowed_special={"'s \"x"}),
+    "disallowed name of other script": lambda e: e.encode("特殊", disallowed_special={"殊"}),
+    "single token that is none": lambda e: e.encode_single_token("hello world"),
+    "single token of bytes that is none": lambda e: e.encode_single_token(b"\xff\xfe\xfd"),
+    "unknown id": lambda e: e.decode([15339, 100_256]),
+    "unknown large id": lambda e: e.decode_bytes([2**31]),
+    "unknown single id": lambda e: e.decode_single_token_bytes(100_256),
+    "unknown id among tokens": lambda e: e.decode_tokens_bytes([15339, 10**6]),
+    "unknown id in a batch": lambda e: e.decode_batch([[15339], [10**6]]),
+    "unknown id with offsets": lambda e: e.decode_with_offsets([10**6]),
+    "offsets of ids that are no text": lambda e: e.decode_with_offsets([e.encode_single_token(b"\xff")]),
+    "strict decoding of no text": lambda e: e.decode([e.encode_single_token(b"\xff")], errors="strict"),
+    "token that is no int": lambda e: e.is_special_token("a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", SAME_MISTAKES.values(), ids=SAME_MISTAKES)
+def test_same_mistake_gets_tiktokens_error(both, mistake):
+    mine, other = error_of(lambda: mistake(both.ours)), error_of(lambda: mistake(both.theirs))
+    assert type(mine) is type(other)
+    if not isinstance(mine, AssertionError):
+        assert mine.args == other.args
+
+
+SAME_TYPES = {
+    "text that is bytes": lambda e: e.encode(b"bytes"),
+    "text that is None": lambda e: e.encode(None),
+    "text that is a number": lambda e: e.encode(1),
+    "ordinary text that is None": lambda e: e.encode_ordinary(None),
+    "batch with a None": lambda e: e.encode_batch(["a", None]),
+    "ordinary batch with bytes": lambda e: e.encode_ordinary_batch(["a", b"b"]),
+    "batch that is None": lambda e: e.encode_batch(None),
+    "negative id": lambda e: e.decode([-1]),
+    "id of 33 bits": lambda e: e.decode([2**32]),
+    "id that is text": lambda e: e.decode(["a"]),
+    "id that is a float": lambda e: e.decode([1.5]),
+    "ids that are None": lambda e: e.decode(None),
+    "ids that are an int": lambda e: e.decode(5),
+    "negative single id": lambda e: e.decode_single_token_bytes(-1),
+    "large single id": lambda e: e.decode_single_token_bytes(2**40),
+    "single id that is text": lambda e: e.decode_single_token_bytes("a"),
+    "single id that is None": lambda e: e.decode_single_token_bytes(None),
+    "no threads": lambda e: e.encode_batch(["a"], num_threads=0),
+    "no threads to decode": lambda e: e.decode_batch([[1]], num_threads=0),
+    "less than no threads": lambda e: e.encode_ordinary_batch(["a"], num_threads=-1),
+    "errors mode unknown": lambda e: e.decode([e.encode_single_token(b"\xff")], errors="nonsense"),
+    "option unknown": lambda e: e.encode("a", nonsense=1),
+    "option by position": lambda e: e.encode("a", set()),
+    "threads by position": lambda e: e.encode_batch(["a"], 8),
+    "single token that is None": lambda e: e.encode_single_token(None),
+    "single token that is a number": lambda e: e.encode_single_token(5),
+}
+
+
+@pytest.mark.parametrize("mistake", SAME_TYPES.values(), ids=SAME_TYPES)
+def test_same_mistake_gets_tiktokens_type_of_error(both, mistake):
+    mine, other = error_of(lambda: mistake(both.ours)), error_of(lambda: mistake(both.theirs))
+    # Ours may be a closer kind: what catches tiktoken's error catches this one.
+    assert isinstance(mine, type(other)), (repr(mine), repr(other))
+
+
+def test_message_of_a_disallowed_token_says_what_to_write_instead(both):
+    message = str(error_of(lambda: both.ours.encode("<|endoftext|>")))
+    assert "allowed_special={'<|endoftext|>', ...}" in message and "disallowed_special=()" in message
+    assert "offset" not in message and "byte" not in message  # as in tiktoken; streams add it
+
+
+def test_encoding_works_on_after_every_mistake(both):
+    for mistake in [*SAME_MISTAKES.values(), *SAME_TYPES.values()]:
+        error_of(lambda mistake=mistake: mistake(both.ours))
+    assert both.ours.encode("hello world") == [15339, 1917] and both.ours.decode([15339, 1917]) == "hello world"
+
+
+# ==== Vocabularies ====
+
+RANKS = {bytes([value]): value for value in range(256)}
+GOOD = {"pat_str": streamtok.patterns.CL100K, "mergeable_ranks": RANKS, "special_tokens": {}}
+
+BAD_VOCABULARIES = {
+    "a byte is missing": ({"mergeable_ranks": {k: v for k, v in RANKS.items() if v != 65}}, "b'A'"),
+    "nothing at all": ({"mergeable_ranks": {}}, ""),
+    "an empty token": ({"mergeable_ranks": RANKS | {b"": 300}}, "empty"),
+    "a rank twice": ({"mergeable_ranks": RANKS | {b"ab": 300, b"cd": 300}}, "both have rank 300"),
+    "a negative rank": ({"mergeable_ranks": RANKS | {b"ab": -1}}, "ranks go from 0"),
+    "a rank too large": ({"mergeable_ranks": RANKS | {b"ab": 2**32}}, "ranks go from 0"),
+    "a token too long": ({"mergeable_ranks": RANKS | {b"a" * 70_000: 300}}, "70000 bytes"),
+    "a special id of an ordinary token": ({"special_tokens": {"<x>": 65}}, "65"),
+    "a negative special id": ({"special_tokens": {"<x>": -1}}, "-1"),
+    "a special id too large": ({"special_tokens": {"<x>": 2**31}}, str(2**31)),
+    "an empty special name": ({"special_tokens": {"": 300}}, "empty"),
+    "a wrong number of tokens": ({"explicit_n_vocab": 300}, "300"),
+}
+
+
+@pytest.mark.parametrize("changes, says", BAD_VOCABULARIES.values(), ids=BAD_VOCABULARIES)
+def test_bad_vocabulary_is_refused_with_its_reason(changes, says):
+    with pytest.raises(VocabularyError, match=says):
+        streamtok.Encoding("bad", **(GOOD | changes))
+
+
+BAD_TYPES = {
+    "ranks that are a list": {"mergeable_ranks": [b"a"]},
+    "a token that is str": {"mergeable_ranks": RANKS | {"ab": 300}},
+    "a rank that is str": {"mergeable_ranks": RANKS | {b"ab": "300"}},
+    "a rank that is a float": {"mergeable_ranks": RANKS | {b"ab": 300.0}},
+    "a rank that is a bool": {"mergeable_ranks": {**RANKS, b"\x00": False}},
+    "a special name that is bytes": {"special_tokens": {b"<x>": 300}},
+    "a special id that is str": {"special_tokens": {"<x>": "300"}},
+}
+
+
+@pytest.mark.parametrize("changes", BAD_TYPES.values(), ids=BAD_TYPES)
+def test_vocabulary_of_wrong_types_is_a_type_error(changes):
+    with pytest.raises(TypeError):
+        streamtok.Encoding("bad", **(GOOD | changes))
+
+
+def test_other_bad_arguments_are_value_errors():
+    with pytest.raises(ValueError, match="'fast', 'reference'"):
+        streamtok.Encoding("bad", **GOOD, engine="quick")
+    with pytest.raises(ValueError, match="pat_str"):
+        streamtok.Encoding("bad", **(GOOD | {"pat_str": "("}))
+
+
+def test_vocabulary_error_is_a_value_error_that_is_copied_whole():
+    error = VocabularyError("rank 5 is there twice", "a/b.tiktoken", 7)
+    assert isinstance(error, ValueError) and str(error) == "a/b.tiktoken, line 7: rank 5 is there twice"
+    for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (type(twin), str(twin), twin.reason, twin.path, twin.line) == (
+            VocabularyError, str(error), "rank 5 is there twice", "a/b.tiktoken", 7,
+        )  # fmt: skip
+    assert str(VocabularyError("no")) == "no" and str(VocabularyError("no", line=3)) == "line 3: no"
+
+
+# ==== What tiktoken does not have ====
+
+
+def test_truncate_to_less_than_nothing_is_a_value_error(both):
+    with pytest.raises(ValueError, match="n is -1"):
+        both.ours.truncate("a", -1)
+    with pytest.raises(TypeError):
+        both.ours.truncate(b"a", 1)
+
+
+def test_ids_in_an_array_of_another_kind_are_checked(both):
+    for wrong, kind in (
+        (np.array([1.0]), TypeError),
+        (np.array([-1]), OverflowError),
+        (np.array([2**40]), OverflowError),
+        (np.array(["a"]), TypeError),
+    ):
+        with pytest.raises(kind):
+            both.ours.decode(wrong)
+
+
+def test_wrong_errors_mode_names_the_right_ones(both):
+    for call in (
+        lambda: both.ours.encode_to_numpy("a", errors="nonsense"),
+        lambda: both.ours.count("a", errors="nonsense"),
+        lambda: both.ours.encode_ragged(["a"], errors="nonsense"),
+        lambda: both.ours.stream_encoder(errors="nonsense"),
+    ):
+        with pytest.raises(ValueError, match="'strict', 'replace', 'ignore'"):
+            call()

@@ -1,0 +1,131 @@
+"""Special tokens in whole texts: which are found, which refused, which are only text."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import nasty
+import oracle
+import pytest
+
+import streamtok
+
+
+def outcome(function, *args, **options):
+    """The result, or the type and message of the exception."""
+    try:
+        return function(*args, **options)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def option_sets(names: list[str]) -> list[dict]:
+    some = set(names[:1])
+    return [
+        {},
+        {"allowed_special": "all"},
+        {"disallowed_special": ()},
+        {"allowed_special": some},
+        {"allowed_special": some, "disallowed_special": ()},
+        {"allowed_special": set(), "disallowed_special": some},
+        {"allowed_special": frozenset(names), "disallowed_special": frozenset()},
+        {"allowed_special": set(), "disallowed_special": list(some)},
+        {"allowed_special": {"<|unknown|>"}},
+        {"allowed_special": {"<|unknown|>"}, "disallowed_special": {"hello"}},
+        {"allowed_special": "all", "disallowed_special": "all"},
+    ]
+
+
+def test_every_choice_of_names_gives_tiktokens_ids_or_error(pair):
+    _, ours, theirs = pair
+    names = sorted(ours.special_tokens_set)[:3]
+    texts = [*nasty.SPECIALS, *names, "".join(names), "hello", *(a + "x" + b for a, b in itertools.product(names, names))]
+    for options, text in itertools.product(option_sets(names), texts):
+        want = outcome(theirs.encode, text, **options)
+        assert outcome(ours.encode, text, **options) == want, (text, options)
+        array = outcome(ours.encode_to_numpy, text, **options)
+        assert (array if isinstance(array, tuple) else array.tolist()) == want, (text, options)
+        assert outcome(ours.count, text, **options) == (want if isinstance(want, tuple) else len(want))
+        batch = outcome(ours.encode_batch, [text], **options)
+        assert batch == (want if isinstance(want, tuple) else [want])
+
+
+def test_random_text_with_names_gives_tiktokens_ids(pair):
+    _, ours, theirs = pair
+    rng = random.Random(1)
+    names = list(ours.special_tokens_set)
+    parts = [*names[:5], *nasty.ALPHABET, "<|", "|>", "<", "|"]
+    for _ in range(500):
+        text = "".join(rng.choice(parts) for _ in range(rng.randint(1, 12)))
+        allowed = set(rng.sample(names, rng.randint(0, min(3, len(names)))))
+        for options in ({"allowed_special": allowed, "disallowed_special": ()}, {"allowed_special": allowed}):
+            assert outcome(ours.encode, text, **options) == outcome(theirs.encode, text, **options), (text, options)
+
+
+def test_every_special_token_of_every_encoding(pair):
+    _, ours, theirs = pair
+    for name in ours.special_tokens_set:
+        text = f"a {name} b{name}"
+        assert ours.encode(text, allowed_special={name}) == theirs.encode(text, allowed_special={name})
+        token = ours.encode_single_token(name)
+        assert ours.is_special_token(token) and ours.decode([token]) == theirs.decode([token])
+        with pytest.raises(ValueError, match="disallowed special token"):
+            ours.encode(text)
+
+
+def test_facts_about_special_tokens(pair):
+    _, ours, theirs = pair
+    assert ours.special_tokens_set == theirs.special_tokens_set
+    assert ours.eot_token == theirs.eot_token
+    assert ours.max_token_value == theirs.max_token_value and ours.n_vocab == theirs.n_vocab
+    for token in (0, 255, 50256, 100_257, 199_999, 200_018, ours.max_token_value, -1, 10**7):
+        assert ours.is_special_token(token) == theirs.is_special_token(token)
+
+
+def test_encoding_without_an_end_of_text_token(tiny):
+    enc = streamtok.Encoding(
+        "bare", pat_str=tiny._pat_str, mergeable_ranks=tiny._mergeable_ranks, special_tokens={"<s>": 900}
+    )
+    with pytest.raises(KeyError):
+        _ = enc.eot_token
+    assert enc.encode("<|endoftext|>") == enc.encode_ordinary("<|endoftext|>")
+    assert enc.n_vocab == 901
+
+
+def test_names_may_be_any_text(tiny):
+    """Regex syntax, white space, other scripts, one character, a name inside another, a name like an ordinary token."""
+    names = ["(.*)", "a|b", " ", "\n\n", "特殊", "[", "\\", "😀", "abc", "x" * 300, "a.b", "^$", "<a><b>", "<b>"]
+    special = {name: 1000 + n for n, name in enumerate(names)}
+    enc = streamtok.Encoding(
+        "odd", pat_str=tiny._pat_str, mergeable_ranks=tiny._mergeable_ranks, special_tokens=special
+    )
+    tiktoken = pytest.importorskip("tiktoken")
+    oracle = tiktoken.Encoding("odd", pat_str=enc._pat_str, mergeable_ranks=enc._mergeable_ranks, special_tokens=special)
+    rng = random.Random(2)
+    for _ in range(2000):
+        text = "".join(rng.choice([*names, "q", "1", "é", "<a>", "x" * 299]) for _ in range(rng.randint(1, 8)))
+        want = oracle.encode(text, allowed_special="all")
+        assert enc.encode(text, allowed_special="all") == want, text
+        cut = rng.randint(0, len(text))
+        stream = enc.stream_encoder(allowed_special="all")
+        got = stream.feed(text[:cut]).tolist() + stream.feed(text[cut:]).tolist() + stream.flush().tolist()
+        assert got == want, (text[:cut], text[cut:])
+        assert enc.decode(want) == text
+
+
+def test_same_sets_of_names_are_looked_up_not_built_again(enc):
+    for _ in range(3):
+        for names in itertools.combinations(sorted(enc.special_tokens_set), 2):
+            enc.encode("text", allowed_special=set(names))
+    for n in range(500):  # many different sets: what is kept stays bounded
+        enc.encode("text", disallowed_special={f"<|{n}|>"})
+    assert len(enc._matchers) <= 64
+
+
+def test_a_special_token_is_the_disallowed_one_that_comes_first(enc):
+    text = "a<|fim_middle|>b<|endoftext|>"
+    with pytest.raises(ValueError, match="'<|fim_middle|>'".replace("|", r"\|")):
+        enc.encode(text)
+    with pytest.raises(ValueError, match=r"'<\|endoftext\|>'"):
+        enc.encode(text, allowed_special={"<|fim_middle|>"})
