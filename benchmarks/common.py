@@ -233,7 +233,7 @@ def pin() -> None:
 
 
 def markdown(head: list[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table; text columns to the left, figures to the right. A column is text if its first cell begins with a letter."""
+    """A table; text columns to the left, figures to the right. A column that begins with a letter is text."""
     cells = [[str(cell) for cell in row] for row in rows]
     align = [" --- " if cells and cells[0][i][:1].isalpha() else " ---: " for i in range(len(head))]
     lines = ["| " + " | ".join(head) + " |", "|" + "|".join(align) + "|"]

@@ -116,7 +116,7 @@ static st_status encode_run(feed_context *c, run *r, int final)
 static st_status keep_tail(feed_context *c, run *r)
 {
     st_encoder *e = c->encoder;
-    if (r->read - r->piece > ST_HOLD_WHOLE && e->engine == ST_ENGINE_FAST) {
+    if ((r->read - r->piece > ST_HOLD_WHOLE || e->open.active) && e->engine == ST_ENGINE_FAST) {
         uint64_t sure = st_scan_sure(e->family, &e->scan) - e->taken;
         size_t took = 0;
         ST_TRY(st_open_piece_take(e, c->workspace, r->text + r->piece, (size_t)sure, &took, c->out));
@@ -243,9 +243,11 @@ static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids
 
 st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
 {
+    static const uint8_t nothing[1];
     st_segments s;
     snapshot before;
     int final = flags & ST_FEED_FINAL;
+    text = text ? text : nothing;
     st_status status = st_text_stage_take(&e->text, text, n, flags & ST_FEED_TRUSTED, final, &s, &error->text);
     if (status == ST_INVALID_UTF8)
         error->offset = e->text.offset - e->text.partial_size + error->text.start;
@@ -283,7 +285,9 @@ uint64_t st_encoder_pending(const st_encoder *e)
 static st_status copy_state(st_encoder *target, const st_encoder *source)
 {
     const st_bytes *carry = &source->carry.bytes, *tail = &source->watch.tail;
-    ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + source->carry.start, carry->size - source->carry.start));
+    size_t start = source->carry.start;
+    if (carry->size > start)
+        ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + start, carry->size - start));
     ST_TRY(st_bytes_append(&target->watch.tail, tail->data, tail->size));
     if (source->open.active)
         ST_TRY(st_long_piece_copy(&target->open, &source->open));

@@ -21,7 +21,7 @@
 /* Up to this many bytes of an open piece wait for its end, which mostly comes soon, and then one table look-up serves;
  * beyond it the piece is encoded as it comes. Longer than nearly every word, far below the 275 bytes that the finality
  * rule itself may hold. */
-#define ST_HOLD_WHOLE 64
+#define ST_HOLD_WHOLE 256
 
 /* Bytes that wait: data[start..size). What lies before `start` is kept until the feed is known to succeed. */
 typedef struct st_carry {

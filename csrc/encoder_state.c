@@ -18,11 +18,12 @@ static st_status put_block(st_bytes *out, const uint8_t *data, size_t n)
 st_status st_encoder_save(const st_encoder *e, st_bytes *out)
 {
     const st_bytes *carry = &e->carry.bytes;
+    const uint8_t *waiting = carry->size ? carry->data + e->carry.start : NULL;
     uint32_t previous = e->open.active ? st_long_piece_previous(&e->open, e->vocab) : ST_NONE;
     if (put(out, e->scan.length) || put(out, e->scan.point) || put(out, (uint64_t)e->scan.state << 32 | e->scan.memo) ||
         put(out, e->taken) || put(out, e->text.offset) || put_block(out, e->text.partial, e->text.partial_size) ||
         put(out, e->watch.offset) || put_block(out, e->watch.tail.data, e->watch.tail.size) ||
-        put_block(out, carry->data + e->carry.start, carry->size - e->carry.start) ||
+        put_block(out, waiting, carry->size - e->carry.start) ||
         put(out, (uint64_t)e->open.active << 1 | (e->open.active && e->open.merged_only)) || put(out, previous))
         return ST_NO_MEMORY;
     return put_block(out, e->open.text.data, e->open.active ? e->open.text.size : 0);

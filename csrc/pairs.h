@@ -59,6 +59,15 @@ static inline uint32_t st_pairs_find_from(const st_pairs *pairs, uint64_t at, ui
     }
 }
 
+/* Where the look-up of this pair begins to read, to prefetch it. */
+static inline const void *st_pairs_place(const st_pairs *pairs, uint32_t left, uint32_t right)
+{
+    uint32_t side = pairs->dense_side;
+    if (left < side && right < side)
+        return &pairs->dense[(size_t)left * side + right];
+    return &pairs->slots[st_pair_slot(pairs, (uint64_t)left << ST_INDEX_BITS | right)];
+}
+
 /* The token that left and right merge to, or ST_NONE. */
 static inline uint32_t st_pairs_find(const st_pairs *pairs, uint32_t left, uint32_t right)
 {

@@ -2,20 +2,29 @@
 
 #include "cuts.h"
 #include "hash.h"
+#include "merge_windows.h"
 #include "prefetch.h"
 
 /* ---- one span alone: rare, long, or outside of a batch ---- */
 
+static void to_ids(const st_vocab *v, const uint32_t *tokens, size_t count, uint32_t *ids)
+{
+    for (size_t i = 0; i < count; i++)
+        ids[i] = v->ids[tokens[i]];
+}
+
 static st_status merge_long(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
 {
     size_t before = out->size;
+    int done;
+    ST_TRY(st_merge_windows(v, w->memo, text, n, out, &done));
+    if (done) {
+        to_ids(v, out->data + before, out->size - before, out->data + before);
+        return ST_OK;
+    }
     st_long_piece_begin(&w->long_piece, 1);
-    st_status status = st_long_piece_push(&w->long_piece, v, w->memo, text, n, out);
-    if (!status)
-        status = st_long_piece_finish(&w->long_piece, v, out);
-    if (status)
-        out->size = before;
-    return status;
+    ST_TRY(st_long_piece_push(&w->long_piece, v, w->memo, text, n, out));
+    return st_long_piece_finish(&w->long_piece, v, out);
 }
 
 static st_status put_id(st_ids *out, uint32_t id)
@@ -24,12 +33,6 @@ static st_status put_id(st_ids *out, uint32_t id)
         return ST_NO_MEMORY;
     out->data[out->size++] = id;
     return ST_OK;
-}
-
-static void to_ids(const st_vocab *v, const uint32_t *tokens, size_t count, uint32_t *ids)
-{
-    for (size_t i = 0; i < count; i++)
-        ids[i] = v->ids[tokens[i]];
 }
 
 static st_status merge_alone(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)

@@ -7,6 +7,7 @@
 #include "cuts.h"
 #include "hash.h"
 #include "merge.h"
+#include "prefetch.h"
 #include "reference.h"
 #include "workspace.h"
 
@@ -67,6 +68,17 @@ static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
     }
 }
 
+/* Tables are filled at random places: the cache line of the token after next few is sent for ahead of its turn. */
+#define AHEAD 16
+
+static void expect_token(const st_vocab *v, const uint8_t *bytes, size_t n)
+{
+    if (n <= ST_KEY_BYTES)
+        st_prefetch(&v->pieces[st_hash_key(st_key_of(bytes, n)) >> v->piece_shift]);
+    else
+        st_prefetch(&v->long_tokens[st_hash_bytes(bytes, n) & v->long_mask]);
+}
+
 static st_status insert_token(st_vocab *v, uint32_t index)
 {
     const uint8_t *bytes = st_token_bytes(v, index);
@@ -92,11 +104,14 @@ static st_status insert_token(st_vocab *v, uint32_t index)
 
 static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
 {
-    uint32_t at = 0;
+    size_t at = 0, ahead = 0, ahead_index = 0;
     v->identity = 1;
     for (uint32_t i = 0; i < v->count; i++) {
         uint32_t n = source->lengths[i];
         *bad = i;
+        for (; ahead_index < source->count && ahead_index <= i + AHEAD; ahead += source->lengths[ahead_index++])
+            if (source->lengths[ahead_index])
+                expect_token(v, source->bytes + ahead, source->lengths[ahead_index]);
         if (n == 0)
             return ST_EMPTY_TOKEN;
         if (n > ST_MAX_TOKEN_BYTES)
@@ -104,8 +119,8 @@ static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
         if (i && source->ids[i] <= source->ids[i - 1])
             return ST_UNSORTED_RANKS;
         memcpy(v->bytes + at, source->bytes + at, n);
-        v->starts[i] = at;
-        v->starts[i + 1] = at += n;
+        v->starts[i] = (uint32_t)at;
+        v->starts[i + 1] = (uint32_t)(at += n);
         v->ids[i] = source->ids[i];
         v->identity &= v->ids[i] == i;
         v->max_length = n > v->max_length ? n : v->max_length;
@@ -131,22 +146,49 @@ static void set_pair(st_vocab *v, uint32_t index, uint32_t left, uint32_t right)
         v->monotone = 0;
 }
 
-/* Pairs from stored splits: two look-ups a token. */
+/* The two halves of token i by its stored split; both ST_NONE if it has none. */
+static st_status stored_halves(const st_vocab *v, const uint32_t *splits, uint32_t i, uint32_t *left, uint32_t *right)
+{
+    const uint8_t *bytes = st_token_bytes(v, i);
+    size_t n = st_token_length(v, i);
+    *left = *right = ST_NONE;
+    if (n == 1 || splits[i] == 0)
+        return ST_OK;
+    if (splits[i] >= n)
+        return ST_BAD_SPLIT;
+    *left = st_vocab_find(v, bytes, splits[i]);
+    *right = st_vocab_find(v, bytes + splits[i], n - splits[i]);
+    return *left == ST_NONE || *right == ST_NONE ? ST_BAD_SPLIT : ST_OK;
+}
+
+static void expect_halves(const st_vocab *v, const uint32_t *splits, uint32_t i)
+{
+    size_t n = st_token_length(v, i);
+    if (i >= v->count || splits[i] == 0 || splits[i] >= n)
+        return;
+    expect_token(v, st_token_bytes(v, i), splits[i]);
+    expect_token(v, st_token_bytes(v, i) + splits[i], n - splits[i]);
+}
+
+/* Pairs from stored splits: two look-ups a token, then one place in the pair table. */
 static st_status link_stored(st_vocab *v, const uint32_t *splits, size_t *bad)
 {
     for (uint32_t i = 0; i < v->count; i++) {
-        size_t n = st_token_length(v, i);
-        v->left[i] = v->right[i] = ST_NONE;
-        if (n == 1 || splits[i] == 0)
-            continue;
         *bad = i;
-        if (splits[i] >= n)
+        if (i + AHEAD < v->count)
+            expect_halves(v, splits, i + AHEAD);
+        ST_TRY(stored_halves(v, splits, i, &v->left[i], &v->right[i]));
+    }
+    for (uint32_t i = 0; i < v->count; i++) {
+        *bad = i;
+        uint32_t ahead = i + AHEAD;
+        if (ahead < v->count && v->left[ahead] != ST_NONE)
+            st_prefetch(st_pairs_place(&v->pairs, v->left[ahead], v->right[ahead]));
+        if (v->left[i] == ST_NONE)
+            continue;
+        if (st_pairs_find(&v->pairs, v->left[i], v->right[i]) != ST_NONE)
             return ST_BAD_SPLIT;
-        uint32_t left = st_vocab_find(v, st_token_bytes(v, i), splits[i]);
-        uint32_t right = st_vocab_find(v, st_token_bytes(v, i) + splits[i], n - splits[i]);
-        if (left == ST_NONE || right == ST_NONE || st_pairs_find(&v->pairs, left, right) != ST_NONE)
-            return ST_BAD_SPLIT;
-        set_pair(v, i, left, right);
+        set_pair(v, i, v->left[i], v->right[i]);
     }
     return ST_OK;
 }

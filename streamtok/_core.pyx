@@ -314,12 +314,10 @@ cdef class Vocab:
             st_reference_scratch_free(&scratch)
             st_ids_free(&out)
 
-    def token_bytes(self, token):
+    def token_bytes(self, uint32_t token):
         """The bytes of one id, special tokens included. KeyError if it is unknown."""
         cdef size_t n = 0
-        cdef const uint8_t *data = NULL
-        if 0 <= token <= 0xFFFFFFFF:
-            data = st_decode_one(self.vocab, &self.names, token, &n)
+        cdef const uint8_t *data = st_decode_one(self.vocab, &self.names, token, &n)
         if data == NULL:
             raise KeyError(str(token))
         return PyBytes_FromStringAndSize(<const char *>data, <Py_ssize_t>n)

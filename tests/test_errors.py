@@ -109,7 +109,7 @@ GOOD = {"pat_str": streamtok.patterns.CL100K, "mergeable_ranks": RANKS, "special
 
 BAD_VOCABULARIES = {
     "a byte is missing": ({"mergeable_ranks": {k: v for k, v in RANKS.items() if v != 65}}, "b'A'"),
-    "nothing at all": ({"mergeable_ranks": {}}, ""),
+    "nothing at all": ({"mergeable_ranks": {}}, "256 of the 256"),
     "an empty token": ({"mergeable_ranks": RANKS | {b"": 300}}, "empty"),
     "a rank twice": ({"mergeable_ranks": RANKS | {b"ab": 300, b"cd": 300}}, "both have rank 300"),
     "a negative rank": ({"mergeable_ranks": RANKS | {b"ab": -1}}, "ranks go from 0"),

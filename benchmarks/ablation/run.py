@@ -98,7 +98,7 @@ def measure(full: bool) -> list[dict[str, Any]]:
     """side 0 is the core's default. The first text warms the buffers and is not counted."""
     rows = []
     for corpus in corpora():
-        count, size = ((2, OP_BYTES) if corpus != "english" else (4, OP_BYTES)) if full else (3, MB)
+        count, size = ((2, OP_BYTES) if corpus != "english" else (4, OP_BYTES)) if full else (4, MB)
         texts = fresh_slices(corpus, count, size)
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)

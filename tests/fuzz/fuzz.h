@@ -48,6 +48,10 @@ void print_bytes(const char *name, const uint8_t *data, size_t n);
 /* malloc that fails the run instead of returning NULL; outside the core's counters. */
 void *take(size_t size);
 
+/* For loops that let one allocation after another fail: the next number for st_alloc_fail_after. Each of the first 64,
+ * then ever fewer, since a call with n allocations is begun again for every one of them. */
+int64_t next_failure(int64_t number);
+
 /* memcmp() == 0 that takes NULL for no bytes. */
 static inline int same_bytes(const void *a, const void *b, size_t n)
 {

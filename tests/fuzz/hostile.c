@@ -19,14 +19,6 @@ static void check_state(const st_encoder *e, const st_bytes *expected)
 
 /* ---- failing allocations ---- */
 
-/* The next allocation to fail after the one with this number: each of the first 64, then ever fewer, since a
- * call with n allocations has to be begun again for every one of them. */
-static int64_t next_failure(int64_t number)
-{
-    CHECK(number < 10000000);
-    return number + 1 + number / 64 * 8;
-}
-
 st_status feed_against_odds(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
 {
     st_bytes before = {0};

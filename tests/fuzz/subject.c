@@ -160,7 +160,7 @@ static void reference_ids(void)
 subject *subject_new(uint64_t seed, rng *r, const uint8_t *given, size_t n)
 {
     subject *s = &current;
-    size_t start, end;
+    size_t end;
     forget_subject();
     pick_vocab(seed, r);
     s->family = (st_split_family)rng_below(r, 3);
@@ -191,7 +191,6 @@ subject *subject_new(uint64_t seed, rng *r, const uint8_t *given, size_t n)
     s->name_at = NOWHERE;
     if (special_first(s->disallowed_mask, s->valid.data, 0, s->valid.size, &s->name_start, &end) >= 0)
         s->name_at = s->origin[s->name_start];
-    
     return s;
 }
 

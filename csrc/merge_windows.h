@@ -1,0 +1,17 @@
+/* A long run of bytes whose end is known, merged window by window.
+ *
+ * A sequence of tokens is the encoding of its bytes exactly if merging gives each token back from its own bytes, and
+ * each pair of neighbours from theirs. So a window's encoding may be cut behind any of its tokens, the next window
+ * merged from there, and both joined, if only the two tokens at the joint are compatible. The last tokens of a window
+ * are the ones that the bytes behind it would change; they are dropped and merged again. */
+#ifndef ST_MERGE_WINDOWS_H
+#define ST_MERGE_WINDOWS_H
+
+#include "buffer.h"
+#include "vocab.h"
+
+/* Appends the token indices of text[0..n) by merging alone. *done = 0: no joint was found in some window (`out` is as it
+ * was then); encode the run with long_piece.h. memo as in compatible.h. */
+st_status st_merge_windows(const st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n, st_ids *out, int *done);
+
+#endif

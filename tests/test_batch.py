@@ -1,0 +1,91 @@
+"""Many texts at once: the ids of each, whatever the number of threads."""
+
+from __future__ import annotations
+
+import random
+
+import nasty
+import numpy as np
+import oracle
+import pytest
+
+each_number = pytest.mark.parametrize("num_threads", [1, 2, 3, 8, 64])
+
+
+def texts() -> list[str]:
+    real = oracle.topics()
+    rng = random.Random(5)
+    large = [real[at : at + rng.choice((10, 1000, 60_000))] for at in range(0, 600_000, 30_000)]
+    return [*nasty.FIXED[:300], "", "", *large, *nasty.PLAIN, "", real[:300_000]]
+
+
+@each_number
+def test_batches_give_the_ids_of_each_text(family, num_threads):
+    _, ours, theirs = family
+    batch = texts()
+    want = [theirs.encode_ordinary(text) for text in batch]
+    assert ours.encode_ordinary_batch(batch, num_threads=num_threads) == want
+    assert ours.encode_batch(batch, num_threads=num_threads, disallowed_special=()) == want
+    assert ours.decode_batch(want, num_threads=num_threads) == batch
+    assert ours.decode_bytes_batch(want, num_threads=num_threads) == [text.encode() for text in batch]
+
+
+@each_number
+def test_ragged_batch_is_flat_ids_and_row_starts(family, num_threads):
+    _, ours, _ = family
+    batch = texts()
+    ids, indptr = ours.encode_ragged(batch, num_threads=num_threads, disallowed_special=())
+    assert ids.dtype == np.uint32 and indptr.dtype == np.int64 and len(indptr) == len(batch) + 1
+    assert indptr[0] == 0 and indptr[-1] == len(ids)
+    for i, text in enumerate(batch):
+        assert ids[indptr[i] : indptr[i + 1]].tolist() == ours.encode_ordinary(text)
+    mixed = [text.encode() if i % 2 else text for i, text in enumerate(batch)]
+    again, starts = ours.encode_ragged(iter(mixed), num_threads=num_threads, disallowed_special=())
+    assert np.array_equal(again, ids) and np.array_equal(starts, indptr)
+
+
+def test_empty_batches(enc):
+    assert enc.encode_batch([]) == [] == enc.encode_ordinary_batch([]) == enc.decode_batch([]) == enc.decode_bytes_batch([])
+    ids, indptr = enc.encode_ragged([])
+    assert ids.dtype == np.uint32 and len(ids) == 0 and indptr.dtype == np.int64 and indptr.tolist() == [0]
+    ids, indptr = enc.encode_ragged(["", ""])
+    assert len(ids) == 0 and ids.dtype == np.uint32 and indptr.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("num_threads", [1, 8])
+def test_mistake_in_one_text_is_raised(enc, num_threads):
+    batch = ["well " * 20_000] * 20
+    batch[13] = "<|endoftext|>"
+    with pytest.raises(ValueError, match="disallowed special token"):
+        enc.encode_batch(batch, num_threads=num_threads)
+    with pytest.raises(ValueError, match="disallowed special token"):
+        enc.encode_ragged(batch, num_threads=num_threads)
+    assert enc.encode_batch(batch, allowed_special="all", num_threads=num_threads)[13] == [enc.eot_token]
+    with pytest.raises(UnicodeDecodeError):
+        enc.encode_ragged(["a" * 100_000, b"\xff"], num_threads=num_threads)
+    ids, _ = enc.encode_ragged(["a ", b"\xff"], num_threads=num_threads, errors="replace")
+    assert ids.tolist() == enc.encode("a ") + enc.encode("\ufffd")
+
+
+def test_num_threads_below_one_is_a_value_error(enc):
+    for number in (0, -1):
+        for call in (enc.encode_batch, enc.encode_ordinary_batch, enc.encode_ragged):
+            with pytest.raises(ValueError, match="greater than 0"):
+                call(["a"], num_threads=number)
+        for call in (enc.decode_batch, enc.decode_bytes_batch):
+            with pytest.raises(ValueError, match="greater than 0"):
+                call([[1]], num_threads=number)
+
+
+def test_batches_of_any_sequence(enc):
+    want = [enc.encode("a b"), enc.encode("c")]
+    assert enc.encode_batch(("a b", "c")) == want
+    assert enc.decode_batch((tuple(ids) for ids in want)) == ["a b", "c"]
+    assert enc.decode_batch([np.array(ids, np.uint32) for ids in want]) == ["a b", "c"]
+    assert enc.decode_batch([[255]], errors="ignore") == [enc.decode([255], errors="ignore")]
+
+
+def test_batch_of_a_damaged_vocabulary(damaged):
+    _, ours, theirs = damaged
+    batch = [text for text in texts() if len(text) < 2000]
+    assert ours.encode_ordinary_batch(batch) == [theirs.encode_ordinary(text) for text in batch]

@@ -1,0 +1,214 @@
+"""Merging: one piece of bytes to ids, by every engine, against tiktoken and the definition."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import nasty
+import numpy as np
+import oracle
+import pytest
+from oracle import PROFILE
+
+import streamtok
+
+ROUNDS = {"default": 12, "ci": 60, "long": 600}[PROFILE]
+VOCABULARIES = ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
+
+
+def samples(ranks: dict[bytes, int], seed: str, rounds: int = ROUNDS):
+    """(family, bytes) of many lengths."""
+    rng = random.Random(seed)
+    tokens = sorted(ranks, key=ranks.__getitem__)
+    for _ in range(rounds):
+        for n in (rng.randint(1, 12), rng.randint(1, 130), rng.randint(90, 1500)):
+            yield from nasty.families_of_bytes(rng, tokens, n).items()
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_piece_of_every_family_is_merged_as_by_tiktoken(name):
+    _, ours, theirs = oracle.pair(name)
+    reference = oracle.ours(name, "reference")
+    for family, piece in samples(ours._mergeable_ranks, name):
+        want = theirs._encode_single_piece(piece)
+        assert ours._encode_single_piece(piece) == want, (family, piece)
+        assert reference._encode_single_piece(piece) == want, (family, piece)
+
+
+def test_piece_in_a_damaged_vocabulary_is_merged_as_by_tiktoken(damaged):
+    kind, ours, theirs = damaged
+    ranks = oracle.damaged_ranks(kind)
+    reference = streamtok.Encoding(
+        kind, pat_str=ours._pat_str, mergeable_ranks=ranks, special_tokens={}, engine="reference"
+    )
+    for family, piece in samples(ranks, kind):
+        want = theirs._encode_single_piece(piece)
+        assert ours._encode_single_piece(piece) == want, (family, piece)
+        assert reference._encode_single_piece(piece) == want, (family, piece)
+
+
+@pytest.mark.parametrize("kind", ["r50k_base", *oracle.DAMAGED])
+def test_short_piece_is_merged_as_by_the_definition(kind):
+    ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+    ranks = ours._mergeable_ranks
+    for family, piece in samples(ranks, kind, 4):
+        if len(piece) < 200:
+            assert ours._encode_single_piece(piece) == oracle.encode_piece(piece, ranks), (family, piece)
+
+
+@pytest.mark.parametrize("kind", ["r50k_base", "cl100k_base", "o200k_base", *oracle.DAMAGED])
+def test_every_token_as_a_piece_is_that_token(kind):
+    """Also one that merging its bytes does not give back: tiktoken looks the whole piece up first."""
+    ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+    ranks = ours._mergeable_ranks
+    assert [ours._encode_single_piece(token) for token in ranks] == [[rank] for rank in ranks.values()]
+
+
+def test_facts_of_the_bundled_vocabularies():
+    for name in VOCABULARIES:
+        vocab = oracle.ours(name)._vocab
+        assert vocab.unreachable == 0 and vocab.monotone
+    for kind in oracle.DAMAGED:
+        assert not oracle.damaged_pair(kind).ours._vocab.monotone
+
+
+def test_stored_splits_are_those_of_merging(tiny):
+    """The bundled files say how each token was made; without that, the core works it out: the same ids."""
+    for name in ("r50k_base", "o200k_base"):
+        bundled = oracle.ours(name)
+        worked_out = streamtok.Encoding(
+            name, pat_str=bundled._pat_str, mergeable_ranks=bundled._mergeable_ranks, special_tokens={}
+        )
+        assert bundled._packed.splits is not None and worked_out._packed.splits is None
+        rng = random.Random(1)
+        for _, piece in samples(bundled._mergeable_ranks, name, 2):
+            assert bundled._encode_single_piece(piece) == worked_out._encode_single_piece(piece)
+        assert worked_out._vocab.unreachable == 0 and worked_out._vocab.monotone
+        text = "".join(rng.choices(nasty.ALPHABET, k=20_000))
+        assert bundled.encode_ordinary(text) == worked_out.encode_ordinary(text)
+
+
+def test_leftmost_of_equal_pairs_goes_first():
+    ranks = {bytes([value]): value for value in range(256)} | {b"aa": 256, b"aab": 257, b"ba": 258, b"aaaa": 259}
+    enc = streamtok.Encoding("equal", pat_str=r"(?s).+", mergeable_ranks=ranks, special_tokens={})
+    for n, letters in itertools.product(range(1, 8), [b"ab"]):
+        for piece in map(bytes, itertools.product(letters, repeat=n)):
+            assert enc._encode_single_piece(piece) == oracle.encode_piece(piece, ranks), piece
+
+
+def test_random_small_vocabularies_are_merged_as_by_the_definition():
+    """Any set of tokens in any order of ranks: nothing is asked of a vocabulary."""
+    rng = random.Random(7)
+    for round in range(15):
+        ranks = {bytes([value]): value for value in range(256)}
+        tokens = {bytes(rng.choices(b"abc", k=rng.randint(2, 7))) for _ in range(rng.randint(3, 60))}
+        numbers = rng.sample(range(256, 1000), len(tokens))
+        ranks |= dict(zip(sorted(tokens), numbers))
+        made = {"mergeable_ranks": ranks, "special_tokens": {}, "pat_str": streamtok.patterns.CL100K}
+        fast, reference = (streamtok.Encoding("small", **made, engine=engine) for engine in ("fast", "reference"))
+        for _ in range(150):
+            text = "".join(rng.choices("abc", k=rng.randint(1, 90)))
+            want = oracle.encode_piece(text.encode(), ranks)
+            assert fast._encode_single_piece(text) == want == reference._encode_single_piece(text), (round, text)
+            stream = fast.stream_encoder()
+            got = oracle.streamed(stream, oracle.random_cuts(rng, text))
+            assert got == want, (round, text)
+
+
+# ==== The specifications of ../shared/merge_rules ====
+
+
+@pytest.mark.parametrize("kind", ["r50k_base", "cl100k_base", "dropped", "permuted"])
+def test_ids_of_an_endless_piece_leave_no_later_than_by_the_finality_rule(kind):
+    """finality.py states what may leave after each byte. Up to 64 bytes the stream waits for the end of the piece, and it
+    takes stock every so many bytes; else it is to be as early."""
+    finality = oracle.shared_module("merge_rules", "finality.py")
+    ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+    ranks = ours._mergeable_ranks
+    if kind in oracle.DAMAGED:  # the specification is slow on large vocabularies that are not monotone
+        ranks = {token: rank for token, rank in ranks.items() if rank < 8000 or len(token) == 1}
+        ours = streamtok.Encoding("cut", pat_str=ours._pat_str, mergeable_ranks=ranks, special_tokens={})
+    vocabulary = finality.Vocabulary(ranks)
+    rng = random.Random(3)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = [token.decode() for token in ranks if token.isalpha() and token.isascii()]
+    texts = ["a" * 300, "ab" * 150, "".join(rng.choices(letters, k=300))]
+    texts += ["".join(rng.choices(words, k=80))[:300] for _ in range(3)] + [" " * 330, "-" * 330, "=-" * 160]
+    for text in texts:
+        rule, stream = finality.Stream(vocabulary), ours.stream_encoder()
+        fed, left, due = 0, [], []
+        for size in itertools.cycle((1, 2, 5, 17)):
+            part = text[fed : fed + size]
+            if not part:
+                break
+            left += stream.feed(part).tolist()
+            due += rule.push(part.encode())
+            fed += len(part)
+            assert left == due[: len(left)], "earlier than the rule"
+            assert stream.pending <= max(65, fed - len(ours.decode_bytes(due)) + 1), (text[:10], fed)
+        assert left + stream.flush().tolist() == due + rule.finish() == ours.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("kind", ["cl100k_base", "dropped"])
+def test_pieces_fall_apart_at_exact_cuts(kind):
+    """exact_cuts.py: where no token spans a border, the two sides are encoded as alone."""
+    module = oracle.shared_module("merge_rules", "exact_cuts.py")
+    ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+    ranks = ours._mergeable_ranks
+    cutter = module.Cutter(ranks)
+    rng = random.Random(4)
+    ranges = [range(0x3041, 0x3097), range(0xAC00, 0xD7A4), range(0x4E00, 0x9FA6), range(0x430, 0x450), range(0xE01, 0xE3B)]
+    cut = 0
+    for _ in range(300):
+        text = "".join(chr(rng.choice(rng.choice(ranges))) for _ in range(rng.randint(2, 60))).encode()
+        atoms = module.atoms(text, cutter.trie_cuts(text))
+        cut += len(atoms) > 1
+        if text in ranks:
+            continue
+        want = [i for atom in atoms for i in oracle.merge(atom, ranks)]
+        assert ours._encode_single_piece(text) == want
+    assert cut > 200
+
+
+@pytest.mark.parametrize("kind", ["r50k_base", "dropped", "permuted"])
+def test_ids_are_those_of_the_table_of_pairs(kind):
+    """split_table.py: one pair a token is the whole truth; unreachable tokens are those without one."""
+    module = oracle.shared_module("merge_rules", "split_table.py")
+    ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+    ranks = ours._mergeable_ranks
+    table = module.build(ranks)
+    assert ours._vocab.unreachable == len(table.unreachable) and ours._vocab.monotone == table.monotone
+    for family, piece in samples(ranks, kind, 3):
+        if piece not in ranks:
+            assert ours._encode_single_piece(piece) == module.merge_by_table(piece, table), (family, piece)
+
+
+def test_neighbours_in_a_text_are_compatible_and_others_are_not():
+    """compatible(l, r): merging l + r gives just l and r. What stands side by side in some text must be."""
+    ours = oracle.ours("r50k_base")
+    ids = ours.encode_to_numpy("x" + "abracadabra" * 40 + "qzjx" * 50)
+    lengths = [len(token) for token in ours.decode_tokens_bytes(ids)]
+    assert sum(lengths) == 1 + 440 + 200
+    for left, right in itertools.pairwise(ids.tolist()):
+        piece = ours.decode_bytes([left, right])
+        assert ours._encode_single_piece(piece) == [left, right]
+
+
+# ==== encode_spans: what splitters of one's own use ====
+
+
+def test_spans_are_encoded_as_pieces(enc):
+    from streamtok import _core
+
+    coder = _core.Coder(enc._vocab, "cl100k")
+    text = b"hello world, 12345 " + "中文".encode()
+    rng = random.Random(1)
+    for _ in range(300):
+        spans = np.array([sorted((rng.randint(0, len(text)), rng.randint(0, len(text)))) for _ in range(5)], np.int64)
+        spans = spans[spans[:, 0] < spans[:, 1]]
+        want = [token for a, b in spans.tolist() for token in enc._encode_single_piece(text[a:b])]
+        assert coder.encode_spans(text, np.ascontiguousarray(spans)).tolist() == want
+    for wrong in ([[-1, 2]], [[3, 2]], [[0, 99]], [[2**40, 2**41]]):
+        with pytest.raises(ValueError, match="outside"):
+            coder.encode_spans(text, np.array(wrong, np.int64))

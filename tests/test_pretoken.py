@@ -1,0 +1,140 @@
+"""The split into pieces: tiktoken's own, and those of the specifications in ../shared/split_rules."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import hypothesis
+import hypothesis.strategies as st
+import nasty
+import numpy as np
+import oracle
+import pytest
+
+from streamtok import _core
+
+each_family = pytest.mark.parametrize("name", oracle.FAMILIES)
+
+
+def pieces(name: str, text: str) -> list[str]:
+    data = text.encode()
+    ends = oracle.ours(name)._coder.split(text)
+    return [data[a:b].decode() for a, b in zip([0, *ends], ends)]
+
+
+def tiktoken_pieces(name: str, texts: list[str]) -> list[list[str]]:
+    """tiktoken's pieces: in a vocabulary that holds every substring of the texts, each piece is one token."""
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = {bytes([value]): value for value in range(256)}
+    for text in texts:
+        for a in range(len(text)):
+            for b in range(a + 1, len(text) + 1):
+                ranks.setdefault(text[a:b].encode(), len(ranks))
+    enc = tiktoken.Encoding("probe", pat_str=oracle.PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+    return [[token.decode() for token in enc.decode_tokens_bytes(enc.encode_ordinary(text))] for text in texts]
+
+
+@each_family
+def test_pieces_of_nasty_strings_are_tiktokens(name):
+    rng = random.Random(name)
+    texts = [text for text in nasty.FIXED if len(text) < 80]
+    texts += [*nasty.random_strings(rng, oracle.RANDOM_STRINGS // 4, 14), *nasty.short_strings(2)]
+    for at in range(0, len(texts), 500):
+        part = texts[at : at + 500]
+        for text, want in zip(part, tiktoken_pieces(name, part)):
+            assert pieces(name, text) == want, text
+
+
+@each_family
+def test_pieces_of_all_strings_of_three_kinds_are_tiktokens(name):
+    texts = list(nasty.short_strings(3))
+    for text, want in zip(texts, tiktoken_pieces(name, texts)):
+        assert pieces(name, text) == want, text
+
+
+@each_family
+@pytest.mark.parametrize("text", ["topics", "sources"])
+def test_pieces_of_real_text_are_tiktokens(name, text):
+    """A vocabulary of just our pieces: tiktoken gives one token each only if it cuts where we do."""
+    tiktoken = pytest.importorskip("tiktoken")
+    text = oracle.topics() if text == "topics" else oracle.stdlib_sources()
+    found = pieces(name, text)
+    ranks = {bytes([value]): value for value in range(256)}
+    for piece in found:
+        ranks.setdefault(piece.encode(), len(ranks))
+    enc = tiktoken.Encoding("probe", pat_str=oracle.PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+    want = np.array([ranks[piece.encode()] for piece in found], np.uint32)
+    assert np.array_equal(enc.encode_to_numpy(text), want)
+
+
+@each_family
+@hypothesis.given(text=st.text())
+def test_hyp_pieces_make_the_text(name, text):
+    found = pieces(name, text)
+    assert "".join(found) == text and all(found)
+
+
+@each_family
+def test_split_of_bytes_is_that_of_their_text(name):
+    coder = oracle.ours(name)._coder
+    for text in nasty.FIXED:
+        assert coder.split(text.encode()) == coder.split(text)
+
+
+# ==== The specifications ====
+
+
+def starts(name: str, text: str) -> list[int]:
+    """Where pieces start, in characters."""
+    return list(itertools.accumulate(map(len, pieces(name, text)), initial=0))[:-1]
+
+
+def spec_texts(seed: str) -> list[str]:
+    rng = random.Random(seed)
+    agreed = [*nasty.FIXED, *nasty.short_strings(3), *nasty.random_strings(rng, oracle.RANDOM_STRINGS, 24)]
+    known = oracle.kinds()
+    regex = pytest.importorskip("regex")
+    tables = {kind: regex.compile(pattern) for kind, pattern in oracle.KINDS.items()}
+    characters = set("".join(agreed))
+    # The specifications ask the regex package for kinds, whose Unicode may be newer than tiktoken's.
+    differ = {c for c in characters if next((k for k, t in tables.items() if t.match(c)), "O") != known.get(c, "O")}
+    return [text for text in agreed if not differ & set(text)] + [oracle.topics()[:50_000]]
+
+
+@pytest.mark.parametrize("name, function", [("r50k_base", "gpt2_starts"), ("cl100k_base", "cl100k_starts")])
+def test_pieces_start_where_the_closed_form_says(name, function):
+    rule = getattr(oracle.shared_module("split_rules", "boundary_rules.py"), function)
+    for text in spec_texts(name):
+        assert starts(name, text) == rule(text), text[:200]
+
+
+def test_pieces_of_o200k_start_where_the_closed_form_says():
+    rule = oracle.shared_module("split_rules", "o200k_rules.py").o200k_starts
+    for text in spec_texts("o200k"):
+        assert starts("o200k_base", text) == rule(text), text[:200]
+
+
+def test_sync_point_starts_a_piece_whatever_stands_before_it():
+    """last_sync_point: where a text may be cut for threads, in every family."""
+    rng = random.Random(5)
+    found = 0
+    befores = ["", "a", "'", "!", "\n", " ", "12", "A", "中", "/\n", "\u0301", " !", "a'", "'l", "!!\n/"]
+    for text in nasty.random_strings(rng, 4000, 20):
+        data = text.encode()
+        at = _core.last_sync_point(data)
+        assert 0 <= at < max(1, len(data))
+        if at == 0:
+            continue
+        found += 1
+        for before, name in itertools.product(befores, oracle.FAMILIES):
+            ends = oracle.ours(name)._coder.split(before + text)
+            assert len(before.encode()) + at in ends, (before, text, at)
+    assert found > 1000
+
+
+def test_sync_point_of_real_text_lies_near_its_end():
+    for text in (oracle.topics(), oracle.stdlib_sources()):
+        data = text.encode()
+        for end in range(1000, 200_000, 997):
+            assert data[:end].rstrip() == data[:end].rstrip() and end - _core.last_sync_point(data[:end]) < 120
