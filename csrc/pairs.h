@@ -22,7 +22,7 @@
 #define ST_MAX_TOKENS (1u << ST_INDEX_BITS)
 
 /* Grid side: benchmarks/bench_pair_grid.py measures 256 to 4096 and docs/design.md shows why this one. */
-#define ST_DENSE_DEFAULT 512
+#define ST_DENSE_DEFAULT 256
 
 typedef struct st_pairs {
     uint32_t byte_token[256]; /* token of each single byte, ST_NONE while building */

@@ -4,6 +4,7 @@
 #include "hash.h"
 #include "merge_windows.h"
 #include "prefetch.h"
+#include "publish.h"
 
 /* ---- one span alone: rare, long, or outside of a batch ---- */
 
@@ -225,7 +226,8 @@ static size_t ask_cache(st_workspace *w, const batch *b, size_t misses, size_t *
 
 static void merge_words(st_vocab *v, st_workspace *w, size_t words)
 {
-    st_merge_words(v, v->cuts, w->words, words);
+    /* They are built once some piece is long enough to be cut; until then words begin as bytes. */
+    st_merge_words(v, st_acquire((void **)&v->cuts), w->words, words);
     for (size_t i = 0; i < words; i++) {
         const st_word *word = &w->words[i];
         st_span *span = &w->spans[w->misses[i]];

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +25,8 @@ def thread_map(function: Callable[[T], R], items: list[T], num_threads: int) -> 
     num_threads = min(num_threads, len(items), os.cpu_count() or 1)
     if num_threads <= 1:
         return [function(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor  # takes longer to import than all of the package
+
     with ThreadPoolExecutor(num_threads) as pool:
         return list(pool.map(function, items))
 

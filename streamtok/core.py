@@ -224,12 +224,11 @@ class Encoding:
 
         Lone surrogates count as one character, pairs of them as one, too: the text is the one that encode() sees.
         """
-        from .offsets import character_offsets
+        from .offsets import character_offsets, token_sizes
 
-        if not text.isascii():
-            text = _core.mend_surrogates(text)
-        ids = self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        return ids, character_offsets(text.encode(), self._token_lengths[ids])
+        data = _core.mend_surrogates(_checked(text)).encode()
+        ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return ids, character_offsets(data, token_sizes(self, data, ids))
 
     @functools.cached_property
     def _token_lengths(self) -> npt.NDArray[np.int64]:
@@ -241,6 +240,14 @@ class Encoding:
         for name, token in self._special_tokens.items():
             lengths[token] = len(name.encode())
         return lengths
+
+    @functools.cached_property
+    def _shared_names(self) -> dict[int, list[bytes]]:
+        """Names of the ids that have several, as one of o200k_harmony has."""
+        names: dict[int, list[bytes]] = {}
+        for name, token in self._special_tokens.items():
+            names.setdefault(token, []).append(name.encode())
+        return {token: several for token, several in names.items() if len(several) > 1}
 
     def count(
         self,

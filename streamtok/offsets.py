@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _core
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -37,28 +39,50 @@ def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
     return b"".join(tokens).decode("utf-8", errors="strict"), offsets
 
 
+def token_sizes(encoding: Encoding, data: bytes, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """Bytes of `data` that each token stands for. Where an id has two names, the text says which of them it was."""
+    sizes = encoding._token_lengths[ids]
+    names = encoding._shared_names
+    if not names:
+        return sizes
+    shift = 0
+    ends = sizes.cumsum()
+    for i in range(len(ids)):
+        token = int(ids[i])
+        if token in names:
+            start = int(ends[i] - sizes[i]) + shift
+            size = max(len(name) for name in names[token] if data.startswith(name, start))
+            shift += size - int(sizes[i])
+            sizes[i] = size
+    return sizes
+
+
 def truncate(encoding: Encoding, text: str, n: int, options: dict[str, Any]) -> str:
     """See Encoding.truncate."""
     if n < 0:
         raise ValueError(f"n is {n}; a text has 0 or more tokens")
-    ids = _first_ids(encoding, text, n + 1, options)
+    read, ids = _first_ids(encoding, text, n + 1, options)
     if len(ids) <= n:
         return text
-    ends = encoding._token_lengths[ids[:n]].cumsum().tolist()
-    data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")[: ends[-1] if ends else 0].encode()
+    if "\ud800" <= text[read - 1] < "\udc00":
+        read += 1  # half of a character, whose other half may follow
+    data = _core.mend_surrogates(text[:read]).encode()
+    ends = token_sizes(encoding, data, ids[:n]).cumsum().tolist()
     while ends:
         end = ends.pop()
-        while end and data[end : end + 1] and 0x80 <= data[end] < 0xC0:
+        while 0x80 <= data[end] < 0xC0:  # something follows: there are more than n tokens
             end -= 1
-        head = text[: len(data[:end].decode())] if text.isascii() else data[:end].decode()
+        head = data[:end].decode()
         # Cut short, the last piece may split otherwise: white space whose line break is gone, say. Rarely into more.
         if encoding.count(head, **options) <= n:
             return head
     return ""
 
 
-def _first_ids(encoding: Encoding, text: str, wanted: int, options: dict[str, Any]) -> npt.NDArray[np.uint32]:
-    """The ids of the text, or its first `wanted` ones and some more."""
+def _first_ids(
+    encoding: Encoding, text: str, wanted: int, options: dict[str, Any]
+) -> tuple[int, npt.NDArray[np.uint32]]:
+    """(characters read, ids): the ids of the text, or its first `wanted` ones and some more."""
     import numpy as np
 
     stream = encoding.stream_encoder(**options, copy=True)
@@ -67,5 +91,5 @@ def _first_ids(encoding: Encoding, text: str, wanted: int, options: dict[str, An
         parts.append(stream.feed(text[at : at + _SLICE]))
         found += len(parts[-1])
         if found >= wanted:
-            return np.concatenate(parts)
-    return np.concatenate([*parts, stream.flush()])
+            return min(at + _SLICE, len(text)), np.concatenate(parts)
+    return len(text), np.concatenate([*parts, stream.flush()])

@@ -1,0 +1,114 @@
+"""What a change must leave in order besides the code: style, stubs, generated tables, what a wheel holds, and
+the size of files."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = [".c", ".h", ".pxd", ".pxi", ".pyx"]
+
+
+def run(*arguments: object, cwd: pathlib.Path = ROOT) -> None:
+    """Runs `python ARGUMENTS`; what it says is the failure's message."""
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+
+
+def needs(*modules: str) -> pytest.MarkDecorator:
+    missing = [name for name in modules if not importlib.util.find_spec(name)]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+# ==== style and types ====
+
+
+@needs("ruff")
+def test_ruff_check():
+    run("-m", "ruff", "check", ".")
+
+
+@needs("ruff")
+def test_ruff_format():
+    run("-m", "ruff", "format", "--check", ".")
+
+
+@needs("mypy")
+@pytest.mark.slow
+def test_stubs_agree_with_the_built_modules():
+    run("-m", "mypy.stubtest", "--concise", "--mypy-config-file", ROOT / "pyproject.toml", "streamtok")
+
+
+# ==== generated files ====
+
+
+def made_from_tiktoken(path: pathlib.Path) -> str:
+    """The version of tiktoken that a generated file names in its head."""
+    found = re.search(r"tiktoken (\d+(?:\.\d+)+)", path.read_text(encoding="utf-8")[:2000])
+    assert found, f"{path} does not say which tiktoken it was made from"
+    return found[1]
+
+
+@needs("tiktoken")
+@pytest.mark.slow
+def test_unicode_tables_are_what_tiktoken_gives():
+    made, here = made_from_tiktoken(ROOT / "csrc" / "unicode_tables.h"), importlib.metadata.version("tiktoken")
+    if made != here:
+        pytest.skip(f"the tables were made from tiktoken {made}, and {here} is installed")
+    run("tools/gen_unicode.py", "--check")
+
+
+# ==== what is shipped ====
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Names in a wheel built from a copy of the tree, where no earlier build has left anything behind."""
+    folder = tmp_path_factory.mktemp("wheel")
+    leave_out = shutil.ignore_patterns("build", "dist", ".*", "*.so", "*.pyd", "*.egg-info", "__pycache__", "results")
+    shutil.copytree(ROOT, folder / "tree", ignore=leave_out)
+    run("-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "-w", folder, cwd=folder / "tree")
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+@needs("pip", "setuptools", "Cython", "numpy")
+@pytest.mark.slow
+def test_wheel_holds_what_runs_and_no_sources(wheel_names: list[str]):
+    modules = [name for name in wheel_names if pathlib.PurePath(name).suffix in (".so", ".pyd")]
+    assert modules, "no compiled module"
+    assert [name for name in wheel_names if pathlib.PurePath(name).suffix in SOURCES] == []
+    assert {name.split("/")[0].split("-")[0] for name in wheel_names} == {"streamtok"}
+    package = ROOT / "streamtok"
+    shipped = [path for pattern in ("*.py", "*.pyi", "*.stv", "py.typed") for path in package.rglob(pattern)]
+    expected = {path.relative_to(ROOT).as_posix() for path in shipped}
+    assert expected - set(wheel_names) == set()
+    assert {"streamtok/py.typed", "streamtok/vocab/o200k_base.stv"} <= set(wheel_names)
+    assert any(name.endswith(".pyi") for name in wheel_names), "no stub"
+
+
+# ==== size ====
+
+
+@pytest.mark.parametrize("suffix", [".py", ".pyx", ".c", ".h"])
+def test_no_file_is_over_500_lines(suffix: str):
+    """Generated tables aside. CONTRIBUTING.md asks for less; this is where reading gets hard for certain."""
+    files = [
+        path
+        for top in ("csrc", "streamtok", "tests", "tools", "benchmarks")
+        for path in (ROOT / top).rglob(f"*{suffix}")
+    ]
+    lines = {path.relative_to(ROOT).as_posix(): len(path.read_bytes().splitlines()) for path in files}
+    lines.pop("csrc/unicode_tables.h", None)
+    assert {name: count for name, count in lines.items() if count > 500} == {}

@@ -1,0 +1,319 @@
+"""Arrows run one way: csrc <- Cython <- Python. Nothing includes, cimports or imports what lies above it, or in a ring."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+import oracle
+import pytest
+
+ROOT = oracle.PROJECT
+
+# From the bottom to the top; a file may use those on lines above its own, and those beside it only where no ring forms.
+C_LAYERS = """
+portable status prefetch publish bits cpu
+alloc
+buffer utf8 unicode_tables scan
+char_kind text special pairs
+split_rules text_stage watch merge reference reference_stream
+pretoken vocab
+hash automaton cuts decoder
+compatible
+merge_windows merge_words long_piece
+workspace
+pieces
+encoder
+open_piece encoder_state
+"""
+
+# A source may include these headers from above: the vocabulary owns parts that are built at first need from what lies
+# above it, and frees them; hash.h and open_piece.h are parts of one source each that were put into files of their own.
+C_EXCEPTIONS = {
+    ("vocab.c", "automaton.h"),
+    ("vocab.c", "cuts.h"),
+    ("vocab.c", "workspace.h"),
+    ("vocab.c", "hash.h"),
+    ("encoder.c", "open_piece.h"),
+}
+
+PYTHON_LAYERS = """
+_version errors disk zstd patterns _unicode_ranges
+_charsets _packed _core sources journal stream
+_charclass _data_gym documents batch offsets unstable
+_pattern load sink
+_pattern_code file_run
+custom files
+pattern_coder
+core
+registry info
+model
+__init__
+cli
+"""
+
+# What only some calls need, and some installations lack.
+NOT_AT_IMPORT = ("cupy", "regex", "tiktoken", "numpy", "click", "rich", "zstandard", "asyncio", "concurrent.futures")
+
+
+def levels(layers: str) -> dict[str, int]:
+    return {name: level for level, line in enumerate(layers.strip().splitlines()) for name in line.split()}
+
+
+def ring(edges: dict[str, set[str]]) -> list[str]:
+    """One ring of the graph, or nothing."""
+    done: set[str] = set()
+    path: list[str] = []
+
+    def visit(node: str) -> list[str]:
+        if node in path:
+            return [*path[path.index(node) :], node]
+        if node in done:
+            return []
+        path.append(node)
+        for other in sorted(edges.get(node, ())):
+            if found := visit(other):
+                return found
+        path.pop()
+        done.add(node)
+        return []
+
+    return next((found for node in sorted(edges) if (found := visit(node))), [])
+
+
+def test_ring_is_found():
+    assert ring({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == ["a", "b", "c", "a"]
+    assert ring({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+# ==== C ====
+
+
+def includes() -> list[tuple[str, str]]:
+    """(file, header of ours that it includes), for every file below csrc/ that a C compiler reads."""
+    found = []
+    for path in sorted((ROOT / "csrc").glob("*.[ch]")):
+        found += [(path.name, header) for header in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.M)]
+    assert len(found) > 50
+    return found
+
+
+def test_every_c_file_has_a_layer():
+    missing = {path.stem for path in (ROOT / "csrc").glob("*.[ch]")} - levels(C_LAYERS).keys()
+    assert not missing, "give them a place in C_LAYERS"
+
+
+def test_includes_point_down():
+    level = levels(C_LAYERS)
+    wrong = [
+        f"{name} includes {header}"
+        for name, header in includes()
+        if (name, header) not in C_EXCEPTIONS
+        and level.get(pathlib.Path(header).stem, 0) > level.get(pathlib.Path(name).stem, 99)
+    ]
+    assert not wrong
+
+
+def test_includes_make_no_ring():
+    edges: dict[str, set[str]] = {}
+    for name, header in includes():
+        user, used = pathlib.Path(name).stem, pathlib.Path(header).stem
+        if user != used and (name, header) not in C_EXCEPTIONS:
+            edges.setdefault(user, set()).add(used)
+    assert not ring(edges)
+
+
+def test_c_knows_no_python():
+    for path in (ROOT / "csrc").rglob("*.[ch]"):
+        assert not re.search(r"#\s*include\s*[<\"](Python|numpy)", path.read_text()), path
+
+
+def test_rules_that_a_cuda_compiler_reads_need_no_library():
+    """Tables and split rules, with all that they include."""
+    known, todo = set(), ["split_rules.h", "unicode_tables.h"]
+    while todo:
+        name = todo.pop()
+        known.add(name)
+        todo += [header for user, header in includes() if user == name and header not in known]
+    for name in known:
+        system = re.findall(r"#\s*include\s*<([^>]+)>", (ROOT / "csrc" / name).read_text())
+        assert set(system) <= {"stdint.h", "stddef.h"}, name
+
+
+# ==== Cython and Python ====
+
+
+def package_files() -> list[pathlib.Path]:
+    return [path for path in sorted((ROOT / "streamtok").rglob("*.py")) if "__pycache__" not in path.parts]
+
+
+def module_of(path: pathlib.Path) -> str:
+    """streamtok.core for streamtok/core.py; a package by its own name."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    return getattr(test, "id", getattr(test, "attr", None)) == "TYPE_CHECKING"
+
+
+class Imports(ast.NodeVisitor):
+    """Modules of ours that a file imports when it runs, at its top or inside functions."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.package = module_of(path) if path.stem == "__init__" else module_of(path).rpartition(".")[0]
+        self.found: set[str] = set()
+        self.other: set[str] = set()
+
+    def visit_If(self, node: ast.If) -> None:
+        if not is_type_checking(node.test):
+            self.generic_visit(node)
+        for part in node.orelse if is_type_checking(node.test) else ():
+            self.visit(part)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._add(alias.name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        base = node.module or ""
+        if node.level:
+            parts = self.package.split(".")
+            base = ".".join([*parts[: len(parts) - node.level + 1], *([base] if base else [])])
+        for alias in node.names:
+            self._add(f"{base}.{alias.name}" if exists(f"{base}.{alias.name}") else base)
+
+    def _add(self, name: str) -> None:
+        (self.found if name.split(".")[0] == "streamtok" else self.other).add(name)
+
+
+def exists(module: str) -> bool:
+    path = ROOT.joinpath(*module.split("."))
+    return module.startswith("streamtok.") and (
+        any(path.with_suffix(suffix).exists() for suffix in (".py", ".pyx")) or (path / "__init__.py").exists()
+    )
+
+
+def python_edges() -> dict[str, set[str]]:
+    edges: dict[str, set[str]] = {}
+    for path in package_files():
+        imports = Imports(path)
+        imports.visit(ast.parse(path.read_text()))
+        edges[module_of(path)] = imports.found - {module_of(path)}
+    for path in sorted((ROOT / "streamtok").rglob("*.pyx")):
+        names = re.findall(r"^(?:from|cimport|import)\s+\.(\w+)\s+(?:c?import)", path.read_text(), re.M)
+        edges[module_of(path)] = {f"streamtok.{name}" for name in names if not name.startswith("_csrc")}
+    assert len(edges) > 20 and edges["streamtok.model"] == {"streamtok.registry"}
+    return edges
+
+
+def layer_name(module: str) -> str:
+    parts = module.split(".")
+    return "__init__" if len(parts) == 1 else parts[1]
+
+
+def test_every_module_has_a_layer():
+    missing = {layer_name(module) for module in python_edges()} - levels(PYTHON_LAYERS).keys()
+    assert not missing, "give them a place in PYTHON_LAYERS"
+
+
+def test_imports_point_down():
+    level = levels(PYTHON_LAYERS)
+    wrong = [
+        f"{module} imports {other}"
+        for module, others in python_edges().items()
+        for other in others
+        if level.get(layer_name(other), 0) > level.get(layer_name(module), 99)
+    ]
+    assert not wrong
+
+
+def test_imports_make_no_ring():
+    """Those inside functions count: a ring that is hidden so is still one."""
+    assert not ring(python_edges())
+
+
+def test_cimports_lead_to_the_headers_only():
+    for path in [*(ROOT / "streamtok").rglob("*.pyx"), *(ROOT / "streamtok").rglob("*.pxd")]:
+        names = re.findall(r"^\s*(?:from\s+(\S+)\s+cimport|cimport\s+(\S+))", path.read_text(), re.M)
+        names = {first or second for first, second in names}
+        own = {name for name in names if name.startswith((".", "streamtok"))}
+        assert own <= {"._csrc", "._common"} and not {name for name in names if name.startswith("numpy")}, path
+        headers = set(re.findall(r'extern from "([^"]+)"', path.read_text())) - {"Python.h"}
+        assert headers <= {file.name for file in (ROOT / "csrc").glob("*.h")}, path
+        if path.suffix == ".pyx":
+            assert not headers, f"{path}: declarations of C belong into the .pxd"
+
+
+def test_nothing_imports_the_gpu_or_the_command_line():
+    for module, others in python_edges().items():
+        for leaf in ("gpu", "train", "cli"):
+            if layer_name(module) != leaf:
+                assert not {other for other in others if layer_name(other) == leaf}, module
+
+
+def test_core_modules_import_no_optional_package_at_their_top():
+    for path in package_files():
+        tree = ast.parse(path.read_text())
+        tree.body = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        imports = Imports(path)
+        imports.visit(tree)
+        names = {name.split(".")[0] for name in imports.other}
+        assert not names & {"tiktoken", "cupy"}, path
+        if layer_name(module_of(path)) not in ("cli", "custom", "_charsets", "_charclass", "_pattern", "_pattern_code"):
+            assert not names & {"regex", "click", "rich"}, path
+
+
+def fresh_modules(code: str) -> set[str]:
+    """Which of NOT_AT_IMPORT a new interpreter has loaded after the code."""
+    script = textwrap.dedent(code) + f"\nimport sys\nprint(*[name for name in {NOT_AT_IMPORT} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    return set(run.stdout.split())
+
+
+def test_import_and_loading_and_lists_load_no_other_package():
+    assert not fresh_modules("import streamtok") & {"cupy", "regex", "tiktoken", "numpy", "click", "rich", "asyncio"}
+    code = "import streamtok; enc = streamtok.get_encoding('o200k_base'); assert enc.decode(enc.encode('ab')) == 'ab'"
+    assert not fresh_modules(code) & {"cupy", "regex", "tiktoken", "numpy"}
+
+
+def test_arrays_load_numpy_alone():
+    code = "import streamtok; streamtok.get_encoding('r50k_base').stream_encoder().feed('a b')"
+    assert fresh_modules(code) & {"cupy", "regex", "tiktoken", "numpy"} == {"numpy"}
+
+
+# ==== Sizes ====
+
+GENERATED = {"unicode_tables.h", "_unicode_ranges.py"}
+SOURCES = ("*.py", "*.pyx", "*.pxd", "*.pyi", "*.c", "*.h", "*.cu", "*.cuh")
+
+
+def our_files() -> list[pathlib.Path]:
+    folders = [ROOT / name for name in ("csrc", "streamtok", "tests", "tools", "benchmarks", "docs")]
+    found = [path for folder in folders for pattern in SOURCES for path in folder.rglob(pattern)]
+    return sorted({*found, ROOT / "setup.py"} - {path for path in found if "__pycache__" in path.parts})
+
+
+def test_no_file_is_over_500_lines():
+    sizes = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in our_files()}
+    long = {name: n for name, n in sizes.items() if n > 500 and pathlib.Path(name).name not in GENERATED}
+    assert not long
+
+
+@pytest.mark.parametrize("folder", ["streamtok", "tools", "tests"])
+def test_no_function_is_over_the_length_to_read_at_once(folder):
+    """40 lines of code, as a rule; the rest is docstring and the occasional table."""
+    long = []
+    for path in (path for path in our_files() if path.suffix == ".py" and folder in path.relative_to(ROOT).parts[:1]):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+                if lines > 60:
+                    long.append(f"{path.relative_to(ROOT)}: {node.name} has {lines} lines")
+    assert not long

@@ -1,0 +1,241 @@
+"""Memory runs out at each allocation of the C core in turn: MemoryError, nothing leaks, everything goes on as before."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+import streamtok
+from streamtok import _core
+
+TEXT = "abc abcabc é 中中 ab's\n" * 3
+LONG = "a" * 200 + "中" * 100 + "é" * 90
+
+
+@pytest.fixture(autouse=True)
+def allocations_work_again():
+    yield
+    _core.fail_allocations_after(-1)
+
+
+def live() -> int:
+    gc.collect()
+    return _core.allocation_counts()[2]
+
+
+def fail_each(act, check=lambda: None, most: int = 2000) -> int:
+    """Calls act() with 0, 1, 2, ... allocations left until it succeeds without having been refused one; check() each
+    time it failed. Returns how many it takes. Some refusals cost no more than speed, so success may come before."""
+    for allowed in range(most):
+        before = _core.allocation_counts()[0]
+        _core.fail_allocations_after(allowed)
+        try:
+            result = act()
+        except MemoryError:
+            failed = True
+        else:
+            failed = False
+            del result
+        finally:
+            _core.fail_allocations_after(-1)
+        if failed:
+            check()
+        elif _core.allocation_counts()[0] - before <= allowed:
+            return allowed
+    pytest.fail("it never succeeded")
+
+
+def test_failing_to_build_a_vocabulary(make_tiny):
+    make_tiny()
+    alive = live()
+
+    def check() -> None:
+        assert live() == alive
+
+    assert fail_each(make_tiny, check) > 5
+    assert live() == alive
+    assert make_tiny().encode("abc") == [257]
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize(
+    "method", ["encode", "encode_to_numpy", "count", "encode_ragged", "_encode_single_piece", "encode_with_offsets"]
+)
+def test_failing_to_encode(make_tiny, engine, method):
+    """A new encoding each time, so that what is built at first need fails, too."""
+    alive = live()
+    enc = make_tiny(engine=engine)
+    for text in (TEXT, LONG, " " * 300, "", "x" * 5000):
+        want = getattr(enc, method)([text] if method == "encode_ragged" else text)
+        want = [part.tolist() for part in want] if isinstance(want, tuple) else want
+        new = make_tiny(engine=engine)
+
+        def act():
+            return getattr(new, method)([text] if method == "encode_ragged" else text)  # noqa: B023
+
+        fail_each(act)
+        got = act()
+        got = [part.tolist() for part in got] if isinstance(got, tuple) else got
+        assert got == want if not hasattr(got, "tolist") else got.tolist() == want.tolist()
+        del new, act
+    del enc, got, want
+    assert live() == alive
+
+
+def test_failing_to_decode(make_tiny):
+    alive = live()
+    enc = make_tiny()
+    ids = enc.encode(LONG * 20)
+    used = live()
+
+    def check() -> None:
+        assert live() == used
+
+    assert fail_each(lambda: enc.decode_bytes(ids), check) > 0
+    decoder = enc.stream_decoder()
+    decoder.feed([0xE4])
+    fail_each(lambda: decoder.copy().feed(ids), check)
+    assert decoder.pending == 1 and enc.decode(ids) == LONG * 20
+    del enc, decoder
+    assert live() == alive
+
+
+def test_failing_to_make_a_matcher(make_tiny):
+    enc = make_tiny()
+    enc.encode("a")
+    used = live()
+
+    def act():
+        enc._matchers.clear()
+        return enc.encode("a <|x|>", allowed_special={"<|x|>"}, disallowed_special={"<|xy|>", "q"})
+
+    assert fail_each(act) > 3
+    assert act()[-1] == 1000
+    enc._matchers.clear()
+    assert live() <= used
+
+
+# Each way a stream can stand between two feeds, and how it goes on.
+STATES = {
+    "nothing": ("", "abc abc"),
+    "short piece": ("abc ab", "c abc ab"),
+    "long piece": ("a" * 150, "a" * 300 + " b"),
+    "long piece of atoms": ("é" * 90 + "中" * 70, "中" * 90 + "a"),
+    "white space": (" " * 150, " " * 200 + "x\n"),
+    "cut character": (b"abc \xe4\xb8", b"\xad abc"),
+    "broken bytes": (b"abc \xe4\xb8", b"\xff\xfe abc \xc3"),
+    "held allowed name": ("abc <|", "x|> abc"),
+    "name that is no name": ("abc <|x", "z|> abc"),
+    "watched name": ("abc <|endof", "sometext abc <|endo"),
+    "surrogate": ("abc \ud83d", "\ude00 abc"),
+    "much text": ("abc", "abc é 中 " * 3000),
+    "many ids": ("", "q" * 20_000),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_failing_feed_leaves_the_stream_as_before(make_tiny, state, engine):
+    before, after = STATES[state]
+    options = {"allowed_special": {"<|x|>", "<|xy|>"}, "errors": "replace"}
+    alive = live()
+    enc = make_tiny(engine=engine)
+    stream = enc.stream_encoder(**options)
+    want = stream.feed(before).tolist(), stream.feed(after).tolist(), stream.flush().tolist()
+    del stream
+
+    new = make_tiny(engine=engine)  # nothing built yet
+    stream = new.stream_encoder(**options)
+    first: list = []
+    fail_each(lambda: first.append(stream.feed(before).tolist()))
+    assert first == [want[0]]
+    pending, offset, saved = stream.pending, stream.offset, stream.getstate()
+
+    def check() -> None:
+        assert (stream.pending, stream.offset) == (pending, offset)
+        assert stream.getstate() == saved
+
+    second: list = []
+    fail_each(lambda: second.append(stream.feed(after).tolist()), check)
+    third: list = []
+    fail_each(lambda: third.append(stream.flush().tolist()))
+    assert (first, second, third) == ([want[0]], [want[1]], [want[2]])
+    assert stream.pending == 0 and stream.feed("abc ").tolist() == [257]
+    del stream, enc, new, check
+    assert live() == alive
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_failing_to_copy_save_and_load(make_tiny, state):
+    before, after = STATES[state]
+    options = {"allowed_special": {"<|x|>", "<|xy|>"}, "errors": "replace"}
+    alive = live()
+    enc = make_tiny()
+    stream = enc.stream_encoder(**options)
+    stream.feed(before)
+    saved = stream.getstate()
+    target = enc.stream_encoder(**options)
+
+    fail_each(stream.copy)
+    fail_each(stream.getstate)
+    fail_each(lambda: target.setstate(saved))
+    assert stream.getstate() == saved == target.getstate()
+    target.reset()
+    assert target.feed("abc ").tolist() == [257]
+    target.setstate(saved)
+    twin = stream.copy()
+    results = {tuple(one.feed(after).tolist() + one.flush().tolist()) for one in (stream, twin, target)}
+    assert len(results) == 1
+    del stream, twin, target, enc
+    assert live() == alive
+
+
+def test_held_array_while_memory_is_short(make_tiny):
+    """The stream needs another buffer then, and must not write into the one that is held."""
+    enc = make_tiny()
+    stream = enc.stream_encoder()
+    held = stream.feed("abc abc abc ")
+    copy = held.tolist()
+    results: list = []
+    fail_each(lambda: results.append(stream.feed("bc " * 50).tolist()))
+    assert held.tolist() == copy and len(results) == 1
+    assert copy + results[0] + stream.flush().tolist() == enc.encode("abc abc abc " + "bc " * 50)
+
+
+def test_text_refused_for_another_reason_leaks_nothing(make_tiny):
+    enc = make_tiny()
+    enc.encode(LONG)
+    stream = enc.stream_encoder()
+    stream.feed("a" * 100 + "<|endof")
+    with pytest.raises(ValueError):
+        stream.feed("text|>" + LONG)
+
+    def mistakes() -> None:
+        for wrong in (lambda: enc.encode(LONG + "<|endoftext|>"), lambda: stream.feed("text|>" + LONG)):
+            with pytest.raises(ValueError):
+                wrong()
+        for wrong in (lambda: stream.feed(LONG.encode() + b"\xff"), lambda: enc.encode_to_numpy(LONG.encode() + b"\xff")):
+            with pytest.raises(UnicodeDecodeError):
+                wrong()
+        with pytest.raises(KeyError):
+            enc.decode([97, 500_000])
+        with pytest.raises(streamtok.VocabularyError):
+            make_tiny(special_tokens={"<|x|>": 5})
+
+    mistakes()  # the first may leave the stream larger scratch
+    used = live()
+    for _ in range(20):
+        mistakes()
+    assert live() == used
+
+
+def test_dropped_encodings_leave_no_memory(make_tiny):
+    alive = live()
+    for engine in ("fast", "reference"):
+        enc = make_tiny(engine=engine)
+        enc.encode(LONG)
+        kept = [enc.encode_to_numpy(TEXT), enc.stream_encoder().feed(LONG), enc.encode_ragged([TEXT] * 3)]
+        enc.encode_batch([TEXT * 9000] * 4)
+        del enc, kept
+    assert live() == alive
