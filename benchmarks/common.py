@@ -53,7 +53,11 @@ def corpora() -> list[str]:
 
 
 def corpora_origin() -> str:
-    return "corpora" if corpus_file("english") else "pydoc_data/topics.py and the standard library's sources"
+    return (
+        f"{', '.join(corpora())} corpora"
+        if corpus_file("english")
+        else "pydoc_data/topics.py and the standard library's sources"
+    )
 
 
 @functools.lru_cache(maxsize=1)

@@ -116,7 +116,7 @@ static st_status encode_run(feed_context *c, run *r, int final)
 static st_status keep_tail(feed_context *c, run *r)
 {
     st_encoder *e = c->encoder;
-    if ((r->read - r->piece > ST_HOLD_WHOLE || e->open.active) && e->engine == ST_ENGINE_FAST) {
+    if (r->read - r->piece > ST_HOLD_WHOLE || e->open.active) {
         uint64_t sure = st_scan_sure(e->family, &e->scan) - e->taken;
         size_t took = 0;
         ST_TRY(st_open_piece_take(e, c->workspace, r->text + r->piece, (size_t)sure, &took, c->out));

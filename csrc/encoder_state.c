@@ -114,6 +114,11 @@ static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, con
         return ST_BAD_STATE;
     if (previous != ST_NONE && !st_token_reachable(e->vocab, (uint32_t)previous))
         return ST_BAD_STATE;
+    if (e->engine == ST_ENGINE_REFERENCE) {
+        st_long_piece_restore_reference(&e->open, (uint32_t)previous);
+        e->open.end += n;
+        return st_bytes_append(&e->open.text, text, n);
+    }
     st_workspace *w = st_workspace_borrow(e->vocab);
     if (!w)
         return ST_NO_MEMORY;

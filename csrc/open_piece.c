@@ -40,6 +40,12 @@ st_status st_open_piece_take(st_encoder *e, st_workspace *w, const uint8_t *text
     *took = 0;
     if (n == 0)
         return ST_OK;
+    if (e->engine == ST_ENGINE_REFERENCE) {
+        if (!e->open.active)
+            st_long_piece_begin_reference(&e->open);
+        *took = n;
+        return st_long_piece_push(&e->open, e->vocab, w->memo, text, n, out);
+    }
     ST_TRY(take_atoms(e, w, text, n, &rest, out));
     *took = rest;
     if (!e->open.active && n - rest <= ST_HOLD_WHOLE)
@@ -53,7 +59,7 @@ st_status st_open_piece_take(st_encoder *e, st_workspace *w, const uint8_t *text
 st_status st_open_piece_close(st_encoder *e, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
 {
     size_t rest = 0;
-    if (n)
+    if (n && e->engine == ST_ENGINE_FAST)
         ST_TRY(take_atoms(e, w, text, n, &rest, out));
     if (n > rest || e->open.active)
         return end_atom(e, w, text + rest, n - rest, out);

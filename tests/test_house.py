@@ -1,5 +1,4 @@
-"""What a change must leave in order besides the code: style, stubs, generated tables, what a wheel holds, and
-the size of files."""
+"""What a change must leave in order besides the code: style, stubs, generated tables, what a wheel holds."""
 
 from __future__ import annotations
 
@@ -96,19 +95,3 @@ def test_wheel_holds_what_runs_and_no_sources(wheel_names: list[str]):
     assert expected - set(wheel_names) == set()
     assert {"streamtok/py.typed", "streamtok/vocab/o200k_base.stv"} <= set(wheel_names)
     assert any(name.endswith(".pyi") for name in wheel_names), "no stub"
-
-
-# ==== size ====
-
-
-@pytest.mark.parametrize("suffix", [".py", ".pyx", ".c", ".h"])
-def test_no_file_is_over_500_lines(suffix: str):
-    """Generated tables aside. CONTRIBUTING.md asks for less; this is where reading gets hard for certain."""
-    files = [
-        path
-        for top in ("csrc", "streamtok", "tests", "tools", "benchmarks")
-        for path in (ROOT / top).rglob(f"*{suffix}")
-    ]
-    lines = {path.relative_to(ROOT).as_posix(): len(path.read_bytes().splitlines()) for path in files}
-    lines.pop("csrc/unicode_tables.h", None)
-    assert {name: count for name, count in lines.items() if count > 500} == {}

@@ -7,7 +7,8 @@
  *
  *     fuzz_encoder [--seed N] [--iterations N] [--seconds N] [FILE.stv ...]
  *
- * With ST_LIBFUZZER defined it is a libFuzzer target: the first eight bytes of an input are the seed, the rest the text. */
+ * With ST_LIBFUZZER defined it is a libFuzzer target: the first eight bytes of an input are the seed, then comes the
+ * text. */
 #include "subject.h"
 
 #include "utf8.h"
@@ -105,13 +106,13 @@ static st_status feed(stream *t, size_t n, int flags)
     return status;
 }
 
-/* A chunk that is whole characters may be given as trusted. */
+/* A chunk that is whole characters may be given as trusted, also behind a cut one, which then stays cut. */
 static int chunk_flags(const stream *t, size_t n, int final)
 {
     st_text_error error;
     const uint8_t *chunk = t->s->text.data + t->fed;
     int flags = final ? ST_FEED_FINAL : 0;
-    if (rng_one_in(t->r, 2) && !st_utf8_unfinished(t->s->text.data, t->fed) && st_text_check(chunk, n, &error) == n)
+    if (rng_one_in(t->r, 2) && st_text_check(chunk, n, &error) == n)
         flags |= ST_FEED_TRUSTED;
     return flags;
 }
@@ -191,6 +192,36 @@ static void check_one_shot(const subject *s, rng *r)
     st_encoder_free(&e);
 }
 
+/* ---- places to cut between threads ---- */
+
+static void encode_alone(st_encoder *e, const uint8_t *text, size_t n, st_ids *ids)
+{
+    st_feed_error error;
+    CHECK(st_encoder_feed(e, text, n, ST_FEED_FINAL | ST_FEED_TRUSTED, ids, &error) == ST_OK);
+}
+
+/* Cut at a sync point, the two sides encode as if each stood alone, whatever was seen of the text to find it. */
+static void check_sync_point(const subject *s, rng *r)
+{
+    st_encoder e;
+    st_ids ids = {0};
+    size_t from = rng_below(r, s->valid.size + 1), end = from + rng_below(r, s->valid.size - from + 1);
+    while (from < end && st_utf8_is_continuation(s->valid.data[from]))
+        from++;
+    while (end > from && end < s->valid.size && st_utf8_is_continuation(s->valid.data[end]))
+        end--;
+    const uint8_t *seen = guarded(s->valid.data + from, end - from, rng_one_in(r, 2));
+    const size_t point = end > from ? from + st_last_sync_point(seen, end - from) : from;
+    if (point == from || s->allowed_mask)
+        return;
+    st_encoder_init(&e, s->vocab, s->family);
+    encode_alone(&e, s->valid.data, point, &ids);
+    encode_alone(&e, s->valid.data + point, s->valid.size - point, &ids);
+    CHECK(ids.size == s->ids.size && same_bytes(ids.data, s->ids.data, ids.size * sizeof *ids.data));
+    st_ids_free(&ids);
+    st_encoder_free(&e);
+}
+
 /* ---- pieces by the definition of BPE ---- */
 
 #define DEFINED_MOST 120
@@ -259,6 +290,8 @@ static void one_case(uint64_t seed, const uint8_t *given, size_t n)
     check_one_shot(s, &r);
     check_stream(s, &r, ST_ENGINE_FAST);
     check_stream(s, &r, rng_one_in(&r, 4) ? ST_ENGINE_REFERENCE : ST_ENGINE_FAST);
+    for (int i = 0; i < 4; i++)
+        check_sync_point(s, &r);
     check_spans(s, &r);
     check_decoder(s, &r);
     counts.texts++;
@@ -289,8 +322,8 @@ int main(int argc, char **argv)
         one_case(run.seed + done, NULL, 0);
     subjects_close();
     CHECK(st_alloc_read().live == 0);
-    printf("fuzz_encoder: %llu texts, %llu bytes, %llu feeds, %llu refused for their text, %llu copies and saved states, "
-           "%llu damaged states (%llu refused), %llu failed allocations: no difference\n",
+    printf("fuzz_encoder: %llu texts, %llu bytes, %llu feeds, %llu refused for their text, %llu copies and saved "
+           "states, %llu damaged states (%llu refused), %llu failed allocations: no difference\n",
            (unsigned long long)counts.texts, (unsigned long long)counts.bytes, (unsigned long long)counts.feeds,
            (unsigned long long)counts.faults, (unsigned long long)counts.copies, (unsigned long long)counts.states,
            (unsigned long long)counts.refused_states, (unsigned long long)counts.failed_allocations);

@@ -1,5 +1,5 @@
 /* Damaged vocabularies: st_vocab_new must name the damage with the right code and place, and never crash or leak, also
- * when memory is short. Sound ones: the pairs found by merging are those of BPE's definition, and those of stored splits.
+ * when memory is short. Sound ones: the pairs found by merging are those of BPE's definition and of stored splits.
  *
  *     fuzz_vocab [--seed N] [--iterations N] [--seconds N] */
 #include "fuzz.h"

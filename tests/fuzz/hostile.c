@@ -117,7 +117,8 @@ void replace_encoder(const subject *s, rng *r, st_encoder *e)
 
 static uint64_t telling_number(rng *r)
 {
-    static const uint64_t numbers[] = {0, 1, 2, 3, 63, 64, 65, 255, 256, UINT32_MAX, UINT64_C(1) << 32, INT64_MAX, UINT64_MAX};
+    static const uint64_t numbers[] = {0,   1,   2,          3,                 63,        64,        65,
+                                       255, 256, UINT32_MAX, UINT64_C(1) << 32, INT64_MAX, UINT64_MAX};
     const uint64_t number = numbers[rng_below(r, sizeof numbers / sizeof *numbers)];
     return rng_one_in(r, 3) ? number : number + rng_below(r, 400) - 200 * (uint64_t)rng_one_in(r, 2);
 }
@@ -142,7 +143,7 @@ static void damage(rng *r, st_bytes *state)
     }
 }
 
-/* The token in front of the pending text is the state's third last part: any token may stand there, few may follow it. */
+/* The token in front of the pending text is the state's third last part: any may be named there, few fit. */
 static void change_previous(const subject *s, rng *r, const st_encoder *e, st_bytes *state)
 {
     const size_t open = e->open.active ? e->open.text.size : 0;

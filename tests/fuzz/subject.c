@@ -19,7 +19,8 @@ static const char *made_name;
 
 static void describe(void)
 {
-    static const char *const families[] = {"r50k", "cl100k", "o200k"}, *const errors[] = {"strict", "replace", "ignore"};
+    static const char *const families[] = {"r50k", "cl100k", "o200k"};
+    static const char *const errors[] = {"strict", "replace", "ignore"};
     const subject *s = &current;
     if (!s->vocab)
         return;

@@ -5,7 +5,8 @@
 /* ---- special tokens ---- */
 
 /* One begins another, one ends in the middle of another, one begins like a word, one like white space. */
-static const char NAMES[] = "<|endoftext|>" "<|end|>" "<|" "<|endof" "ab" "\xE2\x96\x81<s>" "\n\n#" "<|e\xCC\x81|>" "aaaaaaaaaaaaaaaaaaaaab";
+static const char NAMES[] = "<|endoftext|>" "<|end|>" "<|" "<|endof" "ab" "\xE2\x96\x81<s>" "\n\n#" "<|e\xCC\x81|>"
+                             "aaaaaaaaaaaaaaaaaaaaab";
 static const size_t name_starts[SPECIAL_COUNT + 1] = {0, 13, 20, 22, 29, 31, 37, 40, 47, 69};
 static const uint32_t name_ids[SPECIAL_COUNT] = {
     SPECIAL_FIRST_ID,     SPECIAL_FIRST_ID + 1, SPECIAL_FIRST_ID + 2, SPECIAL_FIRST_ID + 3, SPECIAL_FIRST_ID + 4,
@@ -41,12 +42,17 @@ void special_free(st_special *special)
     st_special_free(special);
 }
 
+static int begins_with(const uint8_t *text, size_t n, int i)
+{
+    return name_length(i) <= n && !memcmp(text, NAMES + name_starts[i], name_length(i));
+}
+
 int special_first(unsigned mask, const uint8_t *text, size_t from, size_t n, size_t *start, size_t *end)
 {
     for (size_t at = from; at < n; at++) {
         int found = -1;
         for (int i = 0; i < SPECIAL_COUNT; i++)
-            if (mask >> i & 1 && name_length(i) <= n - at && !memcmp(text + at, NAMES + name_starts[i], name_length(i)) &&
+            if (mask >> i & 1 && begins_with(text + at, n - at, i) &&
                 (found < 0 || name_length(i) > name_length(found)))
                 found = i;
         if (found >= 0) {
@@ -81,7 +87,8 @@ static const char *const BROKEN[] = {
 };
 #define BROKEN_COUNT (sizeof BROKEN / sizeof *BROKEN)
 
-static const char *const CONTRACTIONS[] = {"'s", "'S", "'t", "'ll", "'LL", "'lL", "'ve", "'v", "'re", "'r", "'d", "'\xC5\xBF", "'l"};
+static const char *const CONTRACTIONS[] = {"'s", "'S",  "'t", "'ll", "'LL", "'lL",      "'ve",
+                                           "'v", "'re", "'r", "'d",  "'l",  "'\xC5\xBF", "'\xC5"};
 #define CONTRACTION_COUNT (sizeof CONTRACTIONS / sizeof *CONTRACTIONS)
 
 static void add(st_bytes *text, const void *data, size_t n)
@@ -196,7 +203,8 @@ void text_random(rng *r, const st_vocab *vocab, size_t least, st_bytes *text)
 
 void text_endless(rng *r, size_t least, st_bytes *text)
 {
-    static const char *const units[] = {"a", " ", "=", "\xE4\xB8\xAD", "0", "\n", "\xF0\x9F\x98\x80", "ab", "\xD7\x90", "-"};
+    static const char *const units[] = {"a",  "ab", " ", "=",           "-",
+                                        "\n", "0",  "\xE4\xB8\xAD", "\xF0\x9F\x98\x80", "\xD7\x90"};
     const char *unit = units[rng_below(r, sizeof units / sizeof *units)];
     text->size = 0;
     while (text->size < least)

@@ -133,8 +133,10 @@ source source_head(const source *from, size_t count)
 #define GROWN_MOST 500
 
 /* What tokens are grown from: letters, white space, digits, bits of characters of two to four bytes. */
-static const char *const UNITS[] = {"a", "b", "e", "t", " ", " ", "\n", "1", "=", "'", "A", "<|", "\xC3\xA9", "\xE4\xB8\xAD",
-                                    "\xE6\x96\x87", "\xF0\x9F\x98\x80", "\xCC\x81", "\xE4", "\xFF"};
+static const char *const UNITS[] = {
+    "a", "b", "e", "t", " ", " ", "\n", "1", "=", "'", "A", "<|",
+    "\xC3\xA9", "\xE4\xB8\xAD", "\xE6\x96\x87", "\xF0\x9F\x98\x80", "\xCC\x81", "\xE4", "\xFF",
+};
 #define UNIT_COUNT (sizeof UNITS / sizeof *UNITS)
 
 static int is_there(const token *tokens, size_t count, const uint8_t *bytes, size_t n)
@@ -173,7 +175,8 @@ source source_grown(rng *r)
         count++;
     }
     for (size_t i = 0; i < tries; i++) {
-        token left = any_part(r, units, unit_count, tokens, count), right = any_part(r, units, unit_count, tokens, count);
+        token left = any_part(r, units, unit_count, tokens, count);
+        token right = any_part(r, units, unit_count, tokens, count);
         uint8_t *joined = pool + used;
         uint32_t n = left.length + right.length;
         if (n > longest)
