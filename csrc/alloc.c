@@ -26,22 +26,37 @@ typedef int64_t st_counter;
 #define ST_WRITE(counter, n) __atomic_store_n(&(counter), (n), __ATOMIC_RELAXED)
 #endif
 
-static st_counter calls, bytes, live;
-static st_counter failing;   /* 0: never fail, the common case costs one load */
-static st_counter remaining; /* allocations that may still succeed while failing is set */
+typedef struct alloc_state {
+    st_counter calls, bytes, live;
+    st_counter failing;   /* 0: never fail, the common case costs one load */
+    st_counter remaining; /* allocations that may still succeed while failing is set */
+} alloc_state;
+
+static alloc_state own;
+static alloc_state *state = &own;
+
+void *st_alloc_state(void)
+{
+    return state;
+}
+
+void st_alloc_share(void *other)
+{
+    state = other;
+}
 
 static int refused(size_t size)
 {
-    ST_ADD(calls, 1);
-    ST_ADD(bytes, (int64_t)size);
-    return ST_READ(failing) && ST_ADD(remaining, -1) <= 0;
+    ST_ADD(state->calls, 1);
+    ST_ADD(state->bytes, (int64_t)size);
+    return ST_READ(state->failing) && ST_ADD(state->remaining, -1) <= 0;
 }
 
 void *st_malloc(size_t size)
 {
     void *block = refused(size) ? NULL : malloc(size ? size : 1);
     if (block)
-        ST_ADD(live, 1);
+        ST_ADD(state->live, 1);
     return block;
 }
 
@@ -51,7 +66,7 @@ void *st_calloc(size_t count, size_t size)
         return NULL;
     void *block = refused(count * size) ? NULL : calloc(count ? count : 1, size ? size : 1);
     if (block)
-        ST_ADD(live, 1);
+        ST_ADD(state->live, 1);
     return block;
 }
 
@@ -63,7 +78,7 @@ void *st_alloc_table(size_t size)
         void *table = refused(size) ? NULL : aligned_alloc(HUGE_PAGE, size);
         if (!table)
             return NULL;
-        ST_ADD(live, 1);
+        ST_ADD(state->live, 1);
         madvise(table, size, MADV_HUGEPAGE); /* advice: where it is not taken, ordinary pages serve */
         return memset(table, 0, size);
     }
@@ -75,25 +90,25 @@ void *st_realloc(void *block, size_t size)
 {
     void *grown = refused(size) ? NULL : realloc(block, size ? size : 1);
     if (grown && !block)
-        ST_ADD(live, 1);
+        ST_ADD(state->live, 1);
     return grown;
 }
 
 void st_free(void *block)
 {
     if (block)
-        ST_ADD(live, -1);
+        ST_ADD(state->live, -1);
     free(block);
 }
 
 st_alloc_counts st_alloc_read(void)
 {
-    st_alloc_counts counts = {(uint64_t)ST_READ(calls), (uint64_t)ST_READ(bytes), (int64_t)ST_READ(live)};
+    st_alloc_counts counts = {(uint64_t)ST_READ(state->calls), (uint64_t)ST_READ(state->bytes), (int64_t)ST_READ(state->live)};
     return counts;
 }
 
 void st_alloc_fail_after(int64_t n)
 {
-    ST_WRITE(remaining, n);
-    ST_WRITE(failing, n >= 0);
+    ST_WRITE(state->remaining, n);
+    ST_WRITE(state->failing, n >= 0);
 }

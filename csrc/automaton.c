@@ -181,10 +181,9 @@ static st_status build(st_automaton *a, const st_vocab *vocab)
     return link_all(a) || collect_held(a, vocab) ? ST_NO_MEMORY : ST_OK;
 }
 
-void st_automaton_free(st_automaton *a)
+static void release(st_part *part)
 {
-    if (!a)
-        return;
+    st_automaton *a = (st_automaton *)part; /* its first member */
     st_free(a->nodes);
     st_free(a->edges);
     st_free(a->held);
@@ -197,13 +196,16 @@ const st_automaton *st_vocab_automaton(st_vocab *vocab)
     if (a)
         return a;
     a = st_calloc(1, sizeof *a);
-    if (!a || build(a, vocab)) {
-        st_automaton_free(a);
+    if (!a)
+        return NULL;
+    a->part.release = release;
+    if (build(a, vocab)) {
+        release(&a->part);
         return NULL;
     }
     st_automaton *other = st_publish((void **)&vocab->automaton, a);
     if (other) { /* another thread was faster; both are the same */
-        st_automaton_free(a);
+        release(&a->part);
         return other;
     }
     return a;

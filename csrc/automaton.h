@@ -17,6 +17,7 @@ typedef struct st_node {
 } st_node;
 
 typedef struct st_automaton {
+    st_part part;
     st_node *nodes;
     size_t count, capacity;
     uint64_t *edges; /* parent << 36 | byte << 28 | child, UINT64_MAX = free: at most half full */
@@ -33,7 +34,6 @@ typedef struct st_automaton {
 /* The automaton of the vocabulary, built on the first call; NULL when memory is short (and tried again next time).
  * Any thread may call. */
 const st_automaton *st_vocab_automaton(st_vocab *vocab);
-void st_automaton_free(st_automaton *automaton);
 
 /* The child of `node` by `byte`, 0 if there is none. */
 static inline uint32_t st_automaton_child(const st_automaton *a, uint32_t node, uint8_t byte)

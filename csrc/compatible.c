@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "long_piece.h"
 #include "merge.h"
 #include "reference.h"
 

@@ -4,7 +4,10 @@
 
 #include "vocab.h"
 
-/* 1 yes, 0 no, -1 memory is short. memo has 1 << ST_MEMO_BITS entries (long_piece.h). */
+/* Answers are kept in a memo of 1 << ST_MEMO_BITS entries, direct mapped by pair: (pair + 1) << 1 | answer, 0 = free. */
+#define ST_MEMO_BITS 15
+
+/* 1 yes, 0 no, -1 memory is short. */
 int st_compatible(const st_vocab *vocab, uint64_t *memo, uint32_t left, uint32_t right);
 
 #endif

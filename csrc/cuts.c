@@ -96,6 +96,16 @@ static void build(st_cuts *cuts, const st_vocab *vocab)
     }
 }
 
+static void release(st_part *part)
+{
+    st_free(part); /* the first member of the cuts */
+}
+
+const st_cuts *st_vocab_cuts_built(const st_vocab *vocab)
+{
+    return st_acquire((void **)&vocab->cuts);
+}
+
 const st_cuts *st_vocab_cuts(st_vocab *vocab)
 {
     st_cuts *cuts = st_acquire((void **)&vocab->cuts);
@@ -104,18 +114,14 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab)
     cuts = st_alloc_table(sizeof *cuts);
     if (!cuts)
         return NULL;
+    cuts->part.release = release;
     build(cuts, vocab);
     st_cuts *other = st_publish((void **)&vocab->cuts, cuts);
     if (other) { /* another thread was faster; both are the same */
-        st_cuts_free(cuts);
+        release(&cuts->part);
         return other;
     }
     return cuts;
-}
-
-void st_cuts_free(st_cuts *cuts)
-{
-    st_free(cuts);
 }
 
 /* Some token reaches over the border but not over all of X and Y: try each shape that the bytes next to it allow. */

@@ -17,6 +17,7 @@
 #define ST_CUT_PARTIAL_BITS 20
 
 typedef struct st_cuts {
+    st_part part;
     uint8_t pairs[1u << (ST_CUT_PAIR_BITS - 3)];
     uint8_t partials[1u << (ST_CUT_PARTIAL_BITS - 3)];
     /* Bit 4 * a + b: some token that reaches over a border holds a bytes of X and b of Y, 0 meaning all of it.
@@ -29,7 +30,8 @@ typedef struct st_cuts {
 
 /* The cuts of the vocabulary, built on the first call; NULL when memory is short: do without then. Any thread. */
 const st_cuts *st_vocab_cuts(st_vocab *vocab);
-void st_cuts_free(st_cuts *cuts);
+/* The cuts if they are there already, else NULL. */
+const st_cuts *st_vocab_cuts_built(const st_vocab *vocab);
 
 /* A character, or a part of one, as its bytes in one number; distinct ones differ. 1 <= n <= 4. */
 static inline uint32_t st_char_bits(const uint8_t *text, size_t n)

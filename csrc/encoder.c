@@ -1,13 +1,12 @@
 #include "encoder.h"
 
-#include "open_piece.h"
 #include "utf8.h"
 
 /* A held piece is completed in the carry, this many bytes of the new text at a time; then reading goes on in the text. */
 #define BRIDGE 256
 
 /* A stretch of text that lies in one place, and how far it is done: everything before `piece` is encoded, the open
- * piece begins there (less encoder->taken), and the scanner has read up to `read`. */
+ * piece begins there (less encoder->open.taken), and the scanner has read up to `read`. */
 typedef struct run {
     const uint8_t *text;
     size_t size, piece, read;
@@ -15,8 +14,7 @@ typedef struct run {
 
 typedef struct feed_context {
     st_encoder *encoder;
-    st_workspace *workspace;
-    st_ids *out;
+    st_sink sink;
 } feed_context;
 
 void st_encoder_init(st_encoder *e, st_vocab *vocab, st_split_family family)
@@ -32,8 +30,7 @@ void st_encoder_free(st_encoder *e)
     st_bytes_free(&e->carry.bytes);
     st_watch_free(&e->watch);
     st_text_stage_free(&e->text);
-    st_long_piece_free(&e->open);
-    st_long_piece_free(&e->saved_open);
+    st_open_piece_free(&e->open);
 }
 
 void st_encoder_reset(st_encoder *e)
@@ -42,8 +39,8 @@ void st_encoder_reset(st_encoder *e)
     e->carry.bytes.size = e->carry.start = 0;
     e->watch.tail.size = 0;
     e->watch.offset = e->text.offset = 0;
-    e->taken = 0;
-    e->open.active = 0;
+    e->open.taken = 0;
+    e->open.tail.active = 0;
     e->text.partial_size = 0;
 }
 
@@ -54,19 +51,18 @@ static st_status encode_ended(feed_context *c, run *r, uint64_t *ends, size_t co
 {
     st_encoder *e = c->encoder;
     size_t first = 0;
-    if (count && e->taken) { /* the open piece began before what lies here */
-        size_t rest = (size_t)(ends[0] - e->taken);
-        ST_TRY(st_open_piece_close(e, c->workspace, r->text + r->piece, rest, c->out));
+    if (count && e->open.taken) { /* the open piece began before what lies here */
+        size_t rest = (size_t)(ends[0] - e->open.taken);
+        ST_TRY(st_open_piece_close(&e->open, &c->sink, r->text + r->piece, rest));
         for (size_t i = 1; i < count; i++)
             ends[i] -= ends[0];
-        e->taken = 0;
         r->piece += rest;
         first = 1;
     }
     if (count == first)
         return ST_OK;
-    st_status status = st_encode_pieces(e->vocab, c->workspace, e->engine, r->text + r->piece, r->size - r->piece,
-                                        ends + first, count - first, c->out);
+    st_status status = st_encode_pieces(e->vocab, c->sink.workspace, e->engine, r->text + r->piece, r->size - r->piece,
+                                        ends + first, count - first, c->sink.out);
     r->piece += (size_t)ends[count - 1];
     return status;
 }
@@ -75,9 +71,9 @@ static st_status scan_until(feed_context *c, run *r, size_t limit)
 {
     while (r->read < limit) {
         size_t used, count = st_scan_feed(c->encoder->family, &c->encoder->scan, r->text + r->read, limit - r->read,
-                                          &used, c->workspace->ends, ST_BATCH);
+                                          &used, c->sink.workspace->ends, ST_BATCH);
         r->read += used;
-        ST_TRY(encode_ended(c, r, c->workspace->ends, count));
+        ST_TRY(encode_ended(c, r, c->sink.workspace->ends, count));
     }
     return ST_OK;
 }
@@ -85,8 +81,8 @@ static st_status scan_until(feed_context *c, run *r, size_t limit)
 /* The text ends where the scanner stands: at its very end, or in front of a special token. */
 static st_status end_text(feed_context *c, run *r)
 {
-    size_t count = st_scan_finish(c->encoder->family, &c->encoder->scan, c->workspace->ends);
-    return encode_ended(c, r, c->workspace->ends, count);
+    size_t count = st_scan_finish(c->encoder->family, &c->encoder->scan, c->sink.workspace->ends);
+    return encode_ended(c, r, c->sink.workspace->ends, count);
 }
 
 /* ---- special tokens ---- */
@@ -103,8 +99,8 @@ static st_status encode_run(feed_context *c, run *r, int final)
         if (result != ST_SPECIAL_FOUND)
             break;
         ST_TRY(end_text(c, r));
-        ST_TRY(st_ids_reserve(c->out, 1));
-        c->out->data[c->out->size++] = match.id;
+        ST_TRY(st_ids_reserve(c->sink.out, 1));
+        c->sink.out->data[c->sink.out->size++] = match.id;
         r->piece = r->read = match.end;
     }
     return final ? end_text(c, r) : ST_OK;
@@ -116,11 +112,10 @@ static st_status encode_run(feed_context *c, run *r, int final)
 static st_status keep_tail(feed_context *c, run *r)
 {
     st_encoder *e = c->encoder;
-    if (r->read - r->piece > ST_HOLD_WHOLE || e->open.active) {
-        uint64_t sure = st_scan_sure(e->family, &e->scan) - e->taken;
+    if (r->read - r->piece > ST_HOLD_WHOLE || e->open.tail.active) {
+        uint64_t sure = st_scan_sure(e->family, &e->scan) - e->open.taken;
         size_t took = 0;
-        ST_TRY(st_open_piece_take(e, c->workspace, r->text + r->piece, (size_t)sure, &took, c->out));
-        e->taken += took;
+        ST_TRY(st_open_piece_take(&e->open, &c->sink, r->text + r->piece, (size_t)sure, &took));
         r->piece += took;
     }
     if (r->text == e->carry.bytes.data) {
@@ -138,7 +133,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
     st_carry *carry = &c->encoder->carry;
     size_t old = carry->bytes.size, used = 0;
     run r = {NULL, 0, carry->start, 0};
-    r.read = carry->start + (size_t)(c->encoder->scan.length - c->encoder->taken);
+    r.read = carry->start + (size_t)(c->encoder->scan.length - c->encoder->open.taken);
     do {
         size_t part = n - used < BRIDGE ? n - used : BRIDGE;
         while (used + part < n && st_utf8_is_continuation(text[used + part]))
@@ -163,7 +158,7 @@ static st_status encode_segment(feed_context *c, const uint8_t *text, size_t n, 
 {
     st_encoder *e = c->encoder;
     run direct = {text, n, 0, 0};
-    if (e->carry.start < e->carry.bytes.size || e->taken) {
+    if (e->carry.start < e->carry.bytes.size || e->open.taken) {
         direct.text = NULL;
         ST_TRY(cross_border(c, text, n, final, &direct));
         if (!direct.text)
@@ -185,24 +180,24 @@ typedef struct snapshot {
 
 static st_status take_snapshot(st_encoder *e, const st_ids *out, snapshot *s)
 {
-    *s = (snapshot){e->scan, e->taken, e->carry.start, e->carry.bytes.size, out->size, e->open.active};
+    *s = (snapshot){e->scan, e->open.taken, e->carry.start, e->carry.bytes.size, out->size, e->open.tail.active};
     ST_TRY(st_watch_save(&e->watch));
-    return e->open.active ? st_long_piece_copy(&e->saved_open, &e->open) : ST_OK;
+    return e->open.tail.active ? st_long_piece_copy(&e->open.saved_tail, &e->open.tail) : ST_OK;
 }
 
 static void roll_back(st_encoder *e, st_ids *out, const snapshot *s)
 {
     e->scan = s->scan;
-    e->taken = s->taken;
+    e->open.taken = s->taken;
     e->carry.start = s->carry_start;
     e->carry.bytes.size = s->carry_size;
     out->size = s->out_size;
     if (s->active) {
-        st_long_piece broken = e->open;
-        e->open = e->saved_open;
-        e->saved_open = broken;
+        st_long_piece broken = e->open.tail;
+        e->open.tail = e->open.saved_tail;
+        e->open.saved_tail = broken;
     }
-    e->open.active = s->active;
+    e->open.tail.active = s->active;
     st_watch_restore(&e->watch);
 }
 
@@ -233,11 +228,12 @@ static st_status encode_segments(feed_context *c, const st_segments *s, int fina
 static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids *out, st_feed_error *error)
 {
     ST_TRY(st_watch_chunk(&e->watch, &e->text, s, final, &error->offset, &error->id));
-    feed_context c = {e, st_workspace_borrow(e->vocab), out};
-    if (!c.workspace)
+    st_workspace *workspace = st_workspace_borrow(e->vocab);
+    if (!workspace)
         return ST_NO_MEMORY;
+    feed_context c = {e, {e->vocab, workspace, e->engine, out}};
     st_status status = encode_segments(&c, s, final);
-    st_workspace_return(e->vocab, c.workspace);
+    st_workspace_return(e->vocab, workspace);
     return status;
 }
 
@@ -279,7 +275,7 @@ st_status st_encoder_spans(st_encoder *e, const uint8_t *text, const int64_t *sp
 
 uint64_t st_encoder_pending(const st_encoder *e)
 {
-    return e->carry.bytes.size - e->carry.start + e->text.partial_size + (e->open.active ? st_long_piece_pending(&e->open) : 0);
+    return e->carry.bytes.size - e->carry.start + e->text.partial_size + (e->open.tail.active ? st_long_piece_pending(&e->open.tail) : 0);
 }
 
 static st_status copy_state(st_encoder *target, const st_encoder *source)
@@ -289,11 +285,11 @@ static st_status copy_state(st_encoder *target, const st_encoder *source)
     if (carry->size > start)
         ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + start, carry->size - start));
     ST_TRY(st_bytes_append(&target->watch.tail, tail->data, tail->size));
-    if (source->open.active)
-        ST_TRY(st_long_piece_copy(&target->open, &source->open));
+    if (source->open.tail.active)
+        ST_TRY(st_long_piece_copy(&target->open.tail, &source->open.tail));
     target->watch.offset = source->watch.offset;
     target->scan = source->scan;
-    target->taken = source->taken;
+    target->open.taken = source->open.taken;
     target->text.offset = source->text.offset;
     target->text.partial_size = source->text.partial_size;
     memcpy(target->text.partial, source->text.partial, sizeof target->text.partial);

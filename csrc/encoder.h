@@ -11,17 +11,11 @@
 #ifndef ST_ENCODER_H
 #define ST_ENCODER_H
 
-#include "long_piece.h"
-#include "pieces.h"
+#include "open_piece.h"
 #include "pretoken.h"
 #include "special.h"
 #include "text_stage.h"
 #include "watch.h"
-
-/* Up to this many bytes of an open piece wait for its end, which mostly comes soon, and then one table look-up serves;
- * beyond it the piece is encoded as it comes. Longer than nearly every word, far below the 275 bytes that the finality
- * rule itself may hold. */
-#define ST_HOLD_WHOLE 256
 
 /* Bytes that wait: data[start..size). What lies before `start` is kept until the feed is known to succeed. */
 typedef struct st_carry {
@@ -38,9 +32,7 @@ typedef struct st_encoder {
     st_watch watch;     /* for disallowed special tokens */
     st_scan scan;       /* of the open piece */
     st_carry carry;     /* the open piece but for what was taken from its front, then text not yet scanned */
-    uint64_t taken;     /* bytes at the front of the open piece that were already encoded, or pushed to `open` */
-    st_long_piece open; /* the open piece, or the open atom of it, once it is long */
-    st_long_piece saved_open; /* for taking back a failed feed */
+    st_open_piece open; /* what was taken of the open piece */
 } st_encoder;
 
 /* What a failing feed tells besides its status. */

@@ -19,14 +19,14 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
 {
     const st_bytes *carry = &e->carry.bytes;
     const uint8_t *waiting = carry->size ? carry->data + e->carry.start : NULL;
-    uint32_t previous = e->open.active ? st_long_piece_previous(&e->open, e->vocab) : ST_NONE;
+    uint32_t previous = e->open.tail.active ? st_long_piece_previous(&e->open.tail, e->vocab) : ST_NONE;
     if (put(out, e->scan.length) || put(out, e->scan.point) || put(out, (uint64_t)e->scan.state << 32 | e->scan.memo) ||
-        put(out, e->taken) || put(out, e->text.offset) || put_block(out, e->text.partial, e->text.partial_size) ||
+        put(out, e->open.taken) || put(out, e->text.offset) || put_block(out, e->text.partial, e->text.partial_size) ||
         put(out, e->watch.offset) || put_block(out, e->watch.tail.data, e->watch.tail.size) ||
         put_block(out, waiting, carry->size - e->carry.start) ||
-        put(out, (uint64_t)e->open.active << 1 | (e->open.active && e->open.merged_only)) || put(out, previous))
+        put(out, (uint64_t)e->open.tail.active << 1 | (e->open.tail.active && e->open.tail.merged_only)) || put(out, previous))
         return ST_NO_MEMORY;
-    return put_block(out, e->open.text.data, e->open.active ? e->open.text.size : 0);
+    return put_block(out, e->open.tail.text.data, e->open.tail.active ? e->open.tail.text.size : 0);
 }
 
 /* Reads what put() wrote; once it has run out, everything is 0 and `bad` is set. */
@@ -91,10 +91,10 @@ static int consistent(const st_encoder *e)
     const uint8_t *carry = e->carry.bytes.data;
     size_t n = e->carry.bytes.size;
     st_text_error error;
-    if (!st_scan_valid(e->family, &e->scan) || e->scan.length < e->taken || e->scan.length - e->taken > n ||
-        st_scan_sure(e->family, &e->scan) < e->taken || (e->open.active && !e->taken))
+    if (!st_scan_valid(e->family, &e->scan) || e->scan.length < e->open.taken || e->scan.length - e->open.taken > n ||
+        st_scan_sure(e->family, &e->scan) < e->open.taken || (e->open.tail.active && !e->open.taken))
         return 0;
-    size_t scanned = (size_t)(e->scan.length - e->taken);
+    size_t scanned = (size_t)(e->scan.length - e->open.taken);
     if (n && st_text_check(carry, n, &error) != n)
         return 0;
     if (scanned < n && !begins_name(e->allowed, carry + scanned, n - scanned))
@@ -103,26 +103,26 @@ static int consistent(const st_encoder *e)
         return 0;
     if (e->text.partial_size && st_utf8_unfinished(e->text.partial, e->text.partial_size) != e->text.partial_size)
         return 0;
-    return e->taken || scan_is_reproduced(e, carry, scanned);
+    return e->open.taken || scan_is_reproduced(e, carry, scanned);
 }
 
 static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, const uint8_t *text, size_t n)
 {
     if (flags >> 1 == 0)
         return flags || previous != ST_NONE || n ? ST_BAD_STATE : ST_OK;
-    if (flags >> 1 != 1 || n > e->taken || (previous != ST_NONE && previous >= e->vocab->count))
+    if (flags >> 1 != 1 || n > e->open.taken || (previous != ST_NONE && previous >= e->vocab->count))
         return ST_BAD_STATE;
     if (previous != ST_NONE && !st_token_reachable(e->vocab, (uint32_t)previous))
         return ST_BAD_STATE;
     if (e->engine == ST_ENGINE_REFERENCE) {
-        st_long_piece_restore_reference(&e->open, (uint32_t)previous);
-        e->open.end += n;
-        return st_bytes_append(&e->open.text, text, n);
+        st_long_piece_restore_reference(&e->open.tail, (uint32_t)previous);
+        e->open.tail.end += n;
+        return st_bytes_append(&e->open.tail.text, text, n);
     }
     st_workspace *w = st_workspace_borrow(e->vocab);
     if (!w)
         return ST_NO_MEMORY;
-    st_status status = st_long_piece_restore(&e->open, e->vocab, w->memo, (uint32_t)previous, (int)(flags & 1), text, n);
+    st_status status = st_long_piece_restore(&e->open.tail, e->vocab, w->memo, (uint32_t)previous, (int)(flags & 1), text, n);
     st_workspace_return(e->vocab, w);
     return status;
 }
@@ -135,7 +135,7 @@ static st_status load(st_encoder *e, reader *r)
     uint64_t state = get(r);
     e->scan.state = (uint32_t)(state >> 32);
     e->scan.memo = (uint32_t)state;
-    e->taken = get(r);
+    e->open.taken = get(r);
     e->text.offset = get(r);
     const uint8_t *partial_bytes = get_block(r, &partial);
     e->watch.offset = get(r);

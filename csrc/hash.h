@@ -7,7 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "vocab.h"
+/* A piece of at most 15 bytes is a 16-byte key: its bytes, zero filled, and its length in the last byte. */
+#define ST_KEY_BYTES 15
+
+typedef struct st_key {
+    uint64_t low, high;
+} st_key;
 
 static inline uint64_t st_load64(const uint8_t *p)
 {

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "compatible.h"
 #include "reference_stream.h"
 
 /* Final tokens are looked for every so many bytes: often enough to keep the window small, rarely enough not to count. */
@@ -251,7 +250,7 @@ st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *ou
 
 uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *vocab)
 {
-    const st_automaton *a = vocab->automaton;
+    const st_automaton *a = (const st_automaton *)vocab->automaton;
     if (piece->by_reference)
         return piece->root ? piece->previous : ST_NONE;
     return piece->root && a ? a->nodes[piece->window[piece->root - piece->base].node].token : ST_NONE;

@@ -17,9 +17,7 @@
 
 #include "automaton.h"
 #include "buffer.h"
-
-/* Answers of compatible(), direct mapped by pair: (pair + 1) << 1 | answer, 0 = free. Shared by all pieces of a workspace. */
-#define ST_MEMO_BITS 15
+#include "compatible.h"
 
 /* One position of the pending window. */
 typedef struct st_prefix {

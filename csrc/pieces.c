@@ -4,7 +4,6 @@
 #include "hash.h"
 #include "merge_windows.h"
 #include "prefetch.h"
-#include "publish.h"
 
 /* ---- one span alone: rare, long, or outside of a batch ---- */
 
@@ -227,7 +226,7 @@ static size_t ask_cache(st_workspace *w, const batch *b, size_t misses, size_t *
 static void merge_words(st_vocab *v, st_workspace *w, size_t words)
 {
     /* They are built once some piece is long enough to be cut; until then words begin as bytes. */
-    st_merge_words(v, st_acquire((void **)&v->cuts), w->words, words);
+    st_merge_words(v, st_vocab_cuts_built(v), w->words, words);
     for (size_t i = 0; i < words; i++) {
         const st_word *word = &w->words[i];
         st_span *span = &w->spans[w->misses[i]];

@@ -3,13 +3,10 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "automaton.h"
-#include "cuts.h"
 #include "hash.h"
 #include "merge.h"
 #include "prefetch.h"
 #include "reference.h"
-#include "workspace.h"
 
 static uint32_t bits_for(size_t slots)
 {
@@ -300,14 +297,20 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
     return ST_OK;
 }
 
+static void release(st_part *part)
+{
+    if (part)
+        part->release(part);
+}
+
 void st_vocab_free(st_vocab *v)
 {
     if (!v)
         return;
     for (size_t i = 0; i < ST_POOL_SIZE; i++)
-        st_workspace_free(v->pool[i]);
-    st_automaton_free(v->automaton);
-    st_cuts_free(v->cuts);
+        release(v->pool[i]);
+    release(v->automaton);
+    release(v->cuts);
     st_pairs_free(&v->pairs);
     st_free(v->bytes);
     st_free(v->starts);

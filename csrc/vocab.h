@@ -6,14 +6,8 @@
 #ifndef ST_VOCAB_H
 #define ST_VOCAB_H
 
+#include "hash.h"
 #include "pairs.h"
-
-/* A piece of at most 15 bytes is a 16-byte key: its bytes, zero filled, and its length in the last byte. */
-#define ST_KEY_BYTES 15
-
-typedef struct st_key {
-    uint64_t low, high;
-} st_key;
 
 /* One short token in the piece table. 32 bytes: two entries a cache line, never across one. */
 typedef struct st_piece_entry {
@@ -28,9 +22,10 @@ typedef struct st_piece_entry {
 #define ST_MAX_TOKEN_BYTES 65535
 #define ST_MAX_TOTAL_BYTES (1u << 27)
 
-struct st_automaton;
-struct st_cuts;
-struct st_workspace;
+/* What the stages above build for a vocabulary at first need, and leave with it: it knows only how to let them go. */
+typedef struct st_part {
+    void (*release)(struct st_part *part);
+} st_part;
 
 #define ST_POOL_SIZE 64
 
@@ -51,9 +46,9 @@ typedef struct st_vocab {
     st_piece_entry *pieces; /* tokens of up to ST_KEY_BYTES bytes */
     uint64_t long_mask;
     uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
-    struct st_automaton *automaton; /* built at first need */
-    struct st_cuts *cuts;           /* built at first need */
-    struct st_workspace *pool[ST_POOL_SIZE];
+    st_part *automaton;          /* automaton.h */
+    st_part *cuts;               /* cuts.h */
+    st_part *pool[ST_POOL_SIZE]; /* workspace.h: workspaces that nobody uses just now */
 } st_vocab;
 
 /* Tokens as the caller hands them over: bytes concatenated, n lengths, n ids strictly ascending, and either NULL or

@@ -3,6 +3,14 @@
 #include "alloc.h"
 #include "publish.h"
 
+static void release(st_part *part)
+{
+    st_workspace *workspace = (st_workspace *)part; /* its first member */
+    st_long_piece_free(&workspace->long_piece);
+    st_reference_scratch_free(&workspace->reference);
+    st_free(workspace);
+}
+
 st_workspace *st_workspace_borrow(st_vocab *vocab)
 {
     for (size_t i = 0; i < ST_POOL_SIZE; i++) {
@@ -12,7 +20,10 @@ st_workspace *st_workspace_borrow(st_vocab *vocab)
         if (found)
             return found;
     }
-    return st_alloc_table(sizeof(st_workspace));
+    st_workspace *workspace = st_alloc_table(sizeof *workspace);
+    if (workspace)
+        workspace->part.release = release;
+    return workspace;
 }
 
 void st_workspace_return(st_vocab *vocab, st_workspace *workspace)
@@ -20,14 +31,5 @@ void st_workspace_return(st_vocab *vocab, st_workspace *workspace)
     for (size_t i = 0; i < ST_POOL_SIZE; i++)
         if (!st_acquire((void **)&vocab->pool[i]) && !st_publish((void **)&vocab->pool[i], workspace))
             return;
-    st_workspace_free(workspace); /* more threads than places: the pool stays bounded */
-}
-
-void st_workspace_free(st_workspace *workspace)
-{
-    if (!workspace)
-        return;
-    st_long_piece_free(&workspace->long_piece);
-    st_reference_scratch_free(&workspace->reference);
-    st_free(workspace);
+    release(&workspace->part); /* more threads than places: the pool stays bounded */
 }

@@ -43,6 +43,7 @@ typedef struct st_span {
 } st_span;
 
 typedef struct st_workspace {
+    st_part part;
     st_cache_entry cache[1u << ST_CACHE_BITS];
     uint64_t memo[1u << ST_MEMO_BITS];
     uint64_t ends[ST_BATCH + 4];
@@ -59,6 +60,5 @@ typedef struct st_workspace {
 /* A workspace for the calling thread, its cache as warm as its last user left it; NULL when memory is short. */
 st_workspace *st_workspace_borrow(st_vocab *vocab);
 void st_workspace_return(st_vocab *vocab, st_workspace *workspace);
-void st_workspace_free(st_workspace *workspace);
 
 #endif

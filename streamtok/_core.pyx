@@ -1,23 +1,23 @@
-"""The C core as Python objects: Vocab, StreamEncoder and the one-shot calls. Nothing is decided here; defaults and
+"""The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Nothing is decided here; defaults and
 prose are in core.py. numpy is imported when the first array is made, so that importing and loading stay quick."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.list cimport PyList_New, PyList_SET_ITEM
-from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from ._csrc cimport *
-
-from .errors import VocabularyError, disallowed_special_error, invalid_utf8_error, stream_busy_error
+from ._text cimport Text, borrow, ends_high, give_back
+from ._vocab cimport Matcher, Vocab, allocation_state, list_of
 
 import cython
 
-cdef extern from "Python.h":
-    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+from ._text import mend_surrogates
+from .errors import disallowed_special_error, invalid_utf8_error, stream_busy_error
+
+st_alloc_share(allocation_state())
 
 # The few numpy calls that are needed, declared here: `cimport numpy` would import numpy with this module.
 cdef extern from *:
@@ -89,58 +89,6 @@ cdef object array_over(IdBuffer buffer):
     return array
 
 
-cdef list list_of(const st_ids *ids, size_t start, size_t end):
-    result = PyList_New(<Py_ssize_t>(end - start))
-    cdef size_t i
-    for i in range(start, end):
-        token = PyLong_FromUnsignedLong(ids.data[i])
-        Py_INCREF(token)
-        PyList_SET_ITEM(result, <Py_ssize_t>(i - start), token)
-    return result
-
-
-cdef struct Text:
-    # Borrowed UTF-8: of a str, or of a buffer, which is then to be released.
-    const uint8_t *data
-    size_t n
-    int flags  # ST_FEED_TRUSTED where Python vouches for it
-    bint held
-    Py_buffer buffer
-
-
-cdef object borrow(object source, Text *text):
-    """Fills `text`, and returns what must stay alive while it is used (surrogates are mended in a new str)."""
-    cdef Py_ssize_t n
-    text.held = False
-    if PyUnicode_Check(source):
-        try:
-            text.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(source, &n)
-        except UnicodeEncodeError:
-            source = mend_surrogates(source)
-            text.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(source, &n)
-        text.n = <size_t>n
-        text.flags = ST_FEED_TRUSTED
-        return source
-    if not PyObject_CheckBuffer(source):
-        raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(source).__name__}")
-    PyObject_GetBuffer(source, &text.buffer, PyBUF_SIMPLE)
-    text.held = True
-    text.data = <const uint8_t *>text.buffer.buf
-    text.n = <size_t>text.buffer.len
-    text.flags = 0
-    return source
-
-
-cdef inline void give_back(Text *text) noexcept:
-    if text.held:
-        PyBuffer_Release(&text.buffer)
-
-
-def mend_surrogates(str text not None):
-    """Pairs of surrogates become the character they stand for, lone ones U+FFFD: what tiktoken does."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 cdef object fail(st_status status, const st_feed_error *error, Matcher disallowed, object chunk, const uint8_t *partial,
                  uint32_t partial_size, object stream_offset):
     """Raises what a failed feed asks for. stream_offset: None for a whole text, whose messages are tiktoken's own."""
@@ -155,193 +103,6 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
     if status == ST_BAD_STATE:
         raise ValueError("this stream was restored from a state that no stream can have had; reset() it")
     raise MemoryError(st_strerror(status).decode())
-
-
-# ---- special tokens ----
-
-cdef class Matcher:
-    """Finds the names of one set of special tokens. For an allowed set a match stands for the token's id, for a
-    disallowed one for its place in `names`."""
-    cdef st_special *special
-    cdef readonly list names
-
-    def __cinit__(self, names, ids=None):
-        cdef size_t i
-        self.names = list(names)
-        encoded = [name.encode("utf-8") for name in self.names]
-        cdef size_t count = len(encoded)
-        cdef size_t *lengths = <size_t *>st_malloc(count * sizeof(size_t))
-        cdef uint32_t *values = <uint32_t *>st_malloc(count * sizeof(uint32_t))
-        cdef st_status status = ST_NO_MEMORY
-        cdef bytes joined = b"".join(encoded)
-        try:
-            if lengths != NULL and values != NULL:
-                for i in range(count):
-                    lengths[i] = len(encoded[i])
-                    values[i] = i if ids is None else ids[i]
-                status = st_special_new(<const uint8_t *>PyBytes_AS_STRING(joined), lengths, values, count,
-                                        &self.special)
-        finally:
-            st_free(lengths)
-            st_free(values)
-        if status == ST_EMPTY_TOKEN:
-            raise VocabularyError("the name of a special token is empty; every text would hold it")
-        if status:
-            raise MemoryError
-
-    def find(self, bytes text not None, size_t start, bint final):
-        """(NOTHING | FOUND | HELD, start, end, id) of the first name in text[start:]; id is None for a mere beginning."""
-        cdef st_special_match match
-        cdef size_t n = len(text)
-        cdef st_special_result result
-        result = st_special_find(self.special, <const uint8_t *>PyBytes_AS_STRING(text), start, n, n, final, &match)
-        if result == ST_SPECIAL_NONE:
-            return result, n, n, None
-        return result, match.start, match.end, None if match.id == ST_NO_SPECIAL else match.id
-
-    def __dealloc__(self):
-        st_special_free(self.special)
-
-
-NOTHING, FOUND, HELD = ST_SPECIAL_NONE, ST_SPECIAL_FOUND, ST_SPECIAL_HELD
-
-
-# ---- the vocabulary ----
-
-cdef bytes widened(object items, str what):
-    """uint32 items as bytes, from a buffer of uint8 or uint32."""
-    view = memoryview(items).cast("B")
-    if memoryview(items).itemsize == 4:
-        return bytes(view)
-    cdef Py_ssize_t n = len(view), i
-    result = PyBytes_FromStringAndSize(NULL, 4 * n)
-    cdef uint32_t *wide = <uint32_t *>PyBytes_AS_STRING(result)
-    cdef Py_buffer buffer
-    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
-    for i in range(n):
-        wide[i] = (<const uint8_t *>buffer.buf)[i]
-    PyBuffer_Release(&buffer)
-    return result
-
-
-cdef class Vocab:
-    """Tokens, their merges, and the names of special tokens; immutable, safe to share between threads.
-
-    blob: token bytes joined in rank order; lengths: uint8 or uint32 a token; ranks: uint32 a token, ascending, None for
-    0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id."""
-    cdef st_vocab *vocab
-    cdef st_names names
-    cdef bytes name_bytes, name_starts, name_ids
-    cdef readonly dict special_tokens
-
-    def __cinit__(self, bytes blob not None, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0):
-        cdef bytes wide_lengths = widened(lengths, "lengths"), wide_ranks, wide_splits
-        cdef st_vocab_source source
-        cdef size_t bad = 0, i
-        cdef st_status status
-        memset(&source, 0, sizeof(source))
-        source.count = len(wide_lengths) // 4
-        if ranks is None:
-            wide_ranks = PyBytes_FromStringAndSize(NULL, 4 * source.count)
-            for i in range(source.count):
-                (<uint32_t *>PyBytes_AS_STRING(wide_ranks))[i] = <uint32_t>i
-        else:
-            wide_ranks = widened(ranks, "ranks")
-        source.bytes = <const uint8_t *>PyBytes_AS_STRING(blob)
-        source.lengths = <const uint32_t *>PyBytes_AS_STRING(wide_lengths)
-        source.ids = <const uint32_t *>PyBytes_AS_STRING(wide_ranks)
-        if splits is not None:
-            wide_splits = widened(splits, "splits")
-            source.splits = <const uint32_t *>PyBytes_AS_STRING(wide_splits)
-        with nogil:
-            status = st_vocab_new(&source, dense_side, &self.vocab, &bad)
-        if status == ST_NO_MEMORY:
-            raise MemoryError
-        if status:
-            raise VocabularyError(f"{st_strerror(status).decode()} (token {bad} in rank order)")
-        self._set_names(special_tokens)
-
-    def __dealloc__(self):
-        st_vocab_free(self.vocab)
-
-    cdef _set_names(self, dict special_tokens):
-        self.special_tokens = special_tokens
-        by_id = sorted((token, name.encode("utf-8")) for name, token in special_tokens.items())
-        starts, ids, at = bytearray(), bytearray(), 0
-        for token, name in by_id:
-            starts += at.to_bytes(sizeof(size_t), "little")
-            ids += token.to_bytes(4, "little")
-            at += len(name)
-        starts += at.to_bytes(sizeof(size_t), "little")
-        self.name_bytes = b"".join(name for _, name in by_id)
-        self.name_starts, self.name_ids = bytes(starts), bytes(ids)
-        self.names.bytes = <const uint8_t *>PyBytes_AS_STRING(self.name_bytes)
-        self.names.starts = <const size_t *>PyBytes_AS_STRING(self.name_starts)
-        self.names.ids = <const uint32_t *>PyBytes_AS_STRING(self.name_ids)
-        self.names.count = len(by_id)
-
-    @property
-    def count(self):
-        return self.vocab.count
-
-    @property
-    def unreachable(self):
-        return self.vocab.unreachable
-
-    @property
-    def monotone(self):
-        return bool(self.vocab.monotone)
-
-    def find(self, bytes token not None):
-        """The id of an ordinary token's bytes, or None."""
-        cdef uint32_t index = st_vocab_find(self.vocab, <const uint8_t *>PyBytes_AS_STRING(token), len(token))
-        return None if index == ST_NONE else self.vocab.ids[index]
-
-    def merge(self, bytes data not None):
-        """A list of ids of bytes by merging alone, by the reference engine: not even a token is looked up as a whole."""
-        cdef st_reference_scratch scratch
-        cdef st_ids out
-        cdef st_status status
-        memset(&scratch, 0, sizeof(scratch))
-        memset(&out, 0, sizeof(out))
-        try:
-            status = st_reference_merge(&self.vocab.pairs, <const uint8_t *>PyBytes_AS_STRING(data), len(data), &scratch,
-                                        &out)
-            if status:
-                raise MemoryError
-            return [self.vocab.ids[token] for token in list_of(&out, 0, out.size)]
-        finally:
-            st_reference_scratch_free(&scratch)
-            st_ids_free(&out)
-
-    def token_bytes(self, uint32_t token):
-        """The bytes of one id, special tokens included. KeyError if it is unknown."""
-        cdef size_t n = 0
-        cdef const uint8_t *data = st_decode_one(self.vocab, &self.names, token, &n)
-        if data == NULL:
-            raise KeyError(str(token))
-        return PyBytes_FromStringAndSize(<const char *>data, <Py_ssize_t>n)
-
-    def decode_bytes(self, tokens):
-        """The bytes of many ids: a uint32 buffer, or any iterable of ints. KeyError names the first unknown one."""
-        cdef st_bytes out
-        cdef size_t bad = 0, n
-        cdef st_status status
-        cdef Py_buffer buffer
-        PyObject_GetBuffer(tokens, &buffer, PyBUF_SIMPLE)
-        memset(&out, 0, sizeof(out))
-        n = <size_t>buffer.len // 4
-        try:
-            with nogil:
-                status = st_decode(self.vocab, &self.names, <const uint32_t *>buffer.buf, n, &out, &bad)
-            if status == ST_UNKNOWN_TOKEN:
-                raise KeyError(f"Invalid token for decoding: {(<const uint32_t *>buffer.buf)[bad]}")
-            if status:
-                raise MemoryError
-            return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
-        finally:
-            PyBuffer_Release(&buffer)
-            st_bytes_free(&out)
 
 
 # ---- one-shot ----
@@ -684,11 +445,6 @@ cdef class CoreStream:
         if status == ST_NO_MEMORY:
             raise MemoryError
         return status == ST_OK
-
-
-cdef bint ends_high(str text) except -1:
-    cdef Py_ssize_t n = len(text)
-    return n > 0 and 0xD800 <= <uint32_t>text[n - 1] < 0xDC00
 
 
 # ---- for tests and benchmarks ----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def thread_map(function: Callable[[T], R], items: list[T], num_threads: int) -> 
 
 
 def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
-    """The texts in order, cut into runs of about equal length: four a thread, so that a slow one does not hold up all."""
+    """The texts in order, cut into runs of about equal length, four a thread: a slow one does not hold up all."""
     if num_threads <= 0:
         raise ValueError("num_threads must be greater than 0")
     ends = list(accumulate(map(len, texts)))
@@ -40,7 +40,7 @@ def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
     wanted = max(total // (4 * min(num_threads, os.cpu_count() or 1)) + 1, _LEAST_SHARE)
     cuts = [i + 1 for i, end in enumerate(ends) if end // wanted != (end - len(texts[i])) // wanted]
     borders = sorted({0, *cuts, len(texts)})
-    return [texts[a:b] for a, b in zip(borders, borders[1:])]
+    return [texts[a:b] for a, b in pairwise(borders)]
 
 
 def encode_lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any, num_threads: int) -> list[list[int]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import hashlib
 from array import array
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from . import _core, batch
+from . import _core, _text, _vocab, batch
 from ._packed import PackedVocabulary, pack_ranks
-from .errors import VocabularyError
+from .checks import check_n_vocab, check_special, checked, checked_all
+from .decoding import Decoding
 from .patterns import family_of
-from .stream import StreamDecoder, StreamEncoder
+from .stream import StreamEncoder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +33,7 @@ _resolve_registered: Callable[[str], Encoding] | None = None
 _MATCHERS_KEPT = 64
 
 
-class Encoding:
+class Encoding(Decoding):
     """A vocabulary, the pattern that splits text into pieces, and special tokens. Immutable; threads share it freely.
 
     Args:
@@ -104,20 +105,20 @@ class Encoding:
         self._packed = packed
         self._engine = engine
         self.max_token_value = max(packed.ranks[-1], max(special_tokens.values(), default=0))
-        _check_special(packed, special_tokens)
-        _check_n_vocab(len(packed.ranks) + len(special_tokens), self.max_token_value, explicit_n_vocab)
+        check_special(packed, special_tokens)
+        check_n_vocab(len(packed.ranks) + len(special_tokens), self.max_token_value, explicit_n_vocab)
         if engine not in _core.ENGINES:
             raise ValueError(f"unknown engine {engine!r}; write one of {', '.join(map(repr, _core.ENGINES))}")
         self._special_token_values = set(special_tokens.values())
         ranks = None if isinstance(packed.ranks, range) else packed.ranks
-        self._vocab = _core.Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens)
+        self._vocab = _vocab.Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens)
         self._coders: dict[str, Any] = {}
         self._coder = self._coder_for("strict")
         self._matchers: dict[Any, tuple[Any, Any]] = {}
         self._default_matchers = self._find_matchers(set(), "all")
 
     def _coder_for(self, errors: str) -> Any:
-        """What encodes whole texts, with one error mode: the C core, or, with a pattern of one's own, regex before it."""
+        """What encodes whole texts with one error mode: the C core, with or without `regex` before it."""
         if errors not in self._coders:
             if errors not in _core.ERRORS:
                 raise ValueError(f"unknown errors={errors!r}; write one of {', '.join(map(repr, _core.ERRORS))}")
@@ -151,8 +152,8 @@ class Encoding:
             known = [name for name in self._special_tokens if name in key[0]]
             ids = [self._special_tokens[name] for name in known]
             self._matchers[key] = (
-                _core.Matcher(known, ids) if known else None,
-                _core.Matcher(sorted(key[1])) if key[1] else None,
+                _vocab.Matcher(known, ids) if known else None,
+                _vocab.Matcher(sorted(key[1])) if key[1] else None,
             )
         return self._matchers[key]
 
@@ -171,13 +172,13 @@ class Encoding:
         >>> enc.encode_ordinary("hello world")
         [24912, 2375]
         """
-        return self._coder.encode(_checked(text), None, None)  # type: ignore[no-any-return]
+        return self._coder.encode(checked(text), None, None)  # type: ignore[no-any-return]
 
     def encode(
         self,
         text: str,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = set(),  # noqa: B006
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[int]:
         """Encodes a string into ids.
@@ -195,13 +196,13 @@ class Encoding:
         character, lone ones U+FFFD.
         """
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        return self._coder.encode(_checked(text), allowed, disallowed)  # type: ignore[no-any-return]
+        return self._coder.encode(checked(text), allowed, disallowed)  # type: ignore[no-any-return]
 
     def encode_to_numpy(
         self,
         text: str | bytes | bytearray | memoryview,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = set(),  # noqa: B006
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
         errors: str = "strict",
     ) -> npt.NDArray[np.uint32]:
@@ -226,7 +227,7 @@ class Encoding:
         """
         from .offsets import character_offsets, token_sizes
 
-        data = _core.mend_surrogates(_checked(text)).encode()
+        data = _text.mend_surrogates(checked(text)).encode()
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return ids, character_offsets(data, token_sizes(self, data, ids))
 
@@ -277,23 +278,23 @@ class Encoding:
         from .offsets import truncate
 
         options = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
-        return truncate(self, _checked(text), n, options)
+        return truncate(self, checked(text), n, options)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encodes a list of strings on several threads, taking the text of special tokens for ordinary text."""
-        return batch.encode_lists(self._coder, _checked_all(text), None, None, num_threads)
+        return batch.encode_lists(self._coder, checked_all(text), None, None, num_threads)
 
     def encode_batch(
         self,
         text: list[str],
         *,
         num_threads: int = 8,
-        allowed_special: Literal["all"] | AbstractSet[str] = set(),  # noqa: B006
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[list[int]]:
         """Encodes a list of strings on several threads. See encode() for the special tokens."""
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        return batch.encode_lists(self._coder, _checked_all(text), allowed, disallowed, num_threads)
+        return batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
 
     def encode_ragged(
         self,
@@ -313,7 +314,7 @@ class Encoding:
         self,
         text: str,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = set(),  # noqa: B006
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
         """(stable ids, completions): the ids that stay whatever follows, by tiktoken's approximate rule, and the token
@@ -323,7 +324,7 @@ class Encoding:
         from .unstable import encode_with_unstable
 
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        return encode_with_unstable(self, _checked(text), allowed, disallowed)
+        return encode_with_unstable(self, checked(text), allowed, disallowed)
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of text that is a single token, special tokens included. Raises KeyError if it is none."""
@@ -368,10 +369,6 @@ class Encoding:
         }
         return StreamEncoder(self, stream, options)
 
-    def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
-        """A decoder that takes ids as they come and returns whole characters only. errors: as for bytes.decode."""
-        return StreamDecoder(self, errors)
-
     def encode_stream(self, chunks: Iterable[str | bytes], **options: Any) -> Iterator[npt.NDArray[np.uint32]]:
         """Yields the ids of a text that comes as an iterable of chunks, an array as soon as there are ids that no later
         chunk can change. Options are those of stream_encoder(); arrays own their memory."""
@@ -387,8 +384,8 @@ class Encoding:
     async def encode_stream_async(
         self, chunks: AsyncIterable[str | bytes], **options: Any
     ) -> AsyncIterator[npt.NDArray[np.uint32]]:
-        """encode_stream() for an asynchronous iterable. Encoding runs in the event loop, a chunk at a time: chunks of up
-        to 64 KB keep it responsive."""
+        """encode_stream() for an asynchronous iterable. Encoding runs in the event loop, a chunk at a time: chunks of
+        up to 64 KB keep it responsive."""
         stream = self.stream_encoder(**{"copy": True} | options)
         async for chunk in chunks:
             ids = stream.feed(chunk)
@@ -404,55 +401,6 @@ class Encoding:
         from .files import encode_file
 
         return encode_file(self, src, dst, **options)
-
-    # ==== Decoding ====
-
-    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of ids. Raises KeyError for an unknown one.
-
-        >>> enc.decode_bytes([24912, 2375])
-        b'hello world'
-        """
-        return self._vocab.decode_bytes(_ids(tokens))  # type: ignore[no-any-return]
-
-    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of ids. Tokens may cut characters, so the bytes need not be UTF-8: `errors` says what then.
-
-        >>> enc.decode([24912, 2375])
-        'hello world'
-        """
-        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
-
-    def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one id, special tokens included. Raises KeyError if it is unknown."""
-        return self._vocab.token_bytes(token)  # type: ignore[no-any-return]
-
-    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        """The bytes of each id.
-
-        >>> enc.decode_tokens_bytes([24912, 2375])
-        [b'hello', b' world']
-        """
-        return [self.decode_single_token_bytes(token) for token in tokens]
-
-    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """(text, offsets): offsets[i] is the index of the first character that holds bytes of token i.
-
-        Raises UnicodeDecodeError for ids whose bytes are not UTF-8.
-        """
-        from .offsets import token_offsets
-
-        return token_offsets(self.decode_tokens_bytes(tokens))
-
-    def decode_batch(
-        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
-    ) -> list[str]:
-        """The texts of several sequences of ids, on several threads."""
-        return _batch_map(functools.partial(self.decode, errors=errors), batch, num_threads)
-
-    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
-        """The bytes of several sequences of ids, on several threads."""
-        return _batch_map(self.decode_bytes, batch, num_threads)
 
     # ==== Facts ====
 
@@ -504,7 +452,7 @@ class Encoding:
     # ==== Private: what programs written for tiktoken reach for ====
 
     @functools.cached_property
-    def _mergeable_ranks(self) -> dict[bytes, int]:  # type: ignore[no-redef]
+    def _mergeable_ranks(self) -> dict[bytes, int]:
         return self._packed.to_dict()
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
@@ -540,53 +488,4 @@ class Encoding:
             assert _resolve_registered is not None  # the registry was imported when the value was made
             self.__dict__ = _resolve_registered(value).__dict__
             return
-        self.__init__(**value)  # type: ignore[misc]
-
-
-def _checked(text: str) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"expected str, got {type(text).__name__}; for UTF-8 bytes use encode_to_numpy or stream_encoder")
-    return text
-
-
-def _checked_all(texts: Iterable[str]) -> list[str]:
-    return [_checked(text) for text in texts]
-
-
-def _ids(tokens: Iterable[int]) -> array[int] | npt.NDArray[np.uint32]:
-    """Ids as a C array of uint32. OverflowError and TypeError as tiktoken has them."""
-    dtype = getattr(tokens, "dtype", None)
-    if dtype is None:
-        return array("I", tokens)
-    import numpy as np
-
-    if dtype.kind not in "iu":
-        raise TypeError(f"ids are integers, got an array of {dtype}")
-    if dtype != np.uint32 and len(tokens) and (tokens.min() < 0 or tokens.max() > 0xFFFFFFFF):  # type: ignore
-        raise OverflowError("an id is negative or does not fit in 32 bits")
-    return np.ascontiguousarray(tokens, np.uint32)
-
-
-def _batch_map(function: Callable[[Any], Any], items: Iterable[Any], num_threads: int) -> list[Any]:
-    return batch.thread_map(function, list(items), num_threads)
-
-
-def _check_special(packed: PackedVocabulary, special_tokens: dict[str, int]) -> None:
-    ranks = packed.ranks if isinstance(packed.ranks, range) else set(packed.ranks) if special_tokens else ()
-    for name, token in special_tokens.items():
-        if not isinstance(name, str) or not isinstance(token, int) or isinstance(token, bool):
-            raise TypeError(f"special_tokens maps str to int, got {name!r}: {token!r}")
-        if not name:
-            raise VocabularyError("the name of a special token is empty; every text would hold it")
-        if not 0 <= token <= 0x7FFFFFFF:
-            raise VocabularyError(f"special token {name!r} has id {token}; ids go from 0 to 2**31 - 1")
-        if token in ranks:
-            raise VocabularyError(f"special token {name!r} has id {token}, which an ordinary token has; give it its own")
-
-
-def _check_n_vocab(count: int, largest: int, explicit: int | None) -> None:
-    if explicit and (count != explicit or largest != explicit - 1):
-        raise VocabularyError(
-            f"explicit_n_vocab is {explicit}, but there are {count} tokens and the largest id is {largest}; "
-            "leave it out, or give a vocabulary without gaps"
-        )
+        self.__init__(**cast("dict[str, Any]", value))  # type: ignore[misc]

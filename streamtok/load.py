@@ -64,7 +64,7 @@ def read_file(blobpath: _Path) -> bytes:
             return file.read()
     if path in BUNDLED_URLS:
         packed = load_packed(BUNDLED_URLS[path])
-        return b"".join(_lines(zip(packed.tokens(), packed.ranks.tolist())))
+        return b"".join(_lines(zip(packed.tokens(), packed.ranks)))
     raise ValueError(
         f"{path} is not bundled with streamtok, and streamtok downloads nothing: download the file yourself, "
         "and give the path of your copy instead of the URL"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,8 @@ def character_offsets(data: bytes, lengths: npt.NDArray[np.int64]) -> npt.NDArra
     is_start = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
     started = np.concatenate([[0], np.cumsum(is_start)])  # characters begun before each byte
     begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else np.zeros(0, np.int64)
-    return (started[begins] - ~is_start[begins]).astype(np.int64)
+    offsets: npt.NDArray[np.int64] = (started[begins] - ~is_start[begins]).astype(np.int64)
+    return offsets
 
 
 def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
@@ -66,7 +67,7 @@ def truncate(encoding: Encoding, text: str, n: int, options: dict[str, Any]) -> 
         return text
     if "\ud800" <= text[read - 1] < "\udc00":
         read += 1  # half of a character, whose other half may follow
-    data = _core.mend_surrogates(text[:read]).encode()
+    data = _text.mend_surrogates(text[:read]).encode()
     ends = token_sizes(encoding, data, ids[:n]).cumsum().tolist()
     while ends:
         end = ends.pop()

@@ -11,7 +11,7 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _core
+from . import _core, _text, _vocab
 from .custom import PatternSplitter, PatternStream
 from .errors import disallowed_special_error, invalid_utf8_error, stream_busy_error
 
@@ -32,11 +32,11 @@ class PatternCoder:
         self.errors = errors
 
     def encode_array(self, source: Any, allowed: Any, disallowed: Any) -> npt.NDArray[np.uint32]:
-        text = _text(source, self.errors)
+        text = as_text(source, self.errors)
         data = text.encode()
         if disallowed is not None:
             kind, start, end, _ = disallowed.find(data, 0, True)
-            if kind == _core.FOUND:
+            if kind == _vocab.FOUND:
                 raise disallowed_special_error(data[start:end].decode())
         parts, _ = encode_segments(self, data, allowed, final=True)
         return _joined(parts)
@@ -55,23 +55,23 @@ class PatternCoder:
         return len(self.encode_array(source, allowed, disallowed))
 
     def encode_piece(self, piece: bytes) -> list[int]:
-        return self.spans.encode_piece(piece)  # type: ignore[no-any-return]
+        return self.spans.encode_piece(piece)
 
     def split(self, source: Any) -> list[int]:
-        return self.splitter.split(_text(source, self.errors))[:, 1].tolist()  # type: ignore[no-any-return]
+        return self.splitter.split(as_text(source, self.errors))[:, 1].tolist()  # type: ignore[no-any-return]
 
     def stream(self, allowed: Any, disallowed: Any, copies: bool) -> PatternCoreStream:
         return PatternCoreStream(self, allowed, disallowed)
 
     def encode_ordinary(self, text: str) -> npt.NDArray[np.uint32]:
-        return self.spans.encode_spans(text.encode(), self.splitter.split(text))  # type: ignore[no-any-return]
+        return self.spans.encode_spans(text.encode(), self.splitter.split(text))
 
 
 def encode_segments(
     coder: PatternCoder, data: bytes, allowed: Any, final: bool, stream: PatternStream | None = None
 ) -> tuple[list[Any], bytes]:
-    """(arrays of ids, text held back) of UTF-8: ordinary text between allowed special tokens. A stream takes the ordinary
-    text and gives back what is decided; without one it is split as a whole."""
+    """(arrays of ids, text held back) of UTF-8: ordinary text between allowed special tokens. A stream takes the
+    ordinary text and gives back what is decided; without one it is split as a whole."""
     import numpy as np
 
     parts, at = [], 0
@@ -87,8 +87,8 @@ def encode_segments(
 
     while allowed is not None:
         kind, start, end, token = allowed.find(data, at, final)
-        if kind != _core.FOUND:
-            held = start if kind == _core.HELD else len(data)
+        if kind != _vocab.FOUND:
+            held = start if kind == _vocab.HELD else len(data)
             ordinary(held, final)
             return parts, data[held:]
         ordinary(start, True)
@@ -144,7 +144,7 @@ class PatternCoreStream:
         if isinstance(chunk, str):
             text = state.high + chunk
             high = text[-1:] if not final and "\ud800" <= text[-1:] < "\udc00" else ""
-            text = _core.mend_surrogates(text[: len(text) - len(high)])
+            text = _text.mend_surrogates(text[: len(text) - len(high)])
             size = len(text.encode())
             if state.partial and (chunk or final):  # whole characters cannot continue a cut one
                 text = self._decode(state.partial, True)[0] + text
@@ -169,10 +169,10 @@ class PatternCoreStream:
             return b""
         watched = state.watch + data
         kind, start, end, index = self.disallowed.find(watched, 0, final)
-        if kind != _core.NOTHING and index is not None:
+        if kind != _vocab.NOTHING and index is not None:
             offset = state.offset - len(state.watch) - len(state.partial) + start
             raise disallowed_special_error(watched[start:end].decode(), offset)
-        return watched[start:] if kind == _core.HELD else b""
+        return watched[start:] if kind == _vocab.HELD else b""
 
     @property
     def pending(self) -> int:
@@ -215,9 +215,9 @@ class PatternCoreStream:
         return fits
 
 
-def _text(source: Any, errors: str) -> str:
+def as_text(source: Any, errors: str) -> str:
     if isinstance(source, str):
-        return _core.mend_surrogates(source) if not source.isascii() else source
+        return _text.mend_surrogates(source) if not source.isascii() else source
     return bytes(source).decode("utf-8", errors)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .core import Encoding
+    from .decoding import Decoding
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
 _STATE_MAGIC = b"stream\x00\x01"
@@ -92,8 +93,8 @@ class StreamEncoder:
         return self.copy()
 
     def getstate(self) -> bytes:
-        """The state as bytes, to be given to setstate() of a stream of the same encoding and options, in any process."""
-        state = self._stream.save()
+        """The state as bytes, for setstate() of a stream of the same encoding and options, in any process."""
+        state: bytes = self._stream.save()
         return _STATE.pack(_STATE_MAGIC, zlib.crc32(state), self._fingerprint()) + state
 
     def setstate(self, state: bytes) -> None:
@@ -145,22 +146,22 @@ class StreamDecoder:
 
     __slots__ = ("_decoder", "encoding", "errors")
 
-    def __init__(self, encoding: Encoding, errors: str = "replace") -> None:
+    def __init__(self, encoding: Decoding, errors: str = "replace") -> None:
         self.encoding = encoding
         self.errors = errors
         codecs.lookup_error(errors)  # LookupError now rather than at the first broken character
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def __repr__(self) -> str:
-        return f"<StreamDecoder of {self.encoding.name!r}, {self.pending} bytes pending>"
+        return f"<StreamDecoder of {self.encoding!r}, {self.pending} bytes pending>"
 
-    def feed(self, tokens: Iterable[int]) -> str:
+    def feed(self, tokens: Sequence[int]) -> str:
         """The text that these ids complete.
 
         Raises KeyError for an unknown id, as Encoding.decode does, and UnicodeDecodeError with errors="strict"; the
         decoder is then as it was before the call.
         """
-        return self._decode(self.encoding.decode_bytes(tokens), final=False)  # type: ignore[arg-type]
+        return self._decode(self.encoding.decode_bytes(tokens), final=False)
 
     def flush(self) -> str:
         """Ends the text: what is left of an unfinished character, handled as `errors` says."""
@@ -204,7 +205,7 @@ class StreamDecoder:
         self.reset()
 
 
-def _restore_decoder(encoding: Encoding, errors: str, pending: bytes) -> StreamDecoder:
+def _restore_decoder(encoding: Decoding, errors: str, pending: bytes) -> StreamDecoder:
     decoder = StreamDecoder(encoding, errors)
     # A state that was tampered with must not smuggle in bytes that no decoder holds back.
     if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):

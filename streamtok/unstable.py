@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _BLANKS = frozenset(b" \n\t")
 
 
-def encode_with_unstable(encoding: Encoding, text: str, allowed: Any, disallowed: Any) -> tuple[list[int], list[list[int]]]:
+def encode_with_unstable(
+    encoding: Encoding, text: str, allowed: Any, disallowed: Any
+) -> tuple[list[int], list[list[int]]]:
     """(stable ids, completions). The ids of the last piece are unstable, and those of all-blank tokens before it when
     it is blank itself, since a later character can move such splits."""
     ids = encoding._coder.encode(text, allowed, disallowed)
@@ -32,7 +34,9 @@ def _last_piece(encoding: Encoding, ids: list[int], text: str) -> int:
     """How many ids the last piece has; 0 behind a special token."""
     if not ids or encoding.is_special_token(ids[-1]):
         return 0
-    data = encoding.decode_bytes(list(takewhile(lambda token: not encoding.is_special_token(token), reversed(ids)))[::-1])
+    data = encoding.decode_bytes(
+        list(takewhile(lambda token: not encoding.is_special_token(token), reversed(ids)))[::-1]
+    )
     ends = encoding._coder.split(data)
     return len(encoding._encode_single_piece(data[ends[-2] if len(ends) > 1 else 0 :]))
 
@@ -55,7 +59,7 @@ def _starting_with(tokens: list[bytes], prefix: bytes) -> list[bytes]:
 
 def _completions(encoding: Encoding, tail: bytes) -> set[tuple[int, ...]]:
     tokens = encoding._sorted_tokens
-    found = {(encoding.encode_single_token(token),) for token in _starting_with(tokens, tail)}
+    found: set[tuple[int, ...]] = {(encoding.encode_single_token(token),) for token in _starting_with(tokens, tail)}
     for cut in range(1, len(tail)):  # a token could begin at any byte of the tail and reach beyond it
         for token in _starting_with(tokens, tail[cut:]):
             found.add(_covering(encoding, _encode_possibility(encoding, tail[:cut] + token), len(tail)))

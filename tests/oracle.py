@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 import os
 import pathlib
 import random
@@ -98,8 +99,8 @@ def merge(piece: bytes, ranks: dict[bytes, int]) -> list[int]:
     """Replace the leftmost pair of the smallest rank until no pair is a token."""
     parts = [piece[i : i + 1] for i in range(len(piece))]
     while True:
-        pairs = enumerate(zip(parts, parts[1:]))
-        best = min(((ranks[a + b], i) for i, (a, b) in pairs if a + b in ranks), default=None)
+        neighbours = enumerate(itertools.pairwise(parts))
+        best = min(((ranks[a + b], i) for i, (a, b) in neighbours if a + b in ranks), default=None)
         if best is None:
             return [ranks[part] for part in parts]
         at = best[1]

@@ -73,8 +73,7 @@ def test_truncated_text_begins_the_text_and_fits(family):
                 assert head == text
             # It ends with one of the text's tokens, or, where that ends inside a character, at the character before.
             size = len(head.encode())
-            whole = {end if b"" == text.encode()[end:] else len(text.encode()[:end].decode("utf-8", "ignore").encode()) for end in ends}
-            assert size in whole
+            assert size in {len(text.encode()[:end].decode("utf-8", "ignore").encode()) for end in ends}
 
 
 def test_truncated_text_is_the_longest_such_beginning(family):
@@ -118,7 +117,7 @@ def test_truncate_stops_early(enc):
     taken = []
     for _ in range(5):
         begin = time.perf_counter()
-        assert enc.truncate(text, 10) == ("hello world " * 10)[: len("hello world hello world hello world hello world hello world")]
+        assert enc.truncate(text, 10) == ("hello world " * 5).rstrip()
         taken.append(time.perf_counter() - begin)
     assert min(taken) < whole / 4
 

@@ -6,7 +6,6 @@ import itertools
 import random
 
 import nasty
-import oracle
 import pytest
 
 import streamtok
@@ -40,7 +39,8 @@ def option_sets(names: list[str]) -> list[dict]:
 def test_every_choice_of_names_gives_tiktokens_ids_or_error(pair):
     _, ours, theirs = pair
     names = sorted(ours.special_tokens_set)[:3]
-    texts = [*nasty.SPECIALS, *names, "".join(names), "hello", *(a + "x" + b for a, b in itertools.product(names, names))]
+    texts = [*nasty.SPECIALS, *names, "".join(names), "hello"]
+    texts += [a + "x" + b for a, b in itertools.product(names, names)]
     for options, text in itertools.product(option_sets(names), texts):
         want = outcome(theirs.encode, text, **options)
         assert outcome(ours.encode, text, **options) == want, (text, options)
@@ -104,11 +104,13 @@ def test_names_may_be_any_text(tiny):
         "odd", pat_str=tiny._pat_str, mergeable_ranks=tiny._mergeable_ranks, special_tokens=special
     )
     tiktoken = pytest.importorskip("tiktoken")
-    oracle = tiktoken.Encoding("odd", pat_str=enc._pat_str, mergeable_ranks=enc._mergeable_ranks, special_tokens=special)
+    theirs = tiktoken.Encoding(
+        "odd", pat_str=enc._pat_str, mergeable_ranks=enc._mergeable_ranks, special_tokens=special
+    )
     rng = random.Random(2)
     for _ in range(2000):
         text = "".join(rng.choice([*names, "q", "1", "é", "<a>", "x" * 299]) for _ in range(rng.randint(1, 8)))
-        want = oracle.encode(text, allowed_special="all")
+        want = theirs.encode(text, allowed_special="all")
         assert enc.encode(text, allowed_special="all") == want, text
         cut = rng.randint(0, len(text))
         stream = enc.stream_encoder(allowed_special="all")

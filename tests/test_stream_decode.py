@@ -91,7 +91,8 @@ def test_unknown_id_is_a_key_error_and_loses_nothing(enc):
             decoder.feed(wrong)
         assert decoder.pending == 2
         assert decoder.feed([third]) == "中"
-    for wrong, kind in (([-1], OverflowError), ([2**40], OverflowError), (["a"], TypeError), ([1.5], TypeError), (None, TypeError)):
+    others = [([-1], OverflowError), ([2**40], OverflowError), (["a"], TypeError), ([1.5], TypeError)]
+    for wrong, kind in others:
         decoder = enc.stream_decoder()
         decoder.feed([first])
         with pytest.raises(kind):

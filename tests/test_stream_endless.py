@@ -34,49 +34,56 @@ def random_text(what: str, size: int = 4_000_000) -> bytes:
     return "".join(map(chr, rng.choices(range(0x4E00, 0x9FA0), k=size // 3))).encode()
 
 
-def feed_all(stream, data: bytes, size: int) -> tuple[np.ndarray, int]:
-    """Ids of `size` bytes, the data again and again, and the most that was pending."""
-    view = memoryview(data)
-    parts, most, left = [], 0, size
-    while left:
-        chunk = view[: min(left, len(view))]
-        parts.append(stream.feed(chunk).copy())
-        most = max(most, stream.pending)
-        left -= len(chunk)
-    return np.concatenate([*parts, stream.flush()]), most
+class ClosedForm:
+    """The ids of about `size` bytes of one unit: a beginning, one period of tokens again and again, and an end. They
+    are read off a short run that tiktoken encodes, and held against a second one."""
 
+    def __init__(self, name: str, unit: str, size: int) -> None:
+        _, _, theirs = oracle.pair(name)
+        width, few = len(unit.encode()), 3000
+        short = np.array(theirs.encode(unit * few), np.uint32)
+        lengths = np.array([len(token) for token in theirs.decode_tokens_bytes(short.tolist())])
+        middle = len(short) // 2
+        before, behind = short[:middle], short[middle:]
+        period = next(p for p in range(1, middle) if np.array_equal(before[-p:], behind[:p]))
+        while (step := int(lengths[middle : middle + period].sum())) % width:  # whole units
+            period *= 2
+        self.head, self.period, self.tail = short[:middle], short[middle : middle + period], short[middle:]
+        self.times = 5
+        other = theirs.encode(unit * (few + 5 * step // width))
+        assert np.array_equal(other, self.ids(0, len(self))), "the closed form is no closed form"
+        self.times = max(0, (size - few * width) // step)
+        self.size = few * width + self.times * step
 
-def closed_form(name: str, unit: str, size: int) -> tuple[np.ndarray, int]:
-    """(ids, bytes) of about `size` bytes of one unit. A long run is a beginning, one period of tokens again and again,
-    and an end: they are read off two shorter runs, which tiktoken encodes."""
-    _, ours, theirs = oracle.pair(name)
-    few = 3000
-    short = np.array(theirs.encode(unit * few))
-    lengths = np.array([len(token) for token in theirs.decode_tokens_bytes(short.tolist())])
-    middle = len(short) // 2
-    period = next(p for p in range(1, middle) if np.array_equal(short[middle - p : middle], short[middle : middle + p]))
-    step = int(lengths[middle : middle + period].sum())
-    while step % len(unit.encode()):  # whole units
-        period *= 2
-        step = int(lengths[middle : middle + period].sum())
-    times = max(0, (size - few * len(unit.encode())) // step)
-    body = np.tile(short[middle : middle + period], times)
-    other = np.array(theirs.encode(unit * (few + 5 * step // len(unit.encode()))))
-    longer = np.concatenate([short[:middle], np.tile(short[middle : middle + period], 5), short[middle:]])
-    assert np.array_equal(other, longer), "the closed form is no closed form"
-    return np.concatenate([short[:middle], body, short[middle:]]), few * len(unit.encode()) + times * step
+    def __len__(self) -> int:
+        return len(self.head) + self.times * len(self.period) + len(self.tail)
+
+    def ids(self, start: int, stop: int) -> np.ndarray:
+        """The ids from start to stop, made when they are asked for."""
+        at = np.arange(start, min(stop, len(self)))
+        inside = at - len(self.head)
+        behind = inside - self.times * len(self.period)
+        found = self.period[inside % len(self.period)]
+        found = np.where(behind >= 0, self.tail[np.clip(behind, 0, len(self.tail) - 1)], found)
+        return np.where(inside < 0, self.head[np.clip(at, 0, len(self.head) - 1)], found)
 
 
 @pytest.mark.slow
 @each_family
 @pytest.mark.parametrize("unit", UNITS)
 def test_run_of_one_unit_has_the_ids_of_the_closed_form(name, unit):
-    want, size = closed_form(name, unit, SIZE)
-    ours = oracle.ours(name)
-    data = (unit * (CHUNK // len(unit.encode()))).encode()
-    got, most = feed_all(ours.stream_encoder(), data, size)
-    assert_same(got, want, ours, unit)
-    assert most <= 400
+    ours, want = oracle.ours(name), ClosedForm(name, unit, SIZE)
+    view = memoryview((unit * (CHUNK // len(unit.encode()))).encode())
+    stream, left, seen = ours.stream_encoder(), want.size, 0
+    while left:
+        chunk = view[: min(left, len(view))]
+        left -= len(chunk)
+        ids = stream.feed(chunk)
+        assert stream.pending <= 400
+        assert_same(ids, want.ids(seen, seen + len(ids)), ours, f"{unit!r} from id {seen}")
+        seen += len(ids)
+    rest = stream.flush()
+    assert_same(rest, want.ids(seen, len(want) + 1), ours, f"end of {unit!r}")
 
 
 @pytest.mark.slow
@@ -171,12 +178,27 @@ def test_time_of_one_byte_feeds_is_linear(name, unit):
     assert_linear(seconds, 20_000)
 
 
+LOOK_AHEAD = {
+    "caps": "中" + "A" * 500_000 + "!",
+    "indent": "\n" + " " * 500_000 + "a",
+    "spaces": "a" + " " * 500_000 + "1",
+    "upper, caseless": "A中" * 200_000,
+    "caseless, upper": "中A" * 200_000,
+    "blank lines": " \n" * 300_000,
+    "ticks": "'s" * 300_000,
+    "chain": "a" + "'s" * 300_000,
+    "slashes": "/\n" * 300_000,
+    "names": "<|endof" * 80_000,
+    "less": "<" * 500_000,
+    "controls": "\x85" * 200_000,
+}
+
+
 @each_family
 @pytest.mark.parametrize(
     "text",
-    ["中" + "A" * 500_000 + "!", "\n" + " " * 500_000 + "a", "a" + " " * 500_000 + "1", "A中" * 200_000, "中A" * 200_000, " \n" * 300_000]
-    + ["'s" * 300_000, "a" + "'s" * 300_000, "/\n" * 300_000, "<|endof" * 80_000, "<" * 500_000, "\x85" * 200_000],
-    ids=["caps", "indent", "spaces", "A中", "中A", "blank lines", "ticks", "chain", "slashes", "names", "less", "controls"],
+    LOOK_AHEAD.values(),
+    ids=LOOK_AHEAD.keys(),
 )
 def test_text_that_asks_for_long_look_ahead_is_linear_too(name, text):
     """Remembered points, chains of contractions, beginnings of names: half a megabyte in a moment, and the same ids."""

@@ -13,8 +13,9 @@ import pytest
 each_family = pytest.mark.parametrize("name", oracle.FAMILIES)
 
 CONTINUATIONS = [
-    "", *nasty.SMALL, "a", "S", "ll", "LL", "ve", "x'", "'s", "'ll", "  ", " a", " A", "\n\n", "\r", " \n", "\n a", "\u00a0", "12", "123", "!!", "!a",
-    "//", "/\n", "\u0301a", "中中", "ABc", "AB", "😀", "é", "the", " the", "ing", "=" * 20, " " * 30, "a" * 20, "-" * 16, "\u02b0", "\u01c5", "<|endoftext|>",
+    "", *nasty.SMALL, "a", "S", "ll", "LL", "ve", "x'", "'s", "'ll", "  ", " a", " A", "\n\n", "\r", " \n", "\n a",
+    "\u00a0", "12", "123", "!!", "!a", "//", "/\n", "\u0301a", "中中", "ABc", "AB", "😀", "é", "the", " the", "ing",
+    "=" * 20, " " * 30, "a" * 20, "-" * 16, "\u02b0", "\u01c5", "<|endoftext|>",
 ]  # fmt: skip
 
 
@@ -28,7 +29,7 @@ def strings() -> list[str]:
 
 
 @each_family
-@pytest.mark.parametrize("options", [{"disallowed_special": ()}, {"allowed_special": "all"}], ids=["ordinary", "special"])
+@pytest.mark.parametrize("options", [{"disallowed_special": ()}, {"allowed_special": "all"}], ids=str)
 def test_ids_that_left_begin_the_ids_of_every_continuation(name, options):
     ours = oracle.ours(name)
     stream = ours.stream_encoder(**options)
@@ -45,7 +46,7 @@ def test_ids_that_left_begin_the_ids_of_every_continuation(name, options):
 
 
 @each_family
-@pytest.mark.parametrize("unit", ["a", " ", "\n", "=", "的", "-=", "ab", "A", "a b", "\u00a0", "Ã\u0082", "\u3000", "/", "\t"])
+@pytest.mark.parametrize("unit", [*"a \n=的A/\t", "-=", "ab", "a b", "\u00a0", "Ã\u0082", "\u3000"])
 def test_ids_of_a_growing_piece_that_left_begin_those_of_every_continuation(name, unit):
     """At lengths around all limits: 64 bytes held whole, the longest token, the 275 bytes seen pending."""
     _, ours, theirs = oracle.pair(name)

@@ -52,7 +52,7 @@ def restored(stream):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("options", [{"disallowed_special": ()}, {"allowed_special": "all"}], ids=["ordinary", "special"])
+@pytest.mark.parametrize("options", [{"disallowed_special": ()}, {"allowed_special": "all"}], ids=str)
 def test_twin_goes_on_like_the_stream_at_every_cut(family, way, options):
     _, ours, theirs = family
     for text in TEXTS:

@@ -21,7 +21,15 @@ SURROGATES = range(0xD800, 0xE000)
 
 # In the order of enum st_kind in csrc/char_kind.h; \s holds CR and LF too, so the narrower class is asked last.
 KIND_OTHER = 7
-CLASSES = [(0, r"[\p{Lu}\p{Lt}]"), (1, r"\p{Ll}"), (2, r"[\p{Lm}\p{Lo}]"), (3, r"\p{M}"), (4, r"\p{N}"), (6, r"\s"), (5, r"[\r\n]")]
+CLASSES = [
+    (0, r"[\p{Lu}\p{Lt}]"),
+    (1, r"\p{Ll}"),
+    (2, r"[\p{Lm}\p{Lo}]"),
+    (3, r"\p{M}"),
+    (4, r"\p{N}"),
+    (6, r"\s"),
+    (5, r"[\r\n]"),
+]
 KIND_BEYOND_ASCII = 8
 
 # A letter that came with each version: the last one known tells which version the engine was built from.

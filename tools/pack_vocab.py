@@ -12,7 +12,6 @@ import itertools
 import pathlib
 import sys
 
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 

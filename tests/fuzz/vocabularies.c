@@ -160,8 +160,8 @@ static token any_part(rng *r, const char *const *units, size_t unit_count, const
 
 source source_grown(rng *r)
 {
-    static const size_t limits[] = {6, 20, 40, 100, 400, 1500};
-    const size_t longest = limits[rng_below(r, 6)], unit_count = 1 + rng_below(r, 5);
+    static const size_t limits[] = {6, 20, 40, 100, 300};
+    const size_t longest = limits[rng_below(r, 5)], unit_count = 1 + rng_below(r, 5);
     const size_t tries = rng_below(r, GROWN_MOST);
     const char *units[5];
     token tokens[256 + GROWN_MOST];

@@ -1,0 +1,5 @@
+"""python -m streamtok: the command line."""
+
+from .cli import main
+
+main()

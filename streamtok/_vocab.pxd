@@ -1,0 +1,22 @@
+from ._csrc cimport st_ids, st_names, st_special, st_vocab
+
+
+cdef class Matcher:
+    cdef st_special *special
+    cdef readonly list names
+
+
+cdef class Vocab:
+    cdef st_vocab *vocab
+    cdef st_names names  # points into the three objects below
+    cdef bytes name_bytes, name_starts, name_ids
+    cdef readonly dict special_tokens
+
+    cdef _set_names(self, dict special_tokens)
+
+
+# A Python list of ids[start..end).
+cdef list list_of(const st_ids *ids, size_t start, size_t end)
+
+# The allocation counters of this module's copy of csrc, for _core to share: one process, one count.
+cdef void *allocation_state() noexcept

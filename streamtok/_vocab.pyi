@@ -1,0 +1,35 @@
+from collections.abc import Iterable, Sequence
+from typing import Any, final
+
+NOTHING: int
+FOUND: int
+HELD: int
+
+@final
+class Matcher:
+    names: list[str]
+    def __init__(self, names: Iterable[str], ids: Sequence[int] | None = None) -> None: ...
+    def find(self, text: bytes, start: int, final: bool) -> tuple[int, int, int, int | None]: ...
+
+@final
+class Vocab:
+    special_tokens: dict[str, int]
+    def __init__(
+        self,
+        blob: bytes,
+        lengths: Any,
+        ranks: Any,
+        splits: Any,
+        special_tokens: dict[str, int],
+        dense_side: int = 0,
+    ) -> None: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def unreachable(self) -> int: ...
+    @property
+    def monotone(self) -> bool: ...
+    def find(self, token: bytes) -> int | None: ...
+    def merge(self, data: bytes) -> list[int]: ...
+    def token_bytes(self, token: int) -> bytes: ...
+    def decode_bytes(self, tokens: Any) -> bytes: ...
