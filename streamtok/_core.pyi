@@ -2,6 +2,7 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self
 
 from ._vocab import Matcher, Vocab
 
@@ -19,7 +20,7 @@ class Lease: ...
 @final
 class Coder:
     vocab: Vocab
-    def __init__(self, vocab: Vocab, family: str | None, engine: str = "fast", errors: str = "strict") -> None: ...
+    def __new__(cls, vocab: Vocab, family: str | None, engine: str = "fast", errors: str = "strict") -> Self: ...
     def encode(self, source: Any, allowed: Matcher | None, disallowed: Matcher | None) -> list[int]: ...
     def encode_array(
         self, source: Any, allowed: Matcher | None, disallowed: Matcher | None
@@ -38,9 +39,9 @@ class CoreStream:
     allowed: Matcher | None
     disallowed: Matcher | None
     copies: bool
-    def __init__(
-        self, coder: Coder, allowed: Matcher | None, disallowed: Matcher | None, copies: bool = False
-    ) -> None: ...
+    def __new__(
+        cls, coder: Coder, allowed: Matcher | None, disallowed: Matcher | None, copies: bool = False
+    ) -> Self: ...
     def feed(self, chunk: Any) -> npt.NDArray[np.uint32]: ...
     def flush(self) -> npt.NDArray[np.uint32]: ...
     @property

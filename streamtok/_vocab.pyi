@@ -1,6 +1,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, final
 
+from typing_extensions import Self
+
 NOTHING: int
 FOUND: int
 HELD: int
@@ -8,21 +10,21 @@ HELD: int
 @final
 class Matcher:
     names: list[str]
-    def __init__(self, names: Iterable[str], ids: Sequence[int] | None = None) -> None: ...
+    def __new__(cls, names: Iterable[str], ids: Sequence[int] | None = None) -> Self: ...
     def find(self, text: bytes, start: int, final: bool) -> tuple[int, int, int, int | None]: ...
 
 @final
 class Vocab:
     special_tokens: dict[str, int]
-    def __init__(
-        self,
+    def __new__(
+        cls,
         blob: bytes,
         lengths: Any,
         ranks: Any,
         splits: Any,
         special_tokens: dict[str, int],
         dense_side: int = 0,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def count(self) -> int: ...
     @property

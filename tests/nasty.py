@@ -98,8 +98,8 @@ PLAIN = [
 # Long runs: pieces over the length that is held back as a whole, over a cache entry, over the longest token.
 UNITS = {
     "a": "a", "space": " ", "newline": "\n", "digit": "7", "equals": "=", "crlf": "\r\n", "chinese": "的",
-    "emoji": "😀", "dash": "-", "mark": "\u0301", "upper": "A", "nbsp": "\u00a0", "tab": "\t", "ab": "ab", "slash": "/", "tick": "'",
-    "caps": "A中", "ring": "\u00c3\u0082",
+    "emoji": "😀", "dash": "-", "mark": "\u0301", "upper": "A", "nbsp": "\u00a0", "tab": "\t", "ab": "ab",
+    "slash": "/", "tick": "'", "caps": "A中", "ring": "\u00c3\u0082",
 }  # fmt: skip
 LONG = [unit * times for unit in UNITS.values() for times in (14, 16, 33, 65, 130, 301)] + [
     "中" * 50 + "A" * 50 + "!", "\n" + " " * 90 + "a", "a" + " " * 90 + "1", " " * 70 + "\n" + " " * 70,

@@ -27,7 +27,7 @@ from streamtok.cli.app import app  # noqa: E402
 ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()[:30_000]
 TEXT = "naïve café ☕ 日本語 👩‍👩‍👧 \t <|endoftext|> 12345\r\n 'll"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-COMMAND = [sys.executable, "-m", "streamtok.cli"]
+COMMAND = [sys.executable, "-m", "streamtok"]
 
 
 @pytest.fixture(scope="module")

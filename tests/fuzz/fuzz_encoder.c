@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Bytes that may wait in a run without end: docs/streaming.md. ST_HOLD_WHOLE, 275 by the finality rule, a special
- * token's beginning and a cut character. */
-#define PENDING_MOST 400
+/* Bytes that may wait in a run without end: 275 by the finality rule (ST_HOLD_WHOLE is less), the beginning of a
+ * special token and a cut character. */
+#define PENDING_MOST (275 + 21 + 3)
 
 /* Times a stream is disturbed: texts of thousands of one-byte feeds would spend all time on that. */
 #define DISTURBED_MOST 6

@@ -146,7 +146,7 @@ static void damage(rng *r, st_bytes *state)
 /* The token in front of the pending text is the state's third last part: any may be named there, few fit. */
 static void change_previous(const subject *s, rng *r, const st_encoder *e, st_bytes *state)
 {
-    const size_t open = e->open.active ? e->open.text.size : 0;
+    const size_t open = e->open.tail.active ? e->open.tail.text.size : 0;
     const uint64_t index = rng_one_in(r, 8) ? ST_NONE : rng_below(r, s->vocab->count);
     for (size_t i = 0; i < 8; i++)
         state->data[state->size - open - 16 + i] = (uint8_t)(index >> (8 * i));
@@ -173,7 +173,7 @@ void try_damaged_states(const subject *s, rng *r, const st_encoder *e)
     st_encoder other;
     for (int i = 0; i < 8; i++) {
         state_of(e, &state);
-        if (e->open.active && rng_one_in(r, 2))
+        if (e->open.tail.active && rng_one_in(r, 2))
             change_previous(s, r, e, &state);
         else
             damage(r, &state);
