@@ -34,6 +34,8 @@ static int compatible_by_merging(const st_vocab *v, uint32_t left, uint32_t righ
     st_ids tokens = {0};
     st_reference_scratch scratch = {0};
     int answer = -1;
+    if (st_pairs_find(&v->pairs, left, right) != ST_NONE)
+        return 0; /* they would merge at the latest when both are there */
     if (!st_bytes_append(&text, st_token_bytes(v, left), st_token_length(v, left)) &&
         !st_bytes_append(&text, st_token_bytes(v, right), st_token_length(v, right)) &&
         !st_reference_merge(&v->pairs, text.data, text.size, &scratch, &tokens))

@@ -2,10 +2,16 @@
 
 #include <string.h>
 
+#include "merge_windows.h"
 #include "reference_stream.h"
 
 /* Final tokens are looked for every so many bytes: often enough to keep the window small, rarely enough not to count. */
 #define SETTLE_INTERVAL 64
+
+/* From so many bytes on a push first tries to do without the tree for all but the last BULK_TAIL, which are more than
+ * the bytes that were ever seen to wait (275). */
+#define BULK_FROM 2048
+#define BULK_TAIL 512
 
 void st_long_piece_begin(st_long_piece *piece, int merged_only)
 {
@@ -172,6 +178,96 @@ static st_status push_reference(st_long_piece *piece, const st_automaton *a, con
     return ST_OK;
 }
 
+/* A piece whose first tokens have left, `previous` the last of them; nothing is pending. */
+static st_status begin_behind(st_long_piece *piece, st_vocab *vocab, uint32_t previous)
+{
+    const st_automaton *a = st_vocab_automaton(vocab);
+    if (!a)
+        return ST_NO_MEMORY;
+    ST_TRY(make_room(piece, 1));
+    uint32_t node = 0;
+    for (size_t i = 0; i < st_token_length(vocab, previous); i++)
+        node = st_automaton_child(a, node, st_token_bytes(vocab, previous)[i]);
+    /* any position but 0 will do for the root, which only says that something has left */
+    piece->base = piece->root = piece->oldest = piece->frontier = piece->end = 1;
+    piece->window[0] = (st_prefix){node, 0, 0};
+    return ST_OK;
+}
+
+static st_status push_bytes(st_long_piece *piece, const st_automaton *a, st_vocab *vocab, uint64_t *memo,
+                            const uint8_t *text, size_t n, st_ids *out)
+{
+    while (n) {
+        size_t part = n < SETTLE_INTERVAL ? n : SETTLE_INTERVAL;
+        ST_TRY(make_room(piece, part));
+        ST_TRY(st_bytes_append(&piece->text, text, part));
+        for (size_t i = 0; i < part; i++)
+            ST_TRY(append(piece, a, vocab, memo, text[i]));
+        if (!holding(piece, a, vocab))
+            ST_TRY(settle(piece, a, vocab, out));
+        text += part;
+        n -= part;
+    }
+    return ST_OK;
+}
+
+/* Do all prefixes from the frontier on descend from the root? Only those have a last token. */
+static int all_live(const st_long_piece *piece)
+{
+    for (uint64_t p = piece->frontier; p <= piece->end; p++)
+        if (!piece->window[p - piece->base].node)
+            return 0;
+    return 1;
+}
+
+/* Tries to do without the tree for all but the end of much text: merges it by windows, takes a token border well before
+ * its end for the new root, and grows the tree from there. If all prefixes that are live at the end descend from that
+ * border, all futures share it, and what is before it is final. *done = 0: they do not; nothing has changed. */
+static st_status push_bulk(st_long_piece *piece, const st_automaton *a, st_vocab *v, uint64_t *memo, st_ids *merged,
+                           st_long_piece *trial, st_ids *out, int *done)
+{
+    const st_bytes *text = &piece->text;
+    size_t kept = 0, end = 0, before = out->size;
+    ST_TRY(st_merge_windows(v, memo, text->data, text->size, ST_SMALL_WINDOW, merged, done));
+    while (*done && kept < merged->size && end + st_token_length(v, merged->data[kept]) + BULK_TAIL <= text->size)
+        end += st_token_length(v, merged->data[kept++]);
+    *done = *done && kept;
+    if (!*done)
+        return ST_OK;
+    ST_TRY(st_ids_reserve(out, text->size));
+    for (size_t i = 0; i < kept; i++)
+        out->data[out->size++] = v->ids[merged->data[i]];
+    st_long_piece_begin(trial, 1);
+    ST_TRY(begin_behind(trial, v, merged->data[kept - 1]));
+    ST_TRY(push_bytes(trial, a, v, memo, text->data + end, text->size - end, out));
+    *done = all_live(trial);
+    if (!*done)
+        out->size = before;
+    return ST_OK;
+}
+
+/* push_bulk for n more bytes, on a piece of its own that takes the place of this one if all went well. */
+static st_status try_bulk(st_long_piece *piece, const st_automaton *a, st_vocab *v, uint64_t *memo,
+                          const uint8_t *text, size_t n, st_ids *out, int *done)
+{
+    st_long_piece trial = {0};
+    st_ids merged = {0};
+    size_t pending = piece->text.size;
+    *done = 0;
+    st_status status = st_bytes_append(&piece->text, text, n);
+    if (!status)
+        status = push_bulk(piece, a, v, memo, &merged, &trial, out, done);
+    piece->text.size = pending;
+    if (!status && *done) {
+        st_long_piece old = *piece;
+        *piece = trial;
+        trial = old;
+    }
+    st_ids_free(&merged);
+    st_long_piece_free(&trial);
+    return status;
+}
+
 st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n,
                              st_ids *out)
 {
@@ -180,19 +276,11 @@ st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *me
         return ST_NO_MEMORY;
     if (piece->by_reference)
         return push_reference(piece, a, vocab, text, n, out);
-    while (n) {
-        size_t part = n < SETTLE_INTERVAL ? n : SETTLE_INTERVAL;
-        if (make_room(piece, part) || st_bytes_append(&piece->text, text, part))
-            return ST_NO_MEMORY;
-        for (size_t i = 0; i < part; i++)
-            if (append(piece, a, vocab, memo, text[i]))
-                return ST_NO_MEMORY;
-        if (!holding(piece, a, vocab) && settle(piece, a, vocab, out))
-            return ST_NO_MEMORY;
-        text += part;
-        n -= part;
-    }
-    return ST_OK;
+    int done = 0;
+    /* beyond the longest token nothing can turn out to be an unreachable token as a whole */
+    if (n >= BULK_FROM && (!vocab->unreachable || piece->end + n > vocab->max_length))
+        ST_TRY(try_bulk(piece, a, vocab, memo, text, n, out, &done));
+    return done ? ST_OK : push_bytes(piece, a, vocab, memo, text, n, out);
 }
 
 static st_status spell_path(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
@@ -261,19 +349,10 @@ uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *voca
 st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, uint32_t previous,
                                 int merged_only, const uint8_t *text, size_t n)
 {
-    const st_automaton *a = st_vocab_automaton(vocab);
     st_ids none = {0};
     st_long_piece_begin(piece, merged_only);
-    if (!a || make_room(piece, 1))
-        return ST_NO_MEMORY;
-    if (previous != ST_NONE) {
-        uint32_t node = 0;
-        for (size_t i = 0; i < st_token_length(vocab, previous); i++)
-            node = st_automaton_child(a, node, st_token_bytes(vocab, previous)[i]);
-        /* any position but 0 will do for the root, which only says that something has left */
-        piece->base = piece->root = piece->oldest = piece->frontier = piece->end = 1;
-        piece->window[0] = (st_prefix){node, 0, 0};
-    }
+    if (previous != ST_NONE)
+        ST_TRY(begin_behind(piece, vocab, previous));
     uint64_t root = piece->root;
     st_status status = st_long_piece_push(piece, vocab, memo, text, n, &none);
     st_ids_free(&none);

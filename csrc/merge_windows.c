@@ -3,13 +3,6 @@
 #include "compatible.h"
 #include "merge.h"
 
-/* The scan for the smallest pair is quadratic in the window, so windows are small while tokens are. */
-#define SMALL_WINDOW 64
-
-/* Runs of long tokens (rulers, blanks) want larger windows; beyond this length the automaton of long_piece.h, which
- * takes some time to build, is the better way. */
-#define LARGE_WINDOWS_UP_TO 4096
-
 /* A joint is tried behind so many tokens, one after the other, before the run is given up. */
 #define TRIES 12
 
@@ -65,15 +58,16 @@ static st_status append(st_ids *out, const uint32_t *tokens, size_t count)
     return ST_OK;
 }
 
-st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *text, size_t n, st_ids *out, int *done)
+st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *text, size_t n, size_t largest,
+                           st_ids *out, int *done)
 {
     window windows[2], *w = &windows[0], *next = &windows[1];
-    size_t before = out->size, size = SMALL_WINDOW;
+    size_t before = out->size, size = ST_SMALL_WINDOW;
     *done = 1;
     merge_window(v, w, text, n, 0, size);
     while (end_of(v, w, w->count) < n) {
         size_t keep = join(v, memo, text, n, w, size, next);
-        if (!keep && size < ST_SHORT_MERGE && n <= LARGE_WINDOWS_UP_TO) {
+        if (!keep && size < largest) {
             size *= 2;
             merge_window(v, w, text, n, w->start, size);
             continue;

@@ -10,8 +10,14 @@
 #include "buffer.h"
 #include "vocab.h"
 
-/* Appends the token indices of text[0..n) by merging alone. *done = 0: no joint was found in some window (`out` is as it
- * was then); encode the run with long_piece.h. memo as in compatible.h. */
-st_status st_merge_windows(const st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n, st_ids *out, int *done);
+/* The scan for the smallest pair is quadratic in the window, so windows are small while tokens are. Runs of long tokens
+ * (rulers, blanks) want larger ones, up to ST_SHORT_MERGE. */
+#define ST_SMALL_WINDOW 64
+
+/* Appends the token indices of text[0..n) by merging alone, in windows of ST_SMALL_WINDOW to `largest` bytes. *done = 0:
+ * no joint was found in some window (`out` is as it was then); encode the run with long_piece.h. memo as in
+ * compatible.h. */
+st_status st_merge_windows(const st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n, size_t largest,
+                           st_ids *out, int *done);
 
 #endif

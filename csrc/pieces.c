@@ -5,6 +5,9 @@
 #include "merge_windows.h"
 #include "prefetch.h"
 
+/* Beyond this length a run of long tokens is better served by the automaton of long_piece.h, which takes time to build. */
+#define LARGE_WINDOWS_UP_TO 4096
+
 /* ---- one span alone: rare, long, or outside of a batch ---- */
 
 static void to_ids(const st_vocab *v, const uint32_t *tokens, size_t count, uint32_t *ids)
@@ -17,7 +20,8 @@ static st_status merge_long(st_vocab *v, st_workspace *w, const uint8_t *text, s
 {
     size_t before = out->size;
     int done;
-    ST_TRY(st_merge_windows(v, w->memo, text, n, out, &done));
+    size_t largest = n <= LARGE_WINDOWS_UP_TO ? ST_SHORT_MERGE : ST_SMALL_WINDOW;
+    ST_TRY(st_merge_windows(v, w->memo, text, n, largest, out, &done));
     if (done) {
         to_ids(v, out->data + before, out->size - before, out->data + before);
         return ST_OK;
