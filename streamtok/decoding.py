@@ -14,6 +14,7 @@ from .stream import StreamDecoder
 class Decoding:
     """What decodes with a vocabulary; Encoding (core.py) adds what encodes."""
 
+    name: str
     _vocab: Any
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:

@@ -26,7 +26,7 @@ class StreamEncoder:
 
     The invariant, whatever the cuts: the arrays of all feed() calls and of flush(), joined, are the ids of the whole
     text, token for token those of Encoding.encode. feed() returns the ids that no later chunk can change, and holds
-    back what they may: the piece that is still open (once it is longer than 64 bytes only what the finality rule asks
+    back what they may: the piece that is still open (once it is longer than 256 bytes only what the finality rule asks
     for, see docs/streaming.md), a cut character, the beginning of an allowed special token's name.
 
     >>> stream = enc.stream_encoder()
@@ -153,7 +153,7 @@ class StreamDecoder:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def __repr__(self) -> str:
-        return f"<StreamDecoder of {self.encoding!r}, {self.pending} bytes pending>"
+        return f"<StreamDecoder of {self.encoding.name!r}, {self.pending} bytes pending>"
 
     def feed(self, tokens: Sequence[int]) -> str:
         """The text that these ids complete.
