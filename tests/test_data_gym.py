@@ -35,9 +35,9 @@ def test_data_gym_agrees_with_the_bundled_gpt2(tmp_path):
     packed = load.load_packed("r50k_base")
     letter_of = {value: letter for letter, value in _data_gym.LETTERS.items()}
     names = ["".join(letter_of[value] for value in token) for token in packed.tokens()]
-    merges = [f"{name[:s]} {name[s:]}" for name, s in zip(names, packed.splits.tolist()) if s]
+    merges = [f"{name[:s]} {name[s:]}" for name, s in zip(names, packed.splits) if s]
     (tmp_path / "vocab.bpe").write_text("\n".join(["#version: 0.2", *merges, ""]), encoding="utf-8")
-    (tmp_path / "encoder.json").write_text(json.dumps(dict(zip(names, packed.ranks.tolist()))))
+    (tmp_path / "encoder.json").write_text(json.dumps(dict(zip(names, packed.ranks))))
     assert load.data_gym_to_mergeable_bpe_ranks(tmp_path / "vocab.bpe", tmp_path / "encoder.json") == packed.to_dict()
     published = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
     assert hashlib.sha256((tmp_path / "vocab.bpe").read_bytes()).hexdigest() == published
