@@ -73,21 +73,13 @@ static void enter_character(st_cuts *cuts, const st_vocab *vocab, uint32_t index
         cuts->characters[st_utf8_decode(token, &size)] = index;
 }
 
-static int all_ascii(const uint8_t *token, size_t n)
-{
-    uint8_t high = 0;
-    for (size_t i = 0; i < n; i++)
-        high |= token[i];
-    return high < 0x80;
-}
-
 static void build(st_cuts *cuts, const st_vocab *vocab)
 {
     memset(cuts->characters, 0xff, sizeof cuts->characters);
     for (uint32_t i = 0; i < vocab->count; i++) {
         const uint8_t *token = st_token_bytes(vocab, i);
         size_t n = st_token_length(vocab, i);
-        if (all_ascii(token, n))
+        if (!st_has_high_bytes(token, n))
             continue; /* between two ASCII characters nobody looks for a cut */
         enter_character(cuts, vocab, i);
         for (size_t border = 1; border < n; border++)

@@ -65,14 +65,52 @@ static inline st_key st_key_of_padded(const uint8_t *text, size_t n)
 #endif
 }
 
+static inline uint32_t st_load32(const uint8_t *p)
+{
+    uint32_t value;
+    memcpy(&value, p, sizeof value);
+    return value;
+}
+
+/* Are n bytes the same? Without the call that memcmp is: n is small here, and often. */
+static inline int st_same_bytes(const uint8_t *a, const uint8_t *b, size_t n)
+{
+    uint64_t differ = 0;
+    if (n >= 8) {
+        for (size_t i = 0; i + 8 < n; i += 8)
+            differ |= st_load64(a + i) ^ st_load64(b + i);
+        return !(differ | (st_load64(a + n - 8) ^ st_load64(b + n - 8)));
+    }
+    if (n >= 4)
+        return !((st_load32(a) ^ st_load32(b)) | (st_load32(a + n - 4) ^ st_load32(b + n - 4)));
+    for (size_t i = 0; i < n; i++)
+        differ |= (uint64_t)(a[i] ^ b[i]);
+    return !differ;
+}
+
+/* Is one of these bytes not ASCII? */
+static inline int st_has_high_bytes(const uint8_t *text, size_t n)
+{
+    uint64_t high = 0;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        high |= st_load64(text + i);
+    for (; i < n; i++)
+        high |= text[i];
+    return (high & UINT64_C(0x8080808080808080)) != 0;
+}
+
 /* Hash of any number of bytes, eight at a time. */
 static inline uint64_t st_hash_bytes(const uint8_t *text, size_t n)
 {
-    uint64_t hash = UINT64_C(0x9E3779B97F4A7C15) ^ n;
-    for (; n > 8; n -= 8, text += 8)
-        hash = st_fold_multiply(hash ^ st_load64(text), UINT64_C(0x452821E638D01377));
-    uint64_t tail = 0;
-    memcpy(&tail, text, n);
+    uint64_t hash = UINT64_C(0x9E3779B97F4A7C15) ^ n, tail = 0;
+    size_t i = 0;
+    for (; i + 8 < n; i += 8)
+        hash = st_fold_multiply(hash ^ st_load64(text + i), UINT64_C(0x452821E638D01377));
+    if (n >= 8)
+        tail = st_load64(text + n - 8); /* overlaps what was hashed; n is hashed too, so nothing is lost */
+    else
+        memcpy(&tail, text, n);
     return st_fold_multiply(hash ^ tail, UINT64_C(0xBE5466CF34E90C6D));
 }
 

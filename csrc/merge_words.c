@@ -53,7 +53,7 @@ static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word
 {
     l->word = word;
     l->awaited[0] = l->awaited[1] = NOWHERE;
-    if (cuts && v->monotone) {
+    if (cuts && v->monotone && st_has_high_bytes(word->text, word->n)) {
         l->n = split_characters(v, cuts, word, l->tokens);
     } else {
         l->n = word->n;

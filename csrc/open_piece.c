@@ -10,10 +10,7 @@ void st_open_piece_free(st_open_piece *piece)
 
 static const st_cuts *cuts_for(st_vocab *vocab, const uint8_t *text, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (text[i] >= 0x80)
-            return st_vocab_cuts(vocab);
-    return NULL; /* between ASCII characters there are none */
+    return st_has_high_bytes(text, n) ? st_vocab_cuts(vocab) : NULL; /* between ASCII characters there are none */
 }
 
 static st_status push(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)

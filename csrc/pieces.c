@@ -81,22 +81,11 @@ typedef struct batch {
     int inside;              /* `at` is a cut inside the piece */
 } batch;
 
-/* Only long pieces with other characters than ASCII are worth cutting: the tables hold the short ones whole. */
-static int worth_cutting(const uint8_t *text, size_t n)
-{
-    uint64_t high = 0;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        high |= st_load64(text + i);
-    for (; i < n; i++)
-        high |= text[i];
-    return (high & UINT64_C(0x8080808080808080)) != 0;
-}
-
 static size_t next_end(batch *b, const st_cuts **cuts, st_vocab *v)
 {
     size_t end = (size_t)b->ends[b->piece];
-    if (!b->inside && (end - b->at <= ST_KEY_BYTES || !worth_cutting(b->text + b->at, end - b->at)))
+    /* Only long pieces with other characters than ASCII are worth cutting: the tables hold the short ones whole. */
+    if (!b->inside && (end - b->at <= ST_KEY_BYTES || !st_has_high_bytes(b->text + b->at, end - b->at)))
         return end;
     if (!*cuts)
         *cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
@@ -214,7 +203,7 @@ static size_t ask_cache(st_workspace *w, const batch *b, size_t misses, size_t *
             continue;
         span->id = (uint32_t)*used;
         if (length <= ST_CACHED_BYTES && entry->length == length && entry->tag == (uint16_t)span->hash &&
-            !memcmp(entry->bytes, text, length)) {
+            st_same_bytes(entry->bytes, text, length)) {
             memcpy(&w->span_ids[*used], entry->ids, sizeof entry->ids);
             set_result(span, entry->count, entry->ids);
             *used += ST_CACHED_IDS;
@@ -243,19 +232,23 @@ static void merge_words(st_vocab *v, st_workspace *w, size_t words)
         entry->count = (uint8_t)word->count;
         entry->tag = (uint16_t)span->hash;
         memcpy(entry->bytes, word->text, word->n);
-        memcpy(entry->ids, word->tokens, word->count * sizeof *word->tokens);
+        memcpy(entry->ids, word->tokens, sizeof entry->ids); /* the word has room for that many */
     }
 }
 
 /* most: no more ids than this come from the spans that were encoded in the batch. */
 static st_status emit(st_vocab *v, st_workspace *w, const batch *b, size_t n, size_t most, st_ids *out)
 {
+    most += ST_CACHED_IDS; /* copies of fixed size reach so far beyond the end */
     if (st_ids_reserve(out, most))
         return ST_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         const st_span *span = &w->spans[i];
         if (span->count == 1) {
             out->data[out->size++] = span->id;
+        } else if (span->count && span->count <= ST_CACHED_IDS) { /* most often; a fixed size is copied without a call */
+            memcpy(out->data + out->size, &w->span_ids[span->id], ST_CACHED_IDS * sizeof *out->data);
+            out->size += span->count;
         } else if (span->count) {
             memcpy(out->data + out->size, &w->span_ids[span->id], span->count * sizeof *out->data);
             out->size += span->count;

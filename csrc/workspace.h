@@ -32,7 +32,7 @@ typedef struct st_cache_entry {
 #define ST_SPANS 512
 
 /* Ids of the spans that are not one token: at most ST_GROUP_BYTES each. */
-#define ST_SPAN_IDS (ST_SPANS * ST_GROUP_BYTES)
+#define ST_SPAN_IDS (ST_SPANS * ST_GROUP_BYTES + ST_CACHED_IDS)
 
 typedef struct st_span {
     size_t start, end;

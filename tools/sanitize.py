@@ -110,7 +110,9 @@ def arguments_for(build: Build, options: argparse.Namespace, folder: pathlib.Pat
 
 def execute(program: pathlib.Path, arguments: list[str]) -> tuple[int, str]:
     """Exit status and output, both streams together."""
-    environment = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1", TSAN_OPTIONS="halt_on_error=1")
+    # Aborting lets the program print its seed, where the sanitizer's own end would not.
+    options = {"UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1", "TSAN_OPTIONS": "halt_on_error=1"}
+    environment = dict(os.environ, **options)
 
     def run(*prefix: str) -> tuple[int, str]:
         command = [*prefix, str(program), *arguments]

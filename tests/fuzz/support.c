@@ -87,6 +87,7 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 static void catch_crashes(void)
 {
     signal(SIGALRM, on_signal);
+    signal(SIGABRT, on_signal);
     if (__sanitizer_set_death_callback) {
         __sanitizer_set_death_callback(tell);
         return;
