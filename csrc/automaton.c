@@ -214,6 +214,8 @@ const st_automaton *st_vocab_automaton(st_vocab *vocab)
 int st_automaton_holds(const st_automaton *a, const st_vocab *vocab, const uint8_t *text, size_t n)
 {
     size_t low = 0, high = a->held_count;
+    if (n == 0)
+        return high > 0;
     while (low < high) { /* first held token that is not below the text */
         size_t middle = low + (high - low) / 2, length = st_token_length(vocab, a->held[middle]);
         int order = memcmp(st_token_bytes(vocab, a->held[middle]), text, length < n ? length : n);

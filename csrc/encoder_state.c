@@ -122,7 +122,7 @@ static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, con
     st_workspace *w = st_workspace_borrow(e->vocab);
     if (!w)
         return ST_NO_MEMORY;
-    st_status status = st_long_piece_restore(&e->open.tail, e->vocab, w->memo, (uint32_t)previous, (int)(flags & 1), text, n);
+    st_status status = st_long_piece_restore(&e->open.tail, e->vocab, &w->scratch, (uint32_t)previous, (int)(flags & 1), text, n);
     st_workspace_return(e->vocab, w);
     return status;
 }

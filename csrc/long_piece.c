@@ -31,6 +31,12 @@ void st_long_piece_begin_reference(st_long_piece *piece)
     piece->by_reference = 1;
 }
 
+void st_long_scratch_free(st_long_scratch *scratch)
+{
+    st_ids_free(&scratch->merged);
+    st_long_piece_free(&scratch->trial);
+}
+
 void st_long_piece_free(st_long_piece *piece)
 {
     st_free(piece->window);
@@ -223,12 +229,15 @@ static int all_live(const st_long_piece *piece)
 /* Tries to do without the tree for all but the end of much text: merges it by windows, takes a token border well before
  * its end for the new root, and grows the tree from there. If all prefixes that are live at the end descend from that
  * border, all futures share it, and what is before it is final. *done = 0: they do not; nothing has changed. */
-static st_status push_bulk(st_long_piece *piece, const st_automaton *a, st_vocab *v, uint64_t *memo, st_ids *merged,
-                           st_long_piece *trial, st_ids *out, int *done)
+static st_status push_bulk(st_long_piece *piece, const st_automaton *a, st_vocab *v, st_long_scratch *scratch,
+                           st_ids *out, int *done)
 {
     const st_bytes *text = &piece->text;
+    st_ids *merged = &scratch->merged;
+    st_long_piece *trial = &scratch->trial;
     size_t kept = 0, end = 0, before = out->size;
-    ST_TRY(st_merge_windows(v, memo, text->data, text->size, ST_SMALL_WINDOW, merged, done));
+    merged->size = 0;
+    ST_TRY(st_merge_windows(v, scratch->memo, text->data, text->size, ST_SMALL_WINDOW, merged, done));
     while (*done && kept < merged->size && end + st_token_length(v, merged->data[kept]) + BULK_TAIL <= text->size)
         end += st_token_length(v, merged->data[kept++]);
     *done = *done && kept;
@@ -239,7 +248,7 @@ static st_status push_bulk(st_long_piece *piece, const st_automaton *a, st_vocab
         out->data[out->size++] = v->ids[merged->data[i]];
     st_long_piece_begin(trial, 1);
     ST_TRY(begin_behind(trial, v, merged->data[kept - 1]));
-    ST_TRY(push_bytes(trial, a, v, memo, text->data + end, text->size - end, out));
+    ST_TRY(push_bytes(trial, a, v, scratch->memo, text->data + end, text->size - end, out));
     *done = all_live(trial);
     if (!*done)
         out->size = before;
@@ -247,28 +256,23 @@ static st_status push_bulk(st_long_piece *piece, const st_automaton *a, st_vocab
 }
 
 /* push_bulk for n more bytes, on a piece of its own that takes the place of this one if all went well. */
-static st_status try_bulk(st_long_piece *piece, const st_automaton *a, st_vocab *v, uint64_t *memo,
+static st_status try_bulk(st_long_piece *piece, const st_automaton *a, st_vocab *v, st_long_scratch *scratch,
                           const uint8_t *text, size_t n, st_ids *out, int *done)
 {
-    st_long_piece trial = {0};
-    st_ids merged = {0};
     size_t pending = piece->text.size;
     *done = 0;
-    st_status status = st_bytes_append(&piece->text, text, n);
-    if (!status)
-        status = push_bulk(piece, a, v, memo, &merged, &trial, out, done);
+    ST_TRY(st_bytes_append(&piece->text, text, n));
+    st_status status = push_bulk(piece, a, v, scratch, out, done);
     piece->text.size = pending;
     if (!status && *done) {
         st_long_piece old = *piece;
-        *piece = trial;
-        trial = old;
+        *piece = scratch->trial;
+        scratch->trial = old;
     }
-    st_ids_free(&merged);
-    st_long_piece_free(&trial);
     return status;
 }
 
-st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n,
+st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, const uint8_t *text, size_t n,
                              st_ids *out)
 {
     const st_automaton *a = st_vocab_automaton(vocab);
@@ -279,8 +283,8 @@ st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *me
     int done = 0;
     /* beyond the longest token nothing can turn out to be an unreachable token as a whole */
     if (n >= BULK_FROM && (!vocab->unreachable || piece->end + n > vocab->max_length))
-        ST_TRY(try_bulk(piece, a, vocab, memo, text, n, out, &done));
-    return done ? ST_OK : push_bytes(piece, a, vocab, memo, text, n, out);
+        ST_TRY(try_bulk(piece, a, vocab, scratch, text, n, out, &done));
+    return done ? ST_OK : push_bytes(piece, a, vocab, scratch->memo, text, n, out);
 }
 
 static st_status spell_path(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
@@ -346,7 +350,7 @@ uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *voca
 
 /* Replays the pending text behind the token in front of it. Prefixes whose last token began before the root find no
  * compatible token now: they had been dead, since all that lives descends from the root. */
-st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, uint32_t previous,
+st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, uint32_t previous,
                                 int merged_only, const uint8_t *text, size_t n)
 {
     st_ids none = {0};
@@ -354,7 +358,7 @@ st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, uint64_t 
     if (previous != ST_NONE)
         ST_TRY(begin_behind(piece, vocab, previous));
     uint64_t root = piece->root;
-    st_status status = st_long_piece_push(piece, vocab, memo, text, n, &none);
+    st_status status = st_long_piece_push(piece, vocab, scratch, text, n, &none);
     st_ids_free(&none);
     if (!status && (piece->root != root || (n && !piece->window[piece->end - piece->base].node)))
         status = ST_BAD_STATE; /* more could have left than had: no encoder was in this state */

@@ -39,6 +39,15 @@ typedef struct st_long_piece {
     st_bytes text;                              /* text[root..end) */
 } st_long_piece;
 
+/* What pushing needs besides the piece; zero-initialise, one per thread at a time, keeps its memory for the next push. */
+typedef struct st_long_scratch {
+    uint64_t memo[1u << ST_MEMO_BITS]; /* compatible.h */
+    st_ids merged;                     /* the bulk of a long push */
+    st_long_piece trial;               /* the piece as it would be behind that */
+} st_long_scratch;
+
+void st_long_scratch_free(st_long_scratch *scratch);
+
 /* Begins a piece (merged_only = 0) or an atom behind a cut (1), for the tree. The window's memory is kept. */
 void st_long_piece_begin(st_long_piece *piece, int merged_only);
 /* Begins a piece for the reference engine, which holds up to twice what the finality rule asks for. */
@@ -47,7 +56,7 @@ void st_long_piece_free(st_long_piece *piece);
 
 /* Appends bytes; the ids of the tokens that became final are appended to `out`.
  * ST_NO_MEMORY: the piece is unusable until begun again (the encoder restores its copy). */
-st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n,
+st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, const uint8_t *text, size_t n,
                              st_ids *out);
 
 /* The piece ends: appends the ids that are left. The piece is then to be begun again. Same failure rule; ST_BAD_STATE if
@@ -64,7 +73,7 @@ static inline uint64_t st_long_piece_pending(const st_long_piece *piece)
  * previous is ST_NONE when nothing has left yet. */
 uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *vocab);
 /* Rebuilds the state in which `text` is pending behind the token `previous` (an index or ST_NONE). */
-st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, uint64_t *memo, uint32_t previous,
+st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, uint32_t previous,
                                 int merged_only, const uint8_t *text, size_t n);
 void st_long_piece_restore_reference(st_long_piece *piece, uint32_t previous);
 

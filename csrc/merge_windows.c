@@ -58,6 +58,12 @@ static st_status append(st_ids *out, const uint32_t *tokens, size_t count)
     return ST_OK;
 }
 
+/* Does the window go on from what was appended since `before`? */
+static size_t joins(const st_vocab *v, uint64_t *memo, const st_ids *out, size_t before, const window *w)
+{
+    return out->size == before || st_compatible(v, memo, out->data[out->size - 1], w->tokens[0]) == 1;
+}
+
 st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *text, size_t n, size_t largest,
                            st_ids *out, int *done)
 {
@@ -70,7 +76,9 @@ st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *tex
         if (!keep && size < largest) {
             size *= 2;
             merge_window(v, w, text, n, w->start, size);
-            continue;
+            keep = joins(v, memo, out, before, w); /* its first token may be another now: the joint must still hold */
+            if (keep)
+                continue;
         }
         if (!keep) {
             out->size = before;

@@ -15,7 +15,7 @@ static const st_cuts *cuts_for(st_vocab *vocab, const uint8_t *text, size_t n)
 
 static st_status push(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
 {
-    return st_long_piece_push(&piece->tail, s->vocab, s->workspace->memo, text, n, s->out);
+    return st_long_piece_push(&piece->tail, s->vocab, &s->workspace->scratch, text, n, s->out);
 }
 
 /* Ends the open atom at text[0..n): what was pushed before, and these bytes. */

@@ -21,13 +21,13 @@ static st_status merge_long(st_vocab *v, st_workspace *w, const uint8_t *text, s
     size_t before = out->size;
     int done;
     size_t largest = n <= LARGE_WINDOWS_UP_TO ? ST_SHORT_MERGE : ST_SMALL_WINDOW;
-    ST_TRY(st_merge_windows(v, w->memo, text, n, largest, out, &done));
+    ST_TRY(st_merge_windows(v, w->scratch.memo, text, n, largest, out, &done));
     if (done) {
         to_ids(v, out->data + before, out->size - before, out->data + before);
         return ST_OK;
     }
     st_long_piece_begin(&w->long_piece, 1);
-    ST_TRY(st_long_piece_push(&w->long_piece, v, w->memo, text, n, out));
+    ST_TRY(st_long_piece_push(&w->long_piece, v, &w->scratch, text, n, out));
     return st_long_piece_finish(&w->long_piece, v, out);
 }
 

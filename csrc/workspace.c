@@ -7,6 +7,7 @@ static void release(st_part *part)
 {
     st_workspace *workspace = (st_workspace *)part; /* its first member */
     st_long_piece_free(&workspace->long_piece);
+    st_long_scratch_free(&workspace->scratch);
     st_reference_scratch_free(&workspace->reference);
     st_free(workspace);
 }

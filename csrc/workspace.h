@@ -45,7 +45,7 @@ typedef struct st_span {
 typedef struct st_workspace {
     st_part part;
     st_cache_entry cache[1u << ST_CACHE_BITS];
-    uint64_t memo[1u << ST_MEMO_BITS];
+    st_long_scratch scratch;
     uint64_t ends[ST_BATCH + 4];
     st_span spans[ST_SPANS];
     st_key keys[ST_SPANS];

@@ -215,3 +215,35 @@ def test_spans_are_encoded_as_pieces(enc):
     for wrong in ([[-1, 2]], [[3, 2]], [[0, 99]], [[2**40, 2**41]]):
         with pytest.raises(ValueError, match="outside"):
             coder.encode_spans(text, np.array(wrong, np.int64))
+
+
+# Tokens of 64 bytes and more behind the first window of a long merge: the window is enlarged, its first token becomes
+# another one, and the joint with what was merged before must be looked at again.
+RULERS = {
+    "cl100k_base": (
+        "***************************************************================================-*-(),'},</...\"{!!"
+        "=============/***************************************************************************::<"
+        "########################/********************************================================`);"
+        "********************]]><"
+    ),
+    "o200k_base": (
+        "|_()();][_/****************************************************************************}:{"
+        '===============)">-------///////////////////////="../../../'
+        '################################################.")==========::+\'&"$---------\']=";;;;;;;;;;;;;;;;<>]::::::::'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULERS)
+def test_rulers_longer_than_a_window_join_as_merging_does(name):
+    enc = streamtok.get_encoding(name)
+    reference = streamtok.Encoding._from_packed(
+        name, enc._pat_str, enc._packed, enc._special_tokens, engine="reference"
+    )
+    rulers = [*"*=-/#_~.;:<>", "=-", "*/", "//"]
+    rng = random.Random(3)
+    texts = [RULERS[name]]
+    for _ in range(1500):
+        texts.append("".join(rng.choice(rulers) * rng.choice((1, 2, 3, 17, 40, 70, 90, 130)) for _ in range(9)))
+    for text in texts:
+        assert enc.encode_ordinary(text) == reference.encode_ordinary(text), text

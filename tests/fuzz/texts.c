@@ -151,6 +151,20 @@ static void add_tokens(rng *r, const st_vocab *vocab, st_bytes *text)
     }
 }
 
+/* Long tokens in a row: rulers, blanks, whole names. They reach over the windows that a core may work in. */
+static void add_long_tokens(rng *r, const st_vocab *vocab, st_bytes *text)
+{
+    for (size_t n = 1 + rng_size(r, 20); n; n--) {
+        uint32_t longest = (uint32_t)rng_below(r, vocab->count);
+        for (size_t tries = rng_size(r, 500); tries; tries--) {
+            uint32_t index = (uint32_t)rng_below(r, vocab->count);
+            if (st_token_length(vocab, index) > st_token_length(vocab, longest))
+                longest = index;
+        }
+        add(text, st_token_bytes(vocab, longest), st_token_length(vocab, longest));
+    }
+}
+
 static void add_special(rng *r, st_bytes *text)
 {
     int i = (int)rng_below(r, SPECIAL_COUNT);
@@ -180,13 +194,16 @@ static void add_base64(rng *r, st_bytes *text)
 
 /* ---- whole texts ---- */
 
-static void add_fragment(rng *r, const st_vocab *vocab, st_bytes *text)
+#define FRAGMENT_KINDS 16
+
+static void add_fragment(rng *r, const st_vocab *vocab, size_t kind, st_bytes *text)
 {
-    switch (rng_below(r, 16)) {
+    switch (kind) {
     case 0: case 1: add_run(r, text); break;
     case 2: case 3: case 4: add_characters(r, text); break;
     case 5: case 6: case 7: add_word(r, text); break;
-    case 8: case 9: case 10: add_tokens(r, vocab, text); break;
+    case 8: case 9: add_tokens(r, vocab, text); break;
+    case 10: add_long_tokens(r, vocab, text); break;
     case 11: case 12: add_special(r, text); break;
     case 13: add_string(text, BROKEN[rng_below(r, BROKEN_COUNT)]); break;
     case 14: add_base64(r, text); break;
@@ -196,9 +213,10 @@ static void add_fragment(rng *r, const st_vocab *vocab, st_bytes *text)
 
 void text_random(rng *r, const st_vocab *vocab, size_t least, st_bytes *text)
 {
+    const size_t only = rng_below(r, 3 * FRAGMENT_KINDS); /* one text in three is of one kind throughout */
     text->size = 0;
     while (text->size < least)
-        add_fragment(r, vocab, text);
+        add_fragment(r, vocab, only < FRAGMENT_KINDS ? only : rng_below(r, FRAGMENT_KINDS), text);
 }
 
 void text_endless(rng *r, size_t least, st_bytes *text)
