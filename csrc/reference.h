@@ -4,8 +4,7 @@
  * The smallest merged token goes first, the leftmost of equal ones before the others. A part's version rises whenever
  * the part or its right neighbour changes, so a candidate with an old version is stale and is dropped when it surfaces.
  *
- * st_reference below is the same algorithm made incremental (reference_stream.c): bytes are appended, final tokens
- * leave at the front, and a tail is kept in reserve. */
+ * reference_stream.h makes it incremental. */
 #ifndef ST_REFERENCE_H
 #define ST_REFERENCE_H
 

@@ -1,5 +1,5 @@
 /* Status codes of the core. Every function that can fail returns one; nothing in csrc prints, aborts or sets errno.
- * Cython turns a code into an exception in one place (streamtok/_common.pyx). */
+ * Cython turns a code into an exception in one place (streamtok/_core.pyx). */
 #ifndef ST_STATUS_H
 #define ST_STATUS_H
 

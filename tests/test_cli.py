@@ -1,5 +1,6 @@
 """The command: every command and option, in the process through click's runner and as a process of its own."""
 
+import functools
 import gzip
 import json
 import os
@@ -52,7 +53,9 @@ def run(*args, input=None, status=0):
 
 
 def process(*args, **options):
-    return subprocess.Popen([*COMMAND, *args], env=ENVIRONMENT, stderr=subprocess.PIPE, **options)
+    # A shell's background jobs ignore SIGINT, and children inherit that: the command must see it all the same.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen([*COMMAND, *args], env=ENVIRONMENT, stderr=subprocess.PIPE, preexec_fn=heed, **options)
 
 
 def numbers(result):

@@ -48,7 +48,7 @@ def test_ids_that_left_begin_the_ids_of_every_continuation(name, options):
 @each_family
 @pytest.mark.parametrize("unit", [*"a \n=的A/\t", "-=", "ab", "a b", "\u00a0", "Ã\u0082", "\u3000"])
 def test_ids_of_a_growing_piece_that_left_begin_those_of_every_continuation(name, unit):
-    """At lengths around all limits: 64 bytes held whole, the longest token, the 275 bytes seen pending."""
+    """At lengths around all limits: 256 bytes held whole, the longest token, the 275 bytes seen pending."""
     _, ours, theirs = oracle.pair(name)
     stream = ours.stream_encoder()
     text, left = "", []
