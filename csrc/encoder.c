@@ -140,7 +140,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
             part++; /* the scanner takes whole characters */
         ST_TRY(st_bytes_append(&carry->bytes, text + used, part));
         used += part;
-        r.text = carry->bytes.data;
+        r.text = carry->bytes.data ? carry->bytes.data : text; /* nothing to read in either, then */
         r.size = carry->bytes.size;
         ST_TRY(encode_run(c, &r, final && used == n));
         ST_TRY(keep_tail(c, &r));
