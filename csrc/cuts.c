@@ -133,7 +133,8 @@ static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *te
     return 0;
 }
 
-/* st_cuts_between with the two characters' bytes at hand. */
+/* May the piece be cut between the character text[x..border), whose bytes are `left`, and text[border..end), `right`?
+ * Between two ASCII characters the answer is always no. */
 static inline int may_cut(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end, uint32_t left,
                           uint32_t right)
 {
@@ -143,11 +144,6 @@ static inline int may_cut(const st_cuts *cuts, const uint8_t *text, size_t x, si
         return 0;
     unsigned shapes = cuts->before[text[border - 1]] & cuts->behind[text[border]];
     return !shapes || !partial_token(cuts, shapes, text, x, border, end);
-}
-
-int st_cuts_between(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
-{
-    return may_cut(cuts, text, x, border, end, st_char_bits(text + x, border - x), st_char_bits(text + border, end - border));
 }
 
 int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
@@ -170,19 +166,4 @@ size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_
         border = end;
     }
     return n;
-}
-
-size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n)
-{
-    if (n == 0)
-        return 0;
-    size_t end = n, border = n - st_utf8_size_before(text, n);
-    while (border > 0) {
-        size_t x = border - st_utf8_size_before(text, border);
-        if (st_cuts_between(cuts, text, x, border, end))
-            return border;
-        end = border;
-        border = x;
-    }
-    return 0;
 }

@@ -50,18 +50,11 @@ static inline uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
     return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
-/* May the piece be cut between the character text[x..border) and the one text[border..end)? Between two ASCII
- * characters the answer is always no. */
-int st_cuts_between(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end);
-
 /* Can some token reach over this border without covering all of both characters? If it can over neither border of a
  * character, nothing merges with parts of it: it becomes its own token first, whatever stands beside it. */
 int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end);
 
 /* The first cut in text[0..n) (whole characters) at or behind `from`, n if there is none; from is 0 or a border. */
 size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n);
-
-/* The last cut in text[0..n), 0 if there is none. */
-size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n);
 
 #endif

@@ -31,7 +31,7 @@ cdef extern from *:
     object PyArray_SimpleNewFromData(int nd, Py_ssize_t *dims, int typenum, void *data)
     int PyArray_SetBaseObject(PyArrayObject *array, PyObject *base) except -1
     void PyArray_CLEARFLAGS(PyArrayObject *array, int flags)
-    int NPY_UINT32, NPY_INT64, NPY_ARRAY_WRITEABLE
+    int NPY_UINT32, NPY_ARRAY_WRITEABLE
 
 # Below this many bytes a call is shorter than handing the GIL over twice.
 cdef enum:
