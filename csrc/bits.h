@@ -1,16 +1,35 @@
-/* Bit positions, by one instruction where the compiler has a word for it. */
+/* bits.h - bit positions in a 64-bit mask, by one instruction where the compiler has a word for it. */
 #ifndef ST_BITS_H
 #define ST_BITS_H
 
-/* Number of the lowest bit that is set; bits != 0. */
-static inline unsigned st_lowest_bit(unsigned bits)
+#include "portable.h"
+
+/* Number of the lowest bit that is set; mask != 0. */
+ST_FORCE_INLINE unsigned st_first_bit(uint64_t mask)
 {
-#if defined(__GNUC__) || defined(__clang__)
-    return (unsigned)__builtin_ctz(bits);
+#if defined(__CUDACC__)
+    return (unsigned)__ffsll((long long)mask) - 1;
+#elif defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(mask);
 #else
     unsigned at = 0;
-    while (!(bits >> at & 1))
+    while (!(mask >> at & 1))
         at++;
+    return at;
+#endif
+}
+
+/* Number of the highest bit that is set; mask != 0. */
+ST_FORCE_INLINE unsigned st_last_bit(uint64_t mask)
+{
+#if defined(__CUDACC__)
+    return 63u - (unsigned)__clzll((long long)mask);
+#elif defined(__GNUC__)
+    return 63u - (unsigned)__builtin_clzll(mask);
+#else
+    unsigned at = 63;
+    while (!(mask >> at & 1))
+        at--;
     return at;
 #endif
 }

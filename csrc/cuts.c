@@ -120,7 +120,7 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab)
 static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *text, size_t x, size_t border, size_t end)
 {
     for (; shapes; shapes &= shapes - 1) {
-        unsigned shape = st_lowest_bit(shapes);
+        unsigned shape = st_first_bit(shapes);
         size_t a = shape / 4, b = shape % 4;
         if (a >= border - x || b >= end - border)
             continue; /* not a proper part of this character */

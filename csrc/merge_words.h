@@ -2,6 +2,7 @@
 #ifndef ST_MERGE_WORDS_H
 #define ST_MERGE_WORDS_H
 
+#include "bits.h"
 #include "cuts.h"
 #include "vocab.h"
 
@@ -17,6 +18,9 @@ typedef struct st_word {
 } st_word;
 
 /* The tokens of each word by merging alone. cuts (or NULL) lets characters that nothing can break into begin whole. */
-void st_merge_words(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
+typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
+
+/* By tier (split_blocks.h), and by the one in use. */
+st_merge_words_function st_merge_words_portable, st_merge_words_avx2, st_merge_words_avx512, st_merge_words;
 
 #endif

@@ -4,10 +4,13 @@
 
 #include "alloc.h"
 
+/* Slots that may be in use, in percent: at 40, one bucket in fifty overflows. */
+#define FULLEST 40
+
 st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side)
 {
-    uint32_t bits = 6;
-    while (((size_t)1 << bits) < 2 * count)
+    uint32_t bits = 4;
+    while (((size_t)ST_BUCKET << bits) * FULLEST / 100 < count)
         bits++;
     memset(pairs, 0, sizeof *pairs);
     memset(pairs->byte_token, 0xff, sizeof pairs->byte_token);
@@ -15,12 +18,13 @@ st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side)
     pairs->shift = 64 - bits;
     pairs->mask = ((uint64_t)1 << bits) - 1;
     pairs->dense = st_calloc((size_t)pairs->dense_side * pairs->dense_side, sizeof *pairs->dense);
-    pairs->slots = st_alloc_table(((size_t)1 << bits) * sizeof *pairs->slots);
+    pairs->slots = st_alloc_table(((size_t)ST_BUCKET << bits) * sizeof *pairs->slots);
     if (!pairs->dense || !pairs->slots) {
         st_pairs_free(pairs);
         return ST_NO_MEMORY;
     }
-    memset(pairs->slots, 0xff, ((size_t)1 << bits) * sizeof *pairs->slots);
+    for (size_t i = 0; i < (size_t)ST_BUCKET << bits; i++)
+        pairs->slots[i] = ST_EMPTY_SLOT;
     return ST_OK;
 }
 
@@ -32,16 +36,41 @@ void st_pairs_free(st_pairs *pairs)
     pairs->slots = NULL;
 }
 
+static size_t next_bucket(const st_pairs *pairs, size_t bucket)
+{
+    return (bucket + 1) & pairs->mask;
+}
+
+static size_t bucket_number(const st_pairs *pairs, const uint64_t *bucket)
+{
+    return (size_t)(bucket - pairs->slots) / ST_BUCKET;
+}
+
 void st_pairs_insert(st_pairs *pairs, uint32_t left, uint32_t right, uint32_t merged)
 {
-    uint32_t side = pairs->dense_side;
-    if (left < side && right < side) {
+    const uint32_t side = pairs->dense_side;
+    const uint64_t key = st_pair_key(left, right);
+    if (left < side && right < side)
         pairs->dense[(size_t)left * side + right] = merged + 1;
-        return;
+    for (size_t at = bucket_number(pairs, st_pair_bucket(pairs, key));; at = next_bucket(pairs, at)) {
+        uint64_t *slots = &pairs->slots[ST_BUCKET * at];
+        for (size_t i = 0; i < ST_BUCKET; i++)
+            if ((slots[i] | ST_OVERFLOWED) == UINT64_MAX) {
+                slots[i] = key | merged;
+                return;
+            }
+        slots[0] |= ST_OVERFLOWED;
     }
-    uint64_t key = (uint64_t)left << ST_INDEX_BITS | right;
-    uint64_t at = st_pair_slot(pairs, key);
-    while (pairs->slots[at] != ST_EMPTY_SLOT)
-        at = (at + 1) & pairs->mask;
-    pairs->slots[at] = key << (64 - 2 * ST_INDEX_BITS) | merged;
+}
+
+uint32_t st_pairs_find_further(const st_pairs *pairs, const uint64_t *bucket, uint64_t key)
+{
+    for (size_t at = bucket_number(pairs, bucket);; at = next_bucket(pairs, at)) {
+        const uint64_t *slots = &pairs->slots[ST_BUCKET * at];
+        for (size_t i = 0; i < ST_BUCKET; i++)
+            if ((slots[i] ^ key) >> (ST_INDEX_BITS + 1) == 0)
+                return (uint32_t)(slots[i] & ST_MAX_TOKENS);
+        if (!(slots[0] & ST_OVERFLOWED))
+            return ST_NONE;
+    }
 }

@@ -4,8 +4,9 @@
  * A token's last merge joins the same two tokens wherever it is made (a span that no merge has crossed merges as if it
  * stood alone), so one pair a token is the whole truth, and pairs of indices decide what concatenated bytes would.
  *
- * Look-ups go to a dense N x N grid first, for pairs of early tokens, then to a hash of 8-byte slots. On text most
- * look-ups miss, so a miss must be as cheap as a hit: the hash is at most half full and a miss ends at an empty slot.
+ * Look-ups of pairs of early tokens go to a dense N x N grid. All pairs are also in a hash of buckets: eight slots in one
+ * cache line, looked at together without a branch, because on text a miss is as likely as a hit. A bucket that has
+ * overflowed says so; the hash is filled so little that few have.
  * Thread rule: immutable once built, any number of readers. */
 #ifndef ST_PAIRS_H
 #define ST_PAIRS_H
@@ -17,9 +18,10 @@
 
 #define ST_NONE UINT32_MAX
 
-/* Two indices and a merged one share a 64-bit slot: 21 + 21 + 22 bits. */
+/* Two indices and a merged one share a 64-bit slot: 21 + 21 + 22 bits, of which the last has one to spare. */
 #define ST_INDEX_BITS 21
-#define ST_MAX_TOKENS (1u << ST_INDEX_BITS)
+#define ST_MAX_TOKENS ((1u << ST_INDEX_BITS) - 1)
+#define ST_NO_TOKEN ST_MAX_TOKENS /* an index that no token has: pairs with it are in no table */
 
 /* Grid side: benchmarks/bench_pair_grid.py measures 256 to 4096 and docs/design.md shows why this one. */
 #define ST_DENSE_DEFAULT 256
@@ -27,54 +29,63 @@
 typedef struct st_pairs {
     uint32_t byte_token[256]; /* token of each single byte, ST_NONE while building */
     uint32_t dense_side;      /* N */
-    uint32_t shift;           /* 64 - log2(slots) */
-    uint64_t mask;            /* slots - 1 */
+    uint32_t shift;           /* 64 - log2(buckets) */
+    uint64_t mask;            /* buckets - 1 */
     uint32_t *dense;          /* [left * N + right] = merged + 1, 0 = no pair */
-    uint64_t *slots;          /* left << 43 | right << 22 | merged, or ST_EMPTY_SLOT */
+    uint64_t *slots;          /* ST_BUCKET a bucket: left << 43 | right << 22 | merged, or ST_EMPTY_SLOT */
 } st_pairs;
 
-#define ST_EMPTY_SLOT UINT64_MAX
+#define ST_BUCKET 8
+#define ST_OVERFLOWED ((uint64_t)1 << ST_INDEX_BITS) /* in the first slot of a bucket */
+#define ST_EMPTY_SLOT (UINT64_MAX ^ ST_OVERFLOWED)
 
 /* An empty table with room for `count` pairs. dense_side 0 means ST_DENSE_DEFAULT. ST_NO_MEMORY: nothing is held. */
 st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side);
 void st_pairs_free(st_pairs *pairs);
 void st_pairs_insert(st_pairs *pairs, uint32_t left, uint32_t right, uint32_t merged);
 
-static inline uint64_t st_pair_slot(const st_pairs *pairs, uint64_t key)
+/* What a slot of this pair holds above the merged token. */
+static inline uint64_t st_pair_key(uint32_t left, uint32_t right)
 {
-    /* Fibonacci hashing: the multiplier is 2^64 / golden ratio, made odd; the high bits are the well mixed ones. */
-    return (key * UINT64_C(0x9E3779B97F4A7C15)) >> pairs->shift;
+    return ((uint64_t)left << ST_INDEX_BITS | right) << (ST_INDEX_BITS + 1);
 }
 
-/* The look-up in the hash, begun at the pair's own slot. */
-static inline uint32_t st_pairs_find_from(const st_pairs *pairs, uint64_t at, uint32_t left, uint32_t right)
+static inline const uint64_t *st_pair_bucket(const st_pairs *pairs, uint64_t key)
 {
-    uint64_t key = (uint64_t)left << ST_INDEX_BITS | right;
-    for (;; at = (at + 1) & pairs->mask) {
-        uint64_t slot = pairs->slots[at];
-        if (slot >> (64 - 2 * ST_INDEX_BITS) == key && slot != ST_EMPTY_SLOT)
-            return (uint32_t)(slot & ((1u << 22) - 1));
-        if (slot == ST_EMPTY_SLOT)
-            return ST_NONE;
-    }
+    /* Fibonacci hashing: the multiplier is 2^64 / golden ratio, made odd; the high bits are the well mixed ones. */
+    return pairs->slots + ST_BUCKET * (((key >> (ST_INDEX_BITS + 1)) * UINT64_C(0x9E3779B97F4A7C15)) >> pairs->shift);
 }
+
+/* What is left of the bucket's slots without the key: at most one of them differs from it in the low bits alone, and so
+ * becomes smaller than 2^22. The least. */
+static inline uint64_t st_pairs_closest(const uint64_t *bucket, uint64_t key)
+{
+    uint64_t closest = UINT64_MAX;
+    for (int i = 0; i < ST_BUCKET; i++)
+        closest = (bucket[i] ^ key) < closest ? bucket[i] ^ key : closest;
+    return closest;
+}
+
+/* The token of the pair whose look-up begins in this bucket, or ST_NONE, where it has overflowed. */
+uint32_t st_pairs_find_further(const st_pairs *pairs, const uint64_t *bucket, uint64_t key);
 
 /* Where the look-up of this pair begins to read, to prefetch it. */
 static inline const void *st_pairs_place(const st_pairs *pairs, uint32_t left, uint32_t right)
 {
-    uint32_t side = pairs->dense_side;
-    if (left < side && right < side)
-        return &pairs->dense[(size_t)left * side + right];
-    return &pairs->slots[st_pair_slot(pairs, (uint64_t)left << ST_INDEX_BITS | right)];
+    return st_pair_bucket(pairs, st_pair_key(left, right));
 }
 
 /* The token that left and right merge to, or ST_NONE. */
 static inline uint32_t st_pairs_find(const st_pairs *pairs, uint32_t left, uint32_t right)
 {
-    uint32_t side = pairs->dense_side;
+    const uint32_t side = pairs->dense_side;
     if (left < side && right < side)
         return pairs->dense[(size_t)left * side + right] - 1; /* 0 - 1 == ST_NONE */
-    return st_pairs_find_from(pairs, st_pair_slot(pairs, (uint64_t)left << ST_INDEX_BITS | right), left, right);
+    const uint64_t key = st_pair_key(left, right), *bucket = st_pair_bucket(pairs, key);
+    if (bucket[0] & ST_OVERFLOWED) /* seldom */
+        return st_pairs_find_further(pairs, bucket, key);
+    const uint64_t closest = st_pairs_closest(bucket, key);
+    return closest >> (ST_INDEX_BITS + 1) ? ST_NONE : (uint32_t)closest & ST_MAX_TOKENS;
 }
 
 #endif

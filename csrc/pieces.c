@@ -70,7 +70,7 @@ st_status st_encode_span(st_vocab *v, st_workspace *w, st_engine engine, const u
     return engine == ST_ENGINE_FAST ? merge_alone(v, w, text, n, out) : merge_reference(v, w, text, n, out);
 }
 
-/* ---- a batch: spans, look-ups, misses, merges, output ---- */
+/* ---- a batch: spans, first look, second look, merges, output ---- */
 
 /* The pieces of a batch and how far they have become spans. */
 typedef struct batch {
@@ -81,139 +81,175 @@ typedef struct batch {
     int inside;              /* `at` is a cut inside the piece */
 } batch;
 
-static size_t next_end(batch *b, const st_cuts **cuts, st_vocab *v)
+/* Only long pieces with other characters than ASCII are worth cutting: the tables hold the short ones whole. Where merging
+ * does not give back every token, the piece table must not answer for atoms, and there are none. */
+static int is_worth_cutting(const st_vocab *v, const uint8_t *text, size_t n)
 {
-    size_t end = (size_t)b->ends[b->piece];
-    /* Only long pieces with other characters than ASCII are worth cutting: the tables hold the short ones whole. */
-    if (!b->inside && (end - b->at <= ST_KEY_BYTES || !st_has_high_bytes(b->text + b->at, end - b->at)))
-        return end;
-    if (!*cuts)
-        *cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
-    return *cuts ? b->at + st_cuts_next(*cuts, b->text + b->at, 0, end - b->at) : end;
+    return n > ST_KEY_BYTES && !v->unreachable && st_has_high_bytes(text, n);
 }
 
-static size_t collect_spans(batch *b, st_vocab *v, st_span *spans)
+/* Cuts the piece that the batch stands in, as far as there is room for spans. Returns whether it is done. */
+static int cut_piece(batch *b, const st_cuts *cuts, st_spans *s)
 {
-    const st_cuts *cuts = NULL;
-    size_t n = 0;
-    while (n < ST_SPANS && b->piece < b->count) {
-        size_t end = next_end(b, &cuts, v);
-        int last = end == b->ends[b->piece];
-        spans[n].start = b->at;
-        spans[n].end = end;
-        spans[n++].whole = (uint16_t)(last && !b->inside);
-        b->at = end;
-        b->inside = !last;
-        b->piece += (size_t)last;
+    const size_t end = (size_t)b->ends[b->piece];
+    while (b->at < end && s->count < ST_SPANS) {
+        const size_t stop = b->at + st_cuts_next(cuts, b->text + b->at, 0, end - b->at);
+        s->starts[s->count++] = (uint32_t)(b->at - s->first);
+        b->at = stop;
     }
-    return n;
+    b->inside = b->at < end;
+    return !b->inside;
 }
 
-/* Keys and hashes, and the tables' cache lines on the way. */
-static void prepare(const st_vocab *v, st_workspace *w, const batch *b, size_t n)
+/* The next spans, at most as many as a round takes. A span that begins 4 GB behind the first waits for the next round. */
+static void collect_spans(batch *b, st_vocab *v, st_spans *s)
 {
-    for (size_t i = 0; i < n; i++) {
-        st_span *span = &w->spans[i];
-        size_t length = span->end - span->start;
-        const uint8_t *text = b->text + span->start;
-        if (length <= ST_KEY_BYTES) {
-            st_key key = span->start + 16 <= b->size ? st_key_of_padded(text, length) : st_key_of(text, length);
-            w->keys[i] = key;
-            span->hash = st_hash_key(key);
-            st_prefetch(&v->pieces[span->hash >> v->piece_shift]);
-        } else if (length <= ST_GROUP_BYTES) {
-            span->hash = st_hash_bytes(text, length);
-            st_prefetch(&v->long_tokens[span->hash & v->long_mask]);
+    s->count = 0;
+    s->first = b->at;
+    while (s->count < ST_SPANS && b->piece < b->count && b->at - s->first <= UINT32_MAX / 2) {
+        const size_t end = (size_t)b->ends[b->piece];
+        const st_cuts *cuts = NULL;
+        if (b->inside || is_worth_cutting(v, b->text + b->at, end - b->at))
+            cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
+        if (cuts) {
+            b->piece += (size_t)cut_piece(b, cuts, s);
+            continue;
         }
+        s->starts[s->count++] = (uint32_t)(b->at - s->first);
+        b->at = end;
+        b->piece++;
     }
+    s->starts[s->count] = (uint32_t)(b->at - s->first);
 }
 
-static const st_piece_entry *find_entry(const st_vocab *v, st_key key, uint64_t hash)
+static size_t span_length(const st_spans *s, size_t i)
 {
-    for (uint64_t slot = hash >> v->piece_shift;; slot = (slot + 1) & v->piece_mask) {
-        const st_piece_entry *entry = &v->pieces[slot];
-        if (entry->key.low == key.low && entry->key.high == key.high)
-            return entry;
-        if (!entry->key.high)
-            return NULL;
-    }
+    return s->starts[i + 1] - s->starts[i];
 }
 
-/* The whole-piece rule, for atoms too where that is the same: a token that merging gives back. A long piece asks the
- * cache first, which also remembers long tokens; only a vocabulary with unreachable tokens must not. */
-static int find_token(const st_vocab *v, const st_workspace *w, const batch *b, st_span *span, size_t i)
+/* Keys, and the piece table's cache lines on the way. `readable`: spans of which 16 bytes can be read. A long span gets a
+ * key that matches nothing. */
+static void prepare(const st_vocab *v, st_spans *s, const uint8_t *text, size_t readable)
 {
-    size_t length = span->end - span->start;
-    if (length <= ST_KEY_BYTES) {
-        const st_piece_entry *entry = find_entry(v, w->keys[i], span->hash);
-        if (!entry || !(entry->reachable | span->whole))
-            return 0;
-        span->id = entry->id;
-    } else {
-        if (!span->whole || (!v->unreachable && length <= ST_CACHED_BYTES))
-            return 0;
-        uint32_t token = st_vocab_find(v, b->text + span->start, length);
-        if (token == ST_NONE)
-            return 0;
-        span->id = v->ids[token];
+    for (size_t i = 0; i < s->count; i++) {
+        const size_t n = span_length(s, i);
+        st_key key = {UINT64_MAX, 0};
+        if (i < readable)
+            key = st_key_of_padded(text + s->starts[i], n);
+        else if (n <= ST_KEY_BYTES)
+            key = st_key_of(text + s->starts[i], n);
+        s->keys[i] = key;
+        const uint64_t line = st_piece_line(&v->pieces, key);
+        s->lines[i] = (uint32_t)line;
+        st_prefetch(&v->pieces.entries[2 * line]);
     }
-    span->count = 1;
-    return 1;
 }
 
-/* Gives the spans that are tokens their ids and lists the others, whose cache lines are sent for. */
-static size_t look_up(const st_vocab *v, st_workspace *w, const batch *b, size_t n)
+/* Looks at the one line where each span belongs, without a branch that depends on what is there; the spans that are not
+ * found, or have more ids than an entry holds, are listed. */
+static size_t look_first(const st_vocab *v, st_spans *s)
 {
     size_t misses = 0;
-    for (size_t i = 0; i < n; i++) {
-        st_span *span = &w->spans[i];
-        if (find_token(v, w, b, span, i))
-            continue;
-        w->misses[misses++] = (uint16_t)i;
-        st_prefetch(&w->cache[span->hash >> (64 - ST_CACHE_BITS)]);
+    for (size_t i = 0; i < s->count; i++) {
+        const st_piece_entry *entry = &v->pieces.entries[2 * (size_t)s->lines[i]];
+        const int first = st_piece_matches(entry, s->keys[i]), second = st_piece_matches(entry + 1, s->keys[i]);
+        entry += second;
+        const uint32_t count = st_piece_count(entry);
+        s->ids[i] = entry->ids;
+        s->counts[i] = (uint16_t)count;
+        s->misses[misses] = (uint16_t)i;
+        misses += !((first | second) & (count < ST_MORE_IDS));
     }
     return misses;
 }
 
-static st_cache_entry *cache_entry(st_workspace *w, const st_span *span)
+/* A span of up to ST_KEY_BYTES bytes that lies further on in the piece table, or has many ids. */
+static int look_further(const st_vocab *v, st_spans *s, size_t i)
 {
-    return &w->cache[span->hash >> (64 - ST_CACHE_BITS)];
+    const st_piece_entry *entry = st_piece_find(&v->pieces, s->keys[i], s->lines[i]);
+    if (!entry)
+        return 0;
+    const int many = st_piece_count(entry) == ST_MORE_IDS;
+    s->counts[i] = (uint16_t)(many ? entry->ids[1] : st_piece_count(entry));
+    s->ids[i] = many ? v->pieces.more.data + entry->ids[0] : entry->ids;
+    return 1;
 }
 
-/* A single id is kept in the span itself, more stay where they are. */
-static void set_result(st_span *span, size_t count, const uint32_t *ids)
+/* A long token, where the cache may not be asked first: it remembers merges, and merging does not give this one back. */
+static int is_long_token(const st_vocab *v, st_spans *s, size_t i, const uint8_t *text, size_t n)
 {
-    span->count = (uint16_t)count;
-    if (count == 1)
-        span->id = ids[0];
+    if (!v->unreachable && n <= ST_CACHED_BYTES)
+        return 0;
+    const uint32_t token = st_vocab_find(v, text, n);
+    if (token == ST_NONE)
+        return 0;
+    s->ids[i] = &v->ids[token];
+    s->counts[i] = 1;
+    return 1;
+}
+
+static st_cache_entry *cache_entry(st_workspace *w, uint64_t hash)
+{
+    return &w->cache[hash >> (64 - ST_CACHE_BITS)];
+}
+
+/* The second look at the misses; those that the tables do not hold stay listed, and their cache lines are sent for. */
+static size_t look_again(const st_vocab *v, st_workspace *w, const uint8_t *text, size_t misses)
+{
+    st_spans *s = &w->spans;
+    size_t left = 0;
+    for (size_t m = 0; m < misses; m++) {
+        const size_t i = s->misses[m], n = span_length(s, i);
+        s->counts[i] = 0;
+        if (n <= ST_KEY_BYTES ? look_further(v, s, i) : is_long_token(v, s, i, text + s->starts[i], n))
+            continue;
+        if (n > ST_GROUP_BYTES)
+            continue;
+        s->hashes[left] = n <= ST_KEY_BYTES ? st_hash_key(s->keys[i]) : st_hash_bytes(text + s->starts[i], n);
+        st_prefetch(cache_entry(w, s->hashes[left]));
+        s->misses[left++] = (uint16_t)i;
+    }
+    return left;
 }
 
 /* The cache holds merge results only, so it serves pieces and atoms alike. Its ids are copied out: a merge of the same
- * batch may take the entry. Spans that it does not hold become words to merge; returns how many. *used: room taken. */
-static size_t ask_cache(st_workspace *w, const batch *b, size_t misses, size_t *used)
+ * batch may take the entry. Spans that it does not hold become words to merge; returns how many. */
+static size_t ask_cache(st_workspace *w, const uint8_t *text, size_t misses)
 {
+    st_spans *s = &w->spans;
     size_t words = 0;
-    for (size_t i = 0; i < misses; i++) {
-        st_span *span = &w->spans[w->misses[i]];
-        const st_cache_entry *entry = cache_entry(w, span);
-        const uint8_t *text = b->text + span->start;
-        size_t length = span->end - span->start;
-        span->count = 0;
-        if (length > ST_GROUP_BYTES)
-            continue;
-        span->id = (uint32_t)*used;
-        if (length <= ST_CACHED_BYTES && entry->length == length && entry->tag == (uint16_t)span->hash &&
-            st_same_bytes(entry->bytes, text, length)) {
-            memcpy(&w->span_ids[*used], entry->ids, sizeof entry->ids);
-            set_result(span, entry->count, entry->ids);
-            *used += ST_CACHED_IDS;
+    s->used = 0;
+    for (size_t m = 0; m < misses; m++) {
+        const size_t i = s->misses[m], n = span_length(s, i);
+        const uint64_t hash = s->hashes[m];
+        const st_cache_entry *entry = cache_entry(w, hash);
+        const uint8_t *bytes = text + s->starts[i];
+        s->ids[i] = &s->space[s->used];
+        if (n <= ST_CACHED_BYTES && entry->length == n && entry->tag == (uint16_t)hash &&
+            st_same_bytes(entry->bytes, bytes, n)) {
+            memcpy(&s->space[s->used], entry->ids, sizeof entry->ids);
+            s->counts[i] = entry->count;
+            s->used += ST_CACHED_IDS;
             continue;
         }
-        w->words[words] = (st_word){text, &w->span_ids[*used], (uint32_t)length, 0};
-        w->misses[words++] = w->misses[i];
-        *used += length > ST_CACHED_IDS ? length : ST_CACHED_IDS;
+        w->words[words] = (st_word){bytes, &s->space[s->used], (uint32_t)n, 0};
+        s->hashes[words] = hash;
+        s->misses[words++] = (uint16_t)i;
+        s->used += n > ST_CACHED_IDS ? n : ST_CACHED_IDS;
     }
     return words;
+}
+
+static void remember(st_workspace *w, const st_word *word, uint64_t hash)
+{
+    if (word->n > ST_CACHED_BYTES || word->count > ST_CACHED_IDS)
+        return;
+    st_cache_entry *entry = cache_entry(w, hash);
+    entry->length = (uint8_t)word->n;
+    entry->count = (uint8_t)word->count;
+    entry->tag = (uint16_t)hash;
+    memcpy(entry->bytes, word->text, word->n);
+    memcpy(entry->ids, word->tokens, sizeof entry->ids); /* the word has room for that many */
 }
 
 static void merge_words(st_vocab *v, st_workspace *w, size_t words)
@@ -222,56 +258,59 @@ static void merge_words(st_vocab *v, st_workspace *w, size_t words)
     st_merge_words(v, st_vocab_cuts_built(v), w->words, words);
     for (size_t i = 0; i < words; i++) {
         const st_word *word = &w->words[i];
-        st_span *span = &w->spans[w->misses[i]];
         to_ids(v, word->tokens, word->count, word->tokens);
-        set_result(span, word->count, word->tokens);
-        if (word->n > ST_CACHED_BYTES || word->count > ST_CACHED_IDS)
-            continue;
-        st_cache_entry *entry = cache_entry(w, span);
-        entry->length = (uint8_t)word->n;
-        entry->count = (uint8_t)word->count;
-        entry->tag = (uint16_t)span->hash;
-        memcpy(entry->bytes, word->text, word->n);
-        memcpy(entry->ids, word->tokens, sizeof entry->ids); /* the word has room for that many */
+        w->spans.counts[w->spans.misses[i]] = (uint16_t)word->count;
+        remember(w, word, w->spans.hashes[i]);
     }
 }
 
-/* most: no more ids than this come from the spans that were encoded in the batch. */
-static st_status emit(st_vocab *v, st_workspace *w, const batch *b, size_t n, size_t most, st_ids *out)
+/* most: no more ids than this come from the spans that were encoded in the round. */
+static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, size_t most, st_ids *out)
 {
-    most += ST_CACHED_IDS; /* copies of fixed size reach so far beyond the end */
+    const st_spans *s = &w->spans;
+    most += ST_INLINE_IDS; /* copies of fixed size reach so far beyond the end */
     if (st_ids_reserve(out, most))
         return ST_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        const st_span *span = &w->spans[i];
-        if (span->count == 1) {
-            out->data[out->size++] = span->id;
-        } else if (span->count && span->count <= ST_CACHED_IDS) { /* most often; a fixed size is copied without a call */
-            memcpy(out->data + out->size, &w->span_ids[span->id], ST_CACHED_IDS * sizeof *out->data);
-            out->size += span->count;
-        } else if (span->count) {
-            memcpy(out->data + out->size, &w->span_ids[span->id], span->count * sizeof *out->data);
-            out->size += span->count;
-        } else if (st_encode_span(v, w, ST_ENGINE_FAST, b->text + span->start, span->end - span->start, 0, out) ||
-                   st_ids_reserve(out, most)) {
-            return ST_NO_MEMORY;
+    uint32_t *to = out->data + out->size;
+    for (size_t i = 0; i < s->count; i++) {
+        const size_t count = s->counts[i];
+        memcpy(to, s->ids[i], ST_INLINE_IDS * sizeof *to);
+        if (count - 1 >= ST_INLINE_IDS) { /* none or many: seldom */
+            out->size = (size_t)(to - out->data);
+            if (count)
+                memcpy(to, s->ids[i], count * sizeof *to);
+            else if (st_encode_span(v, w, ST_ENGINE_FAST, text + s->starts[i], span_length(s, i), 0, out) ||
+                     st_ids_reserve(out, most))
+                return ST_NO_MEMORY;
+            to = out->data + out->size;
         }
+        to += count;
     }
+    out->size = (size_t)(to - out->data);
     return ST_OK;
 }
 
-static st_status encode_batch(st_vocab *v, st_workspace *w, batch *b, st_ids *out)
+/* Of how many spans can 16 bytes be read? */
+static size_t count_readable(const st_spans *s, size_t readable_bytes)
 {
-    while (b->piece < b->count) {
-        size_t n = collect_spans(b, v, w->spans);
-        prepare(v, w, b, n);
-        size_t misses = look_up(v, w, b, n), used = 0;
-        if (misses)
-            merge_words(v, w, ask_cache(w, b, misses, &used));
-        if (emit(v, w, b, n, n - misses + used, out))
-            return ST_NO_MEMORY;
-    }
-    return ST_OK;
+    size_t count = s->count;
+    while (count && s->starts[count - 1] + (size_t)16 > readable_bytes)
+        count--;
+    return count;
+}
+
+static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *out)
+{
+    st_spans *s = &w->spans;
+    collect_spans(b, v, s);
+    const uint8_t *text = b->text + s->first;
+    prepare(v, s, text, count_readable(s, b->size - s->first));
+    const size_t misses = look_first(v, s);
+    s->used = 0;
+    const size_t left = misses ? look_again(v, w, text, misses) : 0;
+    if (left)
+        merge_words(v, w, ask_cache(w, text, left));
+    return emit(v, w, text, (s->count - misses) * ST_INLINE_IDS + misses * ST_KEY_BYTES + s->used, out);
 }
 
 st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const uint8_t *text, size_t size,
@@ -279,7 +318,9 @@ st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const
 {
     if (engine == ST_ENGINE_FAST) {
         batch b = {text, size, ends, count, 0, 0, 0};
-        return encode_batch(v, w, &b, out);
+        while (b.piece < count)
+            ST_TRY(encode_round(v, w, &b, out));
+        return ST_OK;
     }
     size_t start = 0;
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,8 @@
 /* The three machines of split_rules.h, and what can be told from a state without text. */
 #include "pretoken.h"
 
+#include "block.h"
+#include "split_blocks.h"
 #include "split_rules.h"
 
 /* Far above any text, and far enough below 2^64 that no sum of a length and an offset wraps. */
@@ -12,12 +14,9 @@ void st_scan_init(st_scan *scan)
     *scan = nothing_open;
 }
 
-size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
-                    size_t capacity)
+static size_t run_machine(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed,
+                          uint64_t *ends, size_t capacity)
 {
-    *consumed = 0;
-    if (n == 0 || capacity < ST_SCAN_MIN_CAPACITY)
-        return 0;
     switch (family) {
     case ST_SPLIT_R50K:
         return st_split(ST_SPLIT_R50K, scan, text, n, consumed, ends, capacity);
@@ -26,6 +25,90 @@ size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, 
     default:
         return st_split(ST_SPLIT_O200K, scan, text, n, consumed, ends, capacity);
     }
+}
+
+/* Below this many bytes, setting blocks up costs more than they save. */
+#define BLOCKS_FROM (3 * ST_BLOCK_BYTES)
+#define ROOM_FOR_BLOCKS (2 * ST_BLOCK_BYTES)
+
+/* So far the machine goes beyond a place that blocks cannot decide; further while such places come one upon another. */
+#define DETOUR 64
+#define LONGEST_DETOUR 4096
+
+/* A feed under way. Ends, and the offset of text[at], count from the start of the piece that was open at the call. */
+typedef struct feed {
+    st_split_family family;
+    st_scan *scan;
+    const uint8_t *text;
+    size_t n, at;
+    uint64_t origin; /* the offset of text[0] */
+    uint64_t *ends;
+    size_t count, capacity;
+} feed;
+
+/* The machine from where the feed stands up to `limit`, or until there is no room. */
+static void feed_machine(feed *f, size_t limit)
+{
+    const uint64_t start = f->origin + f->at - f->scan->length; /* of the piece open now */
+    size_t used;
+    while (limit < f->n && st_utf8_is_continuation(f->text[limit]))
+        limit++;
+    const size_t count = run_machine(f->family, f->scan, f->text + f->at, limit - f->at, &used, f->ends + f->count,
+                                     f->capacity - f->count);
+    for (size_t i = f->count; start && i < f->count + count; i++)
+        f->ends[i] += start;
+    f->count += count;
+    f->at += used;
+}
+
+/* The machine, until a piece has ended behind `limit` or so; then back to where the open one starts, which needs nothing
+ * of what is before it. */
+static void detour(feed *f, size_t limit)
+{
+    const size_t count = f->count;
+    while (f->at < f->n && f->count == count) {
+        feed_machine(f, limit < f->n ? limit : f->n);
+        limit += limit - f->at + DETOUR;
+    }
+    if (f->at < f->n && f->scan->length < DETOUR && f->scan->length <= f->at) {
+        f->at -= (size_t)f->scan->length;
+        st_scan_init(f->scan);
+    }
+}
+
+/* Blocks from a start on, as far as they go; then the machine over what they left. */
+static void feed_blocks(feed *f, size_t *reach)
+{
+    const size_t from = f->at;
+    const st_split_progress p = st_split_blocks(f->family, f->text + from, f->n - from, f->origin + from,
+                                              f->ends + f->count, f->capacity - f->count);
+    f->count += p.count;
+    f->at += p.advance;
+    if (p.hard) {
+        *reach = p.advance >= DETOUR ? DETOUR : *reach < LONGEST_DETOUR ? 2 * *reach : *reach;
+        detour(f, from + p.hard + *reach);
+    } else if (f->capacity - f->count >= ROOM_FOR_BLOCKS) {
+        feed_machine(f, f->n);
+    }
+}
+
+size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
+                    size_t capacity)
+{
+    feed f = {family, scan, text, n, 0, scan->length, ends, 0, capacity};
+    size_t reach = DETOUR;
+    while (f.at < n && capacity - f.count >= ST_SCAN_MIN_CAPACITY) {
+        if (n - f.at < BLOCKS_FROM || capacity < 2 * ROOM_FOR_BLOCKS)
+            feed_machine(&f, n);
+        else if (scan->length)
+            detour(&f, f.at + DETOUR);
+        else if (capacity - f.count >= ROOM_FOR_BLOCKS)
+            feed_blocks(&f, &reach);
+        else
+            break;
+    }
+    *consumed = f.at;
+    return f.count;
 }
 
 /* The end of the text makes a piece end at the point, except where cl100k's white space runs to the end of the text. */

@@ -25,30 +25,20 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
     }
     if (total > ST_MAX_TOTAL_BYTES)
         return ST_TOKEN_TOO_LONG;
-    uint32_t piece_bits = bits_for(2 * n), long_bits = bits_for(2 * longs);
+    uint32_t long_bits = bits_for(2 * longs);
     v->count = (uint32_t)n;
     v->bytes = st_malloc(total);
     v->starts = st_malloc((n + 1) * sizeof *v->starts);
     v->ids = st_malloc(n * sizeof *v->ids);
     v->left = st_malloc(n * sizeof *v->left);
     v->right = st_malloc(n * sizeof *v->right);
-    v->piece_shift = 64 - piece_bits;
-    v->piece_mask = ((uint64_t)1 << piece_bits) - 1;
-    v->pieces = st_alloc_table(((size_t)1 << piece_bits) * sizeof *v->pieces);
     v->long_mask = ((uint64_t)1 << long_bits) - 1;
     v->long_tokens = st_malloc(((size_t)1 << long_bits) * sizeof *v->long_tokens);
-    if (!v->bytes || !v->starts || !v->ids || !v->left || !v->right || !v->pieces || !v->long_tokens)
+    if (!v->bytes || !v->starts || !v->ids || !v->left || !v->right || !v->long_tokens)
         return ST_NO_MEMORY;
     memset(v->long_tokens, 0xff, ((size_t)1 << long_bits) * sizeof *v->long_tokens);
+    ST_TRY(st_piece_table_init(&v->pieces, n - longs + source->words));
     return st_pairs_init(&v->pairs, n, dense_side);
-}
-
-static st_piece_entry *piece_slot(const st_vocab *v, st_key key)
-{
-    uint64_t at = st_hash_key(key) >> v->piece_shift;
-    while (v->pieces[at].key.high && (v->pieces[at].key.low != key.low || v->pieces[at].key.high != key.high))
-        at = (at + 1) & v->piece_mask;
-    return &v->pieces[at];
 }
 
 /* The slot of a long token: where it is, or the free slot where it would go. */
@@ -71,7 +61,7 @@ static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
 static void expect_token(const st_vocab *v, const uint8_t *bytes, size_t n)
 {
     if (n <= ST_KEY_BYTES)
-        st_prefetch(&v->pieces[st_hash_key(st_key_of(bytes, n)) >> v->piece_shift]);
+        st_prefetch(&v->pieces.entries[2 * st_piece_line(&v->pieces, st_key_of(bytes, n))]);
     else
         st_prefetch(&v->long_tokens[st_hash_bytes(bytes, n) & v->long_mask]);
 }
@@ -88,12 +78,9 @@ static st_status insert_token(st_vocab *v, uint32_t index)
         return ST_OK;
     }
     st_key key = st_key_of(bytes, n);
-    st_piece_entry *entry = piece_slot(v, key);
-    if (entry->key.high)
+    if (st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key)))
         return ST_DUPLICATE_TOKEN;
-    entry->key = key;
-    entry->id = v->ids[index];
-    entry->index = index;
+    ST_TRY(st_piece_table_add(&v->pieces, key, &v->ids[index], 1));
     if (n == 1)
         v->pairs.byte_token[bytes[0]] = index;
     return ST_OK;
@@ -262,13 +249,8 @@ static st_status link_by_merging(st_vocab *v)
     return status;
 }
 
-static void mark_reachable(st_vocab *v)
+static void count_unreachable(st_vocab *v)
 {
-    for (uint64_t at = 0; at <= v->piece_mask; at++) {
-        st_piece_entry *entry = &v->pieces[at];
-        if (entry->key.high)
-            entry->reachable = (uint32_t)st_token_reachable(v, entry->index);
-    }
     for (uint32_t i = 0; i < v->count; i++)
         v->unreachable += !st_token_reachable(v, i);
 }
@@ -292,7 +274,7 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
         st_vocab_free(v);
         return status;
     }
-    mark_reachable(v);
+    count_unreachable(v);
     *vocab = v;
     return ST_OK;
 }
@@ -317,7 +299,7 @@ void st_vocab_free(st_vocab *v)
     st_free(v->ids);
     st_free(v->left);
     st_free(v->right);
-    st_free(v->pieces);
+    st_piece_table_free(&v->pieces);
     st_free(v->long_tokens);
     st_free(v);
 }
@@ -330,8 +312,9 @@ uint32_t st_vocab_find(const st_vocab *v, const uint8_t *bytes, size_t n)
         uint64_t slot = *long_slot(v, bytes, n);
         return slot == UINT64_MAX ? ST_NONE : (uint32_t)slot;
     }
-    const st_piece_entry *entry = piece_slot(v, st_key_of(bytes, n));
-    return entry->key.high ? entry->index : ST_NONE;
+    st_key key = st_key_of(bytes, n);
+    const st_piece_entry *entry = st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
+    return entry && st_piece_count(entry) == 1 ? st_vocab_index(v, entry->ids[0]) : ST_NONE; /* one id: a token, no word */
 }
 
 uint32_t st_vocab_index(const st_vocab *v, uint32_t id)

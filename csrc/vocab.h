@@ -6,17 +6,8 @@
 #ifndef ST_VOCAB_H
 #define ST_VOCAB_H
 
-#include "hash.h"
 #include "pairs.h"
-
-/* One short token in the piece table. 32 bytes: two entries a cache line, never across one. */
-typedef struct st_piece_entry {
-    st_key key;         /* high == 0: free, since every key has a length */
-    uint32_t id;        /* as callers see it */
-    uint32_t index;
-    uint32_t reachable; /* merging the bytes gives the token back: then an atom may take it too (see cuts.h) */
-    uint32_t reserved;  /* keeps the entry at 32 bytes */
-} st_piece_entry;
+#include "piece_table.h"
 
 /* Token lengths fit the automaton's 16-bit depths, all bytes together its node numbers. */
 #define ST_MAX_TOKEN_BYTES 65535
@@ -41,9 +32,7 @@ typedef struct st_vocab {
     uint32_t unreachable; /* tokens that merging their own bytes does not give back */
     int monotone;         /* every merged token comes after both its parts: compatible() may undo merges */
     int identity;         /* ids[i] == i for all i */
-    uint32_t piece_shift; /* of the tables below: 64 - log2(slots) */
-    uint64_t piece_mask;
-    st_piece_entry *pieces; /* tokens of up to ST_KEY_BYTES bytes */
+    st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (words.h) */
     uint64_t long_mask;
     uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
     st_part *automaton;          /* automaton.h */
@@ -59,6 +48,7 @@ typedef struct st_vocab_source {
     const uint32_t *ids;
     const uint32_t *splits;
     size_t count;
+    size_t words; /* room to leave in the piece table for frequent words (words.h) */
 } st_vocab_source;
 
 /* Builds a vocabulary. On failure *vocab is NULL and *bad the index (or the missing byte) that is to blame. */

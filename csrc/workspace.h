@@ -25,33 +25,37 @@ typedef struct st_cache_entry {
     uint32_t ids[ST_CACHED_IDS];
 } st_cache_entry;
 
-/* Pieces are looked up a batch at a time, so that the tables' cache lines travel while other keys are computed. */
-#define ST_BATCH 256
+/* Pieces are looked up a batch at a time, so that the tables' cache lines travel while other keys are computed, and so
+ * that there are enough misses to merge side by side. */
+#define ST_BATCH 1024
 
 /* A batch's pieces, long ones cut into atoms: the spans of one round of look-ups. */
-#define ST_SPANS 512
+#define ST_SPANS 1024
 
-/* Ids of the spans that are not one token: at most ST_GROUP_BYTES each. */
+/* Ids of the spans that the piece table does not hold: at most ST_GROUP_BYTES each. */
 #define ST_SPAN_IDS (ST_SPANS * ST_GROUP_BYTES + ST_CACHED_IDS)
 
-typedef struct st_span {
-    size_t start, end;
-    uint64_t hash;
-    uint32_t id;    /* its id, or the place of its ids in span_ids */
-    uint16_t count; /* ids; 0 = too long for the batch, encoded alone */
-    uint16_t whole; /* a whole piece, not an atom */
-} st_span;
+/* The spans of a round, one behind the other. */
+typedef struct st_spans {
+    uint32_t starts[ST_SPANS + 1]; /* offsets; the end of a span is the start of the next */
+    st_key keys[ST_SPANS];         /* of those of up to ST_KEY_BYTES bytes */
+    uint32_t lines[ST_SPANS];      /* of the piece table, where they belong */
+    const uint32_t *ids[ST_SPANS]; /* ST_INLINE_IDS can be read, whatever the count */
+    uint16_t counts[ST_SPANS];     /* of the ids; 0: too long for the round, encoded alone */
+    uint16_t misses[ST_SPANS];     /* spans that the first look does not find */
+    uint64_t hashes[ST_SPANS];     /* of the misses */
+    uint32_t space[ST_SPAN_IDS];   /* for the ids of misses */
+    size_t used;                   /* of that */
+    size_t first, count;           /* where the first span starts in the text; spans */
+} st_spans;
 
 typedef struct st_workspace {
     st_part part;
     st_cache_entry cache[1u << ST_CACHE_BITS];
     st_long_scratch scratch;
     uint64_t ends[ST_BATCH + 4];
-    st_span spans[ST_SPANS];
-    st_key keys[ST_SPANS];
-    uint32_t span_ids[ST_SPAN_IDS];
-    uint16_t misses[ST_SPANS]; /* spans that the tables do not hold */
-    st_word words[ST_SPANS];   /* those to be merged */
+    st_spans spans;
+    st_word words[ST_SPANS]; /* those to be merged */
     uint32_t tokens[ST_SHORT_MERGE];
     st_long_piece long_piece; /* for pieces whose end is known */
     st_reference_scratch reference;

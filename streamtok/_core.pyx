@@ -143,6 +143,7 @@ cdef class Coder:
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         else:
             with nogil:
+                st_ids_reserve(out, text.n // 2)  # more than most texts need; what is not written to costs nothing
                 status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         give_back(&text)
         st_encoder_free(&encoder)

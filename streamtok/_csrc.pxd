@@ -82,9 +82,14 @@ cdef extern from "vocab.h" nogil:
         const uint32_t *ids
         const uint32_t *splits
         size_t count
+        size_t words
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     void st_vocab_free(st_vocab *vocab)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
+
+
+cdef extern from "words.h" nogil:
+    st_status st_vocab_add_words(st_vocab *vocab, const uint8_t *data, const uint8_t *lengths, size_t count)
 
 
 cdef extern from "special.h" nogil:

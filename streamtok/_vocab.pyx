@@ -95,8 +95,10 @@ cdef class Vocab:
     """Tokens, their merges, and the names of special tokens; immutable, safe to share between threads.
 
     blob: token bytes joined in rank order; lengths: uint8 or uint32 a token; ranks: uint32 a token, ascending, None for
-    0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id."""
-    def __cinit__(self, bytes blob not None, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0):
+    0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
+    a byte of length each) of frequent words, the most frequent first."""
+    def __cinit__(self, bytes blob not None, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
+                  tuple words=None):
         cdef bytes wide_lengths = widened(lengths, "lengths"), wide_ranks, wide_splits
         cdef st_vocab_source source
         cdef size_t bad = 0, i
@@ -115,8 +117,15 @@ cdef class Vocab:
         if splits is not None:
             wide_splits = widened(splits, "splits")
             source.splits = <const uint32_t *>PyBytes_AS_STRING(wide_splits)
+        cdef bytes word_bytes = b"" if words is None else words[0]
+        cdef bytes word_lengths = b"" if words is None else words[1]
+        cdef const uint8_t *word_data = <const uint8_t *>PyBytes_AS_STRING(word_bytes)
+        cdef const uint8_t *word_sizes = <const uint8_t *>PyBytes_AS_STRING(word_lengths)
+        source.words = len(word_lengths)
         with nogil:
             status = st_vocab_new(&source, dense_side, &self.vocab, &bad)
+            if status == ST_OK:
+                status = st_vocab_add_words(self.vocab, word_data, word_sizes, source.words)
         if status == ST_NO_MEMORY:
             raise MemoryError
         if status:

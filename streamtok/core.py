@@ -111,7 +111,14 @@ class Encoding(Decoding):
             raise ValueError(f"unknown engine {engine!r}; write one of {', '.join(map(repr, _core.ENGINES))}")
         self._special_token_values = set(special_tokens.values())
         ranks = None if isinstance(packed.ranks, range) else packed.ranks
-        self._vocab = _vocab.Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens)
+        import os, pickle
+        words = None
+        if os.environ.get("WORDS"):
+            k = int(os.environ["WORDS"])
+            kind = "r50k" if len(packed.lengths) < 60000 else "cl100k" if len(packed.lengths) < 150000 else "o200k"
+            allw = pickle.load(open(f"/tmp/words_{kind}.pkl", "rb"))[:k]
+            words = (b"".join(allw), bytes(map(len, allw)))
+        self._vocab = _vocab.Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words)
         self._coders: dict[str, Any] = {}
         self._coder = self._coder_for("strict")
         self._matchers: dict[Any, tuple[Any, Any]] = {}

@@ -17,15 +17,18 @@ ROOT = oracle.PROJECT
 # From the bottom to the top; a file may use those on lines above its own, and those beside it only where no ring forms.
 # A file that is not in the list has to be given its place.
 C_LAYERS = """
-portable status prefetch publish bits cpu
+portable status prefetch publish bits target_begin target_end
 alloc
-buffer utf8 unicode_tables scan
-char_kind text special pairs
-split_rules text_stage watch merge reference
-pretoken hash
+buffer utf8 unicode_tables scan block
+char_kind text special pairs hash split_blocks
+split_rules text_stage watch merge reference piece_table
+block_starts
+block_template pretoken
+split_portable split_avx2 split_avx512 split_neon
 vocab
 automaton cuts decoder compatible
 merge_windows merge_words reference_stream
+words
 long_piece
 workspace
 pieces

@@ -1,0 +1,272 @@
+/* block_starts.h - where pieces start, by bit algebra over 64 bytes at a time; one text for the CPU and the GPU.
+ *
+ * The rules are those of split_rules.h in closed form, as far as a block, the one behind it and a few bits from the one
+ * before can tell. What they cannot tell is reported as HARD: the caller asks the machine of split_rules.h from the last
+ * start on. In text that is
+ *
+ *     a mark that follows no letter, a contraction with a character beyond ASCII right behind it (o200k)
+ *     an upper-case run behind caseless letters, or white space behind a line break, that goes on through
+ *     all of the next block                                                              (o200k; cl100k)
+ *
+ * No pattern looks back: text may begin at any start, with a fresh st_edge. `family` is a constant at every call. */
+#ifndef ST_BLOCK_STARTS_H
+#define ST_BLOCK_STARTS_H
+
+#include "block.h"
+#include "split_rules.h"
+
+/* What a block needs to know of those before it: the last byte's bit of a mask (0 or 1), and what contractions that
+ * reach over the border decide about the first bytes behind it. All 0: the text begins here, with a start. */
+typedef struct st_edge {
+    uint64_t word, number, white, other, blank, newline;
+    uint64_t lower, caseless;     /* o200k */
+    uint64_t caseless_of_lower;   /* o200k: in a caseless run that began behind a lower-case letter */
+    uint64_t absorbed;            /* in the CR, LF (o200k: and "/") that belong to the punctuation before them */
+    uint64_t first;               /* in the first character of a run of others that no blank leads */
+    uint64_t digits;              /* characters since the last start, if the block ended in numbers */
+    uint64_t clear, set, ended;   /* no start; a start; the end of an attached contraction (o200k) */
+} st_edge;
+
+/* Masks that one rule makes and another needs. */
+typedef struct st_facts {
+    uint64_t word;     /* letters, and the marks that belong to them */
+    uint64_t absorbed; /* see st_edge */
+    uint64_t other;    /* others that are not absorbed */
+    uint64_t first;    /* see st_edge, here all bytes of the character */
+    uint64_t starts, hard;
+} st_facts;
+
+/* ---- numbers ---- */
+
+/* Threes by counting characters, where some take more than a byte. */
+ST_INLINE uint64_t st_count_numbers(const st_block *b, st_edge *edge)
+{
+    const uint64_t inside = st_behind(b->number, edge->number);
+    uint64_t leads = b->number & ~b->tail, starts = 0, count = edge->digits;
+    for (; leads; leads &= leads - 1) {
+        const uint64_t bit = leads & (0 - leads);
+        if (!(inside & bit) || count == 3) {
+            starts |= bit;
+            count = 0;
+        }
+        count++;
+    }
+    edge->digits = st_carry_of(b->number) ? count : 0;
+    return starts;
+}
+
+/* Every third number starts a piece: from each start, three bytes on, as long as the run of digits reaches. */
+ST_FORCE_INLINE uint64_t st_number_starts(const st_block *b, st_edge *edge)
+{
+    if (b->number & b->high)
+        return st_count_numbers(b, edge);
+    const uint64_t run = b->number, inside = run & run << 1 & run << 2 & run << 3;
+    uint64_t starts = run & ~st_behind(run, edge->number), third = starts;
+    if (edge->digits) { /* the run goes on from the block before: its next start, if it reaches so far */
+        const uint64_t upto = ((uint64_t)2 << (3 - edge->digits)) - 1;
+        third |= (run & upto) == upto ? (upto + 1) >> 1 : 0;
+        starts = third;
+    }
+    while ((third = third << 3 & inside))
+        starts |= third;
+    edge->digits = st_carry_of(run) ? 64 - st_last_bit(starts) : 0;
+    return starts;
+}
+
+/* ---- white space ---- */
+
+/* First bytes of the white space characters that something else follows: of one, two or three bytes. */
+ST_FORCE_INLINE uint64_t st_last_whites(const st_block *b, const st_block *next)
+{
+    const uint64_t leads = b->white & ~b->tail, white_1 = st_ahead(b->white, next->white, 1);
+    if (!(b->white & b->high))
+        return leads & ~white_1;
+    const uint64_t tail_1 = st_ahead(b->tail, next->tail, 1), tail_2 = st_ahead(b->tail, next->tail, 2);
+    const uint64_t white_2 = st_ahead(b->white, next->white, 2), white_3 = st_ahead(b->white, next->white, 3);
+    return leads & ((~tail_1 & ~white_1) | (tail_1 & ~tail_2 & ~white_2) | (tail_1 & tail_2 & ~white_3));
+}
+
+/* Which of `first`, white space right behind a line break, no further line break follows in the same run: all that is
+ * before them is one piece. The runs that begin there end where the sum sets a bit; nearly always that tells it all. */
+ST_FORCE_INLINE uint64_t st_after_breaks(const st_block *b, const st_block *next, uint64_t first, uint64_t *hard)
+{
+    const uint64_t run = b->white & ~b->newline, sum = run + first, next_run = next->white & ~next->newline;
+    if (sum >= run && !(sum & ~run & b->newline))
+        return first;
+    uint64_t starts = 0;
+    for (; first; first &= first - 1) {
+        const uint64_t bit = first & (0 - first), end = (run + bit) & ~run & ~(bit - 1);
+        const uint64_t next_end = ~next_run & (next_run + 1);
+        if (end ? !(end & b->newline) : next_end && !(next_end & next->newline))
+            starts |= bit;
+        else if (!end && !next_end)
+            *hard |= bit;
+    }
+    return starts;
+}
+
+ST_FORCE_INLINE uint64_t st_white_starts(st_split_family family, const st_block *b, const st_block *next, st_facts *facts,
+                                         st_edge *edge)
+{
+    const uint64_t white = b->white & ~facts->absorbed, last = st_last_whites(b, next);
+    uint64_t starts = white & ~st_behind(white, edge->white);
+    if (family == ST_SPLIT_R50K)
+        return starts | last;
+    const uint64_t first = b->white & ~b->newline & st_behind(b->newline, edge->newline);
+    if (first)
+        starts |= st_after_breaks(b, next, first, &facts->hard);
+    edge->white = st_carry_of(white);
+    return starts | (last & ~b->newline);
+}
+
+/* ---- other characters, and the line breaks behind them ---- */
+
+ST_FORCE_INLINE uint64_t st_absorbed(st_split_family family, const st_block *b, const st_edge *edge)
+{
+    if (family == ST_SPLIT_R50K)
+        return 0;
+    const uint64_t tail = family == ST_SPLIT_O200K ? b->newline | b->slash : b->newline;
+    return st_flood(tail, (b->newline & st_behind(b->other, edge->other)) | (tail & edge->absorbed));
+}
+
+/* The first character of each run of others that no blank leads; its other bytes too. */
+ST_FORCE_INLINE void st_find_first(const st_block *b, st_facts *facts, const st_edge *edge)
+{
+    facts->other = b->other & ~facts->absorbed;
+    facts->first = facts->other & ~st_behind(facts->other, edge->other) & ~st_behind(b->blank, edge->blank);
+    facts->starts |= facts->first;
+    if (!b->tail)
+        return;
+    uint64_t spread = facts->first | (edge->first ? st_leading_tail(b) & b->other : 0);
+    for (int i = 0; i < 3; i++)
+        spread |= spread << 1 & b->tail;
+    facts->first = spread;
+}
+
+/* ---- words ---- */
+
+ST_FORCE_INLINE uint64_t st_word_starts(st_split_family family, const st_block *b, const st_facts *facts,
+                                        const st_edge *edge)
+{
+    const uint64_t starts = facts->word & ~st_behind(facts->word, edge->word);
+    if (family == ST_SPLIT_R50K)
+        return starts & ~st_behind(b->blank, edge->blank);
+    const uint64_t lead = (b->white & ~b->newline) | facts->first; /* may lead a word; is a start itself */
+    return starts & ~st_behind(lead, edge->first | (edge->white & ~edge->newline));
+}
+
+/* Which of the upper-case runs that begin at `first` end their word. */
+ST_INLINE uint64_t st_caps_that_end(const st_block *b, const st_block *next, st_facts *facts, uint64_t first)
+{
+    const uint64_t next_end = ~next->upper & (next->upper + 1);
+    uint64_t starts = 0;
+    for (; first; first &= first - 1) {
+        const uint64_t bit = first & (0 - first), end = (b->upper + bit) & ~b->upper & ~(bit - 1);
+        if (end ? !(end & facts->word) : next_end && !(next_end & (next->letter | next->mark)))
+            starts |= bit;
+        else if (!end && !next_end)
+            facts->hard |= bit;
+    }
+    return starts;
+}
+
+/* Upper case behind lower case starts a piece; also where caseless characters stand between the two. Upper case behind
+ * a caseless run that no lower case leads starts one only if the word ends with it. */
+ST_FORCE_INLINE uint64_t st_case_starts(const st_block *b, const st_block *next, st_facts *facts, st_edge *edge)
+{
+    const uint64_t caseless = facts->word & ~b->upper & ~b->lower, behind_lower = st_behind(b->lower, edge->lower);
+    uint64_t starts = b->upper & behind_lower;
+    if (caseless | edge->caseless) {
+        const uint64_t of_lower = st_flood(caseless, caseless & (behind_lower | edge->caseless_of_lower));
+        const uint64_t doubtful =
+            b->upper & st_behind(caseless & ~of_lower, edge->caseless & ~edge->caseless_of_lower);
+        starts |= b->upper & st_behind(of_lower, edge->caseless_of_lower);
+        if (doubtful)
+            starts |= st_caps_that_end(b, next, facts, doubtful);
+        edge->caseless_of_lower = st_carry_of(of_lower);
+        edge->caseless = st_carry_of(caseless);
+    }
+    edge->lower = st_carry_of(b->lower);
+    return starts;
+}
+
+/* ---- contractions ---- */
+
+/* Bytes of the contraction at `text`, which is an apostrophe, or 0. Reads three bytes. */
+ST_INLINE unsigned st_contraction(st_split_family family, const uint8_t *text)
+{
+    const unsigned size = st_short_contraction(family, text + 1);
+    if (size)
+        return 1 + size;
+    return st_half_contraction(family, text[1]) && st_whole_contraction(family, text[1], text[2]) ? 3 : 0;
+}
+
+/* A contraction makes no start of its letters (o200k: nor of its apostrophe, being attached to the word before it,
+ * unless that word is nothing but a contraction's tail), and a start of what is behind it. */
+ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_block *b, const uint8_t *text,
+                                           st_facts *facts, st_edge *edge)
+{
+    const int attached = family == ST_SPLIT_O200K;
+    uint64_t candidates = b->apostrophe & (attached ? st_behind(facts->word, edge->word) : facts->first);
+    uint64_t starts = (facts->starts & ~edge->clear) | edge->set, ended = edge->ended;
+    edge->clear = edge->set = edge->ended = 0;
+    for (; candidates; candidates &= candidates - 1) {
+        const unsigned at = st_first_bit(candidates), size = st_contraction(family, text + at);
+        if (!size || (attached && ended >> at & 1))
+            continue;
+        const uint64_t gone = attached ? ((uint64_t)1 << size) - 1 : ((uint64_t)1 << size) - 2;
+        const unsigned end = at + size;
+        starts &= ~(gone << at);
+        if (attached && text[end] >= 0x80)
+            facts->hard |= (uint64_t)1 << at;
+        if (end < 64) {
+            starts |= (uint64_t)1 << end;
+            ended |= (uint64_t)1 << end;
+            continue;
+        }
+        edge->clear = at ? gone >> (64 - at) : 0;
+        edge->set = edge->ended = (uint64_t)1 << (end - 64);
+    }
+    facts->starts = starts;
+}
+
+/* ---- a block ---- */
+
+/* The starts in the block `b` at `text`, which `next` follows; *hard: the places that this cannot decide, of which only
+ * the first counts: starts in front of it hold. The three bytes behind the block must be readable. */
+ST_FORCE_INLINE uint64_t st_block_starts(st_split_family family, const st_block *b, const st_block *next,
+                                         const uint8_t *text, st_edge *edge, uint64_t *hard)
+{
+    st_facts facts = {b->letter, st_absorbed(family, b, edge), 0, 0, 0, 0};
+    if (family == ST_SPLIT_O200K && b->mark) {
+        const uint64_t attached = st_flood(b->mark, b->mark & st_behind(b->letter, edge->word));
+        facts.word |= attached;
+        facts.hard |= b->mark & ~attached;
+    }
+    st_find_first(b, &facts, edge);
+    facts.starts |= st_word_starts(family, b, &facts, edge);
+    if (family == ST_SPLIT_O200K)
+        facts.starts |= st_case_starts(b, next, &facts, edge);
+    if (b->number | edge->number) {
+        uint64_t numbers = b->number & ~st_behind(b->number, edge->number) & ~st_behind(b->blank, edge->blank);
+        if (family != ST_SPLIT_R50K)
+            numbers = st_number_starts(b, edge);
+        facts.starts |= numbers;
+    }
+    facts.starts |= st_white_starts(family, b, next, &facts, edge);
+    if (b->apostrophe | edge->set)
+        st_apply_contractions(family, b, text, &facts, edge);
+    edge->word = st_carry_of(facts.word);
+    edge->number = st_carry_of(b->number);
+    if (family == ST_SPLIT_R50K)
+        edge->white = st_carry_of(b->white);
+    edge->other = st_carry_of(facts.other);
+    edge->blank = st_carry_of(b->blank);
+    edge->newline = st_carry_of(b->newline);
+    edge->absorbed = st_carry_of(facts.absorbed);
+    edge->first = st_carry_of(facts.first);
+    *hard = facts.hard;
+    return facts.starts;
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* block_template.h - text to piece ends, 64 bytes at a time. Each tier (split_portable.c, split_avx2.c, ...) includes
+ * this once, after defining
+ *
+ *     ST_TIER                       the tier's name: the function made here is st_split_blocks_<ST_TIER>
+ *     st_vector                     64 bytes
+ *     st_vector_load(text)          of 64 readable bytes at any address
+ *     st_vector_is(v, byte)         a mask as in block.h: the bytes equal to this one
+ *     st_vector_in(v, first, n)     the bytes in first .. first + n - 1
+ *     st_vector_high(v)             the bytes that are not ASCII
+ *     st_put_places(mask, base, to) writes base + the number of each set bit; may write up to 63 more than it counts
+ */
+#include "block_starts.h"
+#include "split_blocks.h"
+
+#define ST_JOIN_(a, b) a##b
+#define ST_JOIN(a, b) ST_JOIN_(a, b)
+
+static st_vector st_load_block(const uint8_t *text, st_block *b)
+{
+    const st_vector v = st_vector_load(text);
+    b->upper = st_vector_in(v, 'A', 26);
+    b->lower = st_vector_in(v, 'a', 26);
+    b->letter = b->upper | b->lower;
+    b->number = st_vector_in(v, '0', 10);
+    b->blank = st_vector_is(v, ST_BLANK);
+    b->white = b->blank | st_vector_in(v, '\t', 5);
+    b->newline = st_vector_is(v, '\n') | st_vector_is(v, '\r');
+    b->apostrophe = st_vector_is(v, ST_APOSTROPHE);
+    b->slash = st_vector_is(v, ST_SLASH);
+    b->high = st_vector_high(v);
+    b->tail = 0;
+    b->mark = 0;
+    return v;
+}
+
+/* Gives the bytes in `where` the kind. */
+ST_FORCE_INLINE void st_mark_kind(st_block *b, unsigned kind, uint64_t where)
+{
+    b->upper |= kind == ST_KIND_UPPER ? where : 0;
+    b->lower |= kind == ST_KIND_LOWER ? where : 0;
+    b->letter |= kind <= ST_KIND_CASELESS ? where : 0;
+    b->mark |= kind == ST_KIND_MARK ? where : 0;
+    b->number |= kind == ST_KIND_NUMBER ? where : 0;
+    b->white |= kind == ST_KIND_SPACE ? where : 0; /* U+0085 and beyond; no line breaks there */
+}
+
+/* The last character of the block before goes on into this one. */
+ST_FORCE_INLINE void st_continue_kind(st_block *b, const st_block *before, uint64_t where)
+{
+    b->upper |= st_carry_of(before->upper) ? where : 0;
+    b->lower |= st_carry_of(before->lower) ? where : 0;
+    b->letter |= st_carry_of(before->letter) ? where : 0;
+    b->mark |= st_carry_of(before->mark) ? where : 0;
+    b->number |= st_carry_of(before->number) ? where : 0;
+    b->white |= st_carry_of(before->white) ? where : 0;
+}
+
+/* Where the kind of whole rows of characters follows from the first byte or the first two; the rest is looked up one by
+ * one. Rows are 64 characters; all of CJK but its oldest corners, Hangul, most of Cyrillic, Hebrew and Arabic letters. */
+ST_FORCE_INLINE uint64_t st_classify_rows(st_vector v, st_block *b, uint64_t leads)
+{
+    const uint64_t han = st_vector_in(v, 0xE5, 5), hangul = st_vector_in(v, 0xEB, 2); /* U+5000-9FFF, U+B000-CFFF */
+    uint64_t caseless = (han | hangul) & ~((uint64_t)3 << 62), upper = 0, lower = 0;
+    caseless |= caseless << 1 | caseless << 2;
+    const uint64_t cyrillic = st_vector_in(v, 0xD0, 2) & ~((uint64_t)1 << 63);
+    if (cyrillic) {
+        const uint64_t d0 = st_vector_is(v, 0xD0), second = b->tail >> 1;
+        const uint64_t late = st_vector_in(v, 0xB0, 16) >> 1, early = st_vector_in(v, 0x80, 32) >> 1;
+        upper = cyrillic & d0 & second & ~late;            /* U+0400-042F */
+        lower = (cyrillic & d0 & late) | (cyrillic & ~d0 & early); /* U+0430-045F */
+        upper |= upper << 1;
+        lower |= lower << 1;
+    }
+    b->upper |= upper;
+    b->lower |= lower;
+    b->letter |= caseless | upper | lower;
+    return leads & ~(caseless | upper | lower);
+}
+
+static void st_classify_high(st_split_family family, const uint8_t *text, st_vector v, const st_block *before,
+                             st_block *b)
+{
+    b->tail = st_vector_in(v, 0x80, 64);
+    uint64_t leads = st_classify_rows(v, b, b->high & ~b->tail);
+    const uint64_t leading = st_leading_tail(b);
+    if (leading)
+        st_continue_kind(b, before, leading);
+    for (; leads; leads &= leads - 1) {
+        const unsigned at = st_first_bit(leads);
+        unsigned size, kind = st_kind_of(st_utf8_decode(text + at, &size));
+        st_mark_kind(b, kind, (((uint64_t)1 << size) - 1) << at);
+    }
+    if (family != ST_SPLIT_O200K)
+        b->mark = 0;
+}
+
+ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *text, const st_block *before, st_block *b)
+{
+    const st_vector v = st_load_block(text, b);
+    if (b->high)
+        st_classify_high(family, text, v, before, b);
+    b->other = ~(b->letter | b->mark | b->number | b->white);
+}
+
+ST_FORCE_INLINE st_split_progress st_split_all(st_split_family family, const uint8_t *text, size_t n, uint64_t base,
+                                                  uint64_t *ends, size_t capacity)
+{
+    static const st_block nothing;
+    st_split_progress progress = {0, 0, 0};
+    st_edge edge = {0};
+    st_block here, next;
+    uint64_t hard = 0, *to = ends;
+    st_classify(family, text, &nothing, &here);
+    for (size_t at = 0; at + 2 * ST_BLOCK_BYTES <= n && !hard; at += ST_BLOCK_BYTES) {
+        if ((size_t)(to - ends) + ST_BLOCK_BYTES > capacity)
+            break;
+        st_classify(family, text + at + ST_BLOCK_BYTES, &here, &next);
+        uint64_t starts = st_block_starts(family, &here, &next, text + at, &edge, &hard);
+        if (hard) {
+            starts &= (hard & (0 - hard)) - 1;
+            progress.hard = at + st_first_bit(hard) + 1;
+        }
+        to += st_put_places(at ? starts : starts & ~(uint64_t)1, base + at, to);
+        here = next;
+    }
+    progress.count = (size_t)(to - ends);
+    progress.advance = progress.count ? (size_t)(to[-1] - base) : 0;
+    return progress;
+}
+
+st_split_progress ST_JOIN(st_split_blocks_, ST_TIER)(st_split_family family, const uint8_t *text, size_t n,
+                                                     uint64_t base, uint64_t *ends, size_t capacity)
+{
+    switch (family) {
+    case ST_SPLIT_R50K:
+        return st_split_all(ST_SPLIT_R50K, text, n, base, ends, capacity);
+    case ST_SPLIT_CL100K:
+        return st_split_all(ST_SPLIT_CL100K, text, n, base, ends, capacity);
+    default:
+        return st_split_all(ST_SPLIT_O200K, text, n, base, ends, capacity);
+    }
+}

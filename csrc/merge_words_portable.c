@@ -1,0 +1,5 @@
+/* Merging side by side, on whatever the compiler targets by itself. */
+#include "merge_words.h"
+
+#define ST_TIER portable
+#include "merge_words_template.h"

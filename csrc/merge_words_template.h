@@ -1,0 +1,172 @@
+/* merge_words_template.h - the merging of merge_words.h, compiled once for each set of instructions: merge_words_*.c
+ * include it after defining ST_TIER. Loops of fixed length over the lanes are left to the compiler to vectorize.
+ *
+ * What a merge step does depends on the text in no branch but the one that ends the word; where there is no neighbour, a
+ * part beyond the last stands in for it, with which nothing merges. */
+#include "merge_words.h"
+#include "prefetch.h"
+#include "utf8.h"
+
+#define ST_JOIN_(a, b) a##b
+#define ST_JOIN(a, b) ST_JOIN_(a, b)
+
+#define NO_CANDIDATE INT32_MAX
+
+/* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there. */
+#define BEFORE 0
+#define FIRST 1
+#define BEYOND (ST_GROUP_BYTES + 1)
+
+/* One word being merged. A part is named by its place among the parts that the word began with. */
+typedef struct lane {
+    int32_t candidates[ST_GROUP_BYTES + 2]; /* merged << 8 | place, by the left part of the pair */
+    uint32_t tokens[ST_GROUP_BYTES + 2];
+    uint64_t alive;             /* a bit a part; those of the stand-ins stay set */
+    uint32_t changed[2];        /* parts whose pair with the next one is on its way from memory */
+    uint64_t keys[2];           /* those pairs */
+    const uint64_t *buckets[2]; /* where they will be */
+    st_word *word;
+} lane;
+
+/* All bits but the sign set, without a branch, if nothing is merged. */
+static inline int32_t pack(uint32_t merged, uint32_t place, int nothing)
+{
+    return (int32_t)(((merged << 8 | place) & INT32_MAX) | (0u - (uint32_t)nothing) >> 1);
+}
+
+/* Parts to begin with: bytes, but characters that are a token and that no token can break into begin whole. Their own
+ * merges come before any merge with a neighbour, because a token always comes after its parts (monotone). */
+static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const st_word *word, uint32_t *tokens)
+{
+    const uint8_t *text = word->text;
+    uint32_t count = 0;
+    int open_before = 0; /* some token may reach over the border in front of this character */
+    for (size_t at = 0, end; at < word->n; at = end) {
+        unsigned size;
+        end = at + st_utf8_size(text[at]);
+        int open_behind = end < word->n && st_cuts_partial(cuts, text, at, end, end + st_utf8_size(text[end]));
+        uint32_t whole = ST_NONE;
+        if (end - at > 1 && end - at < 4 && !open_before && !open_behind)
+            whole = cuts->characters[st_utf8_decode(text + at, &size)];
+        if (whole != ST_NONE)
+            tokens[count++] = whole;
+        else
+            for (size_t i = at; i < end; i++)
+                tokens[count++] = v->pairs.byte_token[text[i]];
+        open_before = open_behind;
+    }
+    return count;
+}
+
+static uint32_t split_bytes(const st_vocab *v, const st_word *word, uint32_t *tokens)
+{
+    for (uint32_t i = 0; i < word->n; i++)
+        tokens[i] = v->pairs.byte_token[word->text[i]];
+    return word->n;
+}
+
+static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word)
+{
+    const int by_characters = cuts && v->monotone && st_has_high_bytes(word->text, word->n);
+    const uint32_t n = by_characters ? split_characters(v, cuts, word, l->tokens + FIRST)
+                                    : split_bytes(v, word, l->tokens + FIRST);
+    l->word = word;
+    l->alive = (((uint64_t)2 << n) - 1) | (uint64_t)1 << BEYOND;
+    l->tokens[BEFORE] = l->tokens[BEYOND] = ST_NO_TOKEN;
+    for (uint32_t i = 0; i < ST_GROUP_BYTES + 2; i++)
+        l->candidates[i] = NO_CANDIDATE;
+    for (uint32_t i = FIRST; i < n; i++) {
+        const uint32_t merged = st_pairs_find(&v->pairs, l->tokens[i], l->tokens[i + 1]);
+        l->candidates[i] = pack(merged, i, merged == ST_NONE);
+    }
+    for (int i = 0; i < 2; i++) {
+        l->changed[i] = BEYOND;
+        l->keys[i] = st_pair_key(ST_NO_TOKEN, ST_NO_TOKEN);
+        l->buckets[i] = v->pairs.slots;
+    }
+}
+
+/* Takes in the pairs that the last step sent for. */
+static inline void receive(const st_pairs *pairs, lane *l)
+{
+    for (int i = 0; i < 2; i++) {
+        uint64_t found = st_pairs_closest(l->buckets[i], l->keys[i]);
+        if (l->buckets[i][0] & ST_OVERFLOWED) /* seldom */
+            found = st_pairs_find_further(pairs, l->buckets[i], l->keys[i]);
+        const uint32_t place = l->changed[i];
+        l->candidates[place] = pack((uint32_t)found & ST_MAX_TOKENS, place, found > ST_MAX_TOKENS + ST_OVERFLOWED);
+    }
+}
+
+/* Sends for the pair of the parts at `place` and `next`. */
+static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t place, uint32_t next)
+{
+    const uint64_t key = st_pair_key(l->tokens[place], l->tokens[next]);
+    l->changed[which] = place;
+    l->keys[which] = key;
+    const uint64_t there = 0 - (uint64_t)((place != BEFORE) & (next != BEYOND));
+    l->buckets[which] = pairs->slots + ((size_t)(st_pair_bucket(pairs, key) - pairs->slots) & there);
+    st_prefetch(l->buckets[which]);
+}
+
+static inline int32_t smallest(const lane *l)
+{
+    int32_t best = NO_CANDIDATE;
+    for (uint32_t i = FIRST; i < FIRST + ST_GROUP_BYTES; i++)
+        best = l->candidates[i] < best ? l->candidates[i] : best;
+    return best;
+}
+
+/* Makes the next merge, and sends for the two pairs that it changed. 0: nothing is left to merge. */
+static inline int step(const st_pairs *pairs, lane *l)
+{
+    const int32_t best = smallest(l);
+    if (best == NO_CANDIDATE)
+        return 0;
+    const uint32_t place = (uint32_t)best & 255;
+    const uint64_t behind = l->alive & ~(((uint64_t)2 << place) - 1), rest = behind & (behind - 1);
+    const uint32_t gone = st_first_bit(behind), next = st_first_bit(rest);
+    const uint32_t previous = st_last_bit(l->alive & (((uint64_t)1 << place) - 1));
+    l->alive ^= behind ^ rest;
+    l->tokens[place] = (uint32_t)best >> 8;
+    l->candidates[place] = l->candidates[gone] = NO_CANDIDATE;
+    send(pairs, l, 0, place, next);
+    send(pairs, l, 1, previous, place);
+    return 1;
+}
+
+static void finish(lane *l)
+{
+    const uint64_t stand_ins = (uint64_t)1 << BEFORE | (uint64_t)1 << BEYOND;
+    uint32_t count = 0;
+    for (uint64_t alive = l->alive ^ stand_ins; alive; alive &= alive - 1)
+        l->word->tokens[count++] = l->tokens[st_first_bit(alive)];
+    l->word->count = count;
+}
+
+/* Two passes over the lanes a step: what the first one writes has reached the cache when the second reads it whole. */
+void ST_JOIN(st_merge_words_, ST_TIER)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
+{
+    lane lanes[ST_GROUP];
+    lane *running[ST_GROUP];
+    size_t started = 0, live = 0;
+    for (; live < ST_GROUP && started < count; live++) {
+        running[live] = &lanes[live];
+        begin(v, cuts, running[live], &words[started++]);
+    }
+    while (live) {
+        for (size_t i = 0; i < live; i++)
+            receive(&v->pairs, running[i]);
+        for (size_t i = 0; i < live;) {
+            if (step(&v->pairs, running[i])) {
+                i++;
+                continue;
+            }
+            finish(running[i]);
+            if (started < count)
+                begin(v, cuts, running[i++], &words[started++]);
+            else
+                running[i] = running[--live];
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/* The splitter on AVX2: two vectors of 32 bytes. Haswell, Zen and later. */
+#include "split_rules.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define ST_TARGET "avx2,bmi,bmi2,popcnt,lzcnt"
+#include "target_begin.h"
+
+typedef struct st_vector {
+    __m256i low, high;
+} st_vector;
+
+static inline st_vector st_vector_load(const uint8_t *text)
+{
+    const st_vector v = {_mm256_loadu_si256((const __m256i *)(const void *)text),
+                         _mm256_loadu_si256((const __m256i *)(const void *)(text + 32))};
+    return v;
+}
+
+static inline uint64_t to_mask(__m256i low, __m256i high)
+{
+    return (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32 | (uint32_t)_mm256_movemask_epi8(low);
+}
+
+static inline uint64_t st_vector_high(st_vector v)
+{
+    return to_mask(v.low, v.high);
+}
+
+static inline uint64_t st_vector_is(st_vector v, unsigned byte)
+{
+    const __m256i bytes = _mm256_set1_epi8((char)byte);
+    return to_mask(_mm256_cmpeq_epi8(v.low, bytes), _mm256_cmpeq_epi8(v.high, bytes));
+}
+
+/* Compares are signed: the difference is moved so that the range lies at the bottom. */
+static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
+{
+    const __m256i shift = _mm256_set1_epi8((char)(0x80 - first)), limit = _mm256_set1_epi8((char)(0x80 + n));
+    return to_mask(_mm256_cmpgt_epi8(limit, _mm256_add_epi8(v.low, shift)),
+                   _mm256_cmpgt_epi8(limit, _mm256_add_epi8(v.high, shift)));
+}
+
+/* Four at a time, so that the branch that ends the loop is mostly foreseen. */
+static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
+{
+    const size_t count = (size_t)_mm_popcnt_u64(mask);
+    for (size_t i = 0; i < count; i += 4)
+        for (size_t k = 0; k < 4; k++) {
+            to[i + k] = base + _tzcnt_u64(mask);
+            mask = _blsr_u64(mask);
+        }
+    return count;
+}
+
+#define ST_TIER avx2
+#include "block_template.h"
+#include "target_end.h"
+#else
+typedef int st_no_avx2; /* a file must hold something */
+#endif

@@ -1,0 +1,56 @@
+/* The splitter on AVX-512: compares make the masks themselves. Ice Lake, Zen 4 and later. */
+#include "split_rules.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
+#include "target_begin.h"
+
+typedef __m512i st_vector;
+
+static inline st_vector st_vector_load(const uint8_t *text)
+{
+    return _mm512_loadu_si512(text);
+}
+
+static inline uint64_t st_vector_high(st_vector v)
+{
+    return _mm512_movepi8_mask(v);
+}
+
+static inline uint64_t st_vector_is(st_vector v, unsigned byte)
+{
+    return _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)byte));
+}
+
+static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
+{
+    const __m512i from_first = _mm512_sub_epi8(v, _mm512_set1_epi8((char)first));
+    return _mm512_cmplt_epu8_mask(from_first, _mm512_set1_epi8((char)n));
+}
+
+/* The numbers of the set bits are pressed together in a register, then widened eight at a time. */
+static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
+{
+    const __m512i numbers = _mm512_set_epi8(
+        63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36,
+        35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7,
+        6, 5, 4, 3, 2, 1, 0);
+    const __m512i bases = _mm512_set1_epi64((long long)base);
+    const size_t count = (size_t)_mm_popcnt_u64(mask);
+    __m512i places = _mm512_maskz_compress_epi8(mask, numbers);
+    for (size_t i = 0; i < count; i += 8) {
+        const __m512i wide = _mm512_cvtepu8_epi64(_mm512_castsi512_si128(places));
+        _mm512_storeu_si512(to + i, _mm512_add_epi64(wide, bases));
+        places = _mm512_alignr_epi64(places, places, 1);
+    }
+    return count;
+}
+
+#define ST_TIER avx512
+#include "block_template.h"
+#include "target_end.h"
+#else
+typedef int st_no_avx512; /* a file must hold something */
+#endif

@@ -1,0 +1,52 @@
+#include "words.h"
+
+#include "merge_words.h"
+#include "text.h"
+
+/* Words are merged this many at a time, side by side. */
+#define TOGETHER 256
+
+typedef struct group {
+    st_word words[TOGETHER];
+    uint32_t tokens[TOGETHER * ST_KEY_BYTES];
+    size_t count;
+} group;
+
+static st_status enter_group(st_vocab *v, group *g)
+{
+    st_merge_words(v, NULL, g->words, g->count);
+    for (size_t i = 0; i < g->count; i++) {
+        const st_word *word = &g->words[i];
+        for (size_t k = 0; k < word->count; k++)
+            word->tokens[k] = v->ids[word->tokens[k]];
+        st_key key = st_key_of(word->text, word->n);
+        if (!st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key)))
+            ST_TRY(st_piece_table_add(&v->pieces, key, word->tokens, word->count));
+    }
+    g->count = 0;
+    return ST_OK;
+}
+
+static int is_worth_it(const st_vocab *v, const uint8_t *text, size_t n)
+{
+    st_text_error error;
+    if (n == 0 || n > ST_KEY_BYTES || st_text_check(text, n, &error) != n)
+        return 0;
+    st_key key = st_key_of(text, n);
+    return !st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
+}
+
+st_status st_vocab_add_words(st_vocab *v, const uint8_t *bytes, const uint8_t *lengths, size_t count)
+{
+    group g;
+    g.count = 0;
+    for (size_t i = 0; i < count; bytes += lengths[i++]) {
+        if (!is_worth_it(v, bytes, lengths[i]))
+            continue;
+        g.words[g.count] = (st_word){bytes, g.tokens + g.count * ST_KEY_BYTES, lengths[i], 0};
+        g.count++;
+        if (g.count == TOGETHER)
+            ST_TRY(enter_group(v, &g));
+    }
+    return enter_group(v, &g);
+}
