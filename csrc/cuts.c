@@ -58,8 +58,7 @@ static void enter_border(st_cuts *cuts, const uint8_t *token, size_t border, siz
         return;
     }
     set_bit(cuts->partials, hash >> (32 - ST_CUT_PARTIAL_BITS));
-    cuts->before[token[border - 1]] |= (uint16_t)(1u << shape);
-    cuts->behind[token[border]] |= (uint16_t)(1u << shape);
+    cuts->near[(size_t)token[border - 1] << 8 | token[border]] |= (uint16_t)(1u << shape);
 }
 
 static void enter_character(st_cuts *cuts, const st_vocab *vocab, uint32_t index)
@@ -133,37 +132,55 @@ static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *te
     return 0;
 }
 
-/* May the piece be cut between the character text[x..border), whose bytes are `left`, and text[border..end), `right`?
- * Between two ASCII characters the answer is always no. */
-static inline int may_cut(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end, uint32_t left,
-                          uint32_t right)
+static int is_pair(const st_cuts *cuts, uint32_t left, uint32_t right)
 {
-    if ((left | right) < 0x80) /* words of ASCII: hardly ever a cut, and not entered */
-        return 0;
-    if (get_bit(cuts->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS)))
-        return 0;
-    unsigned shapes = cuts->before[text[border - 1]] & cuts->behind[text[border]];
-    return !shapes || !partial_token(cuts, shapes, text, x, border, end);
+    return get_bit(cuts->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS));
 }
 
 int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
 {
-    unsigned shapes = cuts->before[text[border - 1]] & cuts->behind[text[border]];
+    const unsigned shapes = st_cuts_near(cuts, text, border);
     return shapes && partial_token(cuts, shapes, text, x, border, end);
+}
+
+/* The bytes of the whole character at `text`, whose end is at least 4 bytes off or `n` bytes away. */
+static inline uint32_t char_at(const uint8_t *text, size_t size, size_t n)
+{
+    if (n < 4)
+        return st_char_bits(text, size);
+    const uint32_t four = (uint32_t)text[0] << 24 | (uint32_t)text[1] << 16 | (uint32_t)text[2] << 8 | text[3];
+    return four >> (32 - 8 * size);
+}
+
+/* Bytes of a character by the upper half of its first; without a branch, since scripts mix. */
+static inline size_t size_of(uint8_t lead)
+{
+    static const uint8_t sizes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
+    return sizes[lead >> 4];
+}
+
+size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room)
+{
+    size_t count = 0, at = *from, border = at + size_of(text[at]);
+    uint32_t left = char_at(text + at, border - at, n - at);
+    while (border < n && count < room) {
+        const size_t size = size_of(text[border]);
+        const uint32_t right = char_at(text + border, size, n - border);
+        int cut = !is_pair(cuts, left, right) & ((left | right) >= 0x80); /* words of ASCII: hardly ever, and not entered */
+        if (cut && st_cuts_near(cuts, text, border) && st_cuts_partial(cuts, text, at, border, border + size))
+            cut = 0;
+        borders[count] = (uint32_t)border;
+        count += (size_t)cut;
+        left = right;
+        at = border;
+        border += size;
+    }
+    *from = at;
+    return count;
 }
 
 size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n)
 {
-    size_t border = from + st_utf8_size(text[from]);
-    uint32_t left = st_char_bits(text + from, border - from);
-    while (border < n) {
-        size_t end = border + st_utf8_size(text[border]);
-        uint32_t right = st_char_bits(text + border, end - border);
-        if (may_cut(cuts, text, from, border, end, left, right))
-            return border;
-        left = right;
-        from = border;
-        border = end;
-    }
-    return n;
+    uint32_t border;
+    return st_cuts_find(cuts, text, n, &from, &border, 1) ? from : n;
 }

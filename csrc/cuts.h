@@ -5,7 +5,7 @@
  * The test looks at the character X before the border and Y behind it: is there a token in which X, or an end of X,
  * is followed by Y, or a beginning of Y? All (X, Y) that stand in a token are hashed into one bit set of 2^24 bits
  * (one load a border); tokens that begin inside X or end inside Y are listed in a second, small one by what they hold
- * of X and Y, and two byte-indexed masks say whether such a token can be near at all. A false hit costs a cut, not an id.
+ * of X and Y, and a table of the two bytes at the border says whether such a token can be near at all. A false hit costs a cut, not an id.
  *
  * All tokens are entered, unreachable ones too: so a piece that is a token has no cut, and a piece with a cut is none. */
 #ifndef ST_CUTS_H
@@ -20,10 +20,9 @@ typedef struct st_cuts {
     st_part part;
     uint8_t pairs[1u << (ST_CUT_PAIR_BITS - 3)];
     uint8_t partials[1u << (ST_CUT_PARTIAL_BITS - 3)];
-    /* Bit 4 * a + b: some token that reaches over a border holds a bytes of X and b of Y, 0 meaning all of it.
-     * Indexed by the last byte of X, and by the first of Y. */
-    uint16_t before[256];
-    uint16_t behind[256];
+    /* Bit 4 * a + b: some token that reaches over a border holds a bytes of X and b of Y, 0 meaning all of it. Indexed by
+     * the last byte of X and the first of Y. */
+    uint16_t near[1u << 16];
     /* Token that a character of two or three bytes is by itself, ST_NONE = none; by code point. */
     uint32_t characters[1u << 16];
 } st_cuts;
@@ -50,9 +49,19 @@ static inline uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
     return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
+/* Which shapes of partial tokens the bytes on the two sides of a border allow; 0: none reaches over it. */
+static inline unsigned st_cuts_near(const st_cuts *cuts, const uint8_t *text, size_t border)
+{
+    return cuts->near[(size_t)text[border - 1] << 8 | text[border]];
+}
+
 /* Can some token reach over this border without covering all of both characters? If it can over neither border of a
  * character, nothing merges with parts of it: it becomes its own token first, whatever stands beside it. */
 int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end);
+
+/* The cuts in text[0..n) (whole characters, n < 4 GB) behind *from, which is 0 or a border: writes at most `room` of them,
+ * returns how many, and moves *from to the last border that was looked at. */
+size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room);
 
 /* The first cut in text[0..n) (whole characters) at or behind `from`, n if there is none; from is 0 or a border. */
 size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n);

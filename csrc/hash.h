@@ -51,24 +51,25 @@ static inline st_key st_key_of(const uint8_t *text, size_t n)
     return (st_key){st_load64(block), st_load64(block + 8)};
 }
 
-/* The same where text[0..16) is readable. Longer strings get a key that is nobody's: no length, and not all zero. */
+/* The same where text[0..16) is readable. */
 static inline st_key st_key_of_padded(const uint8_t *text, size_t n)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return n <= ST_KEY_BYTES ? st_key_of(text, n) : (st_key){UINT64_MAX, 0};
+    return st_key_of(text, n);
 #else
 #define BYTES(n) (UINT64_MAX >> (64 - 8 * (n)))
-    static const uint64_t kept[ST_KEY_BYTES + 1][2] = {
-        {0, 0},
-        {BYTES(1), 0}, {BYTES(2), 0}, {BYTES(3), 0}, {BYTES(4), 0}, {BYTES(5), 0}, {BYTES(6), 0}, {BYTES(7), 0},
-        {BYTES(8), 0}, {BYTES(8), BYTES(1)}, {BYTES(8), BYTES(2)}, {BYTES(8), BYTES(3)}, {BYTES(8), BYTES(4)},
-        {BYTES(8), BYTES(5)}, {BYTES(8), BYTES(6)}, {BYTES(8), BYTES(7)},
+#define SHORT(n) {BYTES(n), 0, (uint64_t)(n) << 56}
+#define LONG(n) {UINT64_MAX, BYTES((n) - 8), (uint64_t)(n) << 56}
+    static const struct {
+        uint64_t low, high, length;
+    } keep[ST_KEY_BYTES + 1] = {
+        {0, 0, 0}, SHORT(1), SHORT(2), SHORT(3), SHORT(4), SHORT(5), SHORT(6), SHORT(7), SHORT(8),
+        LONG(9), LONG(10), LONG(11), LONG(12), LONG(13), LONG(14), LONG(15),
     };
+#undef LONG
+#undef SHORT
 #undef BYTES
-    const size_t length = n <= ST_KEY_BYTES ? n : 0;
-    const uint64_t nobody = (uint64_t)0 - (uint64_t)(n > ST_KEY_BYTES);
-    return (st_key){(st_load64(text) & kept[length][0]) | nobody,
-                    (st_load64(text + 8) & kept[length][1]) | (uint64_t)length << 56};
+    return (st_key){st_load64(text) & keep[n].low, (st_load64(text + 8) & keep[n].high) | keep[n].length};
 #endif
 }
 

@@ -1,5 +1,6 @@
 /* merge_words_template.h - the merging of merge_words.h, compiled once for each set of instructions: merge_words_*.c
- * include it after defining ST_TIER. Loops of fixed length over the lanes are left to the compiler to vectorize.
+ * include it after defining ST_TIER, and find_in_bucket, which does what st_bucket_find does (pairs.h). Loops of fixed
+ * length are left to the compiler to vectorize.
  *
  * What a merge step does depends on the text in no branch but the one that ends the word; where there is no neighbour, a
  * part beyond the last stands in for it, with which nothing merges. */
@@ -10,7 +11,8 @@
 #define ST_JOIN_(a, b) a##b
 #define ST_JOIN(a, b) ST_JOIN_(a, b)
 
-#define NO_CANDIDATE INT32_MAX
+/* A candidate is merged << 8 | place, by the left part of the pair; where nothing merges, merged is all ones. */
+#define NO_CANDIDATE 0xFFFFFF00u
 
 /* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there. */
 #define BEFORE 0
@@ -19,19 +21,24 @@
 
 /* One word being merged. A part is named by its place among the parts that the word began with. */
 typedef struct lane {
-    int32_t candidates[ST_GROUP_BYTES + 2]; /* merged << 8 | place, by the left part of the pair */
+    uint32_t candidates[ST_GROUP_BYTES + 2];
     uint32_t tokens[ST_GROUP_BYTES + 2];
     uint64_t alive;             /* a bit a part; those of the stand-ins stay set */
     uint32_t changed[2];        /* parts whose pair with the next one is on its way from memory */
     uint64_t keys[2];           /* those pairs */
     const uint64_t *buckets[2]; /* where they will be */
     st_word *word;
+    int fresh; /* its pairs are still to be looked up */
 } lane;
 
-/* All bits but the sign set, without a branch, if nothing is merged. */
-static inline int32_t pack(uint32_t merged, uint32_t place, int nothing)
+static inline uint32_t candidate(uint32_t found, uint32_t place)
 {
-    return (int32_t)(((merged << 8 | place) & INT32_MAX) | (0u - (uint32_t)nothing) >> 1);
+    return (found - 1) << 8 | place;
+}
+
+static inline int is_open(const st_cuts *cuts, const uint8_t *text, size_t at, size_t border)
+{
+    return st_cuts_near(cuts, text, border) && st_cuts_partial(cuts, text, at, border, border + st_utf8_size(text[border]));
 }
 
 /* Parts to begin with: bytes, but characters that are a token and that no token can break into begin whole. Their own
@@ -43,11 +50,10 @@ static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const s
     int open_before = 0; /* some token may reach over the border in front of this character */
     for (size_t at = 0, end; at < word->n; at = end) {
         unsigned size;
-        end = at + st_utf8_size(text[at]);
-        int open_behind = end < word->n && st_cuts_partial(cuts, text, at, end, end + st_utf8_size(text[end]));
-        uint32_t whole = ST_NONE;
-        if (end - at > 1 && end - at < 4 && !open_before && !open_behind)
-            whole = cuts->characters[st_utf8_decode(text + at, &size)];
+        const uint32_t code_point = st_utf8_decode(text + at, &size);
+        end = at + size;
+        const int open_behind = end < word->n && is_open(cuts, text, at, end);
+        const uint32_t whole = (code_point < 0x10000) & !(open_before | open_behind) ? cuts->characters[code_point] : ST_NONE;
         if (whole != ST_NONE)
             tokens[count++] = whole;
         else
@@ -65,36 +71,57 @@ static uint32_t split_bytes(const st_vocab *v, const st_word *word, uint32_t *to
     return word->n;
 }
 
+/* Takes on a word. The pairs that are not in the grid are sent for; look_up_all comes a round later. */
 static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word)
 {
     const int by_characters = cuts && v->monotone && st_has_high_bytes(word->text, word->n);
     const uint32_t n = by_characters ? split_characters(v, cuts, word, l->tokens + FIRST)
-                                    : split_bytes(v, word, l->tokens + FIRST);
+                                     : split_bytes(v, word, l->tokens + FIRST);
     l->word = word;
+    l->fresh = 1;
     l->alive = (((uint64_t)2 << n) - 1) | (uint64_t)1 << BEYOND;
     l->tokens[BEFORE] = l->tokens[BEYOND] = ST_NO_TOKEN;
     for (uint32_t i = 0; i < ST_GROUP_BYTES + 2; i++)
         l->candidates[i] = NO_CANDIDATE;
-    for (uint32_t i = FIRST; i < n; i++) {
-        const uint32_t merged = st_pairs_find(&v->pairs, l->tokens[i], l->tokens[i + 1]);
-        l->candidates[i] = pack(merged, i, merged == ST_NONE);
-    }
+    if (by_characters)
+        for (uint32_t i = FIRST; i < n; i++)
+            st_prefetch(st_pairs_place(&v->pairs, l->tokens[i], l->tokens[i + 1]));
+}
+
+static inline uint32_t find_pair(const st_pairs *pairs, uint32_t left, uint32_t right)
+{
+    const uint32_t side = pairs->dense_side;
+    if (left < side && right < side)
+        return pairs->dense[(size_t)left * side + right];
+    const uint64_t key = st_pair_key(left, right), *bucket = st_pair_bucket(pairs, key);
+    if (bucket[0] & ST_OVERFLOWED) /* seldom */
+        return st_pairs_find_further(pairs, bucket, key);
+    return find_in_bucket(bucket, key);
+}
+
+static void look_up_all(const st_pairs *pairs, lane *l)
+{
+    const uint32_t n = st_last_bit(l->alive & ~((uint64_t)1 << BEYOND));
+    l->fresh = 0;
+    for (uint32_t i = FIRST; i < n; i++)
+        l->candidates[i] = candidate(find_pair(pairs, l->tokens[i], l->tokens[i + 1]), i);
     for (int i = 0; i < 2; i++) {
         l->changed[i] = BEYOND;
         l->keys[i] = st_pair_key(ST_NO_TOKEN, ST_NO_TOKEN);
-        l->buckets[i] = v->pairs.slots;
+        l->buckets[i] = pairs->slots;
     }
 }
 
 /* Takes in the pairs that the last step sent for. */
 static inline void receive(const st_pairs *pairs, lane *l)
 {
+    if (l->fresh)
+        look_up_all(pairs, l);
     for (int i = 0; i < 2; i++) {
-        uint64_t found = st_pairs_closest(l->buckets[i], l->keys[i]);
+        uint32_t found = find_in_bucket(l->buckets[i], l->keys[i]);
         if (l->buckets[i][0] & ST_OVERFLOWED) /* seldom */
             found = st_pairs_find_further(pairs, l->buckets[i], l->keys[i]);
-        const uint32_t place = l->changed[i];
-        l->candidates[place] = pack((uint32_t)found & ST_MAX_TOKENS, place, found > ST_MAX_TOKENS + ST_OVERFLOWED);
+        l->candidates[l->changed[i]] = candidate(found, l->changed[i]);
     }
 }
 
@@ -109,9 +136,9 @@ static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t plac
     st_prefetch(l->buckets[which]);
 }
 
-static inline int32_t smallest(const lane *l)
+static inline uint32_t smallest(const lane *l)
 {
-    int32_t best = NO_CANDIDATE;
+    uint32_t best = NO_CANDIDATE;
     for (uint32_t i = FIRST; i < FIRST + ST_GROUP_BYTES; i++)
         best = l->candidates[i] < best ? l->candidates[i] : best;
     return best;
@@ -120,15 +147,15 @@ static inline int32_t smallest(const lane *l)
 /* Makes the next merge, and sends for the two pairs that it changed. 0: nothing is left to merge. */
 static inline int step(const st_pairs *pairs, lane *l)
 {
-    const int32_t best = smallest(l);
-    if (best == NO_CANDIDATE)
+    const uint32_t best = smallest(l);
+    if (best >= NO_CANDIDATE)
         return 0;
-    const uint32_t place = (uint32_t)best & 255;
+    const uint32_t place = best & 255;
     const uint64_t behind = l->alive & ~(((uint64_t)2 << place) - 1), rest = behind & (behind - 1);
     const uint32_t gone = st_first_bit(behind), next = st_first_bit(rest);
     const uint32_t previous = st_last_bit(l->alive & (((uint64_t)1 << place) - 1));
     l->alive ^= behind ^ rest;
-    l->tokens[place] = (uint32_t)best >> 8;
+    l->tokens[place] = best >> 8;
     l->candidates[place] = l->candidates[gone] = NO_CANDIDATE;
     send(pairs, l, 0, place, next);
     send(pairs, l, 1, previous, place);

@@ -56,7 +56,7 @@ void st_pairs_insert(st_pairs *pairs, uint32_t left, uint32_t right, uint32_t me
         uint64_t *slots = &pairs->slots[ST_BUCKET * at];
         for (size_t i = 0; i < ST_BUCKET; i++)
             if ((slots[i] | ST_OVERFLOWED) == UINT64_MAX) {
-                slots[i] = key | merged;
+                slots[i] = key | (merged + 1) | (slots[i] & ST_OVERFLOWED);
                 return;
             }
         slots[0] |= ST_OVERFLOWED;
@@ -67,10 +67,8 @@ uint32_t st_pairs_find_further(const st_pairs *pairs, const uint64_t *bucket, ui
 {
     for (size_t at = bucket_number(pairs, bucket);; at = next_bucket(pairs, at)) {
         const uint64_t *slots = &pairs->slots[ST_BUCKET * at];
-        for (size_t i = 0; i < ST_BUCKET; i++)
-            if ((slots[i] ^ key) >> (ST_INDEX_BITS + 1) == 0)
-                return (uint32_t)(slots[i] & ST_MAX_TOKENS);
-        if (!(slots[0] & ST_OVERFLOWED))
-            return ST_NONE;
+        const uint32_t found = st_bucket_find(slots, key);
+        if (found || !(slots[0] & ST_OVERFLOWED))
+            return found;
     }
 }

@@ -32,12 +32,13 @@ typedef struct st_pairs {
     uint32_t shift;           /* 64 - log2(buckets) */
     uint64_t mask;            /* buckets - 1 */
     uint32_t *dense;          /* [left * N + right] = merged + 1, 0 = no pair */
-    uint64_t *slots;          /* ST_BUCKET a bucket: left << 43 | right << 22 | merged, or ST_EMPTY_SLOT */
+    uint64_t *slots;          /* ST_BUCKET a bucket: left << 43 | right << 22 | (merged + 1), or ST_EMPTY_SLOT */
 } st_pairs;
 
 #define ST_BUCKET 8
 #define ST_OVERFLOWED ((uint64_t)1 << ST_INDEX_BITS) /* in the first slot of a bucket */
-#define ST_EMPTY_SLOT (UINT64_MAX ^ ST_OVERFLOWED)
+#define ST_SLOT_MERGED (ST_OVERFLOWED - 1)           /* the bits of merged + 1 */
+#define ST_EMPTY_SLOT (UINT64_MAX ^ ST_OVERFLOWED)   /* the key of no pair */
 
 /* An empty table with room for `count` pairs. dense_side 0 means ST_DENSE_DEFAULT. ST_NO_MEMORY: nothing is held. */
 st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side);
@@ -56,17 +57,17 @@ static inline const uint64_t *st_pair_bucket(const st_pairs *pairs, uint64_t key
     return pairs->slots + ST_BUCKET * (((key >> (ST_INDEX_BITS + 1)) * UINT64_C(0x9E3779B97F4A7C15)) >> pairs->shift);
 }
 
-/* What is left of the bucket's slots without the key: at most one of them differs from it in the low bits alone, and so
- * becomes smaller than 2^22. The least. */
-static inline uint64_t st_pairs_closest(const uint64_t *bucket, uint64_t key)
+/* The bucket's answer: 1 + the token that the pair merges to, 0 for none. At most one slot holds the key, so what the
+ * slots answer can be put together without a branch. */
+static inline uint32_t st_bucket_find(const uint64_t *bucket, uint64_t key)
 {
-    uint64_t closest = UINT64_MAX;
+    uint64_t found = 0;
     for (int i = 0; i < ST_BUCKET; i++)
-        closest = (bucket[i] ^ key) < closest ? bucket[i] ^ key : closest;
-    return closest;
+        found |= (bucket[i] | (ST_OVERFLOWED | ST_SLOT_MERGED)) == (key | (ST_OVERFLOWED | ST_SLOT_MERGED)) ? bucket[i] : 0;
+    return (uint32_t)(found & ST_SLOT_MERGED);
 }
 
-/* The token of the pair whose look-up begins in this bucket, or ST_NONE, where it has overflowed. */
+/* The same where the bucket has overflowed, from there on. */
 uint32_t st_pairs_find_further(const st_pairs *pairs, const uint64_t *bucket, uint64_t key);
 
 /* Where the look-up of this pair begins to read, to prefetch it. */
@@ -82,10 +83,8 @@ static inline uint32_t st_pairs_find(const st_pairs *pairs, uint32_t left, uint3
     if (left < side && right < side)
         return pairs->dense[(size_t)left * side + right] - 1; /* 0 - 1 == ST_NONE */
     const uint64_t key = st_pair_key(left, right), *bucket = st_pair_bucket(pairs, key);
-    if (bucket[0] & ST_OVERFLOWED) /* seldom */
-        return st_pairs_find_further(pairs, bucket, key);
-    const uint64_t closest = st_pairs_closest(bucket, key);
-    return closest >> (ST_INDEX_BITS + 1) ? ST_NONE : (uint32_t)closest & ST_MAX_TOKENS;
+    const int overflowed = (bucket[0] & ST_OVERFLOWED) != 0; /* seldom */
+    return (overflowed ? st_pairs_find_further(pairs, bucket, key) : st_bucket_find(bucket, key)) - 1;
 }
 
 #endif

@@ -88,36 +88,94 @@ static int is_worth_cutting(const st_vocab *v, const uint8_t *text, size_t n)
     return n > ST_KEY_BYTES && !v->unreachable && st_has_high_bytes(text, n);
 }
 
-/* Cuts the piece that the batch stands in, as far as there is room for spans. Returns whether it is done. */
-static int cut_piece(batch *b, const st_cuts *cuts, st_spans *s)
+/* Adds the span text[at..at + n): its key, and the piece table's cache line on the way. A long span gets a key that matches
+ * nothing. */
+static inline void add_span(const st_vocab *v, const batch *b, st_spans *s, size_t at, size_t n)
 {
-    const size_t end = (size_t)b->ends[b->piece];
-    while (b->at < end && s->count < ST_SPANS) {
-        const size_t stop = b->at + st_cuts_next(cuts, b->text + b->at, 0, end - b->at);
-        s->starts[s->count++] = (uint32_t)(b->at - s->first);
-        b->at = stop;
-    }
-    b->inside = b->at < end;
-    return !b->inside;
+    const size_t i = s->count++;
+    const uint8_t *text = b->text + at;
+    st_key key = {UINT64_MAX, 0};
+    if (n <= ST_KEY_BYTES)
+        key = at + 16 <= b->size ? st_key_of_padded(text, n) : st_key_of(text, n);
+    s->starts[i] = (uint32_t)(at - s->first);
+    s->keys[i] = key;
+    const uint64_t line = st_piece_line(&v->pieces, key);
+    s->lines[i] = (uint32_t)line;
+    st_prefetch(&v->pieces.entries[2 * line]);
 }
 
-/* The next spans, at most as many as a round takes. A span that begins 4 GB behind the first waits for the next round. */
-static void collect_spans(batch *b, st_vocab *v, st_spans *s)
+/* Adds pieces as long as they are short, which most are: nothing here depends on what they hold. */
+static void add_short_pieces(const st_vocab *v, batch *b, st_spans *s)
+{
+    const st_piece_table pieces = v->pieces;
+    const uint8_t *text = b->text;
+    const uint64_t *ends = b->ends;
+    const size_t room = ST_SPANS - s->count, left = b->count - b->piece, most = room < left ? room : left;
+    const size_t readable = b->size < 16 ? 0 : b->size - 15;
+    size_t at = b->at, i = s->count, first = s->first, piece = b->piece, last = piece + most;
+    for (; piece < last; piece++, i++) {
+        const size_t end = (size_t)ends[piece], n = end - at;
+        if (n > ST_KEY_BYTES || at >= readable)
+            break;
+        const st_key key = st_key_of_padded(text + at, n);
+        const uint64_t line = st_piece_line(&pieces, key);
+        s->starts[i] = (uint32_t)(at - first);
+        s->keys[i] = key;
+        s->lines[i] = (uint32_t)line;
+        st_prefetch(&pieces.entries[2 * line]);
+        at = end;
+    }
+    s->count = i;
+    b->at = at;
+    b->piece = piece;
+}
+
+/* Cuts are looked for so many at a time. */
+#define CUTS_AT_ONCE 64
+
+/* Adds as many atoms of the piece that the batch stands in as there is room for, and are found at once. */
+static void add_atoms(const st_vocab *v, const st_cuts *cuts, batch *b, st_spans *s, size_t end)
+{
+    const size_t start = b->at, room = ST_SPANS - s->count, most = room < CUTS_AT_ONCE ? room : CUTS_AT_ONCE;
+    uint32_t borders[CUTS_AT_ONCE];
+    size_t from = 0, found = st_cuts_find(cuts, b->text + start, end - start, &from, borders, most);
+    for (size_t i = 0; i < found; i++) {
+        add_span(v, b, s, b->at, start + borders[i] - b->at);
+        b->at = start + borders[i];
+    }
+    if (found == most)
+        return;
+    add_span(v, b, s, b->at, end - b->at);
+    b->at = end;
+}
+
+/* Adds the piece that the batch stands in, or as many of its atoms as there is room for. */
+static void add_piece(st_vocab *v, batch *b, st_spans *s)
+{
+    const size_t end = (size_t)b->ends[b->piece];
+    const st_cuts *cuts = NULL;
+    if ((b->inside || is_worth_cutting(v, b->text + b->at, end - b->at)) && end - b->at <= UINT32_MAX / 2)
+        cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
+    if (!cuts) {
+        add_span(v, b, s, b->at, end - b->at);
+        b->at = end;
+    }
+    while (b->at < end && s->count < ST_SPANS)
+        add_atoms(v, cuts, b, s, end);
+    b->inside = b->at < end;
+    b->piece += !b->inside;
+}
+
+/* The next spans, at most as many as a round takes. One that begins gigabytes behind the first waits for the next round. */
+static void collect_spans(st_vocab *v, batch *b, st_spans *s)
 {
     s->count = 0;
     s->first = b->at;
     while (s->count < ST_SPANS && b->piece < b->count && b->at - s->first <= UINT32_MAX / 2) {
-        const size_t end = (size_t)b->ends[b->piece];
-        const st_cuts *cuts = NULL;
-        if (b->inside || is_worth_cutting(v, b->text + b->at, end - b->at))
-            cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
-        if (cuts) {
-            b->piece += (size_t)cut_piece(b, cuts, s);
-            continue;
-        }
-        s->starts[s->count++] = (uint32_t)(b->at - s->first);
-        b->at = end;
-        b->piece++;
+        if (!b->inside)
+            add_short_pieces(v, b, s);
+        if (s->count < ST_SPANS && b->piece < b->count)
+            add_piece(v, b, s);
     }
     s->starts[s->count] = (uint32_t)(b->at - s->first);
 }
@@ -127,38 +185,23 @@ static size_t span_length(const st_spans *s, size_t i)
     return s->starts[i + 1] - s->starts[i];
 }
 
-/* Keys, and the piece table's cache lines on the way. `readable`: spans of which 16 bytes can be read. A long span gets a
- * key that matches nothing. */
-static void prepare(const st_vocab *v, st_spans *s, const uint8_t *text, size_t readable)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        const size_t n = span_length(s, i);
-        st_key key = {UINT64_MAX, 0};
-        if (i < readable)
-            key = st_key_of_padded(text + s->starts[i], n);
-        else if (n <= ST_KEY_BYTES)
-            key = st_key_of(text + s->starts[i], n);
-        s->keys[i] = key;
-        const uint64_t line = st_piece_line(&v->pieces, key);
-        s->lines[i] = (uint32_t)line;
-        st_prefetch(&v->pieces.entries[2 * line]);
-    }
-}
-
 /* Looks at the one line where each span belongs, without a branch that depends on what is there; the spans that are not
  * found, or have more ids than an entry holds, are listed. */
 static size_t look_first(const st_vocab *v, st_spans *s)
 {
+    const st_piece_entry *entries = v->pieces.entries;
+    const size_t count = s->count;
     size_t misses = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const st_piece_entry *entry = &v->pieces.entries[2 * (size_t)s->lines[i]];
-        const int first = st_piece_matches(entry, s->keys[i]), second = st_piece_matches(entry + 1, s->keys[i]);
+    for (size_t i = 0; i < count; i++) {
+        const st_key key = s->keys[i];
+        const st_piece_entry *entry = &entries[2 * (size_t)s->lines[i]];
+        const int first = st_piece_matches(entry, key), second = st_piece_matches(entry + 1, key);
         entry += second;
-        const uint32_t count = st_piece_count(entry);
+        const uint32_t ids = st_piece_count(entry);
         s->ids[i] = entry->ids;
-        s->counts[i] = (uint16_t)count;
+        s->counts[i] = (uint16_t)ids;
         s->misses[misses] = (uint16_t)i;
-        misses += !((first | second) & (count < ST_MORE_IDS));
+        misses += !(first | second) | (ids >= ST_MORE_IDS);
     }
     return misses;
 }
@@ -290,21 +333,11 @@ static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, size_t 
     return ST_OK;
 }
 
-/* Of how many spans can 16 bytes be read? */
-static size_t count_readable(const st_spans *s, size_t readable_bytes)
-{
-    size_t count = s->count;
-    while (count && s->starts[count - 1] + (size_t)16 > readable_bytes)
-        count--;
-    return count;
-}
-
 static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *out)
 {
     st_spans *s = &w->spans;
-    collect_spans(b, v, s);
+    collect_spans(v, b, s);
     const uint8_t *text = b->text + s->first;
-    prepare(v, s, text, count_readable(s, b->size - s->first));
     const size_t misses = look_first(v, s);
     s->used = 0;
     const size_t left = misses ? look_again(v, w, text, misses) : 0;
