@@ -147,7 +147,9 @@ def pack_ranks(mergeable_ranks: Mapping[bytes, int]) -> PackedVocabulary:
             that is no token by itself, more than MAX_ENTRIES entries.
     """
     if not isinstance(mergeable_ranks, Mapping):
-        raise TypeError(f"mergeable_ranks is a {type(mergeable_ranks).__name__}; give a dict of token bytes to rank")
+        raise TypeError(
+            f"mergeable_ranks is of type {type(mergeable_ranks).__name__}; give a dict of token bytes to rank"
+        )
     import numpy as np
 
     tokens = list(mergeable_ranks)
@@ -171,7 +173,7 @@ def check_tokens(tokens: list[Any]) -> None:
     for kind in set(map(type, tokens)):
         if not issubclass(kind, bytes):
             odd = next(token for token in tokens if type(token) is kind)
-            raise TypeError(f"the token {shown(odd)} is a {kind.__name__}; write it as bytes, a str as .encode()")
+            raise TypeError(f"the token {shown(odd)} is of type {kind.__name__}; write it as bytes, a str as .encode()")
     if not all(tokens):
         raise VocabularyError("an empty token, which no text could ever hold; leave it out")
     longest = max(tokens, key=len, default=b"")

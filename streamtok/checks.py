@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from array import array
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any
 
 from ._packed import PackedVocabulary
 from .errors import VocabularyError
@@ -23,7 +25,64 @@ def checked(text: str) -> str:
 
 
 def checked_all(texts: Iterable[str]) -> list[str]:
-    return [checked(text) for text in texts]
+    texts = list(texts)
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"expected str, got {type(text).__name__} at index {index}; for UTF-8 bytes use encode_ragged"
+            )
+    return texts
+
+
+@contextlib.contextmanager
+def index_named(texts: list[Any]) -> Iterator[list[Any]]:
+    """Gives a TypeError or UnicodeDecodeError that one of the texts causes the index of that text."""
+    try:
+        yield texts
+    except TypeError:
+        _check_texts(texts)
+        raise
+    except UnicodeDecodeError:
+        raise _first_invalid(texts) from None
+
+
+def _check_texts(texts: Sequence[Any]) -> None:
+    for index, text in enumerate(texts):
+        if not isinstance(text, (str, bytes)) and not _is_buffer(text):
+            raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(text).__name__} at index {index}")
+
+
+def _is_buffer(value: Any) -> bool:
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _first_invalid(texts: Sequence[Any]) -> UnicodeDecodeError:
+    """The error of the first text that is not UTF-8; one of them is not."""
+    for index, text in enumerate(texts):
+        try:
+            if not isinstance(text, str):
+                bytes(text).decode()
+        except UnicodeDecodeError as error:
+            return UnicodeDecodeError("utf-8", error.object, error.start, error.end, f"{error.reason} (text {index})")
+    raise AssertionError("every text is UTF-8")
+
+
+def check_allowed(names: Any, disallowed: Any) -> None:
+    """Raises TypeError for an `allowed_special` that is no set of names.
+
+    Any other collection is taken where `disallowed` does not need the difference of two sets, and only there.
+    """
+    if isinstance(names, AbstractSet):
+        return
+    if isinstance(names, str):
+        raise TypeError(f"allowed_special={names!r} is one str; write {{{names!r}}} for that name, or 'all'")
+    if isinstance(names, bytes) or not isinstance(names, Iterable) or disallowed == "all":
+        kind = type(names).__name__
+        raise TypeError(f"allowed_special is of type {kind}; write a set of names, as {{'<|endoftext|>'}}, or 'all'")
 
 
 def id_array(tokens: Iterable[int]) -> array[int] | npt.NDArray[np.uint32]:
@@ -33,6 +92,11 @@ def id_array(tokens: Iterable[int]) -> array[int] | npt.NDArray[np.uint32]:
         return array("I", tokens)
     import numpy as np
 
+    if getattr(tokens, "ndim", 1) > 1:
+        raise ValueError(
+            f"ids are one row, got an array of shape {tokens.shape}; "  # type: ignore[attr-defined]
+            "write decode_batch(ids) for a text of each row, or ids.ravel() for a single one"
+        )
     if dtype.kind not in "iu":
         raise TypeError(f"ids are integers, got an array of {dtype}")
     if dtype != np.uint32 and len(tokens) and (tokens.min() < 0 or tokens.max() > 0xFFFFFFFF):  # type: ignore

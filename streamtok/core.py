@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _core, _text, _vocab, batch
 from ._packed import PackedVocabulary, pack_ranks
-from .checks import check_n_vocab, check_special, checked, checked_all
+from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, index_named
 from .decoding import Decoding
 from .patterns import family_of
 from .stream import StreamEncoder
@@ -147,6 +147,7 @@ class Encoding(Decoding):
         """Matchers of the allowed and the disallowed names; None where there are none."""
         if allowed == "all":
             allowed = self.special_tokens_set
+        check_allowed(allowed, disallowed)
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
         key = frozenset(allowed), frozenset(disallowed)
@@ -313,9 +314,10 @@ class Encoding(Decoding):
         errors: str = "strict",
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """(ids, indptr): the ids of all texts in one uint32 array, those of text i at ids[indptr[i]:indptr[i + 1]];
-        indptr is int64, of length len(texts) + 1."""
+        indptr is int64, of length len(texts) + 1. A TypeError or UnicodeDecodeError names the index of its text."""
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        return batch.encode_ragged(self._coder_for(errors), list(texts), allowed, disallowed, num_threads)
+        with index_named(list(texts)) as several:
+            return batch.encode_ragged(self._coder_for(errors), several, allowed, disallowed, num_threads)
 
     def encode_with_unstable(
         self,

@@ -62,6 +62,7 @@ class FileRun:
         self._index = 0  # of the source being read
         self._journaled = 0  # documents.text_bytes at the last entry
         self._resumed_ids = 0
+        self._has_earlier = False  # whether ids of an earlier run are there to go on from
         self._finished_bytes = 0  # of the sources before it, as they lie on the disk
         self._position = 0  # in the source being read
 
@@ -113,6 +114,7 @@ class FileRun:
 
     def _start(self, marks: list[Mark]) -> None:
         """Begin where the last good mark says, or at the beginning."""
+        self._has_earlier = bool(marks)
         self._sink.open()
         mark = self._sink.last_whole(marks)
         if mark is not None:
@@ -121,6 +123,7 @@ class FileRun:
             self._journal = Journal.reopen(self._journal_path, mark.end)
             self._go_on(point)
             return
+        self._has_earlier = False
         disk.remove(self._journal_path)  # before the ids that it speaks of go
         self._sink.start()
         if self._header is not None:
@@ -194,9 +197,13 @@ class FileRun:
         """Keep what a later run can go on from, remove what none can; returns the error to raise."""
         # The same text would be refused again. All else, a full disk or Ctrl-C, says nothing against the ids so far.
         is_final = isinstance(error, ValueError) and not isinstance(error, ResumeError)
-        if self._sink.is_open and (self._header is None or is_final):
+        # No text was taken, so there is nothing to go on from. Ctrl-C is no Exception: it may come at any time.
+        is_unbegun = isinstance(error, Exception) and not self._has_earlier and not self._documents.text_bytes
+        if self._sink.is_open and (self._header is None or is_final or is_unbegun):
             self._discard()
         if not isinstance(error, OSError) or isinstance(error, BlockingIOError):
+            return error
+        if is_unbegun and self._header is not None:
             return error
         if self._header is None:
             hint = "a pipe cannot be read twice, so nothing is kept to resume from"

@@ -7,6 +7,7 @@ together. `dst` itself appears by a rename, whole or not at all.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Set
@@ -64,8 +65,9 @@ def encode_file(
     cannot be repeated (a pipe as source) keeps none. progress is called with a Progress after each chunk.
 
     Raises ResumeError when source, vocabulary or options are not those of the run to resume; OSError when a file
-    cannot be read or written (`<dst>.partial` and `<dst>.journal` stay, and resume=True goes on from them);
-    ValueError for text or options that are refused (both are removed: the same text would be refused again).
+    cannot be read or written (once text was taken, `<dst>.partial` and `<dst>.journal` stay, and resume=True goes on
+    from them); ValueError for text or options that are refused (both are removed: the same text would be refused
+    again).
     """
     options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors)
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
@@ -91,11 +93,15 @@ def encode_sources(
 
 
 def _target(dst: Path) -> str:
-    """The file to write, links followed. Raises ValueError when a rename would destroy something else."""
+    """The file to write, links followed. Raises ValueError when a rename would destroy something else,
+    FileNotFoundError when its directory is missing."""
     path = os.path.realpath(os.fsdecode(dst))
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
+        folder = os.path.dirname(path)
+        if not os.path.exists(folder):
+            raise FileNotFoundError(errno.ENOENT, "there is no such directory; make it first", folder) from None
         return path
     if not stat.S_ISREG(mode):
         raise ValueError(f"dst={path!r} is a directory, device or pipe: name a regular file or a new one")

@@ -150,7 +150,7 @@ class PatternCoreStream:
                 text = self._decode(state.partial, True)[0] + text
                 state = state._replace(partial=b"")
             return text, size, state._replace(high=high)
-        fed = memoryview(chunk).cast("B")
+        fed = _view(chunk).cast("B")
         text, partial = self._decode(state.partial + bytes(fed), final)
         lone = _REPLACEMENT if state.high else ""  # bytes cannot bring the low half
         return lone + text, len(fed), state._replace(partial=partial, high="")
@@ -218,7 +218,15 @@ class PatternCoreStream:
 def as_text(source: Any, errors: str) -> str:
     if isinstance(source, str):
         return _text.mend_surrogates(source) if not source.isascii() else source
-    return bytes(source).decode("utf-8", errors)
+    return _view(source).tobytes().decode("utf-8", errors)
+
+
+def _view(source: Any) -> memoryview:
+    """The bytes of a buffer. Not bytes(source), which takes an int for a number of NULs."""
+    try:
+        return memoryview(source)
+    except TypeError:
+        raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(source).__name__}") from None
 
 
 def _joined(parts: list[Any]) -> npt.NDArray[np.uint32]:

@@ -35,7 +35,9 @@ def _make_source(src: Any) -> PathSource | StreamSource:
         return PathSource(src)
     if hasattr(src, "read"):
         return StreamSource(src)
-    raise TypeError(f"src is a {type(src).__name__}: give a path, a list of paths, or a stream open in binary mode")
+    raise TypeError(
+        f"src is of type {type(src).__name__}: give a path, a list of paths, or a stream open in binary mode"
+    )
 
 
 def _hash_ends(file: Any, begin: int, size: int) -> str:

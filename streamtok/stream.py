@@ -101,9 +101,14 @@ class StreamEncoder:
         """Takes over what getstate() returned.
 
         Raises ValueError if the bytes are damaged, of another version, or of another encoding or other options; the
-        stream is then as it was, or, if the damage lies deeper than the checksum, reset.
+        stream is then as it was, or, if the damage lies deeper than the checksum, reset. Raises TypeError for what is
+        no buffer of bytes.
         """
-        state = bytes(state)
+        try:
+            state = memoryview(state).tobytes()
+        except TypeError:
+            kind = type(state).__name__
+            raise TypeError(f"the state is of type {kind}; pass the bytes that getstate() returned") from None
         if len(state) < _STATE.size or not state.startswith(_STATE_MAGIC[:7]):
             raise ValueError("this is not the state of a StreamEncoder; pass what getstate() returned")
         magic, checksum, fingerprint = _STATE.unpack_from(state)

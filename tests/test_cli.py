@@ -124,7 +124,6 @@ def test_decode_gives_the_text_back(enc, here):
         ([], b"15 4000000", "id 4000000 at position 1 is no token of o200k_base"),
         (["--format", "bin"], b"\0\0\0\0\0", "end inside a number: 1 bytes"),
         (["--format", "npy"], b"not numpy", "magic"),
-        (["--format", "bin", "--dtype", "uint16"], b"", "up to 65535"),
     ],
 )
 def test_decode_of_what_are_no_ids(here, args, data, complaint):
@@ -186,6 +185,12 @@ def test_count_goes_on_behind_a_bad_file(here):
     assert result.stdout.splitlines()[0].endswith("in.txt")
 
 
+@pytest.mark.parametrize("options", [[], ["--by-file"], ["--json"]])
+def test_count_prints_no_number_for_what_it_could_not_count(here, options):
+    (here / "bad.txt").write_bytes(b"a\xff")
+    assert run("count", *options, "bad.txt", "missing.txt", status=1).stdout == ""
+
+
 def test_inspect_shows_each_token_once(enc, here):
     ids = enc.encode_ordinary(TEXT)
     lines = run("inspect", "--ids", "in.txt").stdout.splitlines()
@@ -233,6 +238,7 @@ def test_vocabulary_of_ones_own(here):
     assert numbers(run("encode", *own, input=b"ab b")) == [256, 32, 98]
     special = [*own, "--special", "<|endoftext|>=300", "--append-eot"]
     assert numbers(run("encode", *special, input=b"ab")) == [256, 300]
+    assert "--special gives one" in run("encode", *own, "--append-eot", status=2).stderr
     assert "--pattern" in run("encode", "--vocab", "own.tiktoken", status=2).stderr
     assert "NAME=ID" in run("encode", *own, "--special", "x", status=2).stderr
     pathlib.Path("own.tiktoken").write_bytes(b"YQ== x\n")
@@ -242,7 +248,7 @@ def test_vocabulary_of_ones_own(here):
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["encode", "-e", "nonsense"], "o200k_base"),
+        (["encode", "-e", "nonsense"], "Unknown encoding nonsense: write one of gpt2, "),
         (["encode", "-m", "nonsense"], "no encoding is known for the model 'nonsense'"),
         (["encode", "-e", "gpt2", "-m", "gpt-4o"], "give one of them"),
         (["encode", "--pattern", "r50k"], "go with --vocab"),
@@ -250,6 +256,12 @@ def test_vocabulary_of_ones_own(here):
         (["encode", "--resume"], "name it with -o"),
         (["encode", "--format", "npy"], "name a file with -o"),
         (["encode", "-o", "x", "--format", "text"], "standard output"),
+        (["encode", "in.txt", "-o", "x", "--dtype", "uint16"], "up to 65535"),
+        (["encode", "in.txt", "-o", os.devnull], "directory, device or pipe"),
+        (["encode", "in.txt", "-o", "in.txt"], "is the source 'in.txt' itself"),
+        (["encode", "in.txt", "-o", "./in.txt"], "is the source 'in.txt' itself"),
+        (["decode", "--format", "bin", "--dtype", "uint16"], "up to 65535"),
+        (["decode", "-o", "."], "directory, device or pipe"),
         (["encode", "--documents", "pages"], "pages"),
         (["count", "--max", "-1"], "--max"),
         (["nonsense"], "nonsense"),
@@ -257,6 +269,7 @@ def test_vocabulary_of_ones_own(here):
 )
 def test_wrong_usage_is_status_2(here, args, complaint):
     assert complaint in run(*args, input=b"", status=2).stderr
+    assert sorted(os.listdir()) == ["in.txt", "long.txt"]
 
 
 @pytest.mark.parametrize(
@@ -264,8 +277,7 @@ def test_wrong_usage_is_status_2(here, args, complaint):
     [
         (["encode", "missing.txt"], "missing.txt: No such file"),
         (["encode", "."], "Is a directory"),
-        (["encode", "in.txt", "-o", "in.txt"], "dst is the source"),
-        (["encode", "in.txt", "-o", "out.bin", "--dtype", "uint16"], "up to 65535"),
+        (["encode", "in.txt", "-o", "missing/out.bin"], "missing: there is no such directory"),
         (["encode", "-", "-o", "out.bin", "--resume"], "cannot resume"),
         (["encode", "in.txt", "--documents", "jsonl"], "in.txt, line 1: not a JSON object"),
         (["decode", "missing.bin"], "missing.bin: No such file"),

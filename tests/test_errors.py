@@ -73,6 +73,11 @@ SAME_TYPES = {
     "single id that is None": lambda e: e.decode_single_token_bytes(None),
     "no threads": lambda e: e.encode_batch(["a"], num_threads=0),
     "no threads to decode": lambda e: e.decode_batch([[1]], num_threads=0),
+    "one name as text": lambda e: e.encode("abc", allowed_special="abc"),
+    "one name as text, nothing refused": lambda e: e.encode("abc", allowed_special="abc", disallowed_special=()),
+    "one name as bytes": lambda e: e.encode("abc", allowed_special=b"abc", disallowed_special=()),
+    "names in a list": lambda e: e.encode("abc", allowed_special=["<|endoftext|>"]),
+    "names that are an int": lambda e: e.encode("abc", allowed_special=5, disallowed_special=()),
     "less than no threads": lambda e: e.encode_ordinary_batch(["a"], num_threads=-1),
     "errors mode unknown": lambda e: e.decode([e.encode_single_token(b"\xff")], errors="nonsense"),
     "option unknown": lambda e: e.encode("a", nonsense=1),
@@ -182,6 +187,59 @@ def test_ids_in_an_array_of_another_kind_are_checked(both):
     ):
         with pytest.raises(kind):
             both.ours.decode(wrong)
+
+
+def test_names_that_are_no_set_are_told_what_to_write(both):
+    enc = both.ours
+    for call in (enc.encode, enc.encode_to_numpy, enc.count, enc.encode_with_offsets, enc.encode_with_unstable):
+        for options in ({}, {"disallowed_special": ()}):
+            with pytest.raises(TypeError, match=r"allowed_special='abc' is one str; write \{'abc'\} .* or 'all'"):
+                call("abc", allowed_special="abc", **options)
+    with pytest.raises(TypeError, match="is one str"):
+        enc.stream_encoder(allowed_special="abc")
+    with pytest.raises(TypeError, match="is of type list; write a set of names"):
+        enc.encode("abc", allowed_special=["abc"])
+    assert enc.encode("abc", allowed_special=["abc"], disallowed_special=()) == enc.encode("abc")
+    for unknown in ({""}, {"abc"}):  # a name that the encoding does not have is passed over, as in tiktoken
+        assert enc.encode("abc", allowed_special=unknown) == both.theirs.encode("abc", allowed_special=unknown)
+    assert (
+        error_of(lambda: enc.encode("cab", disallowed_special="abc")).args
+        == error_of(lambda: both.theirs.encode("cab", disallowed_special="abc")).args
+    )  # its characters are the names
+
+
+def test_error_about_one_of_many_texts_names_its_index(both, custom):
+    for enc in (both.ours, custom):
+        with pytest.raises(TypeError, match="got NoneType at index 2"):
+            enc.encode_batch(["a", "b", None])
+        with pytest.raises(TypeError, match="got int at index 1"):
+            enc.encode_ragged(["a", 5, None])
+        with pytest.raises(TypeError, match="got list at index 1"):
+            enc.encode_ragged(["a", [1]])
+        with pytest.raises(UnicodeDecodeError, match=r"invalid start byte \(text 2\)"):
+            enc.encode_ragged(["a", b"b", bytearray(b"ab\xff"), b"\xff"])
+        with pytest.raises(ValueError, match="num_threads"):
+            enc.encode_ragged(["a"], num_threads=0)
+
+
+@pytest.fixture(scope="module")
+def custom():
+    return streamtok.Encoding("custom", **(GOOD | {"pat_str": r"\w+|\W"}))
+
+
+def test_text_that_is_no_text_is_refused_with_a_pattern_of_ones_own_too(custom):
+    for call in (custom.encode_to_numpy, custom.count, custom.stream_encoder().feed):
+        with pytest.raises(TypeError, match="expected str or a buffer of UTF-8 bytes, got int"):
+            call(5)
+
+
+def test_ids_in_a_table_are_refused_with_its_shape(both):
+    ids = np.array([[15339, 1917], [15339, 1917]], np.uint32)
+    for call in (both.ours.decode, both.ours.decode_bytes, both.ours.stream_decoder().feed):
+        with pytest.raises(ValueError, match=r"shape \(2, 2\); write decode_batch\(ids\)"):
+            call(ids)
+    assert both.ours.decode_batch(ids) == ["hello world"] * 2
+    assert both.ours.decode(ids[:, 0]) == "hellohello"  # a column, which is not contiguous
 
 
 def test_wrong_errors_mode_names_the_right_ones(both):

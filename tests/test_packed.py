@@ -153,5 +153,5 @@ def test_dictionary_without_all_bytes_is_refused():
         load.pack_ranks({})
     with pytest.raises(VocabularyError, match="1 of the 256"):
         load.pack_ranks({token: rank for token, rank in SMALL.items() if token != b"q"})
-    with pytest.raises(TypeError, match="is a list"):
+    with pytest.raises(TypeError, match="is of type list"):
         load.pack_ranks([])

@@ -47,7 +47,7 @@ def load_encoding(
         if model:
             raise click.UsageError(f"no encoding is known for the model {model!r}: name one with -e") from None
         names = ", ".join(streamtok.list_encoding_names())
-        raise click.UsageError(f"{str(error).splitlines()[0]}: write one of {names}") from None
+        raise click.UsageError(f"{str(error).splitlines()[0].rstrip('.')}: write one of {names}") from None
 
 
 def _load_vocab(path: str, pattern: str | None, special: Iterable[str]) -> Any:
@@ -118,6 +118,22 @@ def open_input(name: str) -> Iterator[BinaryIO]:
         yield file
 
 
+def check_output(name: str) -> None:
+    """Raise UsageError for an output that a rename would destroy."""
+    if os.path.exists(name) and not os.path.isfile(name):
+        raise click.UsageError(f"{name} is a directory, device or pipe: name a regular file, or '-'")
+
+
+def ids_dtype(encoding: Any, dtype: str) -> Any:
+    """The dtype of a file of ids. Raises UsageError for one that the ids of the encoding do not fit."""
+    from ..files import choose_dtype
+
+    try:
+        return choose_dtype(encoding, dtype)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
 @contextlib.contextmanager
 def open_output(name: str) -> Iterator[Callable[[bytes], object]]:
     """A function that writes bytes: to standard output for "-", else to a file that appears when all went well."""
@@ -126,9 +142,8 @@ def open_output(name: str) -> Iterator[Callable[[bytes], object]]:
         yield stdout.write
         stdout.flush()
         return
+    check_output(name)
     target = os.path.realpath(name)
-    if os.path.exists(target) and not os.path.isfile(target):
-        raise click.UsageError(f"{name} is a directory, device or pipe: name a regular file, or '-'")
     partial = target + ".partial"
     fd = disk.open_locked(partial)
     try:

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from .common import encoding_options, load_encoding, open_input, open_output
+from .common import encoding_options, ids_dtype, load_encoding, open_input, open_output
 
 _CHUNK = 64 << 10  # bytes read at a time
 _LONGEST_NUMBER = 20  # digits; no id is as long, so more are no number list
@@ -67,13 +67,11 @@ def _decode(encoding: Any, ids: Any, position: int) -> bytes:
 
 def _ids(stream: BinaryIO, format: str, encoding: Any, dtype: str) -> Iterator[Any]:
     """The ids in the stream, array by array."""
-    from ..files import choose_dtype
-
     if format == "text":
         return _text_ids(stream)
     if format == "npy":
         return _binary_ids(stream, *_read_npy_header(stream))
-    return _binary_ids(stream, choose_dtype(encoding, dtype), None)
+    return _binary_ids(stream, ids_dtype(encoding, dtype), None)
 
 
 def _binary_ids(stream: BinaryIO, dtype: Any, count: int | None) -> Iterator[Any]:

@@ -9,7 +9,16 @@ from typing import Any
 
 import click
 
-from .common import encoding_options, load_encoding, progress_bar, source_of, specials, text_options
+from .common import (
+    check_output,
+    encoding_options,
+    ids_dtype,
+    load_encoding,
+    progress_bar,
+    source_of,
+    specials,
+    text_options,
+)
 
 _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size of the text
 
@@ -54,8 +63,10 @@ def command(
     with --resume to go on.
     """
     chosen = {name: options.pop(name) for name in ("encoding", "model", "vocab", "pattern", "special")}
-    _check_output(output, format, resume)
+    _check_format(output, format, resume)
     encoding = load_encoding(**chosen)
+    _check_files(files, output)
+    _check_ids(encoding, dtype, options["append_eot"])
     options["allowed_special"] = specials(allow_special, encoding)
     sources = [source_of(name) for name in files or ("-",)]
     if output == "-":
@@ -65,7 +76,7 @@ def command(
         _encode_to_file(ctx, encoding, sources, output, {"format": format, "dtype": dtype, "resume": resume, **options})
 
 
-def _check_output(output: str, format: str | None, resume: bool) -> None:
+def _check_format(output: str, format: str | None, resume: bool) -> None:
     if output == "-" and resume:
         raise click.UsageError("--resume goes on with a file: name it with -o")
     if output == "-" and format == "npy":
@@ -74,6 +85,21 @@ def _check_output(output: str, format: str | None, resume: bool) -> None:
         raise click.UsageError("--format text is for standard output: leave out -o, or write --format bin|npy")
     if output == "-" and format == "bin" and sys.stdout.isatty():
         raise click.UsageError("binary ids would garble the terminal: name a file with -o, or pipe the output")
+
+
+def _check_files(files: tuple[str, ...], output: str) -> None:
+    if output == "-":
+        return
+    check_output(output)
+    for name in files:
+        if name != "-" and os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output):
+            raise click.UsageError(f"{output} is the source {name!r} itself: name another file with -o")
+
+
+def _check_ids(encoding: Any, dtype: str, append_eot: bool) -> None:
+    ids_dtype(encoding, dtype)
+    if append_eot and "<|endoftext|>" not in encoding.special_tokens_set:
+        raise click.UsageError(f"--append-eot: {encoding.name} has no <|endoftext|>; with --vocab, --special gives one")
 
 
 def _encode_to_stdout(encoding: Any, sources: list[Any], format: str, dtype: str, options: dict[str, Any]) -> None:

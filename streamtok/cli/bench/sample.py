@@ -1,0 +1,87 @@
+"""The text that is measured: the beginning of a file, in slices none of which is encoded twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ...sources import make_sources
+
+WARM_PASSES = 5
+_LARGEST_SLICE = 4 << 20
+_SMALLEST_SLICE = 96 << 10  # less is encoded in a millisecond, and the machine wavers more than that
+_DOCUMENT = 16 << 10
+
+
+@dataclass(frozen=True)
+class Sample:
+    """UTF-8, and where its slices begin and end: one for the first call, one for each warm pass."""
+
+    name: str
+    data: bytes
+    borders: list[int]
+    file_bytes: int  # that were read of the file
+    is_whole: bool  # whether that is all of it
+
+    @property
+    def slices(self) -> list[tuple[int, int]]:
+        """Byte ranges."""
+        return list(pairwise(self.borders))
+
+    @property
+    def repeats(self) -> int:
+        """How often the text of the file is there; more than once where it is too small."""
+        return len(self.data) // self.file_bytes
+
+
+def read_sample(name: str, source: Any) -> Sample:
+    """The sample of a path or an open stream, decompressed where the name says so.
+
+    Raises ValueError for a file that is empty or not UTF-8, OSError for one that cannot be read.
+    """
+    count = WARM_PASSES + 1
+    data, is_whole = _read(source, count * _LARGEST_SLICE)
+    if not data:
+        raise ValueError(f"{name} is empty: name a file with text to measure")
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        byte = data[error.start]
+        raise ValueError(
+            f"{name} is not UTF-8: byte 0x{byte:02x} at position {error.start}, {error.reason}; "
+            "convert it first, ids can be compared only for text"
+        ) from None
+    size = len(data)
+    data *= -(-count * _SMALLEST_SLICE // size) if size < count * _SMALLEST_SLICE else 1
+    borders = [_border(data, len(data) * i // count) for i in range(count + 1)]
+    return Sample(name, data, borders, size, is_whole)
+
+
+def _read(source: Any, limit: int) -> tuple[bytes, bool]:
+    """(text, whether it is all): at most `limit` bytes, cut between characters."""
+    data = bytearray()
+    with make_sources(source)[0].open() as reader:
+        while len(data) <= limit and (chunk := reader.read(limit + 1 - len(data))):
+            data += chunk
+    if len(data) <= limit:
+        return bytes(data), True
+    end = next((end for end in range(limit, limit - 4, -1) if data[end] & 0xC0 != 0x80), limit)
+    return bytes(data[:end]), False
+
+
+def _border(data: bytes, at: int) -> int:
+    """The first border between two characters at or behind `at`."""
+    while at < len(data) and data[at] & 0xC0 == 0x80:
+        at += 1
+    return at
+
+
+def documents(data: bytes) -> list[bytes]:
+    """The text cut at ends of lines into texts of some 16 KB: what a batch is made of."""
+    texts, begin = [], 0
+    while begin < len(data):
+        end = data.find(b"\n", begin + _DOCUMENT) + 1 or len(data)
+        texts.append(data[begin:end])
+        begin = end
+    return texts
