@@ -6,7 +6,10 @@ are found, not listed: a new one is picked up by the next build.
 
 from __future__ import annotations
 
+import os
 import pathlib
+import subprocess
+import sys
 
 from setuptools import Extension, setup
 from setuptools.command.build_clib import build_clib
@@ -55,6 +58,18 @@ class BuildModules(build_ext):
         if self.distribution.libraries:
             self.run_command("build_clib")
         super().run()
+        self.write_tables()
+
+    def write_tables(self) -> None:
+        """The tables that streamtok._tables maps, made by the modules just built. A build for another kind of machine
+        cannot run them: the package then works without."""
+        root = pathlib.Path("." if self.inplace else self.build_lib)
+        code = "import sys; from streamtok._tables import write_tables; write_tables(*sys.argv[1:])"
+        command = [sys.executable, "-c", code, "tools/words", str(root / "streamtok" / "vocab")]
+        try:
+            subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(root)})
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.warn(f"no prebuilt tables, vocabularies will load more slowly: {error}")
 
 
 def modules() -> list[Extension]:

@@ -45,7 +45,7 @@ static size_t part_behind(const uint8_t *token, size_t border, size_t n, unsigne
 }
 
 /* Enters what the token holds on the two sides of one of its inner character borders. */
-static void enter_border(st_cuts *cuts, const uint8_t *token, size_t border, size_t n)
+static void enter_border(st_cut_tables *cuts, const uint8_t *token, size_t border, size_t n)
 {
     unsigned a, b;
     size_t x = part_before(token, border, &a), y = part_behind(token, border, n, &b);
@@ -61,7 +61,7 @@ static void enter_border(st_cuts *cuts, const uint8_t *token, size_t border, siz
     cuts->near[(size_t)token[border - 1] << 8 | token[border]] |= (uint16_t)(1u << shape);
 }
 
-static void enter_character(st_cuts *cuts, const st_vocab *vocab, uint32_t index)
+static void enter_character(st_cut_tables *cuts, const st_vocab *vocab, uint32_t index)
 {
     const uint8_t *token = st_token_bytes(vocab, index);
     size_t n = st_token_length(vocab, index);
@@ -72,7 +72,7 @@ static void enter_character(st_cuts *cuts, const st_vocab *vocab, uint32_t index
         cuts->characters[st_utf8_decode(token, &size)] = index;
 }
 
-static void build(st_cuts *cuts, const st_vocab *vocab)
+static void build(st_cut_tables *cuts, const st_vocab *vocab)
 {
     memset(cuts->characters, 0xff, sizeof cuts->characters);
     for (uint32_t i = 0; i < vocab->count; i++) {
@@ -89,7 +89,9 @@ static void build(st_cuts *cuts, const st_vocab *vocab)
 
 static void release(st_part *part)
 {
-    st_free(part); /* the first member of the cuts */
+    st_cuts *cuts = (st_cuts *)part; /* its first member */
+    st_free(cuts->own);
+    st_free(cuts);
 }
 
 const st_cuts *st_vocab_cuts_built(const st_vocab *vocab)
@@ -97,16 +99,39 @@ const st_cuts *st_vocab_cuts_built(const st_vocab *vocab)
     return st_acquire((void **)&vocab->cuts);
 }
 
+static st_cuts *new_cuts(st_cut_tables *own, const st_cut_tables *tables)
+{
+    st_cuts *cuts = st_malloc(sizeof *cuts);
+    if (cuts)
+        *cuts = (st_cuts){{release}, own, tables};
+    return cuts;
+}
+
+st_status st_vocab_set_cuts(st_vocab *vocab, const st_cut_tables *tables)
+{
+    vocab->cuts = (st_part *)new_cuts(NULL, tables);
+    return vocab->cuts ? ST_OK : ST_NO_MEMORY;
+}
+
+static st_cuts *build_cuts(const st_vocab *vocab)
+{
+    st_cut_tables *tables = st_alloc_table(sizeof *tables);
+    st_cuts *cuts = tables ? new_cuts(tables, tables) : NULL;
+    if (cuts)
+        build(tables, vocab);
+    else
+        st_free(tables);
+    return cuts;
+}
+
 const st_cuts *st_vocab_cuts(st_vocab *vocab)
 {
     st_cuts *cuts = st_acquire((void **)&vocab->cuts);
     if (cuts)
         return cuts;
-    cuts = st_alloc_table(sizeof *cuts);
+    cuts = build_cuts(vocab);
     if (!cuts)
         return NULL;
-    cuts->part.release = release;
-    build(cuts, vocab);
     st_cuts *other = st_publish((void **)&vocab->cuts, cuts);
     if (other) { /* another thread was faster; both are the same */
         release(&cuts->part);
@@ -126,7 +151,7 @@ static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *te
         a = a ? a : border - x;
         b = b ? b : end - border;
         uint32_t hash = st_cut_hash(st_char_bits(text + border - a, a), st_char_bits(text + border, b), shape);
-        if (get_bit(cuts->partials, hash >> (32 - ST_CUT_PARTIAL_BITS)))
+        if (get_bit(cuts->tables->partials, hash >> (32 - ST_CUT_PARTIAL_BITS)))
             return 1;
     }
     return 0;
@@ -134,7 +159,7 @@ static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *te
 
 static int is_pair(const st_cuts *cuts, uint32_t left, uint32_t right)
 {
-    return get_bit(cuts->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS));
+    return get_bit(cuts->tables->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS));
 }
 
 int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)

@@ -16,8 +16,8 @@
 #define ST_CUT_PAIR_BITS 24    /* o200k enters 0.4 million pairs: 2 % of the bits */
 #define ST_CUT_PARTIAL_BITS 20
 
-typedef struct st_cuts {
-    st_part part;
+/* The tables as they lie in memory and in an image (image.h). */
+typedef struct st_cut_tables {
     uint8_t pairs[1u << (ST_CUT_PAIR_BITS - 3)];
     uint8_t partials[1u << (ST_CUT_PARTIAL_BITS - 3)];
     /* Bit 4 * a + b: some token that reaches over a border holds a bytes of X and b of Y, 0 meaning all of it. Indexed by
@@ -25,10 +25,18 @@ typedef struct st_cuts {
     uint16_t near[1u << 16];
     /* Token that a character of two or three bytes is by itself, ST_NONE = none; by code point. */
     uint32_t characters[1u << 16];
+} st_cut_tables;
+
+typedef struct st_cuts {
+    st_part part;
+    st_cut_tables *own; /* NULL: they belong to somebody else */
+    const st_cut_tables *tables;
 } st_cuts;
 
 /* The cuts of the vocabulary, built on the first call; NULL when memory is short: do without then. Any thread. */
 const st_cuts *st_vocab_cuts(st_vocab *vocab);
+/* Gives the vocabulary tables that were made for it before, and that outlive it. Before any other use of it. */
+st_status st_vocab_set_cuts(st_vocab *vocab, const st_cut_tables *tables);
 /* The cuts if they are there already, else NULL. */
 const st_cuts *st_vocab_cuts_built(const st_vocab *vocab);
 
@@ -52,7 +60,7 @@ static inline uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
 /* Which shapes of partial tokens the bytes on the two sides of a border allow; 0: none reaches over it. */
 static inline unsigned st_cuts_near(const st_cuts *cuts, const uint8_t *text, size_t border)
 {
-    return cuts->near[(size_t)text[border - 1] << 8 | text[border]];
+    return cuts->tables->near[(size_t)text[border - 1] << 8 | text[border]];
 }
 
 /* Can some token reach over this border without covering all of both characters? If it can over neither border of a

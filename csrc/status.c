@@ -16,6 +16,7 @@ const char *st_strerror(st_status status)
     case ST_TOKEN_TOO_LONG: return "a token has more than 65,535 bytes, or all tokens together more than 128 MiB";
     case ST_UNSORTED_RANKS: return "two tokens have the same rank";
     case ST_BAD_SPLIT: return "the stored split of a token names no two tokens";
+    case ST_BAD_IMAGE: return "the tables are damaged, or were made by another version or for another kind of machine";
     }
     return "unknown status";
 }

@@ -285,6 +285,18 @@ static void release(st_part *part)
         part->release(part);
 }
 
+static void free_arrays(st_vocab *v)
+{
+    st_pairs_free(&v->pairs);
+    st_piece_table_free(&v->pieces);
+    st_free(v->bytes);
+    st_free(v->starts);
+    st_free(v->ids);
+    st_free(v->left);
+    st_free(v->right);
+    st_free(v->long_tokens);
+}
+
 void st_vocab_free(st_vocab *v)
 {
     if (!v)
@@ -293,14 +305,8 @@ void st_vocab_free(st_vocab *v)
         release(v->pool[i]);
     release(v->automaton);
     release(v->cuts);
-    st_pairs_free(&v->pairs);
-    st_free(v->bytes);
-    st_free(v->starts);
-    st_free(v->ids);
-    st_free(v->left);
-    st_free(v->right);
-    st_piece_table_free(&v->pieces);
-    st_free(v->long_tokens);
+    if (!v->image)
+        free_arrays(v);
     st_free(v);
 }
 

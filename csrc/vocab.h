@@ -35,6 +35,7 @@ typedef struct st_vocab {
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (words.h) */
     uint64_t long_mask;
     uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
+    const void *image;           /* image.h; not NULL: the arrays above lie in it */
     st_part *automaton;          /* automaton.h */
     st_part *cuts;               /* cuts.h */
     st_part *pool[ST_POOL_SIZE]; /* workspace.h: workspaces that nobody uses just now */

@@ -17,6 +17,7 @@ cdef extern from "status.h" nogil:
         ST_TOKEN_TOO_LONG
         ST_UNSORTED_RANKS
         ST_BAD_SPLIT
+        ST_BAD_IMAGE
     const char *st_strerror(st_status status)
 
 
@@ -86,6 +87,15 @@ cdef extern from "vocab.h" nogil:
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     void st_vocab_free(st_vocab *vocab)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
+
+
+cdef extern from "image.h" nogil:
+    st_status st_image_write(st_vocab *vocab, st_bytes *out)
+    st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
+
+
+cdef extern from "tier.h" nogil:
+    const char *st_tier_name()
 
 
 cdef extern from "words.h" nogil:

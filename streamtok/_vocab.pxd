@@ -1,3 +1,5 @@
+from libc.stdint cimport uint32_t
+
 from ._csrc cimport st_ids, st_names, st_special, st_vocab
 
 
@@ -11,7 +13,10 @@ cdef class Vocab:
     cdef st_names names  # points into the three objects below
     cdef bytes name_bytes, name_starts, name_ids
     cdef readonly dict special_tokens
+    cdef Py_buffer image  # what `vocab` lies in, if it was not built here
 
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words)
+    cdef _open(self, image)
     cdef _set_names(self, dict special_tokens)
 
 

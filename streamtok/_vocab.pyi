@@ -18,13 +18,18 @@ class Vocab:
     special_tokens: dict[str, int]
     def __new__(
         cls,
-        blob: bytes,
+        blob: bytes | None,
         lengths: Any,
         ranks: Any,
         splits: Any,
         special_tokens: dict[str, int],
         dense_side: int = 0,
+        words: tuple[bytes, bytes] | None = None,
+        image: Any = None,
     ) -> Self: ...
+    def to_image(self) -> bytes: ...
+    @property
+    def highest_id(self) -> int: ...
     @property
     def count(self) -> int: ...
     @property

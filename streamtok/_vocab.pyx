@@ -96,9 +96,17 @@ cdef class Vocab:
 
     blob: token bytes joined in rank order; lengths: uint8 or uint32 a token; ranks: uint32 a token, ascending, None for
     0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
-    a byte of length each) of frequent words, the most frequent first."""
-    def __cinit__(self, bytes blob not None, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
-                  tuple words=None):
+    a byte of length each) of frequent words, the most frequent first. Or none of these but special_tokens and `image`, a
+    buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else."""
+    def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
+                  tuple words=None, image=None):
+        if image is None:
+            self._build(blob, lengths, ranks, splits, dense_side, words)
+        else:
+            self._open(image)
+        self._set_names(special_tokens)
+
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words):
         cdef bytes wide_lengths = widened(lengths, "lengths"), wide_ranks, wide_splits
         cdef st_vocab_source source
         cdef size_t bad = 0, i
@@ -130,10 +138,37 @@ cdef class Vocab:
             raise MemoryError
         if status:
             raise VocabularyError(f"{st_strerror(status).decode()} (token {bad} in rank order)")
-        self._set_names(special_tokens)
+
+    cdef _open(self, image):
+        cdef st_status status
+        PyObject_GetBuffer(image, &self.image, PyBUF_SIMPLE)
+        cdef const uint8_t *data = <const uint8_t *>self.image.buf
+        cdef size_t n = <size_t>self.image.len
+        with nogil:
+            status = st_image_open(data, n, &self.vocab)
+        if status == ST_NO_MEMORY:
+            raise MemoryError
+        if status:
+            raise VocabularyError(st_strerror(status).decode())
+
+    def to_image(self):
+        """The bytes that `image` takes in another process: all tables, ready to be mapped."""
+        cdef st_bytes out
+        cdef st_status status
+        memset(&out, 0, sizeof(out))
+        try:
+            with nogil:
+                status = st_image_write(self.vocab, &out)
+            if status:
+                raise MemoryError
+            return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
+        finally:
+            st_bytes_free(&out)
 
     def __dealloc__(self):
         st_vocab_free(self.vocab)
+        if self.image.buf != NULL:
+            PyBuffer_Release(&self.image)
 
     cdef _set_names(self, dict special_tokens):
         self.special_tokens = special_tokens
@@ -150,6 +185,10 @@ cdef class Vocab:
         self.names.starts = <const size_t *>PyBytes_AS_STRING(self.name_starts)
         self.names.ids = <const uint32_t *>PyBytes_AS_STRING(self.name_ids)
         self.names.count = len(by_id)
+
+    @property
+    def highest_id(self):
+        return self.vocab.ids[self.vocab.count - 1]
 
     @property
     def count(self):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from array import array
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _core, _text, _vocab, batch
-from ._packed import PackedVocabulary, pack_ranks
+from ._packed import PackedVocabulary, load_packed, pack_ranks
+from ._tables import build_vocabulary, open_vocabulary
 from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, index_named
 from .decoding import Decoding
 from .patterns import family_of
@@ -62,22 +62,31 @@ class Encoding(Decoding):
         engine: str = "fast",
     ):
         self._mergeable_ranks = mergeable_ranks
-        self._set_up(name, pat_str, pack_ranks(mergeable_ranks), special_tokens, explicit_n_vocab, engine)
+        self._packed = pack_ranks(mergeable_ranks)
+        check_special(self._packed, special_tokens)
+        vocab = build_vocabulary(self._packed, special_tokens)
+        self._set_up(name, pat_str, vocab, special_tokens, explicit_n_vocab, engine)
 
     @classmethod
-    def _from_packed(
+    def _bundled(
         cls,
         name: str,
         pat_str: str,
-        packed: PackedVocabulary,
+        vocabulary: str,
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
         engine: str = "fast",
     ) -> Encoding:
-        """The same from a packed vocabulary: no dictionary is built until somebody asks for it."""
+        """The same from the tables of a bundled vocabulary: nothing is built, and no dictionary until somebody asks."""
         self = cls.__new__(cls)
-        self._set_up(name, pat_str, packed, special_tokens, explicit_n_vocab, engine)
+        self._vocabulary = vocabulary
+        vocab = open_vocabulary(vocabulary, special_tokens)
+        self._set_up(name, pat_str, vocab, special_tokens, explicit_n_vocab, engine)
         return self
+
+    @functools.cached_property
+    def _packed(self) -> PackedVocabulary:
+        return load_packed(self._vocabulary)
 
     @classmethod
     def from_tiktoken(cls, encoding: Any, *, engine: str = "fast") -> Encoding:
@@ -94,7 +103,7 @@ class Encoding(Decoding):
         self,
         name: str,
         pat_str: str,
-        packed: PackedVocabulary,
+        vocab: Any,
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None,
         engine: str,
@@ -102,23 +111,13 @@ class Encoding(Decoding):
         self.name = name
         self._pat_str = pat_str
         self._special_tokens = special_tokens
-        self._packed = packed
         self._engine = engine
-        self.max_token_value = max(packed.ranks[-1], max(special_tokens.values(), default=0))
-        check_special(packed, special_tokens)
-        check_n_vocab(len(packed.ranks) + len(special_tokens), self.max_token_value, explicit_n_vocab)
+        self._vocab = vocab
+        self.max_token_value = max(vocab.highest_id, max(special_tokens.values(), default=0))
+        check_n_vocab(vocab.count + len(special_tokens), self.max_token_value, explicit_n_vocab)
         if engine not in _core.ENGINES:
             raise ValueError(f"unknown engine {engine!r}; write one of {', '.join(map(repr, _core.ENGINES))}")
         self._special_token_values = set(special_tokens.values())
-        ranks = None if isinstance(packed.ranks, range) else packed.ranks
-        import os, pickle
-        words = None
-        if os.environ.get("WORDS"):
-            k = int(os.environ["WORDS"])
-            kind = "r50k" if len(packed.lengths) < 60000 else "cl100k" if len(packed.lengths) < 150000 else "o200k"
-            allw = pickle.load(open(f"/tmp/words_{kind}.pkl", "rb"))[:k]
-            words = (b"".join(allw), bytes(map(len, allw)))
-        self._vocab = _vocab.Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words)
         self._coders: dict[str, Any] = {}
         self._coder = self._coder_for("strict")
         self._matchers: dict[Any, tuple[Any, Any]] = {}
@@ -445,6 +444,8 @@ class Encoding(Decoding):
     @functools.cached_property
     def fingerprint(self) -> str:
         """sha256, in hex, of all that decides the ids: tokens, ranks, pattern and special tokens."""
+        import hashlib
+
         digest = hashlib.sha256(self._pat_str.encode())
         for part in (array("I", list(self._packed.lengths)), array("I", self._packed.ranks), self._packed.blob):
             digest.update(hashlib.sha256(part).digest())

@@ -42,9 +42,8 @@ class _Bundled:
         return arguments
 
     def build(self) -> Encoding:
-        """The encoding itself, from the arrays of the bundled file: no dictionary is made on the way."""
-        packed = load_packed(self.vocabulary)
-        return Encoding._from_packed(self.name, self.pat_str, packed, dict(self.special_tokens), self.n_vocab)
+        """The encoding itself, from the bundled tables: no dictionary is made on the way."""
+        return Encoding._bundled(self.name, self.pat_str, self.vocabulary, dict(self.special_tokens), self.n_vocab)
 
 
 def _fill_in_the_middle(first: int) -> dict[str, int]:

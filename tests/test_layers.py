@@ -17,7 +17,7 @@ ROOT = oracle.PROJECT
 # From the bottom to the top; a file may use those on lines above its own, and those beside it only where no ring forms.
 # A file that is not in the list has to be given its place.
 C_LAYERS = """
-portable status prefetch publish bits target_begin target_end
+portable status prefetch publish bits target_begin target_end tier
 alloc
 buffer utf8 unicode_tables scan block
 char_kind text special pairs hash split_blocks
@@ -27,8 +27,9 @@ block_template pretoken
 split_portable split_avx2 split_avx512 split_neon
 vocab
 automaton cuts decoder compatible
-merge_windows merge_words reference_stream
-words
+merge_windows merge_words merge_words_template reference_stream
+merge_words_portable merge_words_avx2 merge_words_avx512
+words image
 long_piece
 workspace
 pieces
@@ -40,7 +41,7 @@ encoder_state
 PYTHON_LAYERS = """
 _version errors disk zstd patterns _unicode_ranges _csrc
 _charsets _packed _text _vocab sources journal
-_core _charclass _data_gym documents batch stream unstable
+_core _tables _charclass _data_gym documents batch stream unstable
 checks offsets
 decoding
 _pattern load sink

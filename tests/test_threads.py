@@ -54,8 +54,12 @@ def test_sixteen_threads_that_are_the_first_to_use_an_encoding():
     text = "的" * 200 + "a" * 300 + " hello world " + "ÃÂ" * 90 + " " * 400
     want = bundled.encode(text)
     for engine in ("fast", "fast", "reference"):
-        enc = streamtok.Encoding._from_packed(
-            "new", bundled._pat_str, bundled._packed, bundled._special_tokens, engine=engine
+        enc = streamtok.Encoding(
+            "new",
+            pat_str=bundled._pat_str,
+            mergeable_ranks=bundled._mergeable_ranks,
+            special_tokens=bundled._special_tokens,
+            engine=engine,
         )
 
         def job(n: int, enc=enc) -> list[int]:

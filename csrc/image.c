@@ -1,0 +1,198 @@
+#include "image.h"
+
+#include "alloc.h"
+
+#define MAGIC UINT64_C(0x656c626174747370) /* "psttable" */
+#define BYTE_ORDER_MARK 0x01020304u
+#define ALIGNMENT 64
+
+enum section { BYTES, STARTS, IDS, LEFT, RIGHT, DENSE, SLOTS, ENTRIES, MORE, LONGS, CUTS, SECTIONS };
+
+typedef struct header {
+    uint64_t magic;
+    uint32_t version, byte_order;
+    uint64_t checksum; /* of everything behind this field */
+    uint64_t size;     /* of the image */
+    uint32_t count, max_length, unreachable, monotone, identity;
+    uint32_t dense_side, pair_shift, piece_shift;
+    uint32_t byte_token[256];
+    uint64_t long_mask;
+    struct {
+        uint64_t start, size;
+    } sections[SECTIONS];
+} header;
+
+#define CHECKED_FROM (offsetof(header, checksum) + sizeof(uint64_t))
+
+/* Four sums side by side, so that memory is what limits them. */
+static uint64_t checksum(const uint8_t *data, size_t n)
+{
+    uint64_t sums[4] = {1, 2, 3, 4};
+    for (; n >= 32; n -= 32, data += 32)
+        for (int i = 0; i < 4; i++)
+            sums[i] = st_fold_multiply(sums[i] ^ st_load64(data + 8 * i), UINT64_C(0x9E3779B97F4A7C15)) + sums[i];
+    return st_fold_multiply(sums[0] ^ sums[1], sums[2] + sums[3]) ^ st_hash_bytes(data, n);
+}
+
+static uint32_t slots_bits(uint32_t shift)
+{
+    return 64 - shift;
+}
+
+/* What each section must measure, by the counts. */
+static void measure(const header *h, uint64_t *sizes)
+{
+    const uint64_t n = h->count;
+    sizes[STARTS] = (n + 1) * sizeof(uint32_t);
+    sizes[IDS] = sizes[LEFT] = sizes[RIGHT] = n * sizeof(uint32_t);
+    sizes[DENSE] = (uint64_t)h->dense_side * h->dense_side * sizeof(uint32_t);
+    sizes[SLOTS] = ((uint64_t)ST_BUCKET << slots_bits(h->pair_shift)) * sizeof(uint64_t);
+    sizes[ENTRIES] = ((uint64_t)2 << slots_bits(h->piece_shift)) * sizeof(st_piece_entry);
+    sizes[LONGS] = (h->long_mask + 1) * sizeof(uint64_t);
+    sizes[CUTS] = sizeof(st_cut_tables);
+    sizes[BYTES] = h->sections[BYTES].size; /* these two are free */
+    sizes[MORE] = h->sections[MORE].size;
+}
+
+/* ---- writing ---- */
+
+static void describe(const st_vocab *v, header *h, const void **data)
+{
+    *h = (header){.magic = MAGIC, .version = ST_IMAGE_VERSION, .byte_order = BYTE_ORDER_MARK};
+    h->count = v->count;
+    h->max_length = v->max_length;
+    h->unreachable = v->unreachable;
+    h->monotone = (uint32_t)v->monotone;
+    h->identity = (uint32_t)v->identity;
+    h->dense_side = v->pairs.dense_side;
+    h->pair_shift = v->pairs.shift;
+    h->piece_shift = v->pieces.shift;
+    h->long_mask = v->long_mask;
+    memcpy(h->byte_token, v->pairs.byte_token, sizeof h->byte_token);
+    h->sections[BYTES].size = v->starts[v->count];
+    h->sections[MORE].size = v->pieces.more.size * sizeof(uint32_t);
+    const void *all[SECTIONS] = {v->bytes,       v->starts,      v->ids,           v->left,
+                                 v->right,       v->pairs.dense, v->pairs.slots,   v->pieces.entries,
+                                 v->pieces.more.data, v->long_tokens, NULL};
+    memcpy(data, all, sizeof all);
+}
+
+st_status st_image_write(st_vocab *v, st_bytes *out)
+{
+    header h;
+    uint64_t sizes[SECTIONS];
+    const void *data[SECTIONS];
+    const size_t start = out->size;
+    const st_cuts *cuts = st_vocab_cuts(v);
+    if (!cuts)
+        return ST_NO_MEMORY;
+    describe(v, &h, data);
+    data[CUTS] = cuts->tables;
+    measure(&h, sizes);
+    h.size = sizeof h;
+    for (int i = 0; i < SECTIONS; i++) {
+        h.size = (h.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        h.sections[i].start = h.size;
+        h.sections[i].size = sizes[i];
+        h.size += sizes[i];
+    }
+    ST_TRY(st_bytes_reserve(out, (size_t)h.size));
+    uint8_t *image = out->data + start;
+    memset(image, 0, (size_t)h.size);
+    for (int i = 0; i < SECTIONS; i++)
+        if (sizes[i])
+            memcpy(image + h.sections[i].start, data[i], (size_t)sizes[i]);
+    memcpy(image, &h, sizeof h);
+    h.checksum = checksum(image + CHECKED_FROM, (size_t)h.size - CHECKED_FROM);
+    memcpy(image, &h, sizeof h);
+    out->size += (size_t)h.size;
+    return ST_OK;
+}
+
+/* ---- opening ---- */
+
+static int is_sound(const header *h, const uint8_t *image, size_t n)
+{
+    uint64_t sizes[SECTIONS];
+    if (h->magic != MAGIC || h->version != ST_IMAGE_VERSION || h->byte_order != BYTE_ORDER_MARK || h->size != n)
+        return 0;
+    if (h->checksum != checksum(image + CHECKED_FROM, n - CHECKED_FROM))
+        return 0;
+    if (h->count > ST_MAX_TOKENS || h->dense_side > ST_MAX_TOKENS || h->pair_shift < 32 || h->pair_shift > 63 ||
+        h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX)
+        return 0;
+    measure(h, sizes);
+    for (int i = 0; i < SECTIONS; i++)
+        if (h->sections[i].size != sizes[i] || h->sections[i].start % ALIGNMENT || h->sections[i].start > n ||
+            sizes[i] > n - h->sections[i].start)
+            return 0;
+    return 1;
+}
+
+/* The tables answer as the code that reads them expects: a sample of tokens is found, and its pairs. Catches an image of an
+ * older hash whose version nobody raised. */
+static int answers(const st_vocab *v)
+{
+    const uint32_t step = v->count / 997 + 1;
+    for (uint32_t i = 0; i < v->count; i += step) {
+        if (st_vocab_find(v, st_token_bytes(v, i), st_token_length(v, i)) != i)
+            return 0;
+        if (v->left[i] != ST_NONE && st_pairs_find(&v->pairs, v->left[i], v->right[i]) != i)
+            return 0;
+    }
+    return 1;
+}
+
+static void point_into(st_vocab *v, const header *h, const uint8_t *image)
+{
+    void *data[SECTIONS];
+    for (int i = 0; i < SECTIONS; i++)
+        data[i] = (void *)(uintptr_t)(image + h->sections[i].start); /* never written to: v->image says so */
+    v->count = h->count;
+    v->max_length = h->max_length;
+    v->unreachable = h->unreachable;
+    v->monotone = (int)h->monotone;
+    v->identity = (int)h->identity;
+    v->long_mask = h->long_mask;
+    v->bytes = data[BYTES];
+    v->starts = data[STARTS];
+    v->ids = data[IDS];
+    v->left = data[LEFT];
+    v->right = data[RIGHT];
+    v->long_tokens = data[LONGS];
+    v->pairs.dense_side = h->dense_side;
+    v->pairs.shift = h->pair_shift;
+    v->pairs.mask = ((uint64_t)1 << slots_bits(h->pair_shift)) - 1;
+    v->pairs.dense = data[DENSE];
+    v->pairs.slots = data[SLOTS];
+    memcpy(v->pairs.byte_token, h->byte_token, sizeof h->byte_token);
+    v->pieces.shift = h->piece_shift;
+    v->pieces.mask = ((uint64_t)1 << slots_bits(h->piece_shift)) - 1;
+    v->pieces.entries = data[ENTRIES];
+    v->pieces.more = (st_ids){data[MORE], (size_t)(h->sections[MORE].size / sizeof(uint32_t)), 0};
+    v->image = image;
+}
+
+st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
+{
+    header h;
+    *vocab = NULL;
+    if (n < sizeof h || (uintptr_t)image % ALIGNMENT)
+        return ST_BAD_IMAGE;
+    memcpy(&h, image, sizeof h);
+    if (!is_sound(&h, image, n))
+        return ST_BAD_IMAGE;
+    st_vocab *v = st_calloc(1, sizeof *v);
+    if (!v)
+        return ST_NO_MEMORY;
+    point_into(v, &h, image);
+    st_status status = answers(v) ? ST_OK : ST_BAD_IMAGE;
+    if (!status)
+        status = st_vocab_set_cuts(v, (const st_cut_tables *)(const void *)(image + h.sections[CUTS].start));
+    if (status) {
+        st_vocab_free(v);
+        return status;
+    }
+    *vocab = v;
+    return ST_OK;
+}
