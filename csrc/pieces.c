@@ -110,7 +110,7 @@ static void add_short_pieces(const st_vocab *v, batch *b, st_spans *s)
     const st_piece_table pieces = v->pieces;
     const uint8_t *text = b->text;
     const uint64_t *ends = b->ends;
-    const size_t room = ST_SPANS - s->count, left = b->count - b->piece, most = room < left ? room : left;
+    const size_t room = s->limit - s->count, left = b->count - b->piece, most = room < left ? room : left;
     const size_t readable = b->size < 16 ? 0 : b->size - 15;
     size_t at = b->at, i = s->count, first = s->first, piece = b->piece, last = piece + most;
     for (; piece < last; piece++, i++) {
@@ -136,7 +136,7 @@ static void add_short_pieces(const st_vocab *v, batch *b, st_spans *s)
 /* Adds as many atoms of the piece that the batch stands in as there is room for, and are found at once. */
 static void add_atoms(const st_vocab *v, const st_cuts *cuts, batch *b, st_spans *s, size_t end)
 {
-    const size_t start = b->at, room = ST_SPANS - s->count, most = room < CUTS_AT_ONCE ? room : CUTS_AT_ONCE;
+    const size_t start = b->at, room = s->limit - s->count, most = room < CUTS_AT_ONCE ? room : CUTS_AT_ONCE;
     uint32_t borders[CUTS_AT_ONCE];
     size_t from = 0, found = st_cuts_find(cuts, b->text + start, end - start, &from, borders, most);
     for (size_t i = 0; i < found; i++) {
@@ -160,24 +160,25 @@ static void add_piece(st_vocab *v, batch *b, st_spans *s)
         add_span(v, b, s, b->at, end - b->at);
         b->at = end;
     }
-    while (b->at < end && s->count < ST_SPANS)
+    while (b->at < end && s->count < s->limit)
         add_atoms(v, cuts, b, s, end);
     b->inside = b->at < end;
     b->piece += !b->inside;
 }
 
-/* The next spans, at most as many as a round takes. One that begins gigabytes behind the first waits for the next round. */
-static void collect_spans(st_vocab *v, batch *b, st_spans *s)
+/* Adds some spans, as many as can be looked up before what was sent for first leaves the cache again. One that begins
+ * gigabytes behind the first waits for the next round. Returns whether there are more for this round. */
+static int add_spans(st_vocab *v, batch *b, st_spans *s)
 {
-    s->count = 0;
-    s->first = b->at;
-    while (s->count < ST_SPANS && b->piece < b->count && b->at - s->first <= UINT32_MAX / 2) {
+    s->limit = s->count + ST_LOOK_AHEAD < ST_SPANS ? s->count + ST_LOOK_AHEAD : ST_SPANS;
+    while (s->count < s->limit && b->piece < b->count && b->at - s->first <= UINT32_MAX / 2) {
         if (!b->inside)
             add_short_pieces(v, b, s);
-        if (s->count < ST_SPANS && b->piece < b->count)
+        if (s->count < s->limit && b->piece < b->count)
             add_piece(v, b, s);
     }
     s->starts[s->count] = (uint32_t)(b->at - s->first);
+    return s->count == s->limit && s->count < ST_SPANS;
 }
 
 static size_t span_length(const st_spans *s, size_t i)
@@ -185,14 +186,13 @@ static size_t span_length(const st_spans *s, size_t i)
     return s->starts[i + 1] - s->starts[i];
 }
 
-/* Looks at the one line where each span belongs, without a branch that depends on what is there; the spans that are not
- * found, or have more ids than an entry holds, are listed. */
-static size_t look_first(const st_vocab *v, st_spans *s)
+/* Looks at the one line where each span from `from` on belongs, without a branch that depends on what is there; the spans
+ * that are not found, or have more ids than an entry holds, are added to the misses. */
+static size_t look_first(const st_vocab *v, st_spans *s, size_t from, size_t misses)
 {
     const st_piece_entry *entries = v->pieces.entries;
     const size_t count = s->count;
-    size_t misses = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = from; i < count; i++) {
         const st_key key = s->keys[i];
         const st_piece_entry *entry = &entries[2 * (size_t)s->lines[i]];
         const int first = st_piece_matches(entry, key), second = st_piece_matches(entry + 1, key);
@@ -336,10 +336,16 @@ static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, size_t 
 static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *out)
 {
     st_spans *s = &w->spans;
-    collect_spans(v, b, s);
+    size_t misses = 0, from;
+    int more;
+    s->first = b->at;
+    s->count = s->used = 0;
+    do {
+        from = s->count;
+        more = add_spans(v, b, s);
+        misses = look_first(v, s, from, misses);
+    } while (more);
     const uint8_t *text = b->text + s->first;
-    const size_t misses = look_first(v, s);
-    s->used = 0;
     const size_t left = misses ? look_again(v, w, text, misses) : 0;
     if (left)
         merge_words(v, w, ask_cache(w, text, left));

@@ -27,10 +27,13 @@ typedef struct st_cache_entry {
 
 /* Pieces are looked up a batch at a time, so that the tables' cache lines travel while other keys are computed, and so
  * that there are enough misses to merge side by side. */
-#define ST_BATCH 1024
+#define ST_BATCH 2048
 
 /* A batch's pieces, long ones cut into atoms: the spans of one round of look-ups. */
-#define ST_SPANS 1024
+#define ST_SPANS 2048
+
+/* Spans whose cache lines are on the way at a time: with their keys they fit the first-level cache. */
+#define ST_LOOK_AHEAD 256
 
 /* Ids of the spans that the piece table does not hold: at most ST_GROUP_BYTES each. */
 #define ST_SPAN_IDS (ST_SPANS * ST_GROUP_BYTES + ST_CACHED_IDS)
@@ -46,7 +49,7 @@ typedef struct st_spans {
     uint64_t hashes[ST_SPANS];     /* of the misses */
     uint32_t space[ST_SPAN_IDS];   /* for the ids of misses */
     size_t used;                   /* of that */
-    size_t first, count;           /* where the first span starts in the text; spans */
+    size_t first, count, limit;    /* where the first span starts in the text; spans; spans for now */
 } st_spans;
 
 typedef struct st_workspace {
