@@ -9,6 +9,8 @@
  *     st_vector_high(v)             the bytes that are not ASCII
  *     st_put_places(mask, base, to) writes base + the number of each set bit; may write up to 63 more than it counts
  */
+#include <string.h>
+
 #include "block_starts.h"
 #include "split_blocks.h"
 
@@ -102,30 +104,88 @@ ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *text, co
     b->other = ~(b->letter | b->mark | b->number | b->white);
 }
 
-ST_FORCE_INLINE st_split_progress st_split_all(st_split_family family, const uint8_t *text, size_t n, uint64_t base,
-                                                  uint64_t *ends, size_t capacity)
+/* A run of st_split_blocks: what it was given, and where it stands. `here` is the block at text + at. */
+typedef struct st_block_run {
+    const uint8_t *text;
+    size_t n, at, hard; /* hard: see st_split_progress */
+    uint64_t base;
+    uint64_t *to;
+    st_edge edge;
+    st_block here;
+} st_block_run;
+
+/* Writes the ends that lie in the block `here`, in front of the offset `limit`, and moves on to the next. `bytes` are the
+ * block's, wherever they lie. */
+ST_FORCE_INLINE void st_take_block(st_split_family family, st_block_run *run, const uint8_t *bytes, const st_block *next,
+                                   size_t limit)
+{
+    uint64_t hard = 0, starts = st_block_starts(family, &run->here, next, bytes, &run->edge, &hard);
+    if (hard) {
+        starts &= (hard & (0 - hard)) - 1;
+        run->hard = run->at + st_first_bit(hard) + 1;
+    }
+    if (limit < run->at + ST_BLOCK_BYTES)
+        starts &= limit > run->at ? ((uint64_t)1 << (limit - run->at)) - 1 : 0;
+    run->to += st_put_places(run->at ? starts : starts & ~(uint64_t)1, run->base + run->at, run->to);
+    run->here = *next;
+    run->at += ST_BLOCK_BYTES;
+}
+
+/* How far starts are certain when blanks stand in for what is not known behind the text: not from an apostrophe at its
+ * very end on, since a contraction may follow, and in o200k not from upper-case letters on that run to its end. White space
+ * there becomes a run without an end, which tells no start but its first. */
+static size_t st_certain(st_split_family family, const uint8_t *text, size_t n)
+{
+    size_t certain = n;
+    while (family == ST_SPLIT_O200K && certain > 0 && n - certain < 2 * ST_BLOCK_BYTES) {
+        const size_t size = st_utf8_size_before(text, certain);
+        unsigned whole;
+        if (st_kind_at(text + certain - size, &whole) != ST_KIND_UPPER)
+            break;
+        certain -= size;
+    }
+    for (size_t back = 1; back <= 3 && back <= n; back++)
+        if (text[n - back] == ST_APOSTROPHE && n - back < certain)
+            certain = n - back;
+    return certain;
+}
+
+/* The last block and a half, from a copy with blanks behind it. */
+ST_FORCE_INLINE void st_take_tail(st_split_family family, st_block_run *run)
 {
     static const st_block nothing;
-    st_split_progress progress = {0, 0, 0};
-    st_edge edge = {0};
-    st_block here, next;
-    uint64_t hard = 0, *to = ends;
-    st_classify(family, text, &nothing, &here);
-    for (size_t at = 0; at + 2 * ST_BLOCK_BYTES <= n && !hard; at += ST_BLOCK_BYTES) {
-        if ((size_t)(to - ends) + ST_BLOCK_BYTES > capacity)
-            break;
-        st_classify(family, text + at + ST_BLOCK_BYTES, &here, &next);
-        uint64_t starts = st_block_starts(family, &here, &next, text + at, &edge, &hard);
-        if (hard) {
-            starts &= (hard & (0 - hard)) - 1;
-            progress.hard = at + st_first_bit(hard) + 1;
-        }
-        to += st_put_places(at ? starts : starts & ~(uint64_t)1, base + at, to);
-        here = next;
+    uint8_t bytes[3 * ST_BLOCK_BYTES];
+    const size_t left = run->n - run->at, limit = st_certain(family, run->text, run->n);
+    st_block next;
+    memset(bytes, ST_BLANK, sizeof bytes);
+    memcpy(bytes, run->text + run->at, left);
+    if (left < ST_BLOCK_BYTES) /* the text is shorter than a block */
+        st_classify(family, bytes, &nothing, &run->here);
+    st_classify(family, bytes + ST_BLOCK_BYTES, &run->here, &next);
+    st_take_block(family, run, bytes, &next, limit);
+    if (run->hard || left <= ST_BLOCK_BYTES)
+        return;
+    st_classify(family, bytes + 2 * ST_BLOCK_BYTES, &run->here, &next);
+    st_take_block(family, run, bytes + ST_BLOCK_BYTES, &next, limit);
+}
+
+ST_FORCE_INLINE st_split_progress st_split_all(st_split_family family, const uint8_t *text, size_t n, uint64_t base,
+                                               uint64_t *ends, size_t capacity)
+{
+    static const st_block nothing;
+    const uint64_t *const full = ends + capacity - ST_BLOCK_BYTES; /* beyond it a block's ends might not fit */
+    st_block_run run = {text, n, 0, 0, base, ends, {0}, {0}};
+    st_block next;
+    if (n >= ST_BLOCK_BYTES)
+        st_classify(family, text, &nothing, &run.here);
+    while (run.at + 2 * ST_BLOCK_BYTES <= n && run.to <= full && !run.hard) {
+        st_classify(family, text + run.at + ST_BLOCK_BYTES, &run.here, &next);
+        st_take_block(family, &run, text + run.at, &next, SIZE_MAX);
     }
-    progress.count = (size_t)(to - ends);
-    progress.advance = progress.count ? (size_t)(to[-1] - base) : 0;
-    return progress;
+    if (!run.hard && run.to + ST_BLOCK_BYTES <= full)
+        st_take_tail(family, &run);
+    const size_t count = (size_t)(run.to - ends);
+    return (st_split_progress){count, count ? (size_t)(run.to[-1] - base) : 0, run.hard > n ? 0 : run.hard};
 }
 
 st_split_progress ST_JOIN(st_split_blocks_, ST_TIER)(st_split_family family, const uint8_t *text, size_t n,

@@ -28,7 +28,7 @@ static size_t run_machine(st_split_family family, st_scan *scan, const uint8_t *
 }
 
 /* Below this many bytes, setting blocks up costs more than they save. */
-#define BLOCKS_FROM (3 * ST_BLOCK_BYTES)
+#define BLOCKS_FROM 32
 #define ROOM_FOR_BLOCKS (2 * ST_BLOCK_BYTES)
 
 /* So far the machine goes beyond a place that blocks cannot decide; further while such places come one upon another. */

@@ -12,8 +12,8 @@ typedef struct st_split_progress {
 } st_split_progress;
 
 /* Splits text[0..n), at which a piece starts: writes base + the offset of each further start, as far as they are certain
- * whatever follows. Ends within the last 128 bytes are left for later. Whole characters, valid UTF-8; needs room for 64
- * ends a step, of which some may be written beyond those that count. */
+ * whatever follows: white space at the end, and what may become a contraction, is left for later. Whole characters, valid
+ * UTF-8. Goes on as long as there is room for 128 ends, and may write some beyond those that count. */
 typedef st_split_progress st_split_function(st_split_family family, const uint8_t *text, size_t n, uint64_t base,
                                             uint64_t *ends, size_t capacity);
 
