@@ -157,7 +157,7 @@ cdef class Coder:
         memset(&out, 0, sizeof(out))
         try:
             self._encode(source, allowed, disallowed, &out)
-            return list_of(&out, 0, out.size)
+            return list_of(self.vocab, &out, 0, out.size)
         finally:
             st_ids_free(&out)
 
@@ -211,7 +211,7 @@ cdef class Coder:
         try:
             if status:
                 raise MemoryError
-            return list_of(&out, 0, out.size)
+            return list_of(self.vocab, &out, 0, out.size)
         finally:
             st_ids_free(&out)
             st_encoder_free(&encoder)

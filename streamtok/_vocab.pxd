@@ -1,3 +1,4 @@
+from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
 
 from ._csrc cimport st_ids, st_names, st_special, st_vocab
@@ -13,15 +14,18 @@ cdef class Vocab:
     cdef st_names names  # points into the three objects below
     cdef bytes name_bytes, name_starts, name_ids
     cdef readonly dict special_tokens
+    cdef PyObject **ints  # see list_of
+    cdef size_t int_count
     cdef Py_buffer image  # what `vocab` lies in, if it was not built here
 
     cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words)
+    cdef PyObject **shared_ints(self) noexcept
     cdef _open(self, image)
     cdef _set_names(self, dict special_tokens)
 
 
-# A Python list of ids[start..end).
-cdef list list_of(const st_ids *ids, size_t start, size_t end)
+# A Python list of ids[start..end), of a vocabulary or of none.
+cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end)
 
 # The allocation counters of this module's copy of csrc, for _core to share: one process, one count.
 cdef void *allocation_state() noexcept

@@ -4,7 +4,8 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
-from cpython.ref cimport Py_INCREF
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
@@ -17,13 +18,34 @@ cdef void *allocation_state() noexcept:
     return st_alloc_state()
 
 
-cdef list list_of(const st_ids *ids, size_t start, size_t end):
-    result = PyList_New(<Py_ssize_t>(end - start))
+# With free threads an int made by one could be seen half made by another; there every list makes its own.
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define ST_SHARE_INTS 0
+    #else
+    #define ST_SHARE_INTS 1
+    #endif
+    """
+    bint ST_SHARE_INTS
+
+
+cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end):
+    """The ids as a list. Each int is made once a vocabulary and shared by all lists, which is most of their cost."""
+    cdef PyObject **ints = NULL if vocab is None else vocab.shared_ints()
     cdef size_t i
+    cdef PyObject *token
+    result = PyList_New(<Py_ssize_t>(end - start))
     for i in range(start, end):
-        token = PyLong_FromUnsignedLong(ids.data[i])
-        Py_INCREF(token)
-        PyList_SET_ITEM(result, <Py_ssize_t>(i - start), token)
+        token = NULL if ints == NULL or ids.data[i] >= vocab.int_count else ints[ids.data[i]]
+        if token == NULL:
+            made = PyLong_FromUnsignedLong(ids.data[i])
+            token = <PyObject *>made
+            if ints != NULL and ids.data[i] < vocab.int_count:
+                Py_INCREF(made)  # the table's own reference
+                ints[ids.data[i]] = token
+        Py_INCREF(<object>token)  # SET_ITEM takes this one
+        PyList_SET_ITEM(result, <Py_ssize_t>(i - start), <object>token)
     return result
 
 
@@ -139,6 +161,13 @@ cdef class Vocab:
         if status:
             raise VocabularyError(f"{st_strerror(status).decode()} (token {bad} in rank order)")
 
+    cdef PyObject **shared_ints(self) noexcept:
+        """A place for the int of each id, NULL where none was made yet; or NULL: do without."""
+        if self.ints == NULL and ST_SHARE_INTS:
+            self.int_count = self.vocab.ids[self.vocab.count - 1] + 1
+            self.ints = <PyObject **>PyMem_Calloc(self.int_count, sizeof(PyObject *))
+        return self.ints
+
     cdef _open(self, image):
         cdef st_status status
         PyObject_GetBuffer(image, &self.image, PyBUF_SIMPLE)
@@ -166,7 +195,12 @@ cdef class Vocab:
             st_bytes_free(&out)
 
     def __dealloc__(self):
+        cdef size_t i
         st_vocab_free(self.vocab)
+        if self.ints != NULL:
+            for i in range(self.int_count):
+                Py_XDECREF(self.ints[i])
+            PyMem_Free(self.ints)
         if self.image.buf != NULL:
             PyBuffer_Release(&self.image)
 
@@ -219,7 +253,7 @@ cdef class Vocab:
                                         &out)
             if status:
                 raise MemoryError
-            return [self.vocab.ids[token] for token in list_of(&out, 0, out.size)]
+            return [self.vocab.ids[token] for token in list_of(None, &out, 0, out.size)]
         finally:
             st_reference_scratch_free(&scratch)
             st_ids_free(&out)
