@@ -7,6 +7,8 @@
  *     st_vector_is(v, byte)         a mask as in block.h: the bytes equal to this one
  *     st_vector_in(v, first, n)     the bytes in first .. first + n - 1
  *     st_vector_high(v)             the bytes that are not ASCII
+ *     st_vector_kinds(v, row)       the kind of each byte, by its low six bits, from a row of 64 kinds (two a byte, as in
+ *                                   unicode_tables.h)
  *     st_put_places(mask, base, to) writes base + the number of each set bit; may write up to 63 more than it counts
  */
 #include <string.h>
@@ -35,17 +37,6 @@ static st_vector st_load_block(const uint8_t *text, st_block *b)
     return v;
 }
 
-/* Gives the bytes in `where` the kind. */
-ST_FORCE_INLINE void st_mark_kind(st_block *b, unsigned kind, uint64_t where)
-{
-    b->upper |= kind == ST_KIND_UPPER ? where : 0;
-    b->lower |= kind == ST_KIND_LOWER ? where : 0;
-    b->letter |= kind <= ST_KIND_CASELESS ? where : 0;
-    b->mark |= kind == ST_KIND_MARK ? where : 0;
-    b->number |= kind == ST_KIND_NUMBER ? where : 0;
-    b->white |= kind == ST_KIND_SPACE ? where : 0; /* U+0085 and beyond; no line breaks there */
-}
-
 /* The last character of the block before goes on into this one. */
 ST_FORCE_INLINE void st_continue_kind(st_block *b, const st_block *before, uint64_t where)
 {
@@ -57,41 +48,69 @@ ST_FORCE_INLINE void st_continue_kind(st_block *b, const st_block *before, uint6
     b->white |= st_carry_of(before->white) ? where : 0;
 }
 
-/* Where the kind of whole rows of characters follows from the first byte or the first two; the rest is looked up one by
- * one. Rows are 64 characters; all of CJK but its oldest corners, Hangul, most of Cyrillic, Hebrew and Arabic letters. */
-ST_FORCE_INLINE uint64_t st_classify_rows(st_vector v, st_block *b, uint64_t leads)
+/* Gives characters the kinds that the masks say; of line breaks there are none beyond ASCII. */
+ST_FORCE_INLINE void st_add_kinds(st_block *b, const uint64_t *of_kind)
 {
-    const uint64_t han = st_vector_in(v, 0xE5, 5), hangul = st_vector_in(v, 0xEB, 2); /* U+5000-9FFF, U+B000-CFFF */
-    uint64_t caseless = (han | hangul) & ~((uint64_t)3 << 62), upper = 0, lower = 0;
-    caseless |= caseless << 1 | caseless << 2;
-    const uint64_t cyrillic = st_vector_in(v, 0xD0, 2) & ~((uint64_t)1 << 63);
-    if (cyrillic) {
-        const uint64_t d0 = st_vector_is(v, 0xD0), second = b->tail >> 1;
-        const uint64_t late = st_vector_in(v, 0xB0, 16) >> 1, early = st_vector_in(v, 0x80, 32) >> 1;
-        upper = cyrillic & d0 & second & ~late;            /* U+0400-042F */
-        lower = (cyrillic & d0 & late) | (cyrillic & ~d0 & early); /* U+0430-045F */
-        upper |= upper << 1;
-        lower |= lower << 1;
+    b->upper |= of_kind[ST_KIND_UPPER];
+    b->lower |= of_kind[ST_KIND_LOWER];
+    b->letter |= of_kind[ST_KIND_UPPER] | of_kind[ST_KIND_LOWER] | of_kind[ST_KIND_CASELESS];
+    b->mark |= of_kind[ST_KIND_MARK];
+    b->number |= of_kind[ST_KIND_NUMBER];
+    b->white |= of_kind[ST_KIND_SPACE];
+}
+
+/* Characters of one row, 64 code points that share all but the last byte, are looked up together: in most scripts a few
+ * rows hold a whole block of text. `at` is the first of `leads`; returns those that were of its row and lie in the block
+ * whole, or 0 where that is not worth it. */
+ST_FORCE_INLINE uint64_t st_classify_row(const uint8_t *text, st_vector v, uint64_t leads, unsigned at, uint64_t *of_kind)
+{
+    unsigned size;
+    const uint32_t code_point = st_utf8_decode(text + at, &size);
+    uint64_t same = leads & st_vector_is(v, text[at]) & UINT64_MAX >> (size - 1);
+    if (size == 3)
+        same &= st_vector_is(v, text[at + 1]) >> 1;
+    uint64_t beyond_three = same & (same - 1);
+    beyond_three &= beyond_three - 1;
+    if (size > 3 || !(beyond_three & (beyond_three - 1)))
+        return 0;
+    const uint32_t place = (uint32_t)st_kind_index[code_point >> ST_KIND_SHIFT] << ST_KIND_SHIFT | (code_point & 0xC0);
+    const st_vector kinds = st_vector_kinds(v, st_kind_blocks + place / 2);
+    for (unsigned kind = 0; kind < ST_KIND_BEYOND; kind++) {
+        const uint64_t found = st_vector_is(kinds, kind) >> (size - 1) & same;
+        of_kind[kind] |= found | found << 1 | (size == 3 ? found << 2 : 0);
     }
-    b->upper |= upper;
-    b->lower |= lower;
-    b->letter |= caseless | upper | lower;
-    return leads & ~(caseless | upper | lower);
+    return same;
+}
+
+/* First bytes of what are all caseless letters, in more rows than are worth looking up: U+4000-9FFF but for 4DC0-4DFF, and
+ * U+AC00-D77F. At the very end of the block only those that the first byte tells. */
+ST_FORCE_INLINE uint64_t st_find_cjk(st_vector v)
+{
+    const uint64_t e4 = st_vector_is(v, 0xE4) & ~(st_vector_is(v, 0xB7) >> 1) & INT64_MAX;
+    const uint64_t ea = st_vector_is(v, 0xEA) & st_vector_in(v, 0xB0, 16) >> 1;
+    const uint64_t ed = st_vector_is(v, 0xED) & st_vector_in(v, 0x80, 0x1E) >> 1;
+    return st_vector_in(v, 0xE5, 5) | st_vector_in(v, 0xEB, 2) | e4 | ea | ed;
 }
 
 static void st_classify_high(st_split_family family, const uint8_t *text, st_vector v, const st_block *before,
                              st_block *b)
 {
     b->tail = st_vector_in(v, 0x80, 64);
-    uint64_t leads = st_classify_rows(v, b, b->high & ~b->tail);
-    const uint64_t leading = st_leading_tail(b);
+    const uint64_t leading = st_leading_tail(b), cjk = st_find_cjk(v);
+    uint64_t leads = b->high & ~b->tail & ~cjk, of_kind[ST_KIND_BEYOND] = {0};
+    of_kind[ST_KIND_CASELESS] = cjk | cjk << 1 | cjk << 2;
     if (leading)
         st_continue_kind(b, before, leading);
-    for (; leads; leads &= leads - 1) {
+    while (leads) {
         const unsigned at = st_first_bit(leads);
+        const uint64_t row = st_classify_row(text, v, leads, at, of_kind);
+        leads &= row ? ~row : leads - 1;
+        if (row)
+            continue;
         unsigned size, kind = st_kind_of(st_utf8_decode(text + at, &size));
-        st_mark_kind(b, kind, (((uint64_t)1 << size) - 1) << at);
+        of_kind[kind] |= (((uint64_t)1 << size) - 1) << at;
     }
+    st_add_kinds(b, of_kind);
     if (family != ST_SPLIT_O200K)
         b->mark = 0;
 }

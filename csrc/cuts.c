@@ -157,7 +157,7 @@ static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *te
     return 0;
 }
 
-static int is_pair(const st_cuts *cuts, uint32_t left, uint32_t right)
+static unsigned is_pair(const st_cuts *cuts, uint32_t left, uint32_t right)
 {
     return get_bit(cuts->tables->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS));
 }
@@ -191,11 +191,11 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
     while (border < n && count < room) {
         const size_t size = size_of(text[border]);
         const uint32_t right = char_at(text + border, size, n - border);
-        int cut = !is_pair(cuts, left, right) & ((left | right) >= 0x80); /* words of ASCII: hardly ever, and not entered */
-        if (cut && st_cuts_near(cuts, text, border) && st_cuts_partial(cuts, text, at, border, border + size))
-            cut = 0;
+        unsigned cut = !is_pair(cuts, left, right) & ((left | right) >= 0x80); /* in ASCII hardly ever, and not entered */
+        if (st_cuts_near(cuts, text, border) & (0 - cut)) /* one branch, seldom taken, where `cut` alone is a toss-up */
+            cut = !st_cuts_partial(cuts, text, at, border, border + size);
         borders[count] = (uint32_t)border;
-        count += (size_t)cut;
+        count += cut;
         left = right;
         at = border;
         border += size;

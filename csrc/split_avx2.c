@@ -42,6 +42,30 @@ static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
                    _mm256_cmpgt_epi8(limit, _mm256_add_epi8(v.high, shift)));
 }
 
+/* One quarter of the row: 16 kinds, picked by the low four bits where the two above say so. */
+static inline __m256i pick(__m256i v, __m256i quarters, __m128i eight, int quarter)
+{
+    const __m256i packed = _mm256_broadcastsi128_si256(_mm_cvtepu8_epi16(eight));
+    const __m256i kinds = _mm256_and_si256(_mm256_or_si256(packed, _mm256_slli_epi16(packed, 4)), _mm256_set1_epi8(15));
+    const __m256i mine = _mm256_cmpeq_epi8(quarters, _mm256_set1_epi8((char)(quarter << 4)));
+    return _mm256_and_si256(mine, _mm256_shuffle_epi8(kinds, v));
+}
+
+static inline __m256i pick_all(__m256i v, const uint8_t *row)
+{
+    const __m256i quarters = _mm256_and_si256(v, _mm256_set1_epi8(0x30)), low = _mm256_and_si256(v, _mm256_set1_epi8(15));
+    __m256i kinds = _mm256_setzero_si256();
+    for (int i = 0; i < 4; i++)
+        kinds = _mm256_or_si256(kinds, pick(low, quarters, _mm_loadl_epi64((const __m128i *)(const void *)(row + 8 * i)), i));
+    return kinds;
+}
+
+static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+{
+    const st_vector kinds = {pick_all(v.low, row), pick_all(v.high, row)};
+    return kinds;
+}
+
 /* Four at a time, so that the branch that ends the loop is mostly foreseen. */
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {

@@ -4,7 +4,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
+#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
 typedef __m512i st_vector;
@@ -28,6 +28,15 @@ static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
 {
     const __m512i from_first = _mm512_sub_epi8(v, _mm512_set1_epi8((char)first));
     return _mm512_cmplt_epu8_mask(from_first, _mm512_set1_epi8((char)n));
+}
+
+/* Two kinds a byte become one; a byte of text picks by its low six bits, the only ones that the permutation reads. */
+static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+{
+    const __m256i packed = _mm256_loadu_si256((const __m256i *)(const void *)row);
+    const __m512i wide = _mm512_cvtepu8_epi16(packed);
+    const __m512i kinds = _mm512_and_si512(_mm512_or_si512(wide, _mm512_slli_epi16(wide, 4)), _mm512_set1_epi8(15));
+    return _mm512_permutexvar_epi8(v, kinds);
 }
 
 /* The numbers of the set bits are pressed together in a register, then widened eight at a time. */

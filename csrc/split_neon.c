@@ -40,6 +40,21 @@ static inline uint64_t st_vector_high(st_vector v)
     return st_vector_in(v, 0x80, 0x80);
 }
 
+/* Two kinds a byte become one, in the four registers from which a byte of text picks by its low six bits. */
+static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+{
+    uint8x16x4_t kinds, picked;
+    for (int i = 0; i < 2; i++) {
+        const uint8x16_t packed = vld1q_u8(row + 16 * i);
+        const uint8x16x2_t pair = vzipq_u8(vandq_u8(packed, vdupq_n_u8(15)), vshrq_n_u8(packed, 4));
+        kinds.val[2 * i] = pair.val[0];
+        kinds.val[2 * i + 1] = pair.val[1];
+    }
+    for (int i = 0; i < 4; i++)
+        picked.val[i] = vqtbl4q_u8(kinds, vandq_u8(v.val[i], vdupq_n_u8(63)));
+    return picked;
+}
+
 /* Four at a time, so that the branch that ends the loop is mostly foreseen. */
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {

@@ -56,6 +56,19 @@ static inline uint64_t st_vector_is(st_vector v, unsigned byte)
     return st_vector_in(v, byte, 1);
 }
 
+static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+{
+    st_vector kinds;
+    for (unsigned i = 0; i < 8; i++) {
+        kinds.words[i] = 0;
+        for (unsigned k = 0; k < 64; k += 8) {
+            const unsigned six = v.words[i] >> k & 63;
+            kinds.words[i] |= (uint64_t)(row[six >> 1] >> (six & 1) * 4 & 15) << k;
+        }
+    }
+    return kinds;
+}
+
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
     uint64_t *const from = to;

@@ -448,6 +448,11 @@ cdef class CoreStream:
         return status == ST_OK
 
 
+def tier():
+    """Which instructions the inner loops use: "portable", "neon", "avx2" or "avx512"."""
+    return st_tier_name().decode()
+
+
 # ---- for tests and benchmarks ----
 
 def allocation_counts():

@@ -1,8 +1,9 @@
-"""The tables of the bundled vocabularies: prebuilt with the package, mapped into memory when a vocabulary is opened.
+"""The tables of the bundled vocabularies: prebuilt with the package, mapped into memory when one is opened.
 
-`vocab/*.tables` holds what csrc/image.h describes: tokens, pairs, cuts, and frequent words with their ids. All processes
-share one copy of a mapped file, and nothing is computed at load. The build writes them (write_tables). Where there is no such file, as after a build for another machine, the tables are built in memory from the .stv file, without
-the frequent words: the same ids, later and slower.
+`vocab/*.tables` holds what csrc/image.h describes: tokens, pairs, cuts, and frequent words with their ids. All
+processes share one copy of a mapped file, and nothing is computed at load. The build writes the files (write_tables).
+Where there is none, as after a build for another kind of machine, the tables are built in memory from the .stv file,
+without the frequent words: the same ids, later and slower.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ WORDS = {
     "cl100k_base": ("cl100k", 200_000),
     "o200k_base": ("o200k", 120_000),
 }
-"""Bundled vocabulary -> the list of frequent words that was split by its pattern, and how many of them to take: with its
-tokens they fill a table of 16 MB (p50k_base has few users), and all files together a wheel of less than 30 MB."""
+"""Bundled vocabulary -> the list of frequent words that was split by its pattern, and how many of them to take: with
+its tokens they fill a table of 16 MB (p50k_base has few users), and all files a wheel of less than 30 MB."""
 
 
 def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Any:
@@ -70,7 +71,9 @@ def read_words(path: str, most: int) -> tuple[bytes, bytes]:
         lengths = file.read(count)
         joined = file.read()
     if len(lengths) != count or sum(lengths) != len(joined):
-        raise ValueError(f"{path} is no list of words that tools/pack_words.py wrote: its lengths contradict each other")
+        raise ValueError(
+            f"{path} is no list of words that tools/pack_words.py wrote: its lengths contradict each other"
+        )
     lengths = lengths[:most]
     return joined[: sum(lengths)], lengths
 

@@ -84,6 +84,8 @@ class Encoding(Decoding):
         self._set_up(name, pat_str, vocab, special_tokens, explicit_n_vocab, engine)
         return self
 
+    _vocabulary: str  # the bundled vocabulary that it is made of, if it is
+
     @functools.cached_property
     def _packed(self) -> PackedVocabulary:
         return load_packed(self._vocabulary)
@@ -455,6 +457,8 @@ class Encoding(Decoding):
 
     def _options_fingerprint(self, options: dict[str, Any]) -> bytes:
         """sha256 of the encoding and of a stream's options: whose state a saved state is."""
+        import hashlib
+
         sets = (options["allowed_special"], options["disallowed_special"])
         names = ["all" if names == "all" else sorted(names) for names in sets]
         return hashlib.sha256(f"{self.fingerprint} {self._engine} {names} {options['errors']}".encode()).digest()

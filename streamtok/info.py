@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from typing import Any
 
@@ -12,6 +11,7 @@ from ._version import __version__
 
 def info() -> dict[str, Any]:
     """Versions, engines and the machine, as a dictionary that json can write."""
+    import platform
     from importlib import metadata
 
     def version(package: str) -> str | None:
@@ -28,7 +28,7 @@ def info() -> dict[str, Any]:
         "machine": platform.machine(),
         "engines": list(_core.ENGINES),
         "split_families": list(_core.FAMILIES),
-        "simd": "portable",
+        "simd": _core.tier(),
         "cuda": None,
         "numpy": version("numpy"),
         "regex": version("regex"),

@@ -44,7 +44,8 @@ def ours(name: str, engine: str = "fast") -> streamtok.Encoding:
     bundled = streamtok.get_encoding(name)
     if engine == "fast":
         return bundled
-    return streamtok.Encoding._bundled(name, bundled._pat_str, bundled._vocabulary, bundled._special_tokens, engine=engine
+    return streamtok.Encoding._bundled(
+        name, bundled._pat_str, bundled._vocabulary, bundled._special_tokens, engine=engine
     )
 
 

@@ -4,7 +4,8 @@
     python tools/pack_words.py FOLDER      with r50k.tsv.xz, cl100k.tsv.xz, o200k.tsv.xz: a piece as a JSON string, TAB,
                                            counts (not read); the most useful piece first
 
-Kept are the pieces that are no token and fit a table's key, as many as streamtok/_tables.py may take. A packed list is: how many (4 bytes, little-endian), a byte of length each, the words joined; all compressed by xz.
+Kept are the pieces that are no token and fit a table's key, as many as streamtok/_tables.py may take. A packed list is:
+how many (4 bytes, little-endian), a byte of length each, the words joined; all compressed by xz.
 """
 
 from __future__ import annotations

@@ -1,0 +1,142 @@
+"""The prebuilt tables: what maps them answers as what built them does, and damage is refused."""
+
+from __future__ import annotations
+
+import mmap
+import pathlib
+import random
+import subprocess
+import sys
+
+import oracle
+import pytest
+
+import streamtok
+from streamtok import _tables, _vocab
+from streamtok._packed import load_packed
+from streamtok.errors import VocabularyError
+
+FOLDER = pathlib.Path(streamtok.__file__).parent / "vocab"
+
+
+def mapped(image: bytes) -> mmap.mmap:
+    """The bytes at the start of a page, as a mapped file has them."""
+    memory = mmap.mmap(-1, max(len(image), 1))
+    memory.write(image)
+    return memory
+
+
+@pytest.fixture(scope="module")
+def small() -> bytes:
+    """An image of a small vocabulary, quick to copy and to damage."""
+    ranks = {bytes([i]): i for i in range(256)}
+    for pair in (b"th", b"the", b" the", b"ab", b"abab", b"\xe4\xb8", b"\xe4\xb8\xad"):
+        ranks[pair] = len(ranks)
+    encoding = streamtok.Encoding("small", pat_str=r"\S+|\s+", mergeable_ranks=ranks, special_tokens={})
+    return encoding._vocab.to_image()
+
+
+def test_an_image_answers_as_what_it_was_made_of(small):
+    vocab = _vocab.Vocab(None, None, None, None, {"<x>": 300}, image=mapped(small))
+    assert vocab.count == 263
+    assert vocab.find(b" the") == 258
+    assert vocab.find(b"nothing of the kind") is None
+    assert vocab.merge(b"the abab") == [257, 32, 260]
+    assert vocab.token_bytes(300) == b"<x>"
+    assert vocab.to_image() == small
+
+
+@pytest.mark.parametrize("name", sorted(_tables.WORDS))
+def test_bundled_tables_hold_the_bundled_vocabulary(name):
+    if not (FOLDER / f"{name}.tables").exists():
+        pytest.skip("this installation has no prebuilt tables")
+    vocab, packed = _tables.open_vocabulary(name, {}), load_packed(name)
+    assert vocab.count == len(packed.ranks)
+    assert vocab.highest_id == packed.ranks[-1]
+    assert vocab.unreachable == 0 and vocab.monotone
+    tokens = packed.tokens()
+    assert [vocab.token_bytes(rank) for rank in packed.ranks] == tokens
+    for rank, token in random.Random(1).sample(list(zip(packed.ranks, tokens)), 3000):
+        assert vocab.find(token) == rank
+
+
+@pytest.mark.parametrize("name", sorted(_tables.WORDS))
+def test_ids_do_not_depend_on_frequent_words(name):
+    """A table without words, one with a few of them, one with wrong neighbours of them: the same ids."""
+    packed, bundled = load_packed(name), oracle.ours(name)
+    words = [
+        b" streaming",
+        b"tokenization",
+        "юбилейный".encode()[:14],
+        b" untokenized",
+        b"\xff\xfe",
+        b" the",
+        b"x" * 15,
+    ]
+    joined = b"".join(words), bytes(map(len, words))
+    text = " streaming tokenization юбилейный untokenized the xxxxxxxxxxxxxxx xxxxxxxxxxxxxxxx " * 3
+    ids = {}
+    for kind, some in (("none", None), ("few", joined)):
+        vocab = _tables.build_vocabulary(packed, {}, some)
+        encoding = streamtok.Encoding._bundled(kind, bundled._pat_str, name, {})
+        encoding._set_up(kind, bundled._pat_str, vocab, {}, None, "fast")
+        ids[kind] = encoding.encode_ordinary(text)
+    assert (
+        ids["none"]
+        == ids["few"]
+        == bundled.encode_ordinary(text)
+        == oracle.ours(name, "reference").encode_ordinary(text)
+    )
+
+
+def test_every_damaged_byte_is_noticed(small):
+    rng = random.Random(2)
+    places = [*range(0, 200), *(rng.randrange(len(small)) for _ in range(300)), len(small) - 1]
+    for at in places:
+        damaged = bytearray(small)
+        damaged[at] ^= 1 << rng.randrange(8)
+        with pytest.raises(VocabularyError, match="damaged"):
+            _vocab.Vocab(None, None, None, None, {}, image=mapped(bytes(damaged)))
+
+
+def test_a_cut_or_foreign_image_is_refused(small):
+    for image in (b"", b"x", small[:100], small[:-1], small + b"\0", bytes(len(small)), b"streamtk" + small[8:]):
+        with pytest.raises(VocabularyError):
+            _vocab.Vocab(None, None, None, None, {}, image=mapped(image) if image else image)
+
+
+def test_a_damaged_file_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "vocab"
+    folder.mkdir()
+    monkeypatch.setattr(_tables, "__file__", str(tmp_path / "_tables.py"))
+    for content in (b"", b"not tables", bytes(10_000)):
+        (folder / "r50k_base.tables").write_bytes(content)
+        with pytest.raises(VocabularyError, match=r"r50k_base\.tables.*install streamtok anew|install streamtok anew"):
+            _tables.open_vocabulary("r50k_base", {})
+
+
+def test_without_tables_the_vocabulary_is_built(tmp_path, monkeypatch):
+    monkeypatch.setattr(_tables, "__file__", str(tmp_path / "_tables.py"))
+    vocab = _tables.open_vocabulary("r50k_base", {})
+    assert vocab.find(b" hello") == 23748
+    assert vocab.to_image()[:8] == b"psttable"
+
+
+def test_words_that_contradict_themselves_are_refused(tmp_path):
+    import lzma
+
+    path = tmp_path / "bad.xz"
+    path.write_bytes(lzma.compress((2).to_bytes(4, "little") + bytes([3, 9]) + b"abcdef"))
+    with pytest.raises(ValueError, match="contradict"):
+        _tables.read_words(str(path), 10)
+
+
+def test_the_mapped_file_outlives_its_encoding():
+    """The image belongs to the vocabulary: arrays, streams and copies of it may live longer than the name of it."""
+    code = (
+        "import gc, streamtok\n"
+        "enc = streamtok.get_encoding('r50k_base'); stream = enc.stream_encoder()\n"
+        "ids = enc.encode_to_numpy('hello world ' * 9); streamtok.registry.ENCODINGS.clear(); del enc; gc.collect()\n"
+        "assert list(stream.feed('hello world')) + list(stream.flush()) == [31373, 995] and ids[0] == 31373\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=oracle.PROJECT)

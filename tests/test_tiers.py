@@ -1,0 +1,110 @@
+"""Every tier gives the same pieces and ids. A process keeps the tier it chose, so each gets a process of its own."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+import nasty
+import oracle
+import pytest
+
+import streamtok
+
+TIERS = ("portable", "neon", "avx2", "avx512")
+NAMES = ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
+
+# Runs of each kind longer than two blocks, and what blocks leave to the machine.
+LONG = ("A" * 200, "a" * 200, "中" * 90, " " * 300, "1" * 150, "\n" + " " * 200, "!" * 150, "\u0301" * 90, "'s" * 80)
+UNITS = (*LONG, "'", "'s", "'LL", "\u017f", "中A", "Ab", "\n/", "/", "!\u0301", "é", "É", "\u00a0", "\u3000", "²", "12")
+
+
+def texts() -> list[str]:
+    rng = random.Random(20)
+    made = list(nasty.random_strings(rng, 600, 300))
+    for length in (*range(0, 140), 191, 192, 193, 255, 256, 257):
+        made.append("".join(rng.choice(UNITS) for _ in range(length))[:length])
+        made.append("".join(rng.choice("abcXYZ 012.,'\n中é") for _ in range(length)))
+    return made + ["".join(rng.choice(UNITS) for _ in range(40)) for _ in range(300)]
+
+
+def digest() -> dict[str, str]:
+    """What one process makes of the texts: whole, and in random chunks."""
+    result = {"tier": streamtok.info()["simd"]}
+    for name in NAMES:
+        enc = oracle.ours(name)
+        sums = hashlib.sha256()
+        for number, text in enumerate(texts()):
+            ids = enc.encode_ordinary(text)
+            sums.update(repr((ids, enc._coder.split(text))).encode())
+            stream = enc.stream_encoder(disallowed_special=())
+            cut = oracle.streamed(stream, oracle.random_cuts(random.Random(number), text.encode(), (1, 20, 100)))
+            assert cut == ids, (name, text)
+        result[name] = sums.hexdigest()
+    return result
+
+
+@functools.cache
+def digest_of(tier: str) -> dict[str, str]:
+    code = "import json, test_tiers; print(json.dumps(test_tiers.digest()))"
+    folders = [os.path.dirname(__file__), str(oracle.PROJECT), *sys.path]
+    env = os.environ | {"STREAMTOK_TIER": tier, "PYTHONPATH": os.pathsep.join(folders)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def reference() -> dict[str, str]:
+    """The same by the reference engine and tiktoken's own pieces."""
+    result = {}
+    for name in NAMES:
+        slow, sums = oracle.ours(name, "reference"), hashlib.sha256()
+        for text in texts():
+            sums.update(repr((slow.encode_ordinary(text), slow._coder.split(text))).encode())
+        result[name] = sums.hexdigest()
+    return result
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_tier_gives_the_ids_of_the_reference_engine(tier):
+    found = digest_of(tier)
+    if found.pop("tier") != tier:
+        pytest.skip(f"this machine does not run {tier}")
+    assert found == reference()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_texts_of_the_tiers_have_tiktokens_ids(name):
+    ours, theirs = oracle.ours(name), oracle.theirs(name)
+    for text in texts():
+        assert ours.encode_ordinary(text) == theirs.encode_ordinary(text), text
+
+
+def test_an_unknown_tier_is_passed_over():
+    assert digest_of("mmx")["tier"] in TIERS
+
+
+def compilers(*names: str) -> str | None:
+    return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def test_neon_splits_as_the_machine_does(tmp_path):
+    """The ARM splitter, compiled for ARM and run in an emulator, against the machine that defines the pieces."""
+    cc, qemu = compilers("aarch64-linux-gnu-gcc"), compilers("qemu-aarch64", "qemu-aarch64-static")
+    if cc is None or qemu is None:
+        pytest.skip("needs aarch64-linux-gnu-gcc and qemu-aarch64")
+    root = oracle.PROJECT
+    sources = [str(path) for path in sorted((root / "csrc").glob("*.c"))]
+    program = str(tmp_path / "split")
+    flags = ["-std=c11", "-O2", "-static", "-Wall", "-Icsrc"]
+    command = [cc, *flags, *sources, "tests/fuzz/fuzz_split.c", "-o", program]
+    subprocess.run(command, cwd=root, check=True, capture_output=True, timeout=600)
+    done = subprocess.run([qemu, program, "3000", "1"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tier neon" in done.stdout
