@@ -8,7 +8,7 @@
 
 /* 16 words of two awaited look-ups each are about what the memory system keeps in flight. */
 #define ST_GROUP 16
-#define ST_GROUP_BYTES 32
+#define ST_GROUP_BYTES 60 /* with a stand-in at either end, a bit of 64 for each byte */
 
 typedef struct st_word {
     const uint8_t *text; /* valid UTF-8, whole characters */

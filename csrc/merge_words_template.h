@@ -19,9 +19,14 @@
 #define FIRST 1
 #define BEYOND (ST_GROUP_BYTES + 1)
 
+/* Candidates are compared so many at a time: as many rows of them as the word has parts for. */
+#define ROW 16
+#define ROWS ((ST_GROUP_BYTES + 2 + ROW - 1) / ROW)
+
 /* One word being merged. A part is named by its place among the parts that the word began with. */
 typedef struct lane {
-    uint32_t candidates[ST_GROUP_BYTES + 2];
+    uint32_t candidates[ROWS * ROW];
+    uint32_t rows;
     uint32_t tokens[ST_GROUP_BYTES + 2];
     uint64_t alive;             /* a bit a part; those of the stand-ins stay set */
     uint32_t changed[2];        /* parts whose pair with the next one is on its way from memory */
@@ -81,7 +86,8 @@ static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word
     l->fresh = 1;
     l->alive = (((uint64_t)2 << n) - 1) | (uint64_t)1 << BEYOND;
     l->tokens[BEFORE] = l->tokens[BEYOND] = ST_NO_TOKEN;
-    for (uint32_t i = 0; i < ST_GROUP_BYTES + 2; i++)
+    l->rows = n / ROW + 1;
+    for (uint32_t i = 0; i < l->rows * ROW; i++)
         l->candidates[i] = NO_CANDIDATE;
     if (by_characters)
         for (uint32_t i = FIRST; i < n; i++)
@@ -107,7 +113,7 @@ static void look_up_all(const st_pairs *pairs, lane *l)
         l->candidates[i] = candidate(find_pair(pairs, l->tokens[i], l->tokens[i + 1]), i);
     for (int i = 0; i < 2; i++) {
         l->changed[i] = BEYOND;
-        l->keys[i] = st_pair_key(ST_NO_TOKEN, ST_NO_TOKEN);
+        l->keys[i] = st_pair_key(ST_NO_TOKEN, 0); /* no pair, and not what marks an empty slot */
         l->buckets[i] = pairs->slots;
     }
 }
@@ -138,9 +144,14 @@ static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t plac
 
 static inline uint32_t smallest(const lane *l)
 {
-    uint32_t best = NO_CANDIDATE;
-    for (uint32_t i = FIRST; i < FIRST + ST_GROUP_BYTES; i++)
-        best = l->candidates[i] < best ? l->candidates[i] : best;
+    uint32_t least[ROW], best = NO_CANDIDATE;
+    for (uint32_t i = 0; i < ROW; i++)
+        least[i] = l->candidates[i];
+    for (uint32_t row = 1; row < l->rows; row++)
+        for (uint32_t i = 0; i < ROW; i++)
+            least[i] = l->candidates[row * ROW + i] < least[i] ? l->candidates[row * ROW + i] : least[i];
+    for (uint32_t i = 0; i < ROW; i++)
+        best = least[i] < best ? least[i] : best;
     return best;
 }
 

@@ -240,14 +240,15 @@ static st_cache_entry *cache_entry(st_workspace *w, uint64_t hash)
 static size_t look_again(const st_vocab *v, st_workspace *w, const uint8_t *text, size_t misses)
 {
     st_spans *s = &w->spans;
-    size_t left = 0;
+    size_t left = 0, room = ST_SPAN_IDS - ST_CACHED_IDS;
     for (size_t m = 0; m < misses; m++) {
         const size_t i = s->misses[m], n = span_length(s, i);
         s->counts[i] = 0;
         if (n <= ST_KEY_BYTES ? look_further(v, s, i) : is_long_token(v, s, i, text + s->starts[i], n))
             continue;
-        if (n > ST_GROUP_BYTES)
+        if (n > ST_GROUP_BYTES || room < ST_GROUP_BYTES)
             continue;
+        room -= n > ST_CACHED_IDS ? n : ST_CACHED_IDS;
         s->hashes[left] = n <= ST_KEY_BYTES ? st_hash_key(s->keys[i]) : st_hash_bytes(text + s->starts[i], n);
         st_prefetch(cache_entry(w, s->hashes[left]));
         s->misses[left++] = (uint16_t)i;

@@ -35,8 +35,8 @@ typedef struct st_cache_entry {
 /* Spans whose cache lines are on the way at a time: with their keys they fit the first-level cache. */
 #define ST_LOOK_AHEAD 256
 
-/* Ids of the spans that the piece table does not hold: at most ST_GROUP_BYTES each. */
-#define ST_SPAN_IDS (ST_SPANS * ST_GROUP_BYTES + ST_CACHED_IDS)
+/* Room for the ids of a round's spans that the piece table does not hold. Where it runs out, spans are encoded alone. */
+#define ST_SPAN_IDS (ST_SPANS * 16)
 
 /* The spans of a round, one behind the other. */
 typedef struct st_spans {
