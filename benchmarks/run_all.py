@@ -30,6 +30,7 @@ SUITE = {
     "stream": "bench_stream.py",
     "short": "bench_short.py",
     "batch": "bench_batch.py",
+    "threads": "bench_threads.py",
     "decode": "bench_decode.py",
     "ablation": "ablation/run.py",
     "grid": "bench_pair_grid.py",

@@ -37,6 +37,10 @@ cdef extern from *:
 cdef enum:
     RELEASE_GIL_FROM = 2048
 
+# From here on room for the ids is made at once, roughly, and trimmed: growing moves them several times.
+cdef enum:
+    RESERVE_FROM = 1 << 16
+
 cdef bint numpy_ready = False
 
 FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K}
@@ -53,8 +57,6 @@ FAULTS = {
 
 cdef class IdBuffer:
     """Owns ids in C memory. Arrays over it hold a lease each; while there is one, nobody writes into it."""
-    cdef st_ids ids
-    cdef int leases
 
     def __dealloc__(self):
         st_ids_free(&self.ids)
@@ -107,16 +109,8 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
 
 # ---- one-shot ----
 
-cdef struct Options:
-    int family
-    int engine
-    int errors
-
-
 cdef class Coder:
     """One way to encode whole texts with a Vocab: the split family, the engine, the errors mode. Safe to share."""
-    cdef readonly Vocab vocab
-    cdef Options options
 
     def __cinit__(self, Vocab vocab not None, str family, str engine="fast", str errors="strict"):
         self.vocab = vocab
@@ -139,6 +133,8 @@ cdef class Coder:
         cdef Text text
         alive = borrow(source, &text)
         self._init(&encoder, allowed, disallowed)
+        if text.n >= RESERVE_FROM:
+            st_ids_reserve(out, text.n // 4)  # where memory is short, the encoder will say so
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         else:
@@ -397,6 +393,11 @@ cdef class CoreStream:
         self._enter()
         st_encoder_reset(&self.encoder)
         self.high = None
+        st_flag_lower(&self.busy)
+
+    def pass_over(self, uint64_t n):
+        self._enter()
+        self.encoder.text.offset += n
         st_flag_lower(&self.busy)
 
     def copy(self):

@@ -187,6 +187,38 @@ cdef extern from "encoder.h" nogil:
     st_status st_encoder_copy(st_encoder *target, const st_encoder *source)
 
 
+cdef extern from "parts.h" nogil:
+    ctypedef struct st_cut_rules:
+        const st_special *allowed
+        const st_special *disallowed
+        int trusted
+    size_t st_last_cut(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules)
+    size_t st_cut_margin(const st_cut_rules *rules)
+
+
+cdef extern from "job.h" nogil:
+    ctypedef struct st_job_text:
+        const uint8_t *text
+        size_t n
+        int flags
+    ctypedef struct st_job:
+        const st_special *allowed
+        const st_special *disallowed
+        int counts_only
+        size_t share_count
+        st_ids out
+        size_t total
+        size_t failed_text
+        st_status status
+    void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors)
+    st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
+    void st_job_work(st_job *job)
+    void st_job_stop(st_job *job)
+    void st_job_finish(st_job *job)
+    void st_job_add_counts(const st_job *job, int64_t *counts)
+    void st_job_free(st_job *job)
+
+
 cdef extern from "encoder_state.h" nogil:
     st_status st_encoder_save(const st_encoder *encoder, st_bytes *out)
     st_status st_encoder_load(st_encoder *encoder, const uint8_t *state, size_t n)

@@ -1,4 +1,7 @@
-"""Many texts at once: shared out among threads, which run side by side because the core releases the GIL."""
+"""Many texts, or one long one, on several threads, which run side by side because the core releases the GIL.
+
+Threads are started for a call and end with it: none is left behind for a fork to lose, and none waits between calls.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import os
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import _core, _job
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,12 +22,26 @@ R = TypeVar("R")
 # A thread's share of less text than this is done sooner than the thread is started.
 _LEAST_SHARE = 1 << 16
 
+# One text is cut into parts of no less than this: who encodes a single short text is not helped by a second thread.
+_LEAST_PART = 1 << 18
+
+
+def threads_for(num_threads: int) -> int:
+    """How many threads to use: not more than there are cores for this process. Raises ValueError below 1."""
+    if num_threads <= 0:
+        raise ValueError("num_threads must be greater than 0")
+    return 1 if num_threads == 1 else min(num_threads, _cores())  # asking costs more than a short text
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
 
 def thread_map(function: Callable[[T], R], items: list[T], num_threads: int) -> list[R]:
     """[function(item) for item in items], on several threads."""
-    if num_threads <= 0:
-        raise ValueError("num_threads must be greater than 0")
-    num_threads = min(num_threads, len(items), os.cpu_count() or 1)
+    num_threads = min(threads_for(num_threads), len(items))
     if num_threads <= 1:
         return [function(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor  # takes longer to import than all of the package
@@ -31,25 +50,84 @@ def thread_map(function: Callable[[T], R], items: list[T], num_threads: int) -> 
         return list(pool.map(function, items))
 
 
+# ==== One long text ====
+
+
+def encode_array(coder: Any, text: Any, allowed: Any, disallowed: Any, num_threads: int) -> npt.NDArray[np.uint32]:
+    """coder.encode_array, on several threads where the text is long."""
+    job = None if num_threads == 1 else _job_for(coder, [text], allowed, disallowed, num_threads, _LEAST_PART)
+    return coder.encode_array(text, allowed, disallowed) if job is None else job.array()  # type: ignore[no-any-return]
+
+
+def count(coder: Any, text: Any, allowed: Any, disallowed: Any, num_threads: int) -> int:
+    """coder.count, on several threads where the text is long."""
+    job = None
+    if num_threads != 1:
+        job = _job_for(coder, [text], allowed, disallowed, num_threads, _LEAST_PART, counts_only=True)
+    return coder.count(text, allowed, disallowed) if job is None else job.count()  # type: ignore[no-any-return]
+
+
+def _job_for(
+    coder: Any, texts: list[Any], allowed: Any, disallowed: Any, num_threads: int, least: int, **how: Any
+) -> Any:
+    """A job whose work is done; None where one thread does it as well."""
+    threads = threads_for(num_threads)
+    if threads == 1 or not isinstance(coder, _core.Coder):
+        return None  # a pattern of one's own has no places to cut at, and its splitter holds the GIL
+    job = _job.Job(coder, texts, allowed, disallowed, threads, least, **how)
+    if job.share_count < 2:
+        return None
+    _work_together(job, min(threads, job.share_count) - 1)
+    return job
+
+
+def _work_together(job: _job.Job, helpers: int) -> None:
+    """job.work() on this thread and on so many others; where they cannot be started, on fewer."""
+    from threading import Thread
+
+    started: list[Thread] = []
+    try:
+        for _ in range(helpers):
+            thread = Thread(target=job.work, daemon=True)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:  # no more threads: a limit of the system, or the interpreter is ending
+        pass
+    try:
+        job.work()
+        for thread in started:
+            thread.join()
+    except BaseException:  # Ctrl-C: the others have their share to end, not all that is left
+        job.stop()
+        raise
+
+
+# ==== Many texts ====
+
+
 def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
     """The texts in order, cut into runs of about equal length, four a thread: a slow one does not hold up all."""
-    if num_threads <= 0:
-        raise ValueError("num_threads must be greater than 0")
+    num_threads = threads_for(num_threads)
     ends = list(accumulate(map(len, texts)))
     total = ends[-1] if ends else 0
-    wanted = max(total // (4 * min(num_threads, os.cpu_count() or 1)) + 1, _LEAST_SHARE)
+    wanted = max(total // (4 * num_threads) + 1, _LEAST_SHARE)
     cuts = [i + 1 for i, end in enumerate(ends) if end // wanted != (end - len(texts[i])) // wanted]
     borders = sorted({0, *cuts, len(texts)})
     return [texts[a:b] for a, b in pairwise(borders)]
 
 
 def encode_lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any, num_threads: int) -> list[list[int]]:
-    """A list of ids for each text."""
+    """A list of ids for each text. Lists are made under the GIL: threads that made them would wait for each other, so
+    all ids are there first."""
+    threads = threads_for(num_threads)
+    if isinstance(coder, _core.Coder):
+        job = _job_for(coder, texts, allowed, disallowed, threads, _LEAST_SHARE)
+        return [coder.encode(text, allowed, disallowed) for text in texts] if job is None else job.lists()
 
     def run(share: list[str]) -> list[list[int]]:
         return [coder.encode(text, allowed, disallowed) for text in share]
 
-    return [ids for share in thread_map(run, shares(texts, num_threads), num_threads) for ids in share]
+    return [ids for share in thread_map(run, shares(texts, threads), threads) for ids in share]
 
 
 def encode_ragged(
@@ -58,14 +136,27 @@ def encode_ragged(
     """(ids of all texts, row starts)."""
     import numpy as np
 
-    def run(share: list[str | bytes]) -> tuple[Any, list[int]]:
-        return coder.encode_many(share, allowed, disallowed)  # type: ignore[no-any-return]
-
-    parts = thread_map(run, shares(texts, num_threads), num_threads)
     indptr = np.zeros(len(texts) + 1, np.int64)
-    at = 0
-    for _, starts in parts:
-        indptr[at + 1 : at + len(starts)] = np.asarray(starts[1:], np.int64) + indptr[at]
-        at += len(starts) - 1
-    ids = [ids for ids, _ in parts]
-    return (ids[0] if len(ids) == 1 else np.concatenate(ids) if ids else np.zeros(0, np.uint32)), indptr
+    job = _job_for(coder, texts, allowed, disallowed, num_threads, _LEAST_SHARE)
+    if job is None:
+        ids, starts = coder.encode_many(texts, allowed, disallowed)
+        indptr[:] = starts
+        return ids, indptr
+    ids = job.array(counts=indptr[1:])
+    np.cumsum(indptr, out=indptr)
+    return ids, indptr
+
+
+def encode_many_aside(
+    coder: Any, texts: list[Any], allowed: Any, disallowed: Any
+) -> tuple[npt.NDArray[np.uint32], Any]:
+    """coder.encode_many for a thread among others: the GIL is let go of once for all texts, not for each long one."""
+    if not texts or not isinstance(coder, _core.Coder):
+        return coder.encode_many(texts, allowed, disallowed)  # type: ignore[no-any-return]
+    import numpy as np
+
+    indptr = np.zeros(len(texts) + 1, np.int64)
+    job = _job.Job(coder, texts, allowed, disallowed, 1, 0)
+    job.work()
+    ids = job.array(counts=indptr[1:])
+    return ids, np.cumsum(indptr)

@@ -152,7 +152,8 @@ class Encoding(Decoding):
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
         key = frozenset(allowed), frozenset(disallowed)
-        if key not in self._matchers:
+        found = self._matchers.get(key)  # once: another thread may clear them meanwhile
+        if found is None:
             for name in key[0] | key[1]:
                 if not isinstance(name, str):
                     raise TypeError(f"special tokens are given by name, as str; got {name!r}")
@@ -160,11 +161,11 @@ class Encoding(Decoding):
                 self._matchers.clear()
             known = [name for name in self._special_tokens if name in key[0]]
             ids = [self._special_tokens[name] for name in known]
-            self._matchers[key] = (
+            found = self._matchers[key] = (
                 _vocab.Matcher(known, ids) if known else None,
                 _vocab.Matcher(sorted(key[1])) if key[1] else None,
             )
-        return self._matchers[key]
+        return found
 
     def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> tuple[Any, Any]:
         if not allowed and disallowed == "all":
@@ -214,14 +215,16 @@ class Encoding(Decoding):
         allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
         errors: str = "strict",
+        num_threads: int = 1,
     ) -> npt.NDArray[np.uint32]:
-        """Encodes a string, or a buffer of UTF-8 bytes, into a read-only uint32 array. See encode().
+        """Encodes a string, or a buffer of UTF-8 bytes, into a read-only uint32 array. See encode(). A text of 512 KB
+        or more is shared out among num_threads threads, up to the number of cores; the ids do not depend on it.
 
         Raises UnicodeDecodeError for bytes that are not UTF-8, unless errors is "replace" or "ignore".
         """
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
         coder = self._coder if errors == "strict" else self._coder_for(errors)
-        return coder.encode_array(text, allowed, disallowed)  # type: ignore[no-any-return]
+        return batch.encode_array(coder, text, allowed, disallowed, num_threads)
 
     def encode_with_offsets(
         self,
@@ -251,14 +254,6 @@ class Encoding(Decoding):
             lengths[token] = len(name.encode())
         return lengths
 
-    @functools.cached_property
-    def _shared_names(self) -> dict[int, list[bytes]]:
-        """Names of the ids that have several, as one of o200k_harmony has."""
-        names: dict[int, list[bytes]] = {}
-        for name, token in self._special_tokens.items():
-            names.setdefault(token, []).append(name.encode())
-        return {token: several for token, several in names.items() if len(several) > 1}
-
     def count(
         self,
         text: str | bytes | bytearray | memoryview,
@@ -266,10 +261,12 @@ class Encoding(Decoding):
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
+        num_threads: int = 1,
     ) -> int:
-        """Number of ids that encode() would return. No list is built, and memory does not grow with the text."""
+        """Number of ids that encode() would return. No list is built, and memory does not grow with the text.
+        num_threads: as in encode_to_numpy()."""
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        return self._coder_for(errors).count(text, allowed, disallowed)  # type: ignore[no-any-return]
+        return batch.count(self._coder_for(errors), text, allowed, disallowed, num_threads)
 
     def truncate(
         self,
@@ -301,7 +298,8 @@ class Encoding(Decoding):
         allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[list[int]]:
-        """Encodes a list of strings on several threads. See encode() for the special tokens."""
+        """Encodes a list of strings on several threads; a long string among short ones is shared out, too. See encode()
+        for the special tokens."""
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
         return batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
 

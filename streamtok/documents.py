@@ -14,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from . import _core, _job
+from .batch import encode_many_aside
+from .pipeline import Emit, Ids, Pipeline
 from .sources import PathSource, Reader, StreamSource
 
-Ids = np.ndarray[Any, np.dtype[np.uint32]]
-Emit = Callable[[Ids], object]
 Tick = Callable[["Documents", Reader], object]
 
 _BATCH = 1 << 14  # documents encoded at once: what is kept about each is small beside the text
+_PART = 1 << 20  # bytes of a text that a thread encodes at once
+_MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through the stream, which holds less
 _NO_IDS: Ids = np.empty(0, dtype=np.uint32)
 
 
@@ -58,12 +61,12 @@ class Options:
 class Documents:
     """One stream encoder over many documents: `begin`, `feed` ..., `end` for each source.
 
-    Ids leave through `emit`, a callable that takes a uint32 array and keeps no reference to it. After an error the
-    object is of no more use.
+    Ids leave through `emit`, a callable that takes a uint32 array and keeps no reference to it; with several threads
+    they may leave late, but in order: `settle` waits for all of them. After an error the object is of no more use.
     """
 
-    def __init__(self, encoding: Any, emit: Emit, options: Options) -> None:
-        self.emit = emit
+    def __init__(self, encoding: Any, emit: Emit, options: Options, num_threads: int = 1) -> None:
+        self.pipeline = Pipeline(emit, num_threads)
         self.options = options
         self._specials = {
             "allowed_special": options.allowed_special,
@@ -71,7 +74,8 @@ class Documents:
             "errors": options.errors,
         }
         self.stream = encoding.stream_encoder(**self._specials)
-        self._encode_ragged = encoding.encode_ragged
+        self._coder = encoding._coder_for(options.errors)
+        self._matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
         self.documents = 0  # ended
         self.text_bytes = 0  # taken, over all sources
         self.begin("<text>")
@@ -96,17 +100,26 @@ class Documents:
 
         Raises UnicodeDecodeError or ValueError naming the source (and the line) for text that is refused.
         """
-        try:
-            self._feed(chunk)
-        except ValueError as error:
-            raise self._located(error) from None
+        self._checked(self._feed, chunk)
 
     def end(self) -> None:
         """The source ends, and with it the document that it is in."""
+        self._checked(self._end)
+
+    def settle(self) -> None:
+        """Wait until the ids of all that was taken have left. Raises as feed() does."""
+        self._checked(self.pipeline.drain)
+
+    def _checked(self, step: Callable[..., None], *arguments: Any) -> None:
         try:
-            self._end()
+            step(*arguments)
         except ValueError as error:
-            raise self._located(error) from None
+            located = self._located(error)
+            try:
+                self.pipeline.drain()  # text in front of it may be refused, too: the first error is the one to tell
+            except ValueError as earlier:
+                located = self._located(earlier)
+            raise located from None
 
     def _feed(self, chunk: bytes) -> None:
         raise NotImplementedError
@@ -114,28 +127,42 @@ class Documents:
     def _end(self) -> None:
         raise NotImplementedError
 
+    def state(self, offset: int) -> bytes:
+        """What the stream needs to go on from `offset` of the source."""
+        return self.stream.getstate()  # type: ignore[no-any-return]
+
     def _take(self, n: int) -> None:
         """Count `n` bytes of the source as done: a later run need not see them again."""
         self.offset += n
         self.text_bytes += n
 
     def _close_document(self) -> None:
-        self.emit(self.stream.flush())
-        self.emit(self._eot)
+        self.pipeline.put(self.stream.flush())
+        self._count_document()
+
+    def _count_document(self) -> None:
+        if len(self._eot):
+            self.pipeline.put(self._eot)
         self.documents += 1
         self.is_open = False
 
     def _encode_batch(self, texts: list[Any], lines: Iterable[int]) -> None:
         """Encode whole documents at once, several times as fast as one by one; `lines` are where they stand."""
-        try:
-            ids, indptr = self._encode_ragged(texts, num_threads=1, **self._specials)
-        except ValueError:
+        name = self.name
+
+        def explain() -> None:
+            self.name = name
             for self.line, text in zip(lines, texts):  # which one is it?
+                self.stream.reset()
                 self.stream.feed(text)
                 self.stream.flush()
-            raise
-        self.emit(np.insert(ids, indptr[1:], self._eot[0]) if len(self._eot) else ids)
+
+        self.pipeline.submit(lambda: self._batch_ids(texts), explain)
         self.documents += len(texts)
+
+    def _batch_ids(self, texts: list[Any]) -> Ids:
+        ids, indptr = encode_many_aside(self._coder, texts, *self._matchers)
+        return np.insert(ids, indptr[1:], self._eot[0]) if len(self._eot) else ids
 
     def _located(self, error: ValueError) -> ValueError:
         where = self.name if self.options.documents == "text" else f"{self.name}, line {self.line + 1}"
@@ -156,18 +183,105 @@ def _eot_ids(encoding: Any) -> Ids:
 
 
 class TextDocuments(Documents):
-    """A source is a document."""
+    """A source is a document. On several threads it is encoded in parts, cut where the two sides encode apart; the
+    stream takes over where there is no such place for long, and where an earlier run left it with text pending."""
+
+    def begin(self, name: str, **where: Any) -> None:
+        super().begin(name, **where)
+        self._shares = self.pipeline.num_threads > 1 and isinstance(self._coder, _core.Coder)
+        self._apart = self.offset == 0  # what comes next encodes apart from all that was taken
+        self._tail: list[bytes] = []  # chunks read, not taken yet: they lie behind the last cut
+        if self._shares and self._apart:
+            self.stream.reset()
+
+    def state(self, offset: int) -> bytes:
+        if self._shares and self._apart:
+            self._enter_stream(offset)
+        return super().state(offset)
+
+    def _enter_stream(self, offset: int) -> None:
+        """Bring the stream to a cut: it has seen so much text, and holds nothing of it."""
+        self.stream.reset()
+        self.stream._pass_over(offset)
 
     def _feed(self, chunk: bytes) -> None:
-        self.emit(self.stream.feed(chunk))
-        self._take(len(chunk))
+        if not self._shares:
+            self.pipeline.put(self.stream.feed(chunk))
+            self._take(len(chunk))
+        elif self._apart:
+            self._feed_parts([*self._tail, chunk])
+        else:
+            self._leave_stream(chunk)
+
+    def _feed_parts(self, chunks: list[bytes]) -> None:
+        data = b"".join(chunks) if len(chunks) > 1 else chunks[0]
+        cuts = _job.cuts(data, _PART, *self._matchers)
+        if not cuts and len(data) > _MOST_HELD:
+            self._enter_stream(self.offset)
+            for chunk in chunks:
+                self.pipeline.put(self.stream.feed(chunk))
+            self._apart, self._tail = False, []
+            self._take(len(data))
+            return
+        explain = self._explain(chunks)
+        for a, b in itertools.pairwise([0, *cuts]):
+            self._submit(memoryview(data)[a:b], explain)
+            self._take(b - a)
+        self._tail = _behind(chunks, cuts[-1]) if cuts else chunks
+
+    def _leave_stream(self, chunk: bytes) -> None:
+        """Up to the first cut the text belongs to what the stream holds."""
+        cuts = _job.cuts(chunk, _PART, *self._matchers)
+        end = cuts[0] if cuts else len(chunk)
+        try:
+            self.pipeline.put(self.stream.feed(chunk[:end]))
+        except ValueError:
+            self.stream.feed(chunk)  # what is wrong with all of it, as with one thread
+            raise
+        self._take(end)
+        if cuts:
+            self.pipeline.put(self.stream.flush())
+            self._apart = True
+            self._feed_parts([chunk[end:]])
+
+    def _submit(self, part: Any, explain: Callable[[], object]) -> None:
+        coder, matchers = self._coder, self._matchers
+        self.pipeline.submit(lambda: coder.encode_array(part, *matchers), explain)
+
+    def _explain(self, chunks: list[bytes], final: bool = False) -> Callable[[], object]:
+        """What raises the error that a stream raises for these chunks, with its offset in the whole text."""
+        name, offset = self.name, self.offset
+
+        def explain() -> None:
+            self.name = name
+            self._enter_stream(offset)
+            for chunk in chunks:
+                self.stream.feed(chunk)
+            if final:
+                self.stream.flush()
+
+        return explain
 
     def _end(self) -> None:
-        self._close_document()
+        if not self._shares or not self._apart:
+            self._close_document()
+            return
+        rest = b"".join(self._tail)
+        self._submit(rest, self._explain(self._tail, final=True))
+        self._take(len(rest))
+        self._tail = []
+        self._count_document()
+
+
+def _behind(chunks: list[bytes], at: int) -> list[bytes]:
+    """What is left of the joined chunks behind byte `at`, in the chunks that it came in."""
+    starts = itertools.accumulate(map(len, chunks), initial=0)
+    return [chunk[max(at - start, 0) :] for start, chunk in zip(starts, chunks) if start + len(chunk) > at]
 
 
 class LineDocuments(Documents):
-    r"""A line is a document. A line of any length is streamed; only a "\r" that may begin "\r\n" is held back."""
+    r"""A line is a document. A line of any length is streamed; only a "\r" that may begin "\r\n" is held back. On
+    several threads, the lines of a chunk are the work of one."""
 
     def begin(self, name: str, **where: Any) -> None:
         super().begin(name, **where)
@@ -180,7 +294,7 @@ class LineDocuments(Documents):
         if b"\r" in chunk:
             lines = [line[:-1] if line.endswith(b"\r") else line for line in lines]
         if self.is_open and lines:
-            self.emit(self.stream.feed(lines.pop(0)))
+            self.pipeline.put(self.stream.feed(lines.pop(0)))
             self._close_document()
             self.line += 1
         for at in range(0, len(lines), _BATCH):
@@ -194,7 +308,7 @@ class LineDocuments(Documents):
     def _feed_part(self, part: bytes) -> None:
         if part:
             self.is_open = True
-            self.emit(self.stream.feed(part))
+            self.pipeline.put(self.stream.feed(part))
             self._take(len(part))
 
     def _end(self) -> None:
@@ -265,6 +379,6 @@ def _shortened(value: object) -> str:
 _KINDS = {"text": TextDocuments, "lines": LineDocuments, "jsonl": JsonDocuments}
 
 
-def make_documents(encoding: Any, emit: Emit, options: Options) -> Documents:
+def make_documents(encoding: Any, emit: Emit, options: Options, num_threads: int = 1) -> Documents:
     """The Documents for options.documents. Raises ValueError when an eot token is asked for and there is none."""
-    return _KINDS[options.documents](encoding, emit, options)
+    return _KINDS[options.documents](encoding, emit, options, num_threads)

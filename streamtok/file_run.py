@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from . import disk
 from ._version import __version__
-from .documents import Documents, Ids, Options, make_documents
+from .documents import Documents, Options, make_documents
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
+from .pipeline import Ids
 from .sink import IdSink
 from .sources import PathSource, Reader, StreamSource
 
@@ -51,12 +52,13 @@ class FileRun:
         progress: Callable[[Progress], object] | None,
         chunk_size: int,
         journal_bytes: int,
+        num_threads: int,
     ) -> None:
         self._began = time.monotonic()
         self._sources, self._sink = sources, sink
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
         self._header = self._make_header(encoding, options)
-        self._documents = make_documents(encoding, self._emit, options)
+        self._documents = make_documents(encoding, self._emit, options, num_threads)
         self._journal_path = sink.target + ".journal"
         self._journal: Journal | None = None
         self._index = 0  # of the source being read
@@ -157,20 +159,25 @@ class FileRun:
         self._sink.append(ids)
 
     def _tick(self, documents: Documents, reader: Reader) -> None:
-        """After each chunk, when documents, stream and sink all stand at the same place."""
+        """After each chunk."""
         self._position = reader.position()
         if documents.text_bytes - self._journaled >= self._journal_bytes:
             self._keep_point(documents.offset, documents.line, documents.is_open)
         self._report()
 
     def _keep_point(self, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
-        """Put all ids so far on the disk, then the point that says so."""
-        self._sink.sync()
-        documents = self._documents
+        """Once all ids so far have come, put them on the disk, then the point that says so."""
+        documents, sink, journal = self._documents, self._sink, self._journal
         self._journaled = documents.text_bytes
-        if self._journal is not None:
-            totals = documents.documents, documents.text_bytes, self._sink.ids, self._sink.crc
-            self._journal.append(Point(self._index, offset, line, is_open, *totals, documents.stream.getstate()))
+        state = documents.state(offset) if journal is not None else b""
+        where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
+
+        def keep() -> None:
+            sink.sync()
+            if journal is not None:
+                journal.append(Point(*where, sink.ids, sink.crc, state))
+
+        documents.pipeline.when_done(keep)
 
     def _report(self) -> None:
         if self._progress is not None:
@@ -181,6 +188,7 @@ class FileRun:
 
     def _finish(self) -> None:
         self._keep_point()
+        self._documents.settle()
         self._sink.finish()
         disk.remove(self._journal_path)
 
@@ -221,6 +229,7 @@ class FileRun:
             pass  # the error on its way says more
 
     def _close(self) -> None:
+        self._documents.pipeline.close()
         self._sink.close()
         if self._journal is not None:
             self._journal.close()

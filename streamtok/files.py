@@ -15,9 +15,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .documents import Documents, Emit, Options, Tick, make_documents
+from .batch import threads_for
+from .documents import Documents, Options, Tick, make_documents
 from .file_run import EncodedFile, FileRun, Progress
 from .journal import ResumeError
+from .pipeline import Emit
 from .sink import IdSink
 from .sources import SourceError, make_sources
 
@@ -52,6 +54,7 @@ def encode_file(
     allowed_special: Set[str] | str = frozenset(),
     disallowed_special: Set[str] | str = frozenset(),
     errors: str = "strict",
+    num_threads: int = 1,
 ) -> EncodedFile:
     """Encode `src`, a path, an open binary stream or a list of them, into the file `dst`.
 
@@ -63,18 +66,21 @@ def encode_file(
     resume: True goes on where a run that did not finish stopped, and begins anew when there is nothing to go on
     from; False begins anew always. A point to resume from is kept every `journal_bytes` bytes of text. A run that
     cannot be repeated (a pipe as source) keeps none. progress is called with a Progress after each chunk.
+    num_threads: how many threads encode, up to the number of cores, while the calling one reads and writes. The file is
+    the same for every number, and a run may be resumed with another.
 
     Raises ResumeError when source, vocabulary or options are not those of the run to resume; OSError when a file
     cannot be read or written (once text was taken, `<dst>.partial` and `<dst>.journal` stay, and resume=True goes on
     from them); ValueError for text or options that are refused (both are removed: the same text would be refused
     again).
     """
+    threads = threads_for(num_threads)
     options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors)
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
             raise ValueError(f"{name}={value} takes no bytes: write 1 or more")
     sink = IdSink(_target(dst), format, choose_dtype(encoding, dtype))
-    run = FileRun(encoding, make_sources(src), sink, options, progress, chunk_size, journal_bytes)
+    run = FileRun(encoding, make_sources(src), sink, options, progress, chunk_size, journal_bytes, threads)
     return run.run(resume)
 
 

@@ -40,10 +40,20 @@ def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
     return b"".join(tokens).decode("utf-8", errors="strict"), offsets
 
 
+def _shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
+    """Names of the ids that have several, as one of o200k_harmony has."""
+    if len(encoding._special_token_values) == len(encoding._special_tokens):
+        return {}
+    names: dict[int, list[bytes]] = {}
+    for name, token in encoding._special_tokens.items():
+        names.setdefault(token, []).append(name.encode())
+    return {token: several for token, several in names.items() if len(several) > 1}
+
+
 def token_sizes(encoding: Encoding, data: bytes, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
     """Bytes of `data` that each token stands for. Where an id has two names, the text says which of them it was."""
     sizes = encoding._token_lengths[ids]
-    names = encoding._shared_names
+    names = _shared_names(encoding)
     if not names:
         return sizes
     shift = 0

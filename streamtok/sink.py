@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import disk
-from .documents import Ids
 from .journal import Mark
+from .pipeline import Ids
 
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
@@ -105,6 +105,10 @@ class IdSink:
     def append(self, ids: Ids) -> None:
         """Take uint32 ids, every one of which fits the dtype of the file."""
         done, count = 0, len(ids)
+        if count >= _BUFFER_IDS // 4 and ids.dtype == self.dtype:  # large enough by itself: no copy
+            self.flush()
+            self._write(ids.data.cast("B"))
+            done = count
         while done < count:
             if self._used == _BUFFER_IDS:
                 self.flush()
@@ -117,10 +121,12 @@ class IdSink:
     def flush(self) -> None:
         """Hand what is buffered to the operating system."""
         if self._used:
-            block = self._buffer[: self._used].data.cast("B")
-            disk.write_all(self._fd, block)
-            self.crc = zlib.crc32(block, self.crc)
+            self._write(self._buffer[: self._used].data.cast("B"))
             self._used = 0
+
+    def _write(self, block: memoryview) -> None:
+        disk.write_all(self._fd, block)
+        self.crc = zlib.crc32(block, self.crc)
 
     def sync(self) -> None:
         """Return once every id taken so far would survive a power cut."""

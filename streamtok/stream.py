@@ -83,6 +83,10 @@ class StreamEncoder:
         """Forgets the text that was begun."""
         self._stream.reset()
 
+    def _pass_over(self, n: int) -> None:
+        """Counts n bytes of text as seen, where nothing is pending: they were encoded elsewhere."""
+        self._stream.pass_over(n)
+
     def copy(self) -> StreamEncoder:
         """An independent stream in the same state."""
         return StreamEncoder(self.encoding, self._stream.copy(), self._options)

@@ -94,6 +94,8 @@ def test_encode_to_files(enc, here):
     result = run("encode", "in.gz", "long.txt", "-o", "out.bin")
     assert result.output == ""  # silent when nobody watches
     assert np.fromfile("out.bin", dtype="<u4").tolist() == enc.encode_ordinary(ENGLISH.decode()) * 2
+    run("encode", "in.gz", "long.txt", "-o", "again.bin", "--threads", "2")
+    assert pathlib.Path("again.bin").read_bytes() == pathlib.Path("out.bin").read_bytes()
     run("encode", "in.txt", "-o", "out.npy")
     assert np.load("out.npy").tolist() == enc.encode_ordinary(TEXT)
     run("encode", "in.txt", "-o", "other", "--format", "npy", "-m", "gpt-4o", "--resume")
@@ -254,6 +256,8 @@ def test_vocabulary_of_ones_own(here):
         (["encode", "--pattern", "r50k"], "go with --vocab"),
         (["encode", "--allow-special", "<|nonsense|>"], "no special token '<|nonsense|>'"),
         (["encode", "--resume"], "name it with -o"),
+        (["encode", "--threads", "2"], "name one with -o"),
+        (["encode", "--threads", "0", "-o", "out.bin"], "x>=1"),
         (["encode", "--format", "npy"], "name a file with -o"),
         (["encode", "-o", "x", "--format", "text"], "standard output"),
         (["encode", "in.txt", "-o", "x", "--dtype", "uint16"], "up to 65535"),

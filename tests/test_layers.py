@@ -34,14 +34,17 @@ long_piece
 workspace
 pieces
 open_piece
-encoder
-encoder_state
+encoder parts
+encoder_state job
 """
 
 PYTHON_LAYERS = """
 _version errors disk zstd patterns _unicode_ranges _csrc
-_charsets _packed _text _vocab sources journal
-_core _tables _charclass _data_gym documents batch stream unstable
+_charsets _packed _text _vocab sources journal pipeline
+_core _tables _charclass _data_gym stream unstable
+_job
+batch
+documents
 checks offsets
 decoding
 _pattern load sink

@@ -146,6 +146,7 @@ LONG_CALLS = {
     "encode_to_numpy": lambda enc, text, data, ids: enc.encode_to_numpy(text),
     "count": lambda enc, text, data, ids: enc.count(data),
     "encode_ragged": lambda enc, text, data, ids: enc.encode_ragged([text], num_threads=1),
+    "encode_to_numpy on two threads": lambda enc, text, data, ids: enc.encode_to_numpy(text, num_threads=2),
     "feed": lambda enc, text, data, ids: enc.stream_encoder().feed(data),
     "decode_bytes": lambda enc, text, data, ids: [enc.decode_bytes(ids) for _ in range(6)],
     "one long piece": lambda enc, text, data, ids: enc.encode_to_numpy("ab" * 5_000_000),
@@ -247,6 +248,53 @@ for thread in threads:
     thread.start()
 for _ in range(40):
     in_child(lambda: enc.encode(text) == want and enc.count(text) == len(want))
+stop.set()
+for thread in threads:
+    thread.join()
+""")
+
+
+@posix
+def test_fork_after_several_threads_worked_on_one_text():
+    """Threads end with the call that started them, so a child misses none, and starts its own."""
+    run_forking("""
+import tempfile
+big = text * 25
+want = enc.encode_to_numpy(big)
+
+def check():
+    if not (enc.encode_to_numpy(big, num_threads=8) == want).all() or enc.count(big, num_threads=8) != len(want):
+        return False
+    if enc.encode_batch(["a", big, "b"], num_threads=8)[1] != want.tolist():
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + "/in.txt", "w", encoding="utf-8") as file:
+            file.write(big)
+        return enc.encode_file(folder + "/in.txt", folder + "/out.bin", num_threads=8).ids == len(want)
+
+assert check()
+for _ in range(5):
+    in_child(check)
+assert check()
+""")
+
+
+@posix
+def test_fork_while_several_threads_work_on_one_text():
+    run_forking("""
+big = text * 25
+want = enc.encode_to_numpy(big)
+stop = threading.Event()
+
+def work():
+    while not stop.is_set():
+        assert len(enc.encode_to_numpy(big, num_threads=8)) == len(want)
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(15):
+    in_child(lambda: (enc.encode_to_numpy(big, num_threads=8) == want).all())
 stop.set()
 for thread in threads:
     thread.join()

@@ -43,6 +43,13 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
 @click.option("--key", default="text", show_default=True, help="Key of the text, with --documents jsonl.")
 @click.option("--append-eot", is_flag=True, help="Put the end-of-text token behind each document.")
 @click.option("--resume", is_flag=True, help="Go on where a run that did not finish stopped.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Threads that encode, with -o. The output is the same for every number.",
+)
 @text_options
 @encoding_options
 @click.pass_context
@@ -54,6 +61,7 @@ def command(
     format: str | None,
     dtype: str,
     resume: bool,
+    threads: int,
     allow_special: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -64,6 +72,8 @@ def command(
     """
     chosen = {name: options.pop(name) for name in ("encoding", "model", "vocab", "pattern", "special")}
     _check_format(output, format, resume)
+    if output == "-" and threads > 1:
+        raise click.UsageError("--threads is for files: name one with -o, or leave it out")
     encoding = load_encoding(**chosen)
     _check_files(files, output)
     _check_ids(encoding, dtype, options["append_eot"])
@@ -73,7 +83,8 @@ def command(
         _encode_to_stdout(encoding, sources, format or "text", dtype, options)
     else:
         format = format or ("npy" if output.lower().endswith(".npy") else "bin")
-        _encode_to_file(ctx, encoding, sources, output, {"format": format, "dtype": dtype, "resume": resume, **options})
+        options.update(format=format, dtype=dtype, resume=resume, num_threads=threads)
+        _encode_to_file(ctx, encoding, sources, output, options)
 
 
 def _check_format(output: str, format: str | None, resume: bool) -> None:

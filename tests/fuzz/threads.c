@@ -1,11 +1,13 @@
 /* Many threads on one vocabulary: its lazily built parts are raced for, its pool of workspaces is shared, and runs out.
- * Meant for ThreadSanitizer; each thread also checks its ids against the reference engine's.
+ * Then the same texts as one job (job.h), cut small, that all threads work at together.
+ * Meant for ThreadSanitizer; ids are checked against the reference engine's.
  *
  *     threads [--seed N] [--iterations N] [--seconds N] [FILE.stv]
  *
  * An iteration is a new vocabulary and its threads; with a file, its first tokens, else one made from chance. */
 #define _POSIX_C_SOURCE 200809L /* for the barrier */
 #include "fuzz.h"
+#include "job.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -114,6 +116,50 @@ static uint64_t run_threads(rng *r)
     return feeds;
 }
 
+/* ---- one job of all ---- */
+
+static void *run_work(void *argument)
+{
+    pthread_barrier_wait(&start);
+    st_job_work(argument);
+    return NULL;
+}
+
+static void check_job(const st_job *together)
+{
+    size_t at = 0;
+    int64_t counts[TEXTS] = {0};
+    CHECK(together->status == ST_OK && together->share_count > 0);
+    st_job_add_counts(together, counts);
+    for (size_t i = 0; i < TEXTS; i++) {
+        CHECK((size_t)counts[i] == expected[i].size);
+        CHECK(same_bytes(together->out.data + at, expected[i].data, 4 * expected[i].size));
+        at += expected[i].size;
+    }
+    CHECK(together->out.size == at && together->total == at);
+}
+
+static void run_job(rng *r)
+{
+    static pthread_t threads[THREADS_MOST];
+    const size_t count = 2 + rng_below(r, 7);
+    st_job_text spans[TEXTS];
+    st_job together;
+    st_job_init(&together, vocab, ST_SPLIT_CL100K, ST_ENGINE_FAST, ST_ERRORS_STRICT);
+    for (size_t i = 0; i < TEXTS; i++)
+        spans[i] = (st_job_text){texts[i].data, texts[i].size, rng_one_in(r, 2) ? ST_FEED_TRUSTED : 0};
+    CHECK(st_job_plan(&together, spans, TEXTS, count, 1 + rng_below(r, 100)) == ST_OK);
+    CHECK(pthread_barrier_init(&start, NULL, (unsigned)count) == 0);
+    for (size_t i = 0; i < count; i++)
+        CHECK(pthread_create(&threads[i], NULL, run_work, &together) == 0);
+    for (size_t i = 0; i < count; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    pthread_barrier_destroy(&start);
+    st_job_finish(&together);
+    check_job(&together);
+    st_job_free(&together);
+}
+
 static source pick_source(rng *r, const source *file)
 {
     source s = file->count && rng_one_in(r, 2) ? source_head(file, 500 + rng_below(r, 3000)) : source_grown(r);
@@ -133,6 +179,7 @@ int main(int argc, char **argv)
         vocab = source_vocab(&s, 64);
         make_texts(&r);
         feeds += run_threads(&r);
+        run_job(&r);
         st_vocab_free(vocab);
         source_free(&s);
     }

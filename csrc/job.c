@@ -1,0 +1,284 @@
+#include "job.h"
+
+#include "publish.h"
+
+/* Shares of this size are no worse than longer ones, and the ids of one stay in the second-level cache. */
+#define MOST ((size_t)1 << 20)
+
+/* Counting encodes this much at a time, so that memory does not grow with a part. */
+#define COUNT_SLICE ((size_t)1 << 20)
+
+void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors)
+{
+    memset(job, 0, sizeof *job);
+    job->vocab = vocab;
+    job->family = family;
+    job->engine = engine;
+    job->errors = errors;
+}
+
+static void free_ids(st_ids *ids)
+{
+    if (ids)
+        st_ids_free(ids);
+    st_free(ids);
+}
+
+void st_job_free(st_job *job)
+{
+    for (size_t i = 0; i < job->share_count; i++)
+        free_ids(job->shares[i].ids);
+    for (size_t i = 0; i < ST_JOB_SPARES; i++)
+        free_ids(job->spares[i]);
+    st_free(job->parts);
+    st_free(job->shares);
+    st_ids_free(&job->out);
+    job->parts = NULL;
+    job->shares = NULL;
+    job->share_count = job->part_count = 0;
+}
+
+/* ---- the plan ---- */
+
+typedef struct planner {
+    st_job *job;
+    size_t part_room, share_room;
+    size_t left, wanted, size; /* bytes not in a share yet; of a whole share; in the open one */
+    size_t threads, least;
+} planner;
+
+/* Shares grow smaller towards the end, so that the threads end together. */
+static void choose_size(planner *p)
+{
+    size_t wanted = p->left / (4 * p->threads);
+    p->wanted = wanted < p->least ? p->least : wanted > MOST ? MOST : wanted;
+}
+
+static st_status close_share(planner *p)
+{
+    st_job *job = p->job;
+    if (job->share_count + 2 > p->share_room) {
+        size_t room = p->share_room * 2 + 16;
+        st_job_share *shares = st_realloc(job->shares, room * sizeof *shares);
+        if (!shares)
+            return ST_NO_MEMORY;
+        memset(shares + p->share_room, 0, (room - p->share_room) * sizeof *shares);
+        job->shares = shares;
+        p->share_room = room;
+    }
+    job->shares[++job->share_count].first = job->part_count;
+    p->left -= p->size;
+    p->size = 0;
+    choose_size(p);
+    return ST_OK;
+}
+
+static st_status add_part(planner *p, const st_job_text *whole, size_t source, size_t start, size_t end)
+{
+    st_job *job = p->job;
+    if (job->part_count == p->part_room) {
+        size_t room = p->part_room * 2 + 16;
+        st_job_part *parts = st_realloc(job->parts, room * sizeof *parts);
+        if (!parts)
+            return ST_NO_MEMORY;
+        job->parts = parts;
+        p->part_room = room;
+    }
+    job->parts[job->part_count++] = (st_job_part){{whole->text + start, end - start, whole->flags}, source, 0};
+    p->size += end - start;
+    return ST_OK;
+}
+
+/* The next cut behind `start` that leaves no tiny rest; 0: none. Places without a cut are passed over. */
+static size_t next_cut(const planner *p, const st_job_text *whole, size_t start)
+{
+    const st_cut_rules rules = {p->job->allowed, p->job->disallowed, whole->flags & ST_FEED_TRUSTED};
+    size_t from = start;
+    while (whole->n - from > p->wanted + p->wanted / 2) {
+        size_t found = st_last_cut(whole->text, whole->n, from + p->wanted / 2, from + p->wanted, &rules);
+        if (found)
+            return found;
+        from += p->wanted;
+        while (from < whole->n && (whole->text[from] & 0xC0) == 0x80)
+            from++; /* a place to look from lies between characters */
+    }
+    return 0;
+}
+
+static st_status plan_text(planner *p, const st_job_text *whole, size_t source)
+{
+    size_t start = 0, cut;
+    if (p->size && p->size + whole->n > p->wanted + p->wanted / 2)
+        ST_TRY(close_share(p));
+    while ((cut = next_cut(p, whole, start)) != 0) {
+        ST_TRY(add_part(p, whole, source, start, cut));
+        ST_TRY(close_share(p));
+        start = cut;
+    }
+    ST_TRY(add_part(p, whole, source, start, whole->n));
+    return p->size >= p->wanted ? close_share(p) : ST_OK;
+}
+
+st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
+{
+    planner p = {job, 0, 0, 0, 0, 0, threads ? threads : 1, least ? least : 1};
+    for (size_t i = 0; i < count; i++)
+        p.left += texts[i].n;
+    if (!job->counts_only) /* an id for four bytes, roughly; more is found when it is needed */
+        ST_TRY(st_ids_reserve(&job->out, p.left / 4));
+    choose_size(&p);
+    for (size_t i = 0; i < count; i++)
+        ST_TRY(plan_text(&p, &texts[i], i));
+    if (p.size || !job->share_count)
+        ST_TRY(close_share(&p));
+    job->shares[job->share_count].first = job->part_count; /* empty texts at the end */
+    return ST_OK;
+}
+
+/* ---- buffers ---- */
+
+static st_ids *take_buffer(st_job *job)
+{
+    for (size_t i = 0; i < ST_JOB_SPARES; i++) {
+        st_ids *ids = st_take((void **)&job->spares[i]);
+        if (ids)
+            return ids;
+    }
+    return st_calloc(1, sizeof(st_ids));
+}
+
+static void give_buffer(st_job *job, st_ids *ids)
+{
+    ids->size = 0;
+    for (size_t i = 0; i < ST_JOB_SPARES; i++)
+        if (!st_publish((void **)&job->spares[i], ids))
+            return;
+    free_ids(ids);
+}
+
+/* ---- the work ---- */
+
+static st_status count_part(st_encoder *encoder, st_job_part *part, st_ids *ids, st_feed_error *error)
+{
+    const st_job_text *s = &part->span;
+    size_t at = 0;
+    for (;;) {
+        size_t end = s->n - at > COUNT_SLICE ? at + COUNT_SLICE : s->n;
+        while (end < s->n && (s->text[end] & 0xC0) == 0x80) /* trusted text comes in whole characters */
+            end++;
+        ids->size = 0;
+        ST_TRY(st_encoder_feed(encoder, s->text + at, end - at, s->flags | (end == s->n ? ST_FEED_FINAL : 0), ids, error));
+        part->ids += ids->size;
+        if (end == s->n)
+            return ST_OK;
+        at = end;
+    }
+}
+
+static st_status encode_part(st_encoder *encoder, st_job_part *part, st_ids *ids, st_feed_error *error)
+{
+    const st_job_text *s = &part->span;
+    size_t before = ids->size;
+    ST_TRY(st_encoder_feed(encoder, s->text, s->n, s->flags | ST_FEED_FINAL, ids, error));
+    part->ids = ids->size - before;
+    return ST_OK;
+}
+
+static void fail(st_job *job, st_job_share *share, size_t part, st_status status)
+{
+    share->failed = part;
+    share->status = status;
+    st_job_stop(job);
+}
+
+static int encode_share(st_job *job, st_encoder *encoder, st_job_share *share, st_ids *ids)
+{
+    st_feed_error error;
+    for (size_t i = share->first; i < share[1].first; i++) {
+        st_job_part *part = &job->parts[i];
+        st_status status = job->counts_only ? count_part(encoder, part, ids, &error)
+                                            : encode_part(encoder, part, ids, &error);
+        if (status) {
+            fail(job, share, i, status);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Appends what is next in order to the result, unless another thread is at it: that one will find it, or the last. */
+static void place(st_job *job)
+{
+    st_ids *ids;
+    if (!st_flag_raise(&job->placing))
+        return;
+    while (job->placed < job->share_count && (ids = st_take((void **)&job->shares[job->placed].ids)) != NULL) {
+        st_status status = st_ids_reserve(&job->out, ids->size);
+        if (!status && ids->size)
+            memcpy(job->out.data + job->out.size, ids->data, ids->size * sizeof *ids->data);
+        if (!status)
+            job->out.size += ids->size;
+        else
+            fail(job, &job->shares[job->placed], job->shares[job->placed].first, status);
+        give_buffer(job, ids);
+        job->placed++;
+    }
+    st_flag_lower(&job->placing);
+}
+
+void st_job_work(st_job *job)
+{
+    st_encoder encoder;
+    st_encoder_init(&encoder, job->vocab, job->family);
+    encoder.engine = job->engine;
+    encoder.text.errors = job->errors;
+    encoder.allowed = job->allowed;
+    encoder.watch.names = job->disallowed;
+    while (!st_count_add(&job->stopped, 0)) {
+        size_t index = (size_t)(st_count_add(&job->next, 1) - 1);
+        if (index >= job->share_count)
+            break;
+        st_job_share *share = &job->shares[index];
+        st_ids *ids = take_buffer(job);
+        if (!ids) {
+            fail(job, share, share->first, ST_NO_MEMORY);
+            break;
+        }
+        if (!encode_share(job, &encoder, share, ids) || job->counts_only) {
+            give_buffer(job, ids);
+            continue;
+        }
+        st_publish((void **)&share->ids, ids);
+        place(job);
+    }
+    st_encoder_free(&encoder);
+}
+
+void st_job_stop(st_job *job)
+{
+    st_count_add(&job->stopped, 1);
+}
+
+/* ---- the result ---- */
+
+/* Shares are taken in order, so every one before one that failed was tried. */
+void st_job_finish(st_job *job)
+{
+    if (!job->counts_only)
+        place(job);
+    job->status = ST_OK;
+    for (size_t i = 0; i < job->share_count && !job->status; i++)
+        if (job->shares[i].status) {
+            job->status = job->shares[i].status;
+            job->failed_text = job->parts[job->shares[i].failed].source;
+        }
+    job->total = 0;
+    for (size_t i = 0; i < job->part_count; i++)
+        job->total += job->parts[i].ids;
+}
+
+void st_job_add_counts(const st_job *job, int64_t *counts)
+{
+    for (size_t i = 0; i < job->part_count; i++)
+        counts[job->parts[i].source] += (int64_t)job->parts[i].ids;
+}

@@ -1,0 +1,86 @@
+/* job.h - texts encoded by several threads, their ids joined in one array.
+ *
+ * Long texts are cut into parts (parts.h), short ones run together: a share is a run of parts, and a thread takes the
+ * next share until there is none. The ids of a share are made in a buffer that was used before and appended to the
+ * result by whoever finds them next in order, so the result is written once, and its pages are touched once.
+ *
+ *     st_job job;
+ *     st_job_init(&job, ...);                            the texts stay the caller's, and alive
+ *     st_job_plan(&job, texts, count, threads, least);
+ *     on each thread, at the same time: st_job_work(&job);
+ *     when all have returned: st_job_finish(&job);
+ *     job.out, job.total, st_job_ids_of; or job.failed_text
+ *     st_job_free(&job);
+ *
+ * Thread rule: st_job_work by any number of threads, st_job_stop at any time; all else by one thread, alone. */
+#ifndef ST_JOB_H
+#define ST_JOB_H
+
+#include "encoder.h"
+#include "parts.h"
+
+/* One whole text; flags: ST_FEED_TRUSTED or 0. */
+typedef struct st_job_text {
+    const uint8_t *text;
+    size_t n;
+    int flags;
+} st_job_text;
+
+typedef struct st_job_part {
+    st_job_text span;
+    size_t source; /* the text that it is of */
+    size_t ids;    /* how many it has, once encoded */
+} st_job_part;
+
+typedef struct st_job_share {
+    size_t first;     /* its parts go from here to the first of the next share */
+    st_ids *ids;      /* encoded, and not yet placed */
+    size_t failed;    /* the part that failed */
+    st_status status; /* why */
+} st_job_share;
+
+#define ST_JOB_SPARES 16
+
+typedef struct st_job {
+    st_vocab *vocab; /* not owned, nor are the two sets of names */
+    st_split_family family;
+    st_engine engine;
+    st_errors errors;
+    const st_special *allowed, *disallowed;
+    int counts_only; /* ids are counted and dropped */
+    st_job_part *parts;
+    st_job_share *shares; /* one more than share_count: where the last one ends */
+    size_t part_count, share_count;
+    int next;    /* share to take */
+    int stopped;
+    int placing; /* flag: some thread appends to `out` */
+    size_t placed;
+    st_ids *spares[ST_JOB_SPARES];
+    st_ids out;
+    size_t total;       /* ids of all texts */
+    size_t failed_text; /* the first text that cannot be encoded, if status says so */
+    st_status status;
+} st_job;
+
+/* Sets all but names and counts_only, which are none and 0. */
+void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors);
+
+/* Cuts the texts into shares for so many threads. A share has at least about `least` bytes, a part, too. */
+st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least);
+
+/* Takes shares until there are no more. */
+void st_job_work(st_job *job);
+
+/* No share is taken any more. */
+void st_job_stop(st_job *job);
+
+/* Puts status and total; after a failure `failed_text` is the first text in order that fails: encode it by itself for
+ * the error with its offsets. ST_NO_MEMORY: memory was short, no text is to blame. */
+void st_job_finish(st_job *job);
+
+/* Adds to counts[i] the ids of text i. */
+void st_job_add_counts(const st_job *job, int64_t *counts);
+
+void st_job_free(st_job *job);
+
+#endif

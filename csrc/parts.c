@@ -1,0 +1,111 @@
+#include "parts.h"
+
+#include "pretoken.h"
+#include "text.h"
+#include "utf8.h"
+
+/* Two characters of four bytes: what a sync point looks back at. */
+#define LOOK_BACK 8
+
+/* Where text is not trusted, a cut is first looked for in this much of it: all that is looked at is checked. */
+#define FIRST_REACH ((size_t)4096)
+
+/* With longer names the search around every place would cost more than the threads gain. */
+#define LONGEST_NAME ((size_t)4096)
+
+static size_t longest_name(const st_cut_rules *rules)
+{
+    size_t longest = rules->allowed ? rules->allowed->longest : 0;
+    if (rules->disallowed && rules->disallowed->longest > longest)
+        longest = rules->disallowed->longest;
+    return longest;
+}
+
+size_t st_cut_margin(const st_cut_rules *rules)
+{
+    return longest_name(rules) + LOOK_BACK;
+}
+
+/* Where the first name begins that is too near in front of text[at], or reaches over it; `at` if there is none. */
+static size_t name_before(const st_special *names, const uint8_t *text, size_t n, size_t at)
+{
+    st_special_match match;
+    size_t margin, from;
+    if (!names)
+        return at;
+    margin = names->longest + LOOK_BACK;
+    from = at > margin ? at - margin : 0;
+    return st_special_find(names, text, from, at, n, 1, &match) == ST_SPECIAL_FOUND ? match.start : at;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The last cut in text[start..limit), which is valid and ends between characters, at or behind `from`; 0 = none. */
+static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from,
+                           const st_cut_rules *rules)
+{
+    while (limit > start && limit > from) {
+        size_t found = st_last_sync_point(text + start, limit - start), at = start + found, name;
+        if (!found || at < from)
+            return 0;
+        name = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));
+        if (name == at)
+            return at;
+        limit = name; /* nearer to this one than to the last, no cut is any better */
+    }
+    return 0;
+}
+
+/* The end of the last whole character in text[..at). */
+static size_t border_before(const uint8_t *text, size_t n, size_t at)
+{
+    while (at > 0 && at < n && st_utf8_is_continuation(text[at]))
+        at--;
+    return at;
+}
+
+/* The same where text[start..end) may be anything: in each of its valid stretches, away from the faults beside them. */
+static size_t cut_in_raw(const uint8_t *text, size_t n, size_t start, size_t end, size_t from, size_t until,
+                         const st_cut_rules *rules)
+{
+    size_t margin = st_cut_margin(rules), best = 0, at = start;
+    for (;;) {
+        st_text_error fault;
+        size_t valid = st_text_check(text + at, end - at, &fault), stop = at + valid, found;
+        size_t limit = smaller(until, stop == n ? n : stop > margin ? stop - margin : 0);
+        limit = border_before(text, stop, limit);
+        found = cut_in_valid(text, n, at, limit, at ? (from > at + margin ? from : at + margin) : from, rules);
+        best = found ? found : best;
+        if (stop == end)
+            return best;
+        at += fault.end;
+    }
+}
+
+/* Where to look from: not far, but far enough in front of the first place for all that is asked of it. */
+static size_t look_from(size_t from, size_t until, size_t reach, size_t before)
+{
+    size_t start = until > reach ? until - reach : 0;
+    from = from > before ? from - before : 0;
+    return start > from ? start : from;
+}
+
+size_t st_last_cut(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules)
+{
+    size_t margin = st_cut_margin(rules), start, end, found;
+    if (longest_name(rules) > LONGEST_NAME || from >= until)
+        return 0;
+    from++;
+    until = until < n ? until + 1 : n; /* from here on: from <= place < until */
+    if (rules->trusted) {
+        start = border_before(text, n, look_from(from, until, ST_CUT_REACH, LOOK_BACK));
+        return cut_in_valid(text, n, start, border_before(text, n, until), from, rules);
+    }
+    end = smaller(n, until + margin);
+    start = look_from(from, until, FIRST_REACH, margin + 4);
+    found = cut_in_raw(text, n, start, end, from, until, rules);
+    return found ? found : cut_in_raw(text, n, look_from(from, until, ST_CUT_REACH, margin + 4), end, from, until, rules);
+}

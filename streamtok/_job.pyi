@@ -1,0 +1,33 @@
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self
+
+from ._core import Coder
+from ._vocab import Matcher
+
+@final
+class Held: ...
+
+@final
+class Job:
+    def __new__(
+        cls,
+        coder: Coder,
+        texts: list[Any],
+        allowed: Matcher | None,
+        disallowed: Matcher | None,
+        threads: int,
+        least: int,
+        counts_only: bool = False,
+    ) -> Self: ...
+    @property
+    def share_count(self) -> int: ...
+    def work(self) -> None: ...
+    def stop(self) -> None: ...
+    def count(self) -> int: ...
+    def array(self, counts: Any = None) -> npt.NDArray[np.uint32]: ...
+    def lists(self) -> list[list[int]]: ...
+
+def cuts(data: Any, size: int, allowed: Matcher | None, disallowed: Matcher | None) -> list[int]: ...

@@ -1,0 +1,160 @@
+"""Texts encoded by several threads at once (csrc/job.h), and where a text may be cut for that; see batch.py."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_CheckExact
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
+
+from ._core cimport Coder, IdBuffer, array_over, trim
+from ._csrc cimport *
+from ._text cimport Text, borrow, give_back
+from ._vocab cimport Matcher, allocation_state, list_of
+
+st_alloc_share(allocation_state())
+
+
+cdef class Held:
+    """A buffer that is given back when nobody needs it any more."""
+    cdef Text text
+
+    def __dealloc__(self):
+        give_back(&self.text)
+
+
+cdef class Job:
+    """Whole texts, shared out among threads: each of them calls work(), then one calls a method that has the result.
+
+    share_count: how many threads can be of use; 0 where the work is not worth sharing (all methods but this are then
+    out of place)."""
+    cdef st_job job
+    cdef Coder coder
+    cdef Matcher allowed, disallowed
+    cdef list texts, owners
+
+    def __cinit__(self, Coder coder not None, list texts not None, Matcher allowed, Matcher disallowed, size_t threads,
+                  size_t least, bint counts_only=False):
+        self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
+        self.texts, self.owners = texts, []
+        st_job_init(&self.job, coder.vocab.vocab, <st_split_family>coder.options.family,
+                    <st_engine>coder.options.engine, <st_errors>coder.options.errors)
+        self.job.allowed = allowed.special if allowed is not None else NULL
+        self.job.disallowed = disallowed.special if disallowed is not None else NULL
+        self.job.counts_only = counts_only
+        cdef size_t count = len(texts), total = 0, i
+        cdef st_status status = ST_OK
+        cdef st_job_text *spans = <st_job_text *>st_malloc(count * sizeof(st_job_text))
+        if spans == NULL:
+            raise MemoryError
+        try:
+            for i in range(count):
+                self._hold(texts[i], &spans[i])
+                total += spans[i].n
+            if total >= 2 * least:
+                with nogil:
+                    status = st_job_plan(&self.job, spans, count, threads, least)
+        finally:
+            st_free(spans)
+        if status:
+            raise MemoryError
+
+    def __dealloc__(self):
+        st_job_free(&self.job)
+
+    cdef int _hold(self, object source, st_job_text *span) except -1:
+        cdef Held held
+        cdef Text text
+        owner = borrow(source, &text)
+        if PyBytes_CheckExact(source):  # the list keeps it, and it does not change
+            give_back(&text)
+        elif text.held:
+            held = Held.__new__(Held)
+            held.text = text
+            owner = held
+        self.owners.append(owner)
+        span.text, span.n, span.flags = text.data, text.n, text.flags
+        return 0
+
+    @property
+    def share_count(self):
+        return self.job.share_count
+
+    def work(self):
+        """Takes shares until there are none left. Any number of threads at once; nothing is raised."""
+        with nogil:
+            st_job_work(&self.job)
+
+    def stop(self):
+        """No share is taken any more."""
+        st_job_stop(&self.job)
+
+    cdef int _finish(self) except -1:
+        cdef IdBuffer buffer
+        st_job_finish(&self.job)
+        if self.job.status == ST_OK:
+            return 0
+        if self.job.status != ST_NO_MEMORY:  # the same by itself, for the error that tells of the whole text
+            buffer = IdBuffer.__new__(IdBuffer)
+            self.coder._encode(self.texts[self.job.failed_text], self.allowed, self.disallowed, &buffer.ids)
+        raise MemoryError
+
+    def count(self):
+        """Ids of all texts."""
+        self._finish()
+        return self.job.total
+
+    def array(self, counts=None):
+        """The ids of all texts as a read-only uint32 array. counts: a writable int64 buffer of zeros, one a text, which
+        gets the number of ids of each."""
+        cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
+        cdef Py_buffer view
+        self._finish()
+        if counts is not None:
+            PyObject_GetBuffer(counts, &view, PyBUF_WRITABLE)
+            st_job_add_counts(&self.job, <int64_t *>view.buf)
+            PyBuffer_Release(&view)
+        buffer.ids = self.job.out
+        memset(&self.job.out, 0, sizeof(st_ids))
+        trim(&buffer.ids)
+        return array_over(buffer)
+
+    def lists(self):
+        """A list of ids for each text."""
+        cdef size_t count = len(self.texts), at = 0, i
+        self._finish()
+        cdef int64_t *counts = <int64_t *>st_malloc(count * sizeof(int64_t))
+        if counts == NULL:
+            raise MemoryError
+        try:
+            memset(counts, 0, count * sizeof(int64_t))
+            st_job_add_counts(&self.job, counts)
+            result = []
+            for i in range(count):
+                result.append(list_of(self.coder.vocab, &self.job.out, at, at + <size_t>counts[i]))
+                at += <size_t>counts[i]
+            return result
+        finally:
+            st_free(counts)
+
+
+def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed):
+    """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: what is on the left
+    and what is on the right encode apart from each other. data: a buffer of bytes, which may begin and end anywhere."""
+    cdef st_cut_rules rules
+    cdef Py_buffer view
+    cdef size_t n, at, margin, found, ahead
+    rules.allowed = allowed.special if allowed is not None else NULL
+    rules.disallowed = disallowed.special if disallowed is not None else NULL
+    rules.trusted = 0
+    margin = st_cut_margin(&rules)
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    n, at, result = <size_t>view.len, margin, []
+    try:
+        while n > margin and n - margin > at:
+            ahead = at + size if n - margin - at > size else n - margin
+            found = st_last_cut(<const uint8_t *>view.buf, n, at, ahead, &rules)
+            if found:
+                result.append(found)
+            at = found if found and ahead < n - margin else ahead
+    finally:
+        PyBuffer_Release(&view)
+    return result

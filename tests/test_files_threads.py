@@ -1,0 +1,239 @@
+"""encode_file on several threads: the same file, the same errors, the same points to go on from as with one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import threading
+
+import nasty
+import oracle
+import pytest
+from file_runs import RUNS, TEXT, Crash, _enc, _here, encode, leftovers  # noqa: F401
+
+from streamtok import batch, documents, pipeline
+from streamtok.files import encode_file
+
+THREADS = (2, 3, 8, 64)
+
+
+@pytest.fixture(autouse=True)
+def tiny_parts(monkeypatch):
+    """Parts of a few bytes, and as many threads as asked for."""
+    monkeypatch.setattr(documents, "_PART", 64)
+    monkeypatch.setattr(documents, "_MOST_HELD", 300)
+    monkeypatch.setattr(batch, "_cores", lambda: 64)
+
+
+def nasty_bytes(rng: random.Random, size: int, faults: bool) -> bytes:
+    parts: list[bytes] = []
+    while size > 0:
+        kind = rng.randrange(5 if faults else 4)
+        if kind == 0:
+            part = rng.choice(nasty.FIXED).encode()
+        elif kind == 1:
+            part = rng.choice(nasty.SPECIALS).encode()
+        elif kind == 4:
+            part = next(nasty.random_bytes(rng, 1))
+        else:
+            part = next(nasty.random_strings(rng, 1, 60)).encode()
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def written(enc, dst, **options):
+    """The bytes of the file, or the error."""
+    try:
+        done = encode_file(enc, options.pop("src"), dst, **options)
+    except UnicodeDecodeError as error:
+        assert leftovers() == []
+        return UnicodeDecodeError, error.object[error.start : error.end], error.reason  # which has the offset
+    except ValueError as error:
+        assert leftovers() == []
+        return ValueError, str(error)
+    data = pathlib.Path(dst).read_bytes()
+    os.unlink(dst)
+    return data, done.ids, done.documents, done.bytes, done.crc32
+
+
+def assert_threads_do_not_matter(enc, rng, **options) -> None:
+    want = written(enc, "out.bin", **options)
+    for n in rng.sample(THREADS, 2):
+        assert written(enc, "out.bin", num_threads=n, **options) == want, (n, options)
+
+
+SPECIAL = ({}, {"allowed_special": "all"}, {"disallowed_special": "all"}, {"allowed_special": {"<|endoftext|>"}})
+
+
+@pytest.mark.parametrize("name", oracle.FAMILIES)
+@pytest.mark.parametrize("kind", ["text", "lines"])
+def test_every_number_of_threads_writes_the_same_or_fails_alike(name, kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    enc, rng = oracle.ours(name), random.Random(name)
+    for turn in range(60):
+        sources = []
+        for index in range(rng.randint(1, 3)):
+            data = nasty_bytes(rng, rng.choice((0, 50, 1000, 4000)), faults=turn % 3 == 0)
+            path = pathlib.Path(f"{index}.txt")
+            path.write_bytes(data)
+            sources.append(str(path))
+        options = {
+            "documents": kind,
+            "append_eot": rng.random() < 0.5,
+            "errors": rng.choice(("strict", "replace", "ignore")),
+            "chunk_size": rng.choice((1, 7, 100, 1000, 100_000)),
+            "journal_bytes": rng.choice((100, 1000, 1 << 26)),
+        }
+        assert_threads_do_not_matter(enc, rng, src=sources, **options, **rng.choice(SPECIAL))
+
+
+def test_json_lines_and_their_errors(here):
+    enc, rng = oracle.ours("cl100k_base"), random.Random(3)
+    for turn in range(25):
+        lines = [json.dumps({"text": nasty_bytes(rng, 60, False).decode()}) for _ in range(60)]
+        if turn % 2:
+            lines[rng.randrange(60)] = rng.choice(("{", '{"other": 1}', '{"text": "<|endoftext|>"}', '{"text": 3}'))
+            lines[rng.randrange(60)] = '{"text": "<|endoftext|>"}'
+        pathlib.Path("x.jsonl").write_text("\n".join(lines))
+        assert_threads_do_not_matter(
+            enc, rng, src="x.jsonl", documents="jsonl", chunk_size=rng.choice((64, 999)), **rng.choice(SPECIAL)
+        )
+
+
+@pytest.mark.parametrize("filler", ["a", " ", "的", "!"])
+def test_stretches_without_a_cut(here, filler):
+    enc, rng = oracle.ours("o200k_base"), random.Random(4)
+    data = (TEXT.decode() + filler * 3000 + TEXT.decode() + filler * 200 + "1 end").encode()
+    pathlib.Path("long.txt").write_bytes(data)
+    pathlib.Path("long.txt.gz").write_bytes(gzip.compress(data))
+    for chunk_size in (50, 256, 5000):
+        for src in ("long.txt", "long.txt.gz"):
+            assert_threads_do_not_matter(enc, rng, src=src, chunk_size=chunk_size, journal_bytes=700)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_resuming_with_another_number_of_threads(enc, here, run):
+    encode(enc, run, "expected")
+    wanted = pathlib.Path("expected").read_bytes()
+    for first, then in ((1, 3), (3, 1), (8, 2), (3, 3)):
+        resumed = 0
+        for stop in range(200, 6000, 450):
+
+            def progress(at, stop=stop):
+                if at.bytes_read >= stop:
+                    raise Crash
+
+            try:
+                encode(enc, run, progress=progress, num_threads=first)
+            except Crash:
+                assert leftovers() == ["out.bin.journal", "out.bin.partial"]
+            done = encode(enc, run, resume=True, num_threads=then)
+            assert leftovers() == []
+            resumed += done.resumed_ids > 0
+            assert pathlib.Path("out.bin").read_bytes() == wanted, (first, then, stop)
+            os.unlink("out.bin")
+        assert resumed >= 1  # points come a little late where parts are under way
+
+
+def test_an_error_behind_the_point_of_a_resumed_run_has_its_offset_in_the_whole_text(enc, here):
+    data = TEXT + b" 12 ok, \xff and on"
+    for first, then in ((1, 3), (3, 1), (3, 3)):
+        pathlib.Path("bad.txt").write_bytes(data)
+
+        def progress(at):
+            if at.bytes_read >= len(TEXT) - 300:
+                raise Crash
+
+        options = {"src": "bad.txt", "chunk_size": 100, "journal_bytes": 500}
+        with pytest.raises(Crash):
+            encode_file(enc, dst="out.bin", progress=progress, num_threads=first, **options)
+        with pytest.raises(UnicodeDecodeError, match=f"{data.index(0xFF)}"):
+            encode_file(enc, dst="out.bin", resume=True, num_threads=then, **options)
+
+
+def test_little_is_under_way_at_any_time(enc, here, monkeypatch):
+    """Memory is bounded by what waits: no more than a few parts for each thread."""
+    most = 0
+    submit = pipeline.Pipeline.submit
+
+    def counting(self, *arguments):
+        nonlocal most
+        submit(self, *arguments)
+        most = max(most, len(self._waiting))
+
+    monkeypatch.setattr(pipeline.Pipeline, "submit", counting)
+    encode(enc, num_threads=3)
+    assert 2 <= most <= 4 * pipeline._AHEAD * 3
+
+
+def test_threads_end_with_the_run(enc, here, monkeypatch):
+    before = threading.active_count()
+    encode(enc, num_threads=3)
+    assert threading.active_count() == before
+
+    def full(self, ids):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("streamtok.sink.IdSink.append", full)
+    with pytest.raises(OSError, match="resume=True"):
+        encode(enc, num_threads=3)
+    assert threading.active_count() == before
+
+
+def test_one_thread_starts_none(enc, here, monkeypatch):
+    monkeypatch.setattr(threading.Thread, "start", lambda self: pytest.fail("a thread, though one was asked for"))
+    encode(enc, num_threads=1)
+    encode(enc)
+
+
+def test_num_threads_below_one_is_a_value_error(enc, here):
+    with pytest.raises(ValueError, match="greater than 0"):
+        encode(enc, num_threads=0)
+    assert leftovers() == []
+
+
+_KILLED = """
+import os, pathlib, random, signal, time, streamtok
+from streamtok import batch, documents
+from streamtok.files import encode_file
+documents._PART = 2048
+batch._cores = lambda: 4
+enc, rng = streamtok.get_encoding("r50k_base"), random.Random(5)
+options = {"src": "in.txt", "chunk_size": 4096, "journal_bytes": 20_000}
+began = time.monotonic()
+encode_file(enc, dst="whole", **options)
+whole, wanted = time.monotonic() - began, pathlib.Path("whole").read_bytes()
+killed = 0
+while killed < 40:
+    child = os.fork()
+    if child == 0:
+        try:
+            encode_file(enc, dst="out.bin", resume=True, num_threads=rng.choice((1, 2, 4)), **options)
+        finally:
+            os._exit(0 if os.path.exists("out.bin") else 1)
+    rng.random()
+    time.sleep(rng.random() * whole)
+    os.kill(child, signal.SIGKILL)
+    if os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+        killed += 1
+    if os.path.exists("out.bin"):
+        assert pathlib.Path("out.bin").read_bytes() == wanted
+        os.unlink("out.bin")
+encode_file(enc, dst="out.bin", resume=True, num_threads=2, **options)
+assert pathlib.Path("out.bin").read_bytes() == wanted
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
+def test_kills_end_in_the_same_bytes(tmp_path):
+    (tmp_path / "in.txt").write_bytes(oracle.topics().encode())
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-W", "ignore", "-c", _KILLED]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

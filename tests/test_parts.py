@@ -1,0 +1,259 @@
+"""One text on several threads: cut where the parts encode apart, so that nobody can tell from ids or errors."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+
+import nasty
+import numpy as np
+import oracle
+import pytest
+
+import streamtok
+from streamtok import _job, batch
+
+THREADS = (1, 2, 3, 8, 64)
+each_number = pytest.mark.parametrize("num_threads", THREADS)
+
+
+@pytest.fixture(autouse=True)
+def tiny_parts(monkeypatch):
+    """Parts of a few bytes, and as many threads as asked for: short texts are cut a lot."""
+    monkeypatch.setattr(batch, "_LEAST_PART", 16)
+    monkeypatch.setattr(batch, "_LEAST_SHARE", 16)
+    monkeypatch.setattr(batch, "_cores", lambda: 64)
+
+
+def mixed_text(rng: random.Random, size: int) -> str:
+    """Scripts, special tokens, runs and odd characters side by side."""
+    parts: list[str] = []
+    left = size
+    while left > 0:
+        kind = rng.random()
+        if kind < 0.5:
+            part = next(nasty.random_strings(rng, 1, 40))
+        elif kind < 0.7:
+            part = rng.choice(nasty.FIXED)
+        elif kind < 0.8:
+            part = rng.choice(nasty.SPECIALS) * rng.randint(1, 3)
+        else:
+            at = rng.randrange(len(oracle.topics()) - 300)
+            part = oracle.topics()[at : at + rng.randint(1, 300)]
+        parts.append(part)
+        left -= len(part)
+    return "".join(parts)
+
+
+def outcome(call, *arguments, **options):
+    """What a call gives: ids as a list, or the error with all that it says."""
+    try:
+        result = call(*arguments, **options)
+    except UnicodeDecodeError as error:
+        return type(error), error.args
+    except ValueError as error:
+        return type(error), str(error)
+    return result.tolist() if isinstance(result, np.ndarray) else result
+
+
+SPECIAL = ({"disallowed_special": ()}, {"allowed_special": "all"}, {"allowed_special": {"<|endoftext|>"}}, {})
+
+
+def assert_threads_do_not_matter(enc, text, rng: random.Random, **options) -> None:
+    want = outcome(enc.encode_to_numpy, text, **options)
+    counted = len(want) if isinstance(want, list) else want
+    for n in rng.sample(THREADS[1:], 2):
+        assert outcome(enc.encode_to_numpy, text, num_threads=n, **options) == want
+        assert outcome(enc.count, text, num_threads=n, **options) == counted
+
+
+def test_ids_are_those_of_one_thread_and_of_the_reference(pair):
+    rng = random.Random(pair.name)
+    reference = oracle.ours(pair.name, "reference")
+    for size in [0, 1, 40, *[400] * 30, *[3000] * 8, 30_000]:
+        text = mixed_text(rng, size)
+        for options in SPECIAL:
+            assert_threads_do_not_matter(pair.ours, text, rng, **options)
+        want = reference.encode(text, allowed_special="all")
+        for form in (text, text.encode(), bytearray(text.encode())):
+            got = pair.ours.encode_to_numpy(form, allowed_special="all", num_threads=rng.choice(THREADS))
+            oracle.assert_same(got, want, pair.ours)
+
+
+def test_ids_are_tiktokens(family):
+    rng = random.Random(7)
+    for _ in range(40):
+        text = mixed_text(rng, 2000)
+        want = family.theirs.encode(text, allowed_special="all")
+        assert family.ours.encode_to_numpy(text, allowed_special="all", num_threads=8).tolist() == want
+
+
+def test_bytes_that_are_not_utf8_give_the_same_ids_and_errors(family):
+    rng = random.Random(8)
+    for turn in range(60):
+        parts = [*nasty.random_bytes(rng, rng.choice((0, 1, 1, 5)))]
+        parts += [mixed_text(rng, rng.choice((20, 200, 1000))).encode() for _ in range(rng.randint(1, 4))]
+        rng.shuffle(parts)
+        data = b"".join(parts)
+        for errors in ("strict", "replace", "ignore"):
+            assert_threads_do_not_matter(family.ours, data, rng, errors=errors, **SPECIAL[turn % len(SPECIAL)])
+        replaced = family.ours.encode_to_numpy(data, disallowed_special=(), errors="replace", num_threads=8)
+        assert replaced.tolist() == family.ours.encode_ordinary(data.decode("utf-8", "replace"))
+
+
+def test_a_fault_may_make_or_break_a_special_token_at_every_place(enc):
+    """A name that stands in the text only once a wrong byte is dropped."""
+    name, filler = b"<|endoftext|>", b"well 12 well, " * 4
+    for at, shift in itertools.product(range(1, len(name)), range(24)):
+        data = filler[:-shift] + name[:at] + b"\xff" + name[at:] + filler
+        for errors, options in (
+            ("ignore", SPECIAL[0]),
+            ("ignore", SPECIAL[1]),
+            ("ignore", {}),
+            ("replace", SPECIAL[1]),
+        ):
+            want = outcome(enc.encode_to_numpy, data, errors=errors, **options)
+            assert outcome(enc.encode_to_numpy, data, errors=errors, num_threads=2, **options) == want
+
+
+def test_texts_without_a_place_to_cut(family):
+    for unit in ("a", " ", "\n", "的", "中文", "!", "'", "\u0301", "😀", "A"):
+        text = unit * 2000
+        job = _job.Job(family.ours._coder, [text], None, None, 8, 16)
+        job.work()
+        assert job.array().tolist() == family.ours.encode(text)
+        assert family.ours.encode_to_numpy("x 1 " + text + " 1 x" * 20, num_threads=8).tolist() == family.ours.encode(
+            "x 1 " + text + " 1 x" * 20
+        )
+
+
+def test_what_follows_an_allowed_special_token_is_a_new_text(make_tiny):
+    """Behind a name its own last characters are no left neighbours, wherever the cut would be."""
+    names = {"!!": 900, ">": 901, "a1": 902, "!": 903, "1": 904, "<|x|>": 905}
+    rng = random.Random(9)
+    for _ in range(300):
+        chosen = dict(rng.sample(sorted(names.items()), 3))
+        enc = make_tiny(special_tokens=chosen)
+        text = "".join(rng.choice(["!", "!!", "a", "1", ">", " ", "<|x|>", "b", "'s", "中"]) for _ in range(200))
+        want = enc.encode_to_numpy(text, allowed_special="all").tolist()
+        assert enc.encode_to_numpy(text, allowed_special="all", num_threads=8).tolist() == want
+        assert enc.encode_to_numpy(text.encode(), allowed_special="all", num_threads=8).tolist() == want
+
+
+@each_number
+def test_a_long_text_among_short_ones(family, num_threads):
+    rng = random.Random(10)
+    texts = ["", *[mixed_text(rng, 50) for _ in range(20)], mixed_text(rng, 20_000), "", mixed_text(rng, 300), ""]
+    want = [family.ours.encode(text, disallowed_special=()) for text in texts]
+    assert family.ours.encode_batch(texts, num_threads=num_threads, disallowed_special=()) == want
+    assert family.ours.encode_ordinary_batch(texts, num_threads=num_threads) == want
+    forms = [text if i % 3 else bytearray(text.encode()) for i, text in enumerate(texts)]
+    ids, indptr = family.ours.encode_ragged(forms, num_threads=num_threads, disallowed_special=())
+    assert [ids[a:b].tolist() for a, b in itertools.pairwise(indptr)] == want
+    assert ids.dtype == np.uint32 and indptr.dtype == np.int64 and len(indptr) == len(texts) + 1
+
+
+@each_number
+def test_first_mistake_in_order_is_the_one_that_is_raised(enc, num_threads):
+    texts = [b"well, 12 " * 50] * 20
+    texts[7], texts[12], texts[18] = b"a" * 40 + b"\xff", b"<|endoftext|>", b"\xfe"
+    with pytest.raises(UnicodeDecodeError, match="0xff in position 40"):
+        enc.encode_ragged(texts, num_threads=num_threads)
+    names = ["<|endofprompt|>", "<|endoftext|>" + " well" * 300]
+    for first in names, names[::-1]:  # a short one and a long one
+        with pytest.raises(ValueError, match=re.escape(first[0].split(">")[0])):
+            enc.encode_batch(["well"] * 9 + first, num_threads=num_threads)
+    texts[7] = b""
+    with pytest.raises(ValueError, match="disallowed special token"):
+        enc.encode_ragged(texts, num_threads=num_threads)
+
+
+def test_ids_behind_an_array_that_is_held_do_not_change(enc):
+    text = mixed_text(random.Random(11), 5000)
+    first = enc.encode_to_numpy(text, disallowed_special=(), num_threads=4)
+    kept = first.tolist()
+    enc.encode_to_numpy(text[::-1], disallowed_special=(), num_threads=4)
+    assert first.tolist() == kept and not first.flags.writeable
+
+
+def test_num_threads_below_one_is_a_value_error(enc):
+    for call in (enc.encode_to_numpy, enc.count):
+        for number in (0, -1):
+            with pytest.raises(ValueError, match="greater than 0"):
+                call("a", num_threads=number)
+
+
+def test_memory_errors_leave_nothing_behind(enc):
+    from streamtok import _core
+
+    text = mixed_text(random.Random(12), 3000)
+    want = enc.encode_to_numpy(text, disallowed_special=()).tolist()
+    enc.encode_to_numpy(text, disallowed_special=(), num_threads=3)
+    live = _core.allocation_counts()[2]
+    failed = 0
+    for allowed in range(200):
+        _core.fail_allocations_after(allowed)
+        try:
+            ids = enc.encode_to_numpy(text, disallowed_special=(), num_threads=3).tolist()
+        except MemoryError:
+            failed += 1
+            continue
+        finally:
+            _core.fail_allocations_after(-1)
+        assert ids == want
+    assert failed > 5
+    assert abs(_core.allocation_counts()[2] - live) <= 8  # workspaces of threads that met for the first time
+
+
+def test_no_thread_is_left_and_none_is_started_for_short_texts(enc, monkeypatch):
+    import threading
+
+    before = threading.active_count()
+    enc.encode_to_numpy(mixed_text(random.Random(13), 5000), disallowed_special=(), num_threads=8)
+    assert threading.active_count() == before
+    monkeypatch.setattr(batch, "_LEAST_PART", 1 << 18)
+    monkeypatch.setattr(threading.Thread, "start", lambda self: pytest.fail("a thread for a short text"))
+    enc.encode_to_numpy("well " * 50_000, num_threads=8)
+    enc.count("well " * 50_000, num_threads=8)
+    assert enc.encode_batch(["well"] * 2, num_threads=8) == [enc.encode("well")] * 2
+
+
+def test_where_no_thread_can_be_started_one_does_it_all(enc, monkeypatch):
+    import threading
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    text = mixed_text(random.Random(14), 5000)
+    want = enc.encode_to_numpy(text, disallowed_special=()).tolist()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert enc.encode_to_numpy(text, disallowed_special=(), num_threads=8).tolist() == want
+
+
+def test_a_pattern_of_ones_own_runs_on_one_thread(tiny):
+    pytest.importorskip("regex")
+    own = streamtok.Encoding(
+        "own", pat_str=r"\w+|\s+|[^\w\s]", mergeable_ranks=tiny._mergeable_ranks, special_tokens={}
+    )
+    text = mixed_text(random.Random(15), 2000)
+    assert own.encode_to_numpy(text, num_threads=8).tolist() == own.encode(text)
+    assert own.count(text, num_threads=8) == len(own.encode(text))
+    assert own.encode_batch([text, "a"], num_threads=8) == [own.encode(text), own.encode("a")]
+
+
+def test_cuts_of_a_stretch_stay_away_from_its_ends(enc):
+    """For blocks of a file: what lies before and behind is not known."""
+    rng = random.Random(16)
+    allowed, _ = enc._matchers_for("all", ())
+    found = 0
+    for _ in range(100):
+        data = mixed_text(rng, 3000).encode()
+        start, end = sorted(rng.sample(range(len(data) + 1), 2))
+        at = [start + cut for cut in _job.cuts(data[start:end], 64, allowed, None)]
+        assert at == sorted(set(at))
+        found += len(at)
+        borders = [0, *at, len(data)]
+        parts = [enc.encode_to_numpy(data[a:b], allowed_special="all") for a, b in itertools.pairwise(borders)]
+        oracle.assert_same(np.concatenate(parts), enc.encode_to_numpy(data, allowed_special="all"), enc)
+    assert found > 500
