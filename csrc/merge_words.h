@@ -10,6 +10,9 @@
 #define ST_GROUP 16
 #define ST_GROUP_BYTES 60 /* with a stand-in at either end, a bit of 64 for each byte */
 
+/* Candidates are compared so many at a time: as many rows of them as the word has parts for. */
+#define ST_ROW 16
+
 typedef struct st_word {
     const uint8_t *text; /* valid UTF-8, whole characters */
     uint32_t *tokens;    /* room for n; receives the result */

@@ -21,6 +21,20 @@ static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
     return (uint32_t)(bucket[_tzcnt_u32(same) & 7] & ST_SLOT_MERGED & (0 - (uint64_t)(same != 0)));
 }
 
+static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
+{
+    const __m256i *from = (const __m256i *)(const void *)candidates;
+    __m256i least = _mm256_min_epu32(_mm256_loadu_si256(from), _mm256_loadu_si256(from + 1));
+    for (uint32_t row = 1; row < rows; row++) {
+        least = _mm256_min_epu32(least, _mm256_loadu_si256(from + 2 * row));
+        least = _mm256_min_epu32(least, _mm256_loadu_si256(from + 2 * row + 1));
+    }
+    __m128i half = _mm_min_epu32(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
+    half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0x4E));
+    half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0xB1));
+    return (uint32_t)_mm_cvtsi128_si32(half);
+}
+
 #define ST_TIER avx2
 #include "merge_words_template.h"
 #include "target_end.h"

@@ -16,6 +16,14 @@ static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
     return (uint32_t)(bucket[_tzcnt_u32(same) & 7] & ST_SLOT_MERGED & (0 - (uint64_t)(same != 0)));
 }
 
+static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
+{
+    __m512i least = _mm512_loadu_si512(candidates);
+    for (uint32_t row = 1; row < rows; row++)
+        least = _mm512_min_epu32(least, _mm512_loadu_si512(candidates + ST_ROW * row));
+    return _mm512_reduce_min_epu32(least);
+}
+
 #define ST_TIER avx512
 #include "merge_words_template.h"
 #include "target_end.h"

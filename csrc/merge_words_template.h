@@ -1,6 +1,9 @@
 /* merge_words_template.h - the merging of merge_words.h, compiled once for each set of instructions: merge_words_*.c
- * include it after defining ST_TIER, and find_in_bucket, which does what st_bucket_find does (pairs.h). Loops of fixed
- * length are left to the compiler to vectorize.
+ * include it after defining
+ *
+ *     ST_TIER                         the tier's name: the function made here is st_merge_words_<ST_TIER>
+ *     find_in_bucket(bucket, key)     what st_bucket_find does (pairs.h)
+ *     smallest(candidates, rows)      the smallest of rows * ST_ROW numbers
  *
  * What a merge step does depends on the text in no branch but the one that ends the word; where there is no neighbour, a
  * part beyond the last stands in for it, with which nothing merges. */
@@ -19,13 +22,11 @@
 #define FIRST 1
 #define BEYOND (ST_GROUP_BYTES + 1)
 
-/* Candidates are compared so many at a time: as many rows of them as the word has parts for. */
-#define ROW 16
-#define ROWS ((ST_GROUP_BYTES + 2 + ROW - 1) / ROW)
+#define ROWS ((ST_GROUP_BYTES + 2 + ST_ROW - 1) / ST_ROW)
 
 /* One word being merged. A part is named by its place among the parts that the word began with. */
 typedef struct lane {
-    uint32_t candidates[ROWS * ROW];
+    uint32_t candidates[ROWS * ST_ROW];
     uint32_t rows;
     uint32_t tokens[ST_GROUP_BYTES + 2];
     uint64_t alive;             /* a bit a part; those of the stand-ins stay set */
@@ -86,8 +87,8 @@ static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word
     l->fresh = 1;
     l->alive = (((uint64_t)2 << n) - 1) | (uint64_t)1 << BEYOND;
     l->tokens[BEFORE] = l->tokens[BEYOND] = ST_NO_TOKEN;
-    l->rows = n / ROW + 1;
-    for (uint32_t i = 0; i < l->rows * ROW; i++)
+    l->rows = n / ST_ROW + 1;
+    for (uint32_t i = 0; i < l->rows * ST_ROW; i++)
         l->candidates[i] = NO_CANDIDATE;
     if (by_characters)
         for (uint32_t i = FIRST; i < n; i++)
@@ -142,23 +143,10 @@ static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t plac
     st_prefetch(l->buckets[which]);
 }
 
-static inline uint32_t smallest(const lane *l)
-{
-    uint32_t least[ROW], best = NO_CANDIDATE;
-    for (uint32_t i = 0; i < ROW; i++)
-        least[i] = l->candidates[i];
-    for (uint32_t row = 1; row < l->rows; row++)
-        for (uint32_t i = 0; i < ROW; i++)
-            least[i] = l->candidates[row * ROW + i] < least[i] ? l->candidates[row * ROW + i] : least[i];
-    for (uint32_t i = 0; i < ROW; i++)
-        best = least[i] < best ? least[i] : best;
-    return best;
-}
-
 /* Makes the next merge, and sends for the two pairs that it changed. 0: nothing is left to merge. */
 static inline int step(const st_pairs *pairs, lane *l)
 {
-    const uint32_t best = smallest(l);
+    const uint32_t best = smallest(l->candidates, l->rows);
     if (best >= NO_CANDIDATE)
         return 0;
     const uint32_t place = best & 255;
