@@ -15,7 +15,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import IO, NoReturn
 
-from . import _data_gym
 from ._packed import (
     MAX_ENTRIES,
     MAX_FILE_BYTES,
@@ -156,6 +155,8 @@ def data_gym_to_mergeable_bpe_ranks(
     Raises:
         VocabularyError: one of the files is broken, or they disagree.
     """
+    from . import _data_gym
+
     vocab, encoder = os.fspath(vocab_bpe_file), os.fspath(encoder_json_file)
     merges = _data_gym.merge_ranks(read_file_cached(vocab, vocab_bpe_hash), vocab)
     listed = _data_gym.encoder_ranks(read_file_cached(encoder, encoder_json_hash), encoder)

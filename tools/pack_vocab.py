@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from streamtok import load  # noqa: E402
-from streamtok._packed import pack_to_bytes  # noqa: E402
+from streamtok._packed import PackedVocabulary, pack_to_bytes  # noqa: E402
 
 PUBLISHED = {
     "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
@@ -49,7 +49,8 @@ def pack(folder: pathlib.Path, name: str) -> bytes:
     ranks = load.load_tiktoken_bpe(folder / f"{name}.tiktoken", PUBLISHED[name])
     packed = load.pack_ranks(ranks)
     splits = bytes(split_of(token, ranks) for token in packed.tokens())
-    return pack_to_bytes(packed._replace(splits=splits, sha256=PUBLISHED[name]))
+    packed = PackedVocabulary(packed.blob, packed.lengths, packed.ranks, splits, PUBLISHED[name])
+    return pack_to_bytes(packed)
 
 
 def main() -> None:
