@@ -2,6 +2,7 @@
 
 #include "cuts.h"
 #include "hash.h"
+#include "merge_run.h"
 #include "merge_windows.h"
 #include "prefetch.h"
 
@@ -19,7 +20,13 @@ static void to_ids(const st_vocab *v, const uint32_t *tokens, size_t count, uint
 static st_status merge_long(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
 {
     size_t before = out->size;
-    int done;
+    int done = 0;
+    if (st_is_run(text, n))
+        ST_TRY(st_merge_run(v, text[0], n, out, &done));
+    if (done) {
+        to_ids(v, out->data + before, out->size - before, out->data + before);
+        return ST_OK;
+    }
     size_t largest = n <= LARGE_WINDOWS_UP_TO ? ST_SHORT_MERGE : ST_SMALL_WINDOW;
     ST_TRY(st_merge_windows(v, w->scratch.memo, text, n, largest, out, &done));
     if (done) {

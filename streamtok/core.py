@@ -115,7 +115,7 @@ class Encoding(Decoding):
         self._special_tokens = special_tokens
         self._engine = engine
         self._vocab = vocab
-        self.max_token_value = max(vocab.highest_id, max(special_tokens.values(), default=0))
+        self.max_token_value: int = max(vocab.highest_id, max(special_tokens.values(), default=0))
         check_n_vocab(vocab.count + len(special_tokens), self.max_token_value, explicit_n_vocab)
         if engine not in _core.ENGINES:
             raise ValueError(f"unknown engine {engine!r}; write one of {', '.join(map(repr, _core.ENGINES))}")

@@ -27,7 +27,7 @@ block_template pretoken
 split_portable split_avx2 split_avx512 split_neon
 vocab
 automaton cuts decoder compatible
-merge_windows merge_words merge_words_template reference_stream
+merge_windows merge_run merge_words merge_words_template reference_stream
 merge_words_portable merge_words_avx2 merge_words_avx512
 words image
 long_piece

@@ -247,3 +247,21 @@ def test_rulers_longer_than_a_window_join_as_merging_does(name):
         texts.append("".join(rng.choice(rulers) * rng.choice((1, 2, 3, 17, 40, 70, 90, 130)) for _ in range(9)))
     for text in texts:
         assert enc.encode_ordinary(text) == reference.encode_ordinary(text), text
+
+
+@pytest.mark.parametrize("name", oracle.NAMES)
+def test_one_byte_over_and_over_is_merged_as_runs(name):
+    """Of lengths around powers of two, where an odd token is left over, and of any."""
+    enc, reference = oracle.ours(name), oracle.ours(name, "reference")
+    rng = random.Random(4)
+    for byte in range(256):
+        for n in (257, 258, 511, 512, 513, rng.randrange(257, 3000), rng.randrange(257, 3000)):
+            piece = bytes([byte]) * n
+            assert enc._encode_single_piece(piece) == reference._encode_single_piece(piece), (byte, n)
+
+
+def test_runs_of_a_damaged_vocabulary():
+    for kind in oracle.DAMAGED:
+        both = oracle.damaged_pair(kind)
+        for text in ("a" * 700, " " * 1001, "-" * 999, "é" * 300):
+            assert both.ours.encode_ordinary(text) == both.theirs.encode_ordinary(text), (kind, text[:3])

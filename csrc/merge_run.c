@@ -1,0 +1,109 @@
+/* Merging takes the pair of lowest rank, and of several the leftmost. Where every token comes after its parts, what a merge
+ * makes takes part in later ranks only, so one rank is finished, from left to right, before the next begins: in a run of one
+ * token every two become one, and an odd one stays at the right end; where two runs meet, one of each. */
+#include "merge_run.h"
+
+#include <string.h>
+
+#define MOST_RUNS 64 /* a megabyte of any byte needs no more than a dozen with the published vocabularies */
+
+typedef struct run {
+    uint32_t token;
+    size_t count;
+} run;
+
+typedef struct runs {
+    run at[MOST_RUNS];
+    size_t size;
+} runs;
+
+int st_is_run(const uint8_t *text, size_t n)
+{
+    return n > 1 && !memcmp(text, text + 1, n - 1);
+}
+
+/* Runs of no tokens are none, and neighbours of one token are one run. Returns 0 when there is no room. */
+static int add(runs *r, uint32_t token, size_t count)
+{
+    if (!count)
+        return 1;
+    if (r->size && r->at[r->size - 1].token == token) {
+        r->at[r->size - 1].count += count;
+        return 1;
+    }
+    if (r->size == MOST_RUNS)
+        return 0;
+    r->at[r->size++] = (run){token, count};
+    return 1;
+}
+
+/* The lowest token that some pair merges to, and the pair; ST_NONE: no pair merges. */
+static uint32_t lowest(const st_pairs *pairs, const runs *r, uint32_t *left, uint32_t *right)
+{
+    uint32_t best = ST_NONE;
+    for (size_t i = 0; i < r->size; i++) {
+        const uint32_t token = r->at[i].token, next = i + 1 < r->size ? r->at[i + 1].token : ST_NO_TOKEN;
+        const uint32_t twice = r->at[i].count > 1 ? st_pairs_find(pairs, token, token) : ST_NONE;
+        const uint32_t both = st_pairs_find(pairs, token, next);
+        if (twice < best) {
+            best = twice;
+            *left = *right = token;
+        }
+        if (both < best) {
+            best = both;
+            *left = token;
+            *right = next;
+        }
+    }
+    return best;
+}
+
+/* All merges of one pair, from left to right. */
+static int merge_pair(const runs *from, runs *to, uint32_t left, uint32_t right, uint32_t merged)
+{
+    size_t taken = 0; /* of the run's first tokens, by the merge before it */
+    to->size = 0;
+    for (size_t i = 0; i < from->size; i++) {
+        const uint32_t token = from->at[i].token;
+        const size_t count = from->at[i].count - taken;
+        taken = 0;
+        if (token == left && left == right) {
+            if (!add(to, merged, count / 2) || !add(to, token, count % 2))
+                return 0;
+            continue;
+        }
+        taken = count && token == left && i + 1 < from->size && from->at[i + 1].token == right;
+        if (!add(to, token, count - taken) || !add(to, merged, taken))
+            return 0;
+    }
+    return 1;
+}
+
+static st_status write_out(const runs *r, st_ids *tokens)
+{
+    for (size_t i = 0; i < r->size; i++) {
+        ST_TRY(st_ids_reserve(tokens, r->at[i].count));
+        for (size_t k = 0; k < r->at[i].count; k++)
+            tokens->data[tokens->size++] = r->at[i].token;
+    }
+    return ST_OK;
+}
+
+st_status st_merge_run(const st_vocab *v, uint8_t byte, size_t n, st_ids *tokens, int *done)
+{
+    runs a = {{{v->pairs.byte_token[byte], n}}, 1}, b;
+    runs *from = &a, *to = &b;
+    uint32_t left = ST_NO_TOKEN, right = ST_NO_TOKEN, merged;
+    *done = 0;
+    if (!v->monotone)
+        return ST_OK;
+    while ((merged = lowest(&v->pairs, from, &left, &right)) != ST_NONE) {
+        if (!merge_pair(from, to, left, right, merged))
+            return ST_OK;
+        runs *const old = from;
+        from = to;
+        to = old;
+    }
+    *done = 1;
+    return write_out(from, tokens);
+}
