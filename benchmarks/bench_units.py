@@ -66,7 +66,7 @@ def expected_ids(name: str, data: bytes) -> np.ndarray:
     except ValueError:
         enc = streamtok.get_encoding(name)
         special = enc._special_tokens
-        slow = streamtok.Encoding._bundled(name, enc._pat_str, enc._vocabulary, special, engine="reference")
+        slow = streamtok.Encoding._bundled(name, enc._pat_str, enc._vocabulary, special, None, engine="reference")
         return slow.encode_to_numpy(data)
 
 

@@ -315,11 +315,18 @@ static void merge_words(st_vocab *v, st_workspace *w, size_t words)
     }
 }
 
-/* most: no more ids than this come from the spans that were encoded in the round. */
-static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, size_t most, st_ids *out)
+static size_t count_ids(const st_spans *s)
+{
+    size_t ids = 0;
+    for (size_t i = 0; i < s->count; i++)
+        ids += s->counts[i];
+    return ids;
+}
+
+static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, st_ids *out)
 {
     const st_spans *s = &w->spans;
-    most += ST_INLINE_IDS; /* copies of fixed size reach so far beyond the end */
+    const size_t most = count_ids(s) + ST_INLINE_IDS; /* copies of fixed size reach so far beyond the end */
     if (st_ids_reserve(out, most))
         return ST_NO_MEMORY;
     uint32_t *to = out->data + out->size;
@@ -357,7 +364,7 @@ static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *ou
     const size_t left = misses ? look_again(v, w, text, misses) : 0;
     if (left)
         merge_words(v, w, ask_cache(w, text, left));
-    return emit(v, w, text, (s->count - misses) * ST_INLINE_IDS + misses * ST_KEY_BYTES + s->used, out);
+    return emit(v, w, text, out);
 }
 
 st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const uint8_t *text, size_t size,

@@ -29,7 +29,7 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
     v->count = (uint32_t)n;
     v->bytes = st_malloc(total);
     v->starts = st_malloc((n + 1) * sizeof *v->starts);
-    v->ids = st_malloc(n * sizeof *v->ids);
+    v->ids = st_malloc((n + ST_INLINE_IDS) * sizeof *v->ids); /* the last ones are read as the others are: four at once */
     v->left = st_malloc(n * sizeof *v->left);
     v->right = st_malloc(n * sizeof *v->right);
     v->long_mask = ((uint64_t)1 << long_bits) - 1;

@@ -25,7 +25,7 @@ typedef struct st_vocab {
     uint32_t max_length; /* bytes of the longest token */
     uint8_t *bytes;      /* all tokens, one behind the other, by index */
     uint32_t *starts;    /* count + 1 offsets into bytes */
-    uint32_t *ids;       /* index -> id */
+    uint32_t *ids;       /* index -> id; ST_INLINE_IDS of them can be read at each */
     uint32_t *left;      /* index -> left token of its pair, ST_NONE for single bytes and unreachable tokens */
     uint32_t *right;
     st_pairs pairs;

@@ -73,15 +73,14 @@ class Encoding(Decoding):
         name: str,
         pat_str: str,
         vocabulary: str,
-        special_tokens: dict[str, int],
-        explicit_n_vocab: int | None = None,
+        special: dict[str, int],
+        n_vocab: int | None,
         engine: str = "fast",
     ) -> Encoding:
         """The same from the tables of a bundled vocabulary: nothing is built, and no dictionary until somebody asks."""
         self = cls.__new__(cls)
         self._vocabulary = vocabulary
-        vocab = open_vocabulary(vocabulary, special_tokens)
-        self._set_up(name, pat_str, vocab, special_tokens, explicit_n_vocab, engine)
+        self._set_up(name, pat_str, open_vocabulary(vocabulary, special), special, n_vocab, engine)
         return self
 
     _vocabulary: str  # the bundled vocabulary that it is made of, if it is
@@ -110,11 +109,8 @@ class Encoding(Decoding):
         explicit_n_vocab: int | None,
         engine: str,
     ) -> None:
-        self.name = name
-        self._pat_str = pat_str
-        self._special_tokens = special_tokens
-        self._engine = engine
-        self._vocab = vocab
+        self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
+        self._engine, self._vocab = engine, vocab
         self.max_token_value: int = max(vocab.highest_id, max(special_tokens.values(), default=0))
         check_n_vocab(vocab.count + len(special_tokens), self.max_token_value, explicit_n_vocab)
         if engine not in _core.ENGINES:

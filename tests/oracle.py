@@ -45,7 +45,7 @@ def ours(name: str, engine: str = "fast") -> streamtok.Encoding:
     if engine == "fast":
         return bundled
     return streamtok.Encoding._bundled(
-        name, bundled._pat_str, bundled._vocabulary, bundled._special_tokens, engine=engine
+        name, bundled._pat_str, bundled._vocabulary, bundled._special_tokens, None, engine=engine
     )
 
 

@@ -238,7 +238,7 @@ RULERS = {
 def test_rulers_longer_than_a_window_join_as_merging_does(name):
     enc = streamtok.get_encoding(name)
     reference = streamtok.Encoding._bundled(
-        name, enc._pat_str, enc._vocabulary, enc._special_tokens, engine="reference"
+        name, enc._pat_str, enc._vocabulary, enc._special_tokens, None, engine="reference"
     )
     rulers = [*"*=-/#_~.;:<>", "=-", "*/", "//"]
     rng = random.Random(3)
