@@ -42,8 +42,8 @@ STDLIB_LIMIT = 16 * MB
 # ---- texts ----
 
 
-def corpus_file(name: str) -> pathlib.Path | None:
-    paths = (CORPUS_FOLDER / f"{name}.txt", CORPUS_FOLDER / f"{name}.txt.xz")
+def corpus_file(name: str, folder: pathlib.Path = CORPUS_FOLDER) -> pathlib.Path | None:
+    paths = (folder / f"{name}.txt", folder / f"{name}.txt.xz")
     return next((path for path in paths if path.exists()), None)
 
 

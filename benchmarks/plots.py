@@ -1,4 +1,4 @@
-"""The plots of README.md, drawn from results/<machine>.json."""
+"""The plots of README.md, drawn from results/<machine>.json, and that of peers.py."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 GREY, BLUE, LIGHT = "#9aa0a6", "#1a5fb4", "#78aeed"
 BARS = {"tiktoken one-shot": GREY, "one-shot": BLUE, "feed 4 KB": LIGHT}
+# Each seen well on white and on black, and told apart by those who see fewer colours.
+LIBRARIES = {
+    "streamtok": "#1f6feb",
+    "gigatoken": "#d55e00",
+    "fastokens": "#009e73",
+    "quicktok": "#b35fb0",
+    "splintr": "#bf8700",
+    "tiktoken": GREY,
+}
+INK = "#737a82"  # as far from white as from the black of dark pages
 LABELS = {"tiktoken one-shot": "tiktoken", "one-shot": "streamtok", "feed 4 KB": "streamtok, feed() of 4 KB"}
 
 
@@ -87,6 +97,39 @@ def grid(result: dict[str, Any], path: pathlib.Path) -> None:
         axis.set_xlabel("N")
     axes[0].set_ylabel(f"time over that of N={result['default']}")
     save(figure, path)
+
+
+def peers(cells: list[dict[str, Any]], path: pathlib.Path) -> None:
+    """Warm speed of every library, a group of bars for each encoding and text; no bar where ids were not right.
+
+    Nothing is painted behind the bars, so that the page's own colour shows.
+    """
+    with matplotlib.rc_context(
+        {
+            "text.color": INK,
+            "axes.labelcolor": INK,
+            "axes.edgecolor": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
+            "axes.facecolor": "none",
+            "savefig.facecolor": "none",
+        }
+    ):
+        figure, axis = plt.subplots(figsize=(8, 3.4))
+        names = [name for name in LIBRARIES if any("warm" in cell["libraries"].get(name, {}) for cell in cells)]
+        width = 0.84 / len(names)
+        for i, name in enumerate(names):
+            speeds = [cell["libraries"].get(name, {}).get("warm", 0) for cell in cells]
+            places = [at + (i - (len(names) - 1) / 2) * width for at in range(len(cells))]
+            axis.bar(places, speeds, width * 0.92, color=LIBRARIES[name], label=name)
+        axis.set_xticks(range(len(cells)), [f"{cell['corpus']}\n{cell['encoding']}" for cell in cells], fontsize=8)
+        axis.tick_params(axis="x", length=0)
+        axis.set_ylabel("MB/s, one core, fresh text")
+        axis.margins(x=0.01)
+        axis.grid(axis="y", color=INK, alpha=0.25, linewidth=0.6)
+        axis.set_axisbelow(True)
+        figure.legend(loc="outside upper center", ncols=len(names), frameon=False)
+        save(figure, path)
 
 
 # Key of the result -> (drawing, file name behind the machine's).

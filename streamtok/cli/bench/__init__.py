@@ -8,12 +8,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..common import load_encoding, source_of
 from .contenders import FED, REFERENCE, RIVALS, Entry, Vocabulary
+
+if TYPE_CHECKING:
+    from .sample import Sample
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -67,16 +70,30 @@ def command(file: str, encoding: str, against: list[str] | None, threads: list[i
     chosen = load_encoding(encoding, None, None, None, ())
     if against is None:
         against = ["tiktoken"] if _is_installed("tiktoken") else []
-    from .gate import Gate
-    from .report import describe_machine, print_report, report
+    from .report import print_report
     from .sample import read_sample
-    from .timing import time_entries
 
     sample = read_sample("standard input" if file == "-" else file, source_of(file))
+    with _saying("checking ids") as say:
+        figures = measure(sample, chosen, against, threads, say)
+    print_report(figures, as_json)
+
+
+def measure(
+    sample: Sample, encoding: Any, against: list[str], threads: list[int], say: Callable[[str], object]
+) -> dict[str, Any]:
+    """Check the ids, then time: the figures that --json prints. `say` is told what goes on.
+
+    Raises ValueError where ids of ours differ; nothing was timed then.
+    """
+    from .gate import Gate
+    from .report import describe_machine, report
+    from .timing import time_entries
+
     ours = [Entry("streamtok"), Entry(FED), *(Entry("streamtok", n) for n in threads)]
     rivals = [Entry(name, n) for name in against for n in (None, *threads)]
-    with tempfile.TemporaryDirectory() as folder, _saying("checking ids") as say:
-        vocabulary = _write_vocabulary(chosen, folder)
+    with tempfile.TemporaryDirectory() as folder:
+        vocabulary = _write_vocabulary(encoding, folder)
         gate = Gate(sample, vocabulary, "tiktoken" if _is_installed("tiktoken") else REFERENCE)
         gate.check(ours + rivals)
         path = os.path.join(folder, "sample")
@@ -84,7 +101,7 @@ def command(file: str, encoding: str, against: list[str] | None, threads: list[i
             out.write(sample.data)
         say("timing")
         timings = time_entries(gate, [entry for entry in ours + rivals if entry not in gate.refused], path)
-    print_report(report(gate, timings, describe_machine(against)), as_json)
+    return report(gate, timings, describe_machine(against))
 
 
 def _write_vocabulary(encoding: Any, folder: str) -> Vocabulary:

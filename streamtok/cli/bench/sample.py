@@ -35,13 +35,15 @@ class Sample:
         return len(self.data) // self.file_bytes
 
 
-def read_sample(name: str, source: Any) -> Sample:
+def read_sample(name: str, source: Any, limit: int | None = None) -> Sample:
     """The sample of a path or an open stream, decompressed where the name says so.
+
+    At most its first `limit` bytes, by default as many as the slices may have together.
 
     Raises ValueError for a file that is empty or not UTF-8, OSError for one that cannot be read.
     """
     count = WARM_PASSES + 1
-    data, is_whole = _read(source, count * _LARGEST_SLICE)
+    data, is_whole = _read(source, count * _LARGEST_SLICE if limit is None else limit)
     if not data:
         raise ValueError(f"{name} is empty: name a file with text to measure")
     try:
