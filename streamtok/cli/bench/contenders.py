@@ -127,10 +127,37 @@ def _gigatoken(vocabulary: Vocabulary, threads: int | None) -> Encode:
     return lambda texts: [row.to_numpy() for row in tokenizer.encode_batch(texts, parallel=threads > 1)]
 
 
+def _tokenizer_json(name: str) -> str:
+    """The vocabulary in Hugging Face's form, with GPT-2's letters for bytes: a letter for each printable Latin-1 character
+    as it is, and the letters from U+0100 on for the other bytes."""
+    import json
+
+    from ..._packed import load_packed
+
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    letters = {byte: chr(byte) for byte in printable} | {byte: chr(256 + i) for i, byte in enumerate(others)}
+    packed = load_packed(name)
+    tokens = ["".join(letters[byte] for byte in token) for token in packed.tokens()]
+    splits = zip(tokens, packed.splits or b"")
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    model = {
+        "type": "BPE",
+        "vocab": dict(zip(tokens, packed.ranks)),
+        "merges": [[token[:split], token[split:]] for token, split in splits if split],
+        "ignore_merges": False,
+    }
+    parts = {"version": "1.0", "added_tokens": [], "pre_tokenizer": level, "decoder": level, "model": model}
+    return json.dumps(parts)
+
+
 def _fastokens(vocabulary: Vocabulary, threads: int | None) -> Encode:
     import fastokens
 
-    tokenizer = fastokens.Tokenizer.from_tiktoken(vocabulary.rank_file, encoding=vocabulary.name)
+    if vocabulary.name == "r50k_base":  # its fast path for this pattern is there only
+        tokenizer = fastokens.Tokenizer.from_json_str(_tokenizer_json(vocabulary.name))
+    else:
+        tokenizer = fastokens.Tokenizer.from_tiktoken(vocabulary.rank_file, encoding=vocabulary.name)
     return lambda texts: [memoryview(tokenizer.encode_batch_flat(texts)[0]).cast("I")]
 
 
