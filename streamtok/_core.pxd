@@ -19,6 +19,7 @@ cdef class Coder:
 
     cdef void _init(self, st_encoder *encoder, Matcher allowed, Matcher disallowed) noexcept
     cdef int _encode(self, object source, Matcher allowed, Matcher disallowed, st_ids *out) except -1
+    cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1
 
 
 # A read-only uint32 array over the buffer's ids; no copy.

@@ -4,7 +4,7 @@ prose are in core.py. numpy is imported when the first array is made, so that im
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_INCREF, PyObject
-from cpython.unicode cimport PyUnicode_Check
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -40,6 +40,13 @@ cdef enum:
 # From here on room for the ids is made at once, roughly, and trimmed: growing moves them several times.
 cdef enum:
     RESERVE_FROM = 1 << 16
+
+# A str that is not ASCII is turned into UTF-8 this many characters at a time: 128 KB at most, which a core's cache holds.
+cdef enum:
+    STR_SLICE = 32768
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
 
 cdef bint numpy_ready = False
 
@@ -127,6 +134,8 @@ cdef class Coder:
 
     cdef int _encode(self, object source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
         """Appends the ids of one whole text."""
+        if PyUnicode_Check(source) and not PyUnicode_IS_ASCII(source) and len(source) > 2 * STR_SLICE:
+            return self._encode_slices(source, allowed, disallowed, out)
         cdef st_encoder encoder
         cdef st_feed_error error
         cdef st_status status
@@ -139,10 +148,37 @@ cdef class Coder:
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         else:
             with nogil:
-                st_ids_reserve(out, text.n // 2)  # more than most texts need; what is not written to costs nothing
                 status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         give_back(&text)
         st_encoder_free(&encoder)
+        if status:
+            fail(status, &error, disallowed, source, NULL, 0, None)
+        return 0
+
+    cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
+        """The same of a long str whose UTF-8 Python would have to make: slice by slice, in memory that stays warm, and
+        without leaving a second copy of the text in the str."""
+        cdef st_encoder encoder
+        cdef st_feed_error error
+        cdef st_status status = ST_OK
+        cdef Text text
+        cdef Py_ssize_t n = len(source), at = 0, end
+        cdef int last = 0
+        self._init(&encoder, allowed, disallowed)
+        st_ids_reserve(out, n // 2)  # as above; a character beyond ASCII has two bytes or more
+        try:
+            while not last and status == ST_OK:
+                end = min(at + STR_SLICE, n)
+                if end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00:
+                    end += 1  # a pair of surrogates is one character
+                last = ST_FEED_FINAL if end == n else 0
+                alive = borrow(PyUnicode_Substring(source, at, end), &text)
+                with nogil:
+                    status = st_encoder_feed(&encoder, text.data, text.n, text.flags | last, out, &error)
+                give_back(&text)
+                at = end
+        finally:
+            st_encoder_free(&encoder)
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
         return 0

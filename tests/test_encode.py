@@ -295,3 +295,28 @@ def test_pieces_of_few_bytes_are_the_definition_of_bpe(tiny):
     for _ in range(2000):
         piece = bytes(rng.choices(b"abc \xe4\xb8\xad\xc3\xa9", k=rng.randint(1, 90)))
         assert tiny._encode_single_piece(piece) == oracle.encode_piece(piece, ranks), piece
+
+
+@pytest.mark.parametrize("name", oracle.FAMILIES)
+def test_a_long_str_is_encoded_in_slices(name):
+    """Beyond ASCII a long str is turned into UTF-8 piecemeal: what lies over a border, surrogates too, is not cut."""
+    enc = oracle.ours(name)
+    slice_size = 32_768
+    for around in (
+        "wörd",
+        "\ud83e\udd17",
+        "🤗",
+        "\ud83e",
+        "\udd17",
+        "don't",
+        "12345",
+        " \n\n  ",
+        "<|endoftext|>",
+        "é" * 40,
+    ):
+        for shift in range(len(around) + 1):
+            text = "ж" * (slice_size - shift) + around + "naïve text " * 9000
+            whole = enc.encode_to_numpy(streamtok._text.mend_surrogates(text).encode(), disallowed_special=())
+            assert enc.encode_to_numpy(text, disallowed_special=()).tolist() == whole.tolist(), (around, shift)
+    with pytest.raises(ValueError, match="endoftext"):
+        enc.encode("ж" * (slice_size - 5) + "<|endoftext|>" + "ж" * 70_000)

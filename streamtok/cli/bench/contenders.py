@@ -128,8 +128,8 @@ def _gigatoken(vocabulary: Vocabulary, threads: int | None) -> Encode:
 
 
 def _tokenizer_json(name: str) -> str:
-    """The vocabulary in Hugging Face's form, with GPT-2's letters for bytes: a letter for each printable Latin-1 character
-    as it is, and the letters from U+0100 on for the other bytes."""
+    """The vocabulary in Hugging Face's form, with GPT-2's letters for bytes: those of printable Latin-1 for themselves,
+    and the letters from U+0100 on for the other bytes."""
     import json
 
     from ..._packed import load_packed
