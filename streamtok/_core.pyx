@@ -492,17 +492,6 @@ def tier():
 
 # ---- for tests and benchmarks ----
 
-def allocation_counts():
-    """(allocations so far, bytes asked for, blocks alive) of the C core."""
-    cdef st_alloc_counts counts = st_alloc_read()
-    return counts.calls, counts.bytes, counts.live
-
-
-def fail_allocations_after(int64_t n):
-    """Lets the next n allocations of the C core succeed and all later ones fail; a negative n ends that."""
-    st_alloc_fail_after(n)
-
-
 def last_sync_point(bytes text not None):
     """Largest offset in the text where a piece starts in every family, whatever stands before it; 0 if there is none."""
     return st_last_sync_point(<const uint8_t *>PyBytes_AS_STRING(text), len(text))

@@ -286,3 +286,16 @@ cdef class Vocab:
         finally:
             PyBuffer_Release(&buffer)
             st_bytes_free(&out)
+
+
+# ---- for tests and benchmarks ----
+
+def allocation_counts():
+    """(allocations so far, bytes asked for, blocks alive) of the C core."""
+    cdef st_alloc_counts counts = st_alloc_read()
+    return counts.calls, counts.bytes, counts.live
+
+
+def fail_allocations_after(int64_t n):
+    """Lets the next n allocations of the C core succeed and all later ones fail; a negative n ends that."""
+    st_alloc_fail_after(n)

@@ -13,6 +13,8 @@ import zipfile
 
 import pytest
 
+from streamtok._tables import WORDS
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = [".c", ".h", ".pxd", ".pxi", ".pyx"]
 
@@ -79,6 +81,7 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     shutil.copytree(ROOT, folder / "tree", ignore=leave_out)
     run("-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "-w", folder, cwd=folder / "tree")
     (wheel,) = folder.glob("*.whl")
+    assert wheel.stat().st_size <= 30_000_000, "tables of fewer frequent words, see streamtok/_tables.py"
     with zipfile.ZipFile(wheel) as archive:
         return archive.namelist()
 
@@ -95,4 +98,5 @@ def test_wheel_holds_what_runs_and_no_sources(wheel_names: list[str]):
     expected = {path.relative_to(ROOT).as_posix() for path in shipped}
     assert expected - set(wheel_names) == set()
     assert {"streamtok/py.typed", "streamtok/vocab/o200k_base.stv"} <= set(wheel_names)
+    assert {f"streamtok/vocab/{name}.tables" for name in WORDS} <= set(wheel_names)
     assert any(name.endswith(".pyi") for name in wheel_names), "no stub"

@@ -7,7 +7,7 @@ import gc
 import pytest
 
 import streamtok
-from streamtok import _core
+from streamtok import _vocab
 
 TEXT = "abc abcabc é 中中 ab's\n" * 3
 LONG = "a" * 200 + "中" * 100 + "é" * 90
@@ -15,7 +15,7 @@ LONG = "a" * 200 + "中" * 100 + "é" * 90
 
 def live() -> int:
     gc.collect()
-    return _core.allocation_counts()[2]
+    return _vocab.allocation_counts()[2]
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def nothing_is_left():
     """Every test here makes its own encodings and drops them: no block may outlive it."""
     before = live()
     yield
-    _core.fail_allocations_after(-1)
+    _vocab.fail_allocations_after(-1)
     assert live() == before
 
 
@@ -31,8 +31,8 @@ def fail_each(act, check=lambda: None, most: int = 2000) -> int:
     """Calls act() with 0, 1, 2, ... allocations left until it succeeds without having been refused one; check() each
     time it failed. Returns how many it takes. Some refusals cost no more than speed, so success may come before."""
     for allowed in range(most):
-        before = _core.allocation_counts()[0]
-        _core.fail_allocations_after(allowed)
+        before = _vocab.allocation_counts()[0]
+        _vocab.fail_allocations_after(allowed)
         try:
             result = act()
         except MemoryError:
@@ -41,10 +41,10 @@ def fail_each(act, check=lambda: None, most: int = 2000) -> int:
             failed = False
             del result
         finally:
-            _core.fail_allocations_after(-1)
+            _vocab.fail_allocations_after(-1)
         if failed:
             check()
-        elif _core.allocation_counts()[0] - before <= allowed:
+        elif _vocab.allocation_counts()[0] - before <= allowed:
             return allowed
     pytest.fail("it never succeeded")
 

@@ -185,25 +185,25 @@ def test_num_threads_below_one_is_a_value_error(enc):
 
 
 def test_memory_errors_leave_nothing_behind(enc):
-    from streamtok import _core
+    from streamtok import _vocab
 
     text = mixed_text(random.Random(12), 3000)
     want = enc.encode_to_numpy(text, disallowed_special=()).tolist()
     enc.encode_to_numpy(text, disallowed_special=(), num_threads=3)
-    live = _core.allocation_counts()[2]
+    live = _vocab.allocation_counts()[2]
     failed = 0
     for allowed in range(200):
-        _core.fail_allocations_after(allowed)
+        _vocab.fail_allocations_after(allowed)
         try:
             ids = enc.encode_to_numpy(text, disallowed_special=(), num_threads=3).tolist()
         except MemoryError:
             failed += 1
             continue
         finally:
-            _core.fail_allocations_after(-1)
+            _vocab.fail_allocations_after(-1)
         assert ids == want
     assert failed > 5
-    assert abs(_core.allocation_counts()[2] - live) <= 8  # workspaces of threads that met for the first time
+    assert abs(_vocab.allocation_counts()[2] - live) <= 8  # workspaces of threads that met for the first time
 
 
 def test_no_thread_is_left_and_none_is_started_for_short_texts(enc, monkeypatch):
