@@ -2,8 +2,9 @@
 
 #include "utf8.h"
 
-/* A held piece is completed in the carry, this many bytes of the new text at a time; then reading goes on in the text. */
-#define BRIDGE 256
+/* A held piece is completed in the carry, with this many bytes of the new text and then twice as many each time; then
+ * reading goes on in the text. Few, because most pieces end soon and what is encoded here makes a small batch. */
+#define BRIDGE 32
 
 /* A stretch of text that lies in one place, and how far it is done: everything before `piece` is encoded, the open
  * piece begins there (less encoder->open.taken), and the scanner has read up to `read`. */
@@ -131,11 +132,12 @@ static st_status keep_tail(feed_context *c, run *r)
 static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, int final, run *direct)
 {
     st_carry *carry = &c->encoder->carry;
-    size_t old = carry->bytes.size, used = 0;
+    size_t old = carry->bytes.size, used = 0, bridge = BRIDGE;
     run r = {NULL, 0, carry->start, 0};
     r.read = carry->start + (size_t)(c->encoder->scan.length - c->encoder->open.taken);
     do {
-        size_t part = n - used < BRIDGE ? n - used : BRIDGE;
+        size_t part = n - used < bridge ? n - used : bridge;
+        bridge *= 2;
         while (used + part < n && st_utf8_is_continuation(text[used + part]))
             part++; /* the scanner takes whole characters */
         ST_TRY(st_bytes_append(&carry->bytes, text + used, part));
