@@ -265,3 +265,15 @@ def test_runs_of_a_damaged_vocabulary():
         both = oracle.damaged_pair(kind)
         for text in ("a" * 700, " " * 1001, "-" * 999, "é" * 300):
             assert both.ours.encode_ordinary(text) == both.theirs.encode_ordinary(text), (kind, text[:3])
+
+
+@pytest.mark.parametrize("name", oracle.FAMILIES)
+def test_words_of_every_length_merge_side_by_side(name):
+    """Up to 60 bytes a word is one lane, whatever it holds; longer ones take other ways."""
+    enc, reference = oracle.ours(name), oracle.ours(name, "reference")
+    rng = random.Random(9)
+    for alphabet in ("abcdefgh", "etaoinsr", "жбщю", "กขคงจ", "aé", "_", "的一是"):
+        words = [" " + "".join(rng.choices(alphabet, k=n)) for n in range(1, 75) for _ in range(4)]
+        rng.shuffle(words)
+        text = "".join(words)
+        assert enc.encode_ordinary(text) == reference.encode_ordinary(text), alphabet
