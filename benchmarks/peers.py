@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
-import platform
 import re
 import textwrap
 import time
@@ -23,6 +21,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from common import CORPUS_FOLDER, CORPUS_NAMES, ENCODINGS, MB, ROOT, corpus_file, cpu_name, markdown
+from common import machine as common_machine
 from run_all import RESULTS, slug
 
 README = ROOT / "README.md"
@@ -61,13 +60,9 @@ def measure_all(files: list[pathlib.Path], encodings: list[str], megabytes: floa
 
 def describe(machine: dict[str, Any]) -> dict[str, Any]:
     """The machine by the name that the other results have; nothing that changes from day to day."""
-    return {
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "usable_cores": machine["usable_cores"],
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-    }
+    known = common_machine()
+    kept = {key: known[key] for key in ("cpu", "cores", "system", "python")}
+    return kept | {"usable_cores": machine["usable_cores"]}
 
 
 def cell_of(figures: dict[str, Any], corpus: str) -> Cell:

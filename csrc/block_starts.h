@@ -86,23 +86,31 @@ ST_FORCE_INLINE uint64_t st_last_whites(const st_block *b, const st_block *next)
     return leads & ((~tail_1 & ~white_1) | (tail_1 & ~tail_2 & ~white_2) | (tail_1 & tail_2 & ~white_3));
 }
 
-/* Which of `first`, white space right behind a line break, no further line break follows in the same run: all that is
- * before them is one piece. The runs that begin there end where the sum sets a bit; nearly always that tells it all. */
-ST_FORCE_INLINE uint64_t st_after_breaks(const st_block *b, const st_block *next, uint64_t first, uint64_t *hard)
+/* Of the runs of `run` that begin at the bits of `first`, those that no character of `stop` ends. A run that fills the
+ * rest of the block is followed into the next; one that fills that too is hard. */
+ST_INLINE uint64_t st_runs_that_end(uint64_t run, uint64_t next_run, uint64_t stop, uint64_t next_stop, uint64_t first,
+                                    uint64_t *hard)
 {
-    const uint64_t run = b->white & ~b->newline, sum = run + first, next_run = next->white & ~next->newline;
-    if (sum >= run && !(sum & ~run & b->newline))
-        return first;
+    const uint64_t next_end = ~next_run & (next_run + 1);
     uint64_t starts = 0;
     for (; first; first &= first - 1) {
         const uint64_t bit = first & (0 - first), end = (run + bit) & ~run & ~(bit - 1);
-        const uint64_t next_end = ~next_run & (next_run + 1);
-        if (end ? !(end & b->newline) : next_end && !(next_end & next->newline))
+        if (end ? !(end & stop) : next_end && !(next_end & next_stop))
             starts |= bit;
         else if (!end && !next_end)
             *hard |= bit;
     }
     return starts;
+}
+
+/* Which of `first`, white space right behind a line break, no further line break follows in the same run: all that is
+ * before them is one piece. The runs that begin there end where the sum sets a bit; nearly always that tells it all. */
+ST_FORCE_INLINE uint64_t st_after_breaks(const st_block *b, const st_block *next, uint64_t first, uint64_t *hard)
+{
+    const uint64_t run = b->white & ~b->newline, sum = run + first;
+    if (sum >= run && !(sum & ~run & b->newline))
+        return first;
+    return st_runs_that_end(run, next->white & ~next->newline, b->newline, next->newline, first, hard);
 }
 
 ST_FORCE_INLINE uint64_t st_white_starts(st_split_family family, const st_block *b, const st_block *next, st_facts *facts,
@@ -155,21 +163,6 @@ ST_FORCE_INLINE uint64_t st_word_starts(st_split_family family, const st_block *
     return starts & ~st_behind(lead, edge->first | (edge->white & ~edge->newline));
 }
 
-/* Which of the upper-case runs that begin at `first` end their word. */
-ST_INLINE uint64_t st_caps_that_end(const st_block *b, const st_block *next, st_facts *facts, uint64_t first)
-{
-    const uint64_t next_end = ~next->upper & (next->upper + 1);
-    uint64_t starts = 0;
-    for (; first; first &= first - 1) {
-        const uint64_t bit = first & (0 - first), end = (b->upper + bit) & ~b->upper & ~(bit - 1);
-        if (end ? !(end & facts->word) : next_end && !(next_end & (next->letter | next->mark)))
-            starts |= bit;
-        else if (!end && !next_end)
-            facts->hard |= bit;
-    }
-    return starts;
-}
-
 /* Upper case behind lower case starts a piece; also where caseless characters stand between the two. Upper case behind
  * a caseless run that no lower case leads starts one only if the word ends with it. */
 ST_FORCE_INLINE uint64_t st_case_starts(const st_block *b, const st_block *next, st_facts *facts, st_edge *edge)
@@ -182,7 +175,7 @@ ST_FORCE_INLINE uint64_t st_case_starts(const st_block *b, const st_block *next,
             b->upper & st_behind(caseless & ~of_lower, edge->caseless & ~edge->caseless_of_lower);
         starts |= b->upper & st_behind(of_lower, edge->caseless_of_lower);
         if (doubtful)
-            starts |= st_caps_that_end(b, next, facts, doubtful);
+            starts |= st_runs_that_end(b->upper, next->upper, facts->word, next->letter | next->mark, doubtful, &facts->hard);
         edge->caseless_of_lower = st_carry_of(of_lower);
         edge->caseless = st_carry_of(caseless);
     }

@@ -177,19 +177,12 @@ static inline uint32_t char_at(const uint8_t *text, size_t size, size_t n)
     return four >> (32 - 8 * size);
 }
 
-/* Bytes of a character by the upper half of its first; without a branch, since scripts mix. */
-static inline size_t size_of(uint8_t lead)
-{
-    static const uint8_t sizes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
-    return sizes[lead >> 4];
-}
-
 size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room)
 {
-    size_t count = 0, at = *from, border = at + size_of(text[at]);
+    size_t count = 0, at = *from, border = at + st_utf8_size(text[at]);
     uint32_t left = char_at(text + at, border - at, n - at);
     while (border < n && count < room) {
-        const size_t size = size_of(text[border]);
+        const size_t size = st_utf8_size(text[border]);
         const uint32_t right = char_at(text + border, size, n - border);
         unsigned cut = !is_pair(cuts, left, right) & ((left | right) >= 0x80); /* in ASCII hardly ever, and not entered */
         if (st_cuts_near(cuts, text, border) & (0 - cut)) /* one branch, seldom taken, where `cut` alone is a toss-up */

@@ -260,6 +260,24 @@ st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flag
     return status;
 }
 
+/* Counting encodes this much at a time, so that memory does not grow with the text. */
+#define COUNT_SLICE ((size_t)1 << 20)
+
+st_status st_encoder_count(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *scratch, size_t *count,
+                           st_feed_error *error)
+{
+    for (size_t at = 0, end;; at = end) {
+        end = n - at > COUNT_SLICE ? at + COUNT_SLICE : n;
+        while (end < n && st_utf8_is_continuation(text[end]))
+            end++; /* trusted text comes in whole characters */
+        scratch->size = 0;
+        ST_TRY(st_encoder_feed(e, text + at, end - at, flags | (end == n ? ST_FEED_FINAL : 0), scratch, error));
+        *count += scratch->size;
+        if (end == n)
+            return ST_OK;
+    }
+}
+
 st_status st_encoder_spans(st_encoder *e, const uint8_t *text, const int64_t *spans, size_t count, st_ids *out)
 {
     st_workspace *w = st_workspace_borrow(e->vocab);

@@ -55,6 +55,10 @@ enum {
 st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
                           st_feed_error *error);
 
+/* Adds to *count the ids of a whole text, of any length: it is fed in slices, whose ids go to `scratch` and are dropped. */
+st_status st_encoder_count(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *scratch, size_t *count,
+                           st_feed_error *error);
+
 /* Encodes spans text[spans[0]..spans[1]), text[spans[2]..spans[3]), ... as one piece each: for callers with a splitter
  * of their own. Uses no state of the encoder but its vocabulary and engine. */
 st_status st_encoder_spans(st_encoder *encoder, const uint8_t *text, const int64_t *spans, size_t count, st_ids *out);

@@ -1,12 +1,10 @@
 #include "job.h"
 
 #include "publish.h"
+#include "utf8.h"
 
 /* Shares of this size are no worse than longer ones, and the ids of one stay in the second-level cache. */
 #define MOST ((size_t)1 << 20)
-
-/* Counting encodes this much at a time, so that memory does not grow with a part. */
-#define COUNT_SLICE ((size_t)1 << 20)
 
 void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors)
 {
@@ -99,7 +97,7 @@ static size_t next_cut(const planner *p, const st_job_text *whole, size_t start)
         if (found)
             return found;
         from += p->wanted;
-        while (from < whole->n && (whole->text[from] & 0xC0) == 0x80)
+        while (from < whole->n && st_utf8_is_continuation(whole->text[from]))
             from++; /* a place to look from lies between characters */
     }
     return 0;
@@ -158,23 +156,6 @@ static void give_buffer(st_job *job, st_ids *ids)
 
 /* ---- the work ---- */
 
-static st_status count_part(st_encoder *encoder, st_job_part *part, st_ids *ids, st_feed_error *error)
-{
-    const st_job_text *s = &part->span;
-    size_t at = 0;
-    for (;;) {
-        size_t end = s->n - at > COUNT_SLICE ? at + COUNT_SLICE : s->n;
-        while (end < s->n && (s->text[end] & 0xC0) == 0x80) /* trusted text comes in whole characters */
-            end++;
-        ids->size = 0;
-        ST_TRY(st_encoder_feed(encoder, s->text + at, end - at, s->flags | (end == s->n ? ST_FEED_FINAL : 0), ids, error));
-        part->ids += ids->size;
-        if (end == s->n)
-            return ST_OK;
-        at = end;
-    }
-}
-
 static st_status encode_part(st_encoder *encoder, st_job_part *part, st_ids *ids, st_feed_error *error)
 {
     const st_job_text *s = &part->span;
@@ -196,8 +177,10 @@ static int encode_share(st_job *job, st_encoder *encoder, st_job_share *share, s
     st_feed_error error;
     for (size_t i = share->first; i < share[1].first; i++) {
         st_job_part *part = &job->parts[i];
-        st_status status = job->counts_only ? count_part(encoder, part, ids, &error)
-                                            : encode_part(encoder, part, ids, &error);
+        const st_job_text *s = &part->span;
+        st_status status = job->counts_only
+                               ? st_encoder_count(encoder, s->text, s->n, s->flags, ids, &part->ids, &error)
+                               : encode_part(encoder, part, ids, &error);
         if (status) {
             fail(job, share, i, status);
             return 0;

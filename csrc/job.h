@@ -9,7 +9,7 @@
  *     st_job_plan(&job, texts, count, threads, least);
  *     on each thread, at the same time: st_job_work(&job);
  *     when all have returned: st_job_finish(&job);
- *     job.out, job.total, st_job_ids_of; or job.failed_text
+ *     job.out, job.total, st_job_add_counts; or job.failed_text
  *     st_job_free(&job);
  *
  * Thread rule: st_job_work by any number of threads, st_job_stop at any time; all else by one thread, alone. */

@@ -95,20 +95,24 @@ static int is_worth_cutting(const st_vocab *v, const uint8_t *text, size_t n)
     return n > ST_KEY_BYTES && !v->unreachable && st_has_high_bytes(text, n);
 }
 
-/* Adds the span text[at..at + n): its key, and the piece table's cache line on the way. A long span gets a key that matches
- * nothing. */
+/* Puts span number i: where it starts, its key, and the piece table's cache line on the way. */
+static inline void put_span(const st_piece_table *pieces, st_spans *s, size_t i, size_t at, st_key key)
+{
+    const uint64_t line = st_piece_line(pieces, key);
+    s->starts[i] = (uint32_t)(at - s->first);
+    s->keys[i] = key;
+    s->lines[i] = (uint32_t)line;
+    st_prefetch(&pieces->entries[2 * line]);
+}
+
+/* Adds the span text[at..at + n). A long one gets a key that matches nothing. */
 static inline void add_span(const st_vocab *v, const batch *b, st_spans *s, size_t at, size_t n)
 {
-    const size_t i = s->count++;
     const uint8_t *text = b->text + at;
     st_key key = {UINT64_MAX, 0};
     if (n <= ST_KEY_BYTES)
         key = at + 16 <= b->size ? st_key_of_padded(text, n) : st_key_of(text, n);
-    s->starts[i] = (uint32_t)(at - s->first);
-    s->keys[i] = key;
-    const uint64_t line = st_piece_line(&v->pieces, key);
-    s->lines[i] = (uint32_t)line;
-    st_prefetch(&v->pieces.entries[2 * line]);
+    put_span(&v->pieces, s, s->count++, at, key);
 }
 
 /* Adds pieces as long as they are short, which most are: nothing here depends on what they hold. */
@@ -119,17 +123,12 @@ static void add_short_pieces(const st_vocab *v, batch *b, st_spans *s)
     const uint64_t *ends = b->ends;
     const size_t room = s->limit - s->count, left = b->count - b->piece, most = room < left ? room : left;
     const size_t readable = b->size < 16 ? 0 : b->size - 15;
-    size_t at = b->at, i = s->count, first = s->first, piece = b->piece, last = piece + most;
+    size_t at = b->at, i = s->count, piece = b->piece, last = piece + most;
     for (; piece < last; piece++, i++) {
         const size_t end = (size_t)ends[piece], n = end - at;
         if (n > ST_KEY_BYTES || at >= readable)
             break;
-        const st_key key = st_key_of_padded(text + at, n);
-        const uint64_t line = st_piece_line(&pieces, key);
-        s->starts[i] = (uint32_t)(at - first);
-        s->keys[i] = key;
-        s->lines[i] = (uint32_t)line;
-        st_prefetch(&pieces.entries[2 * line]);
+        put_span(&pieces, s, i, at, st_key_of_padded(text + at, n));
         at = end;
     }
     s->count = i;
@@ -268,25 +267,24 @@ static size_t look_again(const st_vocab *v, st_workspace *w, const uint8_t *text
 static size_t ask_cache(st_workspace *w, const uint8_t *text, size_t misses)
 {
     st_spans *s = &w->spans;
-    size_t words = 0;
-    s->used = 0;
+    size_t words = 0, used = 0;
     for (size_t m = 0; m < misses; m++) {
         const size_t i = s->misses[m], n = span_length(s, i);
         const uint64_t hash = s->hashes[m];
         const st_cache_entry *entry = cache_entry(w, hash);
         const uint8_t *bytes = text + s->starts[i];
-        s->ids[i] = &s->space[s->used];
+        s->ids[i] = &s->space[used];
         if (n <= ST_CACHED_BYTES && entry->length == n && entry->tag == (uint16_t)hash &&
             st_same_bytes(entry->bytes, bytes, n)) {
-            memcpy(&s->space[s->used], entry->ids, sizeof entry->ids);
+            memcpy(&s->space[used], entry->ids, sizeof entry->ids);
             s->counts[i] = entry->count;
-            s->used += ST_CACHED_IDS;
+            used += ST_CACHED_IDS;
             continue;
         }
-        w->words[words] = (st_word){bytes, &s->space[s->used], (uint32_t)n, 0};
+        w->words[words] = (st_word){bytes, &s->space[used], (uint32_t)n, 0};
         s->hashes[words] = hash;
         s->misses[words++] = (uint16_t)i;
-        s->used += n > ST_CACHED_IDS ? n : ST_CACHED_IDS;
+        used += n > ST_CACHED_IDS ? n : ST_CACHED_IDS;
     }
     return words;
 }
@@ -354,7 +352,7 @@ static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *ou
     size_t misses = 0, from;
     int more;
     s->first = b->at;
-    s->count = s->used = 0;
+    s->count = 0;
     do {
         from = s->count;
         more = add_spans(v, b, s);

@@ -48,7 +48,6 @@ typedef struct st_spans {
     uint16_t misses[ST_SPANS];     /* spans that the first look does not find */
     uint64_t hashes[ST_SPANS];     /* of the misses */
     uint32_t space[ST_SPAN_IDS];   /* for the ids of misses */
-    size_t used;                   /* of that */
     size_t first, count, limit;    /* where the first span starts in the text; spans; spans for now */
 } st_spans;
 

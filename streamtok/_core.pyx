@@ -222,7 +222,7 @@ cdef class Coder:
         alive = borrow(source, &text)
         self._init(&encoder, allowed, disallowed)
         with nogil:
-            status = count_slices(&encoder, &text, &out, &total, &error)
+            status = st_encoder_count(&encoder, text.data, text.n, text.flags, &out, &total, &error)
         give_back(&text)
         st_encoder_free(&encoder)
         st_ids_free(&out)
@@ -295,30 +295,6 @@ cdef class Coder:
             origin = result[len(result) - 1] if result else 0
         give_back(&text)
         return result
-
-
-cdef enum:
-    COUNT_SLICE = 1 << 20
-
-
-cdef st_status count_slices(st_encoder *encoder, const Text *text, st_ids *out, size_t *total,
-                            st_feed_error *error) noexcept nogil:
-    cdef size_t at = 0, end
-    cdef st_status status
-    cdef int flags = text.flags
-    while True:
-        end = at + COUNT_SLICE if text.n - at > COUNT_SLICE else text.n
-        while end < text.n and text.data[end] & 0xC0 == 0x80:  # trusted text comes in whole characters
-            end += 1
-        if end == text.n:
-            flags |= ST_FEED_FINAL
-        status = st_encoder_feed(encoder, text.data + at, end - at, flags, out, error)
-        if status or end == text.n:
-            total[0] += out.size
-            return status
-        total[0] += out.size
-        out.size = 0
-        at = end
 
 
 cdef void trim(st_ids *ids) noexcept:

@@ -180,6 +180,8 @@ cdef extern from "encoder.h" nogil:
     void st_encoder_free(st_encoder *encoder)
     st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
                               st_feed_error *error)
+    st_status st_encoder_count(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *scratch,
+                               size_t *count, st_feed_error *error)
     st_status st_encoder_spans(st_encoder *encoder, const uint8_t *text, const int64_t *spans, size_t count,
                                st_ids *out)
     void st_encoder_reset(st_encoder *encoder)

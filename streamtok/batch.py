@@ -119,15 +119,14 @@ def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
 def encode_lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any, num_threads: int) -> list[list[int]]:
     """A list of ids for each text. Lists are made under the GIL: threads that made them would wait for each other, so
     all ids are there first."""
-    threads = threads_for(num_threads)
     if isinstance(coder, _core.Coder):
-        job = _job_for(coder, texts, allowed, disallowed, threads, _LEAST_SHARE)
+        job = _job_for(coder, texts, allowed, disallowed, num_threads, _LEAST_SHARE)
         return [coder.encode(text, allowed, disallowed) for text in texts] if job is None else job.lists()
 
     def run(share: list[str]) -> list[list[int]]:
         return [coder.encode(text, allowed, disallowed) for text in share]
 
-    return [ids for share in thread_map(run, shares(texts, threads), threads) for ids in share]
+    return [ids for share in thread_map(run, shares(texts, num_threads), num_threads) for ids in share]
 
 
 def encode_ragged(

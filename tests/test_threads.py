@@ -189,7 +189,7 @@ posix = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this s
 
 def run_forking(code: str) -> None:
     """Runs the script with a watchdog: a child that waits for a lock nobody holds any more would hang for ever."""
-    head = """
+    head = '''
 import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore")  # newer Pythons warn of fork beside threads: just that is tried here
 signal.alarm(60)
@@ -206,7 +206,24 @@ def in_child(check):
         finally:
             os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
-"""
+
+def fork_beside(threads, work, forks, check):
+    """check() in children, forked while threads do work() over and over"""
+    stop = threading.Event()
+
+    def loop():
+        while not stop.is_set():
+            work()
+
+    workers = [threading.Thread(target=loop) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for _ in range(forks):
+        in_child(check)
+    stop.set()
+    for worker in workers:
+        worker.join()
+'''
     script = textwrap.dedent(head) + textwrap.dedent(code)
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr[-2000:]
@@ -236,21 +253,12 @@ assert check()
 def test_fork_while_other_threads_encode():
     run_forking("""
 want = enc.encode(text)
-stop = threading.Event()
 
 def work():
-    while not stop.is_set():
-        assert enc.encode(text) == want
-        enc.stream_encoder().feed(text)
+    assert enc.encode(text) == want
+    enc.stream_encoder().feed(text)
 
-threads = [threading.Thread(target=work) for _ in range(4)]
-for thread in threads:
-    thread.start()
-for _ in range(40):
-    in_child(lambda: enc.encode(text) == want and enc.count(text) == len(want))
-stop.set()
-for thread in threads:
-    thread.join()
+fork_beside(4, work, 40, lambda: enc.encode(text) == want and enc.count(text) == len(want))
 """)
 
 
@@ -284,18 +292,9 @@ def test_fork_while_several_threads_work_on_one_text():
     run_forking("""
 big = text * 25
 want = enc.encode_to_numpy(big)
-stop = threading.Event()
 
 def work():
-    while not stop.is_set():
-        assert len(enc.encode_to_numpy(big, num_threads=8)) == len(want)
+    assert len(enc.encode_to_numpy(big, num_threads=8)) == len(want)
 
-threads = [threading.Thread(target=work) for _ in range(2)]
-for thread in threads:
-    thread.start()
-for _ in range(15):
-    in_child(lambda: (enc.encode_to_numpy(big, num_threads=8) == want).all())
-stop.set()
-for thread in threads:
-    thread.join()
+fork_beside(2, work, 15, lambda: (enc.encode_to_numpy(big, num_threads=8) == want).all())
 """)

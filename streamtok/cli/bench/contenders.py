@@ -128,15 +128,13 @@ def _gigatoken(vocabulary: Vocabulary, threads: int | None) -> Encode:
 
 
 def _tokenizer_json(name: str) -> str:
-    """The vocabulary in Hugging Face's form, with GPT-2's letters for bytes: those of printable Latin-1 for themselves,
-    and the letters from U+0100 on for the other bytes."""
+    """The vocabulary in Hugging Face's form, a letter for each byte, as in the files of GPT-2."""
     import json
 
+    from ..._data_gym import LETTERS
     from ..._packed import load_packed
 
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    letters = {byte: chr(byte) for byte in printable} | {byte: chr(256 + i) for i, byte in enumerate(others)}
+    letters = {value: letter for letter, value in LETTERS.items()}
     packed = load_packed(name)
     tokens = ["".join(letters[byte] for byte in token) for token in packed.tokens()]
     splits = zip(tokens, packed.splits or b"")
