@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -29,8 +30,24 @@ def found(folder: str, *patterns: str) -> list[str]:
 
 
 C_SOURCES = found("csrc", "*.c")
-C_HEADERS = found("csrc", "*.h")
+C_HEADERS = found("csrc", "*.h", "*.cu")
 CYTHON_SOURCES = found("streamtok", "*.pyx")
+
+
+INCLUDE = re.compile(r'#include "([^"]+)"\n')
+
+
+def one_file(path: pathlib.Path) -> str:
+    """The kernels' source with all that it includes, for a compiler that sees no files."""
+    done: set[pathlib.Path] = set()
+
+    def text_of(path: pathlib.Path) -> str:
+        if path.resolve() in done:
+            return ""
+        done.add(path.resolve())
+        return INCLUDE.sub(lambda include: text_of(path.parent / include[1]), path.read_text())
+
+    return text_of(path)
 
 
 def flags(compiler: object) -> list[str]:
@@ -58,12 +75,13 @@ class BuildModules(build_ext):
         if self.distribution.libraries:
             self.run_command("build_clib")
         super().run()
-        self.write_tables()
+        root = pathlib.Path("." if self.inplace else self.build_lib)
+        (root / "streamtok" / "gpu" / "kernels.cu").write_text(one_file(pathlib.Path("csrc/cuda/encode.cu")))
+        self.write_tables(root)
 
-    def write_tables(self) -> None:
+    def write_tables(self, root: pathlib.Path) -> None:
         """The tables that streamtok._tables maps, made by the modules just built. A build for another kind of machine
         cannot run them: the package then works without."""
-        root = pathlib.Path("." if self.inplace else self.build_lib)
         code = "import sys; from streamtok._tables import write_tables; write_tables(*sys.argv[1:])"
         command = [sys.executable, "-c", code, "tools/words", str(root / "streamtok" / "vocab")]
         try:

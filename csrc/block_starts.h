@@ -223,6 +223,22 @@ ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_bloc
     facts->starts = starts;
 }
 
+/* ---- places to begin ---- */
+
+/* First bytes in the block at which a piece starts whatever stands in front of the block: those of st_starts_piece
+ * (split_rules.h) that the character before tells, or the two before if they are ASCII. `seen` are the bytes whose kinds
+ * are known. */
+ST_INLINE uint64_t st_sync_starts(const st_block *b, uint64_t seen)
+{
+    const uint64_t letter = st_behind(b->letter & seen, 0), number = st_behind(b->number & seen, 0);
+    const uint64_t other = st_behind((b->other | b->mark) & seen, 0), leads = seen & ~b->tail;
+    const uint64_t second = st_behind(b->other & ~b->high & seen, 0) & st_behind(b->other & ~b->high & ~b->slash & seen, 0) << 1;
+    const uint64_t starts = (b->white & ~b->newline & (letter | number | other)) | (b->newline & (letter | number)) |
+                            (b->number & (letter | other)) | (b->letter & (number | second)) |
+                            (b->other & ~b->apostrophe & (letter | number));
+    return starts & leads;
+}
+
 /* ---- a block ---- */
 
 /* The starts in the block `b` at `text`, which `next` follows; *hard: the places that this cannot decide, of which only

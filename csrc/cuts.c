@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "bits.h"
 #include "publish.h"
 #include "text.h"
 #include "utf8.h"
@@ -11,11 +10,6 @@
 static void set_bit(uint8_t *bits, uint32_t at)
 {
     bits[at >> 3] |= (uint8_t)(1u << (at & 7));
-}
-
-static int get_bit(const uint8_t *bits, uint32_t at)
-{
-    return bits[at >> 3] >> (at & 7) & 1;
 }
 
 /* Bytes of the character part that ends in front of the border: a whole character (then *part is 0), or, when the token
@@ -140,32 +134,10 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab)
     return cuts;
 }
 
-/* Some token reaches over the border but not over all of X and Y: try each shape that the bytes next to it allow. */
-static int partial_token(const st_cuts *cuts, unsigned shapes, const uint8_t *text, size_t x, size_t border, size_t end)
-{
-    for (; shapes; shapes &= shapes - 1) {
-        unsigned shape = st_first_bit(shapes);
-        size_t a = shape / 4, b = shape % 4;
-        if (a >= border - x || b >= end - border)
-            continue; /* not a proper part of this character */
-        a = a ? a : border - x;
-        b = b ? b : end - border;
-        uint32_t hash = st_cut_hash(st_char_bits(text + border - a, a), st_char_bits(text + border, b), shape);
-        if (get_bit(cuts->tables->partials, hash >> (32 - ST_CUT_PARTIAL_BITS)))
-            return 1;
-    }
-    return 0;
-}
-
-static unsigned is_pair(const st_cuts *cuts, uint32_t left, uint32_t right)
-{
-    return get_bit(cuts->tables->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS));
-}
-
 int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
 {
-    const unsigned shapes = st_cuts_near(cuts, text, border);
-    return shapes && partial_token(cuts, shapes, text, x, border, end);
+    const unsigned shapes = st_cut_shapes(cuts->tables, text, border);
+    return shapes && st_cut_is_partial(cuts->tables, shapes, text, x, border, end);
 }
 
 /* The bytes of the whole character at `text`, whose end is at least 4 bytes off or `n` bytes away. */
@@ -184,8 +156,8 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
     while (border < n && count < room) {
         const size_t size = st_utf8_size(text[border]);
         const uint32_t right = char_at(text + border, size, n - border);
-        unsigned cut = !is_pair(cuts, left, right) & ((left | right) >= 0x80); /* in ASCII hardly ever, and not entered */
-        if (st_cuts_near(cuts, text, border) & (0 - cut)) /* one branch, seldom taken, where `cut` alone is a toss-up */
+        unsigned cut = !st_cut_is_pair(cuts->tables, left, right) & ((left | right) >= 0x80); /* in ASCII hardly ever, and not entered */
+        if (st_cut_shapes(cuts->tables, text, border) & (0 - cut)) /* one branch, seldom taken, where `cut` alone is a toss-up */
             cut = !st_cuts_partial(cuts, text, at, border, border + size);
         borders[count] = (uint32_t)border;
         count += cut;

@@ -11,21 +11,8 @@
 #ifndef ST_CUTS_H
 #define ST_CUTS_H
 
+#include "cut_tables.h"
 #include "vocab.h"
-
-#define ST_CUT_PAIR_BITS 22    /* o200k enters 0.4 million pairs: 10 % of half a megabyte of bits, which stay in the cache */
-#define ST_CUT_PARTIAL_BITS 20
-
-/* The tables as they lie in memory and in an image (image.h). */
-typedef struct st_cut_tables {
-    uint8_t pairs[1u << (ST_CUT_PAIR_BITS - 3)];
-    uint8_t partials[1u << (ST_CUT_PARTIAL_BITS - 3)];
-    /* Bit 4 * a + b: some token that reaches over a border holds a bytes of X and b of Y, 0 meaning all of it. Indexed by
-     * the last byte of X and the first of Y. */
-    uint16_t near[1u << 16];
-    /* Token that a character of two or three bytes is by itself, ST_NONE = none; by code point. */
-    uint32_t characters[1u << 16];
-} st_cut_tables;
 
 typedef struct st_cuts {
     st_part part;
@@ -39,29 +26,6 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab);
 st_status st_vocab_set_cuts(st_vocab *vocab, const st_cut_tables *tables);
 /* The cuts if they are there already, else NULL. */
 const st_cuts *st_vocab_cuts_built(const st_vocab *vocab);
-
-/* A character, or a part of one, as its bytes in one number; distinct ones differ. 1 <= n <= 4. */
-static inline uint32_t st_char_bits(const uint8_t *text, size_t n)
-{
-    switch (n) { /* the compiler makes straight code of each */
-    case 1: return text[0];
-    case 2: return (uint32_t)text[0] << 8 | text[1];
-    case 3: return (uint32_t)text[0] << 16 | (uint32_t)text[1] << 8 | text[2];
-    default: return (uint32_t)text[0] << 24 | (uint32_t)text[1] << 16 | (uint32_t)text[2] << 8 | text[3];
-    }
-}
-
-static inline uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
-{
-    uint64_t key = ((uint64_t)x << 32 | y) ^ (uint64_t)shape * UINT64_C(0xD6E8FEB86659FD93);
-    return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
-}
-
-/* Which shapes of partial tokens the bytes on the two sides of a border allow; 0: none reaches over it. */
-static inline unsigned st_cuts_near(const st_cuts *cuts, const uint8_t *text, size_t border)
-{
-    return cuts->tables->near[(size_t)text[border - 1] << 8 | text[border]];
-}
 
 /* Can some token reach over this border without covering all of both characters? If it can over neither border of a
  * character, nothing merges with parts of it: it becomes its own token first, whatever stands beside it. */

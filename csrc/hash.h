@@ -3,43 +3,15 @@
 #ifndef ST_HASH_H
 #define ST_HASH_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-/* A piece of at most 15 bytes is a 16-byte key: its bytes, zero filled, and its length in the last byte. */
-#define ST_KEY_BYTES 15
-
-typedef struct st_key {
-    uint64_t low, high;
-} st_key;
+#include "key.h"
 
 static inline uint64_t st_load64(const uint8_t *p)
 {
     uint64_t value;
     memcpy(&value, p, sizeof value);
     return value;
-}
-
-/* 64 x 64 -> 128 bits, the halves folded: one multiplication mixes all bits of both operands. */
-static inline uint64_t st_fold_multiply(uint64_t a, uint64_t b)
-{
-#if defined(__SIZEOF_INT128__)
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (uint32_t)middle;
-    uint64_t high = a1 * b1 + (middle >> 32) + (other >> 32);
-    return (other << 32 | (uint32_t)low) ^ high;
-#endif
-}
-
-/* Digits of pi and of e: odd-looking constants that are nobody's choice. */
-static inline uint64_t st_hash_key(st_key key)
-{
-    return st_fold_multiply(key.low ^ UINT64_C(0x243F6A8885A308D3), key.high ^ UINT64_C(0xB7E151628AED2A6B));
 }
 
 /* The key of 1 <= n <= ST_KEY_BYTES bytes, read one by one: for places where 16 bytes may not be readable. */
@@ -111,15 +83,15 @@ static inline int st_has_high_bytes(const uint8_t *text, size_t n)
 /* Hash of any number of bytes, eight at a time. */
 static inline uint64_t st_hash_bytes(const uint8_t *text, size_t n)
 {
-    uint64_t hash = UINT64_C(0x9E3779B97F4A7C15) ^ n, tail = 0;
+    uint64_t hash = ST_HASH_BEGIN ^ n, tail = 0;
     size_t i = 0;
     for (; i + 8 < n; i += 8)
-        hash = st_fold_multiply(hash ^ st_load64(text + i), UINT64_C(0x452821E638D01377));
+        hash = st_fold_multiply(hash ^ st_load64(text + i), ST_HASH_STEP);
     if (n >= 8)
         tail = st_load64(text + n - 8); /* overlaps what was hashed; n is hashed too, so nothing is lost */
     else
         memcpy(&tail, text, n);
-    return st_fold_multiply(hash ^ tail, UINT64_C(0xBE5466CF34E90C6D));
+    return st_fold_multiply(hash ^ tail, ST_HASH_END);
 }
 
 #endif

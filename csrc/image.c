@@ -6,23 +6,7 @@
 #define BYTE_ORDER_MARK 0x01020304u
 #define ALIGNMENT 64
 
-enum section { BYTES, STARTS, IDS, LEFT, RIGHT, DENSE, SLOTS, ENTRIES, MORE, LONGS, CUTS, SECTIONS };
-
-typedef struct header {
-    uint64_t magic;
-    uint32_t version, byte_order;
-    uint64_t checksum; /* of everything behind this field */
-    uint64_t size;     /* of the image */
-    uint32_t count, max_length, unreachable, monotone, identity;
-    uint32_t dense_side, pair_shift, piece_shift;
-    uint32_t byte_token[256];
-    uint64_t long_mask;
-    struct {
-        uint64_t start, size;
-    } sections[SECTIONS];
-} header;
-
-#define CHECKED_FROM (offsetof(header, checksum) + sizeof(uint64_t))
+#define CHECKED_FROM (offsetof(st_image_header, checksum) + sizeof(uint64_t))
 
 /* Four sums side by side, so that memory is what limits them. */
 static uint64_t checksum(const uint8_t *data, size_t n)
@@ -40,25 +24,25 @@ static uint32_t slots_bits(uint32_t shift)
 }
 
 /* What each section must measure, by the counts. */
-static void measure(const header *h, uint64_t *sizes)
+static void measure(const st_image_header *h, uint64_t *sizes)
 {
     const uint64_t n = h->count;
-    sizes[STARTS] = (n + 1) * sizeof(uint32_t);
-    sizes[IDS] = sizes[LEFT] = sizes[RIGHT] = n * sizeof(uint32_t);
-    sizes[DENSE] = (uint64_t)h->dense_side * h->dense_side * sizeof(uint32_t);
-    sizes[SLOTS] = ((uint64_t)ST_BUCKET << slots_bits(h->pair_shift)) * sizeof(uint64_t);
-    sizes[ENTRIES] = ((uint64_t)2 << slots_bits(h->piece_shift)) * sizeof(st_piece_entry);
-    sizes[LONGS] = (h->long_mask + 1) * sizeof(uint64_t);
-    sizes[CUTS] = sizeof(st_cut_tables);
-    sizes[BYTES] = h->sections[BYTES].size; /* these two are free */
-    sizes[MORE] = h->sections[MORE].size;
+    sizes[ST_IMAGE_STARTS] = (n + 1) * sizeof(uint32_t);
+    sizes[ST_IMAGE_IDS] = sizes[ST_IMAGE_LEFT] = sizes[ST_IMAGE_RIGHT] = n * sizeof(uint32_t);
+    sizes[ST_IMAGE_DENSE] = (uint64_t)h->dense_side * h->dense_side * sizeof(uint32_t);
+    sizes[ST_IMAGE_SLOTS] = ((uint64_t)ST_BUCKET << slots_bits(h->pair_shift)) * sizeof(uint64_t);
+    sizes[ST_IMAGE_ENTRIES] = ((uint64_t)2 << slots_bits(h->piece_shift)) * sizeof(st_piece_entry);
+    sizes[ST_IMAGE_LONGS] = (h->long_mask + 1) * sizeof(uint64_t);
+    sizes[ST_IMAGE_CUTS] = sizeof(st_cut_tables);
+    sizes[ST_IMAGE_BYTES] = h->sections[ST_IMAGE_BYTES].size; /* these two are free */
+    sizes[ST_IMAGE_MORE] = h->sections[ST_IMAGE_MORE].size;
 }
 
 /* ---- writing ---- */
 
-static void describe(const st_vocab *v, header *h, const void **data)
+static void describe(const st_vocab *v, st_image_header *h, const void **data)
 {
-    *h = (header){.magic = MAGIC, .version = ST_IMAGE_VERSION, .byte_order = BYTE_ORDER_MARK};
+    *h = (st_image_header){.magic = MAGIC, .version = ST_IMAGE_VERSION, .byte_order = BYTE_ORDER_MARK};
     h->count = v->count;
     h->max_length = v->max_length;
     h->unreachable = v->unreachable;
@@ -69,9 +53,9 @@ static void describe(const st_vocab *v, header *h, const void **data)
     h->piece_shift = v->pieces.shift;
     h->long_mask = v->long_mask;
     memcpy(h->byte_token, v->pairs.byte_token, sizeof h->byte_token);
-    h->sections[BYTES].size = v->starts[v->count];
-    h->sections[MORE].size = v->pieces.more.size * sizeof(uint32_t);
-    const void *all[SECTIONS] = {v->bytes,       v->starts,      v->ids,           v->left,
+    h->sections[ST_IMAGE_BYTES].size = v->starts[v->count];
+    h->sections[ST_IMAGE_MORE].size = v->pieces.more.size * sizeof(uint32_t);
+    const void *all[ST_IMAGE_SECTIONS] = {v->bytes,       v->starts,      v->ids,           v->left,
                                  v->right,       v->pairs.dense, v->pairs.slots,   v->pieces.entries,
                                  v->pieces.more.data, v->long_tokens, NULL};
     memcpy(data, all, sizeof all);
@@ -79,18 +63,18 @@ static void describe(const st_vocab *v, header *h, const void **data)
 
 st_status st_image_write(st_vocab *v, st_bytes *out)
 {
-    header h;
-    uint64_t sizes[SECTIONS];
-    const void *data[SECTIONS];
+    st_image_header h;
+    uint64_t sizes[ST_IMAGE_SECTIONS];
+    const void *data[ST_IMAGE_SECTIONS];
     const size_t start = out->size;
     const st_cuts *cuts = st_vocab_cuts(v);
     if (!cuts)
         return ST_NO_MEMORY;
     describe(v, &h, data);
-    data[CUTS] = cuts->tables;
+    data[ST_IMAGE_CUTS] = cuts->tables;
     measure(&h, sizes);
     h.size = sizeof h;
-    for (int i = 0; i < SECTIONS; i++) {
+    for (int i = 0; i < ST_IMAGE_SECTIONS; i++) {
         h.size = (h.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         h.sections[i].start = h.size;
         h.sections[i].size = sizes[i];
@@ -99,7 +83,7 @@ st_status st_image_write(st_vocab *v, st_bytes *out)
     ST_TRY(st_bytes_reserve(out, (size_t)h.size));
     uint8_t *image = out->data + start;
     memset(image, 0, (size_t)h.size);
-    for (int i = 0; i < SECTIONS; i++)
+    for (int i = 0; i < ST_IMAGE_SECTIONS; i++)
         if (sizes[i])
             memcpy(image + h.sections[i].start, data[i], (size_t)sizes[i]);
     memcpy(image, &h, sizeof h);
@@ -111,9 +95,9 @@ st_status st_image_write(st_vocab *v, st_bytes *out)
 
 /* ---- opening ---- */
 
-static int is_sound(const header *h, const uint8_t *image, size_t n)
+static int is_sound(const st_image_header *h, const uint8_t *image, size_t n)
 {
-    uint64_t sizes[SECTIONS];
+    uint64_t sizes[ST_IMAGE_SECTIONS];
     if (h->magic != MAGIC || h->version != ST_IMAGE_VERSION || h->byte_order != BYTE_ORDER_MARK || h->size != n)
         return 0;
     if (h->checksum != checksum(image + CHECKED_FROM, n - CHECKED_FROM))
@@ -122,7 +106,7 @@ static int is_sound(const header *h, const uint8_t *image, size_t n)
         h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX)
         return 0;
     measure(h, sizes);
-    for (int i = 0; i < SECTIONS; i++)
+    for (int i = 0; i < ST_IMAGE_SECTIONS; i++)
         if (h->sections[i].size != sizes[i] || h->sections[i].start % ALIGNMENT || h->sections[i].start > n ||
             sizes[i] > n - h->sections[i].start)
             return 0;
@@ -143,10 +127,10 @@ static int answers(const st_vocab *v)
     return 1;
 }
 
-static void point_into(st_vocab *v, const header *h, const uint8_t *image)
+static void point_into(st_vocab *v, const st_image_header *h, const uint8_t *image)
 {
-    void *data[SECTIONS];
-    for (int i = 0; i < SECTIONS; i++)
+    void *data[ST_IMAGE_SECTIONS];
+    for (int i = 0; i < ST_IMAGE_SECTIONS; i++)
         data[i] = (void *)(uintptr_t)(image + h->sections[i].start); /* never written to: v->image says so */
     v->count = h->count;
     v->max_length = h->max_length;
@@ -154,28 +138,28 @@ static void point_into(st_vocab *v, const header *h, const uint8_t *image)
     v->monotone = (int)h->monotone;
     v->identity = (int)h->identity;
     v->long_mask = h->long_mask;
-    v->bytes = data[BYTES];
-    v->starts = data[STARTS];
-    v->ids = data[IDS];
-    v->left = data[LEFT];
-    v->right = data[RIGHT];
-    v->long_tokens = data[LONGS];
+    v->bytes = data[ST_IMAGE_BYTES];
+    v->starts = data[ST_IMAGE_STARTS];
+    v->ids = data[ST_IMAGE_IDS];
+    v->left = data[ST_IMAGE_LEFT];
+    v->right = data[ST_IMAGE_RIGHT];
+    v->long_tokens = data[ST_IMAGE_LONGS];
     v->pairs.dense_side = h->dense_side;
     v->pairs.shift = h->pair_shift;
     v->pairs.mask = ((uint64_t)1 << slots_bits(h->pair_shift)) - 1;
-    v->pairs.dense = data[DENSE];
-    v->pairs.slots = data[SLOTS];
+    v->pairs.dense = data[ST_IMAGE_DENSE];
+    v->pairs.slots = data[ST_IMAGE_SLOTS];
     memcpy(v->pairs.byte_token, h->byte_token, sizeof h->byte_token);
     v->pieces.shift = h->piece_shift;
     v->pieces.mask = ((uint64_t)1 << slots_bits(h->piece_shift)) - 1;
-    v->pieces.entries = data[ENTRIES];
-    v->pieces.more = (st_ids){data[MORE], (size_t)(h->sections[MORE].size / sizeof(uint32_t)), 0};
+    v->pieces.entries = data[ST_IMAGE_ENTRIES];
+    v->pieces.more = (st_ids){data[ST_IMAGE_MORE], (size_t)(h->sections[ST_IMAGE_MORE].size / sizeof(uint32_t)), 0};
     v->image = image;
 }
 
 st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
 {
-    header h;
+    st_image_header h;
     *vocab = NULL;
     if (n < sizeof h || (uintptr_t)image % ALIGNMENT)
         return ST_BAD_IMAGE;
@@ -188,7 +172,7 @@ st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
     point_into(v, &h, image);
     st_status status = answers(v) ? ST_OK : ST_BAD_IMAGE;
     if (!status)
-        status = st_vocab_set_cuts(v, (const st_cut_tables *)(const void *)(image + h.sections[CUTS].start));
+        status = st_vocab_set_cuts(v, (const st_cut_tables *)(const void *)(image + h.sections[ST_IMAGE_CUTS].start));
     if (status) {
         st_vocab_free(v);
         return status;

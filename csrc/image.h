@@ -1,7 +1,7 @@
 /* A vocabulary with all its tables as one block of bytes, ready to be used where it lies: written once, mapped from a file
  * by every process and shared between them. Nothing is built when it is opened.
  *
- *     header     struct header in image.c: magic, version, byte order, checksum of all that follows, counts, places
+ *     header     magic, version, byte order, checksum of all that follows, counts, places
  *     sections   the arrays of st_vocab and st_cut_tables, each from a multiple of 64 bytes on
  *
  * An image is for machines of one byte order, and for the code that wrote it: whoever changes a table's layout or a hash
@@ -12,6 +12,38 @@
 #include "cuts.h"
 
 #define ST_IMAGE_VERSION 1
+
+/* The arrays of st_vocab, its pairs and pieces, and st_cut_tables. */
+enum st_image_section {
+    ST_IMAGE_BYTES,
+    ST_IMAGE_STARTS,
+    ST_IMAGE_IDS,
+    ST_IMAGE_LEFT,
+    ST_IMAGE_RIGHT,
+    ST_IMAGE_DENSE,
+    ST_IMAGE_SLOTS,
+    ST_IMAGE_ENTRIES,
+    ST_IMAGE_MORE,
+    ST_IMAGE_LONGS,
+    ST_IMAGE_CUTS,
+    ST_IMAGE_SECTIONS
+};
+
+typedef struct st_image_place {
+    uint64_t start, size; /* bytes */
+} st_image_place;
+
+typedef struct st_image_header {
+    uint64_t magic;
+    uint32_t version, byte_order;
+    uint64_t checksum; /* of everything behind this field */
+    uint64_t size;     /* of the image */
+    uint32_t count, max_length, unreachable, monotone, identity;
+    uint32_t dense_side, pair_shift, piece_shift;
+    uint32_t byte_token[256];
+    uint64_t long_mask;
+    st_image_place sections[ST_IMAGE_SECTIONS];
+} st_image_header;
 
 /* Appends the image of a vocabulary, its cuts included. */
 st_status st_image_write(st_vocab *vocab, st_bytes *out);

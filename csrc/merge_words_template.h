@@ -44,7 +44,7 @@ static inline uint32_t candidate(uint32_t found, uint32_t place)
 
 static inline int is_open(const st_cuts *cuts, const uint8_t *text, size_t at, size_t border)
 {
-    return st_cuts_near(cuts, text, border) && st_cuts_partial(cuts, text, at, border, border + st_utf8_size(text[border]));
+    return st_cuts_partial(cuts, text, at, border, border + st_utf8_size(text[border]));
 }
 
 /* Parts to begin with: bytes, but characters that are a token and that no token can break into begin whole. Their own

@@ -9,17 +9,7 @@
 
 #include "buffer.h"
 #include "hash.h"
-
-/* Ids that an entry holds itself; of longer results it says where in `more` they are. */
-#define ST_INLINE_IDS 4
-#define ST_MORE_IDS 5
-
-/* The last byte of key.high is the length (4 bits), the number of ids (3 bits: 0 = free, ST_MORE_IDS = in `more`), and, in
- * the first entry of a line, whether the line has overflowed (1 bit). */
-typedef struct st_piece_entry {
-    st_key key;
-    uint32_t ids[ST_INLINE_IDS]; /* or: place in `more`, count */
-} st_piece_entry;
+#include "piece_entry.h"
 
 typedef struct st_piece_table {
     st_piece_entry *entries; /* 2 << line_bits */
@@ -38,23 +28,6 @@ st_status st_piece_table_add(st_piece_table *table, st_key key, const uint32_t *
 static inline uint64_t st_piece_line(const st_piece_table *table, st_key key)
 {
     return st_hash_key(key) >> table->shift;
-}
-
-/* Ids of an entry that is in use, ST_MORE_IDS for all beyond ST_INLINE_IDS. */
-static inline uint32_t st_piece_count(const st_piece_entry *entry)
-{
-    return (uint32_t)(entry->key.high >> 60) & 7;
-}
-
-/* No key matches a free entry: a key has a length. */
-static inline int st_piece_matches(const st_piece_entry *entry, st_key key)
-{
-    return !((entry->key.low ^ key.low) | (entry->key.high ^ key.high) << 4);
-}
-
-static inline int st_line_overflowed(const st_piece_entry *line)
-{
-    return (int)(line->key.high >> 63);
 }
 
 /* The entry of the key, or NULL; `line` is where it belongs. */

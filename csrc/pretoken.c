@@ -111,21 +111,11 @@ size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, 
     return f.count;
 }
 
-/* The end of the text makes a piece end at the point, except where cl100k's white space runs to the end of the text. */
-static uint64_t first_end_at_finish(st_split_family family, const st_scan *scan)
-{
-    if (scan->state == ST_IN_FIRST_TICK && family == ST_SPLIT_R50K)
-        return 1;
-    if (scan->state == ST_IN_WHITE && family == ST_SPLIT_CL100K)
-        return scan->length;
-    return scan->point ? scan->point : scan->length;
-}
-
 size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
 {
     size_t count = 0;
     if (scan->length) {
-        ends[count++] = first_end_at_finish(family, scan);
+        ends[count++] = st_first_end_at_finish(family, scan);
         if (ends[0] < scan->length)
             ends[count++] = scan->length;
     }
@@ -135,15 +125,7 @@ size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
 
 uint64_t st_scan_sure(st_split_family family, const st_scan *scan)
 {
-    if (scan->state == ST_IN_FIRST_TICK && family == ST_SPLIT_R50K)
-        return 1;
-    if (scan->point)
-        return scan->point;
-    if (scan->state == ST_IN_WHITE) {
-        const uint64_t last = scan->memo & ~ST_LAST_IS_BLANK;
-        return scan->length > last ? scan->length - last : last;
-    }
-    return scan->length;
+    return st_sure_bytes(family, scan);
 }
 
 /* How much of "'" and a letter there is, by the memo: 1 or 2 bytes, 0 if it is neither. */

@@ -411,6 +411,33 @@ stop:
     return (size_t)(walk.ends - ends);
 }
 
+/* ---- what a state tells without text ---- */
+
+/* The first end when the text ends with `scan` open, its length being the second: the text's end makes a piece end at the
+ * point, except where cl100k's white space runs to the end of the text. */
+ST_INLINE uint64_t st_first_end_at_finish(st_split_family family, const st_scan *scan)
+{
+    if (scan->state == ST_IN_FIRST_TICK && family == ST_SPLIT_R50K)
+        return 1;
+    if (scan->state == ST_IN_WHITE && family == ST_SPLIT_CL100K)
+        return scan->length;
+    return scan->point ? scan->point : scan->length;
+}
+
+/* How many of the open bytes belong to the open piece whatever follows. */
+ST_INLINE uint64_t st_sure_bytes(st_split_family family, const st_scan *scan)
+{
+    if (scan->state == ST_IN_FIRST_TICK && family == ST_SPLIT_R50K)
+        return 1;
+    if (scan->point)
+        return scan->point;
+    if (scan->state == ST_IN_WHITE) {
+        const uint64_t last = scan->memo & ~ST_LAST_IS_BLANK;
+        return scan->length > last ? scan->length - last : last;
+    }
+    return scan->length;
+}
+
 /* ---- places to cut ---- */
 
 #define ST_NO_POINT 0xFFFFFFFFu /* in place of a code point: no character at hand */

@@ -90,6 +90,20 @@ cdef extern from "vocab.h" nogil:
 
 
 cdef extern from "image.h" nogil:
+    enum:
+        ST_IMAGE_SECTIONS
+    ctypedef struct st_image_place:
+        uint64_t start
+        uint64_t size
+    ctypedef struct st_image_header:
+        uint32_t count
+        uint32_t unreachable
+        uint32_t dense_side
+        uint32_t pair_shift
+        uint32_t piece_shift
+        uint32_t byte_token[256]
+        uint64_t long_mask
+        st_image_place sections[ST_IMAGE_SECTIONS]
     st_status st_image_write(st_vocab *vocab, st_bytes *out)
     st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
 

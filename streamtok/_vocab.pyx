@@ -194,6 +194,19 @@ cdef class Vocab:
         finally:
             st_bytes_free(&out)
 
+    @staticmethod
+    def image_header(bytes image not None):
+        """(numbers, byte tokens, places) of an image that to_image() made: a dict of counts and shifts, the token of each
+        byte, and (start, size) of each section in bytes, by the names of image.h."""
+        cdef const st_image_header *h = <const st_image_header *>PyBytes_AS_STRING(image)
+        names = ("bytes", "starts", "ids", "left", "right", "dense", "slots", "entries", "more", "longs", "cuts")
+        numbers = {
+            "count": h.count, "unreachable": h.unreachable, "dense_side": h.dense_side,
+            "pair_shift": h.pair_shift, "piece_shift": h.piece_shift, "long_mask": h.long_mask,
+        }
+        places = {name: (h.sections[i].start, h.sections[i].size) for i, name in enumerate(names)}
+        return numbers, [h.byte_token[i] for i in range(256)], places
+
     def __dealloc__(self):
         cdef size_t i
         st_vocab_free(self.vocab)

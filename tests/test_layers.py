@@ -18,8 +18,8 @@ ROOT = oracle.PROJECT
 # A file that is not in the list has to be given its place.
 C_LAYERS = """
 portable status prefetch publish bits target_begin target_end tier
-alloc
-buffer utf8 unicode_tables scan block
+alloc key cut_tables
+buffer utf8 unicode_tables scan block piece_entry
 char_kind text special pairs hash split_blocks
 split_rules text_stage watch merge reference piece_table
 block_starts

@@ -1,0 +1,97 @@
+/* encode.cu - the kernels: each stage by itself over a long text. What a stage does is in the stage's file. */
+#include "cuts.cu"
+#include "lookup.cu"
+#include "rest.cu"
+#include "split.cu"
+#include "pack.cu"
+#include "tables.cu"
+#include "merge.cu"
+#include "gather.cu"
+
+#define ST_KERNEL extern "C" __global__ void
+
+#define ST_THREAD ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define ST_THREADS ((uint64_t)gridDim.x * blockDim.x)
+#define ST_WARP (threadIdx.x / 32)
+
+extern __shared__ uint4 st_shared[];
+
+ST_KERNEL st_kernel_tables(const uint32_t *left, const uint32_t *right, uint64_t count, uint64_t *pairs, uint64_t shift,
+                           uint64_t mask)
+{
+    for (uint64_t i = ST_THREAD; i < count; i += ST_THREADS)
+        st_enter_pair(pairs, shift, mask, left[i], right[i], (uint32_t)i);
+}
+
+ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
+{
+    for (uint64_t i = ST_THREAD; i < packing.count; i += ST_THREADS)
+        st_pack_block(&packing, i);
+}
+
+ST_KERNEL __launch_bounds__(128) st_kernel_split(const __grid_constant__ st_job job)
+{
+    const uint64_t segments = (job.blocks + ST_SEGMENT_BLOCKS - 1) / ST_SEGMENT_BLOCKS;
+    for (uint64_t i = ST_THREAD; i < segments; i += ST_THREADS)
+        st_split_segment(&job, i);
+}
+
+ST_KERNEL __launch_bounds__(128) st_kernel_rest(const __grid_constant__ st_job job)
+{
+    const uint32_t rest = job.counts->flags & (ST_FLAG_LISTS | ST_FLAG_UTF8) ? 0 : job.counts->rest;
+    for (uint64_t i = ST_THREAD; i < rest; i += ST_THREADS)
+        st_split_rest(&job, (uint32_t)i);
+}
+
+ST_KERNEL __launch_bounds__(256) st_kernel_cuts(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < job.blocks; i += ST_THREADS)
+        st_cut_block(&job, i);
+}
+
+ST_KERNEL __launch_bounds__(256) st_kernel_lookup(const __grid_constant__ st_job job)
+{
+    st_lookup_memory *memory = (st_lookup_memory *)st_shared + ST_WARP;
+    st_look_up_all(&job, memory, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
+}
+
+ST_KERNEL __launch_bounds__(128) st_kernel_merge(const __grid_constant__ st_job job)
+{
+    st_merge_memory *memory = (st_merge_memory *)st_shared + ST_WARP;
+    st_measure_all(&job, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
+    st_merge_all(&job, memory, threadIdx.x & 31);
+}
+
+ST_KERNEL __launch_bounds__(256) st_kernel_sum(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD / 32; i < st_groups(&job); i += ST_THREADS / 32)
+        st_scan_group(&job, threadIdx.x & 31, i);
+}
+
+ST_KERNEL __launch_bounds__(32) st_kernel_scan(const __grid_constant__ st_job job)
+{
+    st_scan_groups(&job, threadIdx.x);
+}
+
+ST_KERNEL __launch_bounds__(256) st_kernel_gather(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD / 32; i < job.stretches; i += ST_THREADS / 32)
+        st_gather_stretch(&job, threadIdx.x & 31, i);
+    for (uint64_t i = ST_THREAD / 32; i < job.row_count; i += ST_THREADS / 32)
+        st_row_start(&job, threadIdx.x & 31, i);
+}
+
+/* A slice begins; with the first one, the text. */
+ST_KERNEL st_kernel_begin(const __grid_constant__ st_job job)
+{
+    st_counts *counts = job.counts;
+    if (ST_THREAD)
+        return;
+    for (int i = 0; i < ST_CLASSES; i++)
+        counts->lists[i] = 0;
+    counts->next = 0;
+    if (job.first_stretch == 0) {
+        counts->tokens = 0;
+        counts->flags = counts->rest = counts->huge = counts->specials = 0;
+    }
+}

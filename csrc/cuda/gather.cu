@@ -1,0 +1,110 @@
+/* gather.cu - slots to ids without holes: counts are scanned, then a warp a stretch moves its tokens to their places. */
+#include "job.h"
+
+/* Tokens before each stretch of the group, and in the group; a warp a group. */
+ST_INLINE void st_scan_group(const st_job *job, unsigned lane, uint64_t group)
+{
+    const uint64_t first = group * ST_GROUP;
+    uint32_t before = 0;
+    for (unsigned i = lane; i < ST_GROUP; i += 32) {
+        const uint64_t stretch = first + i;
+        const uint32_t count = stretch < job->stretches ? job->tokens[stretch] : 0;
+        uint32_t total;
+        const uint32_t sum = st_prefix(count, lane, &total);
+        if (stretch < job->stretches)
+            job->offsets[stretch] = before + sum;
+        before += total;
+    }
+    if (lane == 0)
+        job->group_starts[group] = before;
+}
+
+ST_INLINE uint64_t st_groups(const st_job *job)
+{
+    return (job->stretches + ST_GROUP - 1) / ST_GROUP;
+}
+
+/* Groups' counts to the tokens before them, from what the text has given so far; one warp. */
+ST_INLINE void st_scan_groups(const st_job *job, unsigned lane)
+{
+    const uint64_t groups = st_groups(job);
+    uint64_t before = job->counts->tokens;
+    for (uint64_t first = 0; first < groups; first += 32) {
+        const uint64_t group = first + lane;
+        uint64_t sum = group < groups ? job->group_starts[group] : 0;
+        const uint64_t count = sum;
+        for (int step = 1; step < 32; step *= 2) {
+            const uint64_t other = __shfl_up_sync(0xFFFFFFFFu, sum, (unsigned)step);
+            sum += lane >= (unsigned)step ? other : 0;
+        }
+        if (group < groups)
+            job->group_starts[group] = before + sum - count;
+        before += __shfl_sync(0xFFFFFFFFu, sum, 31);
+    }
+    __syncwarp();
+    if (lane == 0) {
+        job->group_starts[groups] = before;
+        job->counts->tokens = before;
+        if (before > job->out_room)
+            job->counts->flags |= ST_FLAG_ROOM;
+    }
+}
+
+ST_FORCE_INLINE void st_write_id(const st_job *job, uint64_t at, uint32_t id)
+{
+    if (at >= job->out_room)
+        return;
+    if (job->id_bytes == 2)
+        ((uint16_t *)job->out)[at] = (uint16_t)id;
+    else if (job->id_bytes == 4)
+        ((uint32_t *)job->out)[at] = id;
+    else
+        ((uint64_t *)job->out)[at] = id;
+}
+
+/* Where the slots of the stretch begin, and how many are in use. */
+ST_FORCE_INLINE const uint32_t *st_slots_of(const st_job *job, uint64_t stretch, uint32_t *used)
+{
+    const uint32_t span = job->spans[stretch];
+    *used = span & 0xFFFF;
+    return job->slots + stretch * ST_STRETCH + (span >> 16);
+}
+
+ST_INLINE void st_gather_stretch(const st_job *job, unsigned lane, uint64_t stretch)
+{
+    uint32_t used;
+    const uint32_t *slots = st_slots_of(job, stretch, &used);
+    uint64_t at = job->group_starts[stretch / ST_GROUP] + job->offsets[stretch];
+    for (uint32_t i = 0; i < used; i += 32) {
+        const uint32_t slot = i + lane < used ? slots[i + lane] : ST_HOLE;
+        const uint32_t there = __ballot_sync(0xFFFFFFFFu, slot != ST_HOLE);
+        const uint64_t to = at + __popc(there & ((1u << lane) - 1));
+        if (slot < ST_HUGE)
+            st_write_id(job, to, slot);
+        else if (slot != ST_HOLE && slot - ST_HUGE < job->huge_room)
+            job->huge_tokens[slot - ST_HUGE] = to;
+        at += (uint32_t)__popc(there);
+    }
+}
+
+/* Tokens before a row that begins in this slice; a warp a row. */
+ST_INLINE void st_row_start(const st_job *job, unsigned lane, uint64_t row)
+{
+    const uint64_t block = job->rows[row], first = job->first_stretch * ST_STRETCH_BLOCKS;
+    const uint64_t end = first + job->stretches * ST_STRETCH_BLOCKS;
+    if (block < first || (block >= end && block < job->blocks))
+        return;
+    if (block >= job->blocks) { /* no text behind it */
+        if (lane == 0 && end >= job->blocks)
+            job->row_starts[row] = job->counts->tokens;
+        return;
+    }
+    const uint64_t stretch = (block - first) / ST_STRETCH_BLOCKS;
+    uint32_t used, total = 0;
+    const uint32_t *slots = st_slots_of(job, stretch, &used), *stop = job->slots + job->row_slots[block - first];
+    for (uint32_t i = lane; slots + i < stop; i += 32)
+        total += slots[i] != ST_HOLE;
+    st_prefix(total, lane, &used);
+    if (lane == 0)
+        job->row_starts[row] = job->group_starts[stretch / ST_GROUP] + job->offsets[stretch] + used;
+}

@@ -1,0 +1,141 @@
+/* job.h - what a launch works on: the vocabulary's tables and the arrays of one text, as they lie on the device.
+ *
+ * All fields are eight bytes, so that the host fills a job as an array of 64-bit numbers (streamtok/gpu/_job.py names them
+ * in this order). Arrays are indexed by the unit their comment names:
+ *
+ *     byte      of text
+ *     block     64 bytes, as in block.h: a word of a bit mask
+ *     segment   ST_SEGMENT_BLOCKS blocks: what one thread splits
+ *     stretch   ST_STRETCH bytes: what one warp looks up and gathers
+ *     group     ST_GROUP stretches: a unit of the scan
+ *
+ * A text is one PART, or many laid out one after another, each from a block of its own on: documents, and what lies
+ * between special tokens. `marks` then says of each block how many bytes of text it holds, and whether a part begins in it;
+ * the rest of a part's last block is ST_PAD bytes. A block whose mark is ST_MARK_ID is no text: ST_ID and four bytes of a
+ * token's id. Neither byte stands in UTF-8. */
+#ifndef ST_CUDA_JOB_H
+#define ST_CUDA_JOB_H
+
+#include "../block_starts.h"
+#include "../cut_tables.h"
+#include "../piece_entry.h"
+
+#define ST_MARK_BEGIN 0x80u /* a part begins with this block; the low bits are the bytes of text in it */
+#define ST_MARK_ID 0xFFu
+#define ST_PAD 0xFEu
+#define ST_ID 0xFFu
+
+#define ST_SEGMENT_BLOCKS 4 /* looking one block back for a place to begin costs a quarter of the work, then */
+#define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to st_split_rest */
+
+#define ST_STRETCH_BLOCKS 16
+#define ST_STRETCH (ST_STRETCH_BLOCKS * 64)
+#define ST_GROUP 1024
+
+/* A slot holds an id, or one of these. Indices of tokens have 21 bits. */
+#define ST_HOLE 0xFFFFFFFFu /* nothing: a deferred piece gave fewer tokens than it has bytes */
+#define ST_HUGE 0x80000000u /* + number: a piece that the host merges; one token stands in its place */
+
+/* Deferred pieces by length: up to 8, 16, 32, 64, ST_LONGEST bytes. */
+#define ST_CLASSES 5
+#define ST_LONGEST 512
+
+/* Flags: why a result must not be used as it is. */
+#define ST_FLAG_LISTS 1u  /* a list was too short */
+#define ST_FLAG_UTF8 2u   /* the text is no UTF-8 */
+#define ST_FLAG_ROOM 4u   /* more tokens than the output has room for */
+#define ST_FLAG_WORD 8u   /* a merge gave an impossible number of tokens */
+
+typedef struct st_counts {
+    uint64_t tokens; /* written to the output so far */
+    uint32_t flags;
+    uint32_t rest;              /* segments in `rest` */
+    uint32_t huge;              /* pieces in `huge_starts` */
+    uint32_t next;              /* work items of the merge taken */
+    uint32_t lists[ST_CLASSES]; /* pieces in each list */
+    uint32_t specials;          /* places in `special_at` */
+} st_counts;
+
+typedef struct st_job {
+    /* tables: of the vocabulary's image (image.h), and the pairs hashed for one load a look-up (tables.cu) */
+    const st_piece_entry *entries;
+    uint64_t piece_shift, piece_mask;
+    const uint64_t *pairs;
+    uint64_t pair_shift, pair_mask;
+    const uint32_t *dense; /* [left * dense_side + right]: merged + 1 of two early tokens */
+    uint64_t dense_side;
+    const uint32_t *byte_tokens;
+    const uint32_t *ids;
+    const uint8_t *token_bytes;
+    const uint32_t *token_starts;
+    const uint64_t *long_tokens;
+    uint64_t long_mask;
+    const st_cut_tables *cuts; /* NULL: do not cut */
+
+    /* the text */
+    const uint8_t *text;  /* at a multiple of 16 */
+    uint64_t size;        /* bytes; with marks those of all blocks */
+    uint64_t blocks;
+    const uint8_t *marks; /* block; NULL: one part */
+
+    /* where pieces start (split.cu, rest.cu), and atoms of them (cuts.cu): a bit a byte */
+    uint64_t *starts, *atoms; /* block */
+    uint8_t *segments;        /* segment: st_segment_state */
+    uint32_t *rest;
+    uint64_t rest_room;
+
+    /* a slice: the stretches first .. first + stretches - 1 */
+    uint64_t first_stretch, stretches;
+    uint32_t *slots;       /* byte of the slice: tokens, in order, with holes */
+    uint32_t *spans;       /* stretch: first slot << 16 | slots in use */
+    uint32_t *tokens;      /* stretch: how many */
+    uint32_t *row_slots;   /* block of the slice in which a part begins: its first slot */
+    uint32_t *lists;       /* slots of deferred pieces, class by class */
+    uint64_t list_starts[ST_CLASSES + 1];
+
+    /* pieces for the host, by number */
+    uint64_t *huge_starts, *huge_ends; /* bytes of the text */
+    uint64_t *huge_tokens;             /* tokens before the one in its place */
+    uint64_t huge_room;
+
+    /* the output */
+    uint64_t *group_starts; /* group: tokens before it in the whole text */
+    uint32_t *offsets;      /* stretch: tokens before it in its group */
+    void *out;
+    uint64_t out_room;
+    uint64_t id_bytes;      /* 2, 4 or 8 */
+    const uint32_t *rows;   /* row: the block it begins with, ascending */
+    uint64_t *row_starts;   /* row: tokens before it */
+    uint64_t row_count;
+
+    st_counts *counts;
+} st_job;
+
+/* What is known of a segment's starts. */
+typedef enum st_segment_state {
+    ST_RESOLVED,
+    ST_HARD,    /* from some place in it on, nothing */
+    ST_UNSYNCED /* nothing: no place to begin was found in front of it */
+} st_segment_state;
+
+/* ---- parts ---- */
+
+ST_INLINE unsigned st_part_begins(const st_job *job, uint64_t block)
+{
+    return block == 0 || (job->marks && job->marks[block] & ST_MARK_BEGIN);
+}
+
+ST_INLINE unsigned st_part_ends(const st_job *job, uint64_t block)
+{
+    return block + 1 == job->blocks || (job->marks && job->marks[block + 1] & ST_MARK_BEGIN);
+}
+
+/* Bytes of text in the block: 1 to 64. */
+ST_INLINE unsigned st_fill(const st_job *job, uint64_t block)
+{
+    if (job->marks)
+        return job->marks[block] & ~ST_MARK_BEGIN;
+    return block + 1 < job->blocks ? 64 : (unsigned)(job->size - 64 * block);
+}
+
+#endif

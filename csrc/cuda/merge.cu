@@ -1,0 +1,334 @@
+/* merge.cu - deferred atoms to tokens: the pair of the smallest token first, the leftmost of equals, until none is left.
+ *
+ * Work items are taken from one counter, the longest atoms first. Up to 64 bytes a thread merges an atom by itself, in shared
+ * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far,
+ * because the steps of a merge depend on each other, and atoms are many. */
+#include "job.h"
+
+#define ST_PARTS 512 /* of all atoms that a warp merges at a time */
+#define ST_NO_CANDIDATE 0xFFFFFFFFu
+
+/* Part i of an atom that is one of `lanes` lies at [i * lanes + lane]. A candidate is the token that a part and its next one
+ * merge to << 9 | i, so that the smallest is the one to merge. */
+typedef struct st_merge_memory {
+    uint32_t candidates[ST_PARTS], tokens[ST_PARTS];
+    uint32_t alive[ST_PARTS / 32];
+} st_merge_memory;
+
+/* 1 + the token that the pair merges to, 0: none. The hash has eight places a pair: most answers are one load away. */
+ST_FORCE_INLINE uint32_t st_pair(const st_job *job, uint32_t left, uint32_t right)
+{
+    const uint64_t key = (uint64_t)left << 21 | right;
+    for (uint64_t at = key * UINT64_C(0x9E3779B97F4A7C15) >> job->pair_shift;; at = (at + 1) & job->pair_mask) {
+        const uint64_t slot = job->pairs[at];
+        if (slot >> 22 == key)
+            return (uint32_t)slot & 0x3FFFFF;
+        if (slot == UINT64_MAX)
+            return 0;
+    }
+}
+
+ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
+{
+    return found ? (found - 1) << 9 | place : ST_NO_CANDIDATE;
+}
+
+/* Eight bytes at any address, those of a word that reach beyond the text included. */
+ST_FORCE_INLINE uint64_t st_load_eight_at(const uint8_t *text)
+{
+    const unsigned shift = 8 * ((unsigned)(size_t)text & 7);
+    const uint64_t *words = (const uint64_t *)(text - shift / 8);
+    return shift ? words[0] >> shift | words[1] << (64 - shift) : words[0];
+}
+
+/* st_hash_bytes (hash.h) of n > 8 bytes. */
+ST_INLINE uint64_t st_hash_long(const uint8_t *text, unsigned n)
+{
+    uint64_t hash = ST_HASH_BEGIN ^ n;
+    for (unsigned i = 0; i + 8 < n; i += 8)
+        hash = st_fold_multiply(hash ^ st_load_eight_at(text + i), ST_HASH_STEP);
+    return st_fold_multiply(hash ^ st_load_eight_at(text + n - 8), ST_HASH_END);
+}
+
+ST_INLINE int st_is_token(const st_job *job, uint32_t token, const uint8_t *text, unsigned n)
+{
+    const uint32_t start = job->token_starts[token];
+    if (job->token_starts[token + 1] - start != n)
+        return 0;
+    for (unsigned i = 0; i < n; i++)
+        if (job->token_bytes[start + i] != text[i])
+            return 0;
+    return 1;
+}
+
+/* 1 + the token with these bytes, more than the piece table holds; 0: there is none. */
+ST_INLINE uint32_t st_long_token(const st_job *job, const uint8_t *text, unsigned n)
+{
+    const uint64_t hash = st_hash_long(text, n);
+    for (uint64_t at = hash & job->long_mask;; at = (at + 1) & job->long_mask) {
+        const uint64_t slot = job->long_tokens[at];
+        if (slot == UINT64_MAX)
+            return 0;
+        if (slot >> 32 == hash >> 32 && st_is_token(job, (uint32_t)slot, text, n))
+            return (uint32_t)slot + 1;
+    }
+}
+
+/* An atom to merge: the slots that it owns and its bytes. */
+typedef struct st_atom {
+    uint32_t slot, n, stretch;
+    const uint8_t *text;
+} st_atom;
+
+ST_FORCE_INLINE st_atom st_atom_at(const st_job *job, uint32_t slot)
+{
+    const uint32_t record = job->slots[slot], at = slot + (record >> 10);
+    st_atom atom;
+    atom.slot = slot;
+    atom.n = record & 0x3FF;
+    atom.stretch = at / ST_STRETCH;
+    atom.text = job->text + job->first_stretch * ST_STRETCH + at;
+    return atom;
+}
+
+/* The atom gave `count` tokens. */
+ST_INLINE void st_account(const st_job *job, const st_atom *atom, uint32_t count)
+{
+    atomicAdd(&job->tokens[atom->stretch], count);
+    if (count == 0 || count > atom->n)
+        atomicOr(&job->counts->flags, ST_FLAG_WORD);
+}
+
+/* ---- a thread an atom ---- */
+
+ST_INLINE void st_put_token(const st_job *job, const st_atom *atom, uint32_t token)
+{
+    job->slots[atom->slot] = job->ids[token];
+    for (uint32_t i = 1; i < atom->n; i++)
+        job->slots[atom->slot + i] = ST_HOLE;
+    st_account(job, atom, 1);
+}
+
+/* Single bytes as parts, and the pairs of them. */
+ST_FORCE_INLINE void st_begin_parts(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens,
+                                    unsigned lanes)
+{
+    uint32_t last = job->byte_tokens[atom->text[0]];
+    tokens[0] = last;
+    for (unsigned i = 1; i < atom->n; i++) {
+        const uint32_t token = job->byte_tokens[atom->text[i]];
+        const uint32_t found = last < job->dense_side && token < job->dense_side ? job->dense[last * job->dense_side + token] : st_pair(job, last, token);
+        candidates[(i - 1) * lanes] = st_candidate(found, i - 1);
+        tokens[i * lanes] = token;
+        last = token;
+    }
+    candidates[(atom->n - 1) * lanes] = ST_NO_CANDIDATE;
+}
+
+ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens, unsigned lanes)
+{
+    const unsigned n = atom->n;
+    uint64_t alive = ~(uint64_t)0 >> (64 - n);
+    st_begin_parts(job, atom, candidates, tokens, lanes);
+    for (;;) {
+        uint32_t best = ST_NO_CANDIDATE;
+        for (unsigned i = 0; i < n; i++)
+            best = min(best, candidates[i * lanes]);
+        if (best == ST_NO_CANDIDATE)
+            break;
+        const unsigned at = best & 511;
+        const uint32_t merged = best >> 9;
+        const uint64_t behind = alive & ~(uint64_t)1 << at, further = behind & (behind - 1);
+        const uint64_t before = alive & (((uint64_t)1 << at) - 1);
+        const unsigned gone = st_first_bit(behind);
+        alive &= ~((uint64_t)1 << gone);
+        tokens[at * lanes] = merged;
+        candidates[gone * lanes] = ST_NO_CANDIDATE;
+        uint32_t right = 0, left = 0;
+        if (further)
+            right = st_pair(job, merged, tokens[st_first_bit(further) * lanes]);
+        if (before)
+            left = st_pair(job, tokens[st_last_bit(before) * lanes], merged);
+        candidates[at * lanes] = st_candidate(right, at);
+        if (before)
+            candidates[st_last_bit(before) * lanes] = st_candidate(left, st_last_bit(before));
+    }
+    uint32_t count = 0;
+    for (; alive; alive &= alive - 1)
+        job->slots[atom->slot + count++] = job->ids[tokens[st_first_bit(alive) * lanes]];
+    for (uint32_t i = count; i < n; i++)
+        job->slots[atom->slot + i] = ST_HOLE;
+    st_account(job, atom, count);
+}
+
+/* ---- a warp an atom ---- */
+
+ST_INLINE uint32_t st_warp_min(uint32_t value)
+{
+    for (int step = 16; step; step /= 2)
+        value = min(value, __shfl_xor_sync(0xFFFFFFFFu, value, step));
+    return value;
+}
+
+/* The next part alive behind `at`, ST_PARTS if there is none. */
+ST_INLINE unsigned st_next_alive(const uint32_t *alive, unsigned at)
+{
+    for (unsigned word = at / 32; word < ST_PARTS / 32; word++) {
+        const uint32_t bits = alive[word] & (word == at / 32 ? 0xFFFFFFFEu << (at & 31) : 0xFFFFFFFFu);
+        if (bits)
+            return 32 * word + __ffs((int)bits) - 1;
+    }
+    return ST_PARTS;
+}
+
+ST_INLINE unsigned st_last_alive(const uint32_t *alive, unsigned at)
+{
+    for (int word = (int)(at / 32); word >= 0; word--) {
+        const uint32_t bits = alive[word] & (word == (int)(at / 32) ? (1u << (at & 31)) - 1 : 0xFFFFFFFFu);
+        if (bits)
+            return 32 * (unsigned)word + st_last_bit(bits);
+    }
+    return ST_PARTS;
+}
+
+ST_INLINE void st_begin_warp(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane)
+{
+    const unsigned n = atom->n;
+    for (unsigned i = lane; i < n; i += 32)
+        m->tokens[i] = job->byte_tokens[atom->text[i]];
+    if (lane < ST_PARTS / 32)
+        m->alive[lane] = n >= 32 * lane + 32 ? 0xFFFFFFFFu : n > 32 * lane ? (1u << (n - 32 * lane)) - 1 : 0;
+    __syncwarp();
+    for (unsigned i = lane; i < n; i += 32)
+        m->candidates[i] = i + 1 < n ? st_candidate(st_pair(job, m->tokens[i], m->tokens[i + 1]), i) : ST_NO_CANDIDATE;
+    __syncwarp();
+}
+
+/* One step: the pair that begins at `at` becomes `merged`; two lanes look up the pairs of it. */
+ST_INLINE void st_warp_step(const st_job *job, st_merge_memory *m, unsigned lane, unsigned at, uint32_t merged)
+{
+    const unsigned gone = st_next_alive(m->alive, at), next = st_next_alive(m->alive, gone), last = st_last_alive(m->alive, at);
+    __syncwarp();
+    if (lane == 0) {
+        m->alive[gone / 32] &= ~(1u << (gone & 31));
+        m->candidates[gone] = ST_NO_CANDIDATE;
+        m->tokens[at] = merged;
+        m->candidates[at] = next < ST_PARTS ? st_candidate(st_pair(job, merged, m->tokens[next]), at) : ST_NO_CANDIDATE;
+    }
+    if (lane == 1 && last < ST_PARTS)
+        m->candidates[last] = st_candidate(st_pair(job, m->tokens[last], merged), last);
+    __syncwarp();
+}
+
+ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane)
+{
+    const unsigned n = atom->n;
+    uint32_t count = 0;
+    st_begin_warp(job, atom, m, lane);
+    for (;;) {
+        uint32_t best = ST_NO_CANDIDATE;
+        for (unsigned i = lane; i < n; i += 32)
+            best = min(best, m->candidates[i]);
+        best = st_warp_min(best);
+        if (best == ST_NO_CANDIDATE)
+            break;
+        st_warp_step(job, m, lane, best & 511, best >> 9);
+    }
+    for (unsigned word = 0; 32 * word < n; word++) {
+        const uint32_t alive = m->alive[word];
+        if (alive >> lane & 1)
+            job->slots[atom->slot + count + __popc(alive & ((1u << lane) - 1))] = job->ids[m->tokens[32 * word + lane]];
+        count += (uint32_t)__popc(alive);
+    }
+    __syncwarp();
+    for (uint32_t i = count + lane; i < n; i += 32)
+        job->slots[atom->slot + i] = ST_HOLE;
+    if (lane == 0)
+        st_account(job, atom, count);
+    __syncwarp();
+}
+
+/* ---- work items ---- */
+
+/* Atoms of a class that a warp takes at a time. */
+ST_FORCE_INLINE unsigned st_atoms_at_once(unsigned kind)
+{
+    return kind <= 1 ? 32 : kind == 2 ? 16 : kind == 3 ? 8 : 1;
+}
+
+ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
+{
+    const uint64_t room = job->list_starts[kind + 1] - job->list_starts[kind];
+    return job->counts->lists[kind] < room ? job->counts->lists[kind] : (uint32_t)room;
+}
+
+ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lane, unsigned kind, uint32_t item)
+{
+    const unsigned lanes = st_atoms_at_once(kind), count = st_listed(job, kind);
+    const uint32_t at = item * lanes + (kind == ST_CLASSES - 1 ? 0 : lane);
+    if (at >= count || (lanes > 1 && lane >= lanes))
+        return;
+    const st_atom atom = st_atom_at(job, job->lists[job->list_starts[kind] + at]);
+    const uint32_t token = atom.n > ST_KEY_BYTES ? st_long_token(job, atom.text, atom.n) : 0;
+    if (kind == ST_CLASSES - 1) {
+        if (!token)
+            st_merge_together(job, &atom, m, lane);
+        __syncwarp();
+        if (token && lane == 0)
+            st_put_token(job, &atom, token - 1);
+    } else if (token) {
+        st_put_token(job, &atom, token - 1);
+    } else {
+        st_merge_alone(job, &atom, m->candidates + lane, m->tokens + lane, lanes);
+    }
+}
+
+/* Merges until no work is left. */
+ST_INLINE void st_merge_all(const st_job *job, st_merge_memory *m, unsigned lane)
+{
+    for (;;) {
+        uint32_t item = lane == 0 ? atomicAdd(&job->counts->next, 1u) : 0;
+        int kind = ST_CLASSES - 1;
+        item = __shfl_sync(0xFFFFFFFFu, item, 0);
+        for (; kind >= 0; kind--) {
+            const unsigned lanes = st_atoms_at_once((unsigned)kind);
+            const uint32_t items = (st_listed(job, (unsigned)kind) + lanes - 1) / lanes;
+            if (item < items)
+                break;
+            item -= items;
+        }
+        if (kind < 0)
+            return;
+        st_merge_item(job, m, lane, (unsigned)kind, item);
+        __syncwarp();
+    }
+}
+
+/* ---- pieces for the host ---- */
+
+/* Where huge piece number `number` ends, found by a warp. */
+ST_INLINE void st_measure_huge(const st_job *job, unsigned lane, uint32_t number)
+{
+    const uint64_t start = job->huge_starts[number], words = 2 * job->blocks;
+    uint64_t word = start / 32, end = job->size;
+    for (; word < words; word += 32) {
+        uint32_t bits = word + lane < words ? ((const uint32_t *)job->atoms)[word + lane] : 0;
+        if (word + lane == start / 32)
+            bits &= 0xFFFFFFFEu << (start & 31);
+        const uint32_t some = __ballot_sync(0xFFFFFFFFu, bits != 0);
+        if (!some)
+            continue;
+        const unsigned from = __ffs((int)some) - 1;
+        end = 32 * (word + from) + __ffs((int)__shfl_sync(0xFFFFFFFFu, bits, (int)from)) - 1;
+        break;
+    }
+    if (lane == 0)
+        job->huge_ends[number] = end < job->size ? end : job->size;
+}
+
+ST_INLINE void st_measure_all(const st_job *job, unsigned lane, uint64_t warp, uint64_t warps)
+{
+    const uint64_t count = job->counts->huge < job->huge_room ? job->counts->huge : job->huge_room;
+    for (uint64_t i = warp; i < count; i += warps)
+        st_measure_huge(job, lane, (uint32_t)i);
+}

@@ -1,0 +1,108 @@
+/* rest.cu - the segments that split.cu left: the machine of split_rules.h, from the last start in front of them on.
+ *
+ * A thread takes a segment and all that follow it without a state of their own: it goes on where the machine stands. So a
+ * run of a megabyte without a place to begin is one thread's, and read once. Seldom more than a handful of segments. */
+#include "job.h"
+
+#define ST_REST_ENDS 8
+#define ST_REST_BLOCKS 4 /* how much text the machine is given at once */
+
+typedef struct st_rest {
+    uint64_t at, open; /* the machine stands here; the open piece started there */
+    uint64_t stop;     /* no start is wanted from here on */
+    st_scan scan;
+} st_rest;
+
+ST_INLINE void st_put_start(const st_job *job, uint64_t at, uint64_t stop)
+{
+    if (at < stop && at < 64 * job->blocks)
+        job->starts[at >> 6] |= (uint64_t)1 << (at & 63);
+}
+
+/* The last start in front of the byte `at`. There is one: every part has a start where it begins. */
+ST_INLINE uint64_t st_start_before(const st_job *job, uint64_t at)
+{
+    uint64_t block = (at - 1) >> 6, word = job->starts[block];
+    word &= at & 63 ? ((uint64_t)1 << (at & 63)) - 1 : ~(uint64_t)0;
+    while (!word)
+        word = job->starts[--block];
+    return 64 * block + st_last_bit(word);
+}
+
+/* Takes the text up to `end`, whole characters. */
+ST_INLINE void st_rest_feed(const st_job *job, st_rest *r, uint64_t end)
+{
+    uint64_t ends[ST_REST_ENDS];
+    while (r->at < end && r->open < r->stop) {
+        size_t used;
+        const size_t count = st_split(ST_FAMILY, &r->scan, job->text + r->at, (size_t)(end - r->at), &used, ends, ST_REST_ENDS);
+        for (size_t i = 0; i < count; i++)
+            st_put_start(job, r->open + ends[i], r->stop);
+        r->open += count ? ends[count - 1] : 0;
+        r->at += used;
+    }
+}
+
+/* The part ends where the machine stands; the next one begins with the next block. */
+ST_INLINE void st_rest_end_part(const st_job *job, st_rest *r)
+{
+    const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
+    if (r->scan.length)
+        st_put_start(job, r->open + st_first_end_at_finish(ST_FAMILY, &r->scan), r->stop);
+    if (r->at & 63)
+        st_put_start(job, r->at, r->stop); /* of the filler */
+    r->at = r->open = (r->at + 63) & ~(uint64_t)63;
+    r->scan = fresh;
+}
+
+/* A block that is an id, where the machine stands. */
+ST_INLINE void st_rest_pass_id(const st_job *job, st_rest *r)
+{
+    st_put_start(job, r->at, r->stop);
+    st_put_start(job, r->at + 5, r->stop);
+    r->at = r->open = r->at + 64;
+}
+
+ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
+{
+    while (r->open < r->stop && r->open + st_sure_bytes(ST_FAMILY, &r->scan) < r->stop) {
+        uint64_t block = r->at >> 6;
+        if (block >= job->blocks)
+            return;
+        if (r->at == r->open && !(r->at & 63) && st_part_begins(job, block)) {
+            if (job->marks && job->marks[block] == ST_MARK_ID) {
+                st_rest_pass_id(job, r);
+                continue;
+            }
+            st_put_start(job, r->at, r->stop);
+        }
+        for (int i = 1; i < ST_REST_BLOCKS && !st_part_ends(job, block); i++)
+            block++;
+        uint64_t end = 64 * block + st_fill(job, block);
+        if (st_part_ends(job, block)) {
+            st_rest_feed(job, r, end);
+            if (r->open < r->stop)
+                st_rest_end_part(job, r);
+            continue;
+        }
+        while (st_utf8_is_continuation(job->text[end]))
+            end--;
+        st_rest_feed(job, r, end);
+    }
+}
+
+ST_INLINE void st_split_rest(const st_job *job, uint32_t number)
+{
+    const uint64_t segment = job->rest[number], segment_bytes = 64 * ST_SEGMENT_BLOCKS;
+    const uint64_t segments = (job->blocks + ST_SEGMENT_BLOCKS - 1) / ST_SEGMENT_BLOCKS;
+    const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
+    uint64_t last = segment + 1;
+    if (job->segments[segment] == ST_UNSYNCED && job->segments[segment - 1] != ST_RESOLVED)
+        return; /* the thread of the segment before comes here */
+    while (last < segments && job->segments[last] == ST_UNSYNCED)
+        last++;
+    const uint64_t behind = (segment + 1) * segment_bytes, size = 64 * job->blocks;
+    const uint64_t from = st_start_before(job, behind < size ? behind : size);
+    st_rest r = {from, from, last * segment_bytes, fresh};
+    st_rest_run(job, &r);
+}

@@ -1,0 +1,74 @@
+/* cut_tables.h - the tables behind the exact cuts (cuts.h), as the CPU and the GPU read them. */
+#ifndef ST_CUT_TABLES_H
+#define ST_CUT_TABLES_H
+
+#include "bits.h"
+
+#define ST_CUT_PAIR_BITS 22    /* o200k enters 0.4 million pairs: 10 % of half a megabyte of bits, which stay in the cache */
+#define ST_CUT_PARTIAL_BITS 20
+
+/* The tables as they lie in memory and in an image (image.h). */
+typedef struct st_cut_tables {
+    uint8_t pairs[1u << (ST_CUT_PAIR_BITS - 3)];
+    uint8_t partials[1u << (ST_CUT_PARTIAL_BITS - 3)];
+    /* Bit 4 * a + b: some token that reaches over a border holds a bytes of X and b of Y, 0 meaning all of it. Indexed by
+     * the last byte of X and the first of Y. */
+    uint16_t near[1u << 16];
+    /* Token that a character of two or three bytes is by itself, ST_NONE = none; by code point. */
+    uint32_t characters[1u << 16];
+} st_cut_tables;
+
+/* A character, or a part of one, as its bytes in one number; distinct ones differ. 1 <= n <= 4. */
+ST_INLINE uint32_t st_char_bits(const uint8_t *text, size_t n)
+{
+    switch (n) { /* the compiler makes straight code of each */
+    case 1: return text[0];
+    case 2: return (uint32_t)text[0] << 8 | text[1];
+    case 3: return (uint32_t)text[0] << 16 | (uint32_t)text[1] << 8 | text[2];
+    default: return (uint32_t)text[0] << 24 | (uint32_t)text[1] << 16 | (uint32_t)text[2] << 8 | text[3];
+    }
+}
+
+ST_INLINE uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
+{
+    uint64_t key = ((uint64_t)x << 32 | y) ^ (uint64_t)shape * UINT64_C(0xD6E8FEB86659FD93);
+    return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+ST_INLINE unsigned st_table_bit(const uint8_t *bits, uint32_t at)
+{
+    return bits[at >> 3] >> (at & 7) & 1;
+}
+
+/* Do the two characters, as st_char_bits gives them, stand side by side in a token? */
+ST_INLINE unsigned st_cut_is_pair(const st_cut_tables *tables, uint32_t left, uint32_t right)
+{
+    return st_table_bit(tables->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS));
+}
+
+/* Which shapes of partial tokens the bytes on the two sides of a border allow; 0: none reaches over it. */
+ST_INLINE unsigned st_cut_shapes(const st_cut_tables *tables, const uint8_t *text, size_t border)
+{
+    return tables->near[(size_t)text[border - 1] << 8 | text[border]];
+}
+
+/* Does a token of one of the shapes reach over the border between the characters text[x..border) and text[border..end)
+ * without covering all of both? */
+ST_INLINE unsigned st_cut_is_partial(const st_cut_tables *tables, unsigned shapes, const uint8_t *text, size_t x,
+                                     size_t border, size_t end)
+{
+    for (; shapes; shapes &= shapes - 1) {
+        const unsigned shape = st_first_bit(shapes);
+        size_t a = shape / 4, b = shape % 4;
+        if (a >= border - x || b >= end - border)
+            continue; /* not a proper part of this character */
+        a = a ? a : border - x;
+        b = b ? b : end - border;
+        const uint32_t hash = st_cut_hash(st_char_bits(text + border - a, a), st_char_bits(text + border, b), shape);
+        if (st_table_bit(tables->partials, hash >> (32 - ST_CUT_PARTIAL_BITS)))
+            return 1;
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,53 @@
+"""What a launch works on, as csrc/cuda/job.h lays it out: all fields are 64-bit numbers, pointers among them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CLASSES = 5
+LONGEST = 512
+STRETCH = 1024
+BLOCK = 64
+SEGMENT = 256
+GROUP = 1024
+
+FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
+
+_FIELDS = f"""
+entries piece_shift piece_mask pairs pair_shift pair_mask dense dense_side byte_tokens ids token_bytes token_starts
+long_tokens long_mask cuts
+text size blocks marks
+starts atoms segments rest rest_room
+first_stretch stretches slots spans tokens row_slots lists list_starts:{CLASSES + 1}
+huge_starts huge_ends huge_tokens huge_room
+group_starts offsets out out_room id_bytes rows row_starts row_count
+counts
+"""
+
+
+def _field(text: str) -> tuple[str, str] | tuple[str, str, tuple[int]]:
+    name, _, count = text.partition(":")
+    return (name, "<u8", (int(count),)) if count else (name, "<u8")
+
+
+JOB = np.dtype([_field(text) for text in _FIELDS.split()])
+"""A st_job."""
+
+PACKING = np.dtype([(name, "<u8") for name in "source starts sizes blocks parts count text marks".split()])
+"""A st_packing."""
+
+PART_ID = 1 << 63
+"""Added to an id in place of a part's size."""
+
+COUNTS = np.dtype(
+    [
+        ("tokens", "<u8"),
+        ("flags", "<u4"),
+        ("rest", "<u4"),
+        ("huge", "<u4"),
+        ("next", "<u4"),
+        ("lists", "<u4", (CLASSES,)),
+    ]
+    + [("specials", "<u4")]
+)
+"""A st_counts."""

@@ -1,0 +1,22 @@
+"""What is known of the kernels without a GPU: their source, how to compile it, and the shared memory that they take."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+
+_FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
+
+WARP_MEMORY = {"lookup": 4400, "merge": 4160}
+"""Bytes of shared memory a warp: sizeof(st_lookup_memory) and sizeof(st_merge_memory)."""
+
+
+@functools.cache
+def source() -> str:
+    """The kernels as one file, as the build wrote it."""
+    return importlib.resources.files(__package__).joinpath("kernels.cu").read_text()
+
+
+def compile_options(family: str) -> tuple[str, ...]:
+    """Options of NVRTC for the kernels of a family of split patterns ("r50k", "cl100k", "o200k")."""
+    return (f"-DST_FAMILY={_FAMILIES[family]}", "--std=c++17", "-lineinfo")

@@ -1,0 +1,46 @@
+"""Texts as the kernels take them: one as it lies, or many, each from a block of its own on (csrc/cuda/job.h)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ._job import BLOCK, PACKING, PART_ID
+
+
+@dataclasses.dataclass
+class DeviceText:
+    """Bytes of UTF-8 on a device.
+
+    data: uint8, at a multiple of 16 bytes. size: bytes of it that count. marks: uint8 a block, or None for one text.
+    rows: uint32 a text, the block that it begins with (the number of blocks, if no text follows), ascending, or None.
+    """
+
+    data: Any
+    size: int
+    marks: Any = None
+    rows: Any = None
+
+
+def pack(device: Any, source: Any, starts: Any, sizes: Any, rows: Any) -> DeviceText:
+    """Lays the parts source[start : start + size] out for the kernels.
+
+    Args:
+        source: uint8 on the device.
+        starts, sizes: uint64 a part, on the host; a size of PART_ID + id stands for the token itself.
+        rows: int64 a row, on the host: the part that it begins with; len(starts) if no part follows.
+    """
+    taken = np.where(sizes >= np.uint64(PART_ID), np.uint64(1), (sizes + np.uint64(BLOCK - 1)) // np.uint64(BLOCK))
+    blocks = np.concatenate([np.zeros(1, np.uint64), np.cumsum(taken, dtype=np.uint64)])
+    count = int(blocks[-1])
+    text, marks = device.empty(max(1, count) * BLOCK, np.uint8), device.empty(max(1, count), np.uint8)
+    if count:
+        arrays = [device.put(array) for array in (starts, sizes, blocks[:-1])]
+        packing = np.zeros((), PACKING)
+        packing["source"], packing["text"], packing["marks"] = map(device.pointer, (source, text, marks))
+        packing["starts"], packing["sizes"], packing["blocks"] = map(device.pointer, arrays)
+        packing["parts"], packing["count"] = len(starts), count
+        device.launch("pack", packing, min(-(-count // 256), 1 << 16), 256)
+    return DeviceText(text, count * BLOCK, marks, device.put(blocks[rows].astype(np.uint32)))

@@ -1,0 +1,76 @@
+"""The kernels of csrc/cuda on a machine without a GPU: compiled as C++ and run lane by lane (emulated_gpu/)."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import numpy as np
+import oracle
+
+FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
+
+
+@functools.cache
+def library(family: str) -> ctypes.CDLL:
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="emulated_gpu"))
+    here = oracle.PROJECT / "tests" / "emulated_gpu"
+    command = [
+        "g++",
+        "-std=c++17",
+        "-O2",
+        "-fPIC",
+        "-shared",
+        "-fno-strict-aliasing",
+        f"-DST_FAMILY={FAMILIES[family]}",
+    ]
+    path = folder / f"{family}.so"
+    subprocess.run([*command, "-include", here / "cuda.h", here / "run.cpp", "-o", path], check=True)
+    loaded = ctypes.CDLL(str(path))
+    shutil.rmtree(folder)
+    return loaded
+
+
+class EmulatedDevice:
+    """What streamtok.gpu asks of a device (streamtok/gpu/_device.py), with numpy's arrays for its memory."""
+
+    def __init__(self, family: str):
+        self._library = library(family)
+
+    def empty(self, count: int, dtype: object) -> np.ndarray:
+        size = int(count) * np.dtype(dtype).itemsize
+        memory = np.full(size + 64, 0xA5, np.uint8)  # what is read before it is written should not look sane
+        start = -memory.ctypes.data % 64
+        return memory[start : start + size].view(dtype)
+
+    def full(self, count: int, dtype: object, value: int) -> np.ndarray:
+        array = self.empty(count, dtype)
+        array[:] = value
+        return array
+
+    def put(self, array: np.ndarray) -> np.ndarray:
+        copy = self.empty(len(array), array.dtype)
+        copy[:] = array
+        return copy
+
+    def concatenate(self, arrays: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate(arrays)
+
+    def get(self, array: np.ndarray) -> np.ndarray:
+        return array.copy()
+
+    def pointer(self, array: np.ndarray) -> int:
+        return array.ctypes.data
+
+    def blocks_for(self, kernel: str, most: int) -> int:
+        return min(most, 3)  # fewer than there is work for, so that blocks come around again
+
+    def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:
+        getattr(self._library, f"run_{kernel}")(grid, block, ctypes.c_void_p(argument.ctypes.data))
+
+    def launch_tables(self, *arguments: int) -> None:
+        self._library.run_tables(*(ctypes.c_uint64(value) for value in arguments))

@@ -1,0 +1,101 @@
+/* cuda.h - as much of CUDA's language as the kernels of csrc/cuda use, for a C++ compiler: so that every kernel runs, lane by
+ * lane, on a machine without a GPU. A warp's lanes are coroutines that meet where CUDA has them exchange values. */
+#ifndef EMULATED_CUDA_H
+#define EMULATED_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define __global__
+#define __shared__
+#define __grid_constant__
+#define __launch_bounds__(...)
+
+struct emulated_index {
+    unsigned x;
+};
+
+/* The lane that runs now. */
+extern emulated_index emulated_thread, emulated_block, emulated_block_size, emulated_grid;
+#define threadIdx emulated_thread
+#define blockIdx emulated_block
+#define blockDim emulated_block_size
+#define gridDim emulated_grid
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(16) ulonglong2 {
+    unsigned long long x, y;
+};
+
+/* All 32 lanes hand in a value, under the same name, and see everybody's. */
+const uint64_t *emulated_exchange(const char *what, uint64_t value);
+unsigned emulated_lane(void);
+
+static inline uint32_t __ballot_sync(unsigned, int some)
+{
+    const uint64_t *all = emulated_exchange("ballot", some != 0);
+    uint32_t mask = 0;
+    for (int i = 0; i < 32; i++)
+        mask |= (uint32_t)all[i] << i;
+    return mask;
+}
+
+static inline int __any_sync(unsigned mask, int some) { return __ballot_sync(mask, some) != 0; }
+static inline int __all_sync(unsigned mask, int some) { return __ballot_sync(mask, some) == 0xFFFFFFFFu; }
+static inline void __syncwarp(void) { emulated_exchange("syncwarp", 0); }
+
+template <typename T> static inline T __shfl_sync(unsigned, T value, int from)
+{
+    return (T)emulated_exchange("shfl", (uint64_t)value)[from & 31];
+}
+template <typename T> static inline T __shfl_up_sync(unsigned, T value, unsigned step)
+{
+    const uint64_t *all = emulated_exchange("shfl_up", (uint64_t)value);
+    return emulated_lane() >= step ? (T)all[emulated_lane() - step] : value;
+}
+template <typename T> static inline T __shfl_xor_sync(unsigned, T value, int step)
+{
+    return (T)emulated_exchange("shfl_xor", (uint64_t)value)[emulated_lane() ^ (unsigned)step];
+}
+
+/* Lanes run one at a time: nothing here needs to be atomic. */
+static inline uint32_t atomicAdd(uint32_t *at, uint32_t value)
+{
+    const uint32_t old = *at;
+    *at += value;
+    return old;
+}
+static inline uint32_t atomicOr(uint32_t *at, uint32_t value)
+{
+    const uint32_t old = *at;
+    *at |= value;
+    return old;
+}
+static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long long expected, unsigned long long value)
+{
+    const unsigned long long old = *at;
+    if (old == expected)
+        *at = value;
+    return old;
+}
+
+static inline int __popc(unsigned value) { return __builtin_popcount(value); }
+static inline int __ffs(int value) { return __builtin_ffs(value); }
+static inline uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, unsigned shift)
+{
+    return (uint32_t)(((uint64_t)high << 32 | low) >> (shift & 31));
+}
+static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector)
+{
+    const uint64_t both = (uint64_t)b << 32 | a;
+    uint32_t result = 0;
+    for (int i = 0; i < 4; i++)
+        result |= (uint32_t)(both >> 8 * (selector >> 4 * i & 7) & 0xFF) << 8 * i;
+    return result;
+}
+
+#endif

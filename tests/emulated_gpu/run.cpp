@@ -1,0 +1,135 @@
+/* Runs the kernels block by block and warp by warp: see cuda.h. Compiled with -DST_FAMILY=..., as the GPU's module is. */
+#include "cuda.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "../../csrc/cuda/encode.cu"
+
+emulated_index emulated_thread, emulated_block, emulated_block_size, emulated_grid;
+alignas(16) uint4 st_shared[1 << 14];
+
+#define STACK (256 << 10)
+
+struct lane_state {
+    ucontext_t context;
+    jmp_buf place;
+    char *stack;
+    int begun, done;
+    const char *what;
+};
+
+static lane_state lanes[32];
+static uint64_t values[2][32]; /* of this exchange and the one before, which slower lanes still read */
+static unsigned phase[32], current, first_thread;
+static jmp_buf runner_place;
+static void (*body)(void);
+
+unsigned emulated_lane(void) { return current; }
+
+static void enter(void)
+{
+    body();
+    lanes[current].done = 1;
+    longjmp(runner_place, 1);
+}
+
+/* Goes on with the lane `current` until it exchanges or ends. */
+static void resume(void)
+{
+    emulated_thread.x = first_thread + current;
+    if (_setjmp(runner_place))
+        return;
+    if (lanes[current].begun)
+        longjmp(lanes[current].place, 1);
+    lanes[current].begun = 1;
+    getcontext(&lanes[current].context);
+    lanes[current].context.uc_stack.ss_sp = lanes[current].stack;
+    lanes[current].context.uc_stack.ss_size = STACK;
+    lanes[current].context.uc_link = 0;
+    makecontext(&lanes[current].context, enter, 0);
+    setcontext(&lanes[current].context);
+}
+
+const uint64_t *emulated_exchange(const char *what, uint64_t value)
+{
+    const unsigned lane = current;
+    uint64_t *all = values[phase[lane]++ & 1];
+    all[lane] = value;
+    lanes[lane].what = what;
+    if (!_setjmp(lanes[lane].place))
+        longjmp(runner_place, 1);
+    return all;
+}
+
+static void run_warp(void)
+{
+    for (unsigned i = 0; i < 32; i++) {
+        lanes[i].begun = lanes[i].done = 0;
+        phase[i] = 0;
+        if (!lanes[i].stack)
+            lanes[i].stack = (char *)malloc(STACK);
+    }
+    for (unsigned left = 32; left;) {
+        left = 0;
+        for (current = 0; current < 32; current++) {
+            if (!lanes[current].done)
+                resume();
+            left += !lanes[current].done;
+        }
+        for (unsigned i = 1; i < 32; i++)
+            if (lanes[i].done != lanes[0].done || (!lanes[0].done && strcmp(lanes[i].what, lanes[0].what))) {
+                fprintf(stderr, "lanes 0 and %u of a warp part ways: %s and %s\n", i, lanes[0].done ? "end" : lanes[0].what,
+                        lanes[i].done ? "end" : lanes[i].what);
+                abort();
+            }
+    }
+}
+
+static void run(unsigned grid, unsigned block, void (*kernel)(void))
+{
+    body = kernel;
+    emulated_grid.x = grid;
+    emulated_block_size.x = block;
+    for (unsigned b = 0; b < grid; b++)
+        for (first_thread = 0; first_thread < block; first_thread += 32) {
+            emulated_block.x = b;
+            run_warp();
+        }
+}
+
+#define KERNEL(name, type) \
+    static type the_##name; \
+    static void body_##name(void) { st_kernel_##name(the_##name); } \
+    extern "C" void run_##name(unsigned grid, unsigned block, const type *argument) \
+    { \
+        the_##name = *argument; \
+        run(grid, block, body_##name); \
+    }
+#define JOB_KERNEL(name) KERNEL(name, st_job)
+KERNEL(pack, st_packing)
+JOB_KERNEL(begin)
+JOB_KERNEL(split)
+JOB_KERNEL(rest)
+JOB_KERNEL(cuts)
+JOB_KERNEL(lookup)
+JOB_KERNEL(merge)
+JOB_KERNEL(sum)
+JOB_KERNEL(scan)
+JOB_KERNEL(gather)
+
+extern "C" void run_tables(const uint32_t *left, const uint32_t *right, uint64_t count, uint64_t *pairs, uint64_t shift,
+                           uint64_t mask)
+{
+    for (uint64_t i = 0; i < count; i++)
+        st_enter_pair(pairs, shift, mask, left[i], right[i], (uint32_t)i);
+}
+
+extern "C" size_t sizes(int which)
+{
+    const size_t all[] = {sizeof(st_job), sizeof(st_counts), sizeof(st_packing), sizeof(st_lookup_memory),
+                          sizeof(st_merge_memory)};
+    return all[which];
+}

@@ -1,0 +1,251 @@
+"""The GPU's kernels against the CPU core, run lane by lane on the CPU; and that NVRTC takes them for every architecture."""
+
+from __future__ import annotations
+
+import functools
+import pydoc_data.topics
+import random
+import re
+import shutil
+
+import numpy as np
+import oracle
+import pytest
+from emulated import FAMILIES, EmulatedDevice, library
+
+import streamtok
+from streamtok.gpu import _engine, _job
+from streamtok.gpu._engine import Engine
+from streamtok.gpu._text import DeviceText, pack
+from streamtok.patterns import family_of
+
+ENCODINGS = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
+CUDA = oracle.PROJECT / "csrc" / "cuda"
+
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
+
+# Characters of every kind, in the ways that the patterns tell apart.
+HARD = (
+    """a B é ſ ' 's 'S 'll 'Re / // ! - 1 23 ٣ ² 中 文字 日本 한국 ש ก็ ् ́ ️ 😀 ‍ Ж привет World HELLO fooBar é <| |> _ ...
+don't x'ſ Ǆ ǅ""".split()
+    + [" ", "  ", "\n", "\r\n", "\t", "\u3000", "\u00a0", "\u2028", "\u0085"]
+)
+
+
+def hard_text(rng: random.Random, pieces: int) -> bytes:
+    return "".join(
+        rng.choice(HARD) * rng.choice([1, 1, 1, 1, 2, 3, rng.randint(1, 70)]) for _ in range(pieces)
+    ).encode()
+
+
+class Subject:
+    """An encoding, and the engine that runs its kernels on the CPU."""
+
+    def __init__(self, name: str):
+        self.encoding = streamtok.get_encoding(name)
+        self.device = EmulatedDevice(family_of(self.encoding._pat_str))
+        self.engine = Engine(self.device, self.encoding._vocab, self.encoding._coder.encode_piece)
+
+    def encode(self, data: bytes, dtype: object = np.uint32) -> np.ndarray:
+        text = DeviceText(self.device.put(np.frombuffer(data, np.uint8)), len(data))
+        return self.engine.encode(text, dtype)[0]
+
+    def check(self, data: bytes) -> None:
+        want = self.encoding.encode_to_numpy(data, disallowed_special=())
+        np.testing.assert_array_equal(self.encode(data), want)
+
+    def encode_batch(self, texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+        sizes = np.array([len(text) for text in texts], np.uint64)
+        starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(sizes)[:-1]]).astype(np.uint64)
+        source = self.device.put(np.frombuffer(b"".join(texts) + b" ", np.uint8))
+        return self.engine.encode(pack(self.device, source, starts, sizes, np.arange(len(texts))), np.uint32)
+
+    def check_batch(self, texts: list[bytes]) -> None:
+        want, starts = self.encoding.encode_ragged(texts, disallowed_special=())
+        ids, rows = self.encode_batch(texts)
+        np.testing.assert_array_equal(ids, want)
+        np.testing.assert_array_equal(rows, starts)
+
+
+@functools.cache
+def subject(name: str) -> Subject:
+    return Subject(name)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_real_text(name):
+    text = "".join(pydoc_data.topics.topics.values()).encode()
+    subject(name).check(text[: 300_000 // 64 * 64])
+    subject(name).check(text[:100_001])
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("corpus", ["english", "code", "multilingual"])
+def test_corpora(name, corpus):
+    data = oracle.corpus(corpus)[1_000_000:1_400_000].encode()
+    subject(name).check(data)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_hard_text_alone_and_in_batches(name):
+    rng = random.Random(name)
+    for _ in range(6):
+        subject(name).check(hard_text(rng, 4000))
+        subject(name).check_batch([hard_text(rng, rng.randint(0, 12)) for _ in range(300)])
+        subject(name).check_batch([hard_text(rng, rng.randint(0, 300)) for _ in range(20)])
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a",
+        " ",
+        "\n",
+        "1",
+        "-",
+        "中",
+        "ж",
+        "é",
+        "\u0301",
+        "😀",
+        "/",
+        "'",
+        "A",
+        "aB",
+        "ab ",
+        "ก",
+        "\u3000",
+        "!\n/",
+        "\n/!\u0301",
+    ],
+)
+def test_one_unit_over_and_over(name, unit):
+    for count in (1, 63, 64, 65, 255, 257, 511, 513, 700, 1500, 9000):
+        subject(name).check((unit * count).encode())
+
+
+@needs_compiler
+def test_sizes_around_blocks_segments_and_stretches():
+    text = "".join(pydoc_data.topics.topics.values()).encode("ascii", "ignore")
+    for size in [*range(1, 140), *range(250, 262), *range(1018, 1030), *range(2044, 2052), 4095, 4096, 4097]:
+        subject("o200k_base").check(text[:size])
+        subject("cl100k_base").check(text[size : 2 * size])
+
+
+@needs_compiler
+def test_batches_with_empty_texts():
+    subject("cl100k_base").check_batch([b""])
+    subject("cl100k_base").check_batch([b"", b"", b"a", b"", b" b" * 40, b"", b""])
+
+
+@needs_compiler
+def test_parts_that_are_ids():
+    s = subject("o200k_base")
+    source = b"hello world, hello"
+    starts, sizes = (
+        np.array([0, 0, 5, 0, 0, 11], np.uint64),
+        np.array([5, _job.PART_ID + 199_999, 6, 0, 0, 7], np.uint64),
+    )
+    sizes[3] = _job.PART_ID + 200_018
+    text = pack(s.device, s.device.put(np.frombuffer(source, np.uint8)), starts, sizes, np.array([0, 3]))
+    ids, rows = s.engine.encode(text, np.uint32)
+    ordinary = s.encoding.encode_ordinary
+    want = [*ordinary("hello"), 199_999, *ordinary(" world"), 200_018, *ordinary(", hello")]
+    assert ids.tolist() == want
+    assert rows.tolist() == [0, len(ordinary("hello")) + 1 + len(ordinary(" world")), len(want)]
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.int64])
+def test_dtypes(dtype):
+    text = b"The ids of r50k_base fit sixteen bits. " * 20
+    ids = subject("r50k_base").encode(text, dtype)
+    assert ids.dtype == dtype
+    assert ids.tolist() == subject("r50k_base").encoding.encode_ordinary(text.decode())
+
+
+@needs_compiler
+def test_slices(monkeypatch):
+    monkeypatch.setattr(_engine, "SLICE", 4096)
+    rng = random.Random(5)
+    for name in ENCODINGS:
+        subject(name).check(hard_text(rng, 3000) + b"-" * 9000 + hard_text(rng, 50) + b"x" * 800)
+        subject(name).check_batch([hard_text(rng, rng.randint(0, 200)) for _ in range(30)])
+
+
+@needs_compiler
+def test_more_deferred_words_than_usual_and_more_tokens():
+    rng = random.Random(7)
+    words = " ".join("".join(rng.choice("qxzjkvw") for _ in range(3)) for _ in range(3000))
+    subject("cl100k_base").check(words.encode())
+    subject("r50k_base").check("".join(chr(rng.randint(0x1F300, 0x1FAFF)) for _ in range(2000)).encode())
+
+
+@needs_compiler
+def test_unreachable_tokens_are_found_whole_and_never_cut():
+    ranks = {bytes([i]): i for i in range(256)} | {
+        "中文中文中文中文".encode(): 300,
+        b"unreachable": 301,
+        "中文".encode(): 302,
+    }
+    encoding = streamtok.Encoding(
+        "unreachable", pat_str=streamtok.get_encoding("cl100k_base")._pat_str, mergeable_ranks=ranks, special_tokens={}
+    )
+    device = EmulatedDevice("cl100k")
+    engine = Engine(device, encoding._vocab, encoding._coder.encode_piece)
+    data = "unreachable 中文中文中文中文 unreachablex 中文中文中文中文中文 unreachable".encode()
+    ids, _ = engine.encode(DeviceText(device.put(np.frombuffer(data, np.uint8)), len(data)), np.uint32)
+    assert ids.tolist() == encoding.encode_ordinary(data.decode())
+
+
+# ---- what the host believes of the source ----
+
+
+def struct_fields(name: str) -> list[str]:
+    body = re.sub(r"/\*.*?\*/", "", (CUDA / "job.h").read_text() + (CUDA / "pack.cu").read_text(), flags=re.S)
+    found = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), body, re.S)
+    names = re.findall(r"(\w+)(?:\[\w+(?: \+ 1)?\])?[,;]", found[1])
+    return names
+
+
+@pytest.mark.parametrize(
+    ("struct", "dtype"), [("st_job", _job.JOB), ("st_counts", _job.COUNTS), ("st_packing", _job.PACKING)]
+)
+def test_structs_are_those_of_the_source(struct, dtype):
+    assert list(dtype.names) == struct_fields(struct)
+
+
+@needs_compiler
+def test_sizes_are_those_of_the_source():
+    from streamtok.gpu._shapes import WARP_MEMORY
+
+    sizes = [library("r50k").sizes(i) for i in range(5)]
+    assert sizes == [
+        _job.JOB.itemsize, _job.COUNTS.itemsize, _job.PACKING.itemsize, WARP_MEMORY["lookup"], WARP_MEMORY["merge"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("architecture", [75, 80, 90, 100])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nvrtc_compiles_the_kernels(architecture, family):
+    nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the wheels cuda-bindings and nvidia-cuda-nvrtc")
+    from streamtok.gpu._shapes import compile_options, source
+
+    ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
+    status, program = nvrtc.nvrtcCreateProgram(source().encode(), b"kernels.cu", 0, [], [])
+    assert status == ok
+    options = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *compile_options(family))]
+    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    if status != ok:
+        _, size = nvrtc.nvrtcGetProgramLogSize(program)
+        log = b" " * size
+        nvrtc.nvrtcGetProgramLog(program, log)
+        pytest.fail(log.decode())
+    status, size = nvrtc.nvrtcGetCUBINSize(program)
+    assert status == ok
+    assert size > 10_000
