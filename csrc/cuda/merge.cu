@@ -1,9 +1,9 @@
 /* merge.cu - deferred atoms to tokens: the pair of the smallest token first, the leftmost of equals, until none is left.
  *
- * Work items are taken from one counter, the longest atoms first. Up to 64 bytes a thread merges an atom by itself, in shared
+ * Work items are taken from one counter, the longest atoms first. Up to 64 parts a thread merges an atom by itself, in shared
  * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far,
  * because the steps of a merge depend on each other, and atoms are many. */
-#include "job.h"
+#include "again.cu"
 
 #define ST_PARTS 512 /* of all atoms that a warp merges at a time */
 #define ST_NO_CANDIDATE 0xFFFFFFFFu
@@ -33,103 +33,30 @@ ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
     return found ? (found - 1) << 9 | place : ST_NO_CANDIDATE;
 }
 
-/* Eight bytes at any address, those of a word that reach beyond the text included. */
-ST_FORCE_INLINE uint64_t st_load_eight_at(const uint8_t *text)
-{
-    const unsigned shift = 8 * ((unsigned)(size_t)text & 7);
-    const uint64_t *words = (const uint64_t *)(text - shift / 8);
-    return shift ? words[0] >> shift | words[1] << (64 - shift) : words[0];
-}
-
-/* st_hash_bytes (hash.h) of n > 8 bytes. */
-ST_INLINE uint64_t st_hash_long(const uint8_t *text, unsigned n)
-{
-    uint64_t hash = ST_HASH_BEGIN ^ n;
-    for (unsigned i = 0; i + 8 < n; i += 8)
-        hash = st_fold_multiply(hash ^ st_load_eight_at(text + i), ST_HASH_STEP);
-    return st_fold_multiply(hash ^ st_load_eight_at(text + n - 8), ST_HASH_END);
-}
-
-ST_INLINE int st_is_token(const st_job *job, uint32_t token, const uint8_t *text, unsigned n)
-{
-    const uint32_t start = job->token_starts[token];
-    if (job->token_starts[token + 1] - start != n)
-        return 0;
-    for (unsigned i = 0; i < n; i++)
-        if (job->token_bytes[start + i] != text[i])
-            return 0;
-    return 1;
-}
-
-/* 1 + the token with these bytes, more than the piece table holds; 0: there is none. */
-ST_INLINE uint32_t st_long_token(const st_job *job, const uint8_t *text, unsigned n)
-{
-    const uint64_t hash = st_hash_long(text, n);
-    for (uint64_t at = hash & job->long_mask;; at = (at + 1) & job->long_mask) {
-        const uint64_t slot = job->long_tokens[at];
-        if (slot == UINT64_MAX)
-            return 0;
-        if (slot >> 32 == hash >> 32 && st_is_token(job, (uint32_t)slot, text, n))
-            return (uint32_t)slot + 1;
-    }
-}
-
-/* An atom to merge: the slots that it owns and its bytes. */
-typedef struct st_atom {
-    uint32_t slot, n, stretch;
-    const uint8_t *text;
-} st_atom;
-
-ST_FORCE_INLINE st_atom st_atom_at(const st_job *job, uint32_t slot)
-{
-    const uint32_t record = job->slots[slot], at = slot + (record >> 10);
-    st_atom atom;
-    atom.slot = slot;
-    atom.n = record & 0x3FF;
-    atom.stretch = at / ST_STRETCH;
-    atom.text = job->text + job->first_stretch * ST_STRETCH + at;
-    return atom;
-}
-
-/* The atom gave `count` tokens. */
-ST_INLINE void st_account(const st_job *job, const st_atom *atom, uint32_t count)
-{
-    atomicAdd(&job->tokens[atom->stretch], count);
-    if (count == 0 || count > atom->n)
-        atomicOr(&job->counts->flags, ST_FLAG_WORD);
-}
-
 /* ---- a thread an atom ---- */
 
-ST_INLINE void st_put_token(const st_job *job, const st_atom *atom, uint32_t token)
+/* The parts from the atom's slots, and the pairs of them. */
+ST_FORCE_INLINE void st_begin_parts(const st_job *job, const st_atom *atom, uint32_t parts, uint32_t *candidates,
+                                    uint32_t *tokens, unsigned lanes)
 {
-    job->slots[atom->slot] = job->ids[token];
-    for (uint32_t i = 1; i < atom->n; i++)
-        job->slots[atom->slot + i] = ST_HOLE;
-    st_account(job, atom, 1);
-}
-
-/* Single bytes as parts, and the pairs of them. */
-ST_FORCE_INLINE void st_begin_parts(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens,
-                                    unsigned lanes)
-{
-    uint32_t last = job->byte_tokens[atom->text[0]];
+    const uint32_t side = (uint32_t)job->dense_side;
+    uint32_t last = job->slots[atom->slot];
     tokens[0] = last;
-    for (unsigned i = 1; i < atom->n; i++) {
-        const uint32_t token = job->byte_tokens[atom->text[i]];
-        const uint32_t found = last < job->dense_side && token < job->dense_side ? job->dense[last * job->dense_side + token] : st_pair(job, last, token);
+    for (unsigned i = 1; i < parts; i++) {
+        const uint32_t token = job->slots[atom->slot + i];
+        const uint32_t found = last < side && token < side ? job->dense[last * side + token] : st_pair(job, last, token);
         candidates[(i - 1) * lanes] = st_candidate(found, i - 1);
         tokens[i * lanes] = token;
         last = token;
     }
-    candidates[(atom->n - 1) * lanes] = ST_NO_CANDIDATE;
+    candidates[(parts - 1) * lanes] = ST_NO_CANDIDATE;
 }
 
-ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens, unsigned lanes)
+ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens,
+                              unsigned lanes)
 {
-    const unsigned n = atom->n;
     uint64_t alive = ~(uint64_t)0 >> (64 - n);
-    st_begin_parts(job, atom, candidates, tokens, lanes);
+    st_begin_parts(job, atom, n, candidates, tokens, lanes);
     for (;;) {
         uint32_t best = ST_NO_CANDIDATE;
         for (unsigned i = 0; i < n; i++)
@@ -156,8 +83,6 @@ ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t *
     uint32_t count = 0;
     for (; alive; alive &= alive - 1)
         job->slots[atom->slot + count++] = job->ids[tokens[st_first_bit(alive) * lanes]];
-    for (uint32_t i = count; i < n; i++)
-        job->slots[atom->slot + i] = ST_HOLE;
     st_account(job, atom, count);
 }
 
@@ -240,9 +165,6 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
             job->slots[atom->slot + count + __popc(alive & ((1u << lane) - 1))] = job->ids[m->tokens[32 * word + lane]];
         count += (uint32_t)__popc(alive);
     }
-    __syncwarp();
-    for (uint32_t i = count + lane; i < n; i += 32)
-        job->slots[atom->slot + i] = ST_HOLE;
     if (lane == 0)
         st_account(job, atom, count);
     __syncwarp();
@@ -250,10 +172,10 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
 
 /* ---- work items ---- */
 
-/* Atoms of a class that a warp takes at a time. */
+/* Atoms of a class that a warp takes at a time: as many as ST_PARTS are room for. */
 ST_FORCE_INLINE unsigned st_atoms_at_once(unsigned kind)
 {
-    return kind <= 1 ? 32 : kind == 2 ? 16 : kind == 3 ? 8 : 1;
+    return kind <= 4 ? 32 : kind == 5 ? 16 : kind == 6 ? 8 : 1;
 }
 
 ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
@@ -264,23 +186,17 @@ ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
 
 ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lane, unsigned kind, uint32_t item)
 {
-    const unsigned lanes = st_atoms_at_once(kind), count = st_listed(job, kind);
-    const uint32_t at = item * lanes + (kind == ST_CLASSES - 1 ? 0 : lane);
-    if (at >= count || (lanes > 1 && lane >= lanes))
+    const unsigned lanes = st_atoms_at_once(kind);
+    const uint32_t at = item * lanes + (lanes == 1 ? 0 : lane);
+    if (at >= st_listed(job, kind) || (lanes > 1 && lane >= lanes))
         return;
-    const st_atom atom = st_atom_at(job, job->lists[job->list_starts[kind] + at]);
-    const uint32_t token = atom.n > ST_KEY_BYTES ? st_long_token(job, atom.text, atom.n) : 0;
-    if (kind == ST_CLASSES - 1) {
-        if (!token)
-            st_merge_together(job, &atom, m, lane);
-        __syncwarp();
-        if (token && lane == 0)
-            st_put_token(job, &atom, token - 1);
-    } else if (token) {
-        st_put_token(job, &atom, token - 1);
-    } else {
-        st_merge_alone(job, &atom, m->candidates + lane, m->tokens + lane, lanes);
-    }
+    const uint64_t record = job->lists[job->list_starts[kind] + at];
+    st_atom atom;
+    st_find_atom(job, (uint32_t)(record >> 32), (uint32_t)(record >> 21) & 0x7FF, (uint32_t)(record >> 11) & 0x3FF, &atom);
+    if (lanes == 1)
+        st_merge_together(job, &atom, m, lane);
+    else
+        st_merge_alone(job, &atom, (uint32_t)record & 0x7FF, m->candidates + lane, m->tokens + lane, lanes);
 }
 
 /* Merges until no work is left. */
