@@ -99,6 +99,7 @@ cdef extern from "image.h" nogil:
         uint32_t count
         uint32_t unreachable
         uint32_t monotone
+        uint32_t identity
         uint32_t dense_side
         uint32_t pair_shift
         uint32_t piece_shift

@@ -106,23 +106,29 @@ ST_INLINE uint32_t st_long_token(const st_job *job, const uint8_t *text, unsigne
     }
 }
 
-/* Puts the ids of an atom that the tables hold into its slots; returns how many, 0 if they do not hold it. */
-ST_INLINE uint32_t st_look_again(const st_job *job, const st_atom *atom)
+ST_FORCE_INLINE uint32_t st_id_of(const st_job *job, uint32_t token)
 {
-    uint32_t *slots = job->slots + atom->slot;
-    if (atom->n > ST_KEY_BYTES) {
-        const uint32_t token = st_long_token(job, atom->text, atom->n);
-        if (token)
-            slots[0] = job->ids[token - 1];
-        return token != 0;
-    }
+    return job->identity ? token : job->ids[token];
+}
+
+/* Puts the ids of an atom that the tables hold into its slots; returns how many, 0 if they do not hold it. */
+ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom)
+{
     const st_piece_entry *entry = st_find_entry(job, st_key_at(atom->text, atom->n));
     const uint32_t count = entry ? st_piece_count(entry) : 0;
     if (count > ST_INLINE_IDS) /* a word of more ids is merged anew */
         return 0;
     for (uint32_t i = 0; i < count; i++)
-        slots[i] = entry->ids[i];
+        job->slots[atom->slot + i] = entry->ids[i];
     return count;
+}
+
+ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
+{
+    const uint32_t token = st_long_token(job, atom->text, atom->n);
+    if (token)
+        job->slots[atom->slot] = st_id_of(job, token - 1);
+    return token != 0;
 }
 
 /* ---- parts ---- */
@@ -136,26 +142,28 @@ ST_INLINE int st_is_open(const st_job *job, const uint8_t *text, unsigned x, uns
     return shapes && st_cut_is_partial(job->cuts, shapes, text, x, border, end);
 }
 
-/* Puts the tokens that an atom begins as into its slots: single bytes, but whole characters that no token can break into
- * (see merge_words_template.h). Returns how many. */
-ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom)
+/* Puts the tokens that an atom begins as to `parts`, `step` apart: single bytes, but whole characters that no token can
+ * break into (see merge_words_template.h). Returns how many. */
+ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts, unsigned step)
 {
-    uint32_t *slots = job->slots + atom->slot, count = 0;
+    const uint8_t *text = atom->text;
+    uint32_t count = 0;
     int open_before = 0;
     for (unsigned at = 0, end; at < atom->n; at = end) {
-        const unsigned size = job->characters ? st_utf8_size(atom->text[at]) : 1;
+        const unsigned byte = text[at], size = job->characters ? st_utf8_size((uint8_t)byte) : 1;
         unsigned same;
-        end = at + size;
-        const int open_behind = job->characters && end < atom->n &&
-                                st_is_open(job, atom->text, at, end, end + st_utf8_size(atom->text[end]));
+        int open_behind = 0;
         uint32_t whole = 0xFFFFFFFFu;
+        end = at + size;
+        if (job->characters && end < atom->n)
+            open_behind = st_is_open(job, text, at, end, end + st_utf8_size(text[end]));
         if ((size == 2 || size == 3) && !open_before && !open_behind)
-            whole = job->cuts->characters[st_utf8_decode(atom->text + at, &same)];
+            whole = job->cuts->characters[st_utf8_decode(text + at, &same)];
         if (whole != 0xFFFFFFFFu)
-            slots[count++] = whole;
+            parts[step * count++] = whole;
         else
             for (unsigned i = at; i < end; i++)
-                slots[count++] = job->byte_tokens[atom->text[i]];
+                parts[step * count++] = job->byte_tokens[text[i]];
         open_before = open_behind;
     }
     return count;
@@ -176,9 +184,23 @@ typedef struct st_again {
     uint32_t queued[ST_CLASSES];
 } st_again;
 
-ST_FORCE_INLINE unsigned st_class_of(uint32_t parts)
+ST_FORCE_INLINE unsigned st_short_class(unsigned characters)
 {
-    return (parts > 4) + (parts > 6) + (parts > 8) + (parts > 12) + (parts > 16) + (parts > 32) + (parts > 64);
+    return (characters > 4) + (characters > 6) + (characters > 8) + (characters > 10);
+}
+
+ST_FORCE_INLINE unsigned st_long_class(uint32_t parts)
+{
+    return ST_SHORT_CLASSES + (parts > 16) + (parts > 32) + (parts > 64);
+}
+
+/* How many characters an atom of at most ST_KEY_BYTES bytes has. */
+ST_INLINE unsigned st_count_characters(const st_atom *atom)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < atom->n; i++)
+        count += !st_utf8_is_continuation(atom->text[i]);
+    return count;
 }
 
 /* Moves 32 queued atoms of a class to its list, or as many as there are. */
@@ -214,34 +236,41 @@ ST_FORCE_INLINE void st_enlist(st_again *a, unsigned kind, uint64_t record)
     }
 }
 
-ST_INLINE void st_take_again(st_again *a, uint64_t number, uint64_t count)
+/* The deferred atom of this lane; which: 0 if it fits a key. */
+ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t number, uint64_t count)
 {
     const st_job *job = a->job;
     unsigned kind = ST_CLASSES;
     uint64_t record = 0;
     if (number < count) {
-        const uint32_t slot = job->deferred[number], held = job->slots[slot];
+        const uint32_t slot = job->deferred[which * job->deferred_room + number], held = job->slots[slot];
         st_atom atom;
         st_find_atom(job, slot, held >> 10, held & 0x3FF, &atom);
-        const uint32_t found = st_look_again(job, &atom);
+        const uint32_t found = which ? st_look_again_long(job, &atom) : st_look_again_short(job, &atom);
         if (found) {
             st_account(job, &atom, found);
-        } else {
-            const uint32_t parts = atom.n > 64 ? atom.n : st_put_parts(job, &atom); /* a warp makes those of long ones */
+        } else if (which) {
+            const uint32_t parts = atom.n > 64 ? atom.n : st_put_parts(job, &atom, job->slots + slot, 1); /* or a warp does */
             record = st_atom_record(job, &atom, parts);
-            kind = st_class_of(parts);
+            kind = st_long_class(parts);
+        } else {
+            record = st_atom_record(job, &atom, 0);
+            kind = st_short_class(st_count_characters(&atom));
         }
     }
     st_enlist(a, kind, record);
 }
 
-/* The atoms of warp number `warp` of `warps`. */
+/* The atoms of warp number `warp` of `warps`; the longer ones first. */
 ST_INLINE void st_take_all_again(const st_job *job, st_again_memory *memory, unsigned lane, uint64_t warp, uint64_t warps)
 {
-    const uint64_t count = job->counts->deferred < job->deferred_room ? job->counts->deferred : job->deferred_room;
     st_again a = {job, memory, lane, {0}};
-    for (uint64_t i = 32 * warp; i < count; i += 32 * warps)
-        st_take_again(&a, i + lane, count);
+    for (int which = 1; which >= 0; which--) {
+        const uint64_t listed = job->counts->deferred[which];
+        const uint64_t count = listed < job->deferred_room ? listed : job->deferred_room;
+        for (uint64_t i = 32 * warp; i < count; i += 32 * warps)
+            st_take_again(&a, (unsigned)which, i + lane, count);
+    }
 #pragma unroll
     for (unsigned kind = 0; kind < ST_CLASSES; kind++)
         st_flush_class(&a, kind);

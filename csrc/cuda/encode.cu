@@ -19,7 +19,7 @@ extern __shared__ uint4 st_shared[];
 ST_KERNEL st_kernel_pairs(const __grid_constant__ st_job job, const uint32_t *left, const uint32_t *right, uint64_t count)
 {
     for (uint64_t i = ST_THREAD; i < count; i += ST_THREADS)
-        st_enter_pair((uint64_t *)job.pairs, job.pair_shift, job.pair_mask, left[i], right[i], (uint32_t)i);
+        st_enter_pair((uint64_t *)job.pairs, job.pair_mask, left[i], right[i], (uint32_t)i);
 }
 
 ST_KERNEL st_kernel_claim(const __grid_constant__ st_job job, uint32_t *orders)
@@ -74,19 +74,19 @@ ST_KERNEL __launch_bounds__(256) st_kernel_cuts(const __grid_constant__ st_job j
         st_cut_stretch(&job, memory, threadIdx.x & 31, i);
 }
 
-ST_KERNEL __launch_bounds__(256) st_kernel_lookup(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(256, 7) st_kernel_lookup(const __grid_constant__ st_job job)
 {
     st_lookup_memory *memory = (st_lookup_memory *)st_shared + ST_WARP;
     st_look_up_all(&job, memory, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
 }
 
-ST_KERNEL __launch_bounds__(128) st_kernel_again(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(128, 12) st_kernel_again(const __grid_constant__ st_job job)
 {
     st_again_memory *memory = (st_again_memory *)st_shared + ST_WARP;
     st_take_all_again(&job, memory, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
 }
 
-ST_KERNEL __launch_bounds__(128) st_kernel_merge(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(128, 12) st_kernel_merge(const __grid_constant__ st_job job)
 {
     st_merge_memory *memory = (st_merge_memory *)st_shared + ST_WARP;
     st_measure_all(&job, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
@@ -120,7 +120,7 @@ ST_KERNEL st_kernel_begin(const __grid_constant__ st_job job)
         return;
     for (int i = 0; i < ST_CLASSES; i++)
         counts->lists[i] = 0;
-    counts->next = counts->deferred = 0;
+    counts->next = counts->deferred[0] = counts->deferred[1] = 0;
     if (job.first_stretch == 0) {
         counts->tokens = 0;
         counts->flags = counts->rest = counts->huge = counts->specials = 0;

@@ -36,9 +36,11 @@
 #define ST_HOLE 0xFFFFFFFFu /* nothing: a deferred piece gave fewer tokens than it has bytes */
 #define ST_HUGE 0x80000000u /* + number: a piece that the host merges; one token stands in its place */
 
-/* Atoms to merge, by the parts that they begin as: up to 4, 6, 8, 12, 16, 32, 64, ST_LONGEST. Atoms of one class are merged
- * side by side, so few classes leave many lanes waiting for the longest. */
-#define ST_CLASSES 8
+/* Atoms to merge are listed by class, and those of one class merged side by side: fewer classes would leave more lanes waiting
+ * for the longest. Atoms that fit a key are SHORT, by their characters: up to 4, 6, 8, 10, 15. The others by the parts that
+ * they begin as: up to 16, 32, 64, ST_LONGEST. */
+#define ST_SHORT_CLASSES 5
+#define ST_CLASSES 9
 #define ST_LONGEST 512
 
 /* Flags: why a result must not be used as it is. */
@@ -53,7 +55,7 @@ typedef struct st_counts {
     uint32_t rest;              /* segments in `rest` */
     uint32_t huge;              /* pieces in `huge_starts` */
     uint32_t next;              /* work items of the merge taken */
-    uint32_t deferred;          /* atoms in `deferred` */
+    uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and longer ones */
     uint32_t lists[ST_CLASSES]; /* atoms in each list */
     uint32_t specials;          /* places in `found`, and those that had no room */
 } st_counts;
@@ -65,7 +67,7 @@ typedef struct st_job {
     const st_piece_entry *entries;
     uint64_t piece_shift, piece_mask;
     const uint64_t *pairs;
-    uint64_t pair_shift, pair_mask;
+    uint64_t pair_mask;
     const uint32_t *dense; /* [left * dense_side + right]: merged + 1 of two early tokens */
     uint64_t dense_side;
     const uint32_t *byte_tokens;
@@ -76,6 +78,7 @@ typedef struct st_job {
     uint64_t long_mask;
     const st_cut_tables *cuts; /* NULL: do not cut */
     uint64_t characters;       /* may atoms begin as characters? (merge_words_template.h says when) */
+    uint64_t identity;         /* is each token its own id? */
 
     /* the text */
     const uint8_t *text;  /* at a multiple of 16 */
@@ -96,7 +99,7 @@ typedef struct st_job {
     uint32_t *spans;       /* stretch: first slot << 16 | slots in use */
     uint32_t *tokens;      /* stretch: how many */
     uint32_t *row_slots;   /* block of the slice in which a part begins: its first slot */
-    uint32_t *deferred;    /* slots of the atoms that the first look did not find */
+    uint32_t *deferred;    /* slots of the atoms that the first look did not find; the longer ones behind deferred_room */
     uint64_t deferred_room;
     uint64_t *lists;       /* st_atom_record of those to merge, class by class */
     uint64_t list_starts[ST_CLASSES + 1];

@@ -12,7 +12,7 @@
 
 typedef struct st_lookup_memory {
     uint4 text[ST_STRETCH / 16 + 2];
-    uint32_t queue[ST_QUEUE];
+    uint32_t queues[2][ST_QUEUE]; /* of atoms that fit a key, and of longer ones */
     uint16_t starts[ST_STRETCH + 2];
 } st_lookup_memory;
 
@@ -21,7 +21,7 @@ typedef struct st_lookup {
     const st_job *job;
     st_lookup_memory *memory;
     unsigned lane;
-    uint32_t queued;
+    uint32_t queued[2];
 } st_lookup;
 
 /* ---- what is read before the first probe ---- */
@@ -105,33 +105,33 @@ ST_FORCE_INLINE uint4 st_first_key(const st_lookup *l, unsigned at, unsigned n)
 
 /* ---- deferred atoms ---- */
 
-/* Moves 32 queued atoms to the list, or as many as there are. */
-ST_INLINE void st_flush(st_lookup *l)
+/* Moves 32 queued atoms to their list, or as many as there are. */
+ST_INLINE void st_flush(st_lookup *l, unsigned which)
 {
     const st_job *job = l->job;
-    const uint32_t count = l->queued < 32 ? l->queued : 32, left = l->queued - count;
+    const uint32_t count = l->queued[which] < 32 ? l->queued[which] : 32, left = l->queued[which] - count;
     uint32_t at = 0;
     __syncwarp();
     if (l->lane == 0 && count)
-        at = atomicAdd(&job->counts->deferred, count);
+        at = atomicAdd(&job->counts->deferred[which], count);
     at = __shfl_sync(0xFFFFFFFFu, at, 0);
     if (l->lane < count && at + l->lane < job->deferred_room)
-        job->deferred[at + l->lane] = l->memory->queue[left + l->lane];
+        job->deferred[which * job->deferred_room + at + l->lane] = l->memory->queues[which][left + l->lane];
     if (l->lane == 0 && at + count > job->deferred_room)
         atomicOr(&job->counts->flags, ST_FLAG_LISTS);
-    l->queued = left;
+    l->queued[which] = left;
     __syncwarp();
 }
 
-/* Queues the slots of this round's deferred atoms. */
-ST_FORCE_INLINE void st_defer(st_lookup *l, int deferred, uint32_t slot)
+/* Queues the slots of this round's deferred atoms of one kind. */
+ST_FORCE_INLINE void st_defer(st_lookup *l, unsigned which, int deferred, uint32_t slot)
 {
     const uint32_t those = __ballot_sync(0xFFFFFFFFu, deferred);
     if (deferred)
-        l->memory->queue[l->queued + __popc(those & ((1u << l->lane) - 1))] = slot;
-    l->queued += (uint32_t)__popc(those);
-    if (l->queued >= 32)
-        st_flush(l);
+        l->memory->queues[which][l->queued[which] + __popc(those & ((1u << l->lane) - 1))] = slot;
+    l->queued[which] += (uint32_t)__popc(those);
+    if (l->queued[which] >= 32)
+        st_flush(l, which);
 }
 
 /* A piece that no kernel merges: the host is told, and one token stands in its place. */
@@ -209,7 +209,9 @@ ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, 
     *tokens += fate == ST_LATER ? 0 : width;
     if (job->marks && n && !(at & 63) && st_part_begins(job, stretch * ST_STRETCH_BLOCKS + at / 64))
         job->row_slots[(base + at) / 64] = slot;
-    st_defer(l, fate == ST_LATER, slot);
+    st_defer(l, 0, fate == ST_LATER && n <= ST_KEY_BYTES, slot);
+    if (__any_sync(0xFFFFFFFFu, n > ST_KEY_BYTES))
+        st_defer(l, 1, fate == ST_LATER && n > ST_KEY_BYTES, slot);
     return total_width;
 }
 
@@ -235,8 +237,9 @@ ST_INLINE void st_look_up_stretch(st_lookup *l, uint64_t stretch)
 /* The stretches of warp number `warp` of `warps`. */
 ST_INLINE void st_look_up_all(const st_job *job, st_lookup_memory *memory, unsigned lane, uint64_t warp, uint64_t warps)
 {
-    st_lookup l = {job, memory, lane, 0};
+    st_lookup l = {job, memory, lane, {0, 0}};
     for (uint64_t i = warp; i < job->stretches; i += warps)
         st_look_up_stretch(&l, job->first_stretch + i);
-    st_flush(&l);
+    st_flush(&l, 0);
+    st_flush(&l, 1);
 }

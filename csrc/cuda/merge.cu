@@ -4,6 +4,7 @@
  * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far,
  * because the steps of a merge depend on each other, and atoms are many. */
 #include "again.cu"
+#include "tables.cu"
 
 #define ST_PARTS 512 /* of all atoms that a warp merges at a time */
 #define ST_NO_CANDIDATE 0xFFFFFFFFu
@@ -15,17 +16,42 @@ typedef struct st_merge_memory {
     uint32_t alive[ST_PARTS / 32];
 } st_merge_memory;
 
-/* 1 + the token that the pair merges to, 0: none. The hash has eight places a pair: most answers are one load away. */
-ST_FORCE_INLINE uint32_t st_pair(const st_job *job, uint32_t left, uint32_t right)
+/* ---- pairs ---- */
+
+/* What a bucket (x, y, z, w) says of the pair: 1 + the token that it merges to, 0 for none. */
+ST_FORCE_INLINE uint32_t st_in_bucket(uint4 bucket, uint32_t left, uint32_t right)
+{
+    const uint32_t high = left << 11 | right >> 10, low = right << 22;
+    const uint32_t first = bucket.y == high && (bucket.x ^ low) < 1u << 22 ? bucket.x : 0;
+    const uint32_t second = bucket.w == high && (bucket.z ^ low) < 1u << 22 ? bucket.z : 0;
+    return (first | second) & 0x3FFFFF;
+}
+
+/* The same where the bucket is full and does not hold the pair: seldom. */
+ST_INLINE uint32_t st_pair_further(const st_job *job, uint32_t place, uint32_t left, uint32_t right)
 {
     const uint64_t key = (uint64_t)left << 21 | right;
-    for (uint64_t at = key * UINT64_C(0x9E3779B97F4A7C15) >> job->pair_shift;; at = (at + 1) & job->pair_mask) {
-        const uint64_t slot = job->pairs[at];
+    for (uint64_t at = 2 * (uint64_t)place + 2;; at++) {
+        const uint64_t slot = job->pairs[at & (2 * job->pair_mask + 1)];
         if (slot >> 22 == key)
             return (uint32_t)slot & 0x3FFFFF;
         if (slot == UINT64_MAX)
             return 0;
     }
+}
+
+ST_FORCE_INLINE int st_is_full(uint4 bucket)
+{
+    return (bucket.z & bucket.w) != 0xFFFFFFFFu;
+}
+
+/* 1 + the token that the pair merges to, 0: none. */
+ST_FORCE_INLINE uint32_t st_pair(const st_job *job, uint32_t left, uint32_t right)
+{
+    const uint32_t place = st_pair_place(left, right, job->pair_mask);
+    const uint4 bucket = ((const uint4 *)job->pairs)[place];
+    const uint32_t found = st_in_bucket(bucket, left, right);
+    return found || !st_is_full(bucket) ? found : st_pair_further(job, place, left, right);
 }
 
 ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
@@ -35,54 +61,67 @@ ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
 
 /* ---- a thread an atom ---- */
 
-/* The parts from the atom's slots, and the pairs of them. */
-ST_FORCE_INLINE void st_begin_parts(const st_job *job, const st_atom *atom, uint32_t parts, uint32_t *candidates,
-                                    uint32_t *tokens, unsigned lanes)
+/* The pairs of the parts. */
+ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens, unsigned lanes)
 {
     const uint32_t side = (uint32_t)job->dense_side;
-    uint32_t last = job->slots[atom->slot];
-    tokens[0] = last;
-    for (unsigned i = 1; i < parts; i++) {
-        const uint32_t token = job->slots[atom->slot + i];
+    uint32_t last = tokens[0];
+    for (unsigned i = 1; i < n; i++) {
+        const uint32_t token = tokens[i * lanes];
         const uint32_t found = last < side && token < side ? job->dense[last * side + token] : st_pair(job, last, token);
         candidates[(i - 1) * lanes] = st_candidate(found, i - 1);
-        tokens[i * lanes] = token;
         last = token;
     }
-    candidates[(parts - 1) * lanes] = ST_NO_CANDIDATE;
+    candidates[(n - 1) * lanes] = ST_NO_CANDIDATE;
 }
 
-ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens,
-                              unsigned lanes)
+/* Merges the part `at` with the one behind it, to `merged`. `mask` has a bit for each part that is left. */
+template <typename Mask>
+ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint32_t merged, uint32_t *candidates, uint32_t *tokens,
+                                 unsigned lanes)
 {
-    uint64_t alive = ~(uint64_t)0 >> (64 - n);
-    st_begin_parts(job, atom, n, candidates, tokens, lanes);
+    const Mask behind = mask & ~(Mask)1 << at, further = behind & (behind - 1), before = mask & (((Mask)1 << at) - 1);
+    const unsigned gone = st_first_bit(behind), next = further ? st_first_bit(further) : at, last = before ? st_last_bit(before) : at;
+    const uint32_t right_token = tokens[next * lanes], left_token = tokens[last * lanes];
+    const uint32_t right_place = st_pair_place(merged, right_token, job->pair_mask);
+    const uint32_t left_place = st_pair_place(left_token, merged, job->pair_mask);
+    const uint4 none = {0, 0, 0xFFFFFFFFu, 0xFFFFFFFFu};
+    const uint4 right_bucket = further ? ((const uint4 *)job->pairs)[right_place] : none;
+    const uint4 left_bucket = before ? ((const uint4 *)job->pairs)[left_place] : none;
+    uint32_t right = st_in_bucket(right_bucket, merged, right_token), left = st_in_bucket(left_bucket, left_token, merged);
+    if (!right && st_is_full(right_bucket))
+        right = st_pair_further(job, right_place, merged, right_token);
+    if (!left && st_is_full(left_bucket))
+        left = st_pair_further(job, left_place, left_token, merged);
+    tokens[at * lanes] = merged;
+    candidates[gone * lanes] = ST_NO_CANDIDATE;
+    candidates[last * lanes] = st_candidate(left, last); /* without a part before, this is `at` itself, and comes right next */
+    candidates[at * lanes] = st_candidate(right, at);
+    return mask & ~((Mask)1 << gone);
+}
+
+/* Merges the n parts in `tokens`; returns which are left. */
+template <typename Mask>
+ST_FORCE_INLINE Mask st_merge_parts(const st_job *job, uint32_t n, uint32_t *candidates, uint32_t *tokens, unsigned lanes)
+{
+    Mask mask = ~(Mask)0 >> (8 * sizeof(Mask) - n);
+    st_begin_pairs(job, n, candidates, tokens, lanes);
     for (;;) {
         uint32_t best = ST_NO_CANDIDATE;
         for (unsigned i = 0; i < n; i++)
             best = min(best, candidates[i * lanes]);
         if (best == ST_NO_CANDIDATE)
-            break;
-        const unsigned at = best & 511;
-        const uint32_t merged = best >> 9;
-        const uint64_t behind = alive & ~(uint64_t)1 << at, further = behind & (behind - 1);
-        const uint64_t before = alive & (((uint64_t)1 << at) - 1);
-        const unsigned gone = st_first_bit(behind);
-        alive &= ~((uint64_t)1 << gone);
-        tokens[at * lanes] = merged;
-        candidates[gone * lanes] = ST_NO_CANDIDATE;
-        uint32_t right = 0, left = 0;
-        if (further)
-            right = st_pair(job, merged, tokens[st_first_bit(further) * lanes]);
-        if (before)
-            left = st_pair(job, tokens[st_last_bit(before) * lanes], merged);
-        candidates[at * lanes] = st_candidate(right, at);
-        if (before)
-            candidates[st_last_bit(before) * lanes] = st_candidate(left, st_last_bit(before));
+            return mask;
+        mask = st_merge_at<Mask>(job, mask, best & 511, best >> 9, candidates, tokens, lanes);
     }
+}
+
+template <typename Mask>
+ST_FORCE_INLINE void st_put_tokens(const st_job *job, const st_atom *atom, Mask mask, const uint32_t *tokens, unsigned lanes)
+{
     uint32_t count = 0;
-    for (; alive; alive &= alive - 1)
-        job->slots[atom->slot + count++] = job->ids[tokens[st_first_bit(alive) * lanes]];
+    for (; mask; mask &= mask - 1)
+        job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * lanes]);
     st_account(job, atom, count);
 }
 
@@ -162,7 +201,7 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
     for (unsigned word = 0; 32 * word < n; word++) {
         const uint32_t alive = m->alive[word];
         if (alive >> lane & 1)
-            job->slots[atom->slot + count + __popc(alive & ((1u << lane) - 1))] = job->ids[m->tokens[32 * word + lane]];
+            job->slots[atom->slot + count + __popc(alive & ((1u << lane) - 1))] = st_id_of(job, m->tokens[32 * word + lane]);
         count += (uint32_t)__popc(alive);
     }
     if (lane == 0)
@@ -175,7 +214,7 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
 /* Atoms of a class that a warp takes at a time: as many as ST_PARTS are room for. */
 ST_FORCE_INLINE unsigned st_atoms_at_once(unsigned kind)
 {
-    return kind <= 4 ? 32 : kind == 5 ? 16 : kind == 6 ? 8 : 1;
+    return kind <= ST_SHORT_CLASSES ? 32 : kind == ST_SHORT_CLASSES + 1 ? 16 : kind == ST_SHORT_CLASSES + 2 ? 8 : 1;
 }
 
 ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
@@ -191,12 +230,19 @@ ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lan
     if (at >= st_listed(job, kind) || (lanes > 1 && lane >= lanes))
         return;
     const uint64_t record = job->lists[job->list_starts[kind] + at];
+    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = (uint32_t)record & 0x7FF;
     st_atom atom;
     st_find_atom(job, (uint32_t)(record >> 32), (uint32_t)(record >> 21) & 0x7FF, (uint32_t)(record >> 11) & 0x3FF, &atom);
-    if (lanes == 1)
+    if (lanes == 1) {
         st_merge_together(job, &atom, m, lane);
-    else
-        st_merge_alone(job, &atom, (uint32_t)record & 0x7FF, m->candidates + lane, m->tokens + lane, lanes);
+    } else if (kind < ST_SHORT_CLASSES) {
+        parts = st_put_parts(job, &atom, tokens, lanes);
+        st_put_tokens<uint32_t>(job, &atom, st_merge_parts<uint32_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
+    } else {
+        for (unsigned i = 0; i < parts; i++)
+            tokens[i * lanes] = job->slots[atom.slot + i];
+        st_put_tokens<uint64_t>(job, &atom, st_merge_parts<uint64_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
+    }
 }
 
 /* Merges until no work is left. */

@@ -4,19 +4,31 @@
  * The first table has one place a hash and no second one: a piece that is not in its place is looked for in the image's
  * table later, by again.cu. Of pieces with one place the token of the lowest id has it, which is the most frequent one;
  * words come after all tokens. */
+#ifndef ST_CUDA_TABLES_CU
+#define ST_CUDA_TABLES_CU
+
 #include "job.h"
 
 /* ---- pairs ---- */
 
-/* Enters token number `token`, the merge of left and right; slots are UINT64_MAX where free. */
-ST_INLINE void st_enter_pair(uint64_t *pairs, uint64_t shift, uint64_t mask, uint32_t left, uint32_t right, uint32_t token)
+/* Two slots a bucket, one load: left << 43 | right << 22 | (merged + 1); UINT64_MAX where free. `mask` is that of the
+ * buckets. */
+ST_FORCE_INLINE uint32_t st_pair_place(uint32_t left, uint32_t right, uint64_t mask)
 {
-    const uint64_t key = (uint64_t)left << 21 | right, slot = key << 22 | (token + 1);
+    uint32_t hash = left * 0x9E3779B1u ^ right * 0x85EBCA77u;
+    hash ^= hash >> 15;
+    return (hash * 0x27D4EB2Fu >> 3) & (uint32_t)mask;
+}
+
+/* Enters token number `token`, the merge of left and right. */
+ST_INLINE void st_enter_pair(uint64_t *pairs, uint64_t mask, uint32_t left, uint32_t right, uint32_t token)
+{
+    const unsigned long long slot = (uint64_t)left << 43 | (uint64_t)right << 22 | (token + 1), free_slot = UINT64_MAX;
     if (left == 0xFFFFFFFFu) /* a single byte, or a token that merging does not make */
         return;
-    uint64_t at = key * UINT64_C(0x9E3779B97F4A7C15) >> shift;
-    while (atomicCAS((unsigned long long *)&pairs[at], (unsigned long long)UINT64_MAX, (unsigned long long)slot) != UINT64_MAX)
-        at = (at + 1) & mask;
+    for (uint64_t at = 2 * (uint64_t)st_pair_place(left, right, mask);; at = (at + 1) & (2 * mask + 1))
+        if (atomicCAS((unsigned long long *)&pairs[at], free_slot, slot) == free_slot)
+            return;
 }
 
 /* ---- the first table ---- */
@@ -70,3 +82,5 @@ ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uin
     taken.w = (count == 1 ? entry->ids[0] : (uint32_t)number) | n << 21 | count << 25;
     first[place] = taken;
 }
+
+#endif

@@ -27,10 +27,10 @@ from ._text import DeviceText
 SLICE = 128 << 20
 """Bytes of text whose tokens are in the making at once. Longer slices gain nothing: the kernels fill the device."""
 
-# Words of the slice's lists a byte of text: what real text needs several times over, and what atoms of the fewest bytes that
-# each class could have would need at most. A text that overflows the first is done again with the second.
-_USUAL_ROOM = (1 / 8, 1 / 16, 1 / 16, 1 / 32, 1 / 32, 1 / 64, 1 / 128, 1 / 128)
-_ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 13, 1 / 17, 1 / 33, 1 / 65)
+# Atoms on the lists of a slice for a byte of text: what real text needs several times over, and what atoms of the fewest bytes
+# that each class could have would need at most. A text that overflows the first is done again with the second.
+_USUAL_ROOM = (1 / 8, 1 / 16, 1 / 16, 1 / 32, 1 / 32, 1 / 32, 1 / 64, 1 / 128, 1 / 128)
+_ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65)
 
 # Places of special tokens that are looked for at once; a text with more is searched again.
 _FOUND_ROOM = 4096
@@ -148,8 +148,8 @@ class Engine:
         room = [int(size * share) + 64 for share in self._room]
         job["list_starts"] = np.cumsum([0, *room])
         job["lists"] = self._buffer("lists", sum(room), np.uint64)
-        deferred = int(size * 2 * self._room[0]) + 64
-        job["deferred"], job["deferred_room"] = self._buffer("deferred", deferred, np.uint32), deferred
+        deferred = int(size * self._room[0]) + 64
+        job["deferred"], job["deferred_room"] = self._buffer("deferred", 2 * deferred, np.uint32), deferred
 
     def _counts(self) -> Any:
         return self._device.get(self._buffers["counts"][: COUNTS.itemsize]).view(COUNTS)[0]

@@ -10,7 +10,7 @@ import numpy as np
 from ._job import JOB
 
 PAIR_PLACES = 8
-"""Places a pair in the hash: at so low a load nine of ten look-ups end with the first word that they read."""
+"""Places a pair in the hash: at so low a load all but a few buckets of two have room to spare, and one load tells."""
 
 FIRST_PLACES = 3
 """Places an entry in the first table, at least: 16 MB for the bundled vocabularies, which the second-level cache holds."""
@@ -43,8 +43,7 @@ class Tables:
             "piece_shift": numbers["piece_shift"],
             "piece_mask": (1 << (64 - numbers["piece_shift"])) - 1,
             "pairs": pointer(self._pairs),
-            "pair_shift": 64 - pair_bits,
-            "pair_mask": (1 << pair_bits) - 1,
+            "pair_mask": (1 << pair_bits) // 2 - 1,
             "dense": at["dense"],
             "dense_side": numbers["dense_side"],
             "byte_tokens": pointer(self._bytes),
@@ -56,6 +55,7 @@ class Tables:
             # An atom that is an unreachable token must be merged, not looked up: without cuts there are no atoms.
             "cuts": at["cuts"] if cuts else 0,
             "characters": int(cuts and numbers["monotone"]),
+            "identity": numbers["identity"],
         }
         self._build(device, at["left"], at["right"], numbers["count"], 1 << first_bits)
 

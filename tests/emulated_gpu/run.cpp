@@ -126,7 +126,7 @@ JOB_KERNEL(gather)
 extern "C" void run_pairs(const st_job *job, const uint32_t *left, const uint32_t *right, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
-        st_enter_pair((uint64_t *)job->pairs, job->pair_shift, job->pair_mask, left[i], right[i], (uint32_t)i);
+        st_enter_pair((uint64_t *)job->pairs, job->pair_mask, left[i], right[i], (uint32_t)i);
 }
 
 extern "C" void run_claim(const st_job *job, uint32_t *orders)
