@@ -230,13 +230,14 @@ ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lan
     if (at >= st_listed(job, kind) || (lanes > 1 && lane >= lanes))
         return;
     const uint64_t record = job->lists[job->list_starts[kind] + at];
-    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = (uint32_t)record & 0x7FF;
+    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = st_parts_of(record);
     st_atom atom;
-    st_find_atom(job, (uint32_t)(record >> 32), (uint32_t)(record >> 21) & 0x7FF, (uint32_t)(record >> 11) & 0x3FF, &atom);
+    st_find_atom(job, record, &atom);
     if (lanes == 1) {
         st_merge_together(job, &atom, m, lane);
     } else if (kind < ST_SHORT_CLASSES) {
-        parts = st_put_parts(job, &atom, tokens, lanes);
+        const uint64_t low = st_load_eight_at(atom.text), high = atom.n > 8 ? st_load_eight_at(atom.text + 8) : 0;
+        parts = st_put_short_parts(job, low, high, atom.n, tokens, lanes);
         st_put_tokens<uint32_t>(job, &atom, st_merge_parts<uint32_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
     } else {
         for (unsigned i = 0; i < parts; i++)

@@ -63,7 +63,8 @@ class Tables:
         job = np.zeros((), JOB)
         for name, value in self.fields.items():
             job[name] = value
-        orders = device.full(places, np.uint32, 2**32 - 1)
+        orders, crowded = device.full(places, np.uint32, 2**32 - 1), device.full(places, np.uint32, 0)
         device.launch_builder("pairs", job, left, right, count)
-        device.launch_builder("claim", job, device.pointer(orders))
+        device.launch_builder("claim", job, device.pointer(orders), device.pointer(crowded))
         device.launch_builder("take", job, device.pointer(orders))
+        device.launch_builder("mark", job, device.pointer(crowded))
