@@ -1,6 +1,6 @@
 /* again.cu - the atoms that the first look left, a thread an atom: the image's tables, which hold every token and frequent
  * word; what they do not hold goes, as parts, to the list of its class, for merge.cu. */
-#include "job.h"
+#include "tables.cu"
 
 /* An atom: the slots that it owns and its bytes. */
 typedef struct st_atom {
@@ -123,6 +123,9 @@ ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom)
 
 ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
 {
+    const uint32_t place = st_filter_place(st_load_eight_at(atom->text), atom->n);
+    if (!(job->filter[place / 32] >> (place & 31) & 1))
+        return 0;
     const uint32_t token = st_long_token(job, atom->text, atom->n);
     if (token)
         job->slots[atom->slot] = st_id_of(job, token - 1);

@@ -40,6 +40,13 @@ ST_KERNEL st_kernel_mark(const __grid_constant__ st_job job, const uint32_t *cro
         st_mark_place(i, crowded, (uint4 *)job.first);
 }
 
+ST_KERNEL st_kernel_filter(const __grid_constant__ st_job job, uint64_t count)
+{
+    for (uint64_t i = ST_THREAD; i < count; i += ST_THREADS)
+        st_enter_filter(job.token_bytes + job.token_starts[i], job.token_starts[i + 1] - job.token_starts[i],
+                        (uint32_t *)job.filter);
+}
+
 ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
 {
     for (uint64_t i = ST_THREAD; i < packing.count; i += ST_THREADS)

@@ -76,6 +76,7 @@ typedef struct st_job {
     const uint32_t *token_starts;
     const uint64_t *long_tokens;
     uint64_t long_mask;
+    const uint32_t *filter;    /* of the long tokens (tables.cu) */
     const st_cut_tables *cuts; /* NULL: do not cut */
     uint64_t characters;       /* may atoms begin as characters? (merge_words_template.h says when) */
     uint64_t identity;         /* is each token its own id? */

@@ -4,7 +4,6 @@
  * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far,
  * because the steps of a merge depend on each other, and atoms are many. */
 #include "again.cu"
-#include "tables.cu"
 
 #define ST_PARTS 512 /* of all atoms that a warp merges at a time */
 #define ST_NO_CANDIDATE 0xFFFFFFFFu
@@ -13,7 +12,6 @@
  * merge to << 9 | i, so that the smallest is the one to merge. */
 typedef struct st_merge_memory {
     uint32_t candidates[ST_PARTS], tokens[ST_PARTS];
-    uint32_t alive[ST_PARTS / 32];
 } st_merge_memory;
 
 /* ---- pairs ---- */
@@ -134,60 +132,79 @@ ST_INLINE uint32_t st_warp_min(uint32_t value)
     return value;
 }
 
-/* The next part alive behind `at`, ST_PARTS if there is none. */
-ST_INLINE unsigned st_next_alive(const uint32_t *alive, unsigned at)
+/* Candidates are plain tokens here: what part i and the next one merge to. */
+ST_FORCE_INLINE uint32_t st_merged(const st_job *job, uint32_t left, uint32_t right)
 {
-    for (unsigned word = at / 32; word < ST_PARTS / 32; word++) {
-        const uint32_t bits = alive[word] & (word == at / 32 ? 0xFFFFFFFEu << (at & 31) : 0xFFFFFFFFu);
-        if (bits)
-            return 32 * word + __ffs((int)bits) - 1;
-    }
-    return ST_PARTS;
-}
-
-ST_INLINE unsigned st_last_alive(const uint32_t *alive, unsigned at)
-{
-    for (int word = (int)(at / 32); word >= 0; word--) {
-        const uint32_t bits = alive[word] & (word == (int)(at / 32) ? (1u << (at & 31)) - 1 : 0xFFFFFFFFu);
-        if (bits)
-            return 32 * (unsigned)word + st_last_bit(bits);
-    }
-    return ST_PARTS;
+    return st_pair(job, left, right) - 1; /* 0 - 1 == ST_NO_CANDIDATE */
 }
 
 ST_INLINE void st_begin_warp(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane)
 {
-    const unsigned n = atom->n;
-    for (unsigned i = lane; i < n; i += 32)
+    for (unsigned i = lane; i < atom->n; i += 32)
         m->tokens[i] = job->byte_tokens[atom->text[i]];
-    if (lane < ST_PARTS / 32)
-        m->alive[lane] = n >= 32 * lane + 32 ? 0xFFFFFFFFu : n > 32 * lane ? (1u << (n - 32 * lane)) - 1 : 0;
     __syncwarp();
-    for (unsigned i = lane; i < n; i += 32)
-        m->candidates[i] = i + 1 < n ? st_candidate(st_pair(job, m->tokens[i], m->tokens[i + 1]), i) : ST_NO_CANDIDATE;
+    for (unsigned i = lane; i < atom->n; i += 32)
+        m->candidates[i] = i + 1 < atom->n ? st_merged(job, m->tokens[i], m->tokens[i + 1]) : ST_NO_CANDIDATE;
     __syncwarp();
 }
 
-/* One step: the pair that begins at `at` becomes `merged`; two lanes look up the pairs of it. */
-ST_INLINE void st_warp_step(const st_job *job, st_merge_memory *m, unsigned lane, unsigned at, uint32_t merged)
+/* Of the places that all merge to the same token, those that do: in each run of neighbours every second one, the leftmost
+ * first. */
+ST_FORCE_INLINE uint32_t st_every_second(uint32_t places)
 {
-    const unsigned gone = st_next_alive(m->alive, at), next = st_next_alive(m->alive, gone), last = st_last_alive(m->alive, at);
-    __syncwarp();
-    if (lane == 0) {
-        m->alive[gone / 32] &= ~(1u << (gone & 31));
-        m->candidates[gone] = ST_NO_CANDIDATE;
-        m->tokens[at] = merged;
-        m->candidates[at] = next < ST_PARTS ? st_candidate(st_pair(job, merged, m->tokens[next]), at) : ST_NO_CANDIDATE;
+    uint32_t taken = 0;
+    while (places) {
+        const uint32_t first = places & (0u - places), run = places & ~(places + first);
+        const uint32_t even = first & 0x55555555u ? 0x55555555u : 0xAAAAAAAAu;
+        taken |= run & even;
+        places &= ~run;
     }
-    if (lane == 1 && last < ST_PARTS)
-        m->candidates[last] = st_candidate(st_pair(job, m->tokens[last], merged), last);
+    return taken;
+}
+
+/* Merges every pair that gives `merged`, the smallest there is, and moves the parts together; returns how many are left. All
+ * such pairs merge before any other, one after the other from the left, because a token comes after its parts: none that they
+ * make anew is smaller. A vocabulary where that is not so merges the first one only. */
+ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned lane, unsigned n, uint32_t merged)
+{
+    uint32_t gone_before = 0, count = 0;
+    int done = 0;
+    for (unsigned first = 0; first < n; first += 32) {
+        const unsigned i = first + lane;
+        const uint32_t token = i < n ? m->tokens[i] : 0, candidate = i < n ? m->candidates[i] : ST_NO_CANDIDATE;
+        uint32_t places = __ballot_sync(0xFFFFFFFFu, candidate == merged) & ~gone_before;
+        if (!job->characters)
+            places = done ? 0 : places & (0u - places);
+        done |= places != 0;
+        const uint32_t taken = st_every_second(places), gone = taken << 1 | gone_before, kept = ~gone;
+        const unsigned to = count + (unsigned)__popc(kept & ((1u << lane) - 1));
+        if (i < n && kept >> lane & 1) {
+            m->tokens[to] = taken >> lane & 1 ? merged : token;
+            m->candidates[to] = candidate;
+        }
+        count += (uint32_t)__popc(n - first < 32 ? kept & ((1u << (n - first)) - 1) : kept);
+        gone_before = taken >> 31;
+        __syncwarp();
+    }
+    return count;
+}
+
+/* Looks the pairs up that have a part which is new: those beside it too. */
+ST_INLINE void st_warp_renew(const st_job *job, st_merge_memory *m, unsigned lane, unsigned n, uint32_t merged)
+{
+    for (unsigned i = lane; i < n; i += 32) {
+        const uint32_t token = m->tokens[i], next = i + 1 < n ? m->tokens[i + 1] : 0;
+        if (i + 1 == n)
+            m->candidates[i] = ST_NO_CANDIDATE;
+        else if (token == merged || next == merged)
+            m->candidates[i] = st_merged(job, token, next);
+    }
     __syncwarp();
 }
 
 ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane)
 {
-    const unsigned n = atom->n;
-    uint32_t count = 0;
+    unsigned n = atom->n;
     st_begin_warp(job, atom, m, lane);
     for (;;) {
         uint32_t best = ST_NO_CANDIDATE;
@@ -196,16 +213,18 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
         best = st_warp_min(best);
         if (best == ST_NO_CANDIDATE)
             break;
-        st_warp_step(job, m, lane, best & 511, best >> 9);
+        n = st_warp_round(job, m, lane, n, best);
+        st_warp_renew(job, m, lane, n, best);
     }
-    for (unsigned word = 0; 32 * word < n; word++) {
-        const uint32_t alive = m->alive[word];
-        if (alive >> lane & 1)
-            job->slots[atom->slot + count + __popc(alive & ((1u << lane) - 1))] = st_id_of(job, m->tokens[32 * word + lane]);
-        count += (uint32_t)__popc(alive);
+    for (unsigned i = lane; i < n; i += 32)
+        job->slots[atom->slot + i] = st_id_of(job, m->tokens[i]);
+    for (unsigned i = n + lane; i < atom->n; i += 32)
+        job->slots[atom->slot + i] = ST_HOLE;
+    if (lane == 0) {
+        atomicAdd(&job->tokens[atom->stretch], n);
+        if (n == 0)
+            atomicOr(&job->counts->flags, ST_FLAG_WORD);
     }
-    if (lane == 0)
-        st_account(job, atom, count);
     __syncwarp();
 }
 

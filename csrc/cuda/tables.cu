@@ -95,4 +95,27 @@ ST_INLINE void st_mark_place(uint64_t place, const uint32_t *crowded, uint4 *fir
     first[place].w |= crowded[place] << ST_FIRST_CROWDED;
 }
 
+
+/* ---- long tokens ---- */
+
+/* A bit set of the first eight bytes and the length of each token that is longer than a key: nearly all that is looked for
+ * there is none, and need not be hashed whole. */
+#define ST_FILTER_BITS 20
+
+ST_FORCE_INLINE uint32_t st_filter_place(uint64_t first_eight, unsigned n)
+{
+    return (uint32_t)(((first_eight ^ n) * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - ST_FILTER_BITS));
+}
+
+ST_INLINE void st_enter_filter(const uint8_t *token, uint64_t n, uint32_t *filter)
+{
+    uint64_t first_eight = 0;
+    if (n <= ST_KEY_BYTES)
+        return;
+    for (int i = 0; i < 8; i++)
+        first_eight |= (uint64_t)token[i] << 8 * i;
+    const uint32_t place = st_filter_place(first_eight, (unsigned)n);
+    atomicOr(&filter[place / 32], 1u << (place & 31));
+}
+
 #endif

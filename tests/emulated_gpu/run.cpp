@@ -147,6 +147,13 @@ extern "C" void run_mark(const st_job *job, const uint32_t *crowded)
         st_mark_place(i, crowded, (uint4 *)job->first);
 }
 
+extern "C" void run_filter(const st_job *job, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        st_enter_filter(job->token_bytes + job->token_starts[i], job->token_starts[i + 1] - job->token_starts[i],
+                        (uint32_t *)job->filter);
+}
+
 extern "C" size_t sizes(int which)
 {
     const size_t all[] = {sizeof(st_job), sizeof(st_counts), sizeof(st_packing), sizeof(st_cut_memory), sizeof(st_lookup_memory),
