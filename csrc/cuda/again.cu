@@ -141,9 +141,9 @@ ST_FORCE_INLINE int st_is_open(const st_job *job, unsigned last, unsigned first)
     return (last | first) & 0x80 && job->cuts->near[last << 8 | first];
 }
 
-/* Puts the tokens that an atom begins as to `parts`, `step` apart: single bytes, but whole characters that no token can
+/* Puts the tokens that an atom begins as to `parts`: single bytes, but whole characters that no token can
  * break into (see merge_words_template.h). Returns how many. */
-ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts, unsigned step)
+ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
 {
     const uint8_t *text = atom->text;
     uint32_t count = 0;
@@ -157,17 +157,18 @@ ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t
         if ((size == 2 || size == 3) && !open_before && !open_behind)
             whole = job->cuts->characters[st_utf8_decode(text + at, &same)];
         if (whole != 0xFFFFFFFFu)
-            parts[step * count++] = whole;
+            parts[count++] = whole;
         else
             for (unsigned i = at; i < end; i++)
-                parts[step * count++] = job->byte_tokens[text[i]];
+                parts[count++] = job->byte_tokens[text[i]];
         open_before = open_behind;
     }
     return count;
 }
 
-/* The same of an atom that fits a key, its bytes in two numbers. */
-ST_INLINE uint32_t st_put_short_parts(const st_job *job, uint64_t low, uint64_t high, unsigned n, uint32_t *parts, unsigned step)
+/* The same of an atom that fits a key, its bytes in two numbers; the tokens `Step` apart. */
+template <unsigned Step>
+ST_INLINE uint32_t st_put_short_parts(const st_job *job, uint64_t low, uint64_t high, unsigned n, uint32_t *parts)
 {
     uint32_t count = 0;
     int open_before = 0;
@@ -183,10 +184,10 @@ ST_INLINE uint32_t st_put_short_parts(const st_job *job, uint64_t low, uint64_t 
             whole = job->cuts->characters[size == 2 ? (bytes & 0x1F) << 6 | (bytes >> 8 & 0x3F)
                                                     : (bytes & 0x0F) << 12 | (bytes >> 8 & 0x3F) << 6 | (bytes >> 16 & 0x3F)];
         if (whole != 0xFFFFFFFFu)
-            parts[step * count++] = whole;
+            parts[Step * count++] = whole;
         else
             for (unsigned i = 0; i < size; i++)
-                parts[step * count++] = job->byte_tokens[bytes >> 8 * i & 0xFF];
+                parts[Step * count++] = job->byte_tokens[bytes >> 8 * i & 0xFF];
         open_before = open_behind;
     }
     return count;
@@ -259,15 +260,13 @@ ST_FORCE_INLINE void st_enlist(st_again *a, unsigned kind, uint64_t record)
     }
 }
 
-/* The deferred atom of this lane; which: 0 if it fits a key. */
-ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t number, uint64_t count)
+/* The deferred atom of this lane's record, 0 for none; which: 0 if it fits a key. */
+ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t record)
 {
     const st_job *job = a->job;
     unsigned kind = ST_CLASSES;
-    uint64_t record = 0;
-    if (number < count) {
+    if (record) {
         st_atom atom;
-        record = job->deferred[which * job->deferred_room + number];
         st_find_atom(job, record, &atom);
         uint32_t found = 0, parts = st_parts_of(record);
         if (which)
@@ -277,7 +276,7 @@ ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t number, uint6
         if (found)
             st_account(job, &atom, found);
         else if (which)
-            parts = atom.n > 64 ? atom.n : st_put_parts(job, &atom, job->slots + atom.slot, 1); /* or a warp does */
+            parts = atom.n > 64 ? atom.n : st_put_parts(job, &atom, job->slots + atom.slot); /* or a warp does */
         else if (!parts)
             parts = st_count_characters(&atom);
         if (!found) {
@@ -288,15 +287,28 @@ ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t number, uint6
     st_enlist(a, kind, record);
 }
 
+/* The record of this lane; its text is sent for, which is far away by now. */
+ST_FORCE_INLINE uint64_t st_next_record(const st_job *job, const uint64_t *records, uint64_t number, uint64_t count)
+{
+    const uint64_t record = number < count ? records[number] : 0;
+    if (record & 1)
+        st_send_for(job->text + job->first_stretch * ST_STRETCH + (uint32_t)(record >> 32) + ((uint32_t)record >> 21));
+    return record;
+}
+
 /* The atoms of warp number `warp` of `warps`; the longer ones first. */
 ST_INLINE void st_take_all_again(const st_job *job, st_again_memory *memory, unsigned lane, uint64_t warp, uint64_t warps)
 {
     st_again a = {job, memory, lane, {0}};
     for (int which = 1; which >= 0; which--) {
-        const uint64_t listed = job->counts->deferred[which];
+        const uint64_t listed = job->counts->deferred[which], *records = job->deferred + which * job->deferred_room;
         const uint64_t count = listed < job->deferred_room ? listed : job->deferred_room;
-        for (uint64_t i = 32 * warp; i < count; i += 32 * warps)
-            st_take_again(&a, (unsigned)which, i + lane, count);
+        uint64_t next = st_next_record(job, records, 32 * warp + lane, count);
+        for (uint64_t i = 32 * warp; i < count; i += 32 * warps) {
+            const uint64_t record = next;
+            next = st_next_record(job, records, i + 32 * warps + lane, count);
+            st_take_again(&a, (unsigned)which, record);
+        }
     }
 #pragma unroll
     for (unsigned kind = 0; kind < ST_CLASSES; kind++)

@@ -143,6 +143,18 @@ typedef enum st_segment_state {
     ST_UNSYNCED /* nothing: no place to begin was found in front of it */
 } st_segment_state;
 
+/* ---- memory ---- */
+
+/* Asks for the memory at `at`, which somebody will read soon. */
+ST_FORCE_INLINE void st_send_for(const void *at)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+#else
+    (void)at;
+#endif
+}
+
 /* ---- warps ---- */
 
 /* The sum of the lanes' values in front of this one; *total: of all. */

@@ -59,28 +59,41 @@ ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
 
 /* ---- a thread an atom ---- */
 
+/* How many atoms a warp merges side by side is a constant, so that places in memory are constants too, and candidates come in
+ * fours. */
+#define ST_SCAN_STEP 4
+
 /* The pairs of the parts. */
-ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens, unsigned lanes)
+template <unsigned Lanes>
+ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens)
 {
     const uint32_t side = (uint32_t)job->dense_side;
     uint32_t last = tokens[0];
     for (unsigned i = 1; i < n; i++) {
-        const uint32_t token = tokens[i * lanes];
+        const uint32_t token = tokens[i * Lanes];
         const uint32_t found = last < side && token < side ? job->dense[last * side + token] : st_pair(job, last, token);
-        candidates[(i - 1) * lanes] = st_candidate(found, i - 1);
+        candidates[(i - 1) * Lanes] = st_candidate(found, i - 1);
         last = token;
     }
-    candidates[(n - 1) * lanes] = ST_NO_CANDIDATE;
+    for (unsigned i = n - 1; i == n - 1 || i % ST_SCAN_STEP; i++)
+        candidates[i * Lanes] = ST_NO_CANDIDATE;
+}
+
+template <unsigned Lanes> ST_FORCE_INLINE uint32_t st_best(uint32_t n, const uint32_t *candidates)
+{
+    uint32_t best = ST_NO_CANDIDATE;
+    for (unsigned i = 0; i < n; i += ST_SCAN_STEP, candidates += ST_SCAN_STEP * Lanes)
+        best = min(min(best, min(candidates[0], candidates[Lanes])), min(candidates[2 * Lanes], candidates[3 * Lanes]));
+    return best;
 }
 
 /* Merges the part `at` with the one behind it, to `merged`. `mask` has a bit for each part that is left. */
-template <typename Mask>
-ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint32_t merged, uint32_t *candidates, uint32_t *tokens,
-                                 unsigned lanes)
+template <typename Mask, unsigned Lanes>
+ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint32_t merged, uint32_t *candidates, uint32_t *tokens)
 {
     const Mask behind = mask & ~(Mask)1 << at, further = behind & (behind - 1), before = mask & (((Mask)1 << at) - 1);
     const unsigned gone = st_first_bit(behind), next = further ? st_first_bit(further) : at, last = before ? st_last_bit(before) : at;
-    const uint32_t right_token = tokens[next * lanes], left_token = tokens[last * lanes];
+    const uint32_t right_token = tokens[next * Lanes], left_token = tokens[last * Lanes];
     const uint32_t right_place = st_pair_place(merged, right_token, job->pair_mask);
     const uint32_t left_place = st_pair_place(left_token, merged, job->pair_mask);
     const uint4 none = {0, 0, 0xFFFFFFFFu, 0xFFFFFFFFu};
@@ -91,36 +104,41 @@ ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint
         right = st_pair_further(job, right_place, merged, right_token);
     if (!left && st_is_full(left_bucket))
         left = st_pair_further(job, left_place, left_token, merged);
-    tokens[at * lanes] = merged;
-    candidates[gone * lanes] = ST_NO_CANDIDATE;
-    candidates[last * lanes] = st_candidate(left, last); /* without a part before, this is `at` itself, and comes right next */
-    candidates[at * lanes] = st_candidate(right, at);
+    tokens[at * Lanes] = merged;
+    candidates[gone * Lanes] = ST_NO_CANDIDATE;
+    candidates[last * Lanes] = st_candidate(left, last); /* without a part before, this is `at` itself, and comes right next */
+    candidates[at * Lanes] = st_candidate(right, at);
     return mask & ~((Mask)1 << gone);
 }
 
-/* Merges the n parts in `tokens`; returns which are left. */
-template <typename Mask>
-ST_FORCE_INLINE Mask st_merge_parts(const st_job *job, uint32_t n, uint32_t *candidates, uint32_t *tokens, unsigned lanes)
+/* Merges the n parts in `tokens`, and puts what is left into the atom's slots. */
+template <typename Mask, unsigned Lanes>
+ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
 {
     Mask mask = ~(Mask)0 >> (8 * sizeof(Mask) - n);
-    st_begin_pairs(job, n, candidates, tokens, lanes);
-    for (;;) {
-        uint32_t best = ST_NO_CANDIDATE;
-        for (unsigned i = 0; i < n; i++)
-            best = min(best, candidates[i * lanes]);
-        if (best == ST_NO_CANDIDATE)
-            return mask;
-        mask = st_merge_at<Mask>(job, mask, best & 511, best >> 9, candidates, tokens, lanes);
-    }
+    uint32_t best, count = 0;
+    st_begin_pairs<Lanes>(job, n, candidates, tokens);
+    while ((best = st_best<Lanes>(n, candidates)) != ST_NO_CANDIDATE)
+        mask = st_merge_at<Mask, Lanes>(job, mask, best & 511, best >> 9, candidates, tokens);
+    for (; mask; mask &= mask - 1)
+        job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * Lanes]);
+    st_account(job, atom, count);
 }
 
-template <typename Mask>
-ST_FORCE_INLINE void st_put_tokens(const st_job *job, const st_atom *atom, Mask mask, const uint32_t *tokens, unsigned lanes)
+/* The parts of a short atom are made here; those of others lie in its slots. */
+ST_INLINE void st_merge_short(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens)
 {
-    uint32_t count = 0;
-    for (; mask; mask &= mask - 1)
-        job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * lanes]);
-    st_account(job, atom, count);
+    const uint64_t low = st_load_eight_at(atom->text), high = atom->n > 8 ? st_load_eight_at(atom->text + 8) : 0;
+    const uint32_t parts = st_put_short_parts<32>(job, low, high, atom->n, tokens);
+    st_merge_parts<uint32_t, 32>(job, atom, parts, candidates, tokens);
+}
+
+template <typename Mask, unsigned Lanes>
+ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t parts, uint32_t *candidates, uint32_t *tokens)
+{
+    for (unsigned i = 0; i < parts; i++)
+        tokens[i * Lanes] = job->slots[atom->slot + i];
+    st_merge_parts<Mask, Lanes>(job, atom, parts, candidates, tokens);
 }
 
 /* ---- a warp an atom ---- */
@@ -252,17 +270,16 @@ ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lan
     uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = st_parts_of(record);
     st_atom atom;
     st_find_atom(job, record, &atom);
-    if (lanes == 1) {
+    if (lanes == 1)
         st_merge_together(job, &atom, m, lane);
-    } else if (kind < ST_SHORT_CLASSES) {
-        const uint64_t low = st_load_eight_at(atom.text), high = atom.n > 8 ? st_load_eight_at(atom.text + 8) : 0;
-        parts = st_put_short_parts(job, low, high, atom.n, tokens, lanes);
-        st_put_tokens<uint32_t>(job, &atom, st_merge_parts<uint32_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
-    } else {
-        for (unsigned i = 0; i < parts; i++)
-            tokens[i * lanes] = job->slots[atom.slot + i];
-        st_put_tokens<uint64_t>(job, &atom, st_merge_parts<uint64_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
-    }
+    else if (kind < ST_SHORT_CLASSES)
+        st_merge_short(job, &atom, candidates, tokens);
+    else if (lanes == 32)
+        st_merge_alone<uint32_t, 32>(job, &atom, parts, candidates, tokens);
+    else if (lanes == 16)
+        st_merge_alone<uint32_t, 16>(job, &atom, parts, candidates, tokens);
+    else
+        st_merge_alone<uint64_t, 8>(job, &atom, parts, candidates, tokens);
 }
 
 /* Merges until no work is left. */
