@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import cupy
 import numpy as np
 
 from ._shapes import WARP_MEMORY, compile_options, source
