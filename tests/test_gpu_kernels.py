@@ -54,15 +54,15 @@ class Subject:
         want = self.encoding.encode_to_numpy(data, disallowed_special=())
         np.testing.assert_array_equal(self.encode(data), want)
 
-    def encode_batch(self, texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    def packed(self, texts: list[bytes]) -> DeviceText:
         sizes = np.array([len(text) for text in texts], np.uint64)
         starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(sizes)[:-1]]).astype(np.uint64)
         source = self.device.put(np.frombuffer(b"".join(texts) + b" ", np.uint8))
-        return self.engine.encode(pack(self.device, source, starts, sizes, np.arange(len(texts))), np.uint32)
+        return pack(self.device, source, starts, sizes, np.arange(len(texts)))
 
     def check_batch(self, texts: list[bytes]) -> None:
         want, starts = self.encoding.encode_ragged(texts, disallowed_special=())
-        ids, rows = self.encode_batch(texts)
+        ids, rows = self.engine.encode(self.packed(texts), np.uint32)
         np.testing.assert_array_equal(ids, want)
         np.testing.assert_array_equal(rows, starts)
 
@@ -201,6 +201,60 @@ def test_unreachable_tokens_are_found_whole_and_never_cut():
     data = "unreachable 中文中文中文中文 unreachablex 中文中文中文中文中文 unreachable".encode()
     ids, _ = engine.encode(DeviceText(device.put(np.frombuffer(data, np.uint8)), len(data)), np.uint32)
     assert ids.tolist() == encoding.encode_ordinary(data.decode())
+
+
+def valid(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@needs_compiler
+def test_utf8_is_told_from_what_is_none():
+    rng = random.Random(11)
+    s = subject("r50k_base")
+    bad = [
+        b"\x80",
+        b"\xc1\x80",
+        b"\xe0\x80\x80",
+        b"\xed\xa0\x80",
+        b"\xf5\x80\x80\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xff",
+        b"\xe4\xb8",
+    ]
+    for _ in range(400):
+        data = bytearray(hard_text(rng, rng.randint(1, 60)))
+        if rng.random() < 0.7:
+            at = rng.randint(0, len(data))
+            data[at:at] = rng.choice(bad)
+        if rng.random() < 0.3:
+            data = data[: rng.randint(0, len(data))]
+        texts = [bytes(data[i : i + 150]) for i in range(0, len(data), 150)]
+        one = DeviceText(s.device.put(np.frombuffer(bytes(data), np.uint8)), len(data))
+        assert s.engine.is_utf8(one) == valid(bytes(data))
+        assert s.engine.is_utf8(s.packed(texts)) == all(map(valid, texts))
+
+
+@needs_compiler
+def test_names_are_found_wherever_they_stand():
+    rng = random.Random(12)
+    s = subject("o200k_base")
+    names = [b"<|endoftext|>", b"<|a|>", b"<|a|><|a|>", b"aa", "é文".encode()]
+    for _ in range(60):
+        data = b"".join(
+            rng.choice([*names, b"a", b"<|", b" x ", b"y" * rng.randint(0, 90)]) for _ in range(rng.randint(0, 50))
+        )
+        want = sorted(
+            (m.start(), i) for i, name in enumerate(names) for m in re.finditer(b"(?=%b)" % re.escape(name), data)
+        )
+        one = DeviceText(s.device.put(np.frombuffer(data, np.uint8)), len(data))
+        assert s.engine.find_special(one, names) == want
+    text = s.packed([b"x" * 60 + b"<|a|", b">", b"<|a|>"])
+    assert s.engine.find_special(text, names) == [(128, 1)]
+    assert len(s.engine.find_special(s.packed([b"aa" * 5000]), names)) == 9999
 
 
 # ---- what the host believes of the source ----

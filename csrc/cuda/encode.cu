@@ -1,4 +1,5 @@
 /* encode.cu - the kernels: each stage by itself over a long text. What a stage does is in the stage's file. */
+#include "check.cu"
 #include "cuts.cu"
 #include "lookup.cu"
 #include "rest.cu"
@@ -27,6 +28,18 @@ ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
 {
     for (uint64_t i = ST_THREAD; i < packing.count; i += ST_THREADS)
         st_pack_block(&packing, i);
+}
+
+ST_KERNEL st_kernel_check(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < job.blocks; i += ST_THREADS)
+        st_check_block(&job, i);
+}
+
+ST_KERNEL st_kernel_find(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < job.blocks; i += ST_THREADS)
+        st_find_names(&job, i);
 }
 
 ST_KERNEL __launch_bounds__(128) st_kernel_split(const __grid_constant__ st_job job)

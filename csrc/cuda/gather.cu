@@ -70,20 +70,28 @@ ST_FORCE_INLINE const uint32_t *st_slots_of(const st_job *job, uint64_t stretch,
     return job->slots + stretch * ST_STRETCH + (span >> 16);
 }
 
+#define ST_GATHER_LOADS 4 /* slots of a lane on their way from memory at a time */
+
 ST_INLINE void st_gather_stretch(const st_job *job, unsigned lane, uint64_t stretch)
 {
     uint32_t used;
     const uint32_t *slots = st_slots_of(job, stretch, &used);
     uint64_t at = job->group_starts[stretch / ST_GROUP] + job->offsets[stretch];
-    for (uint32_t i = 0; i < used; i += 32) {
-        const uint32_t slot = i + lane < used ? slots[i + lane] : ST_HOLE;
-        const uint32_t there = __ballot_sync(0xFFFFFFFFu, slot != ST_HOLE);
-        const uint64_t to = at + __popc(there & ((1u << lane) - 1));
-        if (slot < ST_HUGE)
-            st_write_id(job, to, slot);
-        else if (slot != ST_HOLE && slot - ST_HUGE < job->huge_room)
-            job->huge_tokens[slot - ST_HUGE] = to;
-        at += (uint32_t)__popc(there);
+    for (uint32_t i = lane; i - lane < used; i += 32 * ST_GATHER_LOADS) {
+        uint32_t some[ST_GATHER_LOADS];
+#pragma unroll
+        for (uint32_t k = 0; k < ST_GATHER_LOADS; k++)
+            some[k] = i + 32 * k < used ? slots[i + 32 * k] : ST_HOLE;
+#pragma unroll
+        for (uint32_t k = 0; k < ST_GATHER_LOADS; k++) {
+            const uint32_t there = __ballot_sync(0xFFFFFFFFu, some[k] != ST_HOLE);
+            const uint64_t to = at + __popc(there & ((1u << lane) - 1));
+            if (some[k] < ST_HUGE)
+                st_write_id(job, to, some[k]);
+            else if (some[k] != ST_HOLE && some[k] - ST_HUGE < job->huge_room)
+                job->huge_tokens[some[k] - ST_HUGE] = to;
+            at += (uint32_t)__popc(there);
+        }
     }
 }
 

@@ -30,7 +30,7 @@
 
 #define ST_STRETCH_BLOCKS 16
 #define ST_STRETCH (ST_STRETCH_BLOCKS * 64)
-#define ST_GROUP 1024
+#define ST_GROUP 256
 
 /* A slot holds an id, or one of these. Indices of tokens have 21 bits. */
 #define ST_HOLE 0xFFFFFFFFu /* nothing: a deferred piece gave fewer tokens than it has bytes */
@@ -53,7 +53,7 @@ typedef struct st_counts {
     uint32_t huge;              /* pieces in `huge_starts` */
     uint32_t next;              /* work items of the merge taken */
     uint32_t lists[ST_CLASSES]; /* pieces in each list */
-    uint32_t specials;          /* places in `special_at` */
+    uint32_t specials;          /* places in `found`, and those that had no room */
 } st_counts;
 
 typedef struct st_job {
@@ -107,6 +107,14 @@ typedef struct st_job {
     const uint32_t *rows;   /* row: the block it begins with, ascending */
     uint64_t *row_starts;   /* row: tokens before it */
     uint64_t row_count;
+
+    /* names of special tokens to look for (check.cu) */
+    const uint8_t *names;
+    const uint64_t *name_starts; /* name: its first byte in `names`; one more for the end */
+    uint64_t name_count;
+    uint64_t name_firsts[4]; /* a bit for each byte that a name begins with */
+    uint64_t *found;         /* byte of the text << 16 | name */
+    uint64_t found_room;
 
     st_counts *counts;
 } st_job;

@@ -135,7 +135,7 @@ ST_FORCE_INLINE const st_piece_entry *st_probe(const st_job *job, st_key key, st
 /* ---- deferred atoms ---- */
 
 /* Moves 32 queued atoms of a class to its list, or as many as there are. */
-ST_INLINE void st_flush(st_lookup *l, unsigned kind)
+ST_FORCE_INLINE void st_flush(st_lookup *l, unsigned kind)
 {
     const st_job *job = l->job;
     const uint32_t count = l->queued[kind] < 32 ? l->queued[kind] : 32, left = l->queued[kind] - count;
@@ -153,9 +153,10 @@ ST_INLINE void st_flush(st_lookup *l, unsigned kind)
 }
 
 /* Queues the slots of this round's deferred atoms. */
-ST_INLINE void st_defer(st_lookup *l, int deferred, unsigned n, uint32_t slot)
+ST_FORCE_INLINE void st_defer(st_lookup *l, int deferred, unsigned n, uint32_t slot)
 {
     const unsigned kind = deferred ? st_class_of(n) : ST_CLASSES;
+#pragma unroll /* so that the counts stay in registers */
     for (unsigned c = 0; c < ST_CLASSES; c++) {
         const uint32_t those = __ballot_sync(0xFFFFFFFFu, kind == c);
         if (!those)
@@ -279,6 +280,7 @@ ST_INLINE void st_look_up_all(const st_job *job, st_lookup_memory *memory, unsig
     st_lookup l = {job, memory, lane, {0}};
     for (uint64_t i = warp; i < job->stretches; i += warps)
         st_look_up_stretch(&l, job->first_stretch + i);
+#pragma unroll
     for (unsigned kind = 0; kind < ST_CLASSES; kind++)
         st_flush(&l, kind);
 }

@@ -33,6 +33,10 @@ _USUAL_ROOM = (1 / 4, 1 / 16, 1 / 32, 1 / 64, 1 / 128)
 _ALL_ROOM = (1 / 2, 1 / 9, 1 / 17, 1 / 33, 1 / 65)
 
 
+# Places of special tokens that are looked for at once; a text with more is searched again.
+_FOUND_ROOM = 4096
+
+
 class Unusable(Exception):
     """The device gave no result that may be used; the message says why. The caller takes another way."""
 
@@ -67,14 +71,57 @@ class Engine:
         """Bytes of the buffers, the vocabulary's tables aside."""
         return sum(buffer.nbytes for buffer in self._buffers.values())
 
+    # ---- what to know of a text before its ids are used ----
+
+    def is_utf8(self, text: DeviceText) -> bool:
+        """Is each text valid UTF-8 by itself?"""
+        if text.size == 0:
+            return True
+        job = self._text_job(text)
+        self._device.launch("begin", job, 1, 32)
+        self._device.launch("check", job, -(-int(job["blocks"]) // 256), 256)
+        return not int(self._counts()["flags"]) & FLAG_UTF8
+
+    def find_special(self, text: DeviceText, names: list[bytes]) -> list[tuple[int, int]]:
+        """(offset of the first byte, number of the name) of every place where a name stands, overlapping ones included,
+        in order of their offsets. Names are not empty and at most 65,535; none lies across two texts."""
+        if text.size == 0 or not names:
+            return []
+        job = self._text_job(text)
+        joined = self._device.put(np.frombuffer(b"".join(names), np.uint8))
+        starts = self._device.put(np.cumsum([0, *map(len, names)]).astype(np.uint64))
+        job["names"], job["name_starts"] = self._device.pointer(joined), self._device.pointer(starts)
+        job["name_count"] = len(names)
+        for first in {name[0] for name in names}:
+            job["name_firsts"][first // 64] |= np.uint64(1 << first % 64)
+        room = _FOUND_ROOM
+        while True:
+            job["found"], job["found_room"] = self._buffer("found", room, np.uint64), room
+            self._device.launch("begin", job, 1, 32)
+            self._device.launch("find", job, -(-int(job["blocks"]) // 256), 256)
+            count = int(self._counts()["specials"])
+            if count <= room:
+                break
+            room = count
+        found = np.sort(self._device.get(self._buffers["found"][: 8 * count]).view(np.uint64))
+        return [(int(place) >> 16, int(place) & 0xFFFF) for place in found]
+
     # ---- the job ----
 
-    def _job_for(self, text: DeviceText, id_bytes: int) -> Any:
+    def _text_job(self, text: DeviceText) -> Any:
+        """A job that knows the text and the counts."""
         job = np.zeros((), JOB)
-        blocks = -(-text.size // BLOCK)
+        job["text"], job["size"], job["blocks"] = self._device.pointer(text.data), text.size, -(-text.size // BLOCK)
+        job["counts"] = self._buffer("counts", 1, COUNTS)
+        if text.marks is not None:
+            job["marks"] = self._device.pointer(text.marks)
+        return job
+
+    def _job_for(self, text: DeviceText, id_bytes: int) -> Any:
+        job = self._text_job(text)
+        blocks = int(job["blocks"])
         for name, value in self._tables.fields.items():
             job[name] = value
-        job["text"], job["size"], job["blocks"] = self._device.pointer(text.data), text.size, blocks
         job["starts"] = self._buffer("starts", blocks, np.uint64)
         job["atoms"] = self._buffer("atoms", blocks, np.uint64)
         segments = -(-text.size // SEGMENT)

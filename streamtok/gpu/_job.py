@@ -9,7 +9,7 @@ LONGEST = 512
 STRETCH = 1024
 BLOCK = 64
 SEGMENT = 256
-GROUP = 1024
+GROUP = 256
 
 FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
 
@@ -21,6 +21,7 @@ starts atoms segments rest rest_room
 first_stretch stretches slots spans tokens row_slots lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
 group_starts offsets out out_room id_bytes rows row_starts row_count
+names name_starts name_count name_firsts:4 found found_room
 counts
 """
 
