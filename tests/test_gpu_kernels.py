@@ -1,4 +1,4 @@
-"""The GPU's kernels against the CPU core, run lane by lane on the CPU; and that NVRTC takes them for every architecture."""
+"""The GPU's kernels against the CPU core, run lane by lane on the CPU; and NVRTC takes them for every architecture."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_names_are_found_wherever_they_stand():
 
 def struct_fields(name: str) -> list[str]:
     body = re.sub(r"/\*.*?\*/", "", (CUDA / "job.h").read_text() + (CUDA / "pack.cu").read_text(), flags=re.S)
-    found = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), body, re.S)
+    found = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", body, re.S)
     names = re.findall(r"(\w+)(?:\[\w+(?: \+ 1)?\])?[,;]", found[1])
     return names
 

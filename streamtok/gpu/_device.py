@@ -16,11 +16,14 @@ _RESIDENT = {"lookup": 6, "merge": 13}
 
 
 class CudaDevice:
-    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that is
-    current when a method is called (cupy.cuda.Stream)."""
+    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that
+    is current when a method is called (cupy.cuda.Stream)."""
 
     def __init__(self, family: str, ordinal: int = 0):
+        import cupy
+
         self.ordinal = ordinal
+        self._cupy = cupy
         self._cuda = cupy.cuda.Device(ordinal)
         with self._cuda:
             self._module = cupy.RawModule(code=source(), options=compile_options(family), backend="nvrtc")
@@ -34,23 +37,23 @@ class CudaDevice:
 
     def empty(self, count: int, dtype: Any) -> Any:
         with self._cuda:
-            return cupy.empty(count, dtype)
+            return self._cupy.empty(count, dtype)
 
     def full(self, count: int, dtype: Any, value: int) -> Any:
         with self._cuda:
-            return cupy.full(count, value, dtype)
+            return self._cupy.full(count, value, dtype)
 
     def put(self, array: Any) -> Any:
         with self._cuda:
-            return cupy.asarray(array)
+            return self._cupy.asarray(array)
 
     def concatenate(self, arrays: list[Any]) -> Any:
         with self._cuda:
-            return cupy.concatenate(arrays)
+            return self._cupy.concatenate(arrays)
 
     def get(self, array: Any) -> Any:
         with self._cuda:
-            return cupy.asnumpy(array)
+            return self._cupy.asnumpy(array)
 
     def pointer(self, array: Any) -> int:
         return int(array.data.ptr)

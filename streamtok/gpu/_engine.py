@@ -1,4 +1,4 @@
-"""The stages of csrc/cuda over a text on the device: split, cut, look up, merge, gather; slice by slice, ids in order."""
+"""The stages of csrc/cuda over a text on the device: split, cut, look up, merge, gather; slice by slice, in order."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ._text import DeviceText
 SLICE = 128 << 20
 """Bytes of text whose tokens are in the making at once. Longer slices gain nothing: the kernels fill the device."""
 
-# Words of the slice's lists a byte of text: what real text needs several times over, and what the shortest pieces of each
-# class could need at most. A text that overflows the first is done again with the second.
+# Words of the slice's lists a byte of text: what real text needs several times over, and what the shortest pieces of
+# each class could need at most. A text that overflows the first is done again with the second.
 _USUAL_ROOM = (1 / 4, 1 / 16, 1 / 32, 1 / 64, 1 / 128)
 _ALL_ROOM = (1 / 2, 1 / 9, 1 / 17, 1 / 33, 1 / 65)
 
@@ -64,7 +64,7 @@ class Engine:
         if name not in self._buffers or self._buffers[name].nbytes < size:
             self._buffers.pop(name, None)
             self._buffers[name] = self._device.empty(size, np.uint8)
-        return self._device.pointer(self._buffers[name])
+        return int(self._device.pointer(self._buffers[name]))
 
     @property
     def memory(self) -> int:

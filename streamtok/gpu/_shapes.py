@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.resources
 
 _FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
@@ -11,7 +10,6 @@ WARP_MEMORY = {"lookup": 4400, "merge": 4160}
 """Bytes of shared memory a warp: sizeof(st_lookup_memory) and sizeof(st_merge_memory)."""
 
 
-@functools.cache
 def source() -> str:
     """The kernels as one file, as the build wrote it."""
     return importlib.resources.files(__package__).joinpath("kernels.cu").read_text()

@@ -1,4 +1,4 @@
-"""The tables of a vocabulary on a device: the image that the CPU core maps (csrc/image.h), and its pairs hashed anew."""
+"""The tables of a vocabulary on a device: the image that the CPU core maps (csrc/image.h), and its pairs, rehashed."""
 
 from __future__ import annotations
 
