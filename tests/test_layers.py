@@ -46,7 +46,7 @@ PYTHON_LAYERS = """
 _version errors disk zstd patterns _unicode_ranges _csrc
 _charsets _packed _text _vocab sources journal pipeline
 _core _tables _charclass _data_gym stream unstable
-_job
+_job _gate
 batch checks
 gpu
 device
