@@ -70,3 +70,88 @@ class CudaDevice:
     def launch_tables(self, *arguments: int) -> None:
         with self._cuda:
             self._kernel("tables")((256,), (256,), tuple(np.uint64(value) for value in arguments))
+
+    # ---- copies, streams and time ----
+
+    def stream(self) -> Any:
+        """A new CUDA stream: current for this thread inside `with`."""
+        with self._cuda:
+            return self._cupy.cuda.Stream(non_blocking=True)
+
+    def caller_stream(self, given: Any) -> Any:
+        """The stream that the caller means: a CuPy stream, an object with __cuda_stream__, a handle, or None: the one
+        that is current for CuPy."""
+        streams = self._cupy.cuda
+        with self._cuda:
+            if given is None:
+                return streams.get_current_stream()
+            if hasattr(given, "__cuda_stream__"):
+                given = given.__cuda_stream__()[1]
+            elif hasattr(given, "cuda_stream"):  # torch before it had the protocol
+                given = given.cuda_stream
+            return streams.ExternalStream(given, self.ordinal) if isinstance(given, int) else given
+
+    def synchronize(self) -> None:
+        """Returns once all work of the current stream is done."""
+        with self._cuda:
+            self._cupy.cuda.get_current_stream().synchronize()
+
+    def pinned(self, size: int) -> Any:
+        """uint8 in host memory that the device copies from and to by itself."""
+        with self._cuda:
+            return np.frombuffer(self._cupy.cuda.alloc_pinned_memory(max(1, size)), np.uint8, size)
+
+    def is_pinned(self, array: Any) -> bool:
+        """Does a host array lie in such memory?"""
+        with self._cuda:
+            return int(self._cupy.cuda.runtime.pointerGetAttributes(array.ctypes.data).type) == 1
+
+    def upload(self, target: Any, source: Any) -> None:
+        """Host bytes to the beginning of an array; done when the stream is, for pinned bytes."""
+        with self._cuda:
+            target.data.copy_from_host_async(source.ctypes.data, source.nbytes)
+
+    def download(self, target: Any, source: Any) -> None:
+        """An array to the beginning of host memory; done when the stream is."""
+        with self._cuda:
+            source.data.copy_to_host_async(target.ctypes.data, source.nbytes)
+
+    def copy(self, target: Any, source: Any) -> None:
+        """An array to the beginning of another; the two may lie on different devices."""
+        with self._cuda:
+            target[: len(source)] = source if source.device.id == self.ordinal else self._cupy.asarray(source)
+
+    def adopt(self, source: Any) -> Any:
+        """Memory of a device (__cuda_array_interface__ or DLPack) as an array on this one, without a copy where it is
+        there; None if `source` is none."""
+        cupy = self._cupy
+        with self._cuda:
+            if hasattr(source, "__cuda_array_interface__"):
+                return cupy.ascontiguousarray(cupy.asarray(source))
+            if hasattr(source, "__dlpack_device__") and source.__dlpack_device__()[0] in (2, 13):  # kDLCUDA, managed
+                return cupy.ascontiguousarray(cupy.from_dlpack(source))
+        return None
+
+    def mark(self) -> Any:
+        """A point in the current stream, for seconds_between."""
+        with self._cuda:
+            event = self._cupy.cuda.Event()
+            event.record()
+            return event
+
+    def seconds_between(self, first: Any, second: Any) -> float:
+        with self._cuda:
+            second.synchronize()
+            return float(self._cupy.cuda.get_elapsed_time(first, second)) / 1000
+
+    def give_back(self) -> None:
+        """Lets the pool return memory that nobody uses to the driver."""
+        with self._cuda:
+            self._cupy.get_default_memory_pool().free_all_blocks()
+
+    @property
+    def identity(self) -> str:
+        """Tells this device from others, in this machine and elsewhere."""
+        with self._cuda:
+            facts = self._cupy.cuda.runtime.getDeviceProperties(self.ordinal)
+            return f"{facts['name'].decode()} {bytes(facts.get('uuid', b'')).hex()}".strip()

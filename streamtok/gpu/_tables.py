@@ -40,6 +40,10 @@ class Tables:
             "cuts": 0 if numbers["unreachable"] else at["cuts"],
         }
 
+    @property
+    def nbytes(self) -> int:
+        return int(self._image.nbytes + self._bytes.nbytes + self._pairs.nbytes)
+
     def _hash_pairs(self, device: Any, count: int, places: dict[str, tuple[int, int]]) -> tuple[Any, int]:
         bits = max(4, (count * PAIR_PLACES - 1).bit_length())
         pairs = device.full(1 << bits, np.uint64, 2**64 - 1)
