@@ -4,3 +4,4 @@ from ._errors import DeviceError as DeviceError
 from ._errors import DeviceMemoryError as DeviceMemoryError
 from .encoder import GpuEncoder as GpuEncoder
 from .encoder import Timing as Timing
+from .pipeline import GpuPipeline as GpuPipeline

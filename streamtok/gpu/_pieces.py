@@ -22,6 +22,8 @@ def as_bytes(text: Any) -> Any:
     if type(text) is bytes:
         return text
     if isinstance(text, str):
+        if len(text) > _WINDOW and text.isascii():
+            return _gate.Utf8(text)
         try:
             return text.encode()
         except UnicodeEncodeError:
@@ -30,28 +32,46 @@ def as_bytes(text: Any) -> Any:
 
 
 def cut_host(text: Any, size: int, names: Names) -> list[Any]:
-    """A buffer as a list of buffers of about `size` bytes, which encode apart from each other."""
+    """A buffer as a list of buffers, which encode apart from each other, of `size` bytes at most; longer ones where there
+    is no place to cut."""
     if len(text) <= size:
         return [text]
-    whole = memoryview(text)
-    cuts = _job.cuts(text, size, *names.matchers)
-    return [whole[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]
+    cuts = [0, *_job.cuts(text, size, *names.matchers), len(text)]
+    whole, borders = memoryview(text), [0]
+    for a, b in itertools.pairwise(cuts):
+        if b - a > size:  # where the core looked there was none; there may be one elsewhere
+            _add_borders(borders, [a + at for at in _job.cuts(whole[a:b], _WINDOW, *names.matchers)], size)
+        _add_borders(borders, [b], size)
+    borders.append(len(text))
+    return [whole[a:b] for a, b in itertools.pairwise(borders)]
+
+
+def _add_borders(borders: list[int], cuts: list[int], size: int) -> None:
+    """Those of the cuts that are needed for no piece to be longer than `size`; the last one stays open."""
+    for at, after in itertools.pairwise([*cuts, cuts[-1] + size + 1] if cuts else []):
+        if after - borders[-1] > size:
+            borders.append(at)
 
 
 def cut_device(device: Any, text: Any, size: int, names: Names) -> list[tuple[int, int]]:
     """The same of an array on a device, as (start, size): only what lies around a cut comes to the host."""
     pieces, at = [], 0
     while len(text) - at > size:
-        for end in range(at + size, len(text), _WINDOW):
-            begin = max(at, end - _WINDOW)
-            window = device.get(text[begin:end]).tobytes()
-            if cuts := _job.cuts(window, len(window), *names.matchers):
-                break
-        else:
+        places = [*range(at + size, at, -_WINDOW), *range(at + size + _WINDOW, len(text), _WINDOW)]
+        cut = next((found for end in places if (found := _last_cut(device, text, at, end, names))), None)
+        if cut is None:
             break
-        pieces.append((at, begin + cuts[-1] - at))
-        at = begin + cuts[-1]
+        pieces.append((at, cut - at))
+        at = cut
     return [*pieces, (at, len(text) - at)]
+
+
+def _last_cut(device: Any, text: Any, at: int, end: int, names: Names) -> int | None:
+    """The last cut in the window in front of `end` that lies behind `at`."""
+    begin = max(at, end - _WINDOW)
+    window = device.get(text[begin:end]).tobytes()
+    cuts = _job.cuts(window, len(window), *names.matchers)
+    return begin + cuts[-1] if cuts else None
 
 
 def slices(sizes: Any, size: int) -> Iterator[tuple[int, int]]:

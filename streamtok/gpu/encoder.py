@@ -19,7 +19,7 @@ from ._memory import LEAST_SLICE, slice_for
 from ._names import Names
 from ._pieces import as_bytes, cut_all, cut_device, rows_between, slices
 
-_ONE_ROW = np.zeros(1, np.int64)
+ONE_ROW = np.zeros(1, np.int64)
 _DTYPES = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
 
 
@@ -205,12 +205,12 @@ class _Call:
     def _from_host(self, texts: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """(ids, row starts, rows that begin) of one slice after another."""
         request = dataclasses.replace(self._request, trusted=all(isinstance(text, str) for text in texts))
-        pieces, rows = cut_all(map(as_bytes, texts), self._size // 2, self._names)
+        pieces, rows = cut_all(map(as_bytes, texts), self._size, self._names)
         sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
         for first, last in slices(sizes, self._size):
             own = rows_between(rows, first, last)
             encode = self._lane.encode_host if sizes[first] <= self._size else self._lane.encode_on_cpu
-            yield (*encode(pieces[first:last], own if len(own) else _ONE_ROW, request), len(own))
+            yield (*encode(pieces[first:last], own if len(own) else ONE_ROW, request), len(own))
 
     def _from_device(self, texts: list[Any], arrays: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """The same of texts of which one, at least, is on the device."""
@@ -220,14 +220,14 @@ class _Call:
             for text, array in zip(texts, arrays)
         ]
         source = arrays[0] if len(arrays) == 1 else device.concatenate(arrays)
-        parts = [cut_device(device, array, self._size // 2, self._names) for array in arrays]
+        parts = [cut_device(device, array, self._size, self._names) for array in arrays]
         sizes = np.array([size for part in parts for _, size in part], np.int64)
         starts = np.cumsum(sizes) - sizes
         counts = np.array([len(part) for part in parts])
         rows = np.cumsum(counts) - counts
         for first, last in slices(sizes, self._size):
             own = rows_between(rows, first, last)
-            places = starts[first:last], sizes[first:last], own if len(own) else _ONE_ROW
+            places = starts[first:last], sizes[first:last], own if len(own) else ONE_ROW
             is_large = sizes[first] > self._size
             yield (*self._lane.encode_device(source, *places, self._request, is_large), len(own))
 
