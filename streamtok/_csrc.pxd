@@ -98,6 +98,8 @@ cdef extern from "image.h" nogil:
     ctypedef struct st_image_header:
         uint32_t count
         uint32_t unreachable
+        uint32_t monotone
+        uint32_t identity
         uint32_t dense_side
         uint32_t pair_shift
         uint32_t piece_shift

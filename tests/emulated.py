@@ -72,5 +72,6 @@ class EmulatedDevice:
     def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:
         getattr(self._library, f"run_{kernel}")(grid, block, ctypes.c_void_p(argument.ctypes.data))
 
-    def launch_tables(self, *arguments: int) -> None:
-        self._library.run_tables(*(ctypes.c_uint64(value) for value in arguments))
+    def launch_builder(self, kernel: str, job: np.ndarray, *arguments: int) -> None:
+        values = (ctypes.c_uint64(value) for value in arguments)
+        getattr(self._library, f"run_{kernel}")(ctypes.c_void_p(job.ctypes.data), *values)

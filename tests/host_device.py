@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 
 import numpy as np
 from emulated import EmulatedDevice
+
+_lock = threading.Lock()  # the emulation is one warp after another, in memory of its own
 
 
 class DeviceArray(np.ndarray):
@@ -44,7 +47,12 @@ class HostDevice(EmulatedDevice):
     def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:
         if self.failure is not None:
             raise self.failure
-        super().launch(kernel, argument, grid, block)
+        with _lock:
+            super().launch(kernel, argument, grid, block)
+
+    def launch_builder(self, kernel: str, job: np.ndarray, *arguments: int) -> None:
+        with _lock:
+            super().launch_builder(kernel, job, *arguments)
 
     def stream(self) -> contextlib.AbstractContextManager:
         return contextlib.nullcontext()

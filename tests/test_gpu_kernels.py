@@ -278,10 +278,9 @@ def test_structs_are_those_of_the_source(struct, dtype):
 def test_sizes_are_those_of_the_source():
     from streamtok.gpu._shapes import WARP_MEMORY
 
-    sizes = [library("r50k").sizes(i) for i in range(5)]
-    assert sizes == [
-        _job.JOB.itemsize, _job.COUNTS.itemsize, _job.PACKING.itemsize, WARP_MEMORY["lookup"], WARP_MEMORY["merge"]
-    ]  # fmt: skip
+    structs = [_job.JOB.itemsize, _job.COUNTS.itemsize, _job.PACKING.itemsize]
+    sizes = [library("r50k").sizes(i) for i in range(7)]
+    assert sizes == structs + [WARP_MEMORY[name] for name in ("cuts", "lookup", "again", "merge")]
 
 
 @pytest.mark.parametrize("architecture", [75, 80, 90, 100])

@@ -1,24 +1,33 @@
-/* cuts.cu - exact cuts of long pieces (cut_tables.h), a thread a block: a cut is one more start, and atoms are looked up
+/* cuts.cu - exact cuts of long pieces (cut_tables.h), a warp a stretch: a cut is one more start, and atoms are looked up
  * and merged like pieces. That is right because no token spans a cut, and where merging gives back every token: a job
- * for another vocabulary has no cut tables. Only pieces that the piece table cannot hold are cut. */
+ * for another vocabulary has no cut tables. Only pieces that the piece table cannot hold are cut, and only beside
+ * characters beyond ASCII. Places to look at are listed first, so that all lanes have one. */
 #include "job.h"
 
-/* High bits of the bytes of a word, as four bits. */
+#define ST_CUT_BEFORE 16 /* bytes in front of the stretch, for the character that ends there */
+
+typedef struct st_cut_memory {
+    uint4 text[(ST_CUT_BEFORE + ST_STRETCH + 16) / 16];
+    uint32_t cuts[32];
+    uint16_t borders[ST_STRETCH];
+} st_cut_memory;
+
+/* Bit 7 of the bytes of a word, as four bits. */
 ST_FORCE_INLINE uint32_t st_high_bits(uint32_t word)
 {
     return ((word >> 7 & 0x01010101u) * 0x10204080u) >> 28;
 }
 
-/* The bytes of the block in pieces longer than a key, by the starts of the blocks before, here and behind. */
-ST_INLINE uint64_t st_in_long_pieces(uint64_t before, uint64_t here, uint64_t behind)
+/* The bytes of a word of 32 in pieces longer than a key, by the starts in the words before, here and behind. */
+ST_INLINE uint32_t st_in_long_pieces(uint32_t before, uint32_t here, uint32_t behind)
 {
-    int begin = before ? (int)st_last_bit(before) - 64 : -64;
-    uint64_t inside = 0;
-    for (uint64_t starts = here;; starts &= starts - 1) {
-        const int end = starts ? (int)st_first_bit(starts) : behind ? 64 + (int)st_first_bit(behind) : 128;
+    int begin = before ? (int)st_last_bit(before) - 32 : -32;
+    uint32_t inside = 0;
+    for (uint32_t starts = here;; starts &= starts - 1) {
+        const int end = starts ? (int)st_first_bit(starts) : behind ? 32 + (int)st_first_bit(behind) : 64;
         if (end - begin > ST_KEY_BYTES) {
-            const uint64_t upto = end < 64 ? ((uint64_t)1 << end) - 1 : ~(uint64_t)0;
-            inside |= begin < 0 ? upto : upto & ~(((uint64_t)1 << begin) - 1);
+            const uint32_t upto = end < 32 ? (1u << end) - 1 : 0xFFFFFFFFu;
+            inside |= begin < 0 ? upto : upto & ~((1u << begin) - 1);
         }
         if (!starts)
             return inside;
@@ -28,6 +37,8 @@ ST_INLINE uint64_t st_in_long_pieces(uint64_t before, uint64_t here, uint64_t be
 
 ST_INLINE int st_is_cut(const st_cut_tables *tables, const uint8_t *text, size_t border)
 {
+    if (text[border] >= ST_PAD || text[border - 1] >= ST_PAD)
+        return 0;
     const size_t left = st_utf8_size_before(text, border), right = st_utf8_size(text[border]);
     if (st_cut_is_pair(tables, st_char_bits(text + border - left, left), st_char_bits(text + border, right)))
         return 0;
@@ -35,37 +46,68 @@ ST_INLINE int st_is_cut(const st_cut_tables *tables, const uint8_t *text, size_t
     return !shapes || !st_cut_is_partial(tables, shapes, text, border - left, border, border + right);
 }
 
-ST_INLINE void st_cut_block(const st_job *job, uint64_t block)
+/* The text from ST_CUT_BEFORE bytes in front of the stretch on; ST_PAD where there is none. */
+ST_INLINE void st_load_for_cuts(const st_job *job, st_cut_memory *memory, unsigned lane, uint64_t stretch)
 {
-    const uint64_t starts = job->starts[block];
-    const uint4 *bytes = (const uint4 *)(job->text + 64 * block);
-    const unsigned fill = st_fill(job, block);
-    uint64_t high = 0, cuts = 0;
-    job->atoms[block] = starts;
-    if (!job->cuts || (fill < 64 && block + 1 == job->blocks && !job->marks)) /* the last bytes may not be readable */
-        return;
-    for (int i = 0; i < 4; i++) {
-        const uint4 w = bytes[i];
-        if (!((w.x | w.y | w.z | w.w) & 0x80808080u))
-            continue;
-        const uint32_t sixteen = st_high_bits(w.x) | st_high_bits(w.y) << 4 | st_high_bits(w.z) << 8 | st_high_bits(w.w) << 12;
-        high |= (uint64_t)sixteen << 16 * i;
+    for (unsigned i = lane; i < sizeof memory->text / 16; i += 32) {
+        const uint64_t at = stretch * ST_STRETCH + 16 * i; /* + ST_CUT_BEFORE */
+        uint4 bytes = {0xFEFEFEFEu, 0xFEFEFEFEu, 0xFEFEFEFEu, 0xFEFEFEFEu};
+        if (at >= ST_CUT_BEFORE && at - ST_CUT_BEFORE + 16 <= job->size)
+            bytes = *(const uint4 *)(job->text + at - ST_CUT_BEFORE);
+        else if (at >= ST_CUT_BEFORE)
+            for (unsigned k = 0; k < 16; k++)
+                if (at - ST_CUT_BEFORE + k < job->size)
+                    ((uint8_t *)&bytes)[k] = job->text[at - ST_CUT_BEFORE + k];
+        memory->text[i] = bytes;
     }
-    if (!high || job->marks && job->marks[block] == ST_MARK_ID)
-        return;
-    const uint64_t filled = fill < 64 ? ((uint64_t)1 << fill) - 1 : ~(uint64_t)0;
-    const uint64_t inside = st_in_long_pieces(st_part_begins(job, block) ? 1 : job->starts[block - 1], starts,
-                                              st_part_ends(job, block) ? 1 : job->starts[block + 1]);
-    uint64_t borders = inside & filled & ~starts & (high | high << 1 | 1);
-    if (st_part_begins(job, block))
-        borders &= ~(uint64_t)1;
-    for (; borders; borders &= borders - 1) {
-        const uint64_t at = 64 * block + st_first_bit(borders);
-        const uint8_t *text = job->text + at - 8; /* no cut is the first byte of a part, nor in its first character */
-        if (st_utf8_is_continuation(text[8]) || !((text[7] | text[8]) & 0x80))
-            continue;
-        if (st_is_cut(job->cuts, text, 8))
-            cuts |= (uint64_t)1 << (at & 63);
+    memory->cuts[lane] = 0;
+    __syncwarp();
+}
+
+ST_FORCE_INLINE uint32_t st_starts_word(const st_job *job, uint64_t word)
+{
+    return word < 2 * job->blocks ? ((const uint32_t *)job->starts)[word] : 1; /* the text's end is one */
+}
+
+/* First bytes of characters in this lane's 32 bytes at which a cut may be. */
+ST_INLINE uint32_t st_cut_places(const st_job *job, const st_cut_memory *memory, unsigned lane, uint64_t word, uint32_t starts)
+{
+    const uint32_t *words = (const uint32_t *)memory->text + ST_CUT_BEFORE / 4 + 8 * lane;
+    uint32_t high = 0, tail = 0;
+    for (int i = 0; i < 8; i++) {
+        high |= st_high_bits(words[i]) << 4 * i;
+        tail |= st_high_bits(words[i] & ~(words[i] << 1)) << 4 * i;
     }
-    job->atoms[block] = starts | cuts;
+    const uint32_t before = words[-1] >> 31, beside = high | high << 1 | before;
+    if (!(beside & ~tail & ~starts))
+        return 0;
+    return st_in_long_pieces(word ? st_starts_word(job, word - 1) : 1, starts, st_starts_word(job, word + 1)) & beside &
+           ~tail & ~starts;
+}
+
+ST_INLINE void st_cut_stretch(const st_job *job, st_cut_memory *memory, unsigned lane, uint64_t stretch)
+{
+    const uint64_t word = stretch * 32 + lane, segments = (job->blocks + ST_SEGMENT_BLOCKS - 1) / ST_SEGMENT_BLOCKS;
+    const uint64_t segment = word / (2 * ST_SEGMENT_BLOCKS);
+    const uint32_t starts = st_starts_word(job, word);
+    const int high = job->cuts && segment < segments && job->high[segment];
+    uint32_t places = 0, total;
+    if (__any_sync(0xFFFFFFFFu, high)) {
+        st_load_for_cuts(job, memory, lane, stretch);
+        places = word < 2 * job->blocks ? st_cut_places(job, memory, lane, word, starts) : 0;
+        uint32_t at = st_prefix((uint32_t)__popc(places), lane, &total);
+        for (; places; places &= places - 1)
+            memory->borders[at++] = (uint16_t)(32 * lane + __ffs((int)places) - 1);
+        __syncwarp();
+        for (uint32_t i = lane; i < total; i += 32) {
+            const uint32_t border = memory->borders[i];
+            if (st_is_cut(job->cuts, (const uint8_t *)memory->text, ST_CUT_BEFORE + border))
+                atomicOr(&memory->cuts[border / 32], 1u << (border & 31));
+        }
+        __syncwarp();
+        places = memory->cuts[lane];
+        __syncwarp();
+    }
+    if (word < 2 * job->blocks)
+        ((uint32_t *)job->atoms)[word] = starts | places;
 }

@@ -5,7 +5,6 @@
 #include "rest.cu"
 #include "split.cu"
 #include "pack.cu"
-#include "tables.cu"
 #include "merge.cu"
 #include "gather.cu"
 
@@ -17,11 +16,22 @@
 
 extern __shared__ uint4 st_shared[];
 
-ST_KERNEL st_kernel_tables(const uint32_t *left, const uint32_t *right, uint64_t count, uint64_t *pairs, uint64_t shift,
-                           uint64_t mask)
+ST_KERNEL st_kernel_pairs(const __grid_constant__ st_job job, const uint32_t *left, const uint32_t *right, uint64_t count)
 {
     for (uint64_t i = ST_THREAD; i < count; i += ST_THREADS)
-        st_enter_pair(pairs, shift, mask, left[i], right[i], (uint32_t)i);
+        st_enter_pair((uint64_t *)job.pairs, job.pair_mask, left[i], right[i], (uint32_t)i);
+}
+
+ST_KERNEL st_kernel_claim(const __grid_constant__ st_job job, uint32_t *orders)
+{
+    for (uint64_t i = ST_THREAD; i <= 2 * job.piece_mask + 1; i += ST_THREADS)
+        st_claim_place(&job.entries[i], job.first_shift, orders);
+}
+
+ST_KERNEL st_kernel_take(const __grid_constant__ st_job job, const uint32_t *orders)
+{
+    for (uint64_t i = ST_THREAD; i <= 2 * job.piece_mask + 1; i += ST_THREADS)
+        st_take_place(job.entries, i, job.first_shift, orders, (uint4 *)job.first);
 }
 
 ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
@@ -58,17 +68,25 @@ ST_KERNEL __launch_bounds__(128) st_kernel_rest(const __grid_constant__ st_job j
 
 ST_KERNEL __launch_bounds__(256) st_kernel_cuts(const __grid_constant__ st_job job)
 {
-    for (uint64_t i = ST_THREAD; i < job.blocks; i += ST_THREADS)
-        st_cut_block(&job, i);
+    st_cut_memory *memory = (st_cut_memory *)st_shared + ST_WARP;
+    const uint64_t stretches = (job.blocks + ST_STRETCH_BLOCKS - 1) / ST_STRETCH_BLOCKS;
+    for (uint64_t i = ST_THREAD / 32; i < stretches; i += ST_THREADS / 32)
+        st_cut_stretch(&job, memory, threadIdx.x & 31, i);
 }
 
-ST_KERNEL __launch_bounds__(256) st_kernel_lookup(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(256, 7) st_kernel_lookup(const __grid_constant__ st_job job)
 {
     st_lookup_memory *memory = (st_lookup_memory *)st_shared + ST_WARP;
     st_look_up_all(&job, memory, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
 }
 
-ST_KERNEL __launch_bounds__(128) st_kernel_merge(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(128, 12) st_kernel_again(const __grid_constant__ st_job job)
+{
+    st_again_memory *memory = (st_again_memory *)st_shared + ST_WARP;
+    st_take_all_again(&job, memory, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
+}
+
+ST_KERNEL __launch_bounds__(128, 12) st_kernel_merge(const __grid_constant__ st_job job)
 {
     st_merge_memory *memory = (st_merge_memory *)st_shared + ST_WARP;
     st_measure_all(&job, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
@@ -102,7 +120,7 @@ ST_KERNEL st_kernel_begin(const __grid_constant__ st_job job)
         return;
     for (int i = 0; i < ST_CLASSES; i++)
         counts->lists[i] = 0;
-    counts->next = 0;
+    counts->next = counts->deferred[0] = counts->deferred[1] = 0;
     if (job.first_stretch == 0) {
         counts->tokens = 0;
         counts->flags = counts->rest = counts->huge = counts->specials = 0;

@@ -36,8 +36,11 @@
 #define ST_HOLE 0xFFFFFFFFu /* nothing: a deferred piece gave fewer tokens than it has bytes */
 #define ST_HUGE 0x80000000u /* + number: a piece that the host merges; one token stands in its place */
 
-/* Deferred pieces by length: up to 8, 16, 32, 64, ST_LONGEST bytes. */
-#define ST_CLASSES 5
+/* Atoms to merge are listed by class, and those of one class merged side by side: fewer classes would leave more lanes waiting
+ * for the longest. Atoms that fit a key are SHORT, by their characters: up to 4, 6, 8, 10, 15. The others by the parts that
+ * they begin as: up to 16, 32, 64, ST_LONGEST. */
+#define ST_SHORT_CLASSES 5
+#define ST_CLASSES 9
 #define ST_LONGEST 512
 
 /* Flags: why a result must not be used as it is. */
@@ -52,16 +55,19 @@ typedef struct st_counts {
     uint32_t rest;              /* segments in `rest` */
     uint32_t huge;              /* pieces in `huge_starts` */
     uint32_t next;              /* work items of the merge taken */
-    uint32_t lists[ST_CLASSES]; /* pieces in each list */
+    uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and longer ones */
+    uint32_t lists[ST_CLASSES]; /* atoms in each list */
     uint32_t specials;          /* places in `found`, and those that had no room */
 } st_counts;
 
 typedef struct st_job {
-    /* tables: of the vocabulary's image (image.h), and the pairs hashed for one load a look-up (tables.cu) */
+    /* tables: short pieces and pairs hashed for one load a look-up (tables.cu), and those of the vocabulary's image (image.h) */
+    const uint4 *first;
+    uint64_t first_shift;
     const st_piece_entry *entries;
     uint64_t piece_shift, piece_mask;
     const uint64_t *pairs;
-    uint64_t pair_shift, pair_mask;
+    uint64_t pair_mask;
     const uint32_t *dense; /* [left * dense_side + right]: merged + 1 of two early tokens */
     uint64_t dense_side;
     const uint32_t *byte_tokens;
@@ -71,6 +77,8 @@ typedef struct st_job {
     const uint64_t *long_tokens;
     uint64_t long_mask;
     const st_cut_tables *cuts; /* NULL: do not cut */
+    uint64_t characters;       /* may atoms begin as characters? (merge_words_template.h says when) */
+    uint64_t identity;         /* is each token its own id? */
 
     /* the text */
     const uint8_t *text;  /* at a multiple of 16 */
@@ -81,6 +89,7 @@ typedef struct st_job {
     /* where pieces start (split.cu, rest.cu), and atoms of them (cuts.cu): a bit a byte */
     uint64_t *starts, *atoms; /* block */
     uint8_t *segments;        /* segment: st_segment_state */
+    uint8_t *high;            /* segment: may it hold other characters than ASCII? */
     uint32_t *rest;
     uint64_t rest_room;
 
@@ -90,7 +99,9 @@ typedef struct st_job {
     uint32_t *spans;       /* stretch: first slot << 16 | slots in use */
     uint32_t *tokens;      /* stretch: how many */
     uint32_t *row_slots;   /* block of the slice in which a part begins: its first slot */
-    uint32_t *lists;       /* slots of deferred pieces, class by class */
+    uint32_t *deferred;    /* slots of the atoms that the first look did not find; the longer ones behind deferred_room */
+    uint64_t deferred_room;
+    uint64_t *lists;       /* st_atom_record of those to merge, class by class */
     uint64_t list_starts[ST_CLASSES + 1];
 
     /* pieces for the host, by number */
@@ -125,6 +136,20 @@ typedef enum st_segment_state {
     ST_HARD,    /* from some place in it on, nothing */
     ST_UNSYNCED /* nothing: no place to begin was found in front of it */
 } st_segment_state;
+
+/* ---- warps ---- */
+
+/* The sum of the lanes' values in front of this one; *total: of all. */
+ST_FORCE_INLINE uint32_t st_prefix(uint32_t value, unsigned lane, uint32_t *total)
+{
+    uint32_t sum = value;
+    for (int step = 1; step < 32; step *= 2) {
+        const uint32_t other = __shfl_up_sync(0xFFFFFFFFu, sum, (unsigned)step);
+        sum += lane >= (unsigned)step ? other : 0;
+    }
+    *total = __shfl_sync(0xFFFFFFFFu, sum, 31);
+    return sum - value;
+}
 
 /* ---- parts ---- */
 

@@ -1,18 +1,18 @@
-/* lookup.cu - atoms to tokens, a warp a stretch: one probe of the piece table for each.
+/* lookup.cu - atoms to tokens, a warp a stretch: one look into the first table (tables.cu) for each.
  *
- * What the table does not hold is deferred: it gets as many slots as it has bytes, and its place goes to the list of its
- * length, so that merge.cu finds dense work. Slots never run ahead of the text: the slots of a stretch begin where its first
- * atom starts, so what a stretch's last atom needs beyond its end is free.
+ * What is not in its place there is deferred: it gets as many slots as it has bytes, and its slot goes to a list, for
+ * again.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom starts, so what a stretch's
+ * last atom needs beyond its end is free.
  *
  * A deferred atom's first slot holds, until it is merged, the distance from the slot to the atom's first byte << 10 | its
  * bytes. */
-#include "job.h"
+#include "tables.cu"
 
-#define ST_QUEUE 64 /* deferred atoms of a class that a warp gathers before it takes room in the list for 32 of them */
+#define ST_QUEUE 64 /* deferred atoms that a warp gathers before it takes room in the list for 32 of them */
 
 typedef struct st_lookup_memory {
     uint4 text[ST_STRETCH / 16 + 2];
-    uint32_t queue[ST_CLASSES][ST_QUEUE];
+    uint32_t queues[2][ST_QUEUE]; /* of atoms that fit a key, and of longer ones */
     uint16_t starts[ST_STRETCH + 2];
 } st_lookup_memory;
 
@@ -21,13 +21,8 @@ typedef struct st_lookup {
     const st_job *job;
     st_lookup_memory *memory;
     unsigned lane;
-    uint32_t queued[ST_CLASSES];
+    uint32_t queued[2];
 } st_lookup;
-
-ST_FORCE_INLINE unsigned st_class_of(unsigned n)
-{
-    return (n > 8) + (n > 16) + (n > 32) + (n > 64);
-}
 
 /* ---- what is read before the first probe ---- */
 
@@ -72,17 +67,6 @@ ST_INLINE unsigned st_next_start(const st_lookup *l, uint64_t stretch)
     return some ? ST_STRETCH + 32 * from + __ffs((int)first) - 1 : ST_STRETCH + 2048;
 }
 
-ST_FORCE_INLINE uint32_t st_prefix(uint32_t value, unsigned lane, uint32_t *total)
-{
-    uint32_t sum = value;
-    for (int step = 1; step < 32; step *= 2) {
-        const uint32_t other = __shfl_up_sync(0xFFFFFFFFu, sum, (unsigned)step);
-        sum += lane >= (unsigned)step ? other : 0;
-    }
-    *total = __shfl_sync(0xFFFFFFFFu, sum, 31);
-    return sum - value;
-}
-
 /* Lists the starts of the stretch's atoms and the end of the last one; returns how many atoms. */
 ST_INLINE unsigned st_list_starts(const st_lookup *l, uint64_t stretch)
 {
@@ -98,76 +82,56 @@ ST_INLINE unsigned st_list_starts(const st_lookup *l, uint64_t stretch)
 
 /* ---- one atom ---- */
 
-/* The key of the n bytes at `at` of the stretch, n at most ST_KEY_BYTES. */
-ST_FORCE_INLINE st_key st_key_at(const st_lookup *l, unsigned at, unsigned n)
+/* All ones in the bytes of the n that are in word number k. */
+ST_FORCE_INLINE uint32_t st_keep_bytes(unsigned n, unsigned k)
+{
+    return n >= 4 * k + 4 ? 0xFFFFFFFFu : n > 4 * k ? (1u << 8 * (n - 4 * k)) - 1 : 0;
+}
+
+/* The n bytes at `at` of the stretch, n at most ST_FIRST_BYTES, as the first table has them: the place and the key, to
+ * which the length is still to be added. */
+ST_FORCE_INLINE uint4 st_first_key(const st_lookup *l, unsigned at, unsigned n)
 {
     const uint32_t *words = (const uint32_t *)l->memory->text + at / 4;
     const unsigned shift = 8 * (at & 3);
-    const uint32_t w1 = words[1], w2 = words[2], w3 = words[3];
-    const uint64_t low = __funnelshift_r(words[0], w1, shift) | (uint64_t)__funnelshift_r(w1, w2, shift) << 32;
-    const uint64_t high = __funnelshift_r(w2, w3, shift) | (uint64_t)__funnelshift_r(w3, words[4], shift) << 32;
-    st_key key;
-    key.low = n < 8 ? low & (((uint64_t)1 << 8 * n) - 1) : low;
-    key.high = (n > 8 ? high & (((uint64_t)1 << 8 * (n - 8)) - 1) : 0) | (uint64_t)n << 56;
+    const uint32_t w1 = words[1], w2 = words[2];
+    uint4 key;
+    key.x = __funnelshift_r(words[0], w1, shift) & st_keep_bytes(n, 0);
+    key.y = __funnelshift_r(w1, w2, shift) & st_keep_bytes(n, 1);
+    key.z = __funnelshift_r(w2, words[3], shift) & st_keep_bytes(n, 2);
+    key.w = n;
     return key;
-}
-
-/* The entry of the key, or NULL; what it holds goes to *found. */
-ST_FORCE_INLINE const st_piece_entry *st_probe(const st_job *job, st_key key, st_key *found)
-{
-    for (uint64_t line = st_hash_key(key) >> job->piece_shift;; line = (line + 1) & job->piece_mask) {
-        const st_piece_entry *entry = &job->entries[2 * line];
-        const ulonglong2 first = *(const ulonglong2 *)&entry->key;
-        if (!((first.x ^ key.low) | (first.y ^ key.high) << 4)) {
-            found->high = first.y;
-            return entry;
-        }
-        const ulonglong2 second = *(const ulonglong2 *)&entry[1].key;
-        if (!((second.x ^ key.low) | (second.y ^ key.high) << 4)) {
-            found->high = second.y;
-            return entry + 1;
-        }
-        if (!(first.y >> 63))
-            return 0;
-    }
 }
 
 /* ---- deferred atoms ---- */
 
-/* Moves 32 queued atoms of a class to its list, or as many as there are. */
-ST_FORCE_INLINE void st_flush(st_lookup *l, unsigned kind)
+/* Moves 32 queued atoms to their list, or as many as there are. */
+ST_INLINE void st_flush(st_lookup *l, unsigned which)
 {
     const st_job *job = l->job;
-    const uint32_t count = l->queued[kind] < 32 ? l->queued[kind] : 32, left = l->queued[kind] - count;
-    const uint64_t room = job->list_starts[kind + 1] - job->list_starts[kind];
+    const uint32_t count = l->queued[which] < 32 ? l->queued[which] : 32, left = l->queued[which] - count;
     uint32_t at = 0;
+    __syncwarp();
     if (l->lane == 0 && count)
-        at = atomicAdd(&job->counts->lists[kind], count);
+        at = atomicAdd(&job->counts->deferred[which], count);
     at = __shfl_sync(0xFFFFFFFFu, at, 0);
-    if (l->lane < count && at + l->lane < room)
-        job->lists[job->list_starts[kind] + at + l->lane] = l->memory->queue[kind][left + l->lane];
-    if (l->lane == 0 && at + count > room)
+    if (l->lane < count && at + l->lane < job->deferred_room)
+        job->deferred[which * job->deferred_room + at + l->lane] = l->memory->queues[which][left + l->lane];
+    if (l->lane == 0 && at + count > job->deferred_room)
         atomicOr(&job->counts->flags, ST_FLAG_LISTS);
-    l->queued[kind] = left;
+    l->queued[which] = left;
     __syncwarp();
 }
 
-/* Queues the slots of this round's deferred atoms. */
-ST_FORCE_INLINE void st_defer(st_lookup *l, int deferred, unsigned n, uint32_t slot)
+/* Queues the slots of this round's deferred atoms of one kind. */
+ST_FORCE_INLINE void st_defer(st_lookup *l, unsigned which, int deferred, uint32_t slot)
 {
-    const unsigned kind = deferred ? st_class_of(n) : ST_CLASSES;
-#pragma unroll /* so that the counts stay in registers */
-    for (unsigned c = 0; c < ST_CLASSES; c++) {
-        const uint32_t those = __ballot_sync(0xFFFFFFFFu, kind == c);
-        if (!those)
-            continue;
-        if (kind == c)
-            l->memory->queue[c][l->queued[c] + __popc(those & ((1u << l->lane) - 1))] = slot;
-        __syncwarp();
-        l->queued[c] += (uint32_t)__popc(those);
-        if (l->queued[c] >= 32)
-            st_flush(l, c);
-    }
+    const uint32_t those = __ballot_sync(0xFFFFFFFFu, deferred);
+    if (deferred)
+        l->memory->queues[which][l->queued[which] + __popc(those & ((1u << l->lane) - 1))] = slot;
+    l->queued[which] += (uint32_t)__popc(those);
+    if (l->queued[which] >= 32)
+        st_flush(l, which);
 }
 
 /* A piece that no kernel merges: the host is told, and one token stands in its place. */
@@ -187,89 +151,85 @@ ST_INLINE void st_put_ids(uint32_t *slots, const st_piece_entry *entry, unsigned
 {
     const uint4 ids = *(const uint4 *)entry->ids;
     slots[0] = ids.x;
-    if (count > 1)
-        slots[1] = ids.y;
+    slots[1] = ids.y;
     if (count > 2)
         slots[2] = ids.z;
     if (count > 3)
         slots[3] = ids.w;
 }
 
+/* What an atom became. */
+typedef enum st_fate { ST_NOT_THERE, ST_ONE_ID, ST_SOME_IDS, ST_LATER, ST_BY_HOST, ST_NO_TEXT } st_fate;
+
+/* The atom of n bytes at `at` of the stretch: its fate, its id or entry, and the slots that it takes. */
+ST_FORCE_INLINE st_fate st_look_first(const st_lookup *l, unsigned at, unsigned n, uint32_t *found, unsigned *width)
+{
+    const unsigned byte = ((const uint8_t *)l->memory->text)[at];
+    *width = n;
+    if (byte >= ST_PAD) {
+        const uint4 key = st_first_key(l, at, 5);
+        *found = key.x >> 8 | key.y << 24;
+        *width = byte == ST_ID;
+        return byte == ST_ID ? ST_ONE_ID : ST_NO_TEXT;
+    }
+    if (n > ST_FIRST_BYTES) {
+        *width = n <= ST_LONGEST ? n : 1;
+        return n <= ST_LONGEST ? ST_LATER : ST_BY_HOST;
+    }
+    const uint4 key = st_first_key(l, at, n);
+    const uint4 entry = l->job->first[st_first_hash(key.x, key.y, key.z) >> l->job->first_shift];
+    if ((entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) | ((entry.w >> 21 & 15) ^ n))
+        return ST_LATER;
+    *found = entry.w & ST_FIRST_ID;
+    *width = entry.w >> 25;
+    return *width == 1 ? ST_ONE_ID : ST_SOME_IDS;
+}
+
 /* The atoms number i of each lane, of `total`: `used` slots before them are taken. Returns the slots that they take, adds
  * to *tokens. */
-ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, unsigned total, uint32_t first,
-                                    uint32_t used, uint32_t *tokens)
+ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, unsigned total, uint32_t used, uint32_t *tokens)
 {
     const st_job *job = l->job;
     const uint16_t *starts = l->memory->starts;
     const unsigned at = i < total ? starts[i] : 0, n = i < total ? starts[i + 1] - at : 0;
-    const st_piece_entry *entry = 0;
-    const unsigned short_one = n <= ST_KEY_BYTES;
-    st_key key = {0, 0}, found = {0, 0};
-    unsigned width = n;
-    uint32_t literal = ST_HOLE;
-    if (n && short_one) {
-        key = st_key_at(l, at, n);
-        if ((key.low & 0xFF) >= ST_PAD) { /* no text */
-            width = (key.low & 0xFF) == ST_ID;
-            literal = (uint32_t)(key.low >> 8);
-        } else {
-            entry = st_probe(job, key, &found);
-        }
-    } else if (n && ((const uint8_t *)l->memory->text)[at] == ST_PAD) {
-        width = 0;
-        literal = 0;
-    }
-    unsigned count = (unsigned)(found.high >> 60) & 7;
-    if (count > ST_INLINE_IDS)
-        entry = 0; /* merged anew: seldom */
-    if (entry)
-        width = count;
-    else if (n > ST_LONGEST && literal == ST_HOLE)
-        width = 1;
-    uint32_t total_width, before = l->lane;
-    if (__all_sync(0xFFFFFFFFu, width == 1))
-        total_width = 32;
-    else
+    unsigned width = 0;
+    uint32_t found = 0, total_width = 32, before = l->lane;
+    const st_fate fate = n ? st_look_first(l, at, n, &found, &width) : ST_NOT_THERE;
+    if (!__all_sync(0xFFFFFFFFu, width == 1))
         before = st_prefix(width, l->lane, &total_width);
-    const uint64_t base = (stretch - job->first_stretch) * ST_STRETCH;
-    const uint32_t slot = (uint32_t)base + first + used + before, distance = at - (first + used + before);
-    const int deferred = n && !entry && literal == ST_HOLE && n <= ST_LONGEST;
-    if (entry) {
-        st_put_ids(job->slots + slot, entry, count);
-        *tokens += count;
-    } else if (literal != ST_HOLE) {
-        if (width) {
-            job->slots[slot] = literal;
-            *tokens += 1;
-        }
-    } else if (deferred) {
-        job->slots[slot] = distance << 10 | n;
-    } else if (n) {
+    const uint32_t base = (uint32_t)(stretch - job->first_stretch) * ST_STRETCH, slot = base + used + before;
+    if (fate == ST_ONE_ID)
+        job->slots[slot] = found;
+    else if (fate == ST_LATER)
+        job->slots[slot] = (base + at - slot) << 10 | n;
+    else if (fate == ST_SOME_IDS)
+        st_put_ids(job->slots + slot, &job->entries[found], width);
+    else if (fate == ST_BY_HOST)
         st_leave_huge(job, stretch * ST_STRETCH + at, job->slots + slot);
-        *tokens += 1;
-    }
+    *tokens += fate == ST_LATER ? 0 : width;
     if (job->marks && n && !(at & 63) && st_part_begins(job, stretch * ST_STRETCH_BLOCKS + at / 64))
-        job->row_slots[base / 64 + at / 64] = slot;
-    if (__any_sync(0xFFFFFFFFu, deferred))
-        st_defer(l, deferred, n, slot);
+        job->row_slots[(base + at) / 64] = slot;
+    st_defer(l, 0, fate == ST_LATER && n <= ST_KEY_BYTES, slot);
+    if (__any_sync(0xFFFFFFFFu, n > ST_KEY_BYTES))
+        st_defer(l, 1, fate == ST_LATER && n > ST_KEY_BYTES, slot);
     return total_width;
 }
 
 ST_INLINE void st_look_up_stretch(st_lookup *l, uint64_t stretch)
 {
     const st_job *job = l->job;
-    uint32_t used = 0, tokens = 0, sum;
+    uint32_t tokens = 0, sum;
     __syncwarp(); /* the memory is free again */
     st_load_stretch(l, stretch);
     const unsigned total = st_list_starts(l, stretch);
     __syncwarp();
-    const uint32_t first = l->memory->starts[0];
+    const uint32_t first = total ? l->memory->starts[0] : 0;
+    uint32_t used = first;
     for (unsigned i = 0; i < total; i += 32)
-        used += st_look_up(l, stretch, i + l->lane, total, first, used, &tokens);
+        used += st_look_up(l, stretch, i + l->lane, total, used, &tokens);
     st_prefix(tokens, l->lane, &sum);
     if (l->lane == 0) {
-        job->spans[stretch - job->first_stretch] = (total ? first : 0) << 16 | used;
+        job->spans[stretch - job->first_stretch] = first << 16 | (used - first);
         job->tokens[stretch - job->first_stretch] = sum;
     }
 }
@@ -277,10 +237,9 @@ ST_INLINE void st_look_up_stretch(st_lookup *l, uint64_t stretch)
 /* The stretches of warp number `warp` of `warps`. */
 ST_INLINE void st_look_up_all(const st_job *job, st_lookup_memory *memory, unsigned lane, uint64_t warp, uint64_t warps)
 {
-    st_lookup l = {job, memory, lane, {0}};
+    st_lookup l = {job, memory, lane, {0, 0}};
     for (uint64_t i = warp; i < job->stretches; i += warps)
         st_look_up_stretch(&l, job->first_stretch + i);
-#pragma unroll
-    for (unsigned kind = 0; kind < ST_CLASSES; kind++)
-        st_flush(&l, kind);
+    st_flush(&l, 0);
+    st_flush(&l, 1);
 }

@@ -1,9 +1,10 @@
 /* merge.cu - deferred atoms to tokens: the pair of the smallest token first, the leftmost of equals, until none is left.
  *
- * Work items are taken from one counter, the longest atoms first. Up to 64 bytes a thread merges an atom by itself, in shared
+ * Work items are taken from one counter, the longest atoms first. Up to 64 parts a thread merges an atom by itself, in shared
  * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far,
  * because the steps of a merge depend on each other, and atoms are many. */
-#include "job.h"
+#include "again.cu"
+#include "tables.cu"
 
 #define ST_PARTS 512 /* of all atoms that a warp merges at a time */
 #define ST_NO_CANDIDATE 0xFFFFFFFFu
@@ -15,12 +16,23 @@ typedef struct st_merge_memory {
     uint32_t alive[ST_PARTS / 32];
 } st_merge_memory;
 
-/* 1 + the token that the pair merges to, 0: none. The hash has eight places a pair: most answers are one load away. */
-ST_FORCE_INLINE uint32_t st_pair(const st_job *job, uint32_t left, uint32_t right)
+/* ---- pairs ---- */
+
+/* What a bucket (x, y, z, w) says of the pair: 1 + the token that it merges to, 0 for none. */
+ST_FORCE_INLINE uint32_t st_in_bucket(uint4 bucket, uint32_t left, uint32_t right)
+{
+    const uint32_t high = left << 11 | right >> 10, low = right << 22;
+    const uint32_t first = bucket.y == high && (bucket.x ^ low) < 1u << 22 ? bucket.x : 0;
+    const uint32_t second = bucket.w == high && (bucket.z ^ low) < 1u << 22 ? bucket.z : 0;
+    return (first | second) & 0x3FFFFF;
+}
+
+/* The same where the bucket is full and does not hold the pair: seldom. */
+ST_INLINE uint32_t st_pair_further(const st_job *job, uint32_t place, uint32_t left, uint32_t right)
 {
     const uint64_t key = (uint64_t)left << 21 | right;
-    for (uint64_t at = key * UINT64_C(0x9E3779B97F4A7C15) >> job->pair_shift;; at = (at + 1) & job->pair_mask) {
-        const uint64_t slot = job->pairs[at];
+    for (uint64_t at = 2 * (uint64_t)place + 2;; at++) {
+        const uint64_t slot = job->pairs[at & (2 * job->pair_mask + 1)];
         if (slot >> 22 == key)
             return (uint32_t)slot & 0x3FFFFF;
         if (slot == UINT64_MAX)
@@ -28,136 +40,88 @@ ST_FORCE_INLINE uint32_t st_pair(const st_job *job, uint32_t left, uint32_t righ
     }
 }
 
+ST_FORCE_INLINE int st_is_full(uint4 bucket)
+{
+    return (bucket.z & bucket.w) != 0xFFFFFFFFu;
+}
+
+/* 1 + the token that the pair merges to, 0: none. */
+ST_FORCE_INLINE uint32_t st_pair(const st_job *job, uint32_t left, uint32_t right)
+{
+    const uint32_t place = st_pair_place(left, right, job->pair_mask);
+    const uint4 bucket = ((const uint4 *)job->pairs)[place];
+    const uint32_t found = st_in_bucket(bucket, left, right);
+    return found || !st_is_full(bucket) ? found : st_pair_further(job, place, left, right);
+}
+
 ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
 {
     return found ? (found - 1) << 9 | place : ST_NO_CANDIDATE;
 }
 
-/* Eight bytes at any address, those of a word that reach beyond the text included. */
-ST_FORCE_INLINE uint64_t st_load_eight_at(const uint8_t *text)
-{
-    const unsigned shift = 8 * ((unsigned)(size_t)text & 7);
-    const uint64_t *words = (const uint64_t *)(text - shift / 8);
-    return shift ? words[0] >> shift | words[1] << (64 - shift) : words[0];
-}
-
-/* st_hash_bytes (hash.h) of n > 8 bytes. */
-ST_INLINE uint64_t st_hash_long(const uint8_t *text, unsigned n)
-{
-    uint64_t hash = ST_HASH_BEGIN ^ n;
-    for (unsigned i = 0; i + 8 < n; i += 8)
-        hash = st_fold_multiply(hash ^ st_load_eight_at(text + i), ST_HASH_STEP);
-    return st_fold_multiply(hash ^ st_load_eight_at(text + n - 8), ST_HASH_END);
-}
-
-ST_INLINE int st_is_token(const st_job *job, uint32_t token, const uint8_t *text, unsigned n)
-{
-    const uint32_t start = job->token_starts[token];
-    if (job->token_starts[token + 1] - start != n)
-        return 0;
-    for (unsigned i = 0; i < n; i++)
-        if (job->token_bytes[start + i] != text[i])
-            return 0;
-    return 1;
-}
-
-/* 1 + the token with these bytes, more than the piece table holds; 0: there is none. */
-ST_INLINE uint32_t st_long_token(const st_job *job, const uint8_t *text, unsigned n)
-{
-    const uint64_t hash = st_hash_long(text, n);
-    for (uint64_t at = hash & job->long_mask;; at = (at + 1) & job->long_mask) {
-        const uint64_t slot = job->long_tokens[at];
-        if (slot == UINT64_MAX)
-            return 0;
-        if (slot >> 32 == hash >> 32 && st_is_token(job, (uint32_t)slot, text, n))
-            return (uint32_t)slot + 1;
-    }
-}
-
-/* An atom to merge: the slots that it owns and its bytes. */
-typedef struct st_atom {
-    uint32_t slot, n, stretch;
-    const uint8_t *text;
-} st_atom;
-
-ST_FORCE_INLINE st_atom st_atom_at(const st_job *job, uint32_t slot)
-{
-    const uint32_t record = job->slots[slot], at = slot + (record >> 10);
-    st_atom atom;
-    atom.slot = slot;
-    atom.n = record & 0x3FF;
-    atom.stretch = at / ST_STRETCH;
-    atom.text = job->text + job->first_stretch * ST_STRETCH + at;
-    return atom;
-}
-
-/* The atom gave `count` tokens. */
-ST_INLINE void st_account(const st_job *job, const st_atom *atom, uint32_t count)
-{
-    atomicAdd(&job->tokens[atom->stretch], count);
-    if (count == 0 || count > atom->n)
-        atomicOr(&job->counts->flags, ST_FLAG_WORD);
-}
-
 /* ---- a thread an atom ---- */
 
-ST_INLINE void st_put_token(const st_job *job, const st_atom *atom, uint32_t token)
+/* The pairs of the parts. */
+ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens, unsigned lanes)
 {
-    job->slots[atom->slot] = job->ids[token];
-    for (uint32_t i = 1; i < atom->n; i++)
-        job->slots[atom->slot + i] = ST_HOLE;
-    st_account(job, atom, 1);
-}
-
-/* Single bytes as parts, and the pairs of them. */
-ST_FORCE_INLINE void st_begin_parts(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens,
-                                    unsigned lanes)
-{
-    uint32_t last = job->byte_tokens[atom->text[0]];
-    tokens[0] = last;
-    for (unsigned i = 1; i < atom->n; i++) {
-        const uint32_t token = job->byte_tokens[atom->text[i]];
-        const uint32_t found = last < job->dense_side && token < job->dense_side ? job->dense[last * job->dense_side + token] : st_pair(job, last, token);
+    const uint32_t side = (uint32_t)job->dense_side;
+    uint32_t last = tokens[0];
+    for (unsigned i = 1; i < n; i++) {
+        const uint32_t token = tokens[i * lanes];
+        const uint32_t found = last < side && token < side ? job->dense[last * side + token] : st_pair(job, last, token);
         candidates[(i - 1) * lanes] = st_candidate(found, i - 1);
-        tokens[i * lanes] = token;
         last = token;
     }
-    candidates[(atom->n - 1) * lanes] = ST_NO_CANDIDATE;
+    candidates[(n - 1) * lanes] = ST_NO_CANDIDATE;
 }
 
-ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens, unsigned lanes)
+/* Merges the part `at` with the one behind it, to `merged`. `mask` has a bit for each part that is left. */
+template <typename Mask>
+ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint32_t merged, uint32_t *candidates, uint32_t *tokens,
+                                 unsigned lanes)
 {
-    const unsigned n = atom->n;
-    uint64_t alive = ~(uint64_t)0 >> (64 - n);
-    st_begin_parts(job, atom, candidates, tokens, lanes);
+    const Mask behind = mask & ~(Mask)1 << at, further = behind & (behind - 1), before = mask & (((Mask)1 << at) - 1);
+    const unsigned gone = st_first_bit(behind), next = further ? st_first_bit(further) : at, last = before ? st_last_bit(before) : at;
+    const uint32_t right_token = tokens[next * lanes], left_token = tokens[last * lanes];
+    const uint32_t right_place = st_pair_place(merged, right_token, job->pair_mask);
+    const uint32_t left_place = st_pair_place(left_token, merged, job->pair_mask);
+    const uint4 none = {0, 0, 0xFFFFFFFFu, 0xFFFFFFFFu};
+    const uint4 right_bucket = further ? ((const uint4 *)job->pairs)[right_place] : none;
+    const uint4 left_bucket = before ? ((const uint4 *)job->pairs)[left_place] : none;
+    uint32_t right = st_in_bucket(right_bucket, merged, right_token), left = st_in_bucket(left_bucket, left_token, merged);
+    if (!right && st_is_full(right_bucket))
+        right = st_pair_further(job, right_place, merged, right_token);
+    if (!left && st_is_full(left_bucket))
+        left = st_pair_further(job, left_place, left_token, merged);
+    tokens[at * lanes] = merged;
+    candidates[gone * lanes] = ST_NO_CANDIDATE;
+    candidates[last * lanes] = st_candidate(left, last); /* without a part before, this is `at` itself, and comes right next */
+    candidates[at * lanes] = st_candidate(right, at);
+    return mask & ~((Mask)1 << gone);
+}
+
+/* Merges the n parts in `tokens`; returns which are left. */
+template <typename Mask>
+ST_FORCE_INLINE Mask st_merge_parts(const st_job *job, uint32_t n, uint32_t *candidates, uint32_t *tokens, unsigned lanes)
+{
+    Mask mask = ~(Mask)0 >> (8 * sizeof(Mask) - n);
+    st_begin_pairs(job, n, candidates, tokens, lanes);
     for (;;) {
         uint32_t best = ST_NO_CANDIDATE;
         for (unsigned i = 0; i < n; i++)
             best = min(best, candidates[i * lanes]);
         if (best == ST_NO_CANDIDATE)
-            break;
-        const unsigned at = best & 511;
-        const uint32_t merged = best >> 9;
-        const uint64_t behind = alive & ~(uint64_t)1 << at, further = behind & (behind - 1);
-        const uint64_t before = alive & (((uint64_t)1 << at) - 1);
-        const unsigned gone = st_first_bit(behind);
-        alive &= ~((uint64_t)1 << gone);
-        tokens[at * lanes] = merged;
-        candidates[gone * lanes] = ST_NO_CANDIDATE;
-        uint32_t right = 0, left = 0;
-        if (further)
-            right = st_pair(job, merged, tokens[st_first_bit(further) * lanes]);
-        if (before)
-            left = st_pair(job, tokens[st_last_bit(before) * lanes], merged);
-        candidates[at * lanes] = st_candidate(right, at);
-        if (before)
-            candidates[st_last_bit(before) * lanes] = st_candidate(left, st_last_bit(before));
+            return mask;
+        mask = st_merge_at<Mask>(job, mask, best & 511, best >> 9, candidates, tokens, lanes);
     }
+}
+
+template <typename Mask>
+ST_FORCE_INLINE void st_put_tokens(const st_job *job, const st_atom *atom, Mask mask, const uint32_t *tokens, unsigned lanes)
+{
     uint32_t count = 0;
-    for (; alive; alive &= alive - 1)
-        job->slots[atom->slot + count++] = job->ids[tokens[st_first_bit(alive) * lanes]];
-    for (uint32_t i = count; i < n; i++)
-        job->slots[atom->slot + i] = ST_HOLE;
+    for (; mask; mask &= mask - 1)
+        job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * lanes]);
     st_account(job, atom, count);
 }
 
@@ -237,12 +201,9 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
     for (unsigned word = 0; 32 * word < n; word++) {
         const uint32_t alive = m->alive[word];
         if (alive >> lane & 1)
-            job->slots[atom->slot + count + __popc(alive & ((1u << lane) - 1))] = job->ids[m->tokens[32 * word + lane]];
+            job->slots[atom->slot + count + __popc(alive & ((1u << lane) - 1))] = st_id_of(job, m->tokens[32 * word + lane]);
         count += (uint32_t)__popc(alive);
     }
-    __syncwarp();
-    for (uint32_t i = count + lane; i < n; i += 32)
-        job->slots[atom->slot + i] = ST_HOLE;
     if (lane == 0)
         st_account(job, atom, count);
     __syncwarp();
@@ -250,10 +211,10 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
 
 /* ---- work items ---- */
 
-/* Atoms of a class that a warp takes at a time. */
+/* Atoms of a class that a warp takes at a time: as many as ST_PARTS are room for. */
 ST_FORCE_INLINE unsigned st_atoms_at_once(unsigned kind)
 {
-    return kind <= 1 ? 32 : kind == 2 ? 16 : kind == 3 ? 8 : 1;
+    return kind <= ST_SHORT_CLASSES ? 32 : kind == ST_SHORT_CLASSES + 1 ? 16 : kind == ST_SHORT_CLASSES + 2 ? 8 : 1;
 }
 
 ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
@@ -264,22 +225,23 @@ ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
 
 ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lane, unsigned kind, uint32_t item)
 {
-    const unsigned lanes = st_atoms_at_once(kind), count = st_listed(job, kind);
-    const uint32_t at = item * lanes + (kind == ST_CLASSES - 1 ? 0 : lane);
-    if (at >= count || (lanes > 1 && lane >= lanes))
+    const unsigned lanes = st_atoms_at_once(kind);
+    const uint32_t at = item * lanes + (lanes == 1 ? 0 : lane);
+    if (at >= st_listed(job, kind) || (lanes > 1 && lane >= lanes))
         return;
-    const st_atom atom = st_atom_at(job, job->lists[job->list_starts[kind] + at]);
-    const uint32_t token = atom.n > ST_KEY_BYTES ? st_long_token(job, atom.text, atom.n) : 0;
-    if (kind == ST_CLASSES - 1) {
-        if (!token)
-            st_merge_together(job, &atom, m, lane);
-        __syncwarp();
-        if (token && lane == 0)
-            st_put_token(job, &atom, token - 1);
-    } else if (token) {
-        st_put_token(job, &atom, token - 1);
+    const uint64_t record = job->lists[job->list_starts[kind] + at];
+    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = (uint32_t)record & 0x7FF;
+    st_atom atom;
+    st_find_atom(job, (uint32_t)(record >> 32), (uint32_t)(record >> 21) & 0x7FF, (uint32_t)(record >> 11) & 0x3FF, &atom);
+    if (lanes == 1) {
+        st_merge_together(job, &atom, m, lane);
+    } else if (kind < ST_SHORT_CLASSES) {
+        parts = st_put_parts(job, &atom, tokens, lanes);
+        st_put_tokens<uint32_t>(job, &atom, st_merge_parts<uint32_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
     } else {
-        st_merge_alone(job, &atom, m->candidates + lane, m->tokens + lane, lanes);
+        for (unsigned i = 0; i < parts; i++)
+            tokens[i * lanes] = job->slots[atom.slot + i];
+        st_put_tokens<uint64_t>(job, &atom, st_merge_parts<uint64_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
     }
 }
 

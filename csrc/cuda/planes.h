@@ -40,7 +40,6 @@ ST_FORCE_INLINE void st_bit_planes(const uint32_t *words, uint32_t *planes)
 /* The masks of 32 bytes; those of st_block that are not here follow from them. */
 typedef struct st_half {
     uint32_t letter, upper, number, blank, white, newline, apostrophe, slash, high, tail;
-    uint32_t cjk; /* see st_half_masks */
 } st_half;
 
 ST_FORCE_INLINE void st_half_masks(const uint32_t *p, st_half *h)
@@ -59,29 +58,87 @@ ST_FORCE_INLINE void st_half_masks(const uint32_t *p, st_half *h)
     h->newline = row_0 & ((~p[2] & p[1] & ~p[0]) | (p[2] & ~p[1] & p[0]));
     h->high = p[7];
     h->tail = p[7] & ~p[6];
-    /* First bytes E5 to E9, EB and EC: U+5000-9FFF and U+B000-CFFF are all caseless letters. */
-    const uint32_t e = p[7] & p[6] & p[5] & ~p[4];
-    h->cjk = e & ((~p[3] & p[2] & (p[1] | p[0])) | (p[3] & ~p[2] & (~p[1] | (p[1] & p[0]))) | (p[3] & p[2] & ~p[1] & ~p[0]));
 }
 
 #define ST_BOTH(field) (halves[0].field | (uint64_t)halves[1].field << 32)
 
-/* Kinds of the characters that begin at `leads`, none of them ASCII. */
+/* Kinds of the characters that begin at `leads`, none of them ASCII. The three bits of a kind are gathered as planes. */
 ST_INLINE void st_add_kinds(const uint8_t *bytes, uint64_t leads, st_block *b)
 {
+    uint64_t low = 0, middle = 0, high = 0, all = 0;
     for (; leads; leads &= leads - 1) {
         unsigned size;
         const unsigned at = st_first_bit(leads);
         const uint32_t point = st_utf8_decode(bytes + at, &size);
         const unsigned kind = st_kind_of(point < 0x110000 ? point : 0); /* in what is no UTF-8 */
-        const uint64_t all = (((uint64_t)1 << size) - 1) << at;
-        b->upper |= kind == ST_KIND_UPPER ? all : 0;
-        b->lower |= kind == ST_KIND_LOWER ? all : 0;
-        b->letter |= kind <= ST_KIND_CASELESS ? all : 0;
-        b->mark |= kind == ST_KIND_MARK ? all : 0;
-        b->number |= kind == ST_KIND_NUMBER ? all : 0;
-        b->white |= kind == ST_KIND_SPACE ? all : 0;
+        const uint64_t own = (((uint64_t)1 << size) - 1) << at;
+        all |= own;
+        low |= kind & 1 ? own : 0;
+        middle |= kind & 2 ? own : 0;
+        high |= kind & 4 ? own : 0;
     }
+    b->upper |= all & ~high & ~middle & ~low; /* the numbers of st_kind */
+    b->lower |= ~high & ~middle & low;
+    b->letter |= all & ~high & ~(middle & low);
+    b->mark |= ~high & middle & low;
+    b->number |= high & ~middle & ~low;
+    b->white |= high & middle & ~low;
+}
+
+/* A bit plane of 64 bytes, and the same of the bytes behind each, of those one further. */
+typedef struct st_near_planes {
+    uint64_t here[8], next[6], third[6];
+} st_near_planes;
+
+ST_FORCE_INLINE void st_join_planes(const uint32_t *first, const uint32_t *second, st_near_planes *p)
+{
+    for (int i = 0; i < 8; i++)
+        p->here[i] = first[i] | (uint64_t)second[i] << 32;
+    for (int i = 0; i < 6; i++) {
+        p->next[i] = p->here[i] >> 1;
+        p->third[i] = p->here[i] >> 2;
+    }
+}
+
+/* Kinds of two-byte characters in bulk: Cyrillic (U+0400-047F), Latin-1 (U+00C0-00FF) and Arabic letters and marks. Returns
+ * the first bytes of those that it knew; one that the block's end cuts is none of them. */
+ST_FORCE_INLINE uint64_t st_two_byte_kinds(const st_near_planes *p, st_block *b)
+{
+    const uint64_t *h = p->here, *n = p->next;
+    const uint64_t two = h[7] & h[6] & ~h[5] & ~(uint64_t)0 >> 1, d = two & h[4] & ~h[2] & ~h[1];
+    const uint64_t cyrillic = d & ~h[3], arabic = d & h[3], latin = two & ~(h[4] | h[3] | h[2]) & h[1] & h[0];
+    const uint64_t cyrillic_upper = cyrillic & ((~h[0] & ~(n[5] & n[4])) | (h[0] & n[5] & ~n[0]));
+    const uint64_t sign = n[4] & ~n[3] & n[2] & n[1] & n[0]; /* U+00D7 and U+00F7 */
+    const uint64_t latin_upper = latin & ~n[5] & ~(n[4] & n[3] & n[2] & n[1] & n[0]);
+    const uint64_t d9_low = arabic & h[0] & ~n[5];
+    const uint64_t arabic_low = d9_low & ~n[4] & (~n[3] | (~n[2] & ~(n[1] & n[0])));
+    const uint64_t arabic_high = arabic & h[0] & n[5] & n[4] & (n[3] | n[2] | n[1] | n[0]);
+    const uint64_t caseless = (arabic & ~h[0] & n[5]) | arabic_low | arabic_high, mark = d9_low & ~arabic_low;
+    const uint64_t upper = cyrillic_upper | (latin_upper & ~sign), lower = (cyrillic & ~cyrillic_upper) | (latin & ~latin_upper & ~sign);
+    b->upper |= upper | upper << 1;
+    b->lower |= lower | lower << 1;
+    b->letter |= upper | lower | caseless | (upper | lower | caseless) << 1;
+    b->mark |= mark | mark << 1;
+    return cyrillic | latin | caseless | mark; /* the signs are others, which need no mask */
+}
+
+/* First bytes of three-byte characters that are caseless letters: U+4E00-9FFF, U+AC00-D77F, and kana but for the rows and
+ * places where something else stands among them. */
+ST_FORCE_INLINE uint64_t st_caseless_three(const st_near_planes *p)
+{
+    const uint64_t *h = p->here, *n = p->next, *t = p->third;
+    const uint64_t e = h[7] & h[6] & h[5] & ~h[4];
+    const uint64_t whole = e & ((~h[3] & h[2] & (h[1] | h[0])) | (h[3] & ~h[2] & (~h[1] | h[0])) | (h[3] & h[2] & ~h[1] & ~h[0]));
+    const uint64_t inside = e & (~(uint64_t)0 >> 2); /* whole in this block */
+    const uint64_t e4 = inside & ~h[3] & h[2] & ~h[1] & ~h[0] & n[5] & n[4] & n[3];
+    const uint64_t ea = inside & h[3] & ~h[2] & h[1] & ~h[0] & n[5] & n[4];
+    const uint64_t ed = inside & h[3] & h[2] & ~h[1] & h[0] & ~n[5] & ~(n[4] & n[3] & n[2] & n[1]);
+    const uint64_t e3 = inside & ~h[3] & ~h[2] & h[1] & h[0] & ~(n[5] | n[4] | n[3] | n[2]) & (n[1] | n[0]);
+    const uint64_t zero = ~(t[4] | t[3] | t[2] | t[1] | t[0]); /* third byte 80 or A0 */
+    const uint64_t hiragana = ~n[1] & ~(zero & ~t[5]);                             /* E3 81, not 80 */
+    const uint64_t middle = n[1] & ~n[0] & ~(~t[5] & t[4]) & ~(zero & t[5]);       /* E3 82, not 90-9F, A0 */
+    const uint64_t katakana = n[1] & n[0] & ~(t[5] & t[4] & t[3] & ~t[2] & t[1] & t[0]); /* E3 83, not BB */
+    return (whole & e) | e4 | ea | ed | (e3 & (hiragana | middle | katakana));
 }
 
 /* The last character of the block before goes on into this one. */
@@ -100,13 +157,14 @@ ST_FORCE_INLINE void st_continue_kind(st_block *b, const st_block *before)
 ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *bytes, const st_block *before, st_block *b)
 {
     st_half halves[2];
+    uint32_t planes[2][8];
     for (int half = 0; half < 2; half++) {
-        uint32_t words[8], planes[8];
+        uint32_t words[8];
         const uint4 low = ((const uint4 *)bytes)[2 * half], high = ((const uint4 *)bytes)[2 * half + 1];
         words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
         words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
-        st_bit_planes(words, planes);
-        st_half_masks(planes, &halves[half]);
+        st_bit_planes(words, planes[half]);
+        st_half_masks(planes[half], &halves[half]);
     }
     b->letter = ST_BOTH(letter);
     b->upper = ST_BOTH(upper);
@@ -121,10 +179,12 @@ ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *bytes, c
     b->tail = ST_BOTH(tail);
     b->mark = 0;
     if (b->high) {
-        const uint64_t cjk = ST_BOTH(cjk);
-        b->letter |= cjk | cjk << 1 | cjk << 2;
+        st_near_planes near_planes;
+        st_join_planes(planes[0], planes[1], &near_planes);
+        const uint64_t three = st_caseless_three(&near_planes), two = st_two_byte_kinds(&near_planes, b);
+        b->letter |= three | three << 1 | three << 2;
         st_continue_kind(b, before);
-        st_add_kinds(bytes, b->high & ~b->tail & ~cjk, b);
+        st_add_kinds(bytes, b->high & ~b->tail & ~three & ~two, b);
         if (family != ST_SPLIT_O200K)
             b->mark = 0;
     }

@@ -121,6 +121,7 @@ ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
     const uint64_t first = segment * ST_SEGMENT_BLOCKS, left = job->blocks - first;
     const uint64_t last = first + (left < ST_SEGMENT_BLOCKS ? left : ST_SEGMENT_BLOCKS);
     st_segment_state state = ST_RESOLVED;
+    uint64_t high = 0;
     st_splitter s;
     if (!st_part_begins(job, first) && !st_sync(job, first, &s))
         state = ST_UNSYNCED;
@@ -131,6 +132,7 @@ ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
             starts = begins ? st_begin_part(job, block, &s) : 0;
             if (!starts) {
                 const unsigned fill = st_fill(job, block);
+                high |= s.here.high;
                 starts = st_split_block(job, block, &s, &hard);
                 if (fill < 64) { /* the filler begins here */
                     starts = (starts & (((uint64_t)1 << fill) - 1)) | (uint64_t)1 << fill;
@@ -145,6 +147,7 @@ ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
         }
         job->starts[block] = starts;
     }
+    job->high[segment] = high || state != ST_RESOLVED;
     if (state == ST_RESOLVED)
         job->segments[segment] = ST_RESOLVED;
     else

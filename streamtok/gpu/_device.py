@@ -11,8 +11,8 @@ import numpy as np
 
 from ._shapes import WARP_MEMORY, compile_options, source
 
-# Blocks of 8 warps (lookup) and 4 (merge) that a multiprocessor holds, by their shared memory.
-_RESIDENT = {"lookup": 6, "merge": 13}
+# Blocks of 8 warps (cuts, lookup) and 4 (the others) that a multiprocessor holds, by their shared memory.
+_RESIDENT = {"cuts": 8, "lookup": 7, "again": 12, "merge": 12}
 
 
 class CudaDevice:
@@ -67,9 +67,10 @@ class CudaDevice:
             shared = WARP_MEMORY.get(kernel, 0) * (block // 32)
             self._kernel(kernel)((grid,), (block,), (job,), shared_mem=shared)
 
-    def launch_tables(self, *arguments: int) -> None:
+    def launch_builder(self, kernel: str, job: Any, *arguments: int) -> None:
         with self._cuda:
-            self._kernel("tables")((256,), (256,), tuple(np.uint64(value) for value in arguments))
+            self._kernel(kernel)((512,), (256,), (job, *map(np.uint64, arguments)))
+            self._cuda.synchronize()  # what it works on may be let go
 
     # ---- copies, streams and time ----
 

@@ -27,11 +27,10 @@ from ._text import DeviceText
 SLICE = 128 << 20
 """Bytes of text whose tokens are in the making at once. Longer slices gain nothing: the kernels fill the device."""
 
-# Words of the slice's lists a byte of text: what real text needs several times over, and what the shortest pieces of
-# each class could need at most. A text that overflows the first is done again with the second.
-_USUAL_ROOM = (1 / 4, 1 / 16, 1 / 32, 1 / 64, 1 / 128)
-_ALL_ROOM = (1 / 2, 1 / 9, 1 / 17, 1 / 33, 1 / 65)
-
+# Atoms on the lists of a slice for a byte of text: what real text needs several times over, and what atoms of the
+# fewest bytes that each class could have would need at most. A text that overflows the first is done again with the second.
+_USUAL_ROOM = (1 / 8, 1 / 16, 1 / 16, 1 / 32, 1 / 32, 1 / 32, 1 / 64, 1 / 128, 1 / 128)
+_ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65)
 
 # Places of special tokens that are looked for at once; a text with more is searched again.
 _FOUND_ROOM = 4096
@@ -146,6 +145,7 @@ class Engine:
         job["atoms"] = self._buffer("atoms", blocks, np.uint64)
         segments = -(-text.size // SEGMENT)
         job["segments"] = self._buffer("segments", segments, np.uint8)
+        job["high"] = self._buffer("high", segments, np.uint8)
         job["rest"], job["rest_room"] = self._buffer("rest", segments, np.uint32), segments
         job["counts"] = self._buffer("counts", 1, COUNTS)
         job["id_bytes"] = id_bytes
@@ -167,7 +167,9 @@ class Engine:
         job["group_starts"] = self._buffer("group_starts", -(-stretches // GROUP) + 1, np.uint64)
         room = [int(size * share) + 64 for share in self._room]
         job["list_starts"] = np.cumsum([0, *room])
-        job["lists"] = self._buffer("lists", sum(room), np.uint32)
+        job["lists"] = self._buffer("lists", sum(room), np.uint64)
+        deferred = int(size * self._room[0]) + 64
+        job["deferred"], job["deferred_room"] = self._buffer("deferred", 2 * deferred, np.uint32), deferred
 
     def _counts(self) -> Any:
         return self._device.get(self._buffers["counts"][: COUNTS.itemsize]).view(COUNTS)[0]
@@ -224,8 +226,8 @@ class Engine:
         segments = int(job["rest_room"])
         launch("split", job, -(-segments // 128), 128)
         launch("rest", job, min(-(-segments // 128), 4096), 128)
-        launch("cuts", job, -(-int(job["blocks"]) // 256), 256)
         stretches = -(-text.size // STRETCH)
+        launch("cuts", job, self._device.blocks_for("cuts", -(-stretches // 8)), 256)
         for first in range(0, stretches, SLICE // STRETCH):
             job["first_stretch"], job["stretches"] = first, min(SLICE // STRETCH, stretches - first)
             self._run_slice(job)
@@ -235,6 +237,7 @@ class Engine:
         if int(job["first_stretch"]):
             launch("begin", job, 1, 32)
         launch("lookup", job, self._device.blocks_for("lookup", -(-stretches // 8)), 256)
+        launch("again", job, self._device.blocks_for("again", stretches), 128)
         launch("merge", job, self._device.blocks_for("merge", stretches), 128)
         launch("sum", job, -(-stretches // (8 * GROUP)), 256)
         launch("scan", job, 1, 32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-CLASSES = 5
+CLASSES = 9
 LONGEST = 512
 STRETCH = 1024
 BLOCK = 64
@@ -14,11 +14,11 @@ GROUP = 256
 FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
 
 _FIELDS = f"""
-entries piece_shift piece_mask pairs pair_shift pair_mask dense dense_side byte_tokens ids token_bytes token_starts
-long_tokens long_mask cuts
+first first_shift entries piece_shift piece_mask pairs pair_mask dense dense_side byte_tokens ids token_bytes token_starts
+long_tokens long_mask cuts characters identity
 text size blocks marks
-starts atoms segments rest rest_room
-first_stretch stretches slots spans tokens row_slots lists list_starts:{CLASSES + 1}
+starts atoms segments high rest rest_room
+first_stretch stretches slots spans tokens row_slots deferred deferred_room lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
 group_starts offsets out out_room id_bytes rows row_starts row_count
 names name_starts name_count name_firsts:4 found found_room
@@ -47,6 +47,7 @@ COUNTS = np.dtype(
         ("rest", "<u4"),
         ("huge", "<u4"),
         ("next", "<u4"),
+        ("deferred", "<u4", (2,)),
         ("lists", "<u4", (CLASSES,)),
     ]
     + [("specials", "<u4")]

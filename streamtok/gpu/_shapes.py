@@ -6,8 +6,8 @@ import importlib.resources
 
 _FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
 
-WARP_MEMORY = {"lookup": 4400, "merge": 4160}
-"""Bytes of shared memory a warp: sizeof(st_lookup_memory) and sizeof(st_merge_memory)."""
+WARP_MEMORY = {"cuts": 3232, "lookup": 3632, "again": 4608, "merge": 4160}
+"""Bytes of shared memory a warp: sizeof(st_cut_memory), sizeof(st_lookup_memory), sizeof(st_again_memory), sizeof(st_merge_memory)."""
 
 
 def source() -> str:

@@ -1,4 +1,5 @@
-"""The tables of a vocabulary on a device: the image that the CPU core maps (csrc/image.h), and its pairs, rehashed."""
+"""The tables of a vocabulary on a device: the image that the CPU core maps (csrc/image.h), and what csrc/cuda/tables.cu
+makes of it."""
 
 from __future__ import annotations
 
@@ -6,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ._job import JOB
+
 PAIR_PLACES = 8
-"""Places a pair in the hash: at so low a load nine of ten look-ups end with the first word that they read."""
+"""Places a pair in the hash: at so low a load all but a few buckets of two have room to spare, and one load tells."""
+
+FIRST_PLACES = 3
+"""Places an entry in the first table, at least: 16 MB for the bundled vocabularies, which the second-level cache holds."""
+
+
+def _bits(places: int) -> int:
+    return max(4, (places - 1).bit_length())
 
 
 class Tables:
@@ -18,36 +28,46 @@ class Tables:
         numbers, byte_tokens, places = vocab.image_header(image)
         self._image = device.put(np.frombuffer(image, np.uint8))
         self._bytes = device.put(np.array(byte_tokens, np.uint32))
-        self._pairs, bits = self._hash_pairs(device, numbers["count"], places)
-        start = device.pointer(self._image)
+        start, pointer = device.pointer(self._image), device.pointer
         at = {name: start + place for name, (place, _) in places.items()}
+        pair_bits = _bits(numbers["count"] * PAIR_PLACES)
+        entries = 2 << (64 - numbers["piece_shift"])
+        first_bits = _bits(entries // 2 * FIRST_PLACES)
+        self._pairs = device.full(1 << pair_bits, np.uint64, 2**64 - 1)
+        self._first = device.full(4 << first_bits, np.uint32, 0)
+        cuts = not numbers["unreachable"]
         self.fields = {
+            "first": pointer(self._first),
+            "first_shift": 32 - first_bits,
             "entries": at["entries"],
             "piece_shift": numbers["piece_shift"],
             "piece_mask": (1 << (64 - numbers["piece_shift"])) - 1,
-            "pairs": device.pointer(self._pairs),
-            "pair_shift": 64 - bits,
-            "pair_mask": (1 << bits) - 1,
+            "pairs": pointer(self._pairs),
+            "pair_mask": (1 << pair_bits) // 2 - 1,
             "dense": at["dense"],
             "dense_side": numbers["dense_side"],
-            "byte_tokens": device.pointer(self._bytes),
+            "byte_tokens": pointer(self._bytes),
             "ids": at["ids"],
             "token_bytes": at["bytes"],
             "token_starts": at["starts"],
             "long_tokens": at["longs"],
             "long_mask": numbers["long_mask"],
             # An atom that is an unreachable token must be merged, not looked up: without cuts there are no atoms.
-            "cuts": 0 if numbers["unreachable"] else at["cuts"],
+            "cuts": at["cuts"] if cuts else 0,
+            "characters": int(cuts and numbers["monotone"]),
+            "identity": numbers["identity"],
         }
+        self._build(device, at["left"], at["right"], numbers["count"], 1 << first_bits)
 
     @property
     def nbytes(self) -> int:
-        return int(self._image.nbytes + self._bytes.nbytes + self._pairs.nbytes)
+        return int(sum(array.nbytes for array in (self._image, self._bytes, self._pairs, self._first)))
 
-    def _hash_pairs(self, device: Any, count: int, places: dict[str, tuple[int, int]]) -> tuple[Any, int]:
-        bits = max(4, (count * PAIR_PLACES - 1).bit_length())
-        pairs = device.full(1 << bits, np.uint64, 2**64 - 1)
-        start = device.pointer(self._image)
-        left, right = start + places["left"][0], start + places["right"][0]
-        device.launch_tables(left, right, count, device.pointer(pairs), 64 - bits, (1 << bits) - 1)
-        return pairs, bits
+    def _build(self, device: Any, left: int, right: int, count: int, places: int) -> None:
+        job = np.zeros((), JOB)
+        for name, value in self.fields.items():
+            job[name] = value
+        orders = device.full(places, np.uint32, 2**32 - 1)
+        device.launch_builder("pairs", job, left, right, count)
+        device.launch_builder("claim", job, device.pointer(orders))
+        device.launch_builder("take", job, device.pointer(orders))

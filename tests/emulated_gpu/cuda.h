@@ -68,6 +68,12 @@ static inline uint32_t atomicAdd(uint32_t *at, uint32_t value)
     *at += value;
     return old;
 }
+static inline uint32_t atomicMin(uint32_t *at, uint32_t value)
+{
+    const uint32_t old = *at;
+    *at = value < old ? value : old;
+    return old;
+}
 static inline uint32_t atomicOr(uint32_t *at, uint32_t value)
 {
     const uint32_t old = *at;

@@ -117,21 +117,33 @@ JOB_KERNEL(split)
 JOB_KERNEL(rest)
 JOB_KERNEL(cuts)
 JOB_KERNEL(lookup)
+JOB_KERNEL(again)
 JOB_KERNEL(merge)
 JOB_KERNEL(sum)
 JOB_KERNEL(scan)
 JOB_KERNEL(gather)
 
-extern "C" void run_tables(const uint32_t *left, const uint32_t *right, uint64_t count, uint64_t *pairs, uint64_t shift,
-                           uint64_t mask)
+extern "C" void run_pairs(const st_job *job, const uint32_t *left, const uint32_t *right, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
-        st_enter_pair(pairs, shift, mask, left[i], right[i], (uint32_t)i);
+        st_enter_pair((uint64_t *)job->pairs, job->pair_mask, left[i], right[i], (uint32_t)i);
+}
+
+extern "C" void run_claim(const st_job *job, uint32_t *orders)
+{
+    for (uint64_t i = 0; i <= 2 * job->piece_mask + 1; i++)
+        st_claim_place(&job->entries[i], job->first_shift, orders);
+}
+
+extern "C" void run_take(const st_job *job, const uint32_t *orders)
+{
+    for (uint64_t i = 0; i <= 2 * job->piece_mask + 1; i++)
+        st_take_place(job->entries, i, job->first_shift, orders, (uint4 *)job->first);
 }
 
 extern "C" size_t sizes(int which)
 {
-    const size_t all[] = {sizeof(st_job), sizeof(st_counts), sizeof(st_packing), sizeof(st_lookup_memory),
-                          sizeof(st_merge_memory)};
+    const size_t all[] = {sizeof(st_job), sizeof(st_counts), sizeof(st_packing), sizeof(st_cut_memory), sizeof(st_lookup_memory),
+                          sizeof(st_again_memory), sizeof(st_merge_memory)};
     return all[which];
 }
