@@ -3,7 +3,7 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_Check
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from ._core cimport Coder, fail
@@ -139,8 +139,8 @@ cdef class Gate:
         self.watch.offset = 0
         self.high = None
 
-    def pass_over(self, uint64_t n):
-        """Counts n bytes as seen that came before all that was taken."""
+    def pass_over(self, int64_t n):
+        """Counts n bytes as seen that came before all that was taken; repaired text can be longer than they were."""
         self.stage.offset += n
         self.watch.offset += n
 

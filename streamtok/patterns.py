@@ -45,6 +45,9 @@ _FAMILY: dict[str, str] = {
     O200K: "o200k",
 }
 
+FAMILIES = tuple(dict.fromkeys(_FAMILY.values()))
+"""The scanners, which are the families that the GPU has kernels for."""
+
 
 def family_of(pat_str: str) -> str | None:
     """The scanner that splits exactly as the pattern does: "r50k", "cl100k", "o200k", or None.

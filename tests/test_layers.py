@@ -57,6 +57,7 @@ _pattern load sink
 _pattern_code file_run
 custom files
 pattern_coder
+streaming
 core
 registry info
 model

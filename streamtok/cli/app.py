@@ -46,7 +46,7 @@ class App(click.Group):
         except KeyboardInterrupt:
             click.echo("streamtok: stopped", err=True)
             ctx.exit(130)
-        except (OSError, ValueError, KeyError, ImportError, MemoryError) as error:
+        except (OSError, ValueError, KeyError, ImportError, MemoryError, RuntimeError) as error:
             click.echo(f"streamtok: {describe(error)}", err=True)
             if isinstance(error, OSError):
                 _silence_stdout()
@@ -68,7 +68,7 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         return f"{place}{error.strerror}"
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not isinstance(error, RuntimeError):  # a device's says more
         return "out of memory"
     if isinstance(error, KeyError) and error.args:
         return str(error.args[0])

@@ -2,6 +2,7 @@
 
 from ._errors import DeviceError as DeviceError
 from ._errors import DeviceMemoryError as DeviceMemoryError
+from ._select import calibrate as calibrate
 from .encoder import GpuEncoder as GpuEncoder
 from .encoder import Timing as Timing
 from .pipeline import GpuPipeline as GpuPipeline

@@ -16,8 +16,8 @@ LEAST_SLICE = 1 << 18
 def bytes_for(id_bytes: int) -> int:
     """Device memory for a byte of text in a slice, at most.
 
-    1 as it came and 1.02 as laid out with marks; 0.3 where pieces start and the like; 4 a slot (_engine.py); the lists of
-    atoms at 8 an entry when the usual room was too small, and as much as the first of them again; 0.05 huge pieces.
+    1 as it came and 1.02 as laid out with marks; 0.3 where pieces start and the like; 4 a slot (_engine.py); the lists
+    of atoms at 8 an entry when the usual room was too small, and as much as the first of them again; 0.05 huge pieces.
     Ids: room for 2/3 a byte, and for one a byte where that was too small, while the first is still there.
     """
     return math.ceil(6.4 + 8 * (sum(_ALL_ROOM) + _ALL_ROOM[0]) + 1.67 * id_bytes)

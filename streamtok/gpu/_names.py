@@ -11,7 +11,7 @@ from ._job import PART_ID
 
 
 class Names:
-    """The names to look for: allowed ones, which stand for their ids, and disallowed ones, which the text must not hold.
+    """The names to look for: allowed ones, which stand for their ids, and disallowed ones, which no text may hold.
 
     Args:
         allowed, disallowed: the core's Matchers; None where there are none.
@@ -55,9 +55,7 @@ def _apart(starts: Any, ends: Any) -> list[int]:
     return kept
 
 
-def cut_at(
-    starts: Any, sizes: Any, rows: Any, taken: tuple[Any, Any, Any], part_of: Any
-) -> tuple[Any, Any, Any]:
+def cut_at(starts: Any, sizes: Any, rows: Any, taken: tuple[Any, Any, Any], part_of: Any) -> tuple[Any, Any, Any]:
     """(starts, sizes, rows) for pack(): the parts cut where tokens stand in them, with the tokens between.
 
     Args:

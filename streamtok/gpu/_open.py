@@ -92,7 +92,7 @@ def _open(family: str, ordinal: int) -> Any:
         return CudaDevice(family, ordinal)
 
 
-def describe() -> dict[str, Any] | None:
+def describe() -> dict[str, Any]:
     """The devices, the driver and CuPy as info() shows them; {"missing": why} without a usable device."""
     try:
         cupy = import_cupy()

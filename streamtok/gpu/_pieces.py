@@ -1,4 +1,4 @@
-"""Texts as pieces that a device takes: long ones cut where both sides encode apart, all of them shared out in slices."""
+"""Texts as pieces that a device takes: long ones cut where both sides encode apart, all shared out in slices."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def as_bytes(text: Any) -> Any:
 
 
 def cut_host(text: Any, size: int, names: Names) -> list[Any]:
-    """A buffer as a list of buffers, which encode apart from each other, of `size` bytes at most; longer ones where there
-    is no place to cut."""
+    """A buffer as a list of buffers, which encode apart from each other, of `size` bytes at most; longer ones where
+    there is no place to cut."""
     if len(text) <= size:
         return [text]
     cuts = [0, *_job.cuts(text, size, *names.matchers), len(text)]

@@ -20,7 +20,7 @@ from ._names import Names
 from ._pieces import as_bytes, cut_all, cut_device, rows_between, slices
 
 ONE_ROW = np.zeros(1, np.int64)
-_DTYPES = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
+_DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,10 +48,11 @@ def id_dtype(encoding: Any, ids: str) -> Any:
     """The dtype by that name. Raises ValueError where ids of the encoding would not fit."""
     if ids not in _DTYPES:
         raise ValueError(f"ids={ids!r} is unknown: write one of {', '.join(map(repr, _DTYPES))}")
-    dtype = np.dtype(_DTYPES[ids])
-    if encoding.max_token_value > np.iinfo(dtype).max:
+    dtype: np.dtype[Any] = np.dtype(_DTYPES[ids])
+    most = int(np.iinfo(_DTYPES[ids]).max)
+    if encoding.max_token_value > most:
         raise ValueError(
-            f"ids={ids!r} holds ids up to {np.iinfo(dtype).max}, and {encoding.name!r} has ids up to "
+            f"ids={ids!r} holds ids up to {most}, and {encoding.name!r} has ids up to "
             f"{encoding.max_token_value}: write ids='uint32', 'int32' or 'int64'"
         )
     return dtype
@@ -163,7 +164,8 @@ class _Call:
         self._began = time.perf_counter()
         encoding = encoder.encoding
         self._encoder, self._lane, self._device = encoder, encoder._lane, encoder._device
-        self._names = Names(*encoding._matchers_for(allowed, disallowed), encoding._special_tokens)
+        matchers = encoding._matchers_for(allowed, disallowed)
+        self._names = Names(matchers[0], matchers[1], encoding._special_tokens)
         self._request = Request(encoding._coder_for(errors), self._names, encoder._dtype)
         self._size = encoder._slice
         self._spans: list[tuple[str, Any, Any]] | None = [] if timing else None

@@ -1,5 +1,7 @@
-"""GpuPipeline: text on the host to ids on the host, over one device or several. Copies in, kernels and copies out overlap:
-each device has a few lanes, each with a stream and a thread of its own."""
+"""GpuPipeline: text on the host to ids on the host, over one device or several.
+
+Copies in, kernels and copies out overlap: each device has a few lanes, each with a stream and a thread of its own.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ _NAMES_KEPT = 64
 
 
 class GpuPipeline:
-    """Encodes from host memory into host memory. The ids are those of Encoding.encode_to_numpy and encode_ragged, and so
-    are the errors. Threads share it freely; calls share the lanes.
+    """Encodes from host memory into host memory. The ids are those of Encoding.encode_to_numpy and encode_ragged, and
+    so are the errors. Threads share it freely; calls share the lanes.
 
     >>> pipeline = streamtok.gpu.GpuPipeline(enc, device=[0, 1])
     >>> ids = pipeline.encode(text)
@@ -60,18 +62,19 @@ class GpuPipeline:
         if chunk_size < 1 or lanes < 1:
             raise ValueError(f"chunk_size={chunk_size} and lanes={lanes}: write 1 or more")
         self.encoding, self.ids = encoding, ids
-        self._dtype, self._chunk = id_dtype(encoding, ids), chunk_size
+        self._dtype = id_dtype(encoding, ids)
         names = list(device) if isinstance(device, Sequence) and not isinstance(device, str) else [device]
         self.devices = [f"cuda:{ordinal_of(name)}" for name in names]
         if not names or len(set(self.devices)) != len(names):
             raise ValueError(f"device={device!r}: name each device once, one at least")
-        family = family_for(encoding)
+        self.family, self.chunk = family_for(encoding), chunk_size
         self._lanes: list[Lane] = []
-        opened = [_open.open_device(family, ordinal_of(name)) for name in names]
+        opened = [_open.open_device(self.family, ordinal_of(name)) for name in names]
         with explained(self._where):
             stations = [Station(device, encoding) for device in opened]
             # In turn, so that a text of few chunks uses all devices.
             self._lanes = [Lane(station) for _ in range(lanes) for station in stations]
+        self.identity = ", ".join(device.identity for device in opened)
         self._free = list(self._lanes)
         self._freed = threading.Condition()
         self._kept_names: dict[tuple[Any, Any], Names] = {}
@@ -100,10 +103,10 @@ class GpuPipeline:
 
         Raises what Encoding.encode_to_numpy raises, and ValueError where `out` has too little room.
         """
-        matchers = self.encoding._matchers_for(allowed_special, disallowed_special)
+        matchers: tuple[Any, Any] = self.encoding._matchers_for(allowed_special, disallowed_special)
         if out is not None and (out.dtype != self._dtype or out.ndim != 1 or not out.flags.c_contiguous):
             raise ValueError(f"out is {out.dtype} of shape {out.shape}: give one row of {self._dtype}, in one piece")
-        return self._encode([text], *matchers, errors, out)[0]
+        return self._encode([text], matchers, errors, out)[0]
 
     def encode_batch(
         self,
@@ -116,7 +119,7 @@ class GpuPipeline:
         """(ids, indptr) as Encoding.encode_ragged has them."""
         matchers = self.encoding._matchers_for(allowed_special, disallowed_special)
         with index_named(list(texts)) as several:
-            return self._encode(several, *matchers, errors, None)
+            return self._encode(several, matchers, errors, None)
 
     def coder(self, errors: str) -> PipelineCoder:
         """The same with the methods of the core's Coder."""
@@ -124,19 +127,18 @@ class GpuPipeline:
 
     # ---- how it is done ----
 
-    def _names(self, allowed: Any, disallowed: Any) -> Names:
-        key = allowed, disallowed
-        names = self._kept_names.get(key)
+    def _names(self, matchers: tuple[Any, Any]) -> Names:
+        names = self._kept_names.get(matchers)
         if names is None:
             if len(self._kept_names) >= _NAMES_KEPT:
                 self._kept_names.clear()
-            names = self._kept_names[key] = Names(allowed, disallowed, self.encoding._special_tokens)
+            names = self._kept_names[matchers] = Names(*matchers, self.encoding._special_tokens)
         return names
 
-    def _encode(self, texts: list[Any], allowed: Any, disallowed: Any, errors: str, out: Any) -> tuple[Any, Any]:
+    def _encode(self, texts: list[Any], matchers: tuple[Any, Any], errors: str, out: Any) -> tuple[Any, Any]:
         coder = self.encoding._coder_for(errors)
         trusted = all(isinstance(text, str) for text in texts)
-        request = Request(coder, self._names(allowed, disallowed), self._dtype, trusted)
+        request = Request(coder, self._names(matchers), self._dtype, trusted)
         if self._lost is not None:
             raise self._lost
         try:
@@ -147,12 +149,12 @@ class GpuPipeline:
             raise
         except ValueError as error:
             if not isinstance(error, _NoRoom):
-                coder.encode_many(list(texts), allowed, disallowed)  # the error of the whole text, not of a piece
+                coder.encode_many(list(texts), *matchers)  # the error of the whole text, not of a piece
             raise
 
     def _in_chunks(self, texts: list[Any], request: Request, out: Any) -> tuple[Any, Any]:
         """Smaller ones where the device has too little memory."""
-        chunk, buffers = self._chunk, list(map(as_bytes, texts))
+        chunk, buffers = self.chunk, list(map(as_bytes, texts))
         while True:
             try:
                 return self._attempt(buffers, request, chunk, out)
@@ -218,13 +220,13 @@ class PipelineCoder:
 
     def encode_array(self, source: Any, allowed: Any, disallowed: Any) -> Any:
         """A read-only array of ids."""
-        ids, _ = self.pipeline._encode([source], allowed, disallowed, self._errors, None)
+        ids, _ = self.pipeline._encode([source], (allowed, disallowed), self._errors, None)
         ids.flags.writeable = False
         return ids
 
     def encode_many(self, sources: list[Any], allowed: Any, disallowed: Any) -> tuple[Any, Any]:
         """(a read-only array of the ids of all texts, row starts)."""
-        ids, indptr = self.pipeline._encode(sources, allowed, disallowed, self._errors, None)
+        ids, indptr = self.pipeline._encode(sources, (allowed, disallowed), self._errors, None)
         ids.flags.writeable = False
         return ids, indptr
 
