@@ -114,6 +114,7 @@ class Encoding(Decoding, Streaming):
         self._special_token_values = set(special_tokens.values())
         self._coders: dict[str, Any] = {}
         self._coder = self._coder_for("strict")
+        self._devices: Any = None  # see device.py
         self._matchers: dict[Any, tuple[Any, Any]] = {}
         self._default_matchers = self._find_matchers(set(), "all")
 

@@ -104,10 +104,10 @@ class DeviceCoder:
 
 
 def devices_of(encoding: Any) -> Devices:
-    devices = encoding.__dict__.get("_devices")
-    if devices is None:
-        devices = encoding.__dict__.setdefault("_devices", Devices(encoding))
-    return devices  # type: ignore[no-any-return]
+    with _lock:
+        if encoding._devices is None:
+            encoding._devices = Devices(encoding)
+        return encoding._devices  # type: ignore[no-any-return]
 
 
 def file_chunk(encoding: Any, device: str, size: int) -> int | None:

@@ -78,6 +78,7 @@ def encode_file(
     from them); ValueError for text or options that are refused (both are removed: the same text would be refused
     again).
     """
+    check_device(device)
     threads = threads_for(num_threads)
     options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors)
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
@@ -93,7 +94,7 @@ def encode_file(
 
 def _device_for(encoding: Any, device: str, sources: list[Any]) -> Device | None:
     """The device to make the ids on; None for the CPU."""
-    if check_device(device) == "cpu":
+    if device == "cpu":
         return None
     chunk = file_chunk(encoding, device, sum(source.bytes_on_disk() for source in sources))
     return None if chunk is None else Device(device, chunk)

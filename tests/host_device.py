@@ -21,7 +21,7 @@ class HostDevice(EmulatedDevice):
 
     def __init__(self, family: str, ordinal: int = 0) -> None:
         super().__init__(family)
-        self.ordinal = ordinal
+        self.family, self.ordinal = family, ordinal
         self.identity = f"emulated {ordinal}"
         self.allocations = self.allocated = 0
         self.fail_after: int | None = None

@@ -36,21 +36,16 @@ def cut_host(text: Any, size: int, names: Names) -> list[Any]:
     there is no place to cut."""
     if len(text) <= size:
         return [text]
-    cuts = [0, *_job.cuts(text, size, *names.matchers), len(text)]
-    whole, borders = memoryview(text), [0]
-    for a, b in itertools.pairwise(cuts):
+    whole, places = memoryview(text), []
+    for a, b in itertools.pairwise([0, *_job.cuts(text, size, *names.matchers), len(text)]):
         if b - a > size:  # where the core looked there was none; there may be one elsewhere
-            _add_borders(borders, [a + at for at in _job.cuts(whole[a:b], _WINDOW, *names.matchers)], size)
-        _add_borders(borders, [b], size)
-    borders.append(len(text))
-    return [whole[a:b] for a, b in itertools.pairwise(borders)]
-
-
-def _add_borders(borders: list[int], cuts: list[int], size: int) -> None:
-    """Those of the cuts that are needed for no piece to be longer than `size`; the last one stays open."""
-    for at, after in itertools.pairwise([*cuts, cuts[-1] + size + 1] if cuts else []):
+            places += [a + at for at in _job.cuts(whole[a:b], _WINDOW, *names.matchers)]
+        places.append(b)
+    borders = [0]
+    for at, after in itertools.pairwise(places):
         if after - borders[-1] > size:
             borders.append(at)
+    return [whole[a:b] for a, b in itertools.pairwise([*borders, len(text)])]
 
 
 def cut_device(device: Any, text: Any, size: int, names: Names) -> list[tuple[int, int]]:

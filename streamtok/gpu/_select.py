@@ -70,11 +70,11 @@ class Auto:
 
     def give_up(self, error: DeviceError) -> None:
         """Tells of a failure, and remembers it if it lasts."""
-        warn_once(error)
         if error.lasting:
             self._given_up, self._pipeline = True, None
         else:
             self._seen = 0
+        warn_once(error)
 
 
 def rates_of(encoding: Any, pipeline: GpuPipeline, anew: bool = False) -> _calibration.Rates:
