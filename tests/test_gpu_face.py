@@ -159,9 +159,10 @@ def test_memory_limit_bounds_what_a_slice_takes(devices):
     encoder = gpu.GpuEncoder(enc, memory_limit=limit)
     text = hard_text(random.Random(3), 60_000)
     assert len(text) > encoder._slice
-    assert encoder.encode(text, disallowed_special=()).tolist() == enc.encode_to_numpy(
-        text, disallowed_special=()
-    ).tolist()
+    assert (
+        encoder.encode(text, disallowed_special=()).tolist()
+        == enc.encode_to_numpy(text, disallowed_special=()).tolist()
+    )
     assert encoder.memory <= limit
 
 

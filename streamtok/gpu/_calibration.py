@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -67,7 +68,8 @@ def write(key: str, rates: Rates) -> None:
         partial.write_text(json.dumps({**kept, key: dataclasses.asdict(rates)}, indent=1))
         os.replace(partial, path)
     except OSError:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
 
 
 def sample(encoding: Any, size: int) -> bytes:

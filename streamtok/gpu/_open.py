@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 import threading
 from typing import Any
 
@@ -16,6 +18,11 @@ INSTALL = "install streamtok[cuda12] for a driver of CUDA 12, streamtok[cuda13] 
 _opened: dict[tuple[str, int], Any] = {}
 _lock = threading.Lock()
 _process = os.getpid()
+
+
+def has_cupy() -> bool:
+    """Is CuPy installed? Asked without importing it, which takes longer than to encode a megabyte."""
+    return sys.modules.get("cupy") is not None or importlib.util.find_spec("cupy") is not None
 
 
 def import_cupy() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 import warnings
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from ..batch import threads_for
 from . import _calibration
 from ._errors import DeviceError
-from ._open import INSTALL
+from ._open import INSTALL, has_cupy
 from .pipeline import GpuPipeline
 
 OPENING = 32 << 20
@@ -49,7 +48,7 @@ class Auto:
             return None
         if self._pipeline is None:
             self._seen += size
-            if importlib.util.find_spec("cupy") is None:
+            if not has_cupy():
                 self.give_up(DeviceError(f"CuPy is not installed: {INSTALL}"))
                 return None
             if self._seen < OPENING or not self._open():
