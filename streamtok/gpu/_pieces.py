@@ -16,6 +16,9 @@ from ._names import Names
 # A stretch that may hold a cut: a little more than the core looks back for one (parts.h).
 _WINDOW = (1 << 16) + (1 << 12)
 
+# The core's cuts keep away from the ends of a text by so much at most, unless a special token has a very long name.
+_SLACK = 1 << 12
+
 
 def as_bytes(text: Any) -> Any:
     """A str or a buffer as a flat buffer of bytes. Raises TypeError for anything else."""
@@ -37,7 +40,8 @@ def cut_host(text: Any, size: int, names: Names) -> list[Any]:
     if len(text) <= size:
         return [text]
     whole, places = memoryview(text), []
-    for a, b in itertools.pairwise([0, *_job.cuts(text, size, *names.matchers), len(text)]):
+    apart = size - min(size // 2, _SLACK)
+    for a, b in itertools.pairwise([0, *_job.cuts(text, apart, *names.matchers), len(text)]):
         if b - a > size:  # where the core looked there was none; there may be one elsewhere
             places += [a + at for at in _job.cuts(whole[a:b], _WINDOW, *names.matchers)]
         places.append(b)
