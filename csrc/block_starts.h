@@ -4,7 +4,7 @@
  * before can tell. What they cannot tell is reported as HARD: the caller asks the machine of split_rules.h from the last
  * start on. In text that is
  *
- *     a mark that follows no letter, a contraction with a character beyond ASCII right behind it (o200k)
+ *     a mark that follows no letter, a contraction with a letter or mark beyond ASCII right behind it (o200k)
  *     an upper-case run behind caseless letters, or white space behind a line break, that goes on through
  *     all of the next block                                                              (o200k; cl100k)
  *
@@ -210,7 +210,7 @@ ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_bloc
         const uint64_t gone = attached ? ((uint64_t)1 << size) - 1 : ((uint64_t)1 << size) - 2;
         const unsigned end = at + size;
         starts &= ~(gone << at);
-        if (attached && text[end] >= 0x80)
+        if (attached && text[end] >= 0x80 && (end >= 64 || (b->letter | b->mark) >> end & 1))
             facts->hard |= (uint64_t)1 << at;
         if (end < 64) {
             starts |= (uint64_t)1 << end;

@@ -1,6 +1,6 @@
 /* again.cu - the atoms that the first look left, a thread an atom: the image's tables, which hold every token and frequent
  * word; what they do not hold goes, as parts, to the list of its class, for merge.cu. */
-#include "job.h"
+#include "tables.cu"
 
 /* An atom: the slots that it owns and its bytes. */
 typedef struct st_atom {
@@ -8,21 +8,19 @@ typedef struct st_atom {
     const uint8_t *text;
 } st_atom;
 
-/* Fills `atom` from its slot, and the distance between slot and first byte, bytes. */
-ST_FORCE_INLINE void st_find_atom(const st_job *job, uint32_t slot, uint32_t distance, uint32_t n, st_atom *atom)
+ST_FORCE_INLINE void st_find_atom(const st_job *job, uint64_t record, st_atom *atom)
 {
-    const uint32_t at = slot + distance;
+    const uint32_t slot = (uint32_t)(record >> 32), at = slot + ((uint32_t)record >> 21);
     atom->slot = slot;
-    atom->n = n;
+    atom->n = (uint32_t)record >> 11 & 0x3FF;
     atom->stretch = at / ST_STRETCH;
     atom->text = job->text + job->first_stretch * ST_STRETCH + at;
 }
 
-/* An atom on a list: slot << 32 | distance << 21 | bytes << 11 | parts, which lie in its slots. */
-ST_FORCE_INLINE uint64_t st_atom_record(const st_job *job, const st_atom *atom, uint32_t parts)
+/* The characters or parts that the record gives. */
+ST_FORCE_INLINE uint32_t st_parts_of(uint64_t record)
 {
-    const uint64_t distance = (uint64_t)(atom->text - job->text) - job->first_stretch * ST_STRETCH - atom->slot;
-    return (uint64_t)atom->slot << 32 | distance << 21 | (uint64_t)atom->n << 11 | parts;
+    return (uint32_t)record >> 1 & 0x3FF;
 }
 
 /* The atom gave `count` tokens: they count, and its other slots are holes. */
@@ -125,6 +123,9 @@ ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom)
 
 ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
 {
+    const uint32_t place = st_filter_place(st_load_eight_at(atom->text), atom->n);
+    if (!(job->filter[place / 32] >> (place & 31) & 1))
+        return 0;
     const uint32_t token = st_long_token(job, atom->text, atom->n);
     if (token)
         job->slots[atom->slot] = st_id_of(job, token - 1);
@@ -133,37 +134,60 @@ ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
 
 /* ---- parts ---- */
 
-/* Can a token reach over the border without covering all of both characters? */
-ST_INLINE int st_is_open(const st_job *job, const uint8_t *text, unsigned x, unsigned border, unsigned end)
+/* May a token reach over the border between the bytes without covering all of both characters? The table of the bytes
+ * alone nearly always tells what a closer look would (cut_tables.h): 1 % of the borders are open without need, in cl100k 3. */
+ST_FORCE_INLINE int st_is_open(const st_job *job, unsigned last, unsigned first)
 {
-    if (!((text[border - 1] | text[border]) & 0x80))
-        return 0;
-    const unsigned shapes = st_cut_shapes(job->cuts, text, border);
-    return shapes && st_cut_is_partial(job->cuts, shapes, text, x, border, end);
+    return (last | first) & 0x80 && job->cuts->near[last << 8 | first];
 }
 
-/* Puts the tokens that an atom begins as to `parts`, `step` apart: single bytes, but whole characters that no token can
+/* Puts the tokens that an atom begins as to `parts`: single bytes, but whole characters that no token can
  * break into (see merge_words_template.h). Returns how many. */
-ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts, unsigned step)
+ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
 {
     const uint8_t *text = atom->text;
     uint32_t count = 0;
     int open_before = 0;
     for (unsigned at = 0, end; at < atom->n; at = end) {
-        const unsigned byte = text[at], size = job->characters ? st_utf8_size((uint8_t)byte) : 1;
+        const unsigned size = job->characters ? st_utf8_size(text[at]) : 1;
         unsigned same;
-        int open_behind = 0;
         uint32_t whole = 0xFFFFFFFFu;
         end = at + size;
-        if (job->characters && end < atom->n)
-            open_behind = st_is_open(job, text, at, end, end + st_utf8_size(text[end]));
+        const int open_behind = job->characters && end < atom->n && st_is_open(job, text[end - 1], text[end]);
         if ((size == 2 || size == 3) && !open_before && !open_behind)
             whole = job->cuts->characters[st_utf8_decode(text + at, &same)];
         if (whole != 0xFFFFFFFFu)
-            parts[step * count++] = whole;
+            parts[count++] = whole;
         else
             for (unsigned i = at; i < end; i++)
-                parts[step * count++] = job->byte_tokens[text[i]];
+                parts[count++] = job->byte_tokens[text[i]];
+        open_before = open_behind;
+    }
+    return count;
+}
+
+/* The same of an atom that fits a key, its bytes in two numbers; the tokens `Step` apart. */
+template <unsigned Step>
+ST_INLINE uint32_t st_put_short_parts(const st_job *job, uint64_t low, uint64_t high, unsigned n, uint32_t *parts)
+{
+    uint32_t count = 0;
+    int open_before = 0;
+    while (n) {
+        const uint32_t bytes = (uint32_t)low;
+        const unsigned size = job->characters ? st_utf8_size((uint8_t)bytes) : 1;
+        uint32_t whole = 0xFFFFFFFFu;
+        low = low >> 8 * size | high << (64 - 8 * size);
+        high >>= 8 * size;
+        n -= size;
+        const int open_behind = job->characters && n && st_is_open(job, bytes >> 8 * (size - 1) & 0xFF, (unsigned)low & 0xFF);
+        if ((size == 2 || size == 3) && !open_before && !open_behind)
+            whole = job->cuts->characters[size == 2 ? (bytes & 0x1F) << 6 | (bytes >> 8 & 0x3F)
+                                                    : (bytes & 0x0F) << 12 | (bytes >> 8 & 0x3F) << 6 | (bytes >> 16 & 0x3F)];
+        if (whole != 0xFFFFFFFFu)
+            parts[Step * count++] = whole;
+        else
+            for (unsigned i = 0; i < size; i++)
+                parts[Step * count++] = job->byte_tokens[bytes >> 8 * i & 0xFF];
         open_before = open_behind;
     }
     return count;
@@ -194,7 +218,7 @@ ST_FORCE_INLINE unsigned st_long_class(uint32_t parts)
     return ST_SHORT_CLASSES + (parts > 16) + (parts > 32) + (parts > 64);
 }
 
-/* How many characters an atom of at most ST_KEY_BYTES bytes has. */
+/* How many characters an atom of more than ST_FIRST_BYTES and at most ST_KEY_BYTES bytes has. */
 ST_INLINE unsigned st_count_characters(const st_atom *atom)
 {
     unsigned count = 0;
@@ -236,29 +260,40 @@ ST_FORCE_INLINE void st_enlist(st_again *a, unsigned kind, uint64_t record)
     }
 }
 
-/* The deferred atom of this lane; which: 0 if it fits a key. */
-ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t number, uint64_t count)
+/* The deferred atom of this lane's record, 0 for none; which: 0 if it fits a key. */
+ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t record)
 {
     const st_job *job = a->job;
     unsigned kind = ST_CLASSES;
-    uint64_t record = 0;
-    if (number < count) {
-        const uint32_t slot = job->deferred[which * job->deferred_room + number], held = job->slots[slot];
+    if (record) {
         st_atom atom;
-        st_find_atom(job, slot, held >> 10, held & 0x3FF, &atom);
-        const uint32_t found = which ? st_look_again_long(job, &atom) : st_look_again_short(job, &atom);
-        if (found) {
+        st_find_atom(job, record, &atom);
+        uint32_t found = 0, parts = st_parts_of(record);
+        if (which)
+            found = st_look_again_long(job, &atom);
+        else if (record & 1)
+            found = st_look_again_short(job, &atom);
+        if (found)
             st_account(job, &atom, found);
-        } else if (which) {
-            const uint32_t parts = atom.n > 64 ? atom.n : st_put_parts(job, &atom, job->slots + slot, 1); /* or a warp does */
-            record = st_atom_record(job, &atom, parts);
-            kind = st_long_class(parts);
-        } else {
-            record = st_atom_record(job, &atom, 0);
-            kind = st_short_class(st_count_characters(&atom));
+        else if (which)
+            parts = atom.n > 64 ? atom.n : st_put_parts(job, &atom, job->slots + atom.slot); /* or a warp does */
+        else if (!parts)
+            parts = st_count_characters(&atom);
+        if (!found) {
+            record = ST_RECORD(atom.slot, (uint32_t)record >> 21, atom.n, parts, 0);
+            kind = which ? st_long_class(parts) : st_short_class(parts);
         }
     }
     st_enlist(a, kind, record);
+}
+
+/* The record of this lane; its text is sent for, which is far away by now. */
+ST_FORCE_INLINE uint64_t st_next_record(const st_job *job, const uint64_t *records, uint64_t number, uint64_t count)
+{
+    const uint64_t record = number < count ? records[number] : 0;
+    if (record & 1)
+        st_send_for(job->text + job->first_stretch * ST_STRETCH + (uint32_t)(record >> 32) + ((uint32_t)record >> 21));
+    return record;
 }
 
 /* The atoms of warp number `warp` of `warps`; the longer ones first. */
@@ -266,10 +301,14 @@ ST_INLINE void st_take_all_again(const st_job *job, st_again_memory *memory, uns
 {
     st_again a = {job, memory, lane, {0}};
     for (int which = 1; which >= 0; which--) {
-        const uint64_t listed = job->counts->deferred[which];
+        const uint64_t listed = job->counts->deferred[which], *records = job->deferred + which * job->deferred_room;
         const uint64_t count = listed < job->deferred_room ? listed : job->deferred_room;
-        for (uint64_t i = 32 * warp; i < count; i += 32 * warps)
-            st_take_again(&a, (unsigned)which, i + lane, count);
+        uint64_t next = st_next_record(job, records, 32 * warp + lane, count);
+        for (uint64_t i = 32 * warp; i < count; i += 32 * warps) {
+            const uint64_t record = next;
+            next = st_next_record(job, records, i + 32 * warps + lane, count);
+            st_take_again(&a, (unsigned)which, record);
+        }
     }
 #pragma unroll
     for (unsigned kind = 0; kind < ST_CLASSES; kind++)

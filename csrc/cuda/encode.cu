@@ -22,16 +22,29 @@ ST_KERNEL st_kernel_pairs(const __grid_constant__ st_job job, const uint32_t *le
         st_enter_pair((uint64_t *)job.pairs, job.pair_mask, left[i], right[i], (uint32_t)i);
 }
 
-ST_KERNEL st_kernel_claim(const __grid_constant__ st_job job, uint32_t *orders)
+ST_KERNEL st_kernel_claim(const __grid_constant__ st_job job, uint32_t *orders, uint32_t *crowded)
 {
     for (uint64_t i = ST_THREAD; i <= 2 * job.piece_mask + 1; i += ST_THREADS)
-        st_claim_place(&job.entries[i], job.first_shift, orders);
+        st_claim_place(&job.entries[i], job.first_shift, orders, crowded);
 }
 
 ST_KERNEL st_kernel_take(const __grid_constant__ st_job job, const uint32_t *orders)
 {
     for (uint64_t i = ST_THREAD; i <= 2 * job.piece_mask + 1; i += ST_THREADS)
         st_take_place(job.entries, i, job.first_shift, orders, (uint4 *)job.first);
+}
+
+ST_KERNEL st_kernel_mark(const __grid_constant__ st_job job, const uint32_t *crowded)
+{
+    for (uint64_t i = ST_THREAD; i < (uint64_t)1 << (32 - job.first_shift); i += ST_THREADS)
+        st_mark_place(i, crowded, (uint4 *)job.first);
+}
+
+ST_KERNEL st_kernel_filter(const __grid_constant__ st_job job, uint64_t count)
+{
+    for (uint64_t i = ST_THREAD; i < count; i += ST_THREADS)
+        st_enter_filter(job.token_bytes + job.token_starts[i], job.token_starts[i + 1] - job.token_starts[i],
+                        (uint32_t *)job.filter);
 }
 
 ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
@@ -52,7 +65,7 @@ ST_KERNEL st_kernel_find(const __grid_constant__ st_job job)
         st_find_names(&job, i);
 }
 
-ST_KERNEL __launch_bounds__(128) st_kernel_split(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(128, 4) st_kernel_split(const __grid_constant__ st_job job)
 {
     const uint64_t segments = (job.blocks + ST_SEGMENT_BLOCKS - 1) / ST_SEGMENT_BLOCKS;
     for (uint64_t i = ST_THREAD; i < segments; i += ST_THREADS)
@@ -74,19 +87,19 @@ ST_KERNEL __launch_bounds__(256) st_kernel_cuts(const __grid_constant__ st_job j
         st_cut_stretch(&job, memory, threadIdx.x & 31, i);
 }
 
-ST_KERNEL __launch_bounds__(256, 7) st_kernel_lookup(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(256, 6) st_kernel_lookup(const __grid_constant__ st_job job)
 {
     st_lookup_memory *memory = (st_lookup_memory *)st_shared + ST_WARP;
     st_look_up_all(&job, memory, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
 }
 
-ST_KERNEL __launch_bounds__(128, 12) st_kernel_again(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(128, 8) st_kernel_again(const __grid_constant__ st_job job)
 {
     st_again_memory *memory = (st_again_memory *)st_shared + ST_WARP;
     st_take_all_again(&job, memory, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
 }
 
-ST_KERNEL __launch_bounds__(128, 12) st_kernel_merge(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(128, 8) st_kernel_merge(const __grid_constant__ st_job job)
 {
     st_merge_memory *memory = (st_merge_memory *)st_shared + ST_WARP;
     st_measure_all(&job, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);

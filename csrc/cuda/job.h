@@ -76,6 +76,7 @@ typedef struct st_job {
     const uint32_t *token_starts;
     const uint64_t *long_tokens;
     uint64_t long_mask;
+    const uint32_t *filter;    /* of the long tokens (tables.cu) */
     const st_cut_tables *cuts; /* NULL: do not cut */
     uint64_t characters;       /* may atoms begin as characters? (merge_words_template.h says when) */
     uint64_t identity;         /* is each token its own id? */
@@ -99,9 +100,9 @@ typedef struct st_job {
     uint32_t *spans;       /* stretch: first slot << 16 | slots in use */
     uint32_t *tokens;      /* stretch: how many */
     uint32_t *row_slots;   /* block of the slice in which a part begins: its first slot */
-    uint32_t *deferred;    /* slots of the atoms that the first look did not find; the longer ones behind deferred_room */
+    uint64_t *deferred;    /* records of the atoms that the first look did not find; the longer ones behind deferred_room */
     uint64_t deferred_room;
-    uint64_t *lists;       /* st_atom_record of those to merge, class by class */
+    uint64_t *lists;       /* records of those to merge, class by class */
     uint64_t list_starts[ST_CLASSES + 1];
 
     /* pieces for the host, by number */
@@ -130,12 +131,29 @@ typedef struct st_job {
     st_counts *counts;
 } st_job;
 
+/* A record of an atom whose tokens are still to be found: slot (32 bits), distance from the slot to the atom's first byte (11),
+ * bytes (10), characters of a short one or parts of a long one (10), and whether the image's tables may hold it (1). */
+#define ST_RECORD(slot, distance, bytes, parts, listed) \
+    ((uint64_t)(slot) << 32 | (uint64_t)(distance) << 21 | (uint64_t)(bytes) << 11 | (uint64_t)(parts) << 1 | (listed))
+
 /* What is known of a segment's starts. */
 typedef enum st_segment_state {
     ST_RESOLVED,
     ST_HARD,    /* from some place in it on, nothing */
     ST_UNSYNCED /* nothing: no place to begin was found in front of it */
 } st_segment_state;
+
+/* ---- memory ---- */
+
+/* Asks for the memory at `at`, which somebody will read soon. */
+ST_FORCE_INLINE void st_send_for(const void *at)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+#else
+    (void)at;
+#endif
+}
 
 /* ---- warps ---- */
 

@@ -1,18 +1,15 @@
 /* lookup.cu - atoms to tokens, a warp a stretch: one look into the first table (tables.cu) for each.
  *
- * What is not in its place there is deferred: it gets as many slots as it has bytes, and its slot goes to a list, for
+ * What is not in its place there is deferred: it gets as many slots as it has bytes, and a record of it goes to a list, for
  * again.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom starts, so what a stretch's
- * last atom needs beyond its end is free.
- *
- * A deferred atom's first slot holds, until it is merged, the distance from the slot to the atom's first byte << 10 | its
- * bytes. */
+ * last atom needs beyond its end is free. */
 #include "tables.cu"
 
 #define ST_QUEUE 64 /* deferred atoms that a warp gathers before it takes room in the list for 32 of them */
 
 typedef struct st_lookup_memory {
     uint4 text[ST_STRETCH / 16 + 2];
-    uint32_t queues[2][ST_QUEUE]; /* of atoms that fit a key, and of longer ones */
+    uint64_t queues[2][ST_QUEUE]; /* of atoms that fit a key, and of longer ones */
     uint16_t starts[ST_STRETCH + 2];
 } st_lookup_memory;
 
@@ -123,12 +120,12 @@ ST_INLINE void st_flush(st_lookup *l, unsigned which)
     __syncwarp();
 }
 
-/* Queues the slots of this round's deferred atoms of one kind. */
-ST_FORCE_INLINE void st_defer(st_lookup *l, unsigned which, int deferred, uint32_t slot)
+/* Queues the records of this round's deferred atoms of one kind. */
+ST_FORCE_INLINE void st_defer(st_lookup *l, unsigned which, int deferred, uint64_t record)
 {
     const uint32_t those = __ballot_sync(0xFFFFFFFFu, deferred);
     if (deferred)
-        l->memory->queues[which][l->queued[which] + __popc(those & ((1u << l->lane) - 1))] = slot;
+        l->memory->queues[which][l->queued[which] + __popc(those & ((1u << l->lane) - 1))] = record;
     l->queued[which] += (uint32_t)__popc(those);
     if (l->queued[which] >= 32)
         st_flush(l, which);
@@ -161,7 +158,14 @@ ST_INLINE void st_put_ids(uint32_t *slots, const st_piece_entry *entry, unsigned
 /* What an atom became. */
 typedef enum st_fate { ST_NOT_THERE, ST_ONE_ID, ST_SOME_IDS, ST_LATER, ST_BY_HOST, ST_NO_TEXT } st_fate;
 
-/* The atom of n bytes at `at` of the stretch: its fate, its id or entry, and the slots that it takes. */
+/* Continuation bytes in a word. */
+ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
+{
+    return (unsigned)__popc(word & ~(word << 1) & 0x80808080u);
+}
+
+/* The atom of n bytes at `at` of the stretch: its fate; its id or entry, or, of one deferred, its characters << 1 | whether
+ * the image's tables may hold it; and the slots that it takes. */
 ST_FORCE_INLINE st_fate st_look_first(const st_lookup *l, unsigned at, unsigned n, uint32_t *found, unsigned *width)
 {
     const unsigned byte = ((const uint8_t *)l->memory->text)[at];
@@ -174,14 +178,18 @@ ST_FORCE_INLINE st_fate st_look_first(const st_lookup *l, unsigned at, unsigned 
     }
     if (n > ST_FIRST_BYTES) {
         *width = n <= ST_LONGEST ? n : 1;
+        *found = 0 << 1 | 1;
         return n <= ST_LONGEST ? ST_LATER : ST_BY_HOST;
     }
     const uint4 key = st_first_key(l, at, n);
     const uint4 entry = l->job->first[st_first_hash(key.x, key.y, key.z) >> l->job->first_shift];
-    if ((entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) | ((entry.w >> 21 & 15) ^ n))
+    if ((entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) | ((entry.w >> 21 & 15) ^ n)) {
+        const unsigned characters = n - st_tail_bytes(key.x) - st_tail_bytes(key.y) - st_tail_bytes(key.z);
+        *found = characters << 1 | entry.w >> ST_FIRST_CROWDED;
         return ST_LATER;
+    }
     *found = entry.w & ST_FIRST_ID;
-    *width = entry.w >> 25;
+    *width = entry.w >> 25 & 7;
     return *width == 1 ? ST_ONE_ID : ST_SOME_IDS;
 }
 
@@ -200,8 +208,6 @@ ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, 
     const uint32_t base = (uint32_t)(stretch - job->first_stretch) * ST_STRETCH, slot = base + used + before;
     if (fate == ST_ONE_ID)
         job->slots[slot] = found;
-    else if (fate == ST_LATER)
-        job->slots[slot] = (base + at - slot) << 10 | n;
     else if (fate == ST_SOME_IDS)
         st_put_ids(job->slots + slot, &job->entries[found], width);
     else if (fate == ST_BY_HOST)
@@ -209,9 +215,10 @@ ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, 
     *tokens += fate == ST_LATER ? 0 : width;
     if (job->marks && n && !(at & 63) && st_part_begins(job, stretch * ST_STRETCH_BLOCKS + at / 64))
         job->row_slots[(base + at) / 64] = slot;
-    st_defer(l, 0, fate == ST_LATER && n <= ST_KEY_BYTES, slot);
+    const uint64_t record = ST_RECORD(slot, base + at - slot, n, found >> 1, found & 1);
+    st_defer(l, 0, fate == ST_LATER && n <= ST_KEY_BYTES, record);
     if (__any_sync(0xFFFFFFFFu, n > ST_KEY_BYTES))
-        st_defer(l, 1, fate == ST_LATER && n > ST_KEY_BYTES, slot);
+        st_defer(l, 1, fate == ST_LATER && n > ST_KEY_BYTES, record);
     return total_width;
 }
 

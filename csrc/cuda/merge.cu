@@ -4,7 +4,6 @@
  * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far,
  * because the steps of a merge depend on each other, and atoms are many. */
 #include "again.cu"
-#include "tables.cu"
 
 #define ST_PARTS 512 /* of all atoms that a warp merges at a time */
 #define ST_NO_CANDIDATE 0xFFFFFFFFu
@@ -13,7 +12,6 @@
  * merge to << 9 | i, so that the smallest is the one to merge. */
 typedef struct st_merge_memory {
     uint32_t candidates[ST_PARTS], tokens[ST_PARTS];
-    uint32_t alive[ST_PARTS / 32];
 } st_merge_memory;
 
 /* ---- pairs ---- */
@@ -61,28 +59,41 @@ ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
 
 /* ---- a thread an atom ---- */
 
+/* How many atoms a warp merges side by side is a constant, so that places in memory are constants too, and candidates come in
+ * fours. */
+#define ST_SCAN_STEP 4
+
 /* The pairs of the parts. */
-ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens, unsigned lanes)
+template <unsigned Lanes>
+ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens)
 {
     const uint32_t side = (uint32_t)job->dense_side;
     uint32_t last = tokens[0];
     for (unsigned i = 1; i < n; i++) {
-        const uint32_t token = tokens[i * lanes];
+        const uint32_t token = tokens[i * Lanes];
         const uint32_t found = last < side && token < side ? job->dense[last * side + token] : st_pair(job, last, token);
-        candidates[(i - 1) * lanes] = st_candidate(found, i - 1);
+        candidates[(i - 1) * Lanes] = st_candidate(found, i - 1);
         last = token;
     }
-    candidates[(n - 1) * lanes] = ST_NO_CANDIDATE;
+    for (unsigned i = n - 1; i == n - 1 || i % ST_SCAN_STEP; i++)
+        candidates[i * Lanes] = ST_NO_CANDIDATE;
+}
+
+template <unsigned Lanes> ST_FORCE_INLINE uint32_t st_best(uint32_t n, const uint32_t *candidates)
+{
+    uint32_t best = ST_NO_CANDIDATE;
+    for (unsigned i = 0; i < n; i += ST_SCAN_STEP, candidates += ST_SCAN_STEP * Lanes)
+        best = min(min(best, min(candidates[0], candidates[Lanes])), min(candidates[2 * Lanes], candidates[3 * Lanes]));
+    return best;
 }
 
 /* Merges the part `at` with the one behind it, to `merged`. `mask` has a bit for each part that is left. */
-template <typename Mask>
-ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint32_t merged, uint32_t *candidates, uint32_t *tokens,
-                                 unsigned lanes)
+template <typename Mask, unsigned Lanes>
+ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint32_t merged, uint32_t *candidates, uint32_t *tokens)
 {
     const Mask behind = mask & ~(Mask)1 << at, further = behind & (behind - 1), before = mask & (((Mask)1 << at) - 1);
     const unsigned gone = st_first_bit(behind), next = further ? st_first_bit(further) : at, last = before ? st_last_bit(before) : at;
-    const uint32_t right_token = tokens[next * lanes], left_token = tokens[last * lanes];
+    const uint32_t right_token = tokens[next * Lanes], left_token = tokens[last * Lanes];
     const uint32_t right_place = st_pair_place(merged, right_token, job->pair_mask);
     const uint32_t left_place = st_pair_place(left_token, merged, job->pair_mask);
     const uint4 none = {0, 0, 0xFFFFFFFFu, 0xFFFFFFFFu};
@@ -93,36 +104,41 @@ ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint
         right = st_pair_further(job, right_place, merged, right_token);
     if (!left && st_is_full(left_bucket))
         left = st_pair_further(job, left_place, left_token, merged);
-    tokens[at * lanes] = merged;
-    candidates[gone * lanes] = ST_NO_CANDIDATE;
-    candidates[last * lanes] = st_candidate(left, last); /* without a part before, this is `at` itself, and comes right next */
-    candidates[at * lanes] = st_candidate(right, at);
+    tokens[at * Lanes] = merged;
+    candidates[gone * Lanes] = ST_NO_CANDIDATE;
+    candidates[last * Lanes] = st_candidate(left, last); /* without a part before, this is `at` itself, and comes right next */
+    candidates[at * Lanes] = st_candidate(right, at);
     return mask & ~((Mask)1 << gone);
 }
 
-/* Merges the n parts in `tokens`; returns which are left. */
-template <typename Mask>
-ST_FORCE_INLINE Mask st_merge_parts(const st_job *job, uint32_t n, uint32_t *candidates, uint32_t *tokens, unsigned lanes)
+/* Merges the n parts in `tokens`, and puts what is left into the atom's slots. */
+template <typename Mask, unsigned Lanes>
+ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
 {
     Mask mask = ~(Mask)0 >> (8 * sizeof(Mask) - n);
-    st_begin_pairs(job, n, candidates, tokens, lanes);
-    for (;;) {
-        uint32_t best = ST_NO_CANDIDATE;
-        for (unsigned i = 0; i < n; i++)
-            best = min(best, candidates[i * lanes]);
-        if (best == ST_NO_CANDIDATE)
-            return mask;
-        mask = st_merge_at<Mask>(job, mask, best & 511, best >> 9, candidates, tokens, lanes);
-    }
+    uint32_t best, count = 0;
+    st_begin_pairs<Lanes>(job, n, candidates, tokens);
+    while ((best = st_best<Lanes>(n, candidates)) != ST_NO_CANDIDATE)
+        mask = st_merge_at<Mask, Lanes>(job, mask, best & 511, best >> 9, candidates, tokens);
+    for (; mask; mask &= mask - 1)
+        job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * Lanes]);
+    st_account(job, atom, count);
 }
 
-template <typename Mask>
-ST_FORCE_INLINE void st_put_tokens(const st_job *job, const st_atom *atom, Mask mask, const uint32_t *tokens, unsigned lanes)
+/* The parts of a short atom are made here; those of others lie in its slots. */
+ST_INLINE void st_merge_short(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens)
 {
-    uint32_t count = 0;
-    for (; mask; mask &= mask - 1)
-        job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * lanes]);
-    st_account(job, atom, count);
+    const uint64_t low = st_load_eight_at(atom->text), high = atom->n > 8 ? st_load_eight_at(atom->text + 8) : 0;
+    const uint32_t parts = st_put_short_parts<32>(job, low, high, atom->n, tokens);
+    st_merge_parts<uint32_t, 32>(job, atom, parts, candidates, tokens);
+}
+
+template <typename Mask, unsigned Lanes>
+ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t parts, uint32_t *candidates, uint32_t *tokens)
+{
+    for (unsigned i = 0; i < parts; i++)
+        tokens[i * Lanes] = job->slots[atom->slot + i];
+    st_merge_parts<Mask, Lanes>(job, atom, parts, candidates, tokens);
 }
 
 /* ---- a warp an atom ---- */
@@ -134,60 +150,79 @@ ST_INLINE uint32_t st_warp_min(uint32_t value)
     return value;
 }
 
-/* The next part alive behind `at`, ST_PARTS if there is none. */
-ST_INLINE unsigned st_next_alive(const uint32_t *alive, unsigned at)
+/* Candidates are plain tokens here: what part i and the next one merge to. */
+ST_FORCE_INLINE uint32_t st_merged(const st_job *job, uint32_t left, uint32_t right)
 {
-    for (unsigned word = at / 32; word < ST_PARTS / 32; word++) {
-        const uint32_t bits = alive[word] & (word == at / 32 ? 0xFFFFFFFEu << (at & 31) : 0xFFFFFFFFu);
-        if (bits)
-            return 32 * word + __ffs((int)bits) - 1;
-    }
-    return ST_PARTS;
-}
-
-ST_INLINE unsigned st_last_alive(const uint32_t *alive, unsigned at)
-{
-    for (int word = (int)(at / 32); word >= 0; word--) {
-        const uint32_t bits = alive[word] & (word == (int)(at / 32) ? (1u << (at & 31)) - 1 : 0xFFFFFFFFu);
-        if (bits)
-            return 32 * (unsigned)word + st_last_bit(bits);
-    }
-    return ST_PARTS;
+    return st_pair(job, left, right) - 1; /* 0 - 1 == ST_NO_CANDIDATE */
 }
 
 ST_INLINE void st_begin_warp(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane)
 {
-    const unsigned n = atom->n;
-    for (unsigned i = lane; i < n; i += 32)
+    for (unsigned i = lane; i < atom->n; i += 32)
         m->tokens[i] = job->byte_tokens[atom->text[i]];
-    if (lane < ST_PARTS / 32)
-        m->alive[lane] = n >= 32 * lane + 32 ? 0xFFFFFFFFu : n > 32 * lane ? (1u << (n - 32 * lane)) - 1 : 0;
     __syncwarp();
-    for (unsigned i = lane; i < n; i += 32)
-        m->candidates[i] = i + 1 < n ? st_candidate(st_pair(job, m->tokens[i], m->tokens[i + 1]), i) : ST_NO_CANDIDATE;
+    for (unsigned i = lane; i < atom->n; i += 32)
+        m->candidates[i] = i + 1 < atom->n ? st_merged(job, m->tokens[i], m->tokens[i + 1]) : ST_NO_CANDIDATE;
     __syncwarp();
 }
 
-/* One step: the pair that begins at `at` becomes `merged`; two lanes look up the pairs of it. */
-ST_INLINE void st_warp_step(const st_job *job, st_merge_memory *m, unsigned lane, unsigned at, uint32_t merged)
+/* Of the places that all merge to the same token, those that do: in each run of neighbours every second one, the leftmost
+ * first. */
+ST_FORCE_INLINE uint32_t st_every_second(uint32_t places)
 {
-    const unsigned gone = st_next_alive(m->alive, at), next = st_next_alive(m->alive, gone), last = st_last_alive(m->alive, at);
-    __syncwarp();
-    if (lane == 0) {
-        m->alive[gone / 32] &= ~(1u << (gone & 31));
-        m->candidates[gone] = ST_NO_CANDIDATE;
-        m->tokens[at] = merged;
-        m->candidates[at] = next < ST_PARTS ? st_candidate(st_pair(job, merged, m->tokens[next]), at) : ST_NO_CANDIDATE;
+    uint32_t taken = 0;
+    while (places) {
+        const uint32_t first = places & (0u - places), run = places & ~(places + first);
+        const uint32_t even = first & 0x55555555u ? 0x55555555u : 0xAAAAAAAAu;
+        taken |= run & even;
+        places &= ~run;
     }
-    if (lane == 1 && last < ST_PARTS)
-        m->candidates[last] = st_candidate(st_pair(job, m->tokens[last], merged), last);
+    return taken;
+}
+
+/* Merges every pair that gives `merged`, the smallest there is, and moves the parts together; returns how many are left. All
+ * such pairs merge before any other, one after the other from the left, because a token comes after its parts: none that they
+ * make anew is smaller. A vocabulary where that is not so merges the first one only. */
+ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned lane, unsigned n, uint32_t merged)
+{
+    uint32_t gone_before = 0, count = 0;
+    int done = 0;
+    for (unsigned first = 0; first < n; first += 32) {
+        const unsigned i = first + lane;
+        const uint32_t token = i < n ? m->tokens[i] : 0, candidate = i < n ? m->candidates[i] : ST_NO_CANDIDATE;
+        uint32_t places = __ballot_sync(0xFFFFFFFFu, candidate == merged) & ~gone_before;
+        if (!job->characters)
+            places = done ? 0 : places & (0u - places);
+        done |= places != 0;
+        const uint32_t taken = st_every_second(places), gone = taken << 1 | gone_before, kept = ~gone;
+        const unsigned to = count + (unsigned)__popc(kept & ((1u << lane) - 1));
+        if (i < n && kept >> lane & 1) {
+            m->tokens[to] = taken >> lane & 1 ? merged : token;
+            m->candidates[to] = candidate;
+        }
+        count += (uint32_t)__popc(n - first < 32 ? kept & ((1u << (n - first)) - 1) : kept);
+        gone_before = taken >> 31;
+        __syncwarp();
+    }
+    return count;
+}
+
+/* Looks the pairs up that have a part which is new: those beside it too. */
+ST_INLINE void st_warp_renew(const st_job *job, st_merge_memory *m, unsigned lane, unsigned n, uint32_t merged)
+{
+    for (unsigned i = lane; i < n; i += 32) {
+        const uint32_t token = m->tokens[i], next = i + 1 < n ? m->tokens[i + 1] : 0;
+        if (i + 1 == n)
+            m->candidates[i] = ST_NO_CANDIDATE;
+        else if (token == merged || next == merged)
+            m->candidates[i] = st_merged(job, token, next);
+    }
     __syncwarp();
 }
 
 ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane)
 {
-    const unsigned n = atom->n;
-    uint32_t count = 0;
+    unsigned n = atom->n;
     st_begin_warp(job, atom, m, lane);
     for (;;) {
         uint32_t best = ST_NO_CANDIDATE;
@@ -196,16 +231,18 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
         best = st_warp_min(best);
         if (best == ST_NO_CANDIDATE)
             break;
-        st_warp_step(job, m, lane, best & 511, best >> 9);
+        n = st_warp_round(job, m, lane, n, best);
+        st_warp_renew(job, m, lane, n, best);
     }
-    for (unsigned word = 0; 32 * word < n; word++) {
-        const uint32_t alive = m->alive[word];
-        if (alive >> lane & 1)
-            job->slots[atom->slot + count + __popc(alive & ((1u << lane) - 1))] = st_id_of(job, m->tokens[32 * word + lane]);
-        count += (uint32_t)__popc(alive);
+    for (unsigned i = lane; i < n; i += 32)
+        job->slots[atom->slot + i] = st_id_of(job, m->tokens[i]);
+    for (unsigned i = n + lane; i < atom->n; i += 32)
+        job->slots[atom->slot + i] = ST_HOLE;
+    if (lane == 0) {
+        atomicAdd(&job->tokens[atom->stretch], n);
+        if (n == 0)
+            atomicOr(&job->counts->flags, ST_FLAG_WORD);
     }
-    if (lane == 0)
-        st_account(job, atom, count);
     __syncwarp();
 }
 
@@ -230,19 +267,19 @@ ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lan
     if (at >= st_listed(job, kind) || (lanes > 1 && lane >= lanes))
         return;
     const uint64_t record = job->lists[job->list_starts[kind] + at];
-    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = (uint32_t)record & 0x7FF;
+    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = st_parts_of(record);
     st_atom atom;
-    st_find_atom(job, (uint32_t)(record >> 32), (uint32_t)(record >> 21) & 0x7FF, (uint32_t)(record >> 11) & 0x3FF, &atom);
-    if (lanes == 1) {
+    st_find_atom(job, record, &atom);
+    if (lanes == 1)
         st_merge_together(job, &atom, m, lane);
-    } else if (kind < ST_SHORT_CLASSES) {
-        parts = st_put_parts(job, &atom, tokens, lanes);
-        st_put_tokens<uint32_t>(job, &atom, st_merge_parts<uint32_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
-    } else {
-        for (unsigned i = 0; i < parts; i++)
-            tokens[i * lanes] = job->slots[atom.slot + i];
-        st_put_tokens<uint64_t>(job, &atom, st_merge_parts<uint64_t>(job, parts, candidates, tokens, lanes), tokens, lanes);
-    }
+    else if (kind < ST_SHORT_CLASSES)
+        st_merge_short(job, &atom, candidates, tokens);
+    else if (lanes == 32)
+        st_merge_alone<uint32_t, 32>(job, &atom, parts, candidates, tokens);
+    else if (lanes == 16)
+        st_merge_alone<uint32_t, 16>(job, &atom, parts, candidates, tokens);
+    else
+        st_merge_alone<uint64_t, 8>(job, &atom, parts, candidates, tokens);
 }
 
 /* Merges until no work is left. */

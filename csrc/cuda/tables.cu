@@ -1,9 +1,9 @@
 /* tables.cu - tables as the GPU wants them, made of the image's: one load a look-up. The image's lines and buckets are for a
  * CPU's vectors and cache lines.
  *
- * The first table has one place a hash and no second one: a piece that is not in its place is looked for in the image's
- * table later, by again.cu. Of pieces with one place the token of the lowest id has it, which is the most frequent one;
- * words come after all tokens. */
+ * The first table has one place a hash and no second one. Of pieces with one place the token of the lowest id has it, which
+ * is the most frequent one; words come after all tokens. A place that others had to go without says so: what is looked for
+ * there is then looked for in the image's table, by again.cu. */
 #ifndef ST_CUDA_TABLES_CU
 #define ST_CUDA_TABLES_CU
 
@@ -34,9 +34,11 @@ ST_INLINE void st_enter_pair(uint64_t *pairs, uint64_t mask, uint32_t left, uint
 /* ---- the first table ---- */
 
 /* Pieces of up to 12 bytes: the bytes, zero filled, in three words; in the fourth the id or the image's entry (21 bits),
- * the length (4 bits, 0: free) and the number of ids (3 bits; of more than one the entry is given). */
+ * the length (4 bits, 0: free), the number of ids (3 bits; of more than one the entry is given), and whether others go
+ * without (1 bit). */
 #define ST_FIRST_BYTES 12
 #define ST_FIRST_ID 0x1FFFFFu
+#define ST_FIRST_CROWDED 28 /* the bit's number */
 
 ST_FORCE_INLINE uint32_t st_first_hash(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -45,25 +47,29 @@ ST_FORCE_INLINE uint32_t st_first_hash(uint32_t a, uint32_t b, uint32_t c)
     return hash * 0x27D4EB2Fu;
 }
 
-/* The place of an entry that belongs into the first table, and what decides who gets it; 0: it does not belong there. */
+/* The place of an entry that may be looked for in the first table, and what decides who gets it: UINT32_MAX has no claim.
+ * 0: it is not looked for there. */
 ST_INLINE int st_first_place(const st_piece_entry *entry, uint64_t shift, uint64_t *place, uint32_t *order)
 {
     const unsigned n = (unsigned)(entry->key.high >> 56) & 15, count = st_piece_count(entry);
-    if (!count || count > ST_INLINE_IDS || n > ST_FIRST_BYTES || (count == 1 && entry->ids[0] > ST_FIRST_ID))
+    if (!count || n > ST_FIRST_BYTES)
         return 0;
     const uint32_t hash = st_first_hash((uint32_t)entry->key.low, (uint32_t)(entry->key.low >> 32), (uint32_t)entry->key.high);
     *place = hash >> shift;
     *order = count == 1 ? entry->ids[0] : 0x80000000u | (uint32_t)(st_hash_key(entry->key) >> 33);
+    if (count > ST_INLINE_IDS || (count == 1 && entry->ids[0] > ST_FIRST_ID))
+        *order = UINT32_MAX;
     return 1;
 }
 
-/* The first round: who comes first in each place. `orders` are UINT32_MAX where nobody did. */
-ST_INLINE void st_claim_place(const st_piece_entry *entry, uint64_t shift, uint32_t *orders)
+/* The first round: who comes first in each place, and in which places somebody did not. `orders` are UINT32_MAX, `crowded`
+ * 0 before. */
+ST_INLINE void st_claim_place(const st_piece_entry *entry, uint64_t shift, uint32_t *orders, uint32_t *crowded)
 {
     uint64_t place;
     uint32_t order;
-    if (st_first_place(entry, shift, &place, &order))
-        atomicMin(&orders[place], order);
+    if (st_first_place(entry, shift, &place, &order) && (atomicMin(&orders[place], order) != UINT32_MAX || order == UINT32_MAX))
+        crowded[place] = 1;
 }
 
 /* The second: who did, moves in. Two words of one order may both: that of the last writer stays, and both are whole. */
@@ -72,7 +78,7 @@ ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uin
     const st_piece_entry *entry = &entries[number];
     uint64_t place;
     uint32_t order;
-    if (!st_first_place(entry, shift, &place, &order) || orders[place] != order)
+    if (!st_first_place(entry, shift, &place, &order) || order == UINT32_MAX || orders[place] != order)
         return;
     const uint32_t n = (uint32_t)(entry->key.high >> 56) & 15, count = st_piece_count(entry);
     uint4 taken;
@@ -81,6 +87,35 @@ ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uin
     taken.z = (uint32_t)entry->key.high;
     taken.w = (count == 1 ? entry->ids[0] : (uint32_t)number) | n << 21 | count << 25;
     first[place] = taken;
+}
+
+/* The third: the places say what they owe. */
+ST_INLINE void st_mark_place(uint64_t place, const uint32_t *crowded, uint4 *first)
+{
+    first[place].w |= crowded[place] << ST_FIRST_CROWDED;
+}
+
+
+/* ---- long tokens ---- */
+
+/* A bit set of the first eight bytes and the length of each token that is longer than a key: nearly all that is looked for
+ * there is none, and need not be hashed whole. */
+#define ST_FILTER_BITS 20
+
+ST_FORCE_INLINE uint32_t st_filter_place(uint64_t first_eight, unsigned n)
+{
+    return (uint32_t)(((first_eight ^ n) * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - ST_FILTER_BITS));
+}
+
+ST_INLINE void st_enter_filter(const uint8_t *token, uint64_t n, uint32_t *filter)
+{
+    uint64_t first_eight = 0;
+    if (n <= ST_KEY_BYTES)
+        return;
+    for (int i = 0; i < 8; i++)
+        first_eight |= (uint64_t)token[i] << 8 * i;
+    const uint32_t place = st_filter_place(first_eight, (unsigned)n);
+    atomicOr(&filter[place / 32], 1u << (place & 31));
 }
 
 #endif

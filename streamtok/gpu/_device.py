@@ -12,7 +12,7 @@ import numpy as np
 from ._shapes import WARP_MEMORY, compile_options, source
 
 # Blocks of 8 warps (cuts, lookup) and 4 (the others) that a multiprocessor holds, by their shared memory.
-_RESIDENT = {"cuts": 8, "lookup": 7, "again": 12, "merge": 12}
+_RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8}
 
 
 class CudaDevice:

@@ -169,7 +169,7 @@ class Engine:
         job["list_starts"] = np.cumsum([0, *room])
         job["lists"] = self._buffer("lists", sum(room), np.uint64)
         deferred = int(size * self._room[0]) + 64
-        job["deferred"], job["deferred_room"] = self._buffer("deferred", 2 * deferred, np.uint32), deferred
+        job["deferred"], job["deferred_room"] = self._buffer("deferred", 2 * deferred, np.uint64), deferred
 
     def _counts(self) -> Any:
         return self._device.get(self._buffers["counts"][: COUNTS.itemsize]).view(COUNTS)[0]
@@ -254,11 +254,14 @@ class Engine:
             get(self._buffers[f"huge_{name}"][: 8 * count]).view(np.int64) for name in ("tokens", "starts", "ends")
         ]
         places, starts, ends = (fact[np.argsort(facts[0])] for fact in facts)
-        merged = [self._encode_piece(get(text.data[a:b]).tobytes()) for a, b in zip(starts, ends)]
-        parts, done = [], 0
+        pieces = get(self._device.concatenate([text.data[a:b] for a, b in zip(starts, ends)])).tobytes()
+        cuts = np.cumsum(ends - starts)
+        merged = [self._encode_piece(pieces[b - (e - s) : b]) for b, s, e in zip(cuts, starts, ends)]
+        own_ids = self._device.put(np.concatenate([np.array(own, ids.dtype) for own in merged]))
+        parts, done, taken = [], 0, 0
         for place, own in zip(places.tolist(), merged):
-            parts += [ids[done:place], self._device.put(np.array(own, ids.dtype))]
-            done = place + 1
+            parts += [ids[done:place], own_ids[taken : taken + len(own)]]
+            done, taken = place + 1, taken + len(own)
         if row_starts is not None:
             growth = np.cumsum([0] + [len(own) - 1 for own in merged])
             rows = get(row_starts)

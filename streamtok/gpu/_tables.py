@@ -15,6 +15,9 @@ PAIR_PLACES = 8
 FIRST_PLACES = 3
 """Places an entry in the first table, at least: 16 MB for the bundled vocabularies, which the second-level cache holds."""
 
+FILTER_BITS = 20
+"""Bits of the filter of long tokens: ST_FILTER_BITS."""
+
 
 def _bits(places: int) -> int:
     return max(4, (places - 1).bit_length())
@@ -35,6 +38,7 @@ class Tables:
         first_bits = _bits(entries // 2 * FIRST_PLACES)
         self._pairs = device.full(1 << pair_bits, np.uint64, 2**64 - 1)
         self._first = device.full(4 << first_bits, np.uint32, 0)
+        self._filter = device.full((1 << FILTER_BITS) // 32, np.uint32, 0)
         cuts = not numbers["unreachable"]
         self.fields = {
             "first": pointer(self._first),
@@ -52,6 +56,7 @@ class Tables:
             "token_starts": at["starts"],
             "long_tokens": at["longs"],
             "long_mask": numbers["long_mask"],
+            "filter": pointer(self._filter),
             # An atom that is an unreachable token must be merged, not looked up: without cuts there are no atoms.
             "cuts": at["cuts"] if cuts else 0,
             "characters": int(cuts and numbers["monotone"]),
@@ -67,7 +72,9 @@ class Tables:
         job = np.zeros((), JOB)
         for name, value in self.fields.items():
             job[name] = value
-        orders = device.full(places, np.uint32, 2**32 - 1)
+        orders, crowded = device.full(places, np.uint32, 2**32 - 1), device.full(places, np.uint32, 0)
         device.launch_builder("pairs", job, left, right, count)
-        device.launch_builder("claim", job, device.pointer(orders))
+        device.launch_builder("filter", job, count)
+        device.launch_builder("claim", job, device.pointer(orders), device.pointer(crowded))
         device.launch_builder("take", job, device.pointer(orders))
+        device.launch_builder("mark", job, device.pointer(crowded))

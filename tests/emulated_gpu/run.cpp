@@ -129,16 +129,29 @@ extern "C" void run_pairs(const st_job *job, const uint32_t *left, const uint32_
         st_enter_pair((uint64_t *)job->pairs, job->pair_mask, left[i], right[i], (uint32_t)i);
 }
 
-extern "C" void run_claim(const st_job *job, uint32_t *orders)
+extern "C" void run_claim(const st_job *job, uint32_t *orders, uint32_t *crowded)
 {
     for (uint64_t i = 0; i <= 2 * job->piece_mask + 1; i++)
-        st_claim_place(&job->entries[i], job->first_shift, orders);
+        st_claim_place(&job->entries[i], job->first_shift, orders, crowded);
 }
 
 extern "C" void run_take(const st_job *job, const uint32_t *orders)
 {
     for (uint64_t i = 0; i <= 2 * job->piece_mask + 1; i++)
         st_take_place(job->entries, i, job->first_shift, orders, (uint4 *)job->first);
+}
+
+extern "C" void run_mark(const st_job *job, const uint32_t *crowded)
+{
+    for (uint64_t i = 0; i < (uint64_t)1 << (32 - job->first_shift); i++)
+        st_mark_place(i, crowded, (uint4 *)job->first);
+}
+
+extern "C" void run_filter(const st_job *job, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        st_enter_filter(job->token_bytes + job->token_starts[i], job->token_starts[i + 1] - job->token_starts[i],
+                        (uint32_t *)job->filter);
 }
 
 extern "C" size_t sizes(int which)
