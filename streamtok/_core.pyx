@@ -50,7 +50,7 @@ cdef extern from "Python.h":
 
 cdef bint numpy_ready = False
 
-FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K}
+FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
 ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
 ERRORS = {"strict": ST_ERRORS_STRICT, "replace": ST_ERRORS_REPLACE, "ignore": ST_ERRORS_IGNORE}
 FAULTS = {
@@ -181,6 +181,11 @@ cdef class Coder:
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
         return 0
+
+    @property
+    def has_cuts(self):
+        """Are there places where both sides of a text encode apart?"""
+        return self.options.family != ST_SPLIT_NONE
 
     def encode(self, source, Matcher allowed, Matcher disallowed):
         """A list of ids."""

@@ -142,6 +142,7 @@ cdef extern from "pretoken.h" nogil:
         ST_SPLIT_R50K
         ST_SPLIT_CL100K
         ST_SPLIT_O200K
+        ST_SPLIT_NONE
     ctypedef struct st_scan:
         uint64_t length
     int ST_SCAN_MIN_CAPACITY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from array import array
 from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
@@ -35,7 +36,8 @@ class Encoding(Decoding, Streaming):
     Args:
         name: what repr() and errors call it. Encodings with different special tokens should have different names.
         pat_str: the regex that splits text. The patterns of OpenAI's encodings are recognised and split by hand-written
-            scanners; any other goes through the `regex` package with tiktoken's Unicode tables.
+            scanners; any other goes through the `regex` package with tiktoken's Unicode tables. None: no split, see
+            without_pattern().
         mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there.
         special_tokens: special token text -> id.
         explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.
@@ -51,7 +53,7 @@ class Encoding(Decoding, Streaming):
         self,
         name: str,
         *,
-        pat_str: str,
+        pat_str: str | None,
         mergeable_ranks: dict[bytes, int],
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
@@ -99,13 +101,18 @@ class Encoding(Decoding, Streaming):
     def _set_up(
         self,
         name: str,
-        pat_str: str,
+        pat_str: str | None,
         vocab: Any,
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None,
         engine: str,
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
+        if pat_str is None:
+            warnings.warn(
+                f"{name!r} has no pattern: texts are merged whole, and ids are not those that a model was trained on",
+                stacklevel=3,
+            )
         self._engine, self._vocab = engine, vocab
         self.max_token_value: int = max(vocab.highest_id, max(special_tokens.values(), default=0))
         check_n_vocab(vocab.count + len(special_tokens), self.max_token_value, explicit_n_vocab)
@@ -129,8 +136,24 @@ class Encoding(Decoding, Streaming):
             else:
                 from .pattern_coder import PatternCoder
 
+                assert self._pat_str is not None  # that has a family
                 self._coders[errors] = PatternCoder(self._vocab, self._pat_str, self._engine, errors)
         return self._coders[errors]
+
+    def without_pattern(self) -> Encoding:
+        """The same vocabulary without a split: a text is one piece, merged whole, special tokens apart.
+
+        It is how BlockBPE (You, 2025) tokenizes. The ids are not those that a model was trained on, as a UserWarning
+        says: docs/gpu.md has how far they differ.
+        """
+        other = Encoding.__new__(Encoding)
+        if "_vocabulary" in self.__dict__:
+            other._vocabulary = self._vocabulary
+        else:
+            other._packed = self._packed
+        name = f"{self.name} without pattern"
+        other._set_up(name, None, self._vocab, self._special_tokens, None, self._engine)
+        return other
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -386,7 +409,7 @@ class Encoding(Decoding, Streaming):
         """sha256, in hex, of all that decides the ids: tokens, ranks, pattern and special tokens."""
         import hashlib
 
-        digest = hashlib.sha256(self._pat_str.encode())
+        digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
         for part in (array("I", list(self._packed.lengths)), array("I", self._packed.ranks), self._packed.blob):
             digest.update(hashlib.sha256(part).digest())
         for name, token in sorted(self._special_tokens.items()):

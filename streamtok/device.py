@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import batch
-from .patterns import family_of
+from .patterns import kernels_of
 
 if TYPE_CHECKING:
     from .gpu._select import Auto
@@ -34,7 +34,7 @@ class Devices:
 
     def __init__(self, encoding: Any) -> None:
         self._encoding = encoding
-        self._family = family_of(encoding._pat_str)
+        self._family = kernels_of(encoding._pat_str)
         self._pipelines: dict[str, GpuPipeline] = {}
         self._auto: Auto | None = None
 
@@ -114,6 +114,12 @@ def file_chunk(encoding: Any, device: str, size: int) -> int | None:
     """Bytes of a file to take at once for a device; None where the CPU takes it. size: of all text, as far as known."""
     pipeline = devices_of(encoding).choose(device, lambda: size, 1)
     return None if pipeline is None else pipeline.chunk
+
+
+def is_device_error(error: BaseException) -> bool:
+    """Is it a streamtok.gpu.DeviceError? Asked without importing streamtok.gpu, which nobody may have."""
+    names = {(kind.__module__, kind.__name__) for kind in type(error).__mro__}
+    return ("streamtok.gpu._errors", "DeviceError") in names
 
 
 def cuda_facts() -> dict[str, Any]:

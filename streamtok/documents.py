@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _core, _job
+from . import _job
 from .batch import encode_many_aside
 from .device import DeviceCoder
 from .pipeline import Emit, Ids, Pipeline
@@ -91,7 +91,7 @@ class Documents:
         self.stream = encoding.stream_encoder(**self._specials)
         core = encoding._coder_for(options.errors)
         self._coder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
-        self._has_cuts = isinstance(core, _core.Coder)  # a pattern of one's own has none
+        self._has_cuts = core.has_cuts
         self._matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
         self.documents = 0  # ended
         self.text_bytes = 0  # taken, over all sources

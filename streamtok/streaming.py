@@ -26,7 +26,7 @@ class Streaming:
     """What encodes chunk by chunk; Encoding (core.py) adds whole texts."""
 
     name: str
-    _pat_str: str
+    _pat_str: str | None
 
     def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> tuple[Any, Any]:
         raise NotImplementedError

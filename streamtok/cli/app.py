@@ -13,6 +13,7 @@ from importlib import import_module
 import click
 
 from .._version import __version__
+from ..device import is_device_error
 
 _COMMANDS = ("encode", "decode", "count", "inspect", "bench", "info")
 
@@ -47,6 +48,8 @@ class App(click.Group):
             click.echo("streamtok: stopped", err=True)
             ctx.exit(130)
         except (OSError, ValueError, KeyError, ImportError, MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not is_device_error(error):  # such as click's own
+                raise
             click.echo(f"streamtok: {describe(error)}", err=True)
             if isinstance(error, OSError):
                 _silence_stdout()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import index_named
-from ..patterns import family_of
+from ..patterns import kernels_of
 from . import _open
 from ._errors import explained
 from ._lane import Lane, Request, Station
@@ -60,10 +60,10 @@ def id_dtype(encoding: Any, ids: str) -> Any:
 
 def family_for(encoding: Any) -> str:
     """The kernels' family for an encoding. Raises ValueError where its pattern has no kernels."""
-    family = family_of(encoding._pat_str)
+    family = kernels_of(encoding._pat_str)
     if family is None:
         raise ValueError(
-            f"{encoding.name!r} has a pattern of its own, for which there are no kernels: encode on the CPU "
+            f"{encoding.name!r} has a pattern of its own, or none, for which there are no kernels: encode on the CPU "
             "(device='cpu'), or use one of streamtok.patterns"
         )
     return family
