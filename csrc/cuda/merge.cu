@@ -196,6 +196,7 @@ ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned
         done |= places != 0;
         const uint32_t taken = st_every_second(places), gone = taken << 1 | gone_before, kept = ~gone;
         const unsigned to = count + (unsigned)__popc(kept & ((1u << lane) - 1));
+        __syncwarp(); /* all have read what is overwritten now */
         if (i < n && kept >> lane & 1) {
             m->tokens[to] = taken >> lane & 1 ? merged : token;
             m->candidates[to] = candidate;

@@ -24,7 +24,7 @@ from ._job import (
 from ._tables import Tables
 from ._text import DeviceText
 
-SLICE = 128 << 20
+SLICE = 256 << 20
 """Bytes of text whose tokens are in the making at once. Longer slices gain nothing: the kernels fill the device."""
 
 # Atoms on the lists of a slice for a byte of text: what real text needs several times over, and what atoms of the
