@@ -1,4 +1,4 @@
-"""The GPU's kernels against the CPU core, run lane by lane on the CPU; and NVRTC takes them for every architecture."""
+"""The GPU's kernels against the CPU core, run lane by lane on the CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import shutil
 import numpy as np
 import oracle
 import pytest
-from emulated import FAMILIES, EmulatedDevice, library
+from emulated import EmulatedDevice
 
 import streamtok
 from streamtok.gpu import _engine, _job
@@ -20,7 +20,6 @@ from streamtok.gpu._text import DeviceText, pack
 from streamtok.patterns import family_of
 
 ENCODINGS = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
-CUDA = oracle.PROJECT / "csrc" / "cuda"
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -65,6 +64,13 @@ class Subject:
         ids, rows = self.engine.encode(self.packed(texts), np.uint32)
         np.testing.assert_array_equal(ids, want)
         np.testing.assert_array_equal(rows, starts)
+
+
+@pytest.fixture(params=["stages", "whole"], autouse=True)
+def way(request, monkeypatch):
+    """Every test runs with the stages launched one by one, and with all of them in one launch."""
+    monkeypatch.setattr(_engine, "SHORT", 0 if request.param == "stages" else 1 << 30)
+    monkeypatch.setattr(_engine, "_SEGMENT_BLOCKS", 4)
 
 
 @functools.cache
@@ -255,50 +261,3 @@ def test_names_are_found_wherever_they_stand():
     text = s.packed([b"x" * 60 + b"<|a|", b">", b"<|a|>"])
     assert s.engine.find_special(text, names) == [(128, 1)]
     assert len(s.engine.find_special(s.packed([b"aa" * 5000]), names)) == 9999
-
-
-# ---- what the host believes of the source ----
-
-
-def struct_fields(name: str) -> list[str]:
-    body = re.sub(r"/\*.*?\*/", "", (CUDA / "job.h").read_text() + (CUDA / "pack.cu").read_text(), flags=re.S)
-    found = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", body, re.S)
-    names = re.findall(r"(\w+)(?:\[\w+(?: \+ 1)?\])?[,;]", found[1])
-    return names
-
-
-@pytest.mark.parametrize(
-    ("struct", "dtype"), [("st_job", _job.JOB), ("st_counts", _job.COUNTS), ("st_packing", _job.PACKING)]
-)
-def test_structs_are_those_of_the_source(struct, dtype):
-    assert list(dtype.names) == struct_fields(struct)
-
-
-@needs_compiler
-def test_sizes_are_those_of_the_source():
-    from streamtok.gpu._shapes import WARP_MEMORY
-
-    structs = [_job.JOB.itemsize, _job.COUNTS.itemsize, _job.PACKING.itemsize]
-    sizes = [library("r50k").sizes(i) for i in range(7)]
-    assert sizes == structs + [WARP_MEMORY[name] for name in ("cuts", "lookup", "again", "merge")]
-
-
-@pytest.mark.parametrize("architecture", [75, 80, 90, 100])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_nvrtc_compiles_the_kernels(architecture, family):
-    nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the wheels cuda-bindings and nvidia-cuda-nvrtc")
-    from streamtok.gpu._shapes import compile_options, source
-
-    ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
-    status, program = nvrtc.nvrtcCreateProgram(source().encode(), b"kernels.cu", 0, [], [])
-    assert status == ok
-    options = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *compile_options(family))]
-    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-    if status != ok:
-        _, size = nvrtc.nvrtcGetProgramLogSize(program)
-        log = b" " * size
-        nvrtc.nvrtcGetProgramLog(program, log)
-        pytest.fail(log.decode())
-    status, size = nvrtc.nvrtcGetCUBINSize(program)
-    assert status == ok
-    assert size > 10_000

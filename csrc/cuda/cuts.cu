@@ -87,10 +87,9 @@ ST_INLINE uint32_t st_cut_places(const st_job *job, const st_cut_memory *memory,
 
 ST_INLINE void st_cut_stretch(const st_job *job, st_cut_memory *memory, unsigned lane, uint64_t stretch)
 {
-    const uint64_t word = stretch * 32 + lane, segments = (job->blocks + ST_SEGMENT_BLOCKS - 1) / ST_SEGMENT_BLOCKS;
-    const uint64_t segment = word / (2 * ST_SEGMENT_BLOCKS);
+    const uint64_t word = stretch * 32 + lane, segment = word / (2 * job->segment_blocks);
     const uint32_t starts = st_starts_word(job, word);
-    const int high = job->cuts && segment < segments && job->high[segment];
+    const int high = job->cuts && segment < st_segments(job) && job->high[segment];
     uint32_t places = 0, total;
     if (__any_sync(0xFFFFFFFFu, high)) {
         st_load_for_cuts(job, memory, lane, stretch);

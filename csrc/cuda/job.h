@@ -5,7 +5,7 @@
  *
  *     byte      of text
  *     block     64 bytes, as in block.h: a word of a bit mask
- *     segment   ST_SEGMENT_BLOCKS blocks: what one thread splits
+ *     segment   segment_blocks blocks: what one thread splits
  *     stretch   ST_STRETCH bytes: what one warp looks up and gathers
  *     group     ST_GROUP stretches: a unit of the scan
  *
@@ -25,7 +25,6 @@
 #define ST_PAD 0xFEu
 #define ST_ID 0xFFu
 
-#define ST_SEGMENT_BLOCKS 4 /* looking one block back for a place to begin costs a quarter of the work, then */
 #define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to st_split_rest */
 
 #define ST_STRETCH_BLOCKS 16
@@ -58,6 +57,7 @@ typedef struct st_counts {
     uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and longer ones */
     uint32_t lists[ST_CLASSES]; /* atoms in each list */
     uint32_t specials;          /* places in `found`, and those that had no room */
+    uint32_t arrived;           /* blocks at the meeting of st_kernel_whole */
 } st_counts;
 
 typedef struct st_job {
@@ -88,6 +88,7 @@ typedef struct st_job {
     const uint8_t *marks; /* block; NULL: one part */
 
     /* where pieces start (split.cu, rest.cu), and atoms of them (cuts.cu): a bit a byte */
+    uint64_t segment_blocks;  /* more are less work, because a thread looks one block back, but take longer for short texts */
     uint64_t *starts, *atoms; /* block */
     uint8_t *segments;        /* segment: st_segment_state */
     uint8_t *high;            /* segment: may it hold other characters than ASCII? */
@@ -170,6 +171,11 @@ ST_FORCE_INLINE uint32_t st_prefix(uint32_t value, unsigned lane, uint32_t *tota
 }
 
 /* ---- parts ---- */
+
+ST_FORCE_INLINE uint64_t st_segments(const st_job *job)
+{
+    return (job->blocks + job->segment_blocks - 1) / job->segment_blocks;
+}
 
 ST_INLINE unsigned st_part_begins(const st_job *job, uint64_t block)
 {

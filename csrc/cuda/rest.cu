@@ -93,8 +93,8 @@ ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
 
 ST_INLINE void st_split_rest(const st_job *job, uint32_t number)
 {
-    const uint64_t segment = job->rest[number], segment_bytes = 64 * ST_SEGMENT_BLOCKS;
-    const uint64_t segments = (job->blocks + ST_SEGMENT_BLOCKS - 1) / ST_SEGMENT_BLOCKS;
+    const uint64_t segment = job->rest[number], segment_bytes = 64 * job->segment_blocks;
+    const uint64_t segments = st_segments(job);
     const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
     uint64_t last = segment + 1;
     if (job->segments[segment] == ST_UNSYNCED && job->segments[segment - 1] != ST_RESOLVED)
@@ -105,4 +105,10 @@ ST_INLINE void st_split_rest(const st_job *job, uint32_t number)
     const uint64_t from = st_start_before(job, behind < size ? behind : size);
     st_rest r = {from, from, last * segment_bytes, fresh};
     st_rest_run(job, &r);
+}
+
+/* How many segments there are to do: none, where the text is not to be trusted or the list is not whole. */
+ST_INLINE uint32_t st_rest_count(const st_job *job)
+{
+    return job->counts->flags & (ST_FLAG_LISTS | ST_FLAG_UTF8) ? 0 : job->counts->rest;
 }

@@ -118,8 +118,8 @@ ST_FORCE_INLINE uint64_t st_begin_part(const st_job *job, uint64_t block, st_spl
 
 ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
 {
-    const uint64_t first = segment * ST_SEGMENT_BLOCKS, left = job->blocks - first;
-    const uint64_t last = first + (left < ST_SEGMENT_BLOCKS ? left : ST_SEGMENT_BLOCKS);
+    const uint64_t first = segment * job->segment_blocks, left = job->blocks - first;
+    const uint64_t last = first + (left < job->segment_blocks ? left : job->segment_blocks);
     st_segment_state state = ST_RESOLVED;
     uint64_t high = 0;
     st_splitter s;

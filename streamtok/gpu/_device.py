@@ -5,6 +5,7 @@ A device is whatever has these methods; tests put one in this one's place that r
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ._shapes import WARP_MEMORY, compile_options, source
 
 # Blocks of 8 warps (cuts, lookup) and 4 (the others) that a multiprocessor holds, by their shared memory.
-_RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8}
+_RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "whole": 1}
 
 
 class CudaDevice:
@@ -65,7 +66,22 @@ class CudaDevice:
     def launch(self, kernel: str, job: Any, grid: int, block: int) -> None:
         with self._cuda:
             shared = WARP_MEMORY.get(kernel, 0) * (block // 32)
-            self._kernel(kernel)((grid,), (block,), (job,), shared_mem=shared)
+            if kernel == "whole":
+                self._launch_together(kernel, job, grid, block, shared)
+            else:
+                self._kernel(kernel)((grid,), (block,), (job,), shared_mem=shared)
+
+    def _launch_together(self, kernel: str, job: Any, grid: int, block: int, shared: int) -> None:
+        """Launches blocks that wait for each other, so all or none are on the device."""
+        from cupy_backends.cuda.api import driver
+
+        arguments = (ctypes.c_void_p * 1)(job.ctypes.data)
+        driver.launchCooperativeKernel(
+            self._kernel(kernel).kernel.ptr,
+            *(grid, 1, 1, block, 1, 1, shared),
+            self._cupy.cuda.get_current_stream().ptr,
+            ctypes.addressof(arguments),
+        )
 
     def launch_builder(self, kernel: str, job: Any, *arguments: int) -> None:
         with self._cuda:

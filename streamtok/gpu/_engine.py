@@ -18,7 +18,6 @@ from ._job import (
     GROUP,
     JOB,
     LONGEST,
-    SEGMENT,
     STRETCH,
 )
 from ._tables import Tables
@@ -27,8 +26,15 @@ from ._text import DeviceText
 SLICE = 256 << 20
 """Bytes of text whose tokens are in the making at once. Longer slices gain nothing: the kernels fill the device."""
 
+SHORT = 1 << 20
+"""Bytes of text up to which all stages are one launch."""
+
+# Blocks that a thread splits, in a short text and in a longer one (job.h).
+_SEGMENT_BLOCKS, _SHORT_SEGMENT_BLOCKS = 4, 1
+
 # Atoms on the lists of a slice for a byte of text: what real text needs several times over, and what atoms of the
-# fewest bytes that each class could have would need at most. A text that overflows the first is done again with the second.
+# fewest bytes that each class could have would need at most. A text that overflows the first is done again with the
+# second.
 _USUAL_ROOM = (1 / 8, 1 / 16, 1 / 16, 1 / 32, 1 / 32, 1 / 32, 1 / 64, 1 / 128, 1 / 128)
 _ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65)
 
@@ -66,7 +72,7 @@ class Engine:
         size = max(1, int(count)) * np.dtype(dtype).itemsize
         if name not in self._buffers or self._buffers[name].nbytes < size:
             self._buffers.pop(name, None)
-            self._buffers[name] = self._device.empty(size, np.uint8)
+            self._buffers[name] = self._device.full(size, np.uint8, 0)  # counts.arrived begins as 0
         return int(self._device.pointer(self._buffers[name]))
 
     @property
@@ -143,7 +149,8 @@ class Engine:
             job[name] = value
         job["starts"] = self._buffer("starts", blocks, np.uint64)
         job["atoms"] = self._buffer("atoms", blocks, np.uint64)
-        segments = -(-text.size // SEGMENT)
+        job["segment_blocks"] = _SHORT_SEGMENT_BLOCKS if text.size <= min(SHORT, SLICE) else _SEGMENT_BLOCKS
+        segments = -(-blocks // int(job["segment_blocks"]))
         job["segments"] = self._buffer("segments", segments, np.uint8)
         job["high"] = self._buffer("high", segments, np.uint8)
         job["rest"], job["rest_room"] = self._buffer("rest", segments, np.uint32), segments
@@ -222,6 +229,10 @@ class Engine:
 
     def _run(self, job: Any, text: DeviceText) -> None:
         launch = self._device.launch
+        if text.size <= min(SHORT, SLICE):
+            job["stretches"] = -(-text.size // STRETCH)
+            launch("whole", job, self._device.blocks_for("whole", -(-int(job["stretches"]) // 8)), 256)
+            return
         launch("begin", job, 1, 32)
         segments = int(job["rest_room"])
         launch("split", job, -(-segments // 128), 128)

@@ -8,16 +8,15 @@ CLASSES = 9
 LONGEST = 512
 STRETCH = 1024
 BLOCK = 64
-SEGMENT = 256
 GROUP = 256
 
 FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
 
 _FIELDS = f"""
-first first_shift entries piece_shift piece_mask pairs pair_mask dense dense_side byte_tokens ids token_bytes token_starts
-long_tokens long_mask filter cuts characters identity
+first first_shift entries piece_shift piece_mask pairs pair_mask dense dense_side byte_tokens ids token_bytes
+token_starts long_tokens long_mask filter cuts characters identity
 text size blocks marks
-starts atoms segments high rest rest_room
+segment_blocks starts atoms segments high rest rest_room
 first_stretch stretches slots spans tokens row_slots deferred deferred_room lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
 group_starts offsets out out_room id_bytes rows row_starts row_count
@@ -41,15 +40,8 @@ PART_ID = 1 << 63
 """Added to an id in place of a part's size."""
 
 COUNTS = np.dtype(
-    [
-        ("tokens", "<u8"),
-        ("flags", "<u4"),
-        ("rest", "<u4"),
-        ("huge", "<u4"),
-        ("next", "<u4"),
-        ("deferred", "<u4", (2,)),
-        ("lists", "<u4", (CLASSES,)),
-    ]
-    + [("specials", "<u4")]
+    [("tokens", "<u8"), ("flags", "<u4"), ("rest", "<u4"), ("huge", "<u4"), ("next", "<u4")]
+    + [("deferred", "<u4", (2,)), ("lists", "<u4", (CLASSES,)), ("specials", "<u4"), ("arrived", "<u4")],
+    align=True,
 )
 """A st_counts."""

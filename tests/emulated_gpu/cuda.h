@@ -45,6 +45,8 @@ static inline uint32_t __ballot_sync(unsigned, int some)
 
 static inline int __any_sync(unsigned mask, int some) { return __ballot_sync(mask, some) != 0; }
 static inline int __all_sync(unsigned mask, int some) { return __ballot_sync(mask, some) == 0xFFFFFFFFu; }
+static inline void __threadfence(void) {}
+static inline void __syncthreads(void) { emulated_exchange("syncthreads", 0); }
 static inline void __syncwarp(void) { emulated_exchange("syncwarp", 0); }
 
 template <typename T> static inline T __shfl_sync(unsigned, T value, int from)

@@ -13,6 +13,8 @@ alignas(16) uint4 st_shared[1 << 14];
 
 #define STACK (256 << 10)
 
+#define WARPS 32
+
 struct lane_state {
     ucontext_t context;
     jmp_buf place;
@@ -21,13 +23,13 @@ struct lane_state {
     const char *what;
 };
 
-static lane_state lanes[32];
-static uint64_t values[2][32]; /* of this exchange and the one before, which slower lanes still read */
-static unsigned phase[32], current, first_thread;
+static lane_state lanes[32 * WARPS];
+static uint64_t values[WARPS][2][32]; /* of this exchange and the one before, which slower lanes still read */
+static unsigned phase[32 * WARPS], current;
 static jmp_buf runner_place;
 static void (*body)(void);
 
-unsigned emulated_lane(void) { return current; }
+unsigned emulated_lane(void) { return current & 31; }
 
 static void enter(void)
 {
@@ -36,10 +38,10 @@ static void enter(void)
     longjmp(runner_place, 1);
 }
 
-/* Goes on with the lane `current` until it exchanges or ends. */
+/* Goes on with the thread `current` until it exchanges or ends. */
 static void resume(void)
 {
-    emulated_thread.x = first_thread + current;
+    emulated_thread.x = current;
     if (_setjmp(runner_place))
         return;
     if (lanes[current].begun)
@@ -55,36 +57,52 @@ static void resume(void)
 
 const uint64_t *emulated_exchange(const char *what, uint64_t value)
 {
-    const unsigned lane = current;
-    uint64_t *all = values[phase[lane]++ & 1];
-    all[lane] = value;
-    lanes[lane].what = what;
-    if (!_setjmp(lanes[lane].place))
+    const unsigned thread = current;
+    uint64_t *all = values[thread / 32][phase[thread]++ & 1];
+    all[thread & 31] = value;
+    lanes[thread].what = what;
+    if (!_setjmp(lanes[thread].place))
         longjmp(runner_place, 1);
     return all;
 }
 
-static void run_warp(void)
+static int is_done(unsigned warp) { return lanes[32 * warp].done; }
+static int waits_for_block(unsigned warp) { return !is_done(warp) && !strcmp(lanes[32 * warp].what, "syncthreads"); }
+
+/* One exchange further; all lanes must have come to the same one. */
+static void step_warp(unsigned warp)
 {
+    lane_state *first = &lanes[32 * warp];
     for (unsigned i = 0; i < 32; i++) {
+        current = 32 * warp + i;
+        resume();
+    }
+    for (unsigned i = 1; i < 32; i++)
+        if (first[i].done != first->done || (!first->done && strcmp(first[i].what, first->what))) {
+            fprintf(stderr, "lanes 0 and %u of a warp part ways: %s and %s\n", i, first->done ? "end" : first->what,
+                    first[i].done ? "end" : first[i].what);
+            abort();
+        }
+}
+
+/* Runs each warp to its end or to where the block meets, until all have ended. */
+static void run_block(unsigned warps)
+{
+    for (unsigned i = 0; i < 32 * warps; i++) {
         lanes[i].begun = lanes[i].done = 0;
         phase[i] = 0;
         if (!lanes[i].stack)
             lanes[i].stack = (char *)malloc(STACK);
     }
-    for (unsigned left = 32; left;) {
+    for (unsigned left = warps; left;) {
         left = 0;
-        for (current = 0; current < 32; current++) {
-            if (!lanes[current].done)
-                resume();
-            left += !lanes[current].done;
+        for (unsigned warp = 0; warp < warps; warp++) {
+            if (!is_done(warp))
+                do
+                    step_warp(warp);
+                while (!is_done(warp) && !waits_for_block(warp));
+            left += !is_done(warp);
         }
-        for (unsigned i = 1; i < 32; i++)
-            if (lanes[i].done != lanes[0].done || (!lanes[0].done && strcmp(lanes[i].what, lanes[0].what))) {
-                fprintf(stderr, "lanes 0 and %u of a warp part ways: %s and %s\n", i, lanes[0].done ? "end" : lanes[0].what,
-                        lanes[i].done ? "end" : lanes[i].what);
-                abort();
-            }
     }
 }
 
@@ -93,11 +111,10 @@ static void run(unsigned grid, unsigned block, void (*kernel)(void))
     body = kernel;
     emulated_grid.x = grid;
     emulated_block_size.x = block;
-    for (unsigned b = 0; b < grid; b++)
-        for (first_thread = 0; first_thread < block; first_thread += 32) {
-            emulated_block.x = b;
-            run_warp();
-        }
+    for (unsigned b = 0; b < grid; b++) {
+        emulated_block.x = b;
+        run_block(block / 32);
+    }
 }
 
 #define KERNEL(name, type) \
@@ -111,6 +128,7 @@ static void run(unsigned grid, unsigned block, void (*kernel)(void))
 #define JOB_KERNEL(name) KERNEL(name, st_job)
 KERNEL(pack, st_packing)
 JOB_KERNEL(begin)
+JOB_KERNEL(whole)
 JOB_KERNEL(check)
 JOB_KERNEL(find)
 JOB_KERNEL(split)
