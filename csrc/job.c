@@ -92,6 +92,8 @@ static size_t next_cut(const planner *p, const st_job_text *whole, size_t start)
 {
     const st_cut_rules rules = {p->job->allowed, p->job->disallowed, whole->flags & ST_FEED_TRUSTED};
     size_t from = start;
+    if (p->job->family == ST_SPLIT_NONE)
+        return 0;
     while (whole->n - from > p->wanted + p->wanted / 2) {
         size_t found = st_last_cut(whole->text, whole->n, from + p->wanted / 2, from + p->wanted, &rules);
         if (found)

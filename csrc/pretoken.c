@@ -92,9 +92,20 @@ static void feed_blocks(feed *f, size_t *reach)
     }
 }
 
+/* Without a pattern the piece stays open: a scan only measures it. */
+static size_t stay_open(st_scan *scan, size_t n, size_t *consumed)
+{
+    scan->length += n;
+    scan->state = scan->length ? ST_IN_WORD : ST_IN_NOTHING;
+    *consumed = n;
+    return 0;
+}
+
 size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
                     size_t capacity)
 {
+    if (family == ST_SPLIT_NONE)
+        return stay_open(scan, n, consumed);
     feed f = {family, scan, text, n, 0, scan->length, ends, 0, capacity};
     size_t reach = DETOUR;
     while (f.at < n && capacity - f.count >= ST_SCAN_MIN_CAPACITY) {
@@ -115,7 +126,7 @@ size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
 {
     size_t count = 0;
     if (scan->length) {
-        ends[count++] = st_first_end_at_finish(family, scan);
+        ends[count++] = family == ST_SPLIT_NONE ? scan->length : st_first_end_at_finish(family, scan);
         if (ends[0] < scan->length)
             ends[count++] = scan->length;
     }
@@ -125,7 +136,7 @@ size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
 
 uint64_t st_scan_sure(st_split_family family, const st_scan *scan)
 {
-    return st_sure_bytes(family, scan);
+    return family == ST_SPLIT_NONE ? scan->length : st_sure_bytes(family, scan);
 }
 
 /* How much of "'" and a letter there is, by the memo: 1 or 2 bytes, 0 if it is neither. */
@@ -168,6 +179,8 @@ int st_scan_valid(st_split_family family, const st_scan *scan)
         return 0;
     if (scan->length == 0)
         return scan->state == ST_IN_NOTHING;
+    if (family == ST_SPLIT_NONE)
+        return scan->state == ST_IN_WORD;
     switch (scan->state) {
     case ST_IN_WORD:
         return 1;

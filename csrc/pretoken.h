@@ -39,7 +39,7 @@ uint64_t st_scan_sure(st_split_family family, const st_scan *scan);
 int st_scan_valid(st_split_family family, const st_scan *scan);
 
 /* Largest i < n with a piece starting at text[i] in every family, whatever stands before text[0]; 0: none found. It is
- * where to cut a long text between threads. Reads backwards from text[n], so it is quick where such places are common. */
+ * where to cut a long text between threads; of no use without a pattern. Reads backwards from text[n], so it is quick where such places are common. */
 size_t st_last_sync_point(const uint8_t *text, size_t n);
 
 #endif

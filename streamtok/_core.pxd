@@ -1,4 +1,6 @@
-from ._csrc cimport st_encoder, st_ids
+from libc.stdint cimport uint8_t, uint32_t
+
+from ._csrc cimport st_encoder, st_feed_error, st_ids, st_status
 from ._vocab cimport Matcher, Vocab
 
 
@@ -24,6 +26,10 @@ cdef class Coder:
 
 # A read-only uint32 array over the buffer's ids; no copy.
 cdef object array_over(IdBuffer buffer)
+
+# Raises what a failed feed asks for. stream_offset: None for a whole text, whose messages are tiktoken's own.
+cdef object fail(st_status status, const st_feed_error *error, Matcher disallowed, object chunk, const uint8_t *partial,
+                 uint32_t partial_size, object stream_offset)
 
 # Gives back room that growth left over.
 cdef void trim(st_ids *ids) noexcept

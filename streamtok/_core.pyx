@@ -1,7 +1,7 @@
 """The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Nothing is decided here; defaults and
 prose are in core.py. numpy is imported when the first array is made, so that importing and loading stay quick."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
@@ -14,7 +14,7 @@ from ._vocab cimport Matcher, Vocab, allocation_state, list_of
 
 import cython
 
-from ._text import mend_surrogates
+from ._text import join_surrogate
 from .errors import disallowed_special_error, invalid_utf8_error, stream_busy_error
 
 st_alloc_share(allocation_state())
@@ -50,7 +50,7 @@ cdef extern from "Python.h":
 
 cdef bint numpy_ready = False
 
-FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K}
+FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
 ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
 ERRORS = {"strict": ST_ERRORS_STRICT, "replace": ST_ERRORS_REPLACE, "ignore": ST_ERRORS_IGNORE}
 FAULTS = {
@@ -100,7 +100,6 @@ cdef object array_over(IdBuffer buffer):
 
 cdef object fail(st_status status, const st_feed_error *error, Matcher disallowed, object chunk, const uint8_t *partial,
                  uint32_t partial_size, object stream_offset):
-    """Raises what a failed feed asks for. stream_offset: None for a whole text, whose messages are tiktoken's own."""
     if status == ST_DISALLOWED_SPECIAL:
         offset = None if stream_offset is None else error.offset
         raise disallowed_special_error(disallowed.names[error.id], offset)
@@ -182,6 +181,11 @@ cdef class Coder:
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
         return 0
+
+    @property
+    def has_cuts(self):
+        """Are there places where both sides of a text encode apart?"""
+        return self.options.family != ST_SPLIT_NONE
 
     def encode(self, source, Matcher allowed, Matcher disallowed):
         """A list of ids."""
@@ -346,29 +350,13 @@ cdef class CoreStream:
         try:
             high = self.high
             if high is not None or (PyUnicode_Check(chunk) and ends_high(chunk)):
-                chunk = self._join_surrogate(chunk, flags)
-                try:
-                    return self._feed(chunk, flags)
-                except BaseException:
-                    self.high = high
-                    raise
+                chunk, high = join_surrogate(high, chunk, bool(flags & ST_FEED_FINAL))
+                result = self._feed(chunk, flags)
+                self.high = high
+                return result
             return self._feed(chunk, flags)
         finally:
             st_flag_lower(&self.busy)
-
-    cdef object _join_surrogate(self, object chunk, int flags):
-        cdef str high = self.high or ""
-        if not PyUnicode_Check(chunk):  # bytes cannot bring the low half: what waits stands alone
-            if not PyObject_CheckBuffer(chunk):
-                return chunk
-            self.high = None
-            return mend_surrogates(high).encode() + bytes(chunk)
-        chunk = high + chunk
-        self.high = None
-        if not flags & ST_FEED_FINAL and ends_high(chunk):
-            self.high = chunk[-1:]
-            chunk = chunk[:-1]
-        return chunk
 
     cdef object _feed(self, object chunk, int flags):
         cdef st_feed_error error

@@ -142,6 +142,7 @@ cdef extern from "pretoken.h" nogil:
         ST_SPLIT_R50K
         ST_SPLIT_CL100K
         ST_SPLIT_O200K
+        ST_SPLIT_NONE
     ctypedef struct st_scan:
         uint64_t length
     int ST_SCAN_MIN_CAPACITY
@@ -165,6 +166,36 @@ cdef extern from "text.h" nogil:
         size_t start
         size_t end
         st_text_fault fault
+    size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
+
+
+cdef extern from "text_stage.h" nogil:
+    ctypedef struct st_text_stage:
+        st_errors errors
+        uint8_t *partial
+        uint32_t partial_size
+        uint64_t offset
+    ctypedef struct st_segments:
+        uint8_t *joined
+        size_t joined_size
+        const uint8_t *text
+        size_t n
+    void st_text_stage_free(st_text_stage *stage)
+    st_status st_text_stage_take(st_text_stage *stage, const uint8_t *text, size_t n, int trusted, int final,
+                                 st_segments *segments, st_text_error *error)
+    void st_text_stage_commit(st_text_stage *stage, const st_segments *segments, size_t n)
+
+
+cdef extern from "watch.h" nogil:
+    ctypedef struct st_watch:
+        const st_special *names
+        st_bytes tail
+        uint64_t offset
+    void st_watch_free(st_watch *watch)
+    st_status st_watch_chunk(st_watch *watch, const st_text_stage *stage, const st_segments *segments, int final,
+                             uint64_t *offset, uint32_t *id)
+    st_status st_watch_save(st_watch *watch)
+    void st_watch_restore(st_watch *watch)
 
 
 cdef extern from "pieces.h" nogil:
@@ -174,13 +205,6 @@ cdef extern from "pieces.h" nogil:
 
 
 cdef extern from "encoder.h" nogil:
-    ctypedef struct st_text_stage:
-        st_errors errors
-        uint8_t *partial
-        uint32_t partial_size
-        uint64_t offset
-    ctypedef struct st_watch:
-        const st_special *names
     ctypedef struct st_encoder:
         st_engine engine
         const st_special *allowed

@@ -37,6 +37,19 @@ def mend_surrogates(str text not None):
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def join_surrogate(str high, chunk, bint final):
+    """(the chunk to take now, what to hold): `high` is what the last chunk ended with, a high surrogate, or None; the low
+    one may begin this chunk, and another high one may end it."""
+    if not PyUnicode_Check(chunk):  # bytes cannot bring the low half: what waits stands alone
+        if high is None or not PyObject_CheckBuffer(chunk):
+            return chunk, high
+        return mend_surrogates(high).encode() + bytes(chunk), None
+    chunk = (high or "") + chunk
+    if not final and ends_high(chunk):
+        return chunk[:-1], chunk[-1:]
+    return chunk, None
+
+
 cdef bint ends_high(str text) except -1:
     cdef Py_ssize_t n = len(text)
     return n > 0 and 0xD800 <= <uint32_t>text[n - 1] < 0xDC00

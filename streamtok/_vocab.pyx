@@ -201,8 +201,8 @@ cdef class Vocab:
         cdef const st_image_header *h = <const st_image_header *>PyBytes_AS_STRING(image)
         names = ("bytes", "starts", "ids", "left", "right", "dense", "slots", "entries", "more", "longs", "cuts")
         numbers = {
-            "count": h.count, "unreachable": h.unreachable, "monotone": h.monotone, "identity": h.identity, "dense_side": h.dense_side,
-            "pair_shift": h.pair_shift, "piece_shift": h.piece_shift, "long_mask": h.long_mask,
+            "count": h.count, "unreachable": h.unreachable, "monotone": h.monotone, "identity": h.identity,
+            "dense_side": h.dense_side, "pair_shift": h.pair_shift, "piece_shift": h.piece_shift, "long_mask": h.long_mask,
         }
         places = {name: (h.sections[i].start, h.sections[i].size) for i, name in enumerate(names)}
         return numbers, [h.byte_token[i] for i in range(256)], places

@@ -72,7 +72,7 @@ def _job_for(
 ) -> Any:
     """A job whose work is done; None where one thread does it as well."""
     threads = threads_for(num_threads)
-    if threads == 1 or not isinstance(coder, _core.Coder):
+    if threads == 1 or not isinstance(coder, _core.Coder) or (len(texts) == 1 and not coder.has_cuts):
         return None  # a pattern of one's own has no places to cut at, and its splitter holds the GIL
     job = _job.Job(coder, texts, allowed, disallowed, threads, least, **how)
     if job.share_count < 2:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from array import array
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _core, _text, _vocab, batch
+from . import device as devices
 from ._packed import PackedVocabulary, load_packed, pack_ranks
 from ._tables import build_vocabulary, open_vocabulary
 from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, index_named
 from .decoding import Decoding
 from .patterns import family_of
-from .stream import StreamEncoder
+from .streaming import AllowedSpecial, DisallowedSpecial, Streaming
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-    from .files import EncodedFile
-
-AllowedSpecial = Literal["all"] | AbstractSet[str]
-DisallowedSpecial = Literal["all"] | Collection[str]
 
 # Set by registry.py, which imports this module: an encoding that came from there is pickled as its name.
 _registered: dict[str, Encoding] = {}
@@ -33,13 +30,14 @@ _resolve_registered: Callable[[str], Encoding] | None = None
 _MATCHERS_KEPT = 64
 
 
-class Encoding(Decoding):
+class Encoding(Decoding, Streaming):
     """A vocabulary, the pattern that splits text into pieces, and special tokens. Immutable; threads share it freely.
 
     Args:
         name: what repr() and errors call it. Encodings with different special tokens should have different names.
         pat_str: the regex that splits text. The patterns of OpenAI's encodings are recognised and split by hand-written
-            scanners; any other goes through the `regex` package with tiktoken's Unicode tables.
+            scanners; any other goes through the `regex` package with tiktoken's Unicode tables. None: no split, see
+            without_pattern().
         mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there.
         special_tokens: special token text -> id.
         explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.
@@ -55,7 +53,7 @@ class Encoding(Decoding):
         self,
         name: str,
         *,
-        pat_str: str,
+        pat_str: str | None,
         mergeable_ranks: dict[bytes, int],
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
@@ -103,13 +101,18 @@ class Encoding(Decoding):
     def _set_up(
         self,
         name: str,
-        pat_str: str,
+        pat_str: str | None,
         vocab: Any,
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None,
         engine: str,
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
+        if pat_str is None:
+            warnings.warn(
+                f"{name!r} has no pattern: texts are merged whole, and ids are not those that a model was trained on",
+                stacklevel=3,
+            )
         self._engine, self._vocab = engine, vocab
         self.max_token_value: int = max(vocab.highest_id, max(special_tokens.values(), default=0))
         check_n_vocab(vocab.count + len(special_tokens), self.max_token_value, explicit_n_vocab)
@@ -118,6 +121,7 @@ class Encoding(Decoding):
         self._special_token_values = set(special_tokens.values())
         self._coders: dict[str, Any] = {}
         self._coder = self._coder_for("strict")
+        self._devices: Any = None  # see device.py
         self._matchers: dict[Any, tuple[Any, Any]] = {}
         self._default_matchers = self._find_matchers(set(), "all")
 
@@ -132,8 +136,24 @@ class Encoding(Decoding):
             else:
                 from .pattern_coder import PatternCoder
 
+                assert self._pat_str is not None  # that has a family
                 self._coders[errors] = PatternCoder(self._vocab, self._pat_str, self._engine, errors)
         return self._coders[errors]
+
+    def without_pattern(self) -> Encoding:
+        """The same vocabulary without a split: a text is one piece, merged whole, special tokens apart.
+
+        It is how BlockBPE (You, 2025) tokenizes. The ids are not those that a model was trained on, as a UserWarning
+        says: docs/gpu.md has how far they differ.
+        """
+        other = Encoding.__new__(Encoding)
+        if "_vocabulary" in self.__dict__:
+            other._vocabulary = self._vocabulary
+        else:
+            other._packed = self._packed
+        name = f"{self.name} without pattern"
+        other._set_up(name, None, self._vocab, self._special_tokens, None, self._engine)
+        return other
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -212,13 +232,18 @@ class Encoding(Decoding):
         disallowed_special: Literal["all"] | Collection[str] = "all",
         errors: str = "strict",
         num_threads: int = 1,
+        device: str = "cpu",
     ) -> npt.NDArray[np.uint32]:
         """Encodes a string, or a buffer of UTF-8 bytes, into a read-only uint32 array. See encode(). A text of 512 KB
-        or more is shared out among num_threads threads, up to the number of cores; the ids do not depend on it.
+        or more is shared out among num_threads threads, up to the number of cores; the ids do not depend on it, nor on
+        the device: "cpu", "cuda", "cuda:N", or "auto", the GPU where it is faster (docs/gpu.md).
 
-        Raises UnicodeDecodeError for bytes that are not UTF-8, unless errors is "replace" or "ignore".
+        Raises UnicodeDecodeError for bytes that are not UTF-8, unless errors is "replace" or "ignore", and
+        streamtok.gpu.DeviceError where a device asked for by name cannot be used.
         """
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        if device != "cpu":
+            return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)  # type: ignore[no-any-return]
         coder = self._coder if errors == "strict" else self._coder_for(errors)
         return batch.encode_array(coder, text, allowed, disallowed, num_threads)
 
@@ -293,10 +318,13 @@ class Encoding(Decoding):
         num_threads: int = 8,
         allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
+        device: str = "cpu",
     ) -> list[list[int]]:
         """Encodes a list of strings on several threads; a long string among short ones is shared out, too. See encode()
-        for the special tokens."""
+        for the special tokens, encode_to_numpy() for the device."""
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        if device != "cpu":
+            return devices.encode_lists(self, device, checked_all(text), (allowed, disallowed), num_threads)
         return batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
 
     def encode_ragged(
@@ -307,11 +335,15 @@ class Encoding(Decoding):
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
+        device: str = "cpu",
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """(ids, indptr): the ids of all texts in one uint32 array, those of text i at ids[indptr[i]:indptr[i + 1]];
-        indptr is int64, of length len(texts) + 1. A TypeError or UnicodeDecodeError names the index of its text."""
+        indptr is int64, of length len(texts) + 1. A TypeError or UnicodeDecodeError names the index of its text.
+        device: as in encode_to_numpy()."""
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
         with index_named(list(texts)) as several:
+            if device != "cpu":
+                return devices.encode_ragged(self, device, several, (allowed, disallowed), errors, num_threads)
             return batch.encode_ragged(self._coder_for(errors), several, allowed, disallowed, num_threads)
 
     def encode_with_unstable(
@@ -340,71 +372,6 @@ class Encoding(Decoding):
             except (KeyError, UnicodeDecodeError):
                 raise KeyError(data) from None
         return token  # type: ignore[no-any-return]
-
-    # ==== Streams and files ====
-
-    def stream_encoder(
-        self,
-        allowed_special: AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: DisallowedSpecial = "all",
-        errors: str = "strict",
-        copy: bool = False,
-    ) -> StreamEncoder:
-        """An encoder that takes text in chunks, cut anywhere.
-
-        Args:
-            allowed_special, disallowed_special: as for encode(); names may be split across chunks.
-            errors: what to do with bytes that are not UTF-8: "strict" raises UnicodeDecodeError, "replace" and "ignore"
-                do what bytes.decode does on the whole text.
-            copy: return arrays that own their memory.
-
-        Raises ValueError where the pattern is one of your own and cannot be split as a stream.
-        """
-        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        if family_of(self._pat_str) is not None:
-            stream = _core.CoreStream(self._coder_for(errors), allowed, disallowed, copy)
-        else:
-            stream = self._coder_for(errors).stream(allowed, disallowed, copy)
-        options = {
-            "allowed_special": "all" if allowed_special == "all" else frozenset(allowed_special),
-            "disallowed_special": "all" if disallowed_special == "all" else frozenset(disallowed_special),
-            "errors": errors,
-            "copy": copy,
-        }
-        return StreamEncoder(self, stream, options)
-
-    def encode_stream(self, chunks: Iterable[str | bytes], **options: Any) -> Iterator[npt.NDArray[np.uint32]]:
-        """Yields the ids of a text that comes as an iterable of chunks, an array as soon as there are ids that no later
-        chunk can change. Options are those of stream_encoder(); arrays own their memory."""
-        stream = self.stream_encoder(**{"copy": True} | options)
-        for chunk in chunks:
-            ids = stream.feed(chunk)
-            if len(ids):
-                yield ids
-        ids = stream.flush()
-        if len(ids):
-            yield ids
-
-    async def encode_stream_async(
-        self, chunks: AsyncIterable[str | bytes], **options: Any
-    ) -> AsyncIterator[npt.NDArray[np.uint32]]:
-        """encode_stream() for an asynchronous iterable. Encoding runs in the event loop, a chunk at a time: chunks of
-        up to 64 KB keep it responsive."""
-        stream = self.stream_encoder(**{"copy": True} | options)
-        async for chunk in chunks:
-            ids = stream.feed(chunk)
-            if len(ids):
-                yield ids
-        ids = stream.flush()
-        if len(ids):
-            yield ids
-
-    def encode_file(self, src: Any, dst: Any, **options: Any) -> EncodedFile:
-        """Encodes files into a file of ids, in bounded memory, resumable after a crash; see streamtok.files.encode_file
-        for the options."""
-        from .files import encode_file
-
-        return encode_file(self, src, dst, **options)
 
     # ==== Facts ====
 
@@ -442,7 +409,7 @@ class Encoding(Decoding):
         """sha256, in hex, of all that decides the ids: tokens, ranks, pattern and special tokens."""
         import hashlib
 
-        digest = hashlib.sha256(self._pat_str.encode())
+        digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
         for part in (array("I", list(self._packed.lengths)), array("I", self._packed.ranks), self._packed.blob):
             digest.update(hashlib.sha256(part).digest())
         for name, token in sorted(self._special_tokens.items()):
@@ -455,7 +422,10 @@ class Encoding(Decoding):
 
         sets = (options["allowed_special"], options["disallowed_special"])
         names = ["all" if names == "all" else sorted(names) for names in sets]
-        return hashlib.sha256(f"{self.fingerprint} {self._engine} {names} {options['errors']}".encode()).digest()
+        facts = [self.fingerprint, self._engine, str(names), options["errors"]]
+        if "device" in options:  # its streams have states of another kind
+            facts.append(options["device"].partition(":")[0])
+        return hashlib.sha256(" ".join(facts).encode()).digest()
 
     # ==== Private: what programs written for tiktoken reach for ====
 

@@ -10,12 +10,13 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _core, _job
+from . import _job
 from .batch import encode_many_aside
+from .device import DeviceCoder
 from .pipeline import Emit, Ids, Pipeline
 from .sources import PathSource, Reader, StreamSource
 
@@ -25,6 +26,17 @@ _BATCH = 1 << 14  # documents encoded at once: what is kept about each is small 
 _PART = 1 << 20  # bytes of a text that a thread encodes at once
 _MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through the stream, which holds less
 _NO_IDS: Ids = np.empty(0, dtype=np.uint32)
+
+
+# A device has a few texts under way at once, each on a thread that waits for it.
+_DEVICE_THREADS = 3
+
+
+class Device(NamedTuple):
+    """Where ids are made, and how many bytes of text at once suit it."""
+
+    name: str
+    chunk: int
 
 
 @dataclass(frozen=True)
@@ -65,8 +77,11 @@ class Documents:
     they may leave late, but in order: `settle` waits for all of them. After an error the object is of no more use.
     """
 
-    def __init__(self, encoding: Any, emit: Emit, options: Options, num_threads: int = 1) -> None:
-        self.pipeline = Pipeline(emit, num_threads)
+    def __init__(
+        self, encoding: Any, emit: Emit, options: Options, num_threads: int = 1, device: Device | None = None
+    ) -> None:
+        self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS))
+        self._part = _PART if device is None else device.chunk
         self.options = options
         self._specials = {
             "allowed_special": options.allowed_special,
@@ -74,7 +89,9 @@ class Documents:
             "errors": options.errors,
         }
         self.stream = encoding.stream_encoder(**self._specials)
-        self._coder = encoding._coder_for(options.errors)
+        core = encoding._coder_for(options.errors)
+        self._coder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
+        self._has_cuts = core.has_cuts
         self._matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
         self.documents = 0  # ended
         self.text_bytes = 0  # taken, over all sources
@@ -188,7 +205,7 @@ class TextDocuments(Documents):
 
     def begin(self, name: str, **where: Any) -> None:
         super().begin(name, **where)
-        self._shares = self.pipeline.num_threads > 1 and isinstance(self._coder, _core.Coder)
+        self._shares = self.pipeline.num_threads > 1 and self._has_cuts
         self._apart = self.offset == 0  # what comes next encodes apart from all that was taken
         self._tail: list[bytes] = []  # chunks read, not taken yet: they lie behind the last cut
         if self._shares and self._apart:
@@ -215,7 +232,7 @@ class TextDocuments(Documents):
 
     def _feed_parts(self, chunks: list[bytes]) -> None:
         data = b"".join(chunks) if len(chunks) > 1 else chunks[0]
-        cuts = _job.cuts(data, _PART, *self._matchers)
+        cuts = _job.cuts(data, self._part, *self._matchers)
         if not cuts and len(data) > _MOST_HELD:
             self._enter_stream(self.offset)
             for chunk in chunks:
@@ -231,7 +248,7 @@ class TextDocuments(Documents):
 
     def _leave_stream(self, chunk: bytes) -> None:
         """Up to the first cut the text belongs to what the stream holds."""
-        cuts = _job.cuts(chunk, _PART, *self._matchers)
+        cuts = _job.cuts(chunk, self._part, *self._matchers)
         end = cuts[0] if cuts else len(chunk)
         try:
             self.pipeline.put(self.stream.feed(chunk[:end]))
@@ -379,6 +396,8 @@ def _shortened(value: object) -> str:
 _KINDS = {"text": TextDocuments, "lines": LineDocuments, "jsonl": JsonDocuments}
 
 
-def make_documents(encoding: Any, emit: Emit, options: Options, num_threads: int = 1) -> Documents:
+def make_documents(
+    encoding: Any, emit: Emit, options: Options, num_threads: int = 1, device: Device | None = None
+) -> Documents:
     """The Documents for options.documents. Raises ValueError when an eot token is asked for and there is none."""
-    return _KINDS[options.documents](encoding, emit, options, num_threads)
+    return _KINDS[options.documents](encoding, emit, options, num_threads, device)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from . import disk
 from ._version import __version__
-from .documents import Documents, Options, make_documents
+from .documents import Device, Documents, Options, make_documents
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
 from .pipeline import Ids
 from .sink import IdSink
@@ -53,12 +53,13 @@ class FileRun:
         chunk_size: int,
         journal_bytes: int,
         num_threads: int,
+        device: Device | None = None,
     ) -> None:
         self._began = time.monotonic()
         self._sources, self._sink = sources, sink
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
         self._header = self._make_header(encoding, options)
-        self._documents = make_documents(encoding, self._emit, options, num_threads)
+        self._documents = make_documents(encoding, self._emit, options, num_threads, device)
         self._journal_path = sink.target + ".journal"
         self._journal: Journal | None = None
         self._index = 0  # of the source being read

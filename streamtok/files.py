@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .batch import threads_for
-from .documents import Documents, Options, Tick, make_documents
+from .device import check_device, file_chunk
+from .documents import Device, Documents, Options, Tick, make_documents
 from .file_run import EncodedFile, FileRun, Progress
 from .journal import ResumeError
 from .pipeline import Emit
@@ -55,6 +56,7 @@ def encode_file(
     disallowed_special: Set[str] | str = frozenset(),
     errors: str = "strict",
     num_threads: int = 1,
+    device: str = "cpu",
 ) -> EncodedFile:
     """Encode `src`, a path, an open binary stream or a list of them, into the file `dst`.
 
@@ -67,21 +69,35 @@ def encode_file(
     from; False begins anew always. A point to resume from is kept every `journal_bytes` bytes of text. A run that
     cannot be repeated (a pipe as source) keeps none. progress is called with a Progress after each chunk.
     num_threads: how many threads encode, up to the number of cores, while the calling one reads and writes. The file is
-    the same for every number, and a run may be resumed with another.
+    the same for every number, and a run may be resumed with another. device: "cpu", "cuda", "cuda:N" or "auto", as in
+    Encoding.encode_to_numpy; the file is the same, and a run may be resumed with another. A GPU takes 32 MB at a time:
+    chunk_size is then no less.
 
     Raises ResumeError when source, vocabulary or options are not those of the run to resume; OSError when a file
     cannot be read or written (once text was taken, `<dst>.partial` and `<dst>.journal` stay, and resume=True goes on
     from them); ValueError for text or options that are refused (both are removed: the same text would be refused
     again).
     """
+    check_device(device)
     threads = threads_for(num_threads)
     options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors)
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
             raise ValueError(f"{name}={value} takes no bytes: write 1 or more")
     sink = IdSink(_target(dst), format, choose_dtype(encoding, dtype))
-    run = FileRun(encoding, make_sources(src), sink, options, progress, chunk_size, journal_bytes, threads)
-    return run.run(resume)
+    sources = make_sources(src)
+    run_on = _device_for(encoding, device, sources)
+    if run_on is not None:
+        chunk_size = max(chunk_size, run_on.chunk)
+    return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, threads, run_on).run(resume)
+
+
+def _device_for(encoding: Any, device: str, sources: list[Any]) -> Device | None:
+    """The device to make the ids on; None for the CPU."""
+    if device == "cpu":
+        return None
+    chunk = file_chunk(encoding, device, sum(source.bytes_on_disk() for source in sources))
+    return None if chunk is None else Device(device, chunk)
 
 
 def encode_sources(

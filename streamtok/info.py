@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _core
 from ._version import __version__
+from .device import cuda_facts
 
 
 def info() -> dict[str, Any]:
@@ -29,7 +30,7 @@ def info() -> dict[str, Any]:
         "engines": list(_core.ENGINES),
         "split_families": list(_core.FAMILIES),
         "simd": _core.tier(),
-        "cuda": None,
+        "cuda": cuda_facts(),
         "numpy": version("numpy"),
         "regex": version("regex"),
     }

@@ -25,6 +25,8 @@ _REPLACEMENT = "\ufffd"
 class PatternCoder:
     """One way to encode whole texts; see _core.Coder. Safe to share."""
 
+    has_cuts = False
+
     def __init__(self, vocab: Any, pat_str: str, engine: str, errors: str) -> None:
         self.splitter = PatternSplitter(pat_str)
         self.spans = _core.Coder(vocab, None, engine, errors)

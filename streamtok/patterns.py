@@ -45,10 +45,22 @@ _FAMILY: dict[str, str] = {
     O200K: "o200k",
 }
 
+_NO_PATTERN = "none"
 
-def family_of(pat_str: str) -> str | None:
-    """The scanner that splits exactly as the pattern does: "r50k", "cl100k", "o200k", or None.
+FAMILIES = tuple(dict.fromkeys(_FAMILY.values()))
+"""The scanners, which are the families that the GPU has kernels for."""
+
+
+def family_of(pat_str: str | None) -> str | None:
+    """The scanner that splits exactly as the pattern does: "r50k", "cl100k", "o200k", or None. No pattern has "none",
+    by which a text is one piece.
 
     The pattern is compared as text: an equivalent that is not in the table gets None, never a guess.
     """
-    return _FAMILY.get(pat_str)
+    return _NO_PATTERN if pat_str is None else _FAMILY.get(pat_str)
+
+
+def kernels_of(pat_str: str | None) -> str | None:
+    """The family of kernels on the GPU for the pattern; None where there are none."""
+    family = family_of(pat_str)
+    return family if family in FAMILIES else None

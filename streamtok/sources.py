@@ -75,6 +75,13 @@ class PathSource:
                 "sha256": _hash_ends(file, 0, size),
             }
 
+    def bytes_on_disk(self) -> int:
+        """The same before fingerprint(); 0 when not known."""
+        try:
+            return os.stat(self.path).st_size
+        except OSError:
+            return 0  # opening it will say why
+
     def check_not(self, target: str) -> None:
         """Raise ValueError when this is the file `target`, which the output will replace."""
         if os.path.exists(target) and os.path.samefile(self.path, target):
@@ -140,6 +147,13 @@ class StreamSource:
             return os.fstat(self.stream.fileno()).st_mtime_ns
         except (AttributeError, OSError):
             return 0  # a stream in memory
+
+    def bytes_on_disk(self) -> int:
+        """As PathSource.bytes_on_disk."""
+        try:
+            return os.fstat(self.stream.fileno()).st_size
+        except (AttributeError, OSError):
+            return 0
 
     def check_not(self, target: str) -> None:
         """As PathSource.check_not, where the stream is a file."""

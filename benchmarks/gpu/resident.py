@@ -2,9 +2,9 @@
 
     python benchmarks/gpu/resident.py --corpus FOLDER [--gb 1] [--encodings r50k_base ...]
 
-A corpus (FOLDER/{english,code,multilingual}.txt) is repeated on the device up to the size asked for. Nothing is learned from
-a text, so a repeated one is as much work as a fresh one of its kind. Times are those of device events, the median of
-five after a warm-up; GB are decimal.
+A corpus (FOLDER/{english,code,multilingual}.txt) is repeated on the device up to the size asked for. Nothing is learned
+from a text, so a repeated one is as much work as a fresh one of its kind. Times are those of device events, the median
+of five after a warm-up; GB are decimal.
 """
 
 from __future__ import annotations
@@ -65,9 +65,8 @@ def check(engine: Engine, encoding: streamtok.Encoding, data: bytes) -> None:
     if not same:
         n = min(len(ids), len(want))
         first = int(np.argmax(np.append(ids[:n] != want[:n], True)))
-        raise SystemExit(
-            f"ids differ: {len(ids)} and {len(want)}, first at {first}: {ids[first : first + 8]} {want[first : first + 8]}"
-        )
+        there = slice(first, first + 8)
+        raise SystemExit(f"ids differ: {len(ids)} and {len(want)}, first at {first}: {ids[there]} {want[there]}")
 
 
 def measure(engine: Engine, device: Timed, text: DeviceText, dtype: object) -> tuple[float, dict[str, float]]:

@@ -13,6 +13,7 @@ from importlib import import_module
 import click
 
 from .._version import __version__
+from ..device import is_device_error
 
 _COMMANDS = ("encode", "decode", "count", "inspect", "bench", "info")
 
@@ -46,7 +47,9 @@ class App(click.Group):
         except KeyboardInterrupt:
             click.echo("streamtok: stopped", err=True)
             ctx.exit(130)
-        except (OSError, ValueError, KeyError, ImportError, MemoryError) as error:
+        except (OSError, ValueError, KeyError, ImportError, MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not is_device_error(error):  # such as click's own
+                raise
             click.echo(f"streamtok: {describe(error)}", err=True)
             if isinstance(error, OSError):
                 _silence_stdout()
@@ -68,7 +71,7 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         return f"{place}{error.strerror}"
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not isinstance(error, RuntimeError):  # a device's says more
         return "out of memory"
     if isinstance(error, KeyError) and error.args:
         return str(error.args[0])

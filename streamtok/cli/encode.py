@@ -50,6 +50,13 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
     show_default=True,
     help="Threads that encode, with -o. The output is the same for every number.",
 )
+@click.option(
+    "--device",
+    default="cpu",
+    show_default=True,
+    metavar="cpu|cuda|cuda:N|auto",
+    help="Where to encode, with -o; auto: the GPU where it is faster. The output is the same.",
+)
 @text_options
 @encoding_options
 @click.pass_context
@@ -62,6 +69,7 @@ def command(
     dtype: str,
     resume: bool,
     threads: int,
+    device: str,
     allow_special: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -74,6 +82,7 @@ def command(
     _check_format(output, format, resume)
     if output == "-" and threads > 1:
         raise click.UsageError("--threads is for files: name one with -o, or leave it out")
+    _check_device(device, output)
     encoding = load_encoding(**chosen)
     _check_files(files, output)
     _check_ids(encoding, dtype, options["append_eot"])
@@ -83,7 +92,7 @@ def command(
         _encode_to_stdout(encoding, sources, format or "text", dtype, options)
     else:
         format = format or ("npy" if output.lower().endswith(".npy") else "bin")
-        options.update(format=format, dtype=dtype, resume=resume, num_threads=threads)
+        options.update(format=format, dtype=dtype, resume=resume, num_threads=threads, device=device)
         _encode_to_file(ctx, encoding, sources, output, options)
 
 
@@ -96,6 +105,17 @@ def _check_format(output: str, format: str | None, resume: bool) -> None:
         raise click.UsageError("--format text is for standard output: leave out -o, or write --format bin|npy")
     if output == "-" and format == "bin" and sys.stdout.isatty():
         raise click.UsageError("binary ids would garble the terminal: name a file with -o, or pipe the output")
+
+
+def _check_device(device: str, output: str) -> None:
+    from ..device import check_device
+
+    try:
+        check_device(device)
+    except ValueError as error:
+        raise click.UsageError(f"--device: {error}") from None
+    if output == "-" and device != "cpu":
+        raise click.UsageError("--device is for files: name one with -o, or leave it out")
 
 
 def _check_files(files: tuple[str, ...], output: str) -> None:

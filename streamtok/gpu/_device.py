@@ -8,8 +8,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-import cupy
-import cupy_backends.cuda.api.driver
 import numpy as np
 
 from ._shapes import WARP_MEMORY, compile_options, source
@@ -19,11 +17,14 @@ _RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "whole": 1}
 
 
 class CudaDevice:
-    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that is
-    current when a method is called (cupy.cuda.Stream)."""
+    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that
+    is current when a method is called (cupy.cuda.Stream)."""
 
     def __init__(self, family: str, ordinal: int = 0):
+        import cupy
+
         self.ordinal = ordinal
+        self._cupy = cupy
         self._cuda = cupy.cuda.Device(ordinal)
         with self._cuda:
             self._module = cupy.RawModule(code=source(), options=compile_options(family), backend="nvrtc")
@@ -37,23 +38,23 @@ class CudaDevice:
 
     def empty(self, count: int, dtype: Any) -> Any:
         with self._cuda:
-            return cupy.empty(count, dtype)
+            return self._cupy.empty(count, dtype)
 
     def full(self, count: int, dtype: Any, value: int) -> Any:
         with self._cuda:
-            return cupy.full(count, value, dtype)
+            return self._cupy.full(count, value, dtype)
 
     def put(self, array: Any) -> Any:
         with self._cuda:
-            return cupy.asarray(array)
+            return self._cupy.asarray(array)
 
     def concatenate(self, arrays: list[Any]) -> Any:
         with self._cuda:
-            return cupy.concatenate(arrays)
+            return self._cupy.concatenate(arrays)
 
     def get(self, array: Any) -> Any:
         with self._cuda:
-            return cupy.asnumpy(array)
+            return self._cupy.asnumpy(array)
 
     def pointer(self, array: Any) -> int:
         return int(array.data.ptr)
@@ -72,11 +73,13 @@ class CudaDevice:
 
     def _launch_together(self, kernel: str, job: Any, grid: int, block: int, shared: int) -> None:
         """Launches blocks that wait for each other, so all or none are on the device."""
+        from cupy_backends.cuda.api import driver
+
         arguments = (ctypes.c_void_p * 1)(job.ctypes.data)
-        cupy_backends.cuda.api.driver.launchCooperativeKernel(
+        driver.launchCooperativeKernel(
             self._kernel(kernel).kernel.ptr,
             *(grid, 1, 1, block, 1, 1, shared),
-            cupy.cuda.get_current_stream().ptr,
+            self._cupy.cuda.get_current_stream().ptr,
             ctypes.addressof(arguments),
         )
 
@@ -84,3 +87,88 @@ class CudaDevice:
         with self._cuda:
             self._kernel(kernel)((512,), (256,), (job, *map(np.uint64, arguments)))
             self._cuda.synchronize()  # what it works on may be let go
+
+    # ---- copies, streams and time ----
+
+    def stream(self) -> Any:
+        """A new CUDA stream: current for this thread inside `with`."""
+        with self._cuda:
+            return self._cupy.cuda.Stream(non_blocking=True)
+
+    def caller_stream(self, given: Any) -> Any:
+        """The stream that the caller means: a CuPy stream, an object with __cuda_stream__, a handle, or None: the one
+        that is current for CuPy."""
+        streams = self._cupy.cuda
+        with self._cuda:
+            if given is None:
+                return streams.get_current_stream()
+            if hasattr(given, "__cuda_stream__"):
+                given = given.__cuda_stream__()[1]
+            elif hasattr(given, "cuda_stream"):  # torch before it had the protocol
+                given = given.cuda_stream
+            return streams.ExternalStream(given, self.ordinal) if isinstance(given, int) else given
+
+    def synchronize(self) -> None:
+        """Returns once all work of the current stream is done."""
+        with self._cuda:
+            self._cupy.cuda.get_current_stream().synchronize()
+
+    def pinned(self, size: int) -> Any:
+        """uint8 in host memory that the device copies from and to by itself."""
+        with self._cuda:
+            return np.frombuffer(self._cupy.cuda.alloc_pinned_memory(max(1, size)), np.uint8, size)
+
+    def is_pinned(self, array: Any) -> bool:
+        """Does a host array lie in such memory?"""
+        with self._cuda:
+            return int(self._cupy.cuda.runtime.pointerGetAttributes(array.ctypes.data).type) == 1
+
+    def upload(self, target: Any, source: Any) -> None:
+        """Host bytes to the beginning of an array; done when the stream is, for pinned bytes."""
+        with self._cuda:
+            target.data.copy_from_host_async(source.ctypes.data, source.nbytes)
+
+    def download(self, target: Any, source: Any) -> None:
+        """An array to the beginning of host memory; done when the stream is."""
+        with self._cuda:
+            source.data.copy_to_host_async(target.ctypes.data, source.nbytes)
+
+    def copy(self, target: Any, source: Any) -> None:
+        """An array to the beginning of another; the two may lie on different devices."""
+        with self._cuda:
+            target[: len(source)] = source if source.device.id == self.ordinal else self._cupy.asarray(source)
+
+    def adopt(self, source: Any) -> Any:
+        """Memory of a device (__cuda_array_interface__ or DLPack) as an array on this one, without a copy where it is
+        there; None if `source` is none."""
+        cupy = self._cupy
+        with self._cuda:
+            if hasattr(source, "__cuda_array_interface__"):
+                return cupy.ascontiguousarray(cupy.asarray(source))
+            if hasattr(source, "__dlpack_device__") and source.__dlpack_device__()[0] in (2, 13):  # kDLCUDA, managed
+                return cupy.ascontiguousarray(cupy.from_dlpack(source))
+        return None
+
+    def mark(self) -> Any:
+        """A point in the current stream, for seconds_between."""
+        with self._cuda:
+            event = self._cupy.cuda.Event()
+            event.record()
+            return event
+
+    def seconds_between(self, first: Any, second: Any) -> float:
+        with self._cuda:
+            second.synchronize()
+            return float(self._cupy.cuda.get_elapsed_time(first, second)) / 1000
+
+    def give_back(self) -> None:
+        """Lets the pool return memory that nobody uses to the driver."""
+        with self._cuda:
+            self._cupy.get_default_memory_pool().free_all_blocks()
+
+    @property
+    def identity(self) -> str:
+        """Tells this device from others, in this machine and elsewhere."""
+        with self._cuda:
+            facts = self._cupy.cuda.runtime.getDeviceProperties(self.ordinal)
+            return f"{facts['name'].decode()} {bytes(facts.get('uuid', b'')).hex()}".strip()

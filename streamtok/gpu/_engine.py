@@ -1,4 +1,4 @@
-"""The stages of csrc/cuda over a text on the device: split, cut, look up, merge, gather; slice by slice, ids in order."""
+"""The stages of csrc/cuda over a text on the device: split, cut, look up, merge, gather; slice by slice, in order."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ SHORT = 1 << 20
 # Blocks that a thread splits, in a short text and in a longer one (job.h).
 _SEGMENT_BLOCKS, _SHORT_SEGMENT_BLOCKS = 4, 1
 
-# Atoms on the lists of a slice for a byte of text: what real text needs several times over, and what atoms of the fewest bytes
-# that each class could have would need at most. A text that overflows the first is done again with the second.
+# Atoms on the lists of a slice for a byte of text: what real text needs several times over, and what atoms of the
+# fewest bytes that each class could have would need at most. A text that overflows the first is done again with the
+# second.
 _USUAL_ROOM = (1 / 8, 1 / 16, 1 / 16, 1 / 32, 1 / 32, 1 / 32, 1 / 64, 1 / 128, 1 / 128)
 _ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65)
 
@@ -52,12 +53,16 @@ class Engine:
         device: where the kernels run (_device.py).
         vocab: the core's Vocab.
         encode_piece: the ids of bytes taken as one piece, on the CPU: for pieces of more than LONGEST bytes.
+        tables: those of another engine of the vocabulary on this device, to share.
     """
 
-    def __init__(self, device: Any, vocab: Any, encode_piece: Callable[[bytes], list[int]]):
+    def __init__(
+        self, device: Any, vocab: Any, encode_piece: Callable[[bytes], list[int]], tables: Tables | None = None
+    ):
         self._device, self._encode_piece = device, encode_piece
-        self._tables = Tables(device, vocab)
+        self._tables = tables or Tables(device, vocab)
         self._buffers: dict[str, Any] = {}
+        self._names: tuple[list[bytes], Any, Any] | None = None
         self._room = _USUAL_ROOM
 
     # ---- buffers ----
@@ -68,12 +73,16 @@ class Engine:
         if name not in self._buffers or self._buffers[name].nbytes < size:
             self._buffers.pop(name, None)
             self._buffers[name] = self._device.full(size, np.uint8, 0)  # counts.arrived begins as 0
-        return self._device.pointer(self._buffers[name])
+        return int(self._device.pointer(self._buffers[name]))
 
     @property
     def memory(self) -> int:
         """Bytes of the buffers, the vocabulary's tables aside."""
         return sum(buffer.nbytes for buffer in self._buffers.values())
+
+    def forget(self) -> None:
+        """Gives up the buffers."""
+        self._buffers.clear()
 
     # ---- what to know of a text before its ids are used ----
 
@@ -89,11 +98,15 @@ class Engine:
     def find_special(self, text: DeviceText, names: list[bytes]) -> list[tuple[int, int]]:
         """(offset of the first byte, number of the name) of every place where a name stands, overlapping ones included,
         in order of their offsets. Names are not empty and at most 65,535; none lies across two texts."""
+        places, numbers = self.find_names(text, names)
+        return list(zip(places.tolist(), numbers.tolist()))
+
+    def find_names(self, text: DeviceText, names: list[bytes]) -> tuple[Any, Any]:
+        """find_special as two int64 arrays on the host."""
         if text.size == 0 or not names:
-            return []
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         job = self._text_job(text)
-        joined = self._device.put(np.frombuffer(b"".join(names), np.uint8))
-        starts = self._device.put(np.cumsum([0, *map(len, names)]).astype(np.uint64))
+        joined, starts = self._names_on_device(names)
         job["names"], job["name_starts"] = self._device.pointer(joined), self._device.pointer(starts)
         job["name_count"] = len(names)
         for first in {name[0] for name in names}:
@@ -108,7 +121,15 @@ class Engine:
                 break
             room = count
         found = np.sort(self._device.get(self._buffers["found"][: 8 * count]).view(np.uint64))
-        return [(int(place) >> 16, int(place) & 0xFFFF) for place in found]
+        return (found >> np.uint64(16)).astype(np.int64), (found & np.uint64(0xFFFF)).astype(np.int64)
+
+    def _names_on_device(self, names: list[bytes]) -> tuple[Any, Any]:
+        """The names joined, and where each begins; kept, because most calls have the same."""
+        if self._names is None or self._names[0] != names:
+            joined = self._device.put(np.frombuffer(b"".join(names), np.uint8))
+            starts = self._device.put(np.cumsum([0, *map(len, names)]).astype(np.uint64))
+            self._names = list(names), joined, starts
+        return self._names[1:]
 
     # ---- the job ----
 

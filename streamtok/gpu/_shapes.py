@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.resources
 
 _FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
 
 WARP_MEMORY = {"cuts": 3232, "lookup": 4144, "again": 4608, "merge": 4096, "whole": 4608}
-"""Bytes of shared memory a warp: sizeof(st_cut_memory), sizeof(st_lookup_memory), sizeof(st_again_memory), sizeof(st_merge_memory);
-the largest of them where all stages are one kernel."""
+"""Bytes of shared memory a warp: sizeof(st_cut_memory), st_lookup_memory, st_again_memory, st_merge_memory; the largest
+of them where all stages are one kernel."""
 
 
-@functools.cache
 def source() -> str:
     """The kernels as one file, as the build wrote it."""
     return importlib.resources.files(__package__).joinpath("kernels.cu").read_text()

@@ -13,7 +13,7 @@ PAIR_PLACES = 8
 """Places a pair in the hash: at so low a load all but a few buckets of two have room to spare, and one load tells."""
 
 FIRST_PLACES = 3
-"""Places an entry in the first table, at least: 16 MB for the bundled vocabularies, which the second-level cache holds."""
+"""Places an entry in the first table, at least: 16 MB for a bundled vocabulary, which the second-level cache holds."""
 
 FILTER_BITS = 20
 """Bits of the filter of long tokens: ST_FILTER_BITS."""
@@ -63,6 +63,10 @@ class Tables:
             "identity": numbers["identity"],
         }
         self._build(device, at["left"], at["right"], numbers["count"], 1 << first_bits)
+
+    @property
+    def nbytes(self) -> int:
+        return int(sum(array.nbytes for array in (self._image, self._bytes, self._pairs, self._first)))
 
     def _build(self, device: Any, left: int, right: int, count: int, places: int) -> None:
         job = np.zeros((), JOB)

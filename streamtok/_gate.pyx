@@ -1,0 +1,157 @@
+"""What comes before the pieces, for encoders that are not the core: text as bytes, checked, its special tokens found."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_Check
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from ._core cimport Coder, fail
+from ._csrc cimport *
+from ._text cimport Text, borrow, ends_high, give_back
+from ._vocab cimport Matcher, allocation_state
+
+from ._text import join_surrogate
+
+st_alloc_share(allocation_state())
+
+
+cdef class Utf8:
+    """The UTF-8 of a str, or a buffer of bytes, as a buffer: no copy where there is none to make. trusted: Python vouches
+    for it."""
+    cdef Text text
+    cdef object owner
+    cdef readonly bint trusted
+
+    def __cinit__(self, source):
+        self.owner = borrow(source, &self.text)
+        self.trusted = bool(self.text.flags & ST_FEED_TRUSTED)
+
+    def __dealloc__(self):
+        give_back(&self.text)
+
+    def __len__(self):
+        return <Py_ssize_t>self.text.n
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, <void *>self.text.data, <Py_ssize_t>self.text.n, 1, flags)
+
+
+def is_utf8(data not None):
+    """Is all of a buffer of bytes valid UTF-8?"""
+    cdef st_text_error error
+    cdef Py_buffer view
+    cdef size_t valid
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    with nogil:
+        valid = st_text_check(<const uint8_t *>view.buf, <size_t>view.len, &error)
+    result = valid == <size_t>view.len
+    PyBuffer_Release(&view)
+    return result
+
+
+def find_names(data not None, Matcher names not None, size_t limit):
+    """[(start, end, id)] of the names in a buffer of bytes from left to right, the longest at each place, none inside
+    another: as the core takes them. At most `limit`."""
+    cdef st_special_match match
+    cdef Py_buffer view
+    cdef size_t at = 0, n
+    result = []
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    n = <size_t>view.len
+    while at < n and <size_t>len(result) < limit:
+        if st_special_find(names.special, <const uint8_t *>view.buf, at, n, n, True, &match) != ST_SPECIAL_FOUND:
+            break
+        result.append((match.start, match.end, match.id))
+        at = match.end
+    PyBuffer_Release(&view)
+    return result
+
+
+cdef class Gate:
+    """The first two stages of a stream (docs/design.md): whole characters of valid UTF-8, and no disallowed name. What
+    comes out, joined, is the text whose ids are asked for; errors are those of a CoreStream, at the same feed."""
+    cdef st_text_stage stage
+    cdef st_watch watch
+    cdef readonly Matcher disallowed
+    cdef str high  # as in CoreStream
+
+    def __cinit__(self, Coder coder not None, Matcher disallowed):
+        memset(&self.stage, 0, sizeof(self.stage))
+        memset(&self.watch, 0, sizeof(self.watch))
+        self.stage.errors = <st_errors>coder.options.errors
+        self.disallowed = disallowed
+        self.watch.names = disallowed.special if disallowed is not None else NULL
+
+    def __dealloc__(self):
+        st_text_stage_free(&self.stage)
+        st_watch_free(&self.watch)
+
+    def take(self, chunk, bint final=False):
+        """The bytes that a chunk adds to the text. An error leaves the gate as it was."""
+        cdef str high = self.high
+        if high is not None or (PyUnicode_Check(chunk) and ends_high(chunk)):
+            chunk, after = join_surrogate(high, chunk, final)
+            result = self._take(chunk, final)
+            self.high = after
+            return result
+        return self._take(chunk, final)
+
+    cdef bytes _take(self, object chunk, bint final):
+        cdef st_feed_error error
+        cdef st_segments segments
+        cdef st_status status
+        cdef Text text
+        alive = borrow(chunk, &text)
+        try:
+            with nogil:
+                status = st_text_stage_take(&self.stage, text.data, text.n, text.flags & ST_FEED_TRUSTED, final, &segments,
+                                            &error.text)
+                if status == ST_INVALID_UTF8:
+                    error.offset = self.stage.offset - self.stage.partial_size + error.text.start
+                if status == ST_OK:
+                    status = st_watch_save(&self.watch)
+                    if status == ST_OK:
+                        status = st_watch_chunk(&self.watch, &self.stage, &segments, final, &error.offset, &error.id)
+                        if status != ST_OK:
+                            st_watch_restore(&self.watch)
+            if status:
+                fail(status, &error, self.disallowed, alive, self.stage.partial, self.stage.partial_size, True)
+            result = self._text_of(&segments)
+            st_text_stage_commit(&self.stage, &segments, text.n)
+            if final:
+                self.reset()
+            return result
+        finally:
+            give_back(&text)
+
+    cdef bytes _text_of(self, const st_segments *segments):
+        cdef bytes result = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(segments.joined_size + segments.n))
+        cdef char *to = PyBytes_AS_STRING(result)
+        memcpy(to, segments.joined, segments.joined_size)
+        if segments.n:
+            memcpy(to + segments.joined_size, segments.text, segments.n)
+        return result
+
+    def reset(self):
+        self.stage.offset = self.stage.partial_size = 0
+        self.watch.tail.size = 0
+        self.watch.offset = 0
+        self.high = None
+
+    def pass_over(self, int64_t n):
+        """Counts n bytes as seen that came before all that was taken; repaired text can be longer than they were."""
+        self.stage.offset += n
+        self.watch.offset += n
+
+    @property
+    def offset(self):
+        """Bytes taken since the text began."""
+        return self.stage.offset
+
+    @property
+    def held(self):
+        """What was taken and has not come out: the beginning of a character. As take() would take it again."""
+        if self.high is not None:
+            return self.high
+        return PyBytes_FromStringAndSize(<const char *>self.stage.partial, self.stage.partial_size)

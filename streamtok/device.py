@@ -1,0 +1,194 @@
+"""Where texts are encoded: device="cpu", "cuda", "cuda:N" or "auto". Nobody else asks for streamtok.gpu, and here only
+those calls do that name a device."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import batch
+from .patterns import kernels_of
+
+if TYPE_CHECKING:
+    from .gpu._select import Auto
+    from .gpu.pipeline import GpuPipeline
+
+T = TypeVar("T")
+Matchers = tuple[Any, Any]
+
+_lock = threading.Lock()
+
+
+def check_device(device: Any) -> str:
+    """Raises ValueError unless it is "cpu", "auto", "cuda" or "cuda:N"."""
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
+        raise ValueError(f"device={device!r} is unknown: write 'cpu', 'cuda', 'cuda:N' or 'auto'")
+    return device
+
+
+class Devices:
+    """The devices that an encoding was asked for; each is opened at its first use and kept with the encoding."""
+
+    def __init__(self, encoding: Any) -> None:
+        self._encoding = encoding
+        self._family = kernels_of(encoding._pat_str)
+        self._pipelines: dict[str, GpuPipeline] = {}
+        self._auto: Auto | None = None
+
+    def pipeline(self, device: str) -> GpuPipeline | None:
+        """The pipeline of a device that was asked for by name; None where the CPU takes its place because there are no
+        kernels for the pattern. Raises DeviceError."""
+        if self._family is None:
+            return None
+        with _lock:
+            if device not in self._pipelines:
+                from .gpu.pipeline import GpuPipeline
+
+                self._pipelines[device] = GpuPipeline(self._encoding, device)
+            return self._pipelines[device]
+
+    @property
+    def auto(self) -> Auto:
+        with _lock:
+            if self._auto is None:
+                from .gpu._select import Auto
+
+                self._auto = Auto(self._encoding, self._family)
+            return self._auto
+
+    def choose(self, device: str, size: Callable[[], int], num_threads: int) -> GpuPipeline | None:
+        """The pipeline that takes a text of size() bytes; None for the CPU."""
+        if check_device(device) == "cpu":
+            return None
+        return self.auto.pipeline_for(size(), num_threads) if device == "auto" else self.pipeline(device)
+
+    def run(self, device: str, pipeline: GpuPipeline | None, on_gpu: Callable[[Any], T], on_cpu: Callable[[], T]) -> T:
+        """on_gpu(pipeline), or on_cpu() where there is no pipeline; and where it fails under "auto"."""
+        if pipeline is None:
+            return on_cpu()
+        try:
+            return on_gpu(pipeline)
+        except RuntimeError as error:
+            from .gpu import DeviceError
+
+            if device != "auto" or not isinstance(error, DeviceError):
+                raise
+            self.auto.give_up(error)
+        return on_cpu()
+
+
+class DeviceCoder:
+    """A coder, as documents.py takes one, of the device that suits each text."""
+
+    def __init__(self, encoding: Any, device: str, errors: str) -> None:
+        self._devices, self._device, self._errors = devices_of(encoding), device, errors
+        self._coder = encoding._coder_for(errors)
+
+    def _do(self, method: str, size: int, *arguments: Any) -> Any:
+        pipeline = self._devices.choose(self._device, lambda: size, 1)
+        return self._devices.run(
+            self._device,
+            pipeline,
+            lambda gpu: getattr(gpu.coder(self._errors), method)(*arguments),
+            lambda: getattr(self._coder, method)(*arguments),
+        )
+
+    def encode_array(self, source: Any, allowed: Any, disallowed: Any) -> Any:
+        return self._do("encode_array", len(source), source, allowed, disallowed)
+
+    def encode_many(self, sources: list[Any], allowed: Any, disallowed: Any) -> Any:
+        return self._do("encode_many", sum(map(len, sources)), sources, allowed, disallowed)
+
+
+def devices_of(encoding: Any) -> Devices:
+    with _lock:
+        if encoding._devices is None:
+            encoding._devices = Devices(encoding)
+        return encoding._devices  # type: ignore[no-any-return]
+
+
+def file_chunk(encoding: Any, device: str, size: int) -> int | None:
+    """Bytes of a file to take at once for a device; None where the CPU takes it. size: of all text, as far as known."""
+    pipeline = devices_of(encoding).choose(device, lambda: size, 1)
+    return None if pipeline is None else pipeline.chunk
+
+
+def is_device_error(error: BaseException) -> bool:
+    """Is it a streamtok.gpu.DeviceError? Asked without importing streamtok.gpu, which nobody may have."""
+    names = {(kind.__module__, kind.__name__) for kind in type(error).__mro__}
+    return ("streamtok.gpu._errors", "DeviceError") in names
+
+
+def cuda_facts() -> dict[str, Any]:
+    """For info(): devices, versions of driver and CuPy, and what has kernels; or {"missing": why}."""
+    from .gpu._open import describe
+    from .patterns import FAMILIES
+
+    return {**describe(), "kernels": list(FAMILIES), "other patterns": "encoded on the CPU"}
+
+
+# ==== What class Encoding calls where a device was named ====
+
+
+def _size_of(text: Any) -> int:
+    try:
+        return len(text)
+    except TypeError:
+        return 0  # no text: the CPU says so
+
+
+def encode_array(encoding: Any, device: str, text: Any, matchers: Matchers, errors: str, num_threads: int) -> Any:
+    devices = devices_of(encoding)
+    pipeline = devices.choose(device, lambda: _size_of(text), num_threads)
+    return devices.run(
+        device,
+        pipeline,
+        lambda gpu: gpu.coder(errors).encode_array(text, *matchers),
+        lambda: batch.encode_array(encoding._coder_for(errors), text, *matchers, num_threads),
+    )
+
+
+def encode_ragged(
+    encoding: Any, device: str, texts: list[Any], matchers: Matchers, errors: str, num_threads: int
+) -> tuple[Any, Any]:
+    devices = devices_of(encoding)
+    pipeline = devices.choose(device, lambda: sum(map(_size_of, texts)), num_threads)
+
+    def on_gpu(gpu: Any) -> tuple[Any, Any]:
+        ids, indptr = gpu.coder(errors).encode_many(texts, *matchers)
+        return ids, indptr
+
+    return devices.run(
+        device,
+        pipeline,
+        on_gpu,
+        lambda: batch.encode_ragged(encoding._coder_for(errors), texts, *matchers, num_threads),
+    )
+
+
+def encode_lists(encoding: Any, device: str, texts: list[str], matchers: Matchers, num_threads: int) -> list[list[int]]:
+    def on_gpu(gpu: Any) -> list[list[int]]:
+        ids, indptr = gpu.coder("strict").encode_many(texts, *matchers)
+        ids, borders = ids.tolist(), indptr.tolist()
+        return [ids[a:b] for a, b in pairwise(borders)]
+
+    devices = devices_of(encoding)
+    pipeline = devices.choose(device, lambda: sum(map(len, texts)), num_threads)
+    on_cpu = lambda: batch.encode_lists(encoding._coder, texts, *matchers, num_threads)  # noqa: E731
+    return devices.run(device, pipeline, on_gpu, on_cpu)
+
+
+def stream(encoding: Any, device: str, matchers: Matchers, errors: str, copy: bool) -> Any:
+    """What a StreamEncoder runs on, gathering text for a device; None where it is the CPU's."""
+    devices = devices_of(encoding)
+    if check_device(device) == "cpu" or devices._family is None:
+        return None
+    from .gpu.stream import AutoStream, GpuStream
+
+    if device == "auto":
+        return AutoStream(encoding, DeviceCoder(encoding, device, "strict"), matchers, errors, copy)
+    devices.pipeline(device)
+    return GpuStream(encoding, DeviceCoder(encoding, device, "strict"), matchers, errors, copy)

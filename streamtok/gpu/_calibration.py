@@ -1,0 +1,103 @@
+"""From which size on a device is faster than the CPU here: measured once a machine, device and family of patterns."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import platform
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .._version import __version__
+
+# A text must be done this much sooner on the device than on the CPU, by what was measured, to be sent there.
+_MARGIN = 0.8
+
+_SIZES = 1 << 14, 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    """Seconds. The defaults are for a CPU that is quick and a bus that is slow: text goes to the device later than it
+    might. cpu: a byte on one thread. start, device: a call, and a byte."""
+
+    cpu: float = 1 / 100e6
+    start: float = 400e-6
+    device: float = 1 / 4e9
+
+    def device_is_faster(self, size: int, threads: int) -> bool:
+        return self.start + self.device * size < _MARGIN * self.cpu * size / threads
+
+
+def cache_file() -> pathlib.Path:
+    """Where what was measured is kept; STREAMTOK_CACHE names another folder."""
+    if own := os.environ.get("STREAMTOK_CACHE"):
+        return pathlib.Path(own, "devices.json")
+    folder = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME")
+    return pathlib.Path(folder or pathlib.Path.home() / ".cache", "streamtok", "devices.json")
+
+
+def key_of(identity: str, family: str) -> str:
+    return f"{platform.node()} {identity} {family} {__version__}"
+
+
+def read(key: str) -> Rates | None:
+    """What was measured before; None where nothing was, or the file cannot be read."""
+    try:
+        return Rates(**{name: float(value) for name, value in json.loads(cache_file().read_text())[key].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def write(key: str, rates: Rates) -> None:
+    """Keeps what was measured. The file is replaced as a whole; where that cannot be, nothing is kept."""
+    path = cache_file()
+    try:
+        kept = json.loads(path.read_text())
+        kept = kept if isinstance(kept, dict) else {}
+    except (OSError, ValueError):
+        kept = {}
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps({**kept, key: dataclasses.asdict(rates)}, indent=1))
+        os.replace(partial, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+
+
+def sample(encoding: Any, size: int) -> bytes:
+    """Text of words that the vocabulary has, none more frequent than others: the CPU's caches do not help much."""
+    rng = random.Random(size)
+    words = [token for token in encoding.token_byte_values() if token[:1] == b" " and token[1:].isalpha()]
+    count = size // 6
+    text = b"".join(rng.choices(words, k=count))
+    while len(text) < size:
+        text += b"".join(rng.choices(words, k=count))
+    return text[:size]
+
+
+def _best(call: Callable[[], object], repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def measure(encoding: Any, on_device: Callable[[bytes], object]) -> Rates:
+    """Takes about a tenth of a second."""
+    small, large = (sample(encoding, size) for size in _SIZES)
+    coder = encoding._coder
+    cpu = _best(lambda: coder.encode_array(large, None, None), 3) / len(large)
+    on_device(large)  # buffers are made
+    short, long = _best(lambda: on_device(small), 7), _best(lambda: on_device(large), 5)
+    device = max((long - short) / (len(large) - len(small)), 1e-12)
+    return Rates(cpu, max(short - device * len(small), 1e-9), device)

@@ -1,0 +1,56 @@
+"""What goes wrong with a device, in words that say what was seen and what to do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+
+class DeviceError(RuntimeError):
+    """The device cannot be used: no driver, an old one, no such device, kernels that do not compile, a lost device.
+
+    lasting: it will not be any better in this process.
+    """
+
+    def __init__(self, message: str, lasting: bool = True) -> None:
+        super().__init__(message)
+        self.lasting = lasting
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """The device has too little memory that is free, or memory_limit is too small."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, lasting=False)
+
+
+class NotForDevice(Exception):
+    """This text is one for the CPU, which has the exact error, or another way; nothing is wrong with the device."""
+
+
+@contextlib.contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turns what CuPy raises into a DeviceError. what: the device, as the message names it."""
+    try:
+        yield
+    except DeviceError:
+        raise
+    except MemoryError as error:  # also that of an allocator which somebody gave to CuPy
+        raise DeviceMemoryError(
+            f"{what} has too little free memory ({error}): give memory back that other programs or arrays hold, "
+            "or encode in smaller slices with GpuEncoder(memory_limit=...)"
+        ) from error
+    except Exception as error:
+        if not _is_of_cupy(error):
+            raise
+        if "compil" in type(error).__name__.lower():
+            last = str(error).strip().splitlines()[:1] or [""]
+            raise DeviceError(
+                f"the kernels did not compile for {what} ({type(error).__name__}: {last[0]}): "
+                "install a CuPy that matches the driver, streamtok[cuda12] or streamtok[cuda13]"
+            ) from error
+        raise DeviceError(f"{what} failed ({error}): restart the program; it may work there again") from error
+
+
+def _is_of_cupy(error: BaseException) -> bool:
+    return any(kind.__module__.split(".")[0] in ("cupy", "cupy_backends") for kind in type(error).__mro__)

@@ -1,0 +1,205 @@
+"""One way through a device: an engine, the buffers in front of it, and a stream of its own. A slice at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _gate
+from ._engine import Engine, Unusable
+from ._errors import NotForDevice
+from ._job import BLOCK
+from ._names import Names, cut_at
+from ._tables import Tables
+from ._text import DeviceText, pack
+
+# A text up to this long is checked on the CPU while it is at hand: that takes less time than to ask the device.
+_CHECKED_HERE = 1 << 16
+
+# Pinned memory is the only one that a device copies to at full speed, and making it is slow: kept, and never larger.
+PINNED = 64 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What is asked of the ids, whatever the text.
+
+    coder: the core's, for what the device does not take. trusted: Python vouches for the UTF-8.
+    """
+
+    coder: Any
+    names: Names
+    dtype: Any
+    trusted: bool = False
+
+
+class Station:
+    """A vocabulary's tables on a device, shared by the lanes there."""
+
+    def __init__(self, device: Any, encoding: Any) -> None:
+        self.device, self._encoding = device, encoding
+        self.tables = Tables(device, encoding._vocab)
+        device.synchronize()  # lanes have streams of their own
+
+    def engine(self) -> Engine:
+        return Engine(self.device, self._encoding._vocab, self._encoding._coder.encode_piece, self.tables)
+
+
+class Lane:
+    """Not for two threads at once. Arrays that it returns are nobody else's."""
+
+    def __init__(self, station: Station) -> None:
+        self.station, self.device, self.engine = station, station.device, station.engine()
+        self.stream = self.device.stream()
+        self._text: Any = None
+        self._pinned: dict[str, Any] = {}
+        self.spans: list[tuple[str, Any, Any]] | None = None  # what ran from when to when, if anybody asks
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the buffers on the device."""
+        return int(self.engine.memory) + (0 if self._text is None else int(self._text.nbytes))
+
+    def forget(self) -> None:
+        """Gives up the buffers."""
+        self._text = None
+        self._pinned.clear()
+        self.engine.forget()
+
+    @contextlib.contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        if self.spans is None:
+            yield
+            return
+        first = self.device.mark()
+        yield
+        self.spans.append((what, first, self.device.mark()))
+
+    # ---- from the host ----
+
+    def pinned(self, name: str, size: int) -> Any:
+        """uint8 of pinned memory by that name, kept for the next time."""
+        if name not in self._pinned or len(self._pinned[name]) < size:
+            self._pinned.pop(name, None)
+            self._pinned[name] = self.device.pinned(max(size, 1 << 16))
+        return self._pinned[name][:size]
+
+    def _room(self, size: int) -> Any:
+        if self._text is None or len(self._text) < size:
+            self._text = None
+            self._text = self.device.empty(max(size, 1 << 16), np.uint8)
+        return self._text
+
+    def load(self, data: Any) -> Any:
+        """Host bytes on the device."""
+        room = self._room(len(data))
+        if len(data) <= PINNED and not (len(data) > _CHECKED_HERE and self.device.is_pinned(data)):
+            staged = self.pinned("in", len(data))
+            np.copyto(staged, data)
+            data = staged
+        with self._timed("copy"):
+            self.device.upload(room, data)
+        return room
+
+    def encode_host(self, pieces: list[Any], rows: Any, request: Request) -> tuple[Any, Any]:
+        """(ids, row starts) on the device of pieces that encode apart from each other, buffers of bytes on the host.
+
+        rows: int64, the piece that each row begins with. Row starts are int64, None where all is one row. Raises what
+        the core raises for a piece that is refused.
+        """
+        try:
+            return self._encode_host(pieces, rows, request)
+        except (NotForDevice, Unusable):
+            return self.encode_on_cpu(pieces, rows, request)
+
+    def _encode_host(self, pieces: list[Any], rows: Any, request: Request) -> tuple[Any, Any]:
+        sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        starts = np.cumsum(sizes) - sizes
+        total = int(sizes.sum())
+        if not total:
+            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
+        data = np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), np.uint8)
+        taken = _checked_here(data, request) if len(pieces) == 1 and total <= _CHECKED_HERE else None
+        return self.encode_loaded(self.load(data), starts, sizes, rows, request, taken)
+
+    def _row_starts(self, starts: Any) -> Any:
+        return None if len(starts) == 2 and not starts[0] else self.device.put(starts)
+
+    def encode_on_cpu(self, pieces: list[Any], rows: Any, request: Request) -> tuple[Any, Any]:
+        """The same by the core, which takes all that there is: broken UTF-8, pieces beyond the device's memory."""
+        ids, starts = request.coder.encode_many(list(pieces), *request.names.matchers)
+        row_starts = np.append(np.asarray(starts, np.int64)[rows], len(ids))
+        return self.device.put(ids.astype(request.dtype)), self._row_starts(row_starts)
+
+    # ---- on the device ----
+
+    def encode_device(
+        self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request, is_large: bool
+    ) -> tuple[Any, Any]:
+        """As encode_host, of the pieces source[start : start + size] of an array on the device, in ascending order.
+        is_large: they are beyond what may be encoded at once."""
+        try:
+            if is_large:
+                raise NotForDevice("more than a slice without a place to cut")
+            return self.encode_loaded(source, starts, sizes, rows, request, None)
+        except (NotForDevice, Unusable):
+            pieces = [self.device.get(source[a : a + n]).tobytes() for a, n in zip(starts.tolist(), sizes.tolist())]
+            return self.encode_on_cpu(pieces, rows, request)
+
+    def encode_loaded(
+        self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request, taken: Any
+    ) -> tuple[Any, Any]:
+        """taken: what Names.taken says of the one piece, where it was checked before; else None.
+
+        Raises NotForDevice, Unusable.
+        """
+        with self._timed("kernel"):
+            text, alone = self._lay_out(source, starts, sizes, rows)
+            if taken is None:
+                taken = self._check(text, alone, starts, sizes, request)
+            if len(taken[0]):
+                part_of = np.searchsorted(starts, taken[0], "right") - 1
+                cut_starts, cut_sizes, cut_rows = cut_at(starts, sizes, rows, taken, part_of)
+                text = pack(self.device, source, cut_starts, cut_sizes, cut_rows)
+            ids, row_starts = self.engine.encode(text, request.dtype)
+        return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
+
+    def _lay_out(self, source: Any, starts: Any, sizes: Any, rows: Any) -> tuple[DeviceText, bool]:
+        """The text for the kernels, and whether it is one piece that stays where it lies."""
+        if len(sizes) == 1 and _is_one(rows):
+            data = source[int(starts[0]) :]
+            if self.device.pointer(data) % 16 == 0:
+                return DeviceText(data, int(sizes[0])), True
+        return pack(self.device, source, starts.astype(np.uint64), sizes.astype(np.uint64), rows), False
+
+    def _check(self, text: DeviceText, alone: bool, starts: Any, sizes: Any, request: Request) -> tuple[Any, Any, Any]:
+        """What Names.taken says of names in the text, in places of the source."""
+        if not request.trusted and not self.engine.is_utf8(text):
+            raise NotForDevice("the text is not valid UTF-8")
+        places, numbers = self.engine.find_names(text, request.names.all)
+        if not alone and len(places):
+            blocks = np.cumsum(-(-sizes // BLOCK)) - -(-sizes // BLOCK)
+            part = np.searchsorted(blocks, places // BLOCK, "right") - 1
+            places = starts[part] + places - BLOCK * blocks[part]
+        return request.names.taken(places, numbers)
+
+
+def _is_one(rows: Any) -> bool:
+    """Are all pieces one row?"""
+    return len(rows) == 1 and rows[0] == 0
+
+
+def _checked_here(data: Any, request: Request) -> tuple[Any, Any, Any]:
+    """The same of one short text, by the core."""
+    if not request.trusted and not _gate.is_utf8(data):
+        raise NotForDevice("the text is not valid UTF-8")
+    allowed, disallowed = request.names.matchers
+    if disallowed is not None and _gate.find_names(data, disallowed, 1):
+        raise NotForDevice("a disallowed special token")
+    found = [] if allowed is None else _gate.find_names(data, allowed, len(data))
+    starts, ends, ids = np.array(found, np.int64).reshape(-1, 3).T
+    return starts, ends, ids.astype(np.uint64)

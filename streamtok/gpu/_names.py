@@ -1,0 +1,78 @@
+"""Special tokens in texts on a device: which of the places found count, and the texts cut there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._errors import NotForDevice
+from ._job import PART_ID
+
+
+class Names:
+    """The names to look for: allowed ones, which stand for their ids, and disallowed ones, which no text may hold.
+
+    Args:
+        allowed, disallowed: the core's Matchers; None where there are none.
+        special_tokens: name -> id.
+    """
+
+    def __init__(self, allowed: Any, disallowed: Any, special_tokens: dict[str, int]) -> None:
+        names = [] if allowed is None else list(allowed.names)
+        self.matchers = allowed, disallowed
+        self.ids = np.array([special_tokens[name] for name in names], np.uint64)
+        self.all = [name.encode() for name in (*names, *([] if disallowed is None else disallowed.names))]
+        self.lengths = np.array([len(name) for name in self.all], np.int64)
+
+    def taken(self, places: Any, numbers: Any) -> tuple[Any, Any, Any]:
+        """(starts, ends, ids) of the allowed names that count: leftmost first, the longest of those at one place, none
+        inside another. places, numbers: int64, of all names found, in the order of the places.
+
+        Raises NotForDevice where a disallowed name is among them: the CPU has the error.
+        """
+        if len(numbers) and int(numbers.max()) >= len(self.ids):
+            raise NotForDevice("a disallowed special token")
+        ends = places + self.lengths[numbers]
+        order = np.lexsort((-ends, places))
+        places, ends, numbers = places[order], ends[order], numbers[order]
+        first = np.ones(len(places), bool)
+        first[1:] = places[1:] != places[:-1]
+        places, ends, numbers = places[first], ends[first], numbers[first]
+        if (places[1:] < ends[:-1]).any():
+            kept = _apart(places, ends)
+            places, ends, numbers = places[kept], ends[kept], numbers[kept]
+        return places, ends, self.ids[numbers]
+
+
+def _apart(starts: Any, ends: Any) -> list[int]:
+    """Spans that do not begin inside an earlier one that is kept."""
+    kept, done = [], 0
+    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
+        if start >= done:
+            kept.append(i)
+            done = end
+    return kept
+
+
+def cut_at(starts: Any, sizes: Any, rows: Any, taken: tuple[Any, Any, Any], part_of: Any) -> tuple[Any, Any, Any]:
+    """(starts, sizes, rows) for pack(): the parts cut where tokens stand in them, with the tokens between.
+
+    Args:
+        starts, sizes: int64 a part. rows: the part that each row begins with.
+        taken: as Names.taken has them, in the places of `starts`; part_of: the part that each of them lies in.
+    """
+    begins, ends, ids = taken
+    parts, names = len(starts), len(begins)
+    # Part p is preceded by p parts and two for each name in them; name m in it stands behind 2 m + p + 1 of them.
+    before = np.searchsorted(part_of, np.arange(parts + 1))
+    first = np.arange(parts) + 2 * before[:-1]
+    at = part_of + 2 * np.arange(names)
+    new_starts, new_ends = np.zeros((2, parts + 2 * names), np.int64)
+    new_starts[first], new_starts[at + 2] = starts, ends
+    new_ends[at], new_ends[first + 2 * np.diff(before)] = begins, starts + sizes
+    new_sizes = (new_ends - new_starts).astype(np.uint64)
+    new_starts[at + 1] = 0
+    new_sizes[at + 1] = ids + np.uint64(PART_ID)
+    rows = np.append(first, parts + 2 * names)[rows]
+    return new_starts.astype(np.uint64), new_sizes, rows

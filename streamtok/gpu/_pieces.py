@@ -1,0 +1,100 @@
+"""Texts as pieces that a device takes: long ones cut where both sides encode apart, all shared out in slices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _gate, _job
+from .._text import mend_surrogates
+from ._job import BLOCK
+from ._names import Names
+
+# A stretch that may hold a cut: a little more than the core looks back for one (parts.h).
+_WINDOW = (1 << 16) + (1 << 12)
+
+# The core's cuts keep away from the ends of a text by so much at most, unless a special token has a very long name.
+_SLACK = 1 << 12
+
+
+def as_bytes(text: Any) -> Any:
+    """A str or a buffer as a flat buffer of bytes. Raises TypeError for anything else."""
+    if type(text) is bytes:
+        return text
+    if isinstance(text, str):
+        if len(text) > _WINDOW and text.isascii():
+            return _gate.Utf8(text)
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            return mend_surrogates(text).encode()
+    return _gate.Utf8(text)
+
+
+def cut_host(text: Any, size: int, names: Names) -> list[Any]:
+    """A buffer as a list of buffers, which encode apart from each other, of `size` bytes at most; longer ones where
+    there is no place to cut."""
+    if len(text) <= size:
+        return [text]
+    whole, places = memoryview(text), []
+    apart = size - min(size // 2, _SLACK)
+    for a, b in itertools.pairwise([0, *_job.cuts(text, apart, *names.matchers), len(text)]):
+        if b - a > size:  # where the core looked there was none; there may be one elsewhere
+            places += [a + at for at in _job.cuts(whole[a:b], _WINDOW, *names.matchers)]
+        places.append(b)
+    borders = [0]
+    for at, after in itertools.pairwise(places):
+        if after - borders[-1] > size:
+            borders.append(at)
+    return [whole[a:b] for a, b in itertools.pairwise([*borders, len(text)])]
+
+
+def cut_device(device: Any, text: Any, size: int, names: Names) -> list[tuple[int, int]]:
+    """The same of an array on a device, as (start, size): only what lies around a cut comes to the host."""
+    pieces, at = [], 0
+    while len(text) - at > size:
+        places = [*range(at + size, at, -_WINDOW), *range(at + size + _WINDOW, len(text), _WINDOW)]
+        cut = next((found for end in places if (found := _last_cut(device, text, at, end, names))), None)
+        if cut is None:
+            break
+        pieces.append((at, cut - at))
+        at = cut
+    return [*pieces, (at, len(text) - at)]
+
+
+def _last_cut(device: Any, text: Any, at: int, end: int, names: Names) -> int | None:
+    """The last cut in the window in front of `end` that lies behind `at`."""
+    begin = max(at, end - _WINDOW)
+    window = device.get(text[begin:end]).tobytes()
+    cuts = _job.cuts(window, len(window), *names.matchers)
+    return begin + cuts[-1] if cuts else None
+
+
+def slices(sizes: Any, size: int) -> Iterator[tuple[int, int]]:
+    """(first, last + 1) of runs of pieces that take `size` bytes at most as they are laid out; a longer piece alone."""
+    ends = np.cumsum(-(-sizes // BLOCK) * BLOCK)
+    first, done = 0, 0
+    while first < len(sizes):
+        last = max(first + 1, int(np.searchsorted(ends, done + size, "right")))
+        yield first, last
+        first, done = last, int(ends[last - 1])
+
+
+def rows_between(rows: Any, first: int, last: int) -> Any:
+    """The rows that begin with the pieces first .. last - 1, counted from the first."""
+    a, b = np.searchsorted(rows, [first, last])
+    return rows[a:b] - first
+
+
+def cut_all(texts: Iterable[Any], size: int, names: Names) -> tuple[list[Any], Any]:
+    """(pieces, rows) of buffers: rows[i] is the piece that text i begins with."""
+    texts = list(texts)
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+    if not len(sizes) or sizes.max() <= size:
+        return texts, np.arange(len(texts))
+    parts = [cut_host(text, size, names) for text in texts]
+    counts = np.fromiter(map(len, parts), np.int64, len(parts))
+    return list(itertools.chain.from_iterable(parts)), np.cumsum(counts) - counts

@@ -1,0 +1,264 @@
+"""GpuEncoder: text to ids that stay on the device."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..checks import index_named
+from ..patterns import kernels_of
+from . import _open
+from ._errors import explained
+from ._lane import Lane, Request, Station
+from ._memory import LEAST_SLICE, slice_for
+from ._names import Names
+from ._pieces import as_bytes, cut_all, cut_device, rows_between, slices
+
+ONE_ROW = np.zeros(1, np.int64)
+_DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """Seconds of one call. kernel: work of the device on the text once it is there, checks included. copy: text from
+    the host to the device. wall: the whole call, as the caller sees it. All but wall by the device's clock."""
+
+    kernel: float
+    copy: float
+    wall: float
+
+
+def ordinal_of(device: Any) -> int:
+    """The number of the device that None, an int or "cuda:N" names. Raises ValueError for anything else."""
+    if device is None or device == "cuda":
+        return 0
+    if isinstance(device, str) and device.startswith("cuda:") and device[5:].isdecimal():
+        return int(device[5:])
+    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
+        return device
+    raise ValueError(f"device={device!r} names no CUDA device: write a number from 0, 'cuda' or 'cuda:N'")
+
+
+def id_dtype(encoding: Any, ids: str) -> Any:
+    """The dtype by that name. Raises ValueError where ids of the encoding would not fit."""
+    if ids not in _DTYPES:
+        raise ValueError(f"ids={ids!r} is unknown: write one of {', '.join(map(repr, _DTYPES))}")
+    dtype: np.dtype[Any] = np.dtype(_DTYPES[ids])
+    most = int(np.iinfo(_DTYPES[ids]).max)
+    if encoding.max_token_value > most:
+        raise ValueError(
+            f"ids={ids!r} holds ids up to {most}, and {encoding.name!r} has ids up to "
+            f"{encoding.max_token_value}: write ids='uint32', 'int32' or 'int64'"
+        )
+    return dtype
+
+
+def family_for(encoding: Any) -> str:
+    """The kernels' family for an encoding. Raises ValueError where its pattern has no kernels."""
+    family = kernels_of(encoding._pat_str)
+    if family is None:
+        raise ValueError(
+            f"{encoding.name!r} has a pattern of its own, or none, for which there are no kernels: encode on the CPU "
+            "(device='cpu'), or use one of streamtok.patterns"
+        )
+    return family
+
+
+class GpuEncoder:
+    """Encodes on a CUDA device; ids and row starts are CuPy arrays there, which hand on through DLPack without a copy.
+
+    The ids are those of Encoding.encode_to_numpy and encode_ragged, and so are the errors. One call at a time: a second
+    thread waits. Buffers are kept from call to call, so a call of a size seen before allocates nothing but its result.
+
+    >>> gpu = streamtok.gpu.GpuEncoder(streamtok.get_encoding("o200k_base"))
+    >>> ids = gpu.encode("hello world")
+    >>> ids, row_starts = gpu.encode_batch(["hello", "world"])
+    >>> torch.from_dlpack(ids)
+
+    Args:
+        encoding: an Encoding with one of OpenAI's patterns.
+        device: a number, "cuda:N", or None for the first.
+        stream: the CUDA stream that works: a CuPy stream, anything with __cuda_stream__ (as torch.cuda.Stream), or a
+            handle. None: the one that is current for CuPy when a method is called.
+        memory_limit: bytes of device memory for tables and buffers, the result aside. Texts are then encoded in slices,
+            cut where both sides encode apart.
+        ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
+
+    Raises:
+        DeviceError: no CuPy, no driver, an old one, no such device; the message says what to do.
+        DeviceMemoryError: the device has too little memory, or memory_limit is too small.
+        ValueError: ids that do not fit, a pattern without kernels.
+    """
+
+    def __init__(
+        self,
+        encoding: Any,
+        device: int | str | None = None,
+        stream: Any = None,
+        memory_limit: int | None = None,
+        ids: str = "uint32",
+    ) -> None:
+        self.encoding, self.ids = encoding, ids
+        self._dtype = id_dtype(encoding, ids)
+        self.device = f"cuda:{ordinal_of(device)}"
+        self._device = _open.open_device(family_for(encoding), ordinal_of(device))
+        self._stream, self._lock = stream, threading.Lock()
+        with explained(self.device):
+            self._lane = Lane(Station(self._device, encoding))
+        self._slice = slice_for(memory_limit, self._lane.station.tables.nbytes, self._dtype.itemsize)
+
+    def __repr__(self) -> str:
+        return f"<GpuEncoder of {self.encoding.name!r} on {self.device}, {self.ids}>"
+
+    def encode(
+        self,
+        text: Any,
+        *,
+        allowed_special: Any = frozenset(),
+        disallowed_special: Any = "all",
+        errors: str = "strict",
+        timing: bool = False,
+    ) -> Any:
+        """The ids of one text, on the device: a str, a buffer of UTF-8 bytes, or uint8 memory of a device
+        (__cuda_array_interface__ or DLPack). With timing=True a pair: ids, Timing.
+
+        Raises what Encoding.encode_to_numpy raises: ValueError for a disallowed special token, UnicodeDecodeError for
+        bytes that are not UTF-8 unless errors is "replace" or "ignore".
+        """
+        call = _Call(self, allowed_special, disallowed_special, errors, timing)
+        ids, _ = call.run([text], is_batch=False)
+        return (ids, call.timing()) if timing else ids
+
+    def encode_batch(
+        self,
+        texts: Iterable[Any],
+        *,
+        allowed_special: Any = frozenset(),
+        disallowed_special: Any = "all",
+        errors: str = "strict",
+        timing: bool = False,
+    ) -> Any:
+        """(ids, row_starts) of many texts, each of a kind that encode() takes: the ids of text i are
+        ids[row_starts[i] : row_starts[i + 1]]; row_starts is int64, on the device, of length len(texts) + 1. With
+        timing=True (ids, row_starts, Timing). A TypeError or UnicodeDecodeError names the index of its text."""
+        call = _Call(self, allowed_special, disallowed_special, errors, timing)
+        with index_named(list(texts)) as several:
+            result = call.run(several, is_batch=True)
+        return (*result, call.timing()) if timing else result
+
+    @property
+    def memory(self) -> int:
+        """Bytes of device memory that the encoder holds between calls."""
+        return int(self._lane.station.tables.nbytes) + self._lane.memory
+
+
+class _Call:
+    """One call of an encoder: texts in, slice by slice, results joined."""
+
+    def __init__(self, encoder: GpuEncoder, allowed: Any, disallowed: Any, errors: str, timing: bool) -> None:
+        self._began = time.perf_counter()
+        encoding = encoder.encoding
+        self._encoder, self._lane, self._device = encoder, encoder._lane, encoder._device
+        matchers = encoding._matchers_for(allowed, disallowed)
+        self._names = Names(matchers[0], matchers[1], encoding._special_tokens)
+        self._request = Request(encoding._coder_for(errors), self._names, encoder._dtype)
+        self._size = encoder._slice
+        self._spans: list[tuple[str, Any, Any]] | None = [] if timing else None
+
+    def run(self, texts: list[Any], is_batch: bool) -> tuple[Any, Any]:
+        encoder = self._encoder
+        with encoder._lock, explained(encoder.device), self._device.caller_stream(encoder._stream):
+            while True:
+                try:
+                    return self._run(texts, is_batch)
+                except MemoryError as error:
+                    self._shrink(error)
+                except ValueError as error:
+                    self._raise_as_core(texts, error)
+
+    def _shrink(self, error: MemoryError) -> None:
+        """Give all back and go on with smaller slices; raise where they are small already."""
+        self._lane.forget()
+        self._device.give_back()
+        if self._size <= LEAST_SLICE:
+            raise error
+        self._size = max(self._size // 4, LEAST_SLICE)
+
+    def _raise_as_core(self, texts: list[Any], error: ValueError) -> None:
+        """The error of a piece of a text is told of the whole text."""
+        arrays = [self._device.adopt(text) for text in texts]
+        whole = [text if array is None else self._device.get(array).tobytes() for text, array in zip(texts, arrays)]
+        self._request.coder.encode_many(whole, *self._names.matchers)
+        raise error
+
+    def _run(self, texts: list[Any], is_batch: bool) -> tuple[Any, Any]:
+        self._lane.spans = self._spans
+        arrays = [self._device.adopt(text) for text in texts]
+        on_host = all(array is None for array in arrays)
+        results = list(self._from_host(texts) if on_host else self._from_device(texts, arrays))
+        ids = self._joined_ids([ids for ids, _, _ in results])
+        return ids, self._row_starts(results) if is_batch else None
+
+    def _from_host(self, texts: list[Any]) -> Iterator[tuple[Any, Any, int]]:
+        """(ids, row starts, rows that begin) of one slice after another."""
+        request = dataclasses.replace(self._request, trusted=all(isinstance(text, str) for text in texts))
+        pieces, rows = cut_all(map(as_bytes, texts), self._size, self._names)
+        sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        for first, last in slices(sizes, self._size):
+            own = rows_between(rows, first, last)
+            encode = self._lane.encode_host if sizes[first] <= self._size else self._lane.encode_on_cpu
+            yield (*encode(pieces[first:last], own if len(own) else ONE_ROW, request), len(own))
+
+    def _from_device(self, texts: list[Any], arrays: list[Any]) -> Iterator[tuple[Any, Any, int]]:
+        """The same of texts of which one, at least, is on the device."""
+        device = self._device
+        arrays = [
+            device.put(np.frombuffer(as_bytes(text), np.uint8)) if array is None else _flat(array)
+            for text, array in zip(texts, arrays)
+        ]
+        source = arrays[0] if len(arrays) == 1 else device.concatenate(arrays)
+        parts = [cut_device(device, array, self._size, self._names) for array in arrays]
+        sizes = np.array([size for part in parts for _, size in part], np.int64)
+        starts = np.cumsum(sizes) - sizes
+        counts = np.array([len(part) for part in parts])
+        rows = np.cumsum(counts) - counts
+        for first, last in slices(sizes, self._size):
+            own = rows_between(rows, first, last)
+            places = starts[first:last], sizes[first:last], own if len(own) else ONE_ROW
+            is_large = sizes[first] > self._size
+            yield (*self._lane.encode_device(source, *places, self._request, is_large), len(own))
+
+    def _joined_ids(self, parts: list[Any]) -> Any:
+        if len(parts) == 1:
+            return parts[0]
+        return self._device.concatenate(parts) if parts else self._device.empty(0, self._request.dtype)
+
+    def _row_starts(self, results: list[tuple[Any, Any, int]]) -> Any:
+        if len(results) == 1 and results[0][1] is not None:
+            return results[0][1]
+        parts, total = [], 0
+        for ids, starts, count in results:
+            if count:
+                parts.append(self._device.put(np.array([total])) if starts is None else starts[:-1] + total)
+            total += len(ids)
+        return self._device.concatenate([*parts, self._device.put(np.array([total]))])
+
+    def timing(self) -> Timing:
+        seconds = {"kernel": 0.0, "copy": 0.0}
+        for what, first, second in self._spans or ():
+            seconds[what] += self._device.seconds_between(first, second)
+        return Timing(**seconds, wall=time.perf_counter() - self._began)
+
+
+def _flat(array: Any) -> Any:
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise TypeError(
+            f"text on a device is one row of uint8, got {array.dtype} of shape {array.shape}: "
+            "pass its UTF-8 bytes, array.view('uint8').ravel()"
+        )
+    return array

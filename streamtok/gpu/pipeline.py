@@ -1,0 +1,263 @@
+"""GpuPipeline: text on the host to ids on the host, over one device or several.
+
+Copies in, kernels and copies out overlap: each device has a few lanes, each with a stream and a thread of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..checks import index_named
+from . import _open
+from ._errors import DeviceError, explained
+from ._lane import Lane, Request, Station
+from ._names import Names
+from ._ordered import Output, Overflow, Work, run_in_order
+from ._pieces import as_bytes, cut_all, rows_between, slices
+from .encoder import ONE_ROW, family_for, id_dtype, ordinal_of
+
+CHUNK = 32 << 20
+"""Bytes of text under way in a lane: from here on the cost of a call is nothing beside the bus's time."""
+
+LEAST_CHUNK = 1 << 20
+
+LANES = 3
+"""A device copies in, computes and copies out at the same time."""
+
+_NAMES_KEPT = 64
+
+
+class GpuPipeline:
+    """Encodes from host memory into host memory. The ids are those of Encoding.encode_to_numpy and encode_ragged, and
+    so are the errors. Threads share it freely; calls share the lanes.
+
+    >>> pipeline = streamtok.gpu.GpuPipeline(enc, device=[0, 1])
+    >>> ids = pipeline.encode(text)
+
+    Args:
+        encoding: an Encoding with one of OpenAI's patterns.
+        device: a number, "cuda:N", or a list of them: texts are shared out, ids stay in order. None: the first.
+        ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
+        chunk_size: bytes of text under way in each lane.
+        lanes: how many a device has.
+
+    Raises what GpuEncoder raises.
+    """
+
+    def __init__(
+        self,
+        encoding: Any,
+        device: int | str | Sequence[int | str] | None = None,
+        *,
+        ids: str = "uint32",
+        chunk_size: int = CHUNK,
+        lanes: int = LANES,
+    ) -> None:
+        if chunk_size < 1 or lanes < 1:
+            raise ValueError(f"chunk_size={chunk_size} and lanes={lanes}: write 1 or more")
+        self.encoding, self.ids = encoding, ids
+        self._dtype = id_dtype(encoding, ids)
+        names = list(device) if isinstance(device, Sequence) and not isinstance(device, str) else [device]
+        self.devices = [f"cuda:{ordinal_of(name)}" for name in names]
+        if not names or len(set(self.devices)) != len(names):
+            raise ValueError(f"device={device!r}: name each device once, one at least")
+        self.family, self.chunk = family_for(encoding), chunk_size
+        self._lanes: list[Lane] = []
+        opened = [_open.open_device(self.family, ordinal_of(name)) for name in names]
+        with explained(self._where):
+            stations = [Station(device, encoding) for device in opened]
+            # In turn, so that a text of few chunks uses all devices.
+            self._lanes = [Lane(station) for _ in range(lanes) for station in stations]
+        self.identity = ", ".join(device.identity for device in opened)
+        self._free = list(self._lanes)
+        self._freed = threading.Condition()
+        self._kept_names: dict[tuple[Any, Any], Names] = {}
+        self._lost: DeviceError | None = None
+
+    def __repr__(self) -> str:
+        return f"<GpuPipeline of {self.encoding.name!r} on {self._where}, {self.ids}>"
+
+    @property
+    def _where(self) -> str:
+        return ", ".join(self.devices)
+
+    # ---- what one calls ----
+
+    def encode(
+        self,
+        text: Any,
+        *,
+        out: Any = None,
+        allowed_special: Any = frozenset(),
+        disallowed_special: Any = "all",
+        errors: str = "strict",
+    ) -> Any:
+        """The ids of a str or of a buffer of UTF-8 bytes. out: an array of the dtype to put them into, whose beginning
+        is then returned; pinned memory (cupyx.empty_pinned) saves a copy, for the text as well.
+
+        Raises what Encoding.encode_to_numpy raises, and ValueError where `out` has too little room.
+        """
+        matchers: tuple[Any, Any] = self.encoding._matchers_for(allowed_special, disallowed_special)
+        if out is not None and (out.dtype != self._dtype or out.ndim != 1 or not out.flags.c_contiguous):
+            raise ValueError(f"out is {out.dtype} of shape {out.shape}: give one row of {self._dtype}, in one piece")
+        return self._encode([text], matchers, errors, out)[0]
+
+    def encode_batch(
+        self,
+        texts: Iterable[Any],
+        *,
+        allowed_special: Any = frozenset(),
+        disallowed_special: Any = "all",
+        errors: str = "strict",
+    ) -> tuple[Any, Any]:
+        """(ids, indptr) as Encoding.encode_ragged has them."""
+        matchers = self.encoding._matchers_for(allowed_special, disallowed_special)
+        with index_named(list(texts)) as several:
+            return self._encode(several, matchers, errors, None)
+
+    def coder(self, errors: str) -> PipelineCoder:
+        """The same with the methods of the core's Coder."""
+        return PipelineCoder(self, errors)
+
+    # ---- how it is done ----
+
+    def _names(self, matchers: tuple[Any, Any]) -> Names:
+        names = self._kept_names.get(matchers)
+        if names is None:
+            if len(self._kept_names) >= _NAMES_KEPT:
+                self._kept_names.clear()
+            names = self._kept_names[matchers] = Names(*matchers, self.encoding._special_tokens)
+        return names
+
+    def _encode(self, texts: list[Any], matchers: tuple[Any, Any], errors: str, out: Any) -> tuple[Any, Any]:
+        coder = self.encoding._coder_for(errors)
+        trusted = all(isinstance(text, str) for text in texts)
+        request = Request(coder, self._names(matchers), self._dtype, trusted)
+        if self._lost is not None:
+            raise self._lost
+        try:
+            with explained(self._where):
+                return self._in_chunks(texts, request, out)
+        except DeviceError as error:
+            self._lost = error if error.lasting else None
+            raise
+        except ValueError as error:
+            if not isinstance(error, _NoRoom):
+                coder.encode_many(list(texts), *matchers)  # the error of the whole text, not of a piece
+            raise
+
+    def _in_chunks(self, texts: list[Any], request: Request, out: Any) -> tuple[Any, Any]:
+        """Smaller ones where the device has too little memory."""
+        chunk, buffers = self.chunk, list(map(as_bytes, texts))
+        while True:
+            try:
+                return self._attempt(buffers, request, chunk, out)
+            except MemoryError:
+                if chunk <= LEAST_CHUNK:
+                    raise
+                chunk = max(chunk // 4, LEAST_CHUNK)
+
+    def _attempt(self, buffers: list[Any], request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
+        pieces, rows = cut_all(buffers, chunk, request.names)
+        sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        works: list[Work] = []
+        counts = []
+        for first, last in slices(sizes, chunk):
+            own = rows_between(rows, first, last)
+            counts.append(len(own))
+            arguments = pieces[first:last], own if len(own) else ONE_ROW, request, bool(sizes[first] > chunk)
+            works.append(functools.partial(_encode_slice, *arguments))
+        ids, results = self._run(works, int(sizes.sum()), out)
+        return ids, _indptr(results, counts)
+
+    def _run(self, works: list[Work], size: int, out: Any) -> tuple[Any, list[Any]]:
+        """The ids of all work, and what each gave."""
+        if not works:
+            return np.empty(0, self._dtype) if out is None else out[:0], []
+        room = size if size < _SURE_ROOM else size // 2
+        while True:
+            output = Output(np.empty(room, self._dtype) if out is None else out)
+            try:
+                with self._several(len(works)) as lanes:
+                    results = run_in_order(works, lanes, output)
+            except Overflow:
+                if out is not None:
+                    raise _NoRoom(f"out has room for {len(out)} ids, and there are more; {size} are enough") from None
+                room = size  # a token has a byte at least
+                continue
+            return _trimmed(output) if out is None else out[: output.total], results
+
+    @contextlib.contextmanager
+    def _several(self, wanted: int) -> Iterator[list[Lane]]:
+        """Lanes for one call: as many as are wanted and free, one at least."""
+        with self._freed:
+            self._freed.wait_for(lambda: bool(self._free))
+            taken, self._free[:] = self._free[:wanted], self._free[wanted:]
+        try:
+            yield taken
+        except MemoryError:
+            for lane in taken:
+                lane.forget()
+                lane.device.give_back()
+            raise
+        finally:
+            with self._freed:
+                self._free[:0] = taken
+                self._freed.notify_all()
+
+
+class PipelineCoder:
+    """A pipeline as documents.py and batch.py take a coder: whole texts, with the core's Matchers."""
+
+    def __init__(self, pipeline: GpuPipeline, errors: str) -> None:
+        self.pipeline, self._errors = pipeline, errors
+
+    def encode_array(self, source: Any, allowed: Any, disallowed: Any) -> Any:
+        """A read-only array of ids."""
+        ids, _ = self.pipeline._encode([source], (allowed, disallowed), self._errors, None)
+        ids.flags.writeable = False
+        return ids
+
+    def encode_many(self, sources: list[Any], allowed: Any, disallowed: Any) -> tuple[Any, Any]:
+        """(a read-only array of the ids of all texts, row starts)."""
+        ids, indptr = self.pipeline._encode(sources, (allowed, disallowed), self._errors, None)
+        ids.flags.writeable = False
+        return ids, indptr
+
+
+class _NoRoom(ValueError):
+    pass
+
+
+# Up to here room for an id a byte is made at once. A longer text gets half of that first: four times what text needs.
+_SURE_ROOM = 1 << 20
+
+
+def _trimmed(output: Output) -> Any:
+    """The ids without the room behind them."""
+    array = output.array
+    if len(array) * array.itemsize > 1 << 16:
+        array.resize(output.total, refcheck=False)  # gives pages back, copies nothing
+        return array
+    return array[: output.total].copy()
+
+
+def _encode_slice(pieces: list[Any], rows: Any, request: Request, is_large: bool, lane: Lane) -> tuple[Any, Any]:
+    return (lane.encode_on_cpu if is_large else lane.encode_host)(pieces, rows, request)
+
+
+def _indptr(results: list[tuple[int, Any]], counts: list[int]) -> Any:
+    """Row starts of all slices, from those of each; counts: rows that begin in it."""
+    indptr = np.zeros(sum(counts) + 1, np.int64)
+    row = total = 0
+    for (tokens, starts), count in zip(results, counts):
+        indptr[row : row + count] = total if starts is None else starts[:count] + total
+        row, total = row + count, total + tokens
+    indptr[-1] = total
+    return indptr

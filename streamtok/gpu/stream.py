@@ -1,0 +1,232 @@
+"""A stream whose text is gathered to batches for a device: what a StreamEncoder may run on instead of a CoreStream."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import struct
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _core, _gate, _job
+from ..errors import stream_busy_error
+
+BATCH = 8 << 20
+"""Bytes of text that are gathered: a device is busy with them ten times as long as a call costs."""
+
+_FIELDS = 5
+_MAGIC = b"gathered"
+
+# Where text goes on behind what the CPU had to take, this far apart cuts are looked for.
+_NEAR = 1 << 16
+
+# An AutoStream sends shorter chunks through the CPU without asking.
+_LEAST = 1 << 16
+
+
+class GpuStream:
+    """The interface of _core.CoreStream, and its promises; only that ids come when a batch is full, or with flush().
+
+    Text passes a Gate as it comes, which has the CPU's errors at the feed that the CPU has them at, and is gathered.
+    Once there is a batch, it is encoded up to its last cut, a place where both sides encode apart. Where no cut is
+    found, the core's own stream takes over, up to the next one.
+    """
+
+    def __init__(self, encoding: Any, coder: Any, matchers: tuple[Any, Any], errors: str, copies: bool) -> None:
+        self._encoding, self._coder, self._errors = encoding, coder, errors
+        self.allowed, self.disallowed = matchers
+        self.copies = copies
+        self._longest = max((len(name.encode()) for name in getattr(self.disallowed, "names", ())), default=0)
+        self._busy = threading.Lock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._gate = _gate.Gate(self._encoding._coder_for(self._errors), self.disallowed)
+        self._end = b""  # of the text: what a disallowed name may have begun in
+        self._gathered: list[bytes] = []
+        self._size = 0
+        self._core: Any = None
+
+    @contextlib.contextmanager
+    def _entered(self) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise stream_busy_error()
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    # ---- text ----
+
+    def feed(self, chunk: Any) -> Any:
+        with self._entered():
+            return self._run(chunk, False)
+
+    def flush(self) -> Any:
+        with self._entered():
+            return self._run("", True)
+
+    def _run(self, chunk: Any, final: bool) -> Any:
+        before = self._gate.held, self._gate.offset
+        text = self._gate.take(chunk, final)
+        gathered, size, core = self._gathered[:], self._size, self._core
+        try:
+            ids = self._take(text, final)
+        except BaseException:  # the device, or memory: the text is as it was before this feed
+            self._gathered, self._size, self._core = gathered, size, core
+            self._gate = self._gate_at(*before)
+            raise
+        if final:
+            self._clear()
+        elif self._longest:
+            self._end = (self._end + text[-self._longest :])[-self._longest :]
+        ids.flags.writeable = False
+        return ids
+
+    def _gate_at(self, held: Any, offset: int) -> _gate.Gate:
+        """A gate that has let through what ends with self._end, and holds `held`."""
+        gate = _gate.Gate(self._encoding._coder_for(self._errors), self.disallowed)
+        gate.take(_whole(self._end))
+        gate.take(held)
+        gate.pass_over(offset - gate.offset)
+        return gate
+
+    def _take(self, text: bytes, final: bool) -> Any:
+        if self._core is not None:
+            return self._through_core(text, final)
+        self._gathered.append(text)
+        self._size += len(text)
+        if self._size < BATCH and not final:
+            return np.empty(0, np.uint32)
+        data = b"".join(self._gathered)
+        if final:
+            return self._encoded(data)
+        cuts = _job.cuts(data, len(data), self.allowed, None)
+        if not cuts:
+            core = self._new_core()
+            ids = core.feed(data)
+            self._core, rest = core, b""
+        else:
+            ids, rest = self._encoded(memoryview(data)[: cuts[-1]]), data[cuts[-1] :]
+        self._gathered, self._size = [rest], len(rest)
+        return ids
+
+    def _encoded(self, data: Any) -> Any:
+        return self._coder.encode_array(data, self.allowed, None) if len(data) else np.empty(0, np.uint32)
+
+    def _new_core(self) -> Any:
+        return _core.CoreStream(self._encoding._coder_for("strict"), self.allowed, None, True)
+
+    def _through_core(self, text: bytes, final: bool) -> Any:
+        """Up to the first cut the text belongs to what the core's stream holds."""
+        cuts = [] if final else _job.cuts(text, _NEAR, self.allowed, None)
+        core = self._core.copy()
+        ids = core.feed(text[: cuts[0]] if cuts else text)
+        if cuts or final:
+            ids = np.concatenate([ids, core.flush()])
+        if cuts:
+            self._core, self._gathered, self._size = None, [text[cuts[0] :]], len(text) - cuts[0]
+        else:
+            self._core = core
+        return ids
+
+    # ---- state ----
+
+    @property
+    def pending(self) -> int:
+        held = self._gate.held
+        waiting = 3 if isinstance(held, str) else len(held)
+        return waiting + self._size + (0 if self._core is None else int(self._core.pending))
+
+    @property
+    def offset(self) -> int:
+        return self._gate.offset
+
+    def reset(self) -> None:
+        with self._entered():
+            self._clear()
+
+    def pass_over(self, n: int) -> None:
+        with self._entered():
+            self._gate.pass_over(n)
+
+    def copy(self) -> GpuStream:
+        twin = type(self)(self._encoding, self._coder, (self.allowed, self.disallowed), self._errors, self.copies)
+        with self._entered():
+            twin._end, twin._gathered, twin._size = self._end, self._gathered[:], self._size
+            twin._gate = twin._gate_at(self._gate.held, self._gate.offset)
+            twin._core = None if self._core is None else self._core.copy()
+        return twin
+
+    def save(self) -> bytes:
+        """The state as bytes, for load()."""
+        with self._entered():
+            held = self._gate.held
+            fields = (
+                self._gate.offset.to_bytes(8, "little"),
+                b"\1" + held.encode("utf-8", "surrogatepass") if isinstance(held, str) else b"\0" + held,
+                self._end,
+                b"".join(self._gathered),
+                b"" if self._core is None else self._core.save(),
+            )
+        return _MAGIC + struct.pack(f"<{_FIELDS}Q", *map(len, fields)) + b"".join(fields)
+
+    def load(self, state: bytes) -> bool:
+        """True if the state was taken over; False (and reset) if no stream could have saved it."""
+        with self._entered():
+            self._clear()
+            try:
+                self._load(state)
+            except (ValueError, struct.error):
+                self._clear()
+                return False
+        return True
+
+    def _load(self, state: bytes) -> None:
+        head = len(_MAGIC) + 8 * _FIELDS
+        sizes = struct.unpack(f"<{_FIELDS}Q", state[len(_MAGIC) : head])
+        if not state.startswith(_MAGIC) or sum(sizes) != len(state) - head or sizes[0] != 8 or not 1 <= sizes[1] <= 4:
+            raise ValueError
+        ends = np.cumsum([head, *sizes]).tolist()
+        offset, held, end, gathered, core = (state[a:b] for a, b in itertools.pairwise(ends))
+        if not _gate.is_utf8(gathered) or len(end) > self._longest:
+            raise ValueError
+        self._end, self._gathered, self._size = end, [gathered] if gathered else [], len(gathered)
+        holds = held[1:].decode("utf-8", "surrogatepass") if held[0] == 1 else held[1:]
+        self._gate = self._gate_at(holds, int.from_bytes(offset, "little"))
+        if self._gate.held != holds:
+            raise ValueError
+        if core:
+            self._core = self._new_core()
+            if not self._core.load(core):
+                raise ValueError
+
+
+class AutoStream(GpuStream):
+    """Gathers nothing: ids come as early as the CPU's. A chunk that is large enough for the device goes there."""
+
+    def _take(self, text: bytes, final: bool) -> Any:
+        parts = []
+        if self._core is None:
+            self._core = self._new_core()
+        cuts = _job.cuts(text, _NEAR, self.allowed, None) if len(text) >= _LEAST and not final else []
+        if len(cuts) > 1:
+            first, last = cuts[0], cuts[-1]
+            core = self._core.copy()
+            parts = [core.feed(text[:first]), core.flush(), self._encoded(memoryview(text)[first:last])]
+            self._core, text = core, text[last:]
+        parts.append(self._core.feed(text))
+        if final:
+            parts.append(self._core.flush())
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def _whole(text: bytes) -> bytes:
+    """Without the rest of a character that it begins in."""
+    start = 0
+    while start < len(text) and text[start] & 0xC0 == 0x80:
+        start += 1
+    return text[start:]

@@ -1,0 +1,54 @@
+"""Tests that need a CUDA device; without one they say so. `python -m pytest tests/gpu` runs them alone."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import pytest
+
+import streamtok
+from streamtok.gpu import DeviceError, GpuEncoder
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+ENCODINGS = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
+
+
+def why_not() -> str | None:
+    try:
+        GpuEncoder(streamtok.get_encoding("r50k_base"))
+    except DeviceError as error:
+        return str(error)
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = [item for item in items if pathlib.Path(__file__).parent in item.path.parents]
+    reason = why_not() if here else None
+    if reason:
+        for item in here:
+            item.add_marker(pytest.mark.skip(reason=f"needs a CUDA device: {reason}"))
+
+
+@pytest.fixture(params=ENCODINGS)
+def enc(request: pytest.FixtureRequest) -> streamtok.Encoding:
+    return streamtok.get_encoding(request.param)
+
+
+@pytest.fixture(scope="session")
+def encoder_of():
+    """The encoder of an encoding, made once."""
+    made: dict[str, GpuEncoder] = {}
+
+    def get(enc: streamtok.Encoding) -> GpuEncoder:
+        if enc.name not in made:
+            made[enc.name] = GpuEncoder(enc)
+        return made[enc.name]
+
+    return get
+
+
+@pytest.fixture
+def cupy():
+    return pytest.importorskip("cupy")
