@@ -38,83 +38,162 @@ static inline int sketch_may(const sketch *s, uint64_t hash)
 }
 
 /* ---- passes over the text ----
- * Each goes over all pairs of neighbours from left to right; `range` is where their count stands. */
+ * All pairs of neighbours from left to right, some hundred at a time: what is looked up of one waits beside the others. */
+
+#define BLOCK 256
+
+typedef struct block {
+    st_train_key keys[BLOCK];
+    uint64_t weights[BLOCK]; /* how often each stands in the whole text, not only in the distinct pieces */
+    uint32_t places[BLOCK];
+} block;
 
 typedef struct walk {
     const st_train_text *text;
-    const st_train_tokens *tokens;
+    const uint32_t *lengths;
     size_t range;
     uint64_t at, end; /* the next token; the end of the range */
 } walk;
 
 static walk walk_from_start(const st_train_text *text, const st_train_tokens *tokens)
 {
-    return (walk){text, tokens, 0, 1, text->range_count ? text->ranges[0].end : 0};
+    return (walk){text, tokens->lengths, 0, 1, text->range_count ? text->ranges[0].end : 0};
 }
 
-/* The next pair: its place, its key, its count in *weight. 0: there is none. */
-static inline int walk_on(walk *w, uint32_t *place, st_train_key *key, uint64_t *weight)
+/* The next pairs; how many there are, 0 at the end. */
+static size_t walk_on(walk *w, block *found)
 {
-    const uint32_t *tokens = w->text->tokens, *lengths = w->tokens->lengths;
-    for (;;) {
-        while (w->at >= w->end) {
+    const uint32_t *tokens = w->text->tokens;
+    size_t count = 0;
+    while (count < BLOCK) {
+        if (w->at >= w->end) {
             if (w->range + 1 >= w->text->range_count)
-                return 0;
+                break;
             w->end = w->text->ranges[++w->range].end;
-        }
-        const uint32_t left = tokens[w->at];
-        *place = (uint32_t)w->at;
-        if (left == ST_TRAIN_BORDER) {
-            w->at++;
             continue;
         }
-        w->at += lengths[left];
-        const uint32_t right = tokens[w->at];
-        if (right == ST_TRAIN_BORDER) {
-            w->at++;
-            continue;
+        const uint64_t weight = w->text->ranges[w->range].count;
+        uint32_t left = tokens[w->at];
+        while (left != ST_TRAIN_BORDER && count < BLOCK) {
+            const uint64_t next = w->at + w->lengths[left];
+            const uint32_t right = tokens[next];
+            found->keys[count] = st_train_key_of(left, right);
+            found->places[count] = (uint32_t)w->at;
+            found->weights[count] = weight;
+            count += right != ST_TRAIN_BORDER;
+            w->at = next;
+            left = right;
         }
-        *key = st_train_key_of(left, right);
-        *weight = w->text->ranges[w->range].count;
-        return 1;
+        w->at += left == ST_TRAIN_BORDER;
     }
+    return count;
 }
 
 static void fill_sketch(const sketch *s, walk w)
 {
-    st_train_key key;
-    uint64_t weight;
-    uint32_t place;
-    while (walk_on(&w, &place, &key, &weight))
-        sketch_add(s, st_train_hash(key), weight < s->least ? (uint32_t)weight : s->least);
+    block b;
+    for (size_t n; (n = walk_on(&w, &b)) != 0;)
+        for (size_t i = 0; i < n; i++)
+            sketch_add(s, st_train_hash(b.keys[i]), b.weights[i] < s->least ? (uint32_t)b.weights[i] : s->least);
 }
 
-static st_status count_pairs(st_train_index *index, const sketch *s, walk w)
+/* Keeps those of a block that the sketch takes for frequent. */
+static size_t sift(const sketch *s, block *b, size_t n)
 {
-    st_train_key key;
-    uint64_t weight;
-    uint32_t place;
-    while (walk_on(&w, &place, &key, &weight)) {
-        if (!sketch_may(s, st_train_hash(key)) || !st_train_may_merge(w.tokens, st_train_left(key), st_train_right(key)))
-            continue;
-        st_train_pair *pair = st_train_pairs_add(&index->pairs, key, 0);
-        if (!pair)
-            return ST_NO_MEMORY;
-        pair->count += weight;
-        pair->n++;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        b->keys[kept] = b->keys[i];
+        b->places[kept] = b->places[i];
+        b->weights[kept] = b->weights[i];
+        kept += sketch_may(s, st_train_hash(b->keys[i])) != 0;
+    }
+    return kept;
+}
+
+static st_status count_pairs(st_train_index *index, const st_train_tokens *tokens, const sketch *s, walk w)
+{
+    block b;
+    for (size_t n; (n = walk_on(&w, &b)) != 0;) {
+        n = sift(s, &b, n);
+        for (size_t i = 0; i < n; i++) {
+            if (!st_train_may_merge(tokens, st_train_left(b.keys[i]), st_train_right(b.keys[i])))
+                continue;
+            st_train_pair *pair = st_train_pairs_add(&index->pairs, b.keys[i], 0);
+            if (!pair)
+                return ST_NO_MEMORY;
+            pair->count += b.weights[i];
+            pair->n++;
+        }
     }
     return ST_OK;
 }
 
 static void fill_lists(st_train_index *index, const sketch *s, walk w)
 {
-    st_train_key key;
-    uint64_t weight;
-    uint32_t place;
-    while (walk_on(&w, &place, &key, &weight)) {
-        st_train_pair *pair = sketch_may(s, st_train_hash(key)) ? st_train_pairs_find(&index->pairs, key) : NULL;
+    block b;
+    for (size_t n; (n = walk_on(&w, &b)) != 0;) {
+        n = sift(s, &b, n);
+        for (size_t i = 0; i < n; i++) {
+            st_train_pair *pair = st_train_pairs_find(&index->pairs, b.keys[i]);
+            if (pair)
+                index->lists[pair->start + pair->n++] = b.places[i];
+        }
+    }
+}
+
+/* ---- the same while all tokens are single bytes: a table with a place for every pair ---- */
+
+#define BYTE_PAIRS ((size_t)1 << 16)
+
+typedef struct byte_pair {
+    uint64_t count, n;
+} byte_pair;
+
+static st_train_key key_of_bytes(size_t at)
+{
+    return st_train_key_of((uint32_t)at >> 8, (uint32_t)at & 255);
+}
+
+static st_status count_byte_pairs(st_train_index *index, const st_train_text *text, const st_train_tokens *tokens,
+                                  byte_pair *pairs)
+{
+    uint64_t at = 1;
+    for (size_t i = 0; i < text->range_count; i++)
+        for (; at < text->ranges[i].end; at++) {
+            const uint32_t left = text->tokens[at], right = left == ST_TRAIN_BORDER ? left : text->tokens[at + 1];
+            if (right == ST_TRAIN_BORDER)
+                continue;
+            pairs[left << 8 | right].count += text->ranges[i].count;
+            pairs[left << 8 | right].n++;
+        }
+    for (size_t i = 0; i < BYTE_PAIRS; i++) {
+        if (pairs[i].count < index->least || !st_train_may_merge(tokens, (uint32_t)i >> 8, (uint32_t)i & 255))
+            continue;
+        st_train_pair *pair = st_train_pairs_add(&index->pairs, key_of_bytes(i), 0);
+        if (!pair)
+            return ST_NO_MEMORY;
+        pair->count = pairs[i].count;
+        pair->n = pairs[i].n;
+    }
+    return ST_OK;
+}
+
+/* What belongs to no list goes to one of its own behind all others, a single place that is written again and again. */
+static void fill_byte_lists(st_train_index *index, const st_train_text *text, byte_pair *pairs)
+{
+    for (size_t i = 0; i < BYTE_PAIRS; i++) {
+        st_train_pair *pair = pairs[i].n ? st_train_pairs_find(&index->pairs, key_of_bytes(i)) : NULL;
         if (pair)
-            index->lists[pair->start + pair->n++] = place;
+            pair->n = pairs[i].n;
+        pairs[i] = pair ? (byte_pair){pair->start, 1} : (byte_pair){index->list_top, 0};
+    }
+    for (size_t at = 1; at + 1 < text->places; at++) {
+        const uint32_t left = text->tokens[at], right = text->tokens[at + 1];
+        if (left == ST_TRAIN_BORDER || right == ST_TRAIN_BORDER)
+            continue;
+        byte_pair *pair = &pairs[left << 8 | right];
+        index->lists[pair->count] = (uint32_t)at;
+        pair->count += pair->n;
     }
 }
 
@@ -159,7 +238,7 @@ static st_status raise_least(st_train_index *index, size_t room)
 static st_status make_room(st_train_index *index, size_t places, size_t text_places)
 {
     size_t room = 2 * text_places < index->most_lists ? 2 * text_places : index->most_lists;
-    room = room < 2 * places ? 2 * places : room;
+    room = room <= 2 * places ? 2 * places + 1 : room; /* fill_byte_lists takes one place more */
     if (room <= index->list_room)
         return ST_OK;
     st_free(index->lists); /* all of it is out of date */
@@ -210,41 +289,42 @@ static st_status fill_queue(st_train_index *index, const st_train_tokens *tokens
     return ST_OK;
 }
 
-st_status st_train_index_build(st_train_index *index, const st_train_text *text, const st_train_tokens *tokens)
+static st_status build_from_bytes(st_train_index *index, const st_train_text *text, const st_train_tokens *tokens)
+{
+    byte_pair *pairs = st_calloc(BYTE_PAIRS, sizeof *pairs);
+    if (!pairs)
+        return ST_NO_MEMORY;
+    st_status status = count_byte_pairs(index, text, tokens, pairs);
+    if (!status)
+        status = lay_out(index, text);
+    if (!status)
+        fill_byte_lists(index, text, pairs);
+    st_free(pairs);
+    return status;
+}
+
+static st_status build_from_tokens(st_train_index *index, const st_train_text *text, const st_train_tokens *tokens)
 {
     const walk start = walk_from_start(text, tokens);
     sketch s;
-    st_train_pairs_free(&index->pairs);
-    index->queue.count = 0;
-    index->searched += text->places;
     ST_TRY(sketch_init(&s, text->places, index->least));
     fill_sketch(&s, start);
-    st_status status = count_pairs(index, &s, start);
+    st_status status = count_pairs(index, tokens, &s, start);
     if (!status)
         status = lay_out(index, text);
     if (!status)
         fill_lists(index, &s, start);
     st_free(s.sums);
-    return status ? status : fill_queue(index, tokens);
+    return status;
 }
 
-st_status st_train_index_greatest(st_train_index *index, const st_train_text *text, const st_train_tokens *tokens,
-                                  uint64_t *greatest)
+st_status st_train_index_build(st_train_index *index, const st_train_text *text, const st_train_tokens *tokens)
 {
-    walk w = walk_from_start(text, tokens);
-    st_train_key key;
-    uint64_t weight, *sums = st_calloc((size_t)1 << 16, sizeof *sums);
-    uint32_t place;
-    if (!sums)
-        return ST_NO_MEMORY;
-    while (walk_on(&w, &place, &key, &weight))
-        sums[(st_train_left(key) & 255) << 8 | (st_train_right(key) & 255)] += weight;
-    *greatest = 0;
-    for (size_t i = 0; i < (size_t)1 << 16; i++)
-        *greatest = sums[i] > *greatest ? sums[i] : *greatest;
+    st_train_pairs_free(&index->pairs);
+    index->queue.count = 0;
     index->searched += text->places;
-    st_free(sums);
-    return ST_OK;
+    ST_TRY(tokens->count == 256 ? build_from_bytes(index, text, tokens) : build_from_tokens(index, text, tokens));
+    return fill_queue(index, tokens);
 }
 
 void st_train_index_free(st_train_index *index)

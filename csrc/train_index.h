@@ -29,8 +29,4 @@ void st_train_index_free(st_train_index *index);
  * would fill more than half of their room. */
 st_status st_train_index_build(st_train_index *index, const st_train_text *text, const st_train_tokens *tokens);
 
-/* The best pair's count, from the text alone: where to begin. */
-st_status st_train_index_greatest(st_train_index *index, const st_train_text *text, const st_train_tokens *tokens,
-                                  uint64_t *greatest);
-
 #endif

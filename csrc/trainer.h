@@ -60,8 +60,8 @@ typedef struct st_train_options {
 st_status st_trainer_init(st_trainer *trainer, const st_train_options *options);
 void st_trainer_free(st_trainer *trainer);
 
-/* The text is there. least: of a state to go on from, or 0. */
-st_status st_trainer_begin(st_trainer *trainer, uint64_t least);
+/* The text is there. least: trainer.index.least of a state to go on from, or 0. */
+void st_trainer_begin(st_trainer *trainer, uint64_t least);
 
 /* Up to so many merges, fewer when about so many places have been looked at. */
 st_status st_trainer_run(st_trainer *trainer, size_t merges, uint64_t work);

@@ -309,5 +309,5 @@ cdef extern from "trainer.h" nogil:
         size_t most_lists
     st_status st_trainer_init(st_trainer *trainer, const st_train_options *options)
     void st_trainer_free(st_trainer *trainer)
-    st_status st_trainer_begin(st_trainer *trainer, uint64_t least)
+    void st_trainer_begin(st_trainer *trainer, uint64_t least)
     st_status st_trainer_run(st_trainer *trainer, size_t merges, uint64_t work)

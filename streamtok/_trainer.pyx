@@ -190,10 +190,7 @@ cdef class Trainer:
 
     def begin(self, uint64_t least=0):
         """Pieces, and tokens if any were added, are there. least: of the state that they are from."""
-        cdef st_status status
-        with nogil:
-            status = st_trainer_begin(&self.trainer, least)
-        check(status)
+        st_trainer_begin(&self.trainer, least)
 
     def run(self, size_t merges, uint64_t work):
         """Up to so many merges, fewer when so many places were looked at. True: there is nothing left to do."""
