@@ -20,7 +20,6 @@ st_status st_trainer_init(st_trainer *trainer, const st_train_options *options)
     memset(trainer, 0, sizeof *trainer);
     st_train_text_init(&trainer->text, options->alphabet);
     trainer->wanted = options->wanted;
-    trainer->step = STEP;
     trainer->index.floor = options->frequency ? options->frequency : 1;
     trainer->index.most_lists = options->most_lists;
     ST_TRY(st_train_tokens_init(&trainer->tokens, options->alphabet, options->wanted, options->ties, options->longest));
@@ -233,7 +232,7 @@ st_status st_trainer_run(st_trainer *t, size_t merges, uint64_t work)
         if (pair) {
             ST_TRY(merge(t, pair));
         } else if (t->index.least > t->index.floor) {
-            t->index.least = at_least_floor(t, t->index.least >> t->step);
+            t->index.least = at_least_floor(t, t->index.least >> STEP);
             t->is_stale = 1;
         } else {
             t->done = 1;

@@ -41,7 +41,6 @@ typedef struct st_trainer {
     st_train_index index;
     st_train_sides left, right;
     size_t wanted;     /* tokens in all */
-    unsigned step;     /* `least` is divided by 2^step when the queue has run dry */
     int is_stale;      /* the index has to be built before the next merge */
     int done;          /* as many tokens as wanted, or no pair is frequent enough */
     uint64_t work;     /* places looked at so far */

@@ -289,6 +289,7 @@ cdef extern from "train_index.h" nogil:
     ctypedef struct st_train_index:
         uint64_t least
         uint64_t searched
+        size_t most_lists
 
 
 cdef extern from "trainer.h" nogil:
@@ -296,7 +297,6 @@ cdef extern from "trainer.h" nogil:
         st_train_text text
         st_train_tokens tokens
         st_train_index index
-        unsigned step
         int done
         uint64_t work
         uint64_t last_count

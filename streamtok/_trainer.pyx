@@ -2,7 +2,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ._csrc cimport *
@@ -140,13 +140,12 @@ cdef class Counter:
 cdef class Trainer:
     """Learns merges from records: measure() all, lay_out(), place() the same, finish(); begin(), then run().
 
-    alphabet: the 256 bytes in the order of their tokens. wanted: tokens in all. longest, frequency, most_lists: as
+    alphabet: the 256 bytes in the order of their tokens. wanted: tokens in all. longest, frequency: as
     csrc/trainer.h has them. One thread at a time; after MemoryError it is of no more use."""
     cdef st_trainer trainer
     cdef readonly bint laid_out
 
-    def __cinit__(self, bytes alphabet not None, size_t wanted, str ties, uint32_t longest, uint64_t frequency,
-                  size_t most_lists, unsigned step=0):
+    def __cinit__(self, bytes alphabet not None, size_t wanted, str ties, uint32_t longest, uint64_t frequency):
         cdef st_train_options options
         if sorted(alphabet) != list(range(256)) or wanted < 256:
             raise ValueError("the alphabet has each of the 256 bytes once, and as many tokens are wanted at least")
@@ -155,13 +154,15 @@ cdef class Trainer:
         options.ties = TIES[ties]
         options.longest = longest
         options.frequency = frequency
-        options.most_lists = most_lists
+        options.most_lists = SIZE_MAX
         check(st_trainer_init(&self.trainer, &options))
-        if step:
-            self.trainer.step = step
 
     def __dealloc__(self):
         st_trainer_free(&self.trainer)
+
+    def limit_lists(self, size_t places):
+        """All lists of places together hold about so many, from the next search on."""
+        self.trainer.index.most_lists = places
 
     def measure(self, records not None):
         self._take(records, 0)

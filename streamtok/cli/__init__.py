@@ -1,4 +1,4 @@
-"""The command `streamtok`: encode, decode, count, inspect, bench, info. Needs click and rich (the extra "cli")."""
+"""The command `streamtok`: encode, decode, count, inspect, train, bench, info. Needs click and rich (the extra "cli")."""
 
 from __future__ import annotations
 

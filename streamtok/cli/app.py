@@ -14,7 +14,7 @@ import click
 
 from .._version import __version__
 
-_COMMANDS = ("encode", "decode", "count", "inspect", "bench", "info")
+_COMMANDS = ("encode", "decode", "count", "inspect", "train", "bench", "info")
 
 
 class App(click.Group):

@@ -20,9 +20,11 @@ from ..batch import threads_for
 from ..journal import ResumeError
 from .encoding import TrainedEncoding
 from .options import check_device, check_memory, check_size, make_options
+from .report import Point, draw, report
 from .run import Progress, Run, make_encoding
+from .saving import load, save
 
-__all__ = ["Progress", "ResumeError", "TrainedEncoding", "train"]
+__all__ = ["Point", "Progress", "ResumeError", "TrainedEncoding", "draw", "load", "report", "save", "train"]
 
 
 def train(

@@ -207,25 +207,16 @@ class Run:
     def _prepare(self, pieces: Blocks) -> tuple[Trainer, int]:
         """A trainer that holds the pieces, and how many there are."""
         options = self.options
-        measured = self._trainer(256, 0)
-        for block in pieces:
-            measured.measure(block)
-        places, distinct = measured.places, measured.pieces
-        trainer = self._trainer(self.wanted, self._most_lists(places))
+        trainer = Trainer(options.alphabet, self.wanted, options.ties, options.longest, options.min_frequency)
         for block in pieces:
             trainer.measure(block)
+        trainer.limit_lists(self._most_lists(trainer.places))
         trainer.lay_out()
         for block in pieces:
             trainer.place(block)
         trainer.finish()
-        least = 0 if self.checkpoint is None else self.checkpoint.load_state(trainer, self.wanted)
-        trainer.begin(least)
-        del options
-        return trainer, distinct
-
-    def _trainer(self, wanted: int, most_lists: int) -> Trainer:
-        options = self.options
-        return Trainer(options.alphabet, wanted, options.ties, options.longest, options.min_frequency, most_lists)
+        trainer.begin(0 if self.checkpoint is None else self.checkpoint.load_state(trainer, self.wanted))
+        return trainer, trainer.pieces
 
     def _most_lists(self, places: int) -> int:
         """Places that the lists of pairs may hold."""
