@@ -56,11 +56,6 @@ cdef class Counter:
             raise invalid_utf8_error(bytes(alive), error.start, error.end, FAULTS[error.fault])
         check(status)
 
-    def count_all(self, list sources not None):
-        """Counts each of several texts, str or buffers of UTF-8. The error of one that is not UTF-8 has no place."""
-        for source in sources:
-            self.count(source)
-
     def count_spans(self, bytes text not None, spans not None):
         """Counts text[a:b] for each row (a, b) of an int64 buffer."""
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)

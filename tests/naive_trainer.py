@@ -1,4 +1,4 @@
-"""The definition of byte-level BPE training: count all pairs of all pieces, merge the best one everywhere, begin again."""
+"""The definition of byte-level BPE training: count all pairs of all pieces, merge the best everywhere, begin again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from collections.abc import Iterable
 Merge = tuple[bytes, bytes]
 
 
-def learn(pieces: Iterable[bytes], merges: int, ties: str, *, least: int = 1, alphabet: bytes | None = None) -> list[Merge]:
+def learn(
+    pieces: Iterable[bytes], merges: int, ties: str, *, least: int = 1, alphabet: bytes | None = None
+) -> list[Merge]:
     """The first merges, fewer if no pair is left that stands `least` times."""
     words = [([piece[i : i + 1] for i in range(len(piece))], count) for piece, count in Counter(pieces).items()]
     learned: list[Merge] = []

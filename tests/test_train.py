@@ -1,4 +1,4 @@
-"""Merges: those of the naive trainer, those of Hugging Face's, for any number of threads, memory, and way to give text."""
+"""Merges: those of the naive trainer and of Hugging Face's, for any number of threads, memory, and way to give text."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def test_merges_of_a_text_to_its_end_are_the_naive_trainers(ties, pattern):
     assert 0 < len(few) < len(want)
 
 
-@hypothesis.given(st.lists(st.tuples(st.text("ab ", min_size=1, max_size=24), st.integers(1, 4)), min_size=1, max_size=8))
+@hypothesis.given(
+    st.lists(st.tuples(st.text("ab ", min_size=1, max_size=24), st.integers(1, 4)), min_size=1, max_size=8)
+)
 def test_hyp_runs_and_overlaps_are_merged_as_the_naive_trainer_does(words):
     """Few letters: aaa, abab, and pairs that touch, in every combination. Counts straight from records."""
     rows = [word.encode() for word, count in words for _ in range(count)]
@@ -90,7 +92,9 @@ def test_hyp_runs_and_overlaps_are_merged_as_the_naive_trainer_does(words):
         assert engine_merges(counter.write(), ties, lists=1) == engine_merges(counter.write(), ties)
 
 
-def engine_merges(blocks: list[bytes], ties: str, lists: int = 1 << 40, step: int = 1 << 30) -> list[tuple[bytes, bytes]]:
+def engine_merges(
+    blocks: list[bytes], ties: str, lists: int = 1 << 40, step: int = 1 << 30
+) -> list[tuple[bytes, bytes]]:
     trainer = _trainer.Trainer(ALPHABETS[ties], 1256, ties, 1000, 0)
     for block in blocks:
         trainer.measure(block)

@@ -16,7 +16,7 @@ from .common import source_of
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 
 
-class _Bytes(click.ParamType):
+class _Bytes(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "bytes"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
@@ -31,7 +31,7 @@ class _Bytes(click.ParamType):
             self.fail(f"{value!r} is no size such as 500MB or 2GiB", param, ctx)
 
 
-class _Number(click.ParamType):
+class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
@@ -50,15 +50,17 @@ class _Number(click.ParamType):
     "--output",
     required=True,
     metavar="OUT",
-    help="NAME.tiktoken (and NAME.tiktoken.json), NAME.json for Hugging Face's tokenizer.json, or a folder for vocab.json "
-    "and merges.txt.",
+    help="NAME.tiktoken (and NAME.tiktoken.json), NAME.json for Hugging Face's tokenizer.json, or a folder for "
+    "vocab.json and merges.txt.",
 )
 @click.option(
     "--pattern", default="cl100k", show_default=True, metavar="NAME", help="cl100k, o200k, r50k, a regex, or 'none'."
 )
 @click.option("--special", metavar="NAME", multiple=True, help="A special token (repeatable).")
 @click.option("--ties", type=click.Choice(["lexicographic", "huggingface"]), default="lexicographic", show_default=True)
-@click.option("--min-frequency", type=click.IntRange(min=0), default=0, metavar="N", help="Merge no pair seen less often.")
+@click.option(
+    "--min-frequency", type=click.IntRange(min=0), default=0, metavar="N", help="Merge no pair seen less often."
+)
 @click.option("--max-token-length", type=click.IntRange(min=1), metavar="N", help="Bytes of the longest token.")
 @click.option(
     "--documents",
@@ -69,7 +71,9 @@ class _Number(click.ParamType):
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads that count.  [default: all cores]")
 @click.option("--max-memory", type=_Bytes(), metavar="SIZE", help="Memory that may be taken, such as 2GB.")
-@click.option("--checkpoint", metavar="FOLDER", help="Where to go on from after Ctrl-C or a crash: the same command again.")
+@click.option(
+    "--checkpoint", metavar="FOLDER", help="Where to go on from after Ctrl-C or a crash: the same command again."
+)
 @click.option("--held-out", metavar="FILE", help="Report how this text is compressed as the vocabulary grows.")
 @click.option("--plot", metavar="FILE", help="Draw that report, as .svg, .png or .pdf.")
 @click.option("--device", type=click.Choice(["cpu", "cuda", "auto"]), default="auto", show_default=True)

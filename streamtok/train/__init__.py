@@ -49,21 +49,22 @@ def train(
 ) -> TrainedEncoding:
     """Learn a byte-level BPE vocabulary (Sennrich et al. 2016, over bytes as GPT-2 has it) and return its Encoding.
 
-    The merges are those of counting all pairs anew after each merge: the pair that stands most often in the pieces of the
-    text is merged next, wherever it stands. They do not depend on threads, max_memory, or on having been interrupted.
+    The merges are those of counting all pairs anew after each merge: the pair that stands most often in the pieces of
+    the text is merged next, wherever it stands. They do not depend on threads, max_memory, or on interruptions.
 
     Args:
-        sources: a path, a glob, an open binary file, or a list of these; `bytes`, one text; any other iterable, texts as
-            str or bytes (for a list of texts write iter(texts)). .gz, .xz and .zst are decompressed. Nothing is merged
-            across the end of a text.
-        vocab_size: tokens in all: the 256 bytes, the merges and the special tokens. Fewer, with a warning, where the text
-            has no more merges.
+        sources: a path, a glob, an open binary file, or a list of these; `bytes`, one text; any other iterable, texts
+            as str or bytes (for a list of texts write iter(texts)). .gz, .xz and .zst are decompressed. Nothing is
+            merged across the end of a text.
+        vocab_size: tokens in all: the 256 bytes, the merges and the special tokens. Fewer, with a warning, where the
+            text has no more merges.
         pattern: how text splits: "cl100k", "o200k", "r50k", a regex, or None for pieces that are whole texts.
         special_tokens: texts that are cut out of the text, and that no token is learned from.
         min_frequency: a pair seen less often is not merged.
-        ties: which of the pairs seen equally often goes first. "lexicographic": the greatest, compared by the bytes of its
-            left token and then of its right one, so (b"t", b"h") before (b"i", b"n") before (b"h", b"e"). "huggingface":
-            the one with the smallest ids, left then right, as Hugging Face's BpeTrainer has it; the ids are its own, too.
+        ties: which of the pairs seen equally often goes first. "lexicographic": the greatest, compared by the bytes of
+            its left token and then of its right one, so (b"t", b"h") before (b"i", b"n") before (b"h", b"e").
+            "huggingface": the one with the smallest ids, left then right, as Hugging Face's BpeTrainer has it; the ids
+            are its own, too.
         device: "cpu" or "auto"; "cuda" is refused in this release.
         threads: that count pieces, as many as there are cores by default.
         max_memory: bytes that the process may take. Pieces are then written to the disk as they are counted.

@@ -78,7 +78,9 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except (ValueError, KeyError) as error:
-            raise VocabularyError(f"this is no checkpoint that this release reads ({error}); remove it to begin anew", path) from None
+            raise VocabularyError(
+                f"this is no checkpoint that this release reads ({error}); remove it to begin anew", path
+            ) from None
         return record
 
     def _clean(self) -> None:
@@ -169,17 +171,22 @@ class Checkpoint:
 
 
 def _check_run(folder: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Raise ResumeError unless the options are those of the run that began, and the inputs as far as it has begun them:
+    what it has not come to may have been mended, added or left out since."""
     changes = [
         f"{name} was {found['options'].get(name)!r} and is {value!r}"
         for name, value in wanted["options"].items()
         if found["options"].get(name) != value
     ]
-    # Once all pieces are counted, the text is needed no more; where it is, it has to be the same.
-    for before, now in zip(found["inputs"], wanted["inputs"]):
-        if before != now:
-            changes.append(f"the source {(now or before or {}).get('name')} is not the one that was read")
-    if len(found["inputs"]) != len(wanted["inputs"]):
-        changes.append(f"there were {len(found['inputs'])} sources and are {len(wanted['inputs'])}")
+    before, now, place = found["inputs"], wanted["inputs"], Place(*found["place"])
+    if found["pieces"] is None:
+        begun = place.input + (place.offset > 0)
+        before, now = before[:begun], now[:begun]
+    if len(before) != len(now):
+        changes.append(f"there were {len(before)} sources and are {len(now)}")
+    for was, each in zip(before, now):
+        if was != each:
+            changes.append(f"the source {(each or was or {}).get('name')} is not the one that was read")
     if changes:
         raise ResumeError(
             f"{folder}: this checkpoint is of another run: {'; '.join(changes)}. Put back what that run had, or name "

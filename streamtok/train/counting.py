@@ -45,7 +45,7 @@ class Counting:
         return sum(counter.pieces for counter in self.counters)
 
     @property
-    def bytes(self) -> int:
+    def text_bytes(self) -> int:
         """Bytes of text seen, special tokens not among them."""
         return sum(counter.bytes for counter in self.counters)
 
@@ -159,6 +159,10 @@ def _splitter(pat_str: str | None, counter: Any, how: How) -> Any:
 
 
 def _located(error: UnicodeDecodeError, stretch: Stretch, at: int) -> UnicodeDecodeError:
-    where = f"at byte {stretch.offset + at + error.start} of {stretch.name}" if len(stretch.texts) == 1 else f"in {stretch.name}"
+    where = (
+        f"at byte {stretch.offset + at + error.start} of {stretch.name}"
+        if len(stretch.texts) == 1
+        else f"in {stretch.name}"
+    )
     reason = f"{error.reason} ({where}; errors='replace' puts U+FFFD in the place of such bytes)"
     return UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason)

@@ -1,7 +1,8 @@
 """Vocabularies as Hugging Face's tokenizers has them: tokenizer.json, and vocab.json with merges.txt.
 
-A token is written in letters, one a byte, as GPT-2 did it. The patterns of OpenAI's encodings need another spelling for
-the regex engine there, Oniguruma: `{1,3}+` is a repetition of a repetition to it, and `$` is true before each line break.
+A token is written in letters, one a byte, as GPT-2 did it. The patterns of OpenAI's encodings need another spelling
+for the regex engine there, Oniguruma: `{1,3}+` is a repetition of a repetition to it, and `$` is true before each line
+break.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ def tokenizer_json(encoding: Encoding) -> str:
         for left, right in merges_of(encoding._mergeable_ranks)
     )
     vocab = _vocab_lines(encoding, "      ")
-    return f'{{\n{head},\n  "model": {{\n{body},\n    "vocab": {{\n{vocab}\n    }},\n    "merges": [\n{merges}\n    ]\n  }}\n}}\n'
+    lists = f'    "vocab": {{\n{vocab}\n    }},\n    "merges": [\n{merges}\n    ]'
+    return f'{{\n{head},\n  "model": {{\n{body},\n{lists}\n  }}\n}}\n'
 
 
 def vocab_and_merges(encoding: Encoding) -> tuple[str, str]:
@@ -173,7 +175,7 @@ def read_tokenizer_json(path: str) -> TrainedEncoding:
 
 
 def read_vocab_and_merges(vocab: str, merges: str, special: dict[str, int]) -> dict[bytes, int]:
-    """{token bytes: rank} of the two files. Raises VocabularyError where one is damaged, or they contradict each other."""
+    """{token bytes: rank} of the two files. Raises VocabularyError where one is damaged, or they disagree."""
     file = Json.read(vocab)
     ranks = _ranks(file, file.record, special)
     lines = read_text(merges).split("\n")
@@ -200,7 +202,10 @@ def _ranks(file: Json, listed: dict[str, Any], special: dict[str, int], *near: s
     for name, token in listed.items():
         if type(token) is not int:
             raise file.refused(f"the id of {shown(name)} is {shown(token)}; ids are integers", *near, name)
-        if special.get(name) == token:
+        if name in special:
+            if special[name] != token:
+                reason = f"the special token {name!r} has id {token} here and {special[name]} elsewhere"
+                raise file.refused(reason, *near, name)
             continue
         if not name or not LETTERS.keys() >= set(name):
             raise file.refused(f"{shown(name)} is no token in letters, and no special token", *near, name)
@@ -245,4 +250,6 @@ def _pattern(file: Json) -> str:
             if isinstance(spelled, str) and (split.get("behavior"), split.get("invert")) in ways:
                 if level.get("use_regex") is False and level.get("add_prefix_space") is False:
                     return _MEANT.get(spelled, spelled)
-    raise file.refused("texts are split in a way that is not supported: a Split by a Regex and a ByteLevel are", "pre_tokenizer")
+    raise file.refused(
+        "texts are split in a way that is not supported: a Split by a Regex and a ByteLevel are", "pre_tokenizer"
+    )

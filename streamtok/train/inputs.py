@@ -223,7 +223,7 @@ def _chunks(reader: Reader) -> Iterator[bytes]:
 
 
 class TextsInput:
-    """Texts from an iterable, each a document. A later run is given the same iterable, and passes over what was done."""
+    """Texts from an iterable, each a document. A later run is given the same ones, and passes over what was done."""
 
     name = "<texts>"
     fingerprint: dict[str, Any] | None = None

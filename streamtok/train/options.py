@@ -76,7 +76,9 @@ def _pat_str(pattern: str | None) -> str | None:
     if pattern is None or pattern in PATTERNS:
         return None if pattern is None else PATTERNS[pattern]
     if not isinstance(pattern, str):
-        raise TypeError(f"pattern is of type {type(pattern).__name__}: write a regex, one of {', '.join(PATTERNS)}, or None")
+        raise TypeError(
+            f"pattern is of type {type(pattern).__name__}: write a regex, one of {', '.join(PATTERNS)}, or None"
+        )
     if patterns.family_of(pattern) is None:
         from ..custom import PatternSplitter
 
@@ -104,8 +106,8 @@ def _checked_alphabet(alphabet: bytes | None, ties: str) -> bytes:
     alphabet = bytes(alphabet)
     if sorted(alphabet) != list(range(256)):
         raise ValueError(
-            f"initial_alphabet has {len(set(alphabet))} different bytes in {len(alphabet)}: it is the 256 bytes, each once, "
-            "in the order of their ids; with fewer there would be text without an encoding"
+            f"initial_alphabet has {len(set(alphabet))} different bytes in {len(alphabet)}: it is the 256 bytes, each "
+            "once, in the order of their ids; with fewer there would be text without an encoding"
         )
     return alphabet
 

@@ -11,13 +11,15 @@ from .. import disk
 from ..errors import VocabularyError
 
 PARTS = 64
-"""Parts of a spilled table, by the hash of the piece: one of them at a time is put together in memory, from all spills."""
+"""Parts of a spilled table, by the hash of the piece: one at a time is put together in memory, from all spills."""
 
 
 class Blocks:
     """Blocks of records, in memory or in a file: all distinct pieces, each once."""
 
-    def __init__(self, blocks: list[bytes] | None = None, path: str = "", sizes: list[int] | None = None, crc: int = 0) -> None:
+    def __init__(
+        self, blocks: list[bytes] | None = None, path: str = "", sizes: list[int] | None = None, crc: int = 0
+    ) -> None:
         self._blocks, self.path, self.crc = blocks, path, crc
         self.sizes = [] if sizes is None else sizes
 
@@ -88,7 +90,9 @@ def check_file(path: str, size: int, crc: int) -> None:
             while block := file.read(1 << 20):
                 found, length = zlib.crc32(block, found), length + len(block)
     except FileNotFoundError:
-        raise VocabularyError("this file of the checkpoint is missing; remove the checkpoint to begin anew", path) from None
+        raise VocabularyError(
+            "this file of the checkpoint is missing; remove the checkpoint to begin anew", path
+        ) from None
     if (length, found) != (size, crc):
         raise VocabularyError(
             f"this file of the checkpoint is damaged: it has {length} bytes of {size}, or their CRC-32 is wrong; "

@@ -36,10 +36,15 @@ def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = N
     ordered = sorted(encoding._mergeable_ranks.items(), key=lambda item: item[1])
     sizes = _spread(len(ordered)) if sizes is None else sorted(set(sizes))
     if not sizes or sizes[0] < 256 or sizes[-1] > len(ordered):
-        raise ValueError(f"sizes={list(sizes)} leave the range of this vocabulary: write numbers from 256 to {len(ordered)}")
+        raise ValueError(
+            f"sizes={list(sizes)} leave the range of this vocabulary: write numbers from 256 to {len(ordered)}"
+        )
     cut = [
         Encoding(
-            f"{encoding.name}, {size}", pat_str=encoding._pat_str, mergeable_ranks=dict(ordered[:size]), special_tokens={}
+            f"{encoding.name}, {size}",
+            pat_str=encoding._pat_str,
+            mergeable_ranks=dict(ordered[:size]),
+            special_tokens={},
         )
         for size in sizes
     ]

@@ -178,7 +178,7 @@ class Run:
     def _sum(self, counting: Counting, before: dict[str, int]) -> dict[str, int]:
         return {
             "pieces": before["pieces"] + counting.pieces,
-            "bytes": before["bytes"] + counting.bytes,
+            "bytes": before["bytes"] + counting.text_bytes,
             "documents": before["documents"],
         }
 
@@ -199,7 +199,7 @@ class Run:
         seconds = time.monotonic() - self.began
         rate = read / seconds if seconds else 0.0
         remaining = (total - read) / rate if total is not None and rate else None
-        text_bytes = before["bytes"] + counting.bytes
+        text_bytes = before["bytes"] + counting.text_bytes
         self.progress(Progress("count", read, total, rate, text_bytes, 0, seconds, remaining))
 
     # ---- merging ----
@@ -227,7 +227,7 @@ class Run:
         if left < places // 2:
             raise ValueError(
                 f"max_memory={self.max_memory} is too little for the {places} bytes of distinct pieces: write at least "
-                f"max_memory={BASE_MEMORY + (24 << 20) + places * 5}; what was counted is kept where checkpoint= is given"
+                f"{BASE_MEMORY + (24 << 20) + places * 5}; what was counted is kept where checkpoint= is given"
             )
         return left // 4
 
@@ -250,21 +250,26 @@ class Run:
                 raise self._interrupted()
 
 
-def make_encoding(trainer: Trainer, options: Options, vocab_size: int, name: str, facts: dict[str, Any]) -> TrainedEncoding:
-    """The encoding of what was learned. Special tokens have the first ids where Hugging Face's trainer gives them those,
-    else the last."""
+def make_encoding(
+    trainer: Trainer, options: Options, vocab_size: int, name: str, facts: dict[str, Any]
+) -> TrainedEncoding:
+    """The encoding of what was learned. Special tokens have the first ids where Hugging Face's trainer gives them
+    those, else the last."""
     special = len(options.special_tokens)
     count = trainer.count
     first = special if options.ties == "huggingface" else 0
     if count + special < vocab_size:
         warnings.warn(
-            f"the text has no more than {count - 256} merges: the vocabulary has {count + special} tokens, not {vocab_size}",
-            stacklevel=4,
+            f"the text has no more than {count - 256} merges: the vocabulary has {count + special} tokens, "
+            f"not {vocab_size}",
+            stacklevel=3,
         )
     return TrainedEncoding(
         name,
         pat_str=NO_PATTERN if options.pat_str is None else options.pat_str,
         mergeable_ranks={trainer.token(token): first + token for token in range(count)},
-        special_tokens={text: i + (0 if first or not special else count) for i, text in enumerate(options.special_tokens)},
+        special_tokens={
+            text: i + (0 if first or not special else count) for i, text in enumerate(options.special_tokens)
+        },
         training=facts,
     )

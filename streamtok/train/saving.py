@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import Any
 
 from .. import disk
 from ..core import Encoding
@@ -22,13 +21,13 @@ _VERSION = 1
 def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
     """Write an encoding's vocabulary: `load` reads it back.
 
-    NAME.tiktoken is the file of ranks that tiktoken reads, and NAME.tiktoken.json beside it holds what that has no place
-    for: the pattern, the special tokens, how it was trained, a hash of the first. NAME.json is Hugging Face's
-    tokenizer.json. Any other path is a folder, made if it is missing, with vocab.json and merges.txt as GPT-2 had them,
-    and the same JSON as training.json.
+    NAME.tiktoken is the file of ranks that tiktoken reads, and NAME.tiktoken.json beside it holds what that has no
+    place for: the pattern, the special tokens, how it was trained, a hash of the first. NAME.json is Hugging Face's
+    tokenizer.json. Any other path is a folder, made if it is missing, with vocab.json and merges.txt as GPT-2 had
+    them, and the same JSON as training.json.
 
-    Each file appears whole or not at all. Raises OSError where they cannot be written, ValueError for a pattern that has
-    no counterpart in a tokenizer.json.
+    Each file appears whole or not at all. Raises OSError where they cannot be written, ValueError for a vocabulary that
+    Hugging Face's files cannot hold: tokens that no merge of two others makes.
     """
     target = os.fspath(path)
     if target.endswith(".tiktoken"):
@@ -103,7 +102,7 @@ def _make(facts: _Facts, ranks: dict[bytes, int], path: str) -> TrainedEncoding:
     sha256 = facts.field("sha256", str)
     if _sha256(path) != sha256:
         raise VocabularyError(
-            f"its sha256 is not the {sha256} that {facts.path} names: one of the two is damaged, or of another vocabulary",
+            f"its sha256 is not the {sha256} that {facts.path} names: one of the two is damaged, or another's",
             path,
             1,
         )
@@ -117,6 +116,6 @@ def _make(facts: _Facts, ranks: dict[bytes, int], path: str) -> TrainedEncoding:
             training=facts.field("training", dict),
         )
     except VocabularyError as error:
-        raise facts.refused(error.reason, "special_tokens") from None
+        raise error if error.path is not None else facts.refused(error.reason, "special_tokens") from None
     except ValueError as error:
         raise facts.refused(str(error), "pattern") from None
