@@ -6,6 +6,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 
+import numpy as np
+
 Merge = tuple[bytes, bytes]
 
 
@@ -43,3 +45,38 @@ def apply(parts: list[bytes], pair: Merge) -> list[bytes]:
         joined.append(pair[0] + pair[1] if both else parts[i])
         i += 1 + both
     return joined
+
+
+def learn_with_arrays(pieces: Iterable[bytes], merges: int) -> list[Merge]:
+    """The same by ties="lexicographic", as naive, and some ten times as fast: all pieces are one array of ids, and all
+    of its pairs are sorted and summed up for each merge."""
+    counts = Counter(pieces)
+    text = np.array([value for piece in counts for value in (*piece, -1)], np.int64)
+    weights = np.repeat(np.fromiter(counts.values(), np.int64), [len(piece) + 1 for piece in counts])
+    tokens = [bytes([value]) for value in range(256)]
+    learned: list[Merge] = []
+    while len(learned) < merges:
+        inside = (text[:-1] >= 0) & (text[1:] >= 0)
+        keys, places = np.unique((text[:-1] << 32 | text[1:])[inside], return_inverse=True)
+        sums = np.zeros(len(keys), np.int64)
+        np.add.at(sums, places, weights[:-1][inside])
+        tied = keys[sums == sums.max(initial=1)]
+        if not len(tied):
+            break
+        best = max((tokens[key >> 32], tokens[key & 0xFFFFFFFF], int(key)) for key in tied.tolist())
+        learned.append(best[:2])
+        left, right = best[2] >> 32, best[2] & 0xFFFFFFFF
+        (at,) = np.nonzero((text[:-1] == left) & (text[1:] == right))
+        if left == right:  # of a run, every second one
+            at = at[~_overlapping(at)]
+        text[at] = len(tokens)
+        tokens.append(best[0] + best[1])
+        text, weights = np.delete(text, at + 1), np.delete(weights, at + 1)
+    return learned
+
+
+def _overlapping(at: np.ndarray) -> np.ndarray:
+    """Places that begin inside a pair to their left which is joined first."""
+    new_run = np.diff(at, prepend=-2) != 1
+    number = np.arange(len(at))
+    return (number - np.maximum.accumulate(np.where(new_run, number, 0))) % 2 == 1

@@ -115,8 +115,14 @@ def engine_merges(
 @pytest.mark.parametrize("name", CORPORA)
 def test_merges_of_a_megabyte_are_the_naive_trainers(name, pattern):
     text = sample(name, 1_000_000)
-    want = naive_trainer.learn(pieces(text, pattern), 4744, "lexicographic")
+    want = naive_trainer.learn_with_arrays(pieces(text, pattern), 4744)
     assert learned(text, 5000, pattern=pattern) == want
+
+
+def test_the_two_naive_trainers_agree():
+    for text in (oracle.topics()[:5000], "aaaaaaa abababa aaab" * 3):
+        rows = pieces(text, "cl100k")
+        assert naive_trainer.learn_with_arrays(rows, 200) == naive_trainer.learn(rows, 200, "lexicographic")
 
 
 # ==== Hugging Face's ====
