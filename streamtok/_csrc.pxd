@@ -25,6 +25,7 @@ cdef extern from "alloc.h" nogil:
     void *st_malloc(size_t size)
     void *st_realloc(void *block, size_t size)
     void st_free(void *block)
+    void st_alloc_trim()
     ctypedef struct st_alloc_counts:
         uint64_t calls
         uint64_t bytes

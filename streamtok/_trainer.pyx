@@ -113,6 +113,8 @@ cdef class Counter:
     def clear(self):
         """Forgets all pieces and gives their memory back; `pieces` and `bytes` stay."""
         st_train_table_free(&self.counter.table)
+        with nogil:
+            st_alloc_trim()
 
     @property
     def size(self):
