@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -106,11 +107,14 @@ def command(
     options.update(pattern=None if pattern == "none" else pattern, special_tokens=special, checkpoint=checkpoint)
     name = os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
     try:
-        with _bar() as move:
+        with _bar() as move, warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
             encoding = train(sources, vocab_size, progress=move, name=name, **options)
     except KeyboardInterrupt:
         _say_how_to_go_on(ctx, checkpoint)
         ctx.exit(130)
+    for each in said:
+        click.echo(f"streamtok: {each.message}", err=True)
     save(encoding, output)
     facts = encoding.training
     click.echo(
