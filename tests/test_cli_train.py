@@ -37,8 +37,10 @@ def test_it_writes_what_train_returns(here):
     assert list(map(int, ids)) == want.encode(oracle.topics()[:30_000])
     run("train", "*.txt", "--vocab-size", "0.6k", "-o", "tokenizer.json", *special, "--threads", "1")
     run("train", "*.txt", "--vocab-size", "600", "-o", "folder", *special, "--max-memory", "0.5GB")
-    for name in ("tokenizer.json", "folder"):
+    for name in ("tokenizer.json", "folder", "mine.tiktoken"):
         assert load(name)._mergeable_ranks == want._mergeable_ranks
+        again = run("encode", "0.txt", "--vocab", name, "--allow-special", "<|end|>").stdout.split()
+        assert again == ids
 
 
 def test_options_reach_the_trainer(here):

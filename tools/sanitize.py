@@ -6,7 +6,8 @@
     python tools/sanitize.py --libfuzzer         coverage-guided as well; needs clang
 
 AddressSanitizer and UndefinedBehaviorSanitizer watch one thread (fuzz_encoder, fuzz_vocab, fuzz_train),
-ThreadSanitizer many (threads). Exit status: 0 nothing found, 1 something found, 77 no compiler here has these sanitizers.
+ThreadSanitizer many (threads). Exit status: 0 nothing found, 1 something found, 77 no compiler here has these
+sanitizers.
 """
 
 from __future__ import annotations

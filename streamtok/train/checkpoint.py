@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import disk
+from .._packed import shown
 from .._version import __version__
 from ..errors import VocabularyError
 from ..journal import ResumeError
@@ -174,7 +175,7 @@ def _check_run(folder: str, found: dict[str, Any], wanted: dict[str, Any]) -> No
     """Raise ResumeError unless the options are those of the run that began, and the inputs as far as it has begun them:
     what it has not come to may have been mended, added or left out since."""
     changes = [
-        f"{name} was {found['options'].get(name)!r} and is {value!r}"
+        f"{name} was {shown(found['options'].get(name))} and is {shown(value)}"
         for name, value in wanted["options"].items()
         if found["options"].get(name) != value
     ]
