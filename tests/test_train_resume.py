@@ -211,6 +211,17 @@ def test_two_runs_in_one_folder(files, tmp_path, often):
 # ==== memory that runs out ====
 
 
+def test_too_little_memory_for_the_pieces_says_how_much_would_do(files, tmp_path, monkeypatch):
+    """What was counted is kept, and another call with more memory goes on from it."""
+    monkeypatch.setattr("streamtok.train.run.BASE_MEMORY", 100 << 20)
+    with pytest.raises(ValueError, match="write at least 13") as caught:
+        train(files, SIZE, max_memory=100 << 20, checkpoint=tmp_path / "a")
+    enough = int(str(caught.value).split("write at least ")[1].split(";")[0])
+    stages = []
+    got = train(files, SIZE, max_memory=enough, checkpoint=tmp_path / "a", progress=lambda at: stages.append(at.stage))
+    assert ranks(got) == ranks(train(files, SIZE)) and set(stages) == {"merge"}
+
+
 def test_each_allocation_may_fail(monkeypatch):
     """MemoryError, never a crash or a leak; and training afterwards gives the same."""
     text = (oracle.topics()[:1500] + "a word that is longer than fifteen bytes: internationalization " * 3).encode()
