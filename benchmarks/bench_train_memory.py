@@ -4,7 +4,7 @@
     python benchmarks/bench_train_memory.py --mb 200 --limits 0,256
 
 The text is made from the corpora: their paragraphs are shuffled, again and again, and in every copy one word in about
-80 has three letters put in, at random. So each megabyte brings new words, as real text does, and the number of distinct
+40 has three letters put in, at random. So each megabyte brings new words, as real text does, and the number of distinct
 pieces keeps growing.
 
 Each run is a process of its own that imports streamtok and trains; the peak is what the system says of that process,
@@ -23,7 +23,7 @@ import sys
 import common
 
 LETTERS = b"etaoinshrdlucmfwypvbgk"
-PER_WORD = 400  # bytes of text for each word that is altered: some 80 words
+PER_WORD = 200  # bytes of text for each word that is altered: some 40 words
 
 
 def make_text(path: pathlib.Path, size: int) -> None:
@@ -31,27 +31,30 @@ def make_text(path: pathlib.Path, size: int) -> None:
     paragraphs = [
         part + b"\n\n" for name in common.corpora() for part in common.corpus(name).split(b"\n\n") if part.strip()
     ]
-    written = 0
+    written = at = 0
     with open(path, "wb") as file:
         while written < size:
             rng.shuffle(paragraphs)
             for paragraph in paragraphs:
                 if written >= size:
                     break
-                altered = alter(paragraph, rng)
+                altered, at = alter(paragraph, at, rng)
                 file.write(altered)
                 written += len(altered)
 
 
-def alter(paragraph: bytes, rng: random.Random) -> bytes:
-    """Three letters put in front of the last letter of a word, for every PER_WORD bytes."""
+def alter(paragraph: bytes, at: int, rng: random.Random) -> tuple[bytes, int]:
+    """Three letters put in front of the last letter of the next word behind `at`, and so on, PER_WORD bytes apart on
+    average. Returns how far into the text behind this paragraph the next one is as well."""
     altered = bytearray(paragraph)
-    at = rng.randrange(2 * PER_WORD)
-    while (end := altered.find(b" ", at)) >= 0:
+    while at < len(altered):
+        end = altered.find(b" ", at)
+        if end < 0:
+            break
         if altered[end - 1 : end].isalpha():  # ASCII, so no character is broken
             altered[end - 1 : end - 1] = bytes(rng.choices(LETTERS, k=3))
         at = end + 1 + rng.randrange(2 * PER_WORD)
-    return bytes(altered)
+    return bytes(altered), max(at - len(altered), 0)
 
 
 CHILD = """
