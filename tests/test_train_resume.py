@@ -190,6 +190,39 @@ def test_damaged_checkpoints_are_refused(files, tmp_path, often):
             each.unlink()
 
 
+def test_another_text_in_the_same_folder_is_refused(tmp_path):
+    train(b"to be or not to be", 260, checkpoint=tmp_path / "a")
+    with pytest.raises(ResumeError, match="<bytes> is not the one that was read"):
+        train(b"to be or not to bee", 260, checkpoint=tmp_path / "a")
+
+
+def test_a_pipe_is_never_gone_on_with_in_its_middle(files, tmp_path, often):
+    """The next run gets it from its beginning again: what was counted of it must not be counted twice."""
+    data = b"".join(path.read_bytes() for path in files)
+    want = ranks(train(data, SIZE))
+    for number in (12, 10**6):
+        reader, writer = os.pipe()
+        feeder = threading.Thread(target=feed, args=(writer, data))
+        feeder.start()
+        try:
+            with open(reader, "rb") as file:
+                if number == 12:
+                    with pytest.raises(Stop):
+                        train(file, SIZE, checkpoint=tmp_path / "a", progress=stop_at(number))
+                else:
+                    assert ranks(train(file, SIZE, checkpoint=tmp_path / "a")) == want
+        finally:
+            feeder.join()
+
+
+def feed(writer: int, data: bytes) -> None:
+    try:
+        with open(writer, "wb") as file:
+            file.write(data)
+    except BrokenPipeError:
+        pass
+
+
 def test_two_runs_in_one_folder(files, tmp_path, often):
     inside, go = threading.Event(), threading.Event()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import hashlib
 import io
 import itertools
 import os
@@ -161,7 +162,10 @@ class FileInput:
             else:
                 found = self._lines(chunks, index, start, how, kind)
             for stretch in found:
-                yield stretch, reader.position()
+                # A pipe begins anew in the next run: there is no place inside it to go on from.
+                within = stretch.after is not None and stretch.after.input == index
+                lost = within and self.fingerprint is None
+                yield stretch._replace(after=None) if lost else stretch, reader.position()
             self.source.check_unchanged(reader)
 
     def _parts(self, chunks: Iterator[bytes], index: int, offset: int, how: How) -> Iterator[Stretch]:
@@ -226,11 +230,18 @@ class TextsInput:
     """Texts from an iterable, each a document. A later run is given the same ones, and passes over what was done."""
 
     name = "<texts>"
-    fingerprint: dict[str, Any] | None = None
     size: int | None = None
 
     def __init__(self, texts: Iterable[Any]) -> None:
         self.texts = texts
+
+    @property
+    def fingerprint(self) -> dict[str, Any] | None:
+        """What tells one text from another; of an iterable, which would have to be read for that, nothing is known."""
+        if not isinstance(self.texts, list):
+            return None
+        (text,) = self.texts
+        return {"name": "<bytes>", "size": len(text), "sha256": hashlib.sha256(text).hexdigest()}
 
     def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
         done = read = 0
