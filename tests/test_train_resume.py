@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import json
 import os
 import signal
@@ -149,6 +150,26 @@ def test_an_unreadable_file_costs_nothing(files, tmp_path, often):
         train(files, SIZE, checkpoint=tmp_path / "a")
     files[2].write_bytes(good)
     assert ranks(train(files, SIZE, checkpoint=tmp_path / "a")) == want
+
+
+def test_a_source_that_ends_too_early_costs_nothing_of_the_others(files, tmp_path, monkeypatch):
+    """No point in time had come to keep anything: what was counted is kept because of the error."""
+    want = ranks(train(files, SIZE))
+    whole = gzip.compress(files[2].read_bytes())
+    packed = tmp_path / "2.gz"
+    packed.write_bytes(whole[:-2000])
+    sources = [*files[:2], packed]
+    monkeypatch.setattr("streamtok.train.inputs.CHUNK", 7000)
+    with pytest.raises(OSError, match=r"2\.gz"):
+        train(sources, SIZE, checkpoint=tmp_path / "a", threads=2)
+    place = json.loads((tmp_path / "a" / "train.json").read_text())["place"]
+    assert place[0] == 2 and place[1] > 0
+    with pytest.raises(ResumeError, match=r"2\.gz is not the one that was read"):
+        packed.write_bytes(whole)
+        train(sources, SIZE, checkpoint=tmp_path / "a")
+    packed.write_bytes(whole[:-2000])
+    packed.unlink()
+    assert ranks(train(files, SIZE, checkpoint=tmp_path / "b")) == want
 
 
 # ==== what is refused ====

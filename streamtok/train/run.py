@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
@@ -9,7 +10,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,7 +107,7 @@ class Run:
 
     # ---- Ctrl-C ----
 
-    @contextmanager
+    @contextlib.contextmanager
     def _notice_interrupt(self) -> Iterator[None]:
         """The first Ctrl-C lets the run come to a place that it can go on from, the second ends it where it stands."""
         if threading.current_thread() is not threading.main_thread():
@@ -149,20 +149,8 @@ class Run:
         start = Place() if point is None or point.place is None else point.place
         before = dict(self.totals) if point is None else dict(point.totals)
         counting = Counting(self.options.pat_str, self.how, self.threads, self._budget(), store)
-        saved = time.monotonic()
         try:
-            for stretch, read in self._stretches(start):
-                counting.put(stretch)
-                before["documents"] += len(stretch.texts) if stretch.ends else 0
-                self._tell_count(counting, before, read)
-                due = point is not None and time.monotonic() - saved > CHECKPOINT_SECONDS
-                if (due or self.stopped) and point is not None and stretch.after is not None:
-                    counting.spill()
-                    point.save_place(stretch.after, self._sum(counting, before))
-                    saved = time.monotonic()
-                if self.stopped:
-                    raise self._interrupted()
-            counting.drain()
+            self._read(counting, start, before)
             self.totals = self._sum(counting, before)
             if not self.totals["pieces"]:
                 raise ValueError("there is no text in the sources: nothing can be learned from it")
@@ -174,6 +162,33 @@ class Run:
         else:
             store.clear()
         return pieces
+
+    def _read(self, counting: Counting, start: Place, before: dict[str, int]) -> None:
+        """Count all text from `start` on."""
+        saved = time.monotonic()
+        after: Place | None = None  # all that stands in front of it is counted, nothing behind it
+        try:
+            for stretch, read in self._stretches(start):
+                after = None
+                counting.put(stretch)
+                after = stretch.after
+                before["documents"] += len(stretch.texts) if stretch.ends else 0
+                self._tell_count(counting, before, read)
+                if self.stopped or time.monotonic() - saved > CHECKPOINT_SECONDS:
+                    self._keep(counting, before, after)
+                    saved = time.monotonic()
+                if self.stopped:
+                    raise self._interrupted()
+        except (OSError, ValueError):  # a source cannot be read on: what came before it is not lost
+            with contextlib.suppress(OSError, ValueError):
+                self._keep(counting, before, after)
+            raise
+        counting.drain()
+
+    def _keep(self, counting: Counting, before: dict[str, int], after: Place | None) -> None:
+        if self.checkpoint is not None and after is not None:
+            counting.spill()
+            self.checkpoint.save_place(after, self._sum(counting, before))
 
     def _sum(self, counting: Counting, before: dict[str, int]) -> dict[str, int]:
         return {
