@@ -34,8 +34,8 @@ class Checkpoint:
     """The folder, opened: `place`, `store` and `pieces` are what an earlier run left. Raises ResumeError where that was
     another run, BlockingIOError while another process works here."""
 
-    def __init__(self, folder: str, run: dict[str, Any]) -> None:
-        self.folder = folder
+    def __init__(self, folder: str, run: dict[str, Any], inputs: Any) -> None:
+        self.folder, self._inputs = folder, inputs
         os.makedirs(folder, exist_ok=True)
         self._lock = disk.open_locked(os.path.join(folder, "lock"))
         self.store = Store(folder, durable=True)
@@ -56,7 +56,7 @@ class Checkpoint:
     def _open(self) -> None:
         record = self._read()
         if record is not None:
-            _check_run(self.folder, record, self._run)
+            _check_run(self.folder, record, self._run, self._inputs)
             self.place = Place(*record["place"])
             self.totals = record["totals"]
             self.store.spills = record["spills"]
@@ -171,8 +171,8 @@ class Checkpoint:
             self._lock = -1
 
 
-def _check_run(folder: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raise ResumeError unless the options are those of the run that began, and the inputs as far as it has begun them:
+def _check_run(folder: str, found: dict[str, Any], wanted: dict[str, Any], inputs: Any) -> None:
+    """Raise ResumeError unless the options are those of the run that began, and the inputs as far as it has read them:
     what it has not come to may have been mended, added or left out since."""
     changes = [
         f"{name} was {shown(found['options'].get(name))} and is {shown(value)}"
@@ -185,8 +185,9 @@ def _check_run(folder: str, found: dict[str, Any], wanted: dict[str, Any]) -> No
         before, now = before[:begun], now[:begun]
     if len(before) != len(now):
         changes.append(f"there were {len(before)} sources and are {len(now)}")
-    for was, each in zip(before, now):
-        if was != each:
+    for index, (was, each) in enumerate(zip(before, now)):
+        half_read = found["pieces"] is None and index == place.input and each is not None
+        if was != each and not (half_read and inputs[index].begins_as(place)):
             changes.append(f"the source {(each or was or {}).get('name')} is not the one that was read")
     if changes:
         raise ResumeError(

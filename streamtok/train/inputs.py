@@ -12,6 +12,7 @@ import hashlib
 import io
 import itertools
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -30,11 +31,13 @@ _PACKED = (".gz", ".xz", ".zst")
 
 
 class Place(NamedTuple):
-    """Where reading stands: so many inputs done, so many bytes (of texts: texts) of the next one."""
+    """Where reading stands: so many inputs done, so many bytes (of texts: texts) of the next one; crc: the CRC-32 of
+    those bytes, by which a file that was mended behind them is known."""
 
     input: int = 0
     offset: int = 0
     line: int = 0
+    crc: int = 0
 
 
 class Stretch(NamedTuple):
@@ -51,13 +54,15 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class How:
-    """How inputs become texts. cuts: a text may be cut where `special` and the built-in patterns allow it."""
+    """How inputs become texts. cuts: a text may be cut where `special` and the built-in patterns allow it. sums: places
+    have their CRC-32."""
 
     documents: str | None = None
     key: str = "text"
     errors: str = "strict"
     special: Any = None
     cuts: bool = True
+    sums: bool = False
 
     def __post_init__(self) -> None:
         if self.documents not in (None, "text", "lines", "jsonl"):
@@ -158,7 +163,7 @@ class FileInput:
         with self.source.open(start.offset) as reader:
             chunks = _chunks(reader)
             if kind == "text":
-                found = self._parts(chunks, index, start.offset, how)
+                found = self._parts(chunks, index, start, how)
             else:
                 found = self._lines(chunks, index, start, how, kind)
             for stretch in found:
@@ -168,8 +173,17 @@ class FileInput:
                 yield stretch._replace(after=None) if lost else stretch, reader.position()
             self.source.check_unchanged(reader)
 
-    def _parts(self, chunks: Iterator[bytes], index: int, offset: int, how: How) -> Iterator[Stretch]:
+    def begins_as(self, place: Place) -> bool:
+        """Is the file, up to this place inside it, the one that was read when the place was noted?"""
+        crc, left = 0, place.offset
+        with self.source.open() as reader:
+            while left and (chunk := reader.read(min(left, CHUNK))):
+                crc, left = zlib.crc32(chunk, crc), left - len(chunk)
+        return not left and crc == place.crc
+
+    def _parts(self, chunks: Iterator[bytes], index: int, start: Place, how: How) -> Iterator[Stretch]:
         held: list[bytes] = []
+        offset, crc = start.offset, start.crc
         for chunk in chunks:
             if not how.cuts:
                 yield Stretch([chunk], len(chunk), self.name, offset, None, False)
@@ -182,24 +196,28 @@ class FileInput:
                 held.append(data)
                 continue
             part = b"".join([*held, data[: cuts[-1]]]) if held else memoryview(data)[: cuts[-1]]
-            yield Stretch([part], len(part), self.name, offset, Place(index, offset + len(part)), False)
+            crc = zlib.crc32(part, crc) if how.sums else 0
+            yield Stretch([part], len(part), self.name, offset, Place(index, offset + len(part), 0, crc), False)
             offset += len(part)
             held = [data[cuts[-1] :]]
         rest = b"".join(held)
         yield Stretch([rest], len(rest), self.name, offset, Place(index + 1), True)
 
     def _lines(self, chunks: Iterator[bytes], index: int, start: Place, how: How, kind: str) -> Iterator[Stretch]:
-        offset, line, held = start.offset, start.line, [b""]
+        offset, line, crc, held = start.offset, start.line, start.crc, [b""]
         for chunk in itertools.chain(chunks, [None]):
             if chunk is not None and b"\n" not in chunk:
                 held.append(chunk)
                 continue
-            *lines, rest = b"".join(held + ([chunk] if chunk else [])).split(b"\n")
-            size = sum(map(len, lines)) + len(lines)
+            data = b"".join(held + ([chunk] if chunk else []))
+            *lines, rest = data.split(b"\n")
+            size = len(data) - len(rest)
+            crc = zlib.crc32(data[:size], crc) if how.sums else 0
             if chunk is None and rest:
                 lines, size, rest = [*lines, rest], size + len(rest), b""
             texts = self._texts(lines, line, how, kind)
-            after = Place(index, offset + size, line + len(lines)) if chunk is not None else Place(index + 1)
+            inside = Place(index, offset + size, line + len(lines), crc)
+            after = inside if chunk is not None else Place(index + 1)
             yield Stretch(texts, size, self.name, offset, after, True)
             offset, line, held = offset + size, line + len(lines), [rest]
 

@@ -67,7 +67,7 @@ class Run:
         self.inputs = open_inputs(sources)
         special = Matcher(options.special_tokens) if options.special_tokens else None
         cuts = options.pat_str is not None and family_of(options.pat_str) is not None
-        self.how = How(options.documents, options.key, options.errors, special, cuts)
+        self.how = How(options.documents, options.key, options.errors, special, cuts, checkpoint is not None)
         self.began = time.monotonic()
         self.totals = {"pieces": 0, "bytes": 0, "documents": 0}
         self.folder = None if checkpoint is None else os.fspath(checkpoint)
@@ -79,7 +79,7 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="streamtok-train-") as scratch, self._notice_interrupt():
             try:
                 if self.folder is not None:
-                    self.checkpoint = Checkpoint(self.folder, self._identity())
+                    self.checkpoint = Checkpoint(self.folder, self._identity(), self.inputs)
                 return self._stages(scratch)
             finally:
                 if self.checkpoint is not None:
