@@ -56,6 +56,33 @@ cdef class Counter:
             raise invalid_utf8_error(bytes(alive), error.start, error.end, FAULTS[error.fault])
         check(status)
 
+    def count_all(self, list sources not None):
+        """Counts the pieces of many texts as count() does of one, without a look at Python in between."""
+        cdef const st_special *special = self.special.special if self.special is not None else NULL
+        cdef size_t count = len(sources), held = 0, i = 0
+        cdef st_text_error error
+        cdef st_status status = ST_OK
+        cdef Text *texts = <Text *>st_malloc(count * sizeof(Text))
+        if texts == NULL:
+            raise MemoryError
+        owners = []
+        try:
+            for source in sources:
+                owners.append(borrow(source, &texts[held]))
+                held += 1
+            with nogil:
+                while i < count and status == ST_OK:
+                    status = st_train_count_text(&self.counter, <st_split_family>self.family, special, texts[i].data,
+                                                 texts[i].n, texts[i].flags & ST_FEED_TRUSTED, &error)
+                    i += 1
+        finally:
+            for k in range(held):
+                give_back(&texts[k])
+            st_free(texts)
+        if status == ST_INVALID_UTF8:
+            raise invalid_utf8_error(bytes(owners[i - 1]), error.start, error.end, FAULTS[error.fault])
+        check(status)
+
     def count_spans(self, bytes text not None, spans not None):
         """Counts text[a:b] for each row (a, b) of an int64 buffer."""
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)

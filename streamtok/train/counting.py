@@ -135,16 +135,14 @@ class Counting:
                 self._tasks.task_done()
 
     def _count(self, counter: Any, stretch: Stretch) -> None:
-        at = 0
-        for text in stretch.texts:
-            try:
-                if self._splitter is not None:
+        try:
+            if self._splitter is None:
+                counter.count_all([*map(self._mended, stretch.texts)])
+            else:
+                for text in stretch.texts:
                     self._splitter.take(text, stretch.ends)
-                else:
-                    counter.count(self._mended(text))
-            except UnicodeDecodeError as error:
-                raise _located(error, stretch, at) from None
-            at += len(text)
+        except UnicodeDecodeError as error:
+            raise _located(error, stretch) from None
         if self.budget is not None and counter.size > self.budget:
             self._spill(counter)
 
@@ -158,11 +156,9 @@ def _splitter(pat_str: str | None, counter: Any, how: How) -> Any:
     return PatternCounter(pat_str, counter, how)
 
 
-def _located(error: UnicodeDecodeError, stretch: Stretch, at: int) -> UnicodeDecodeError:
+def _located(error: UnicodeDecodeError, stretch: Stretch) -> UnicodeDecodeError:
     where = (
-        f"at byte {stretch.offset + at + error.start} of {stretch.name}"
-        if len(stretch.texts) == 1
-        else f"in {stretch.name}"
+        f"at byte {stretch.offset + error.start} of {stretch.name}" if len(stretch.texts) == 1 else f"in {stretch.name}"
     )
     reason = f"{error.reason} ({where}; errors='replace' puts U+FFFD in the place of such bytes)"
     return UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason)
