@@ -30,6 +30,7 @@ LEAST_CHUNK = 1 << 20
 LANES = 3
 """A device copies in, computes and copies out at the same time."""
 
+
 class GpuPipeline:
     """Encodes from host memory into host memory. The ids are those of Encoding.encode_to_numpy and encode_ragged, and
     so are the errors. Threads share it freely; calls share the lanes.
