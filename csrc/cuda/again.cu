@@ -141,54 +141,36 @@ ST_FORCE_INLINE int st_is_open(const st_job *job, unsigned last, unsigned first)
     return (last | first) & 0x80 && job->cuts->near[last << 8 | first];
 }
 
-/* Puts the tokens that an atom begins as to `parts`: single bytes, but whole characters that no token can
- * break into (see merge_words_template.h). Returns how many. */
-ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
-{
-    const uint8_t *text = atom->text;
-    uint32_t count = 0;
-    int open_before = 0;
-    for (unsigned at = 0, end; at < atom->n; at = end) {
-        const unsigned size = job->characters ? st_utf8_size(text[at]) : 1;
-        unsigned same;
-        uint32_t whole = 0xFFFFFFFFu;
-        end = at + size;
-        const int open_behind = job->characters && end < atom->n && st_is_open(job, text[end - 1], text[end]);
-        if ((size == 2 || size == 3) && !open_before && !open_behind)
-            whole = job->cuts->characters[st_utf8_decode(text + at, &same)];
-        if (whole != 0xFFFFFFFFu)
-            parts[count++] = whole;
-        else
-            for (unsigned i = at; i < end; i++)
-                parts[count++] = job->byte_tokens[text[i]];
-        open_before = open_behind;
-    }
-    return count;
-}
+#define ST_WINDOW 12 /* characters that begin among the first 12 of 16 bytes are there whole, and the byte behind them */
 
-/* The same of an atom that fits a key, its bytes in two numbers; the tokens `Step` apart. */
-template <unsigned Step>
-ST_INLINE uint32_t st_put_short_parts(const st_job *job, uint64_t low, uint64_t high, unsigned n, uint32_t *parts)
+/* Puts the tokens that an atom begins as to `parts`, `Step` apart: single bytes, but whole characters that no token can break
+ * into (see merge_words_template.h). Returns how many. */
+template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
 {
+    const unsigned n = atom->n;
     uint32_t count = 0;
     int open_before = 0;
-    while (n) {
-        const uint32_t bytes = (uint32_t)low;
-        const unsigned size = job->characters ? st_utf8_size((uint8_t)bytes) : 1;
-        uint32_t whole = 0xFFFFFFFFu;
-        low = low >> 8 * size | high << (64 - 8 * size);
-        high >>= 8 * size;
-        n -= size;
-        const int open_behind = job->characters && n && st_is_open(job, bytes >> 8 * (size - 1) & 0xFF, (unsigned)low & 0xFF);
-        if ((size == 2 || size == 3) && !open_before && !open_behind)
-            whole = job->cuts->characters[size == 2 ? (bytes & 0x1F) << 6 | (bytes >> 8 & 0x3F)
-                                                    : (bytes & 0x0F) << 12 | (bytes >> 8 & 0x3F) << 6 | (bytes >> 16 & 0x3F)];
-        if (whole != 0xFFFFFFFFu)
-            parts[Step * count++] = whole;
-        else
-            for (unsigned i = 0; i < size; i++)
-                parts[Step * count++] = job->byte_tokens[bytes >> 8 * i & 0xFF];
-        open_before = open_behind;
+    for (unsigned at = 0; at < n;) {
+        uint64_t low = st_load_eight_at(atom->text + at), high = n - at > 8 ? st_load_eight_at(atom->text + at + 8) : 0;
+        const unsigned stop = at + ST_WINDOW < n ? at + ST_WINDOW : n;
+        while (at < stop) {
+            const uint32_t bytes = (uint32_t)low;
+            const unsigned size = job->characters ? st_utf8_size((uint8_t)bytes) : 1;
+            uint32_t whole = 0xFFFFFFFFu;
+            low = low >> 8 * size | high << (64 - 8 * size);
+            high >>= 8 * size;
+            at += size;
+            const int open_behind = job->characters && at < n && st_is_open(job, bytes >> 8 * (size - 1) & 0xFF, (unsigned)low & 0xFF);
+            if ((size == 2 || size == 3) && !open_before && !open_behind)
+                whole = job->cuts->characters[size == 2 ? (bytes & 0x1F) << 6 | (bytes >> 8 & 0x3F)
+                                                        : (bytes & 0x0F) << 12 | (bytes >> 8 & 0x3F) << 6 | (bytes >> 16 & 0x3F)];
+            if (whole != 0xFFFFFFFFu)
+                parts[Step * count++] = whole;
+            else
+                for (unsigned i = 0; i < size; i++)
+                    parts[Step * count++] = job->byte_tokens[bytes >> 8 * i & 0xFF];
+            open_before = open_behind;
+        }
     }
     return count;
 }
@@ -276,7 +258,7 @@ ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t record)
         if (found)
             st_account(job, &atom, found);
         else if (which)
-            parts = atom.n > 64 ? atom.n : st_put_parts(job, &atom, job->slots + atom.slot); /* or a warp does */
+            parts = atom.n > 64 ? atom.n : st_put_parts<1>(job, &atom, job->slots + atom.slot); /* or a warp does */
         else if (!parts)
             parts = st_count_characters(&atom);
         if (!found) {

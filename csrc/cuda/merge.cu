@@ -128,8 +128,7 @@ ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n
 /* The parts of a short atom are made here; those of others lie in its slots. */
 ST_INLINE void st_merge_short(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens)
 {
-    const uint64_t low = st_load_eight_at(atom->text), high = atom->n > 8 ? st_load_eight_at(atom->text + 8) : 0;
-    const uint32_t parts = st_put_short_parts<32>(job, low, high, atom->n, tokens);
+    const uint32_t parts = st_put_parts<32>(job, atom, tokens);
     st_merge_parts<uint32_t, 32>(job, atom, parts, candidates, tokens);
 }
 
