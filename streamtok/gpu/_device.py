@@ -16,6 +16,16 @@ from ._shapes import WARP_MEMORY, compile_options, source
 _RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "whole": 1}
 
 
+class _Handle:
+    """A stream's handle as an object with CUDA's stream protocol."""
+
+    def __init__(self, handle: int):
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._handle  # version of the protocol, handle
+
+
 class CudaDevice:
     """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that
     is current when a method is called (cupy.cuda.Stream)."""
@@ -102,11 +112,15 @@ class CudaDevice:
         with self._cuda:
             if given is None:
                 return streams.get_current_stream()
-            if hasattr(given, "__cuda_stream__"):
-                given = given.__cuda_stream__()[1]
-            elif hasattr(given, "cuda_stream"):  # torch before it had the protocol
+            if isinstance(given, streams.Stream):
+                return given
+            if hasattr(given, "cuda_stream"):  # torch, also before it had the protocol
                 given = given.cuda_stream
-            return streams.ExternalStream(given, self.ordinal) if isinstance(given, int) else given
+            elif hasattr(given, "__cuda_stream__"):
+                given = given.__cuda_stream__()[1]
+            if hasattr(streams.Stream, "from_external"):
+                return streams.Stream.from_external(_Handle(given))
+            return streams.ExternalStream(given, self.ordinal)  # CuPy before it had that
 
     def synchronize(self) -> None:
         """Returns once all work of the current stream is done."""

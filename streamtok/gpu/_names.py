@@ -45,6 +45,26 @@ class Names:
         return places, ends, self.ids[numbers]
 
 
+# Sets of names that a program uses: few programs use more than two.
+_KEPT = 64
+
+
+class KeptNames:
+    """The Names of an encoding's matchers, made once."""
+
+    def __init__(self, encoding: Any) -> None:
+        self._encoding = encoding
+        self._made: dict[tuple[Any, Any], Names] = {}
+
+    def of(self, matchers: tuple[Any, Any]) -> Names:
+        names = self._made.get(matchers)
+        if names is None:
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            names = self._made[matchers] = Names(*matchers, self._encoding._special_tokens)
+        return names
+
+
 def _apart(starts: Any, ends: Any) -> list[int]:
     """Spans that do not begin inside an earlier one that is kept."""
     kept, done = [], 0

@@ -103,6 +103,12 @@ def fetch(lane: Lane, ids: Any, target: Any) -> None:
         device.download(target, ids)
         device.synchronize()
         return
+    if target.nbytes <= PINNED:
+        staged = lane.pinned("out", target.nbytes)
+        device.download(staged, ids)
+        device.synchronize()
+        target[:] = staged.view(target.dtype)
+        return
     step = PINNED // target.itemsize
     for at in range(0, len(ids), step):
         part = ids[at : at + step]

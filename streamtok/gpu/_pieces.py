@@ -34,6 +34,16 @@ def as_bytes(text: Any) -> Any:
     return _gate.Utf8(text)
 
 
+def short_bytes(text: Any, most: int) -> bytes | None:
+    """A short str without surrogates, or short bytes, as bytes; None for all else."""
+    if type(text) is str and len(text) <= most:
+        try:
+            text = text.encode()
+        except UnicodeEncodeError:
+            return None
+    return text if type(text) is bytes and len(text) <= most else None
+
+
 def cut_host(text: Any, size: int, names: Names) -> list[Any]:
     """A buffer as a list of buffers, which encode apart from each other, of `size` bytes at most; longer ones where
     there is no place to cut."""

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..checks import index_named
 from ..patterns import kernels_of
 from . import _open
 from ._errors import explained
-from ._lane import Lane, Request, Station
+from ._lane import SHORT, Lane, Request, Station
 from ._memory import LEAST_SLICE, slice_for
-from ._names import Names
-from ._pieces import as_bytes, cut_all, cut_device, rows_between, slices
+from ._names import KeptNames
+from ._pieces import as_bytes, cut_all, cut_device, rows_between, short_bytes, slices
 
 ONE_ROW = np.zeros(1, np.int64)
 _DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
@@ -108,6 +109,7 @@ class GpuEncoder:
         self.device = f"cuda:{ordinal_of(device)}"
         self._device = _open.open_device(family_for(encoding), ordinal_of(device))
         self._stream, self._lock = stream, threading.Lock()
+        self._names = KeptNames(encoding)
         with explained(self.device):
             self._lane = Lane(Station(self._device, encoding))
         self._slice = slice_for(memory_limit, self._lane.station.tables.nbytes, self._dtype.itemsize)
@@ -130,9 +132,23 @@ class GpuEncoder:
         Raises what Encoding.encode_to_numpy raises: ValueError for a disallowed special token, UnicodeDecodeError for
         bytes that are not UTF-8 unless errors is "replace" or "ignore".
         """
+        if not timing and errors in _core.ERRORS:
+            data = short_bytes(text, SHORT)
+            ids = None if data is None else self._short(data, type(text) is str, allowed_special, disallowed_special)
+            if ids is not None:
+                return ids
         call = _Call(self, allowed_special, disallowed_special, errors, timing)
         ids, _ = call.run([text], is_batch=False)
         return (ids, call.timing()) if timing else ids
+
+    def _short(self, data: bytes, trusted: bool, allowed: Any, disallowed: Any) -> Any:
+        """The ids of one short text; None where it takes more than that."""
+        names = self._names.of(self.encoding._matchers_for(allowed, disallowed))
+        with self._lock, explained(self.device), self._device.caller_stream(self._stream):
+            try:
+                return self._lane.encode_short(data, trusted, names, self._dtype)
+            except MemoryError:
+                return None  # the other way gives memory back first
 
     def encode_batch(
         self,
@@ -164,8 +180,7 @@ class _Call:
         self._began = time.perf_counter()
         encoding = encoder.encoding
         self._encoder, self._lane, self._device = encoder, encoder._lane, encoder._device
-        matchers = encoding._matchers_for(allowed, disallowed)
-        self._names = Names(matchers[0], matchers[1], encoding._special_tokens)
+        self._names = encoder._names.of(encoding._matchers_for(allowed, disallowed))
         self._request = Request(encoding._coder_for(errors), self._names, encoder._dtype)
         self._size = encoder._slice
         self._spans: list[tuple[str, Any, Any]] | None = [] if timing else None

@@ -16,10 +16,10 @@ import numpy as np
 from ..checks import index_named
 from . import _open
 from ._errors import DeviceError, explained
-from ._lane import Lane, Request, Station
-from ._names import Names
-from ._ordered import Output, Overflow, Work, run_in_order
-from ._pieces import as_bytes, cut_all, rows_between, slices
+from ._lane import SHORT, Lane, Request, Station
+from ._names import KeptNames
+from ._ordered import Output, Overflow, Work, fetch, run_in_order
+from ._pieces import as_bytes, cut_all, rows_between, short_bytes, slices
 from .encoder import ONE_ROW, family_for, id_dtype, ordinal_of
 
 CHUNK = 32 << 20
@@ -29,8 +29,6 @@ LEAST_CHUNK = 1 << 20
 
 LANES = 3
 """A device copies in, computes and copies out at the same time."""
-
-_NAMES_KEPT = 64
 
 
 class GpuPipeline:
@@ -77,7 +75,7 @@ class GpuPipeline:
         self.identity = ", ".join(device.identity for device in opened)
         self._free = list(self._lanes)
         self._freed = threading.Condition()
-        self._kept_names: dict[tuple[Any, Any], Names] = {}
+        self._names = KeptNames(encoding)
         self._lost: DeviceError | None = None
 
     def __repr__(self) -> str:
@@ -127,23 +125,17 @@ class GpuPipeline:
 
     # ---- how it is done ----
 
-    def _names(self, matchers: tuple[Any, Any]) -> Names:
-        names = self._kept_names.get(matchers)
-        if names is None:
-            if len(self._kept_names) >= _NAMES_KEPT:
-                self._kept_names.clear()
-            names = self._kept_names[matchers] = Names(*matchers, self.encoding._special_tokens)
-        return names
-
     def _encode(self, texts: list[Any], matchers: tuple[Any, Any], errors: str, out: Any) -> tuple[Any, Any]:
         coder = self.encoding._coder_for(errors)
-        trusted = all(isinstance(text, str) for text in texts)
-        request = Request(coder, self._names(matchers), self._dtype, trusted)
         if self._lost is not None:
             raise self._lost
         try:
             with explained(self._where):
-                return self._in_chunks(texts, request, out)
+                ids = self._short(texts[0], matchers, out) if len(texts) == 1 else None
+                if ids is not None:
+                    return ids, np.array([0, len(ids)], np.int64)
+                trusted = all(isinstance(text, str) for text in texts)
+                return self._in_chunks(texts, Request(coder, self._names.of(matchers), self._dtype, trusted), out)
         except DeviceError as error:
             self._lost = error if error.lasting else None
             raise
@@ -151,6 +143,30 @@ class GpuPipeline:
             if not isinstance(error, _NoRoom):
                 coder.encode_many(list(texts), *matchers)  # the error of the whole text, not of a piece
             raise
+
+    def _short(self, text: Any, matchers: tuple[Any, Any], out: Any) -> Any:
+        """The ids of one short text; None where it takes more than that: a name in it, broken UTF-8, lanes in use."""
+        data = short_bytes(text, SHORT)
+        if data is None:
+            return None
+        with self._freed:
+            if not self._free:
+                return None
+            lane = self._free.pop(0)
+        try:
+            with lane.stream:
+                ids = lane.encode_short(data, type(text) is str, self._names.of(matchers), self._dtype)
+                if ids is None or (out is not None and len(ids) > len(out)):
+                    return None
+                result = np.empty(len(ids), self._dtype) if out is None else out[: len(ids)]
+                fetch(lane, ids, result)
+                return result
+        except MemoryError:
+            return None  # the other way gives memory back first
+        finally:
+            with self._freed:
+                self._free.insert(0, lane)
+                self._freed.notify()
 
     def _in_chunks(self, texts: list[Any], request: Request, out: Any) -> tuple[Any, Any]:
         """Smaller ones where the device has too little memory."""

@@ -127,8 +127,8 @@ def _byte_level() -> dict[str, Any]:
     return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 
 
-def _pre_tokenizer(pat_str: str) -> dict[str, Any]:
-    if pat_str == NO_PATTERN:
+def _pre_tokenizer(pat_str: str | None) -> dict[str, Any]:
+    if pat_str is None or pat_str == NO_PATTERN:
         return _byte_level()
     # What a pattern does not match is in no piece: the three known ones match everything, of others that is not known.
     known = pat_str in _SPELLED
