@@ -48,12 +48,6 @@ class Stub:
             def __init__(self, ordinal: int) -> None:
                 self.ordinal = ordinal
 
-            def __enter__(self) -> Device:
-                return self
-
-            def __exit__(self, *error: object) -> None:
-                pass
-
         def raw_module(**arguments: object) -> object:
             raise compile_error or AssertionError("no kernels here")
 
@@ -62,6 +56,7 @@ class Stub:
             driverGetVersion=lambda: driver,
             runtimeGetVersion=lambda: built_for,
             getDeviceProperties=lambda ordinal: properties,
+            getDevice=lambda: 0,
         )
         self.cuda = types.SimpleNamespace(runtime=runtime, Device=Device)
         self.RawModule = raw_module
