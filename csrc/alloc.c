@@ -10,6 +10,9 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #define HUGE_PAGE ((size_t)1 << 21)
 
@@ -105,6 +108,13 @@ st_alloc_counts st_alloc_read(void)
 {
     st_alloc_counts counts = {(uint64_t)ST_READ(state->calls), (uint64_t)ST_READ(state->bytes), (int64_t)ST_READ(state->live)};
     return counts;
+}
+
+void st_alloc_trim(void)
+{
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
 }
 
 void st_alloc_fail_after(int64_t n)

@@ -17,6 +17,7 @@ const char *st_strerror(st_status status)
     case ST_UNSORTED_RANKS: return "two tokens have the same rank";
     case ST_BAD_SPLIT: return "the stored split of a token names no two tokens";
     case ST_BAD_IMAGE: return "the tables are damaged, or were made by another version or for another kind of machine";
+    case ST_TOO_MUCH_TEXT: return "the distinct pieces of the text have more than 4 GiB together";
     }
     return "unknown status";
 }

@@ -25,6 +25,7 @@ cdef extern from "alloc.h" nogil:
     void *st_malloc(size_t size)
     void *st_realloc(void *block, size_t size)
     void st_free(void *block)
+    void st_alloc_trim()
     ctypedef struct st_alloc_counts:
         uint64_t calls
         uint64_t bytes
@@ -275,3 +276,79 @@ cdef extern from "decoder.h" nogil:
     const uint8_t *st_decode_one(const st_vocab *vocab, const st_names *names, uint32_t id, size_t *n)
     st_status st_decode(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count,
                         st_bytes *out, size_t *bad)
+
+
+cdef extern from "train_table.h" nogil:
+    ctypedef struct st_train_table:
+        size_t short_count
+        size_t long_count
+    void st_train_table_free(st_train_table *table)
+    size_t st_train_table_size(const st_train_table *table)
+    st_status st_train_table_write(const st_train_table *table, st_bytes *parts, size_t part_count)
+    st_status st_train_table_read(st_train_table *table, const uint8_t *data, size_t n)
+
+
+cdef extern from "train_count.h" nogil:
+    ctypedef struct st_train_counter:
+        st_train_table table
+        uint64_t pieces
+        uint64_t bytes
+    void st_train_counter_init(st_train_counter *counter)
+    void st_train_counter_free(st_train_counter *counter)
+    st_status st_train_count_text(st_train_counter *counter, st_split_family family, const st_special *special,
+                                  const uint8_t *text, size_t n, int trusted, st_text_error *error)
+    st_status st_train_count_spans(st_train_counter *counter, const uint8_t *text, const int64_t *spans, size_t count)
+
+
+cdef extern from "train_text.h" nogil:
+    ctypedef struct st_train_text:
+        uint32_t *tokens
+        size_t places
+        uint64_t pieces
+    st_status st_train_text_measure(st_train_text *text, const uint8_t *records, size_t n)
+    st_status st_train_text_lay_out(st_train_text *text)
+    st_status st_train_text_place(st_train_text *text, const uint8_t *records, size_t n)
+    st_status st_train_text_finish(st_train_text *text)
+
+
+cdef extern from "train_tokens.h" nogil:
+    ctypedef enum st_train_ties:
+        ST_TIES_LEXICOGRAPHIC
+        ST_TIES_HUGGINGFACE
+    ctypedef uint64_t st_train_key
+    ctypedef struct st_train_tokens:
+        uint32_t *lengths
+        size_t *starts
+        st_train_key *pairs
+        size_t count
+        size_t room
+        st_bytes bytes
+    st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair)
+
+
+cdef extern from "train_index.h" nogil:
+    ctypedef struct st_train_index:
+        uint64_t least
+        uint64_t searched
+        size_t most_lists
+
+
+cdef extern from "trainer.h" nogil:
+    ctypedef struct st_trainer:
+        st_train_text text
+        st_train_tokens tokens
+        st_train_index index
+        int done
+        uint64_t work
+        uint64_t last_count
+    ctypedef struct st_train_options:
+        const uint8_t *alphabet
+        size_t wanted
+        st_train_ties ties
+        uint32_t longest
+        uint64_t frequency
+        size_t most_lists
+    st_status st_trainer_init(st_trainer *trainer, const st_train_options *options)
+    void st_trainer_free(st_trainer *trainer)
+    void st_trainer_begin(st_trainer *trainer, uint64_t least)
+    st_status st_trainer_run(st_trainer *trainer, size_t merges, uint64_t work)

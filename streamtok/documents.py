@@ -367,25 +367,26 @@ class JsonDocuments(Documents):
                 if self.line == 0:
                     text = text.removeprefix("\ufeff")  # a byte order mark is no JSON
                 if text.strip():
-                    texts.append(self._value(text))
+                    texts.append(text_at(self.options.key, text))
                     numbers.append(self.line)
                 self.line += 1
             self._encode_batch(texts, numbers)
 
-    def _value(self, text: str) -> str:
-        key = self.options.key
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"not a JSON object ({error}); mend the line, or read it with documents='lines'") from None
-        if not isinstance(record, dict):
-            raise ValueError(f"the line holds a JSON {type(record).__name__}, an object with {key!r} is needed")
-        if key not in record:
-            raise ValueError(f"the object has no {key!r}, its keys are {_shortened(list(record))}; name one with key=")
-        value = record[key]
-        if not isinstance(value, str):
-            raise ValueError(f"the value of {key!r} is {_shortened(value)}, a string is needed")
-        return value
+
+def text_at(key: str, line: str) -> str:
+    """The string at `key` of the JSON object that a line holds. Raises ValueError, saying what is there instead."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not a JSON object ({error}); mend the line, or read it with documents='lines'") from None
+    if not isinstance(record, dict):
+        raise ValueError(f"the line holds a JSON {type(record).__name__}, an object with {key!r} is needed")
+    if key not in record:
+        raise ValueError(f"the object has no {key!r}, its keys are {_shortened(list(record))}; name one with key=")
+    value = record[key]
+    if not isinstance(value, str):
+        raise ValueError(f"the value of {key!r} is {_shortened(value)}, a string is needed")
+    return value
 
 
 def _shortened(value: object) -> str:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SECONDS = 5  # for each of three programs; building them takes longer
+SECONDS = 5  # for each of four programs; building them takes longer
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The command `streamtok`: encode, decode, count, inspect, bench, info. Needs click and rich (the extra "cli")."""
+"""The command `streamtok`: encode, decode, count, inspect, train, bench, info. The extra "cli" has what it needs."""
 
 from __future__ import annotations
 

@@ -20,7 +20,11 @@ def encoding_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("-e", "--encoding", metavar="NAME", help="Encoding by name.  [default: o200k_base]"),
         click.option("-m", "--model", metavar="NAME", help="The encoding of a model, such as gpt-4o."),
-        click.option("--vocab", metavar="FILE", help="Vocabulary of your own, a .tiktoken file; needs --pattern."),
+        click.option(
+            "--vocab",
+            metavar="FILE",
+            help="Vocabulary of your own: what train wrote, or a .tiktoken file, which needs --pattern.",
+        ),
         click.option("--pattern", type=click.Choice(list(_PATTERNS)), help="How texts split, with --vocab."),
         click.option("--special", metavar="NAME=ID", multiple=True, help="A special token of --vocab (repeatable)."),
     )
@@ -50,7 +54,16 @@ def load_encoding(
         raise click.UsageError(f"{str(error).splitlines()[0].rstrip('.')}: write one of {names}") from None
 
 
+def _is_saved(path: str) -> bool:
+    """Did `train` write it, so that it brings its pattern and special tokens?"""
+    return os.path.exists(f"{path}.json") or path.endswith(".json") or os.path.isdir(path)
+
+
 def _load_vocab(path: str, pattern: str | None, special: Iterable[str]) -> Any:
+    if pattern is None and not special and _is_saved(path):
+        from ..train import load
+
+        return load(path)
     if pattern is None:
         raise click.UsageError(f"--vocab says nothing about how texts split: add --pattern {'|'.join(_PATTERNS)}")
     tokens = {}

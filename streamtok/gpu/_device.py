@@ -44,6 +44,16 @@ class _Current:
             self._runtime.setDevice(self._before)
 
 
+class _Handle:
+    """A stream's handle as an object with CUDA's stream protocol."""
+
+    def __init__(self, handle: int):
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._handle  # version of the protocol, handle
+
+
 class CudaDevice:
     """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that
     is current when a method is called (cupy.cuda.Stream)."""
@@ -130,15 +140,18 @@ class CudaDevice:
     def caller_stream(self, given: Any) -> Any:
         """The stream that the caller means, current inside `with`: a CuPy stream, an object with __cuda_stream__, a
         handle, or None: the one that is current for CuPy."""
-        cuda = self._cupy.cuda
-        if given is not None and not isinstance(given, int):
-            if hasattr(given, "__cuda_stream__"):
-                given = given.__cuda_stream__()[1]
-            elif hasattr(given, "cuda_stream"):  # torch before it had the protocol
+        streams = self._cupy.cuda
+        if given is not None and not isinstance(given, streams.Stream):
+            if hasattr(given, "cuda_stream"):  # torch, also before it had the protocol
                 given = given.cuda_stream
-        if isinstance(given, int):
-            given = cuda.ExternalStream(given, self.ordinal)
-        return _Current(cuda.runtime, self.ordinal, given)
+            elif hasattr(given, "__cuda_stream__"):
+                given = given.__cuda_stream__()[1]
+            with self._cuda:
+                if hasattr(streams.Stream, "from_external"):
+                    given = streams.Stream.from_external(_Handle(given))
+                else:  # CuPy before it had that
+                    given = streams.ExternalStream(given, self.ordinal)
+        return _Current(streams.runtime, self.ordinal, given)
 
     def synchronize(self) -> None:
         """Returns once all work of the current stream is done."""

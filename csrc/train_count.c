@@ -1,0 +1,98 @@
+#include "train_count.h"
+
+#include "prefetch.h"
+
+void st_train_counter_init(st_train_counter *counter)
+{
+    memset(&counter->table, 0, sizeof counter->table);
+    counter->pieces = counter->bytes = 0;
+}
+
+void st_train_counter_free(st_train_counter *counter)
+{
+    st_train_table_free(&counter->table);
+}
+
+/* Keys of the short pieces, and their places sent for. `stop` is the end of what is readable. */
+static size_t prepare(st_train_counter *c, const uint8_t *text, const uint8_t *stop, size_t count)
+{
+    size_t start = 0, shorts = 0;
+    for (size_t i = 0; i < count; start = (size_t)c->ends[i++]) {
+        const size_t n = (size_t)c->ends[i] - start;
+        if (n > ST_KEY_BYTES)
+            continue;
+        const st_key key = stop - (text + start) >= 16 ? st_key_of_padded(text + start, n) : st_key_of(text + start, n);
+        c->keys[shorts] = key;
+        c->hashes[shorts] = st_hash_key(key);
+        st_prefetch(st_train_table_place(&c->table, c->hashes[shorts]));
+        shorts++;
+    }
+    return shorts;
+}
+
+/* Counts the pieces between text and its ends[0..count), which ascend. */
+static st_status count_batch(st_train_counter *c, const uint8_t *text, const uint8_t *stop, size_t count)
+{
+    ST_TRY(st_train_table_grow(&c->table, count));
+    const size_t shorts = prepare(c, text, stop, count);
+    for (size_t i = 0; i < shorts; i++) {
+        st_train_short *place = st_train_table_find(&c->table, c->keys[i], c->hashes[i]);
+        c->table.short_count += !place->count;
+        place->key = c->keys[i];
+        place->count++;
+    }
+    c->pieces += count;
+    if (shorts == count)
+        return ST_OK;
+    size_t start = 0;
+    for (size_t i = 0; i < count; start = (size_t)c->ends[i++])
+        if (c->ends[i] - start > ST_KEY_BYTES)
+            ST_TRY(st_train_table_add(&c->table, text + start, (size_t)c->ends[i] - start, 1));
+    return ST_OK;
+}
+
+/* A text of its own: what a special token ends, or the end of all. */
+static st_status count_stretch(st_train_counter *c, st_split_family family, const uint8_t *text, size_t n,
+                               const uint8_t *stop)
+{
+    st_scan scan;
+    size_t at = 0, start = 0, used = 0, count;
+    st_scan_init(&scan);
+    for (; at < n; at += used) {
+        count = st_scan_feed(family, &scan, text + at, n - at, &used, c->ends, ST_TRAIN_BATCH);
+        ST_TRY(count_batch(c, text + start, stop, count));
+        start += count ? (size_t)c->ends[count - 1] : 0;
+    }
+    count = st_scan_finish(family, &scan, c->ends);
+    c->bytes += n;
+    return count_batch(c, text + start, stop, count);
+}
+
+st_status st_train_count_text(st_train_counter *c, st_split_family family, const st_special *special,
+                              const uint8_t *text, size_t n, int trusted, st_text_error *error)
+{
+    size_t at = 0;
+    if (!trusted && st_text_check(text, n, error) != n)
+        return ST_INVALID_UTF8;
+    while (special && at < n) {
+        st_special_match match;
+        if (st_special_find(special, text, at, n, n, 1, &match) != ST_SPECIAL_FOUND)
+            break;
+        ST_TRY(count_stretch(c, family, text + at, match.start - at, text + n));
+        at = match.end;
+    }
+    return count_stretch(c, family, text + at, n - at, text + n);
+}
+
+st_status st_train_count_spans(st_train_counter *c, const uint8_t *text, const int64_t *spans, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t start = (size_t)spans[2 * i], n = (size_t)spans[2 * i + 1] - start;
+        if (n == 0)
+            continue;
+        ST_TRY(st_train_table_add(&c->table, text + start, n, 1));
+        c->pieces++;
+        c->bytes += n;
+    }
+    return ST_OK;
+}

@@ -1,0 +1,36 @@
+/* train_count.h - text to pieces, each counted: the first stage of training.
+ *
+ * A counter takes stretches of text that split apart from each other: whole documents, or parts of one cut where
+ * parts.h says. Special tokens are cut out: what stands on both sides of one are texts of their own.
+ * Thread rule: a counter belongs to one thread at a time; several of them, one a thread, share the work. */
+#ifndef ST_TRAIN_COUNT_H
+#define ST_TRAIN_COUNT_H
+
+#include "pretoken.h"
+#include "special.h"
+#include "text.h"
+#include "train_table.h"
+
+/* Ends of pieces found before they are counted: enough for look-ups to overlap, few enough to stay in the cache. */
+#define ST_TRAIN_BATCH 512
+
+typedef struct st_train_counter {
+    st_train_table table;
+    uint64_t pieces, bytes; /* seen so far, repeated ones too */
+    uint64_t ends[ST_TRAIN_BATCH];
+    st_key keys[ST_TRAIN_BATCH];
+    uint64_t hashes[ST_TRAIN_BATCH];
+} st_train_counter;
+
+void st_train_counter_init(st_train_counter *counter);
+void st_train_counter_free(st_train_counter *counter);
+
+/* Counts the pieces of text[0..n). special: the names to cut out, or NULL. trusted: the text is valid UTF-8.
+ * ST_INVALID_UTF8: *error says where, and nothing was counted. ST_NO_MEMORY: the counter can only be freed. */
+st_status st_train_count_text(st_train_counter *counter, st_split_family family, const st_special *special,
+                              const uint8_t *text, size_t n, int trusted, st_text_error *error);
+
+/* Counts text[a..b) for each of the `count` rows (a, b), which lie inside the text; empty ones are passed over. */
+st_status st_train_count_spans(st_train_counter *counter, const uint8_t *text, const int64_t *spans, size_t count);
+
+#endif

@@ -1,0 +1,43 @@
+/* train_pairs.h - pairs of neighbouring tokens, each with its count and the places where it is to be found.
+ *
+ * Counts are exact. A list of places holds all of the pair's places in ascending order, and some where the pair has been
+ * since: whoever reads it looks whether the pair is there.
+ * Thread rule: one thread at a time. */
+#ifndef ST_TRAIN_PAIRS_H
+#define ST_TRAIN_PAIRS_H
+
+#include "hash.h"
+#include "train_tokens.h"
+
+#define ST_TRAIN_NO_PAIR UINT64_MAX
+
+typedef struct st_train_pair {
+    st_train_key key; /* ST_TRAIN_NO_PAIR: free */
+    uint64_t count;
+    uint64_t start; /* of its list, in st_trainer.lists */
+    uint64_t n;     /* places in it */
+} st_train_pair;
+
+typedef struct st_train_pairs {
+    st_train_pair *entries;
+    size_t count, room; /* a power of two, or 0 */
+} st_train_pairs;
+
+void st_train_pairs_free(st_train_pairs *pairs); /* and empty again */
+
+static inline uint64_t st_train_hash(st_train_key key)
+{
+    return st_fold_multiply(key ^ UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xD1B54A32D192ED03));
+}
+
+/* The pair, or NULL. */
+st_train_pair *st_train_pairs_find(const st_train_pairs *pairs, st_train_key key);
+
+/* The pair, entered with a count of 0 if it was not there. Pairs with counts below `least` are forgotten where the table
+ * would grow otherwise; 0: none is. NULL: out of memory, and all is as it was. */
+st_train_pair *st_train_pairs_add(st_train_pairs *pairs, st_train_key key, uint64_t least);
+
+/* Forgets pairs with counts below `least`. ST_NO_MEMORY: all is as it was. */
+st_status st_train_pairs_compact(st_train_pairs *pairs, uint64_t least);
+
+#endif

@@ -1,0 +1,74 @@
+/* train_table.h - distinct pieces and how often each was seen: what training knows of its text.
+ *
+ * Pieces of up to ST_KEY_BYTES bytes, nearly all of them, are keys and lie in the table itself; longer ones lie in a second
+ * table, their bytes in one growing buffer. A table leaves memory as records (a length, the bytes, a count), and records
+ * are added to a table: so the tables of several threads become one, and so a table that has grown too large is written
+ * to disk, in parts that each hold the same pieces whenever they are written.
+ *
+ * Thread rule: one thread at a time. ST_NO_MEMORY leaves a table that can only be freed. */
+#ifndef ST_TRAIN_TABLE_H
+#define ST_TRAIN_TABLE_H
+
+#include "buffer.h"
+#include "hash.h"
+
+/* A place is free while its count is 0. */
+typedef struct st_train_short {
+    st_key key;
+    uint64_t count;
+} st_train_short;
+
+typedef struct st_train_long {
+    uint64_t hash;
+    size_t start, n; /* in `bytes` */
+    uint64_t count;
+} st_train_long;
+
+typedef struct st_train_table {
+    st_train_short *shorts;
+    st_train_long *longs;
+    size_t short_count, short_room, long_count, long_room; /* pieces; places: powers of two, or 0 */
+    st_bytes bytes;
+} st_train_table;
+
+void st_train_table_free(st_train_table *table); /* and empty again */
+
+/* Memory that the table holds, and will hold for a moment when it next grows. */
+size_t st_train_table_size(const st_train_table *table);
+
+/* Room for so many more short pieces; before st_train_table_find is asked for new ones. */
+st_status st_train_table_grow(st_train_table *table, size_t more_shorts);
+
+/* Counts a piece `count` more times; 1 <= n. */
+st_status st_train_table_add(st_train_table *table, const uint8_t *piece, size_t n, uint64_t count);
+
+/* The place where the key is or belongs; its count is the caller's to raise, short_count as well if it was 0. */
+st_train_short *st_train_table_find(st_train_table *table, st_key key, uint64_t hash);
+
+/* The place where a search for this hash begins: to send for it ahead. */
+static inline const st_train_short *st_train_table_place(const st_train_table *table, uint64_t hash)
+{
+    return &table->shorts[hash & (table->short_room - 1)];
+}
+
+/* ---- records ---- */
+
+/* Appends a record. */
+st_status st_train_record_write(st_bytes *out, const uint8_t *piece, size_t n, uint64_t count);
+
+typedef struct st_train_record {
+    const uint8_t *piece;
+    size_t n;
+    uint64_t count;
+} st_train_record;
+
+/* Reads the record at data[*at] and moves behind it. ST_BAD_STATE: there is no whole record. */
+st_status st_train_record_read(const uint8_t *data, size_t n, size_t *at, st_train_record *record);
+
+/* Appends the records of all pieces to parts[0..part_count), by their hash; part_count is a power of two. */
+st_status st_train_table_write(const st_train_table *table, st_bytes *parts, size_t part_count);
+
+/* Adds whole records. ST_BAD_STATE: they are none. */
+st_status st_train_table_read(st_train_table *table, const uint8_t *data, size_t n);
+
+#endif

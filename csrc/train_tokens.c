@@ -1,0 +1,84 @@
+#include "train_tokens.h"
+
+void st_train_tokens_free(st_train_tokens *tokens)
+{
+    st_free(tokens->lengths);
+    st_free(tokens->prefixes);
+    st_free(tokens->starts);
+    st_free(tokens->pairs);
+    st_bytes_free(&tokens->bytes);
+    memset(tokens, 0, sizeof *tokens);
+}
+
+static uint64_t prefix_of(const uint8_t *bytes, size_t n)
+{
+    uint64_t prefix = 0;
+    for (size_t i = 0; i < 8; i++)
+        prefix = prefix << 8 | (i < n ? bytes[i] : 0);
+    return prefix;
+}
+
+/* Enters what was put behind bytes.size. */
+static void enter(st_train_tokens *tokens, size_t n, st_train_key pair)
+{
+    const size_t token = tokens->count++;
+    tokens->starts[token] = tokens->bytes.size;
+    tokens->lengths[token] = (uint32_t)n;
+    tokens->prefixes[token] = prefix_of(tokens->bytes.data + tokens->bytes.size, n);
+    tokens->pairs[token] = pair;
+    tokens->bytes.size += n;
+}
+
+st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t room, st_train_ties ties,
+                               uint32_t longest)
+{
+    memset(tokens, 0, sizeof *tokens);
+    tokens->room = room < 256 ? 256 : room;
+    tokens->ties = ties;
+    tokens->longest = longest;
+    tokens->lengths = st_malloc(tokens->room * sizeof *tokens->lengths);
+    tokens->prefixes = st_malloc(tokens->room * sizeof *tokens->prefixes);
+    tokens->starts = st_malloc(tokens->room * sizeof *tokens->starts);
+    tokens->pairs = st_malloc(tokens->room * sizeof *tokens->pairs);
+    if (!tokens->lengths || !tokens->prefixes || !tokens->starts || !tokens->pairs)
+        return ST_NO_MEMORY;
+    ST_TRY(st_bytes_reserve(&tokens->bytes, 256));
+    for (size_t i = 0; i < 256; i++) {
+        tokens->bytes.data[i] = alphabet[i];
+        enter(tokens, 1, 0);
+    }
+    return ST_OK;
+}
+
+st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair)
+{
+    const uint32_t left = st_train_left(pair), right = st_train_right(pair);
+    const size_t n = tokens->lengths[left], m = tokens->lengths[right];
+    ST_TRY(st_bytes_reserve(&tokens->bytes, n + m));
+    uint8_t *to = tokens->bytes.data + tokens->bytes.size;
+    memcpy(to, tokens->bytes.data + tokens->starts[left], n);
+    memcpy(to + n, tokens->bytes.data + tokens->starts[right], m);
+    enter(tokens, n + m, pair);
+    return ST_OK;
+}
+
+/* As memcmp, a beginning before what it begins. */
+static int compare(const st_train_tokens *tokens, uint32_t a, uint32_t b)
+{
+    const size_t n = tokens->lengths[a], m = tokens->lengths[b];
+    if (tokens->prefixes[a] != tokens->prefixes[b])
+        return tokens->prefixes[a] < tokens->prefixes[b] ? -1 : 1;
+    const int order =
+        memcmp(tokens->bytes.data + tokens->starts[a], tokens->bytes.data + tokens->starts[b], n < m ? n : m);
+    return order ? order : n < m ? -1 : n > m;
+}
+
+int st_train_before(const st_train_tokens *tokens, st_train_key first, st_train_key second)
+{
+    if (tokens->ties == ST_TIES_HUGGINGFACE)
+        return first < second;
+    const uint32_t left = st_train_left(first), other = st_train_left(second);
+    if (left != other)
+        return compare(tokens, left, other) > 0;
+    return compare(tokens, st_train_right(first), st_train_right(second)) > 0;
+}

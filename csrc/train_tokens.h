@@ -1,0 +1,62 @@
+/* train_tokens.h - the tokens that training has made, and the rule that chooses among pairs seen equally often.
+ * Thread rule: one thread at a time. */
+#ifndef ST_TRAIN_TOKENS_H
+#define ST_TRAIN_TOKENS_H
+
+#include "buffer.h"
+
+/* What decides between two pairs with the same count:
+ *
+ *     ST_TIES_LEXICOGRAPHIC  the greater one by its bytes: first those of the left token, then those of the right one
+ *     ST_TIES_HUGGINGFACE    the smaller one by its tokens' numbers: first the left one's, then the right one's */
+typedef enum st_train_ties { ST_TIES_LEXICOGRAPHIC, ST_TIES_HUGGINGFACE } st_train_ties;
+
+/* Two tokens as one number, the left one on top. */
+typedef uint64_t st_train_key;
+
+static inline st_train_key st_train_key_of(uint32_t left, uint32_t right)
+{
+    return (uint64_t)left << 32 | right;
+}
+
+static inline uint32_t st_train_left(st_train_key key)
+{
+    return (uint32_t)(key >> 32);
+}
+
+static inline uint32_t st_train_right(st_train_key key)
+{
+    return (uint32_t)key;
+}
+
+typedef struct st_train_tokens {
+    uint32_t *lengths;   /* in bytes */
+    uint64_t *prefixes;  /* the first eight bytes as a big-endian number, zeros behind the last */
+    size_t *starts;      /* in `bytes` */
+    st_train_key *pairs; /* what each was merged of; of the first 256, nothing */
+    size_t count, room;
+    st_bytes bytes;
+    st_train_ties ties;
+    uint32_t longest; /* bytes that a token may have */
+} st_train_tokens;
+
+/* The 256 bytes in the order of `alphabet`, and room for `room` tokens in all. longest: see st_train_may_merge. */
+st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet, size_t room, st_train_ties ties,
+                               uint32_t longest);
+void st_train_tokens_free(st_train_tokens *tokens);
+
+/* Adds the token that a pair makes. There is room. */
+st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair);
+
+/* Is the token of two tokens short enough? Hugging Face's trainer leaves out tokens as long as its limit, but asks only
+ * where a merge makes a new neighbourhood, so never about two bytes. */
+static inline int st_train_may_merge(const st_train_tokens *tokens, uint32_t left, uint32_t right)
+{
+    const uint64_t n = (uint64_t)tokens->lengths[left] + tokens->lengths[right];
+    return tokens->ties == ST_TIES_HUGGINGFACE ? n == 2 || n < tokens->longest : n <= tokens->longest;
+}
+
+/* Of two different pairs with the same count: does the first go before the second? */
+int st_train_before(const st_train_tokens *tokens, st_train_key first, st_train_key second);
+
+#endif

@@ -1,0 +1,68 @@
+/* trainer.h - the merges of byte-level BPE, learned from distinct pieces and their counts.
+ *
+ *     st_trainer_init(&trainer, ...);
+ *     st_train_text_measure, _lay_out, _place, _finish on &trainer.text;
+ *     st_trainer_begin(&trainer);
+ *     while (!trainer.done) st_trainer_run(&trainer, merges, work);    as far as wanted, as often as wanted
+ *     trainer.tokens: from the 257th on, the learned ones in order
+ *
+ * A merge joins all places of the pair with the greatest count, from left to right in each piece. Places count where they
+ * overlap too: "aaa" holds the pair (a, a) twice. Among pairs with the same count the rule for ties chooses.
+ *
+ * What a merge costs depends on how often its pair stands in distinct pieces, not on the text: neighbours are summed up in
+ * two arrays by their token, and each distinct one is looked up once.
+ *
+ * The state between two runs is text.tokens and trainer.tokens: whoever keeps them can go on from there.
+ * Thread rule: one thread at a time. After a failure a trainer can only be freed. */
+#ifndef ST_TRAINER_H
+#define ST_TRAINER_H
+
+#include "train_index.h"
+
+/* What is known of one neighbour while a pair is merged. */
+typedef struct st_train_side {
+    uint64_t sum;   /* how often it stands there */
+    uint64_t place; /* where in the lists its next place goes, or ST_TRAIN_NO_LIST */
+    uint32_t n;     /* in how many places */
+} st_train_side;
+
+#define ST_TRAIN_NO_LIST UINT64_MAX
+
+/* The neighbours of one kind: to the left of the merged pair, or to its right. */
+typedef struct st_train_sides {
+    st_train_side *by_token;
+    uint32_t *seen; /* tokens with n > 0 */
+    size_t seen_count;
+} st_train_sides;
+
+typedef struct st_trainer {
+    st_train_text text;
+    st_train_tokens tokens;
+    st_train_index index;
+    st_train_sides left, right;
+    size_t wanted;     /* tokens in all */
+    int is_stale;      /* the index has to be built before the next merge */
+    int done;          /* as many tokens as wanted, or no pair is frequent enough */
+    uint64_t work;     /* places looked at so far */
+    uint64_t last_count; /* of the last merge: how often its pair was seen */
+} st_trainer;
+
+typedef struct st_train_options {
+    const uint8_t *alphabet; /* the 256 bytes in the order of their tokens */
+    size_t wanted;           /* tokens, those of the alphabet included */
+    st_train_ties ties;
+    uint32_t longest;   /* see st_train_may_merge */
+    uint64_t frequency; /* pairs seen less often are not merged */
+    size_t most_lists;  /* see st_train_index */
+} st_train_options;
+
+st_status st_trainer_init(st_trainer *trainer, const st_train_options *options);
+void st_trainer_free(st_trainer *trainer);
+
+/* The text is there. least: trainer.index.least of a state to go on from, or 0. */
+void st_trainer_begin(st_trainer *trainer, uint64_t least);
+
+/* Up to so many merges, fewer when about so many places have been looked at. */
+st_status st_trainer_run(st_trainer *trainer, size_t merges, uint64_t work);
+
+#endif

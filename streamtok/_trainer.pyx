@@ -1,0 +1,304 @@
+"""Counting pieces and learning merges, as Python objects (csrc/train_count.h, csrc/trainer.h); see train.py."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from ._csrc cimport *
+from ._text cimport Text, borrow, give_back
+from ._vocab cimport Matcher, allocation_state
+
+from ._core import FAMILIES, FAULTS
+from .errors import invalid_utf8_error
+
+st_alloc_share(allocation_state())
+
+TIES = {"lexicographic": ST_TIES_LEXICOGRAPHIC, "huggingface": ST_TIES_HUGGINGFACE}
+
+
+cdef int check(st_status status) except -1:
+    if status == ST_NO_MEMORY:
+        raise MemoryError
+    if status:
+        raise ValueError(st_strerror(status).decode())
+    return 0
+
+
+cdef class Counter:
+    """Distinct pieces and their counts. One thread at a time; family: how text splits, None where spans are given.
+
+    After MemoryError it is of no more use."""
+    cdef st_train_counter counter
+    cdef int family
+    cdef Matcher special
+
+    def __cinit__(self, str family, Matcher special):
+        st_train_counter_init(&self.counter)
+        self.family = FAMILIES[family] if family is not None else 0
+        self.special = special
+
+    def __dealloc__(self):
+        st_train_counter_free(&self.counter)
+
+    def count(self, source):
+        """Counts the pieces of a str, or of a buffer of UTF-8, that splits apart from all other text."""
+        cdef st_text_error error
+        cdef st_status status
+        cdef Text text
+        cdef const st_special *special = self.special.special if self.special is not None else NULL
+        alive = borrow(source, &text)
+        with nogil:
+            status = st_train_count_text(&self.counter, <st_split_family>self.family, special, text.data, text.n,
+                                         text.flags & ST_FEED_TRUSTED, &error)
+        give_back(&text)
+        if status == ST_INVALID_UTF8:
+            raise invalid_utf8_error(bytes(alive), error.start, error.end, FAULTS[error.fault])
+        check(status)
+
+    def count_all(self, list sources not None):
+        """Counts the pieces of many texts as count() does of one, without a look at Python in between."""
+        cdef const st_special *special = self.special.special if self.special is not None else NULL
+        cdef size_t count = len(sources), held = 0, i = 0
+        cdef st_text_error error
+        cdef st_status status = ST_OK
+        cdef Text *texts = <Text *>st_malloc(count * sizeof(Text))
+        if texts == NULL:
+            raise MemoryError
+        owners = []
+        try:
+            for source in sources:
+                owners.append(borrow(source, &texts[held]))
+                held += 1
+            with nogil:
+                while i < count and status == ST_OK:
+                    status = st_train_count_text(&self.counter, <st_split_family>self.family, special, texts[i].data,
+                                                 texts[i].n, texts[i].flags & ST_FEED_TRUSTED, &error)
+                    i += 1
+        finally:
+            for k in range(held):
+                give_back(&texts[k])
+            st_free(texts)
+        if status == ST_INVALID_UTF8:
+            raise invalid_utf8_error(bytes(owners[i - 1]), error.start, error.end, FAULTS[error.fault])
+        check(status)
+
+    def count_spans(self, bytes text not None, spans not None):
+        """Counts text[a:b] for each row (a, b) of an int64 buffer."""
+        cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
+        cdef int64_t n = len(text)
+        cdef st_status status
+        cdef Py_buffer view
+        PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
+        cdef const int64_t *rows = <const int64_t *>view.buf
+        cdef size_t count = <size_t>view.len // 16, i
+        try:
+            for i in range(count):
+                if not 0 <= rows[2 * i] <= rows[2 * i + 1] <= n:
+                    raise ValueError(f"span {i}, ({rows[2 * i]}, {rows[2 * i + 1]}), lies outside of a text of {n} bytes")
+            with nogil:
+                status = st_train_count_spans(&self.counter, data, rows, count)
+        finally:
+            PyBuffer_Release(&view)
+        check(status)
+
+    def write(self, size_t parts=1):
+        """The pieces as records, in so many parts (a power of two); a piece is always in the same part."""
+        cdef st_bytes *buffers
+        cdef st_status status
+        cdef size_t i
+        if not 0 < parts or parts & (parts - 1):
+            raise ValueError(f"parts={parts} is no power of two")
+        buffers = <st_bytes *>st_malloc(parts * sizeof(st_bytes))
+        if buffers == NULL:
+            raise MemoryError
+        memset(buffers, 0, parts * sizeof(st_bytes))
+        result = []
+        try:
+            with nogil:
+                status = st_train_table_write(&self.counter.table, buffers, parts)
+            check(status)
+            for i in range(parts):
+                result.append(PyBytes_FromStringAndSize(<const char *>buffers[i].data, <Py_ssize_t>buffers[i].size))
+                st_bytes_free(&buffers[i])
+        finally:
+            for i in range(parts):
+                st_bytes_free(&buffers[i])
+            st_free(buffers)
+        return result
+
+    def read(self, records not None):
+        """Adds records that write() made. ValueError: they are damaged."""
+        cdef st_status status
+        cdef Py_buffer view
+        PyObject_GetBuffer(records, &view, PyBUF_SIMPLE)
+        with nogil:
+            status = st_train_table_read(&self.counter.table, <const uint8_t *>view.buf, <size_t>view.len)
+        PyBuffer_Release(&view)
+        check(status)
+
+    def clear(self):
+        """Forgets all pieces and gives their memory back; `pieces` and `bytes` stay."""
+        st_train_table_free(&self.counter.table)
+        with nogil:
+            st_alloc_trim()
+
+    @property
+    def size(self):
+        """Memory in bytes, with what the next growth takes for a moment."""
+        return st_train_table_size(&self.counter.table)
+
+    @property
+    def distinct(self):
+        return self.counter.table.short_count + self.counter.table.long_count
+
+    @property
+    def pieces(self):
+        return self.counter.pieces
+
+    @property
+    def bytes(self):
+        return self.counter.bytes
+
+
+cdef class Trainer:
+    """Learns merges from records: measure() all, lay_out(), place() the same, finish(); begin(), then run().
+
+    alphabet: the 256 bytes in the order of their tokens. wanted: tokens in all. longest, frequency: as
+    csrc/trainer.h has them. One thread at a time; after MemoryError it is of no more use."""
+    cdef st_trainer trainer
+    cdef readonly bint laid_out
+
+    def __cinit__(self, bytes alphabet not None, size_t wanted, str ties, uint32_t longest, uint64_t frequency):
+        cdef st_train_options options
+        if sorted(alphabet) != list(range(256)) or wanted < 256:
+            raise ValueError("the alphabet has each of the 256 bytes once, and as many tokens are wanted at least")
+        options.alphabet = <const uint8_t *>PyBytes_AS_STRING(alphabet)
+        options.wanted = wanted
+        options.ties = TIES[ties]
+        options.longest = longest
+        options.frequency = frequency
+        options.most_lists = SIZE_MAX
+        check(st_trainer_init(&self.trainer, &options))
+
+    def __dealloc__(self):
+        st_trainer_free(&self.trainer)
+
+    def limit_lists(self, size_t places):
+        """All lists of places together hold about so many, from the next search on."""
+        self.trainer.index.most_lists = places
+
+    def measure(self, records not None):
+        self._take(records, 0)
+
+    def place(self, records not None):
+        self._take(records, 1)
+
+    cdef int _take(self, records, bint placing) except -1:
+        cdef st_status status
+        cdef Py_buffer view
+        if placing != self.laid_out:
+            raise ValueError("records are measured before lay_out(), and placed behind it")
+        PyObject_GetBuffer(records, &view, PyBUF_SIMPLE)
+        cdef const uint8_t *data = <const uint8_t *>view.buf
+        cdef size_t n = <size_t>view.len
+        with nogil:
+            if placing:
+                status = st_train_text_place(&self.trainer.text, data, n)
+            else:
+                status = st_train_text_measure(&self.trainer.text, data, n)
+        PyBuffer_Release(&view)
+        check(status)
+        return 0
+
+    def lay_out(self):
+        self.laid_out = True
+        check(st_train_text_lay_out(&self.trainer.text))
+
+    def finish(self):
+        check(st_train_text_finish(&self.trainer.text))
+
+    def begin(self, uint64_t least=0):
+        """Pieces, and tokens if any were added, are there. least: of the state that they are from."""
+        st_trainer_begin(&self.trainer, least)
+
+    def run(self, size_t merges, uint64_t work):
+        """Up to so many merges, fewer when so many places were looked at. True: there is nothing left to do."""
+        cdef st_status status
+        with nogil:
+            status = st_trainer_run(&self.trainer, merges, work)
+        check(status)
+        return bool(self.trainer.done)
+
+    # ---- what it has learned ----
+
+    @property
+    def count(self):
+        """Tokens, the 256 bytes included."""
+        return self.trainer.tokens.count
+
+    @property
+    def last_count(self):
+        """How often the pair of the last merge was seen."""
+        return self.trainer.last_count
+
+    @property
+    def least(self):
+        """For begin(), when the state goes on elsewhere."""
+        return self.trainer.index.least
+
+    @property
+    def pieces(self):
+        return self.trainer.text.pieces
+
+    @property
+    def places(self):
+        """4 bytes each: what the text takes."""
+        return self.trainer.text.places
+
+    @property
+    def searched(self):
+        """Places looked at by searches of the whole text, for benchmarks."""
+        return self.trainer.index.searched
+
+    def token(self, size_t token):
+        """The bytes of a token."""
+        cdef st_train_tokens *tokens = &self.trainer.tokens
+        if token >= tokens.count:
+            raise IndexError(token)
+        return PyBytes_FromStringAndSize(<const char *>tokens.bytes.data + tokens.starts[token], tokens.lengths[token])
+
+    def merge(self, size_t token):
+        """(left, right): the two tokens that a learned one was merged of."""
+        if not 256 <= token < self.trainer.tokens.count:
+            raise IndexError(token)
+        cdef st_train_key pair = self.trainer.tokens.pairs[token]
+        return pair >> 32, pair & 0xFFFFFFFF
+
+    # ---- the state, to go on elsewhere ----
+
+    def add_token(self, uint32_t left, uint32_t right):
+        """The next token, as merge() gave it elsewhere. Before begin()."""
+        cdef st_train_tokens *tokens = &self.trainer.tokens
+        if tokens.count >= tokens.room or left >= tokens.count or right >= tokens.count:
+            raise ValueError(f"({left}, {right}) are no tokens that a merge could join here")
+        check(st_train_tokens_add(tokens, <uint64_t>left << 32 | right))
+
+    def save(self, size_t start, size_t n):
+        """The tokens in the text at places start to start + n, as uint32 in this machine's order."""
+        cdef size_t places = self.trainer.text.places
+        start = min(start, places)
+        n = min(n, places - start)
+        return PyBytes_FromStringAndSize(<const char *>(self.trainer.text.tokens + start), <Py_ssize_t>(4 * n))
+
+    def load(self, size_t start, data not None):
+        """Puts back what save() gave."""
+        cdef Py_buffer view
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        cdef size_t n = <size_t>view.len // 4
+        try:
+            if start > self.trainer.text.places or n > self.trainer.text.places - start:
+                raise ValueError("the saved text is longer than the pieces")
+            memcpy(self.trainer.text.tokens + start, view.buf, 4 * n)
+        finally:
+            PyBuffer_Release(&view)

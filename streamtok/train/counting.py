@@ -1,0 +1,164 @@
+"""Texts to distinct pieces with their counts: a table for each thread, written to disk where memory is bounded."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from .._trainer import Counter
+from ..patterns import family_of
+from .inputs import How, Stretch
+from .records import PARTS, Blocks, Store, write_file
+
+_LEAST_BUDGET = 4 << 20  # bytes of a table: with less it would be written out after every stretch
+_BLOCKS = 16  # blocks of a table that stays in memory: none is much of the whole
+
+
+class Counting:
+    """Counts stretches on several threads. `put` takes the next one, `finish` gives all pieces.
+
+    budget: bytes of memory for all tables, None for no bound. The counts are the same for any number of threads, and
+    so is the first error.
+    """
+
+    def __init__(self, pat_str: str | None, how: How, threads: int, budget: int | None, store: Store) -> None:
+        self.how, self.store = how, store
+        family = family_of(pat_str) if pat_str is not None else None
+        threads = threads if family else 1  # `regex` keeps the GIL
+        self.budget = None if budget is None else max(budget // threads, _LEAST_BUDGET)
+        self.counters = [Counter(family, how.special) for _ in range(threads)]
+        self._splitter = None if family else _splitter(pat_str, self.counters[0], how)
+        self._lock = threading.Lock()
+        self._tasks: queue.Queue[tuple[int, Stretch] | None] = queue.Queue(2 * threads)
+        self._failures: list[tuple[int, BaseException]] = []
+        self._number = 0
+        self._threads = [threading.Thread(target=self._work, args=(each,), daemon=True) for each in self.counters]
+        if threads > 1:
+            for thread in self._threads:
+                thread.start()
+
+    @property
+    def pieces(self) -> int:
+        """Pieces seen, repeated ones too."""
+        return sum(counter.pieces for counter in self.counters)
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of text seen, special tokens not among them."""
+        return sum(counter.bytes for counter in self.counters)
+
+    def put(self, stretch: Stretch) -> None:
+        """Take a stretch. Raises what an earlier one was refused for."""
+        if self._failures:
+            self.drain()
+        if len(self.counters) == 1:
+            self._count(self.counters[0], stretch)
+            return
+        self._tasks.put((self._number, stretch))
+        self._number += 1
+
+    def drain(self) -> None:
+        """Wait until all that was put is counted. Raises the first error, in the order of the text."""
+        self._tasks.join()
+        if self._failures:
+            raise min(self._failures, key=lambda failure: failure[0])[1]
+
+    def stop(self) -> None:
+        """Let the threads end, whatever they have left to do."""
+        while True:
+            try:
+                self._tasks.get_nowait()
+            except queue.Empty:
+                break
+            self._tasks.task_done()
+        if len(self.counters) > 1:
+            for _ in self.counters:
+                self._tasks.put(None)
+
+    def spill(self) -> None:
+        """Write all tables to the store, and begin new ones."""
+        self.drain()
+        for counter in self.counters:
+            self._spill(counter)
+
+    def finish(self, path: str | None) -> Blocks:
+        """All pieces: in a file at `path`, or, where it is None, in memory if they are there now. Spills stay."""
+        self.drain()
+        if self.store.spills:
+            self.spill()
+            path = path or f"{self.store.folder}/pieces.bin"
+            blocks = Blocks(None, path)
+            blocks.crc = write_file(path, self._joined(blocks.sizes), self.store.durable)
+            return blocks
+        first, *others = self.counters
+        for other in others:
+            for block in other.write(_BLOCKS):
+                first.read(block)
+            other.clear()
+        blocks = Blocks(first.write(_BLOCKS))
+        first.clear()
+        if path is not None:
+            sizes = [len(block) for block in blocks]
+            crc = write_file(path, blocks, self.store.durable)
+            blocks = Blocks(None, path, sizes, crc)
+        return blocks
+
+    def _joined(self, sizes: list[int]) -> Iterator[bytes]:
+        """The parts of all spills put together, one after the other."""
+        counter = self.counters[0]
+        for index in range(PARTS):
+            for part in self.store.part(index):
+                counter.read(part)
+            (block,) = counter.write()
+            counter.clear()
+            sizes.append(len(block))
+            yield block
+
+    def _spill(self, counter: Any) -> None:
+        if counter.distinct:
+            parts = counter.write(PARTS)
+            counter.clear()
+            with self._lock:
+                self.store.add(parts)
+
+    def _work(self, counter: Any) -> None:
+        while (task := self._tasks.get()) is not None:
+            number, stretch = task
+            try:
+                if not self._failures:
+                    self._count(counter, stretch)
+            except BaseException as error:
+                self._failures.append((number, error))
+            finally:
+                self._tasks.task_done()
+
+    def _count(self, counter: Any, stretch: Stretch) -> None:
+        try:
+            if self._splitter is None:
+                counter.count_all([*map(self._mended, stretch.texts)])
+            else:
+                for text in stretch.texts:
+                    self._splitter.take(text, stretch.ends)
+        except UnicodeDecodeError as error:
+            raise _located(error, stretch) from None
+        if self.budget is not None and counter.size > self.budget:
+            self._spill(counter)
+
+    def _mended(self, text: Any) -> Any:
+        return text if self.how.errors == "strict" or isinstance(text, str) else str(text, "utf-8", self.how.errors)
+
+
+def _splitter(pat_str: str | None, counter: Any, how: How) -> Any:
+    from .patterned import PatternCounter
+
+    return PatternCounter(pat_str, counter, how)
+
+
+def _located(error: UnicodeDecodeError, stretch: Stretch) -> UnicodeDecodeError:
+    where = (
+        f"at byte {stretch.offset + error.start} of {stretch.name}" if len(stretch.texts) == 1 else f"in {stretch.name}"
+    )
+    reason = f"{error.reason} ({where}; errors='replace' puts U+FFFD in the place of such bytes)"
+    return UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason)

@@ -1,0 +1,19 @@
+"""The encoding that training gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import Encoding
+
+
+class TrainedEncoding(Encoding):
+    """An Encoding that knows how it was trained: `training` is a dict of facts, and what save() writes beside it."""
+
+    def __init__(self, name: str, *, training: dict[str, Any] | None = None, **arguments: Any) -> None:
+        super().__init__(name, **arguments)
+        self.training: dict[str, Any] = {} if training is None else training
+
+    def __getstate__(self) -> object:
+        state = super().__getstate__()
+        return {**state, "training": self.training} if isinstance(state, dict) else state

@@ -1,0 +1,255 @@
+"""Vocabularies as Hugging Face's tokenizers has them: tokenizer.json, and vocab.json with merges.txt.
+
+A token is written in letters, one a byte, as GPT-2 did it. The patterns of OpenAI's encodings need another spelling
+for the regex engine there, Oniguruma: `{1,3}+` is a repetition of a repetition to it, and `$` is true before each line
+break.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .. import patterns
+from .._data_gym import LETTERS
+from .._packed import shown
+from ..core import Encoding
+from ..errors import VocabularyError
+from .encoding import TrainedEncoding
+from .options import NO_PATTERN
+from .textfiles import Json, read_text
+
+_LETTER = {value: letter for letter, value in LETTERS.items()}
+_SPELLED = {
+    patterns.R50K: patterns.R50K.replace("$", r"\z"),
+    patterns.CL100K: patterns.CL100K.replace("{1,3}+", "{1,3}").replace("$", r"\z"),
+    patterns.O200K: patterns.O200K,
+}
+_MEANT = {spelled: pattern for pattern, spelled in _SPELLED.items()}
+_HEADING = "#version: 0.2"
+
+
+def letters_of(token: bytes) -> str:
+    return "".join(map(_LETTER.__getitem__, token))
+
+
+def merges_of(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
+    """The two tokens that each longer token is merged of, in the order of ranks.
+
+    Raises ValueError for a token that no merge of two others makes.
+    """
+    merges = []
+    for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
+        if len(token) == 1:
+            continue
+        parts = [token[i : i + 1] for i in range(len(token))]
+        while len(parts) > 2:
+            best, at = min((ranks.get(parts[i] + parts[i + 1], rank), i) for i in range(len(parts) - 1))
+            if best >= rank:
+                break
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        if len(parts) != 2:
+            raise ValueError(f"the token {shown(token)} is no merge of two others: no program that merges can make it")
+        merges.append((parts[0], parts[1]))
+    return merges
+
+
+# ---- writing ----
+
+
+def tokenizer_json(encoding: Encoding) -> str:
+    """The text of a tokenizer.json that gives the same ids: one entry of the vocabulary, one merge a line."""
+    special = sorted(encoding._special_tokens.items(), key=lambda item: item[1])
+    added = [
+        {
+            "id": token,
+            "content": name,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
+        for name, token in special
+    ]
+    parts = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": None,
+        "pre_tokenizer": _pre_tokenizer(encoding._pat_str),
+        "post_processor": None,
+        "decoder": _byte_level(),
+    }
+    model = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "ignore_merges": False,
+    }
+    head = ",\n".join(f"  {_quoted(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in parts.items())
+    body = ",\n".join(f"    {_quoted(name)}: {json.dumps(value)}" for name, value in model.items())
+    merges = ",\n".join(
+        f"      [{_quoted(letters_of(left))}, {_quoted(letters_of(right))}]"
+        for left, right in merges_of(encoding._mergeable_ranks)
+    )
+    vocab = _vocab_lines(encoding, "      ")
+    lists = f'    "vocab": {{\n{vocab}\n    }},\n    "merges": [\n{merges}\n    ]'
+    return f'{{\n{head},\n  "model": {{\n{body},\n{lists}\n  }}\n}}\n'
+
+
+def vocab_and_merges(encoding: Encoding) -> tuple[str, str]:
+    """The texts of vocab.json and merges.txt; special tokens are in the first."""
+    merges = [f"{letters_of(left)} {letters_of(right)}" for left, right in merges_of(encoding._mergeable_ranks)]
+    return f"{{\n{_vocab_lines(encoding, '')}\n}}\n", "\n".join([_HEADING, *merges, ""])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _vocab_lines(encoding: Encoding, indent: str) -> str:
+    entries = [(rank, letters_of(token)) for token, rank in encoding._mergeable_ranks.items()]
+    taken = {text for _, text in entries}
+    for name, token in encoding._special_tokens.items():
+        if name in taken:
+            raise ValueError(f"the special token {name!r} is spelled as an ordinary token in letters: rename it")
+        entries.append((token, name))
+    return ",\n".join(f"{indent}{_quoted(text)}: {token}" for token, text in sorted(entries))
+
+
+def _byte_level() -> dict[str, Any]:
+    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
+def _pre_tokenizer(pat_str: str | None) -> dict[str, Any]:
+    if pat_str is None or pat_str == NO_PATTERN:
+        return _byte_level()
+    # What a pattern does not match is in no piece: the three known ones match everything, of others that is not known.
+    known = pat_str in _SPELLED
+    split = {
+        "type": "Split",
+        "pattern": {"Regex": _SPELLED.get(pat_str, pat_str)},
+        "behavior": "Isolated" if known else "Removed",
+        "invert": not known,
+    }
+    return {"type": "Sequence", "pretokenizers": [split, _byte_level()]}
+
+
+# ---- reading ----
+
+
+def read_tokenizer_json(path: str) -> TrainedEncoding:
+    """The encoding of a tokenizer.json with byte-level BPE, as tokenizer_json() writes it.
+
+    Raises VocabularyError for a damaged file, and for one that splits or merges in another way.
+    """
+    file = Json.read(path)
+    model = file.field("model", dict)
+    if file.field("type", str, of=model) != "BPE":
+        raise file.refused("the model is no BPE", "model", "type")
+    if file.record.get("normalizer") is not None:
+        raise file.refused("there is a normalizer: text would be changed before it is split", "normalizer")
+    special: dict[str, int] = {}
+    for entry in file.field("added_tokens", list):
+        if not isinstance(entry, dict):
+            raise file.refused(f"the added token {shown(entry)} is no object", "added_tokens")
+        special[file.field("content", str, of=entry)] = file.field("id", int, of=entry)
+    listed = file.field("vocab", dict, of=model)
+    ranks = _ranks(file, listed, special, "model", "vocab")
+    merges = [_pair(file, merge) for merge in file.field("merges", list, of=model)]
+    _check_merges(merges, ranks, lambda reason, near: file.refused(reason, "merges", *map(letters_of, near)))
+    try:
+        return TrainedEncoding(path, pat_str=_pattern(file), mergeable_ranks=ranks, special_tokens=special)
+    except VocabularyError as error:
+        if error.path is not None:
+            raise
+        raise file.refused(error.reason, "vocab") from None
+    except ValueError as error:
+        raise file.refused(str(error), "pre_tokenizer") from None
+
+
+def read_vocab_and_merges(vocab: str, merges: str, special: dict[str, int]) -> dict[bytes, int]:
+    """{token bytes: rank} of the two files. Raises VocabularyError where one is damaged, or they disagree."""
+    file = Json.read(vocab)
+    ranks = _ranks(file, file.record, special)
+    lines = read_text(merges).split("\n")
+    if lines[0] != _HEADING or lines[-1]:
+        reason = f"the first line is not {_HEADING!r}" if lines[0] != _HEADING else "the last line is cut off"
+        raise VocabularyError(reason, merges, 1 if lines[0] != _HEADING else len(lines))
+    pairs = []
+    for number, line in enumerate(lines[1:-1], 2):
+        halves = line.split(" ")
+        if len(halves) != 2 or not all(halves) or not LETTERS.keys() >= set("".join(halves)):
+            raise VocabularyError(f"{shown(line)} is no merge: two tokens with a blank between", merges, number)
+        pairs.append((_bytes_of(halves[0]), _bytes_of(halves[1])))
+    numbers = {pair: number for number, pair in enumerate(pairs, 2)}
+    _check_merges(pairs, ranks, lambda reason, near: VocabularyError(reason, merges, numbers.get(near, len(lines) - 1)))
+    return ranks
+
+
+def _bytes_of(letters: str) -> bytes:
+    return bytes(map(LETTERS.__getitem__, letters))
+
+
+def _ranks(file: Json, listed: dict[str, Any], special: dict[str, int], *near: str) -> dict[bytes, int]:
+    ranks = {}
+    for name, token in listed.items():
+        if type(token) is not int:
+            raise file.refused(f"the id of {shown(name)} is {shown(token)}; ids are integers", *near, name)
+        if name in special:
+            if special[name] != token:
+                reason = f"the special token {name!r} has id {token} here and {special[name]} elsewhere"
+                raise file.refused(reason, *near, name)
+            continue
+        if not name or not LETTERS.keys() >= set(name):
+            raise file.refused(f"{shown(name)} is no token in letters, and no special token", *near, name)
+        ranks[_bytes_of(name)] = token
+    return ranks
+
+
+def _pair(file: Json, merge: Any) -> tuple[bytes, bytes]:
+    halves = merge.split(" ") if isinstance(merge, str) else merge  # earlier versions joined them with a blank
+    if isinstance(halves, list) and len(halves) == 2 and all(isinstance(half, str) for half in halves):
+        if LETTERS.keys() >= set("".join(halves)):
+            return _bytes_of(halves[0]), _bytes_of(halves[1])
+    raise file.refused(f"{shown(merge)} is no merge of two tokens", "merges")
+
+
+def _check_merges(merges: list[tuple[bytes, bytes]], ranks: dict[bytes, int], refused: Any) -> None:
+    """The merges have to be those that the ids of the vocabulary stand for, in their order."""
+    last = -1
+    for left, right in merges:
+        near = (left, right)
+        rank = ranks.get(left + right)
+        if rank is None or left not in ranks or right not in ranks:
+            raise refused(f"the merge of {shown(left)} and {shown(right)} is not in the vocabulary", near)
+        if rank <= last:
+            raise refused(f"the merge that makes {shown(left + right)} comes later than its id", near)
+        last = rank
+    longer = sum(len(token) > 1 for token in ranks)
+    if longer != len(merges):
+        raise refused(f"there are {len(merges)} merges and {longer} tokens of more than a byte: some were lost", ())
+
+
+def _pattern(file: Json) -> str:
+    pre = file.field("pre_tokenizer", dict)
+    if pre.get("type") == "ByteLevel":
+        return patterns.R50K if pre.get("use_regex", True) else NO_PATTERN
+    steps = pre.get("pretokenizers")
+    if pre.get("type") == "Sequence" and isinstance(steps, list) and len(steps) == 2:
+        split, level = steps
+        if isinstance(split, dict) and isinstance(level, dict) and level.get("type") == "ByteLevel":
+            spelled = split.get("pattern", {}).get("Regex") if isinstance(split.get("pattern"), dict) else None
+            ways = (("Isolated", False), ("Removed", True))
+            if isinstance(spelled, str) and (split.get("behavior"), split.get("invert")) in ways:
+                if level.get("use_regex") is False and level.get("add_prefix_space") is False:
+                    return _MEANT.get(spelled, spelled)
+    raise file.refused(
+        "texts are split in a way that is not supported: a Split by a Regex and a ByteLevel are", "pre_tokenizer"
+    )

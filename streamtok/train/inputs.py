@@ -1,0 +1,306 @@
+"""What to train on, read piece by piece: files, globs, open streams, JSON lines, or texts from an iterable.
+
+Every input yields stretches: texts that may be split apart from each other, with the place that a later run would go on
+from. Nothing is read twice, and no more is held than a stretch, however large the input.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import hashlib
+import io
+import itertools
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import _job
+from .._text import mend_surrogates
+from ..documents import text_at
+from ..sources import PathSource, Reader, StreamSource
+
+CHUNK = 1 << 20
+"""Bytes read at a time, and of a stretch where the text has places to cut."""
+
+_MANY = 1 << 12  # texts of one stretch, when they are short
+_JSON_LINES = (".jsonl", ".ndjson")
+_PACKED = (".gz", ".xz", ".zst")
+
+
+class Place(NamedTuple):
+    """Where reading stands: so many inputs done, so many bytes (of texts: texts) of the next one; crc: the CRC-32 of
+    those bytes, by which a file that was mended behind them is known."""
+
+    input: int = 0
+    offset: int = 0
+    line: int = 0
+    crc: int = 0
+
+
+class Stretch(NamedTuple):
+    """Texts of one input. `texts`: documents, or parts of one that may be split apart. ends: the document ends too.
+    after: the place behind them, None where no run could go on."""
+
+    texts: list[Any]
+    size: int  # bytes read for them
+    name: str
+    offset: int  # where in the input the first one begins
+    after: Place | None
+    ends: bool
+
+
+@dataclass(frozen=True)
+class How:
+    """How inputs become texts. cuts: a text may be cut where `special` and the built-in patterns allow it. sums: places
+    have their CRC-32."""
+
+    documents: str | None = None
+    key: str = "text"
+    errors: str = "strict"
+    special: Any = None
+    cuts: bool = True
+    sums: bool = False
+
+    def __post_init__(self) -> None:
+        if self.documents not in (None, "text", "lines", "jsonl"):
+            raise ValueError(f"documents={self.documents!r} is unknown: write 'text', 'lines', 'jsonl' or None")
+        if self.errors not in ("strict", "replace", "ignore"):
+            raise ValueError(f"errors={self.errors!r} is unknown: write 'strict', 'replace' or 'ignore'")
+
+
+def open_inputs(sources: Any) -> list[FileInput | TextsInput]:
+    """The inputs that `sources` names. Files are looked at now, all of them, so that none turns out to be missing when
+    hours of work are done.
+
+    A str or a path names a file or, with * ? or [, files; a list holds paths, open binary streams and texts as bytes.
+    bytes are one text. Any other iterable gives texts, str or bytes.
+
+    Raises TypeError for what is none of these, FileNotFoundError where a glob matches nothing, OSError naming the first
+    file that cannot be read.
+    """
+    if isinstance(sources, (str, os.PathLike)) or hasattr(sources, "read"):
+        sources = [sources]
+    if isinstance(sources, (bytes, bytearray, memoryview)):
+        return [TextsInput([sources])]
+    if not isinstance(sources, (list, tuple)):
+        if not isinstance(sources, Iterable):
+            raise TypeError(
+                f"sources is of type {type(sources).__name__}: give paths, open binary files, or an iterable of texts"
+            )
+        return [TextsInput(sources)]
+    if not sources:
+        raise ValueError("there is nothing to train on: sources is empty")
+    inputs = list(itertools.chain.from_iterable(map(_open, sources)))
+    _look_at([each for each in inputs if isinstance(each, FileInput)])
+    return inputs
+
+
+def _open(source: Any) -> list[FileInput | TextsInput]:
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return [TextsInput([source])]
+    if hasattr(source, "read"):
+        if isinstance(source, io.TextIOBase):
+            raise TypeError(f"{getattr(source, 'name', 'the stream')} is open as text: open it in binary mode ('rb')")
+        return [FileInput(StreamSource(source))]
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"a source of type {type(source).__name__}: give a path, an open binary file, or bytes")
+    path = os.fsdecode(source)
+    if any(character in path for character in "*?[") and not os.path.exists(path):
+        paths = sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
+        if not paths:
+            raise FileNotFoundError(errno.ENOENT, "no file matches this pattern", path)
+        return [FileInput(PathSource(each)) for each in paths]
+    return [FileInput(PathSource(path))]
+
+
+def _look_at(inputs: list[FileInput]) -> None:
+    """Raises the OSError of the first file that cannot be read, and says how many more there are."""
+    failed: list[OSError] = []
+    for each in inputs:
+        try:
+            each.look()
+        except OSError as error:
+            failed.append(error)
+    if failed:
+        first = failed[0]
+        reason = first.strerror or "it cannot be read"
+        if len(failed) > 1:
+            reason += f" (and {len(failed) - 1} more of {len(inputs)} files cannot be read)"
+        if isinstance(first, FileNotFoundError):
+            reason += "; paths are given as str: for a list of texts write iter(texts)"
+        elif isinstance(first, IsADirectoryError):
+            reason += "; for the files in it write a glob, as 'folder/**/*.txt'"
+        raise type(first)(first.errno, reason, first.filename)
+
+
+class FileInput:
+    """A file or an open binary stream."""
+
+    def __init__(self, source: PathSource | StreamSource) -> None:
+        self.source = source
+        self.name = source.name
+        self.fingerprint: dict[str, Any] | None = None
+
+    def look(self) -> None:
+        self.fingerprint = self.source.fingerprint()
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on the disk, None where that is not known."""
+        return self.source.size
+
+    def _kind(self, how: How) -> str:
+        stem, suffix = os.path.splitext(self.name.lower())
+        suffix = os.path.splitext(stem)[1] if suffix in _PACKED else suffix
+        return how.documents or ("jsonl" if suffix in _JSON_LINES else "text")
+
+    def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
+        """The stretches from `start` on, each with how far the file on the disk is read."""
+        kind = self._kind(how)
+        with self.source.open(start.offset) as reader:
+            chunks = _chunks(reader)
+            if kind == "text":
+                found = self._parts(chunks, index, start, how)
+            else:
+                found = self._lines(chunks, index, start, how, kind)
+            for stretch in found:
+                # A pipe begins anew in the next run: there is no place inside it to go on from.
+                within = stretch.after is not None and stretch.after.input == index
+                lost = within and self.fingerprint is None
+                yield stretch._replace(after=None) if lost else stretch, reader.position()
+            self.source.check_unchanged(reader)
+
+    def begins_as(self, place: Place) -> bool:
+        """Is the file, up to this place inside it, the one that was read when the place was noted?"""
+        crc, left = 0, place.offset
+        with self.source.open() as reader:
+            while left and (chunk := reader.read(min(left, CHUNK))):
+                crc, left = zlib.crc32(chunk, crc), left - len(chunk)
+        return not left and crc == place.crc
+
+    def _parts(self, chunks: Iterator[bytes], index: int, start: Place, how: How) -> Iterator[Stretch]:
+        held: list[bytes] = []
+        offset, crc = start.offset, start.crc
+        for chunk in chunks:
+            if not how.cuts:
+                yield Stretch([chunk], len(chunk), self.name, offset, None, False)
+                offset += len(chunk)
+                continue
+            # Cuts are looked for near the end of what was read last, with a margin: a text without any is read on.
+            data = held.pop() + chunk if held and len(held[-1]) < CHUNK else chunk
+            cuts = _job.cuts(data, len(data), how.special, None)
+            if not cuts:
+                held.append(data)
+                continue
+            part = b"".join([*held, data[: cuts[-1]]]) if held else memoryview(data)[: cuts[-1]]
+            crc = zlib.crc32(part, crc) if how.sums else 0
+            yield Stretch([part], len(part), self.name, offset, Place(index, offset + len(part), 0, crc), False)
+            offset += len(part)
+            held = [data[cuts[-1] :]]
+        rest = b"".join(held)
+        yield Stretch([rest], len(rest), self.name, offset, Place(index + 1), True)
+
+    def _lines(self, chunks: Iterator[bytes], index: int, start: Place, how: How, kind: str) -> Iterator[Stretch]:
+        offset, line, crc, held = start.offset, start.line, start.crc, [b""]
+        for chunk in itertools.chain(chunks, [None]):
+            if chunk is not None and b"\n" not in chunk:
+                held.append(chunk)
+                continue
+            data = b"".join(held + ([chunk] if chunk else []))
+            *lines, rest = data.split(b"\n")
+            size = len(data) - len(rest)
+            crc = zlib.crc32(data[:size], crc) if how.sums else 0
+            if chunk is None and rest:
+                lines, size, rest = [*lines, rest], size + len(rest), b""
+            texts = self._texts(lines, line, how, kind)
+            inside = Place(index, offset + size, line + len(lines), crc)
+            after = inside if chunk is not None else Place(index + 1)
+            yield Stretch(texts, size, self.name, offset, after, True)
+            offset, line, held = offset + size, line + len(lines), [rest]
+
+    def _texts(self, lines: list[bytes], first: int, how: How, kind: str) -> list[Any]:
+        if kind == "lines":
+            return [line.removesuffix(b"\r") for line in lines]
+        texts = []
+        for number, line in enumerate(lines, first):
+            try:
+                text = line.decode("utf-8", how.errors)
+                text = text.removeprefix("\ufeff") if number == 0 else text
+                if text.strip():
+                    texts.append(text_at(how.key, text))
+            except UnicodeDecodeError as error:
+                reason = f"{error.reason} (in {self.name}, line {number + 1}; errors='replace' reads on)"
+                raise UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason) from None
+            except ValueError as error:
+                raise ValueError(f"{self.name}, line {number + 1}: {error}") from None
+        return texts
+
+
+def _chunks(reader: Reader) -> Iterator[bytes]:
+    while chunk := reader.read(CHUNK):
+        yield chunk
+
+
+class TextsInput:
+    """Texts from an iterable, each a document. A later run is given the same ones, and passes over what was done."""
+
+    name = "<texts>"
+    size: int | None = None
+
+    def __init__(self, texts: Iterable[Any]) -> None:
+        self.texts = texts
+
+    @property
+    def fingerprint(self) -> dict[str, Any] | None:
+        """What tells one text from another; of an iterable, which would have to be read for that, nothing is known."""
+        if not isinstance(self.texts, list):
+            return None
+        (text,) = self.texts
+        return {"name": "<bytes>", "size": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+
+    def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
+        done = read = 0
+        batch: list[Any] = []
+        size = 0
+        for number, text in enumerate(self.texts):
+            if number < start.offset:
+                continue
+            data = _checked(text, number)
+            done = number + 1
+            if how.cuts and len(data) > CHUNK:
+                if batch:
+                    read += size
+                    yield Stretch(batch, size, self.name, number - len(batch), Place(index, number), True), read
+                    batch, size = [], 0
+                for stretch in _cut_text(data, number, index, how):
+                    read += stretch.size
+                    yield stretch, read
+                continue
+            batch.append(data)
+            size += len(data)
+            if size >= CHUNK or len(batch) == _MANY:
+                read += size
+                yield Stretch(batch, size, self.name, done - len(batch), Place(index, done), True), read
+                batch, size = [], 0
+        yield Stretch(batch, size, self.name, max(done - len(batch), 0), Place(index + 1), True), read + size
+
+
+def _cut_text(data: Any, number: int, index: int, how: How) -> Iterator[Stretch]:
+    """A long text in parts. A later run would begin it anew: there is no place in it to go on from."""
+    data = mend_surrogates(data).encode() if isinstance(data, str) else data
+    view, at = memoryview(data), 0
+    for cut in [*_job.cuts(data, CHUNK, how.special, None), len(data)]:
+        after = Place(index, number + 1) if cut == len(data) else None
+        yield Stretch([view[at:cut]], cut - at, f"text {number} of the iterable", at, after, after is not None)
+        at = cut
+
+
+def _checked(text: Any, number: int) -> Any:
+    if isinstance(text, (str, bytes)):
+        return text
+    if isinstance(text, (bytearray, memoryview)):
+        return bytes(text)
+    raise TypeError(f"text {number} of the iterable is of type {type(text).__name__}: texts are str or bytes")

@@ -1,0 +1,101 @@
+"""Pieces and their counts as they leave the memory: blocks of records, in files or not, read as often as asked for."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from .. import disk
+from ..errors import VocabularyError
+
+PARTS = 64
+"""Parts of a spilled table, by the hash of the piece: one at a time is put together in memory, from all spills."""
+
+
+class Blocks:
+    """Blocks of records, in memory or in a file: all distinct pieces, each once."""
+
+    def __init__(
+        self, blocks: list[bytes] | None = None, path: str = "", sizes: list[int] | None = None, crc: int = 0
+    ) -> None:
+        self._blocks, self.path, self.crc = blocks, path, crc
+        self.sizes = [] if sizes is None else sizes
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self._blocks is not None:
+            yield from self._blocks
+            return
+        with open(self.path, "rb") as file:
+            for size in self.sizes:
+                yield file.read(size)
+
+    def drop(self) -> None:
+        """Gives memory back; files are another's to remove."""
+        self._blocks = []
+
+
+class Store:
+    """A folder of spilled tables. durable: what was added survives a crash, once sync() has returned."""
+
+    def __init__(self, folder: str, durable: bool) -> None:
+        self.folder, self.durable = folder, durable
+        self.spills: list[dict[str, Any]] = []
+
+    def add(self, parts: list[bytes]) -> None:
+        """Write the parts of a table. Safe from any thread, if one at a time calls it."""
+        name = f"spill-{len(self.spills):06d}.bin"
+        crc = write_file(os.path.join(self.folder, name), parts, self.durable)
+        self.spills.append({"name": name, "sizes": [len(part) for part in parts], "crc": crc})
+
+    def part(self, index: int) -> Iterator[bytes]:
+        """One part of each spill."""
+        for spill in self.spills:
+            with open(os.path.join(self.folder, spill["name"]), "rb") as file:
+                file.seek(sum(spill["sizes"][:index]))
+                yield file.read(spill["sizes"][index])
+
+    def clear(self) -> None:
+        for spill in self.spills:
+            disk.remove(os.path.join(self.folder, spill["name"]))
+        self.spills = []
+
+    def check(self) -> None:
+        """Raise VocabularyError for a spill that is not as it was written."""
+        for spill in self.spills:
+            check_file(os.path.join(self.folder, spill["name"]), sum(spill["sizes"]), spill["crc"])
+
+
+def write_file(path: str, blocks: Any, durable: bool) -> int:
+    """Write the blocks as one file, which appears whole or not at all; returns their CRC-32."""
+    partial, crc = f"{path}.partial", 0
+    with open(partial, "wb", buffering=0) as file:
+        for block in blocks:
+            disk.write_all(file.fileno(), block)
+            crc = zlib.crc32(block, crc)
+        if durable:
+            disk.sync(file.fileno())
+    disk.rename(partial, path)
+    if durable:
+        disk.sync_directory(path)
+    return crc
+
+
+def check_file(path: str, size: int, crc: int) -> None:
+    """Raise VocabularyError unless the file has this size and CRC-32."""
+    found, length = 0, 0
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                found, length = zlib.crc32(block, found), length + len(block)
+    except FileNotFoundError:
+        raise VocabularyError(
+            "this file of the checkpoint is missing; remove the checkpoint to begin anew", path
+        ) from None
+    if (length, found) != (size, crc):
+        raise VocabularyError(
+            f"this file of the checkpoint is damaged: it has {length} bytes of {size}, or their CRC-32 is wrong; "
+            "remove the checkpoint to begin anew",
+            path,
+        )

@@ -1,0 +1,290 @@
+"""One training run: read and count, learn merges, make the encoding; with progress, and points to go on from."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .._trainer import Trainer
+from .._version import __version__
+from .._vocab import Matcher
+from ..patterns import family_of
+from .checkpoint import Checkpoint
+from .counting import Counting
+from .encoding import TrainedEncoding
+from .inputs import CHUNK, How, Place, open_inputs
+from .options import BASE_MEMORY, NO_PATTERN, Options
+from .records import Blocks, Store
+
+CHECKPOINT_SECONDS = 60.0
+"""Between two points to go on from: what a crash costs at most, and many times what writing one takes."""
+
+_WORK = 1 << 23  # places looked at between two looks at the clock: some tens of milliseconds
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What progress= is called with.
+
+    stage: "count", then "merge". done, total: bytes of files on the disk, then merges; total is None where it is not
+    known. rate: of these, a second. text_bytes: text read so far. seconds: since the run began. remaining: seconds, as
+    far as the stage can tell; merges become cheaper as they become rarer, so that it is rather too long.
+    """
+
+    stage: str
+    done: int
+    total: int | None
+    rate: float
+    text_bytes: int
+    merges: int
+    seconds: float
+    remaining: float | None
+
+
+class Run:
+    """Holds the stages of one call of train() together."""
+
+    def __init__(
+        self,
+        sources: Any,
+        wanted: int,
+        options: Options,
+        threads: int,
+        max_memory: int | None,
+        checkpoint: Any,
+        progress: Callable[[Progress], object] | None,
+    ) -> None:
+        self.options, self.wanted, self.threads = options, wanted, threads
+        self.max_memory, self.progress = max_memory, progress
+        self.inputs = open_inputs(sources)
+        special = Matcher(options.special_tokens) if options.special_tokens else None
+        cuts = options.pat_str is not None and family_of(options.pat_str) is not None
+        self.how = How(options.documents, options.key, options.errors, special, cuts, checkpoint is not None)
+        self.began = time.monotonic()
+        self.totals = {"pieces": 0, "bytes": 0, "documents": 0}
+        self.folder = None if checkpoint is None else os.fspath(checkpoint)
+        self.checkpoint: Checkpoint | None = None
+        self.stopped = False
+
+    def run(self) -> tuple[Trainer, dict[str, Any]]:
+        """(the trainer with all it has learned, facts of the run)."""
+        with tempfile.TemporaryDirectory(prefix="streamtok-train-") as scratch, self._notice_interrupt():
+            try:
+                if self.folder is not None:
+                    self.checkpoint = Checkpoint(self.folder, self._identity(), self.inputs)
+                return self._stages(scratch)
+            finally:
+                if self.checkpoint is not None:
+                    self.checkpoint.close()
+
+    def _stages(self, scratch: str) -> tuple[Trainer, dict[str, Any]]:
+        point = self.checkpoint
+        if point is not None and point.pieces is not None:
+            pieces, self.totals = point.pieces, point.totals
+        else:
+            pieces = self._count(Store(scratch, durable=False) if point is None else point.store)
+        trainer, distinct = self._prepare(pieces)
+        pieces.drop()
+        self._learn(trainer)
+        return trainer, self._facts(trainer, distinct)
+
+    def _identity(self) -> dict[str, Any]:
+        return {"options": self.options.as_json(), "inputs": [each.fingerprint for each in self.inputs]}
+
+    def _facts(self, trainer: Trainer, distinct: int) -> dict[str, Any]:
+        facts = {"streamtok": __version__, **self.options.as_json(), **self.totals}
+        del facts["pattern"], facts["special_tokens"]
+        facts.update(distinct_pieces=distinct, merges=trainer.count - 256, last_merge_count=trainer.last_count)
+        return facts
+
+    # ---- Ctrl-C ----
+
+    @contextlib.contextmanager
+    def _notice_interrupt(self) -> Iterator[None]:
+        """The first Ctrl-C lets the run come to a place that it can go on from, the second ends it where it stands."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def note(*_: Any) -> None:
+            if self.stopped:
+                raise KeyboardInterrupt
+            self.stopped = True
+
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler:  # another's, or none: it is not ours to replace
+            yield
+            return
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _interrupted(self) -> KeyboardInterrupt:
+        if self.checkpoint is None:
+            return KeyboardInterrupt("stopped; without checkpoint= nothing is kept")
+        return KeyboardInterrupt(
+            f"stopped; what was done is in {self.folder}: call train() again with the same arguments to go on"
+        )
+
+    # ---- counting ----
+
+    def _budget(self) -> int | None:
+        """Bytes for tables. What is read ahead is not theirs, and a table that is written out is there twice."""
+        if self.max_memory is None:
+            return None
+        return max((self.max_memory - BASE_MEMORY - 6 * self.threads * CHUNK) * 5 // 8, 0)
+
+    def _count(self, store: Store) -> Blocks:
+        point = self.checkpoint
+        start = Place() if point is None or point.place is None else point.place
+        before = dict(self.totals) if point is None else dict(point.totals)
+        counting = Counting(self.options.pat_str, self.how, self.threads, self._budget(), store)
+        try:
+            self._read(counting, start, before)
+            self.totals = self._sum(counting, before)
+            if not self.totals["pieces"]:
+                raise ValueError("there is no text in the sources: nothing can be learned from it")
+            pieces = counting.finish(None if point is None else point.pieces_path)
+        finally:
+            counting.stop()
+        if point is not None:
+            point.save_pieces(pieces, self.totals)
+        else:
+            store.clear()
+        return pieces
+
+    def _read(self, counting: Counting, start: Place, before: dict[str, int]) -> None:
+        """Count all text from `start` on."""
+        saved = time.monotonic()
+        after: Place | None = None  # all that stands in front of it is counted, nothing behind it
+        try:
+            for stretch, read in self._stretches(start):
+                after = None
+                counting.put(stretch)
+                after = stretch.after
+                before["documents"] += len(stretch.texts) if stretch.ends else 0
+                self._tell_count(counting, before, read)
+                if self.stopped or time.monotonic() - saved > CHECKPOINT_SECONDS:
+                    self._keep(counting, before, after)
+                    saved = time.monotonic()
+                if self.stopped:
+                    raise self._interrupted()
+        except (OSError, ValueError):  # a source cannot be read on: what came before it is not lost
+            with contextlib.suppress(OSError, ValueError):
+                self._keep(counting, before, after)
+            raise
+        counting.drain()
+
+    def _keep(self, counting: Counting, before: dict[str, int], after: Place | None) -> None:
+        if self.checkpoint is not None and after is not None:
+            counting.spill()
+            self.checkpoint.save_place(after, self._sum(counting, before))
+
+    def _sum(self, counting: Counting, before: dict[str, int]) -> dict[str, int]:
+        return {
+            "pieces": before["pieces"] + counting.pieces,
+            "bytes": before["bytes"] + counting.text_bytes,
+            "documents": before["documents"],
+        }
+
+    def _stretches(self, start: Place) -> Iterator[tuple[Any, int]]:
+        done = 0
+        for index, each in enumerate(self.inputs):
+            if index >= start.input:
+                place = start if index == start.input else Place(index)
+                for stretch, read in each.stretches(index, place, self.how):
+                    yield stretch, done + read
+            done += each.size or 0
+
+    def _tell_count(self, counting: Counting, before: dict[str, int], read: int) -> None:
+        if self.progress is None:
+            return
+        sizes = [each.size for each in self.inputs]
+        total = None if None in sizes else sum(filter(None, sizes))
+        seconds = time.monotonic() - self.began
+        rate = read / seconds if seconds else 0.0
+        remaining = (total - read) / rate if total is not None and rate else None
+        text_bytes = before["bytes"] + counting.text_bytes
+        self.progress(Progress("count", read, total, rate, text_bytes, 0, seconds, remaining))
+
+    # ---- merging ----
+
+    def _prepare(self, pieces: Blocks) -> tuple[Trainer, int]:
+        """A trainer that holds the pieces, and how many there are."""
+        options = self.options
+        trainer = Trainer(options.alphabet, self.wanted, options.ties, options.longest, options.min_frequency)
+        for block in pieces:
+            trainer.measure(block)
+        trainer.limit_lists(self._most_lists(trainer.places))
+        trainer.lay_out()
+        for block in pieces:
+            trainer.place(block)
+        trainer.finish()
+        trainer.begin(0 if self.checkpoint is None else self.checkpoint.load_state(trainer, self.wanted))
+        return trainer, trainer.pieces
+
+    def _most_lists(self, places: int) -> int:
+        """Places that the lists of pairs may hold."""
+        if self.max_memory is None:
+            return (1 << 62) - 1
+        # The text, a 32nd of it for the map to counts, a sketch and tables of pairs.
+        left = self.max_memory - BASE_MEMORY - places * 4 - places // 8 - (24 << 20)
+        if left < places // 2:
+            raise ValueError(
+                f"max_memory={self.max_memory} is too little for the {places} bytes of distinct pieces: write at least "
+                f"{BASE_MEMORY + (24 << 20) + places * 5}; what was counted is kept where checkpoint= is given"
+            )
+        return left // 4
+
+    def _learn(self, trainer: Trainer) -> None:
+        began, first, saved = time.monotonic(), trainer.count, time.monotonic()
+        goal = self.wanted - 256
+        done = trainer.count >= self.wanted
+        while not done:
+            done = trainer.run(goal, _WORK)
+            now = time.monotonic()
+            if self.progress is not None:
+                merges, rate = trainer.count - 256, (trainer.count - first) / max(now - began, 1e-9)
+                remaining = (goal - merges) / rate if rate else None
+                spent = now - self.began
+                self.progress(Progress("merge", merges, goal, rate, self.totals["bytes"], merges, spent, remaining))
+            if self.checkpoint is not None and (done or self.stopped or now - saved > CHECKPOINT_SECONDS):
+                self.checkpoint.save_state(trainer)
+                saved = time.monotonic()
+            if self.stopped and not done:
+                raise self._interrupted()
+
+
+def make_encoding(
+    trainer: Trainer, options: Options, vocab_size: int, name: str, facts: dict[str, Any]
+) -> TrainedEncoding:
+    """The encoding of what was learned. Special tokens have the first ids where Hugging Face's trainer gives them
+    those, else the last."""
+    special = len(options.special_tokens)
+    count = trainer.count
+    first = special if options.ties == "huggingface" else 0
+    if count + special < vocab_size:
+        warnings.warn(
+            f"the text has no more than {count - 256} merges: the vocabulary has {count + special} tokens, "
+            f"not {vocab_size}",
+            stacklevel=3,
+        )
+    return TrainedEncoding(
+        name,
+        pat_str=NO_PATTERN if options.pat_str is None else options.pat_str,
+        mergeable_ranks={trainer.token(token): first + token for token in range(count)},
+        special_tokens={
+            text: i + (0 if first or not special else count) for i, text in enumerate(options.special_tokens)
+        },
+        training=facts,
+    )

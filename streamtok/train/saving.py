@@ -1,0 +1,121 @@
+"""Trained vocabularies on the disk, in the three forms that other programs read, and back again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+from .. import disk
+from ..core import Encoding
+from ..errors import VocabularyError
+from ..load import dump_tiktoken_bpe, load_tiktoken_bpe
+from . import huggingface
+from .encoding import TrainedEncoding
+from .textfiles import Json, write_text
+
+_FORMAT = "streamtok vocabulary"
+_VERSION = 1
+
+
+def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
+    """Write an encoding's vocabulary: `load` reads it back.
+
+    NAME.tiktoken is the file of ranks that tiktoken reads, and NAME.tiktoken.json beside it holds what that has no
+    place for: the pattern, the special tokens, how it was trained, a hash of the first. NAME.json is Hugging Face's
+    tokenizer.json. Any other path is a folder, made if it is missing, with vocab.json and merges.txt as GPT-2 had
+    them, and the same JSON as training.json.
+
+    Each file appears whole or not at all. Raises OSError where they cannot be written, ValueError for a vocabulary that
+    Hugging Face's files cannot hold: tokens that no merge of two others makes.
+    """
+    target = os.fspath(path)
+    if target.endswith(".tiktoken"):
+        dump_tiktoken_bpe(encoding._mergeable_ranks, target)
+        write_text(f"{target}.json", _facts(encoding, _sha256(target)))
+    elif target.endswith(".json"):
+        write_text(target, huggingface.tokenizer_json(encoding))
+    else:
+        os.makedirs(target, exist_ok=True)
+        vocab, merges = huggingface.vocab_and_merges(encoding)
+        write_text(os.path.join(target, "vocab.json"), vocab)
+        write_text(os.path.join(target, "merges.txt"), merges)
+        write_text(os.path.join(target, "training.json"), _facts(encoding, _sha256(os.path.join(target, "vocab.json"))))
+    disk.sync_directory(target)
+
+
+def load(path: str | os.PathLike[str]) -> TrainedEncoding:
+    """The encoding that `save` wrote to this path.
+
+    Raises VocabularyError, with path and line, for a file that is damaged or that contradicts the others; OSError where
+    one cannot be read.
+    """
+    source = os.fspath(path)
+    if source.endswith(".tiktoken"):
+        facts = _read_facts(f"{source}.json")
+        return _make(facts, load_tiktoken_bpe(source), source)
+    if source.endswith(".json"):
+        return huggingface.read_tokenizer_json(source)
+    facts = _read_facts(os.path.join(source, "training.json"))
+    vocab = os.path.join(source, "vocab.json")
+    ranks = huggingface.read_vocab_and_merges(vocab, os.path.join(source, "merges.txt"), facts.special_tokens())
+    return _make(facts, ranks, vocab)
+
+
+def _sha256(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def _facts(encoding: Encoding, sha256: str) -> str:
+    record = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "name": encoding.name,
+        "pattern": encoding._pat_str,
+        "special_tokens": encoding._special_tokens,
+        "n_vocab": encoding.n_vocab,
+        "sha256": sha256,
+        "training": getattr(encoding, "training", {}),
+    }
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+class _Facts(Json):
+    def special_tokens(self) -> dict[str, int]:
+        tokens: dict[str, int] = self.field("special_tokens", dict)
+        for name, token in tokens.items():
+            if type(token) is not int:
+                raise self.refused(f"the id of {name!r} is {token!r}; ids are integers", name)
+        return tokens
+
+
+def _read_facts(path: str) -> _Facts:
+    facts = _Facts.read(path)
+    if facts.field("format", str) != _FORMAT or facts.field("version", int) != _VERSION:
+        raise facts.refused(f"this is no {_FORMAT} of version {_VERSION}", "format")
+    return facts
+
+
+def _make(facts: _Facts, ranks: dict[bytes, int], path: str) -> TrainedEncoding:
+    """The encoding, once the file of tokens is the one that these facts were written for."""
+    sha256 = facts.field("sha256", str)
+    if _sha256(path) != sha256:
+        raise VocabularyError(
+            f"its sha256 is not the {sha256} that {facts.path} names: one of the two is damaged, or another's",
+            path,
+            1,
+        )
+    try:
+        return TrainedEncoding(
+            facts.field("name", str),
+            pat_str=facts.field("pattern", str),
+            mergeable_ranks=ranks,
+            special_tokens=facts.special_tokens(),
+            explicit_n_vocab=facts.field("n_vocab", int),
+            training=facts.field("training", dict),
+        )
+    except VocabularyError as error:
+        raise error if error.path is not None else facts.refused(error.reason, "special_tokens") from None
+    except ValueError as error:
+        raise facts.refused(str(error), "pattern") from None

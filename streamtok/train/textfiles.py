@@ -1,0 +1,89 @@
+"""Text files written whole or not at all, and JSON that knows on which line its faults are."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TypeVar
+
+from .._packed import MAX_FILE_BYTES, shown
+from ..errors import VocabularyError
+from .records import write_file
+
+
+def write_text(path: str, text: str) -> None:
+    """The file appears whole or not at all."""
+    write_file(path, [text.encode()], True)
+
+
+def read_text(path: str) -> str:
+    """The file as UTF-8. Raises VocabularyError where it is none, or too large; OSError where it cannot be read."""
+    if os.path.getsize(path) > MAX_FILE_BYTES:
+        raise VocabularyError(f"{os.path.getsize(path)} bytes; such a file has at most {MAX_FILE_BYTES}", path)
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise VocabularyError(f"this is not UTF-8: {error.reason}", path, line) from None
+
+
+_J = TypeVar("_J", bound="Json")
+
+
+class Json:
+    """A JSON object in a file, whose fields are looked at one by one."""
+
+    def __init__(self, path: str, text: str, record: dict[str, Any]) -> None:
+        self.path, self._text, self.record = path, text, record
+
+    @classmethod
+    def read(cls: type[_J], path: str) -> _J:
+        text = read_text(path)
+        try:
+            record = json.loads(text, object_pairs_hook=_no_key_twice)
+        except json.JSONDecodeError as error:
+            raise VocabularyError(f"this is not JSON: {error.msg}", path, error.lineno) from None
+        except _TwiceError as error:
+            line = text.count("\n", 0, max(text.rfind(json.dumps(error.key, ensure_ascii=False)), 0)) + 1
+            raise VocabularyError(f"{shown(error.key)} is there twice; leave one out", path, line) from None
+        except RecursionError:
+            raise VocabularyError("this JSON is nested too deeply to be a vocabulary", path, 1) from None
+        if not isinstance(record, dict):
+            raise VocabularyError(f"this is JSON of a {type(record).__name__}; an object is needed", path, 1)
+        return cls(path, text, record)
+
+    def refused(self, reason: str, *near: str) -> VocabularyError:
+        """The error for a fault that is at, or below, the first place where these names stand one behind the other."""
+        at = 0
+        for name in near:
+            found = self._text.find(json.dumps(name, ensure_ascii=False), at)
+            at = found if found >= 0 else at
+        return VocabularyError(reason, self.path, self._text.count("\n", 0, at) + 1)
+
+    def field(self, name: str, kind: type, *, of: dict[str, Any] | None = None) -> Any:
+        """The value of a field, which has to be of this type."""
+        record = self.record if of is None else of
+        if name not in record:
+            raise self.refused(f"there is no {name!r}: it has been lost, or this is another kind of file")
+        value = record[name]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self.refused(f"{name!r} is {shown(value)}; a {kind.__name__} is needed", name)
+        return value
+
+
+class _TwiceError(Exception):
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _TwiceError(key)
+            seen.add(key)
+    return record

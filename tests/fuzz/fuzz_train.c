@@ -1,0 +1,246 @@
+/* Training on pieces from chance: the merges must be those of counting all pairs anew each time, by both rules for ties,
+ * whatever room the lists have, in however many runs, and memory may be short at any moment. Damaged records must be
+ * refused without a crash.
+ *
+ *     fuzz_train [--seed N] [--iterations N] [--seconds N] */
+#include "fuzz.h"
+#include "train_count.h"
+#include "trainer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PIECES 12
+#define LONGEST 40
+#define WANTED (256 + 60)
+
+static struct {
+    uint64_t texts, merges, failed_allocations, damaged;
+} counts;
+
+typedef struct piece {
+    uint8_t bytes[LONGEST];
+    size_t n;
+    uint64_t count;
+} piece;
+
+static piece pieces[PIECES];
+static size_t piece_count;
+
+static void describe(void)
+{
+    for (size_t i = 0; i < piece_count; i++)
+        print_bytes("piece", pieces[i].bytes, pieces[i].n);
+}
+
+/* Few letters, so that runs and overlaps are common; distinct, as they come out of a table. */
+static void make_pieces(rng *r)
+{
+    const size_t letters = 1 + rng_below(r, 5);
+    piece_count = 1 + rng_below(r, PIECES);
+    for (size_t i = 0; i < piece_count; i++) {
+        piece *p = &pieces[i];
+        p->n = 1 + rng_below(r, rng_one_in(r, 3) ? LONGEST : 8);
+        p->count = 1 + rng_below(r, rng_one_in(r, 4) ? (uint64_t)1 << 40 : 3);
+        for (size_t k = 0; k < p->n; k++)
+            p->bytes[k] = (uint8_t)('a' + rng_below(r, letters));
+    }
+}
+
+/* ---- by the definition ---- */
+
+typedef struct plain {
+    uint32_t tokens[PIECES][LONGEST];
+    size_t n[PIECES];
+    st_train_tokens known;
+} plain;
+
+static uint64_t count_pair(const plain *t, uint32_t left, uint32_t right)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < piece_count; i++)
+        for (size_t k = 0; k + 1 < t->n[i]; k++)
+            sum += t->tokens[i][k] == left && t->tokens[i][k + 1] == right ? pieces[i].count : 0;
+    return sum;
+}
+
+static int best_pair(const plain *t, st_train_key *best)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < piece_count; i++)
+        for (size_t k = 0; k + 1 < t->n[i]; k++) {
+            const uint32_t left = t->tokens[i][k], right = t->tokens[i][k + 1];
+            const st_train_key key = st_train_key_of(left, right);
+            const uint64_t count = count_pair(t, left, right);
+            if (!st_train_may_merge(&t->known, left, right) || (most && key == *best))
+                continue;
+            if (count > most || (count == most && st_train_before(&t->known, key, *best))) {
+                most = count;
+                *best = key;
+            }
+        }
+    return most > 0;
+}
+
+static void join_pair(plain *t, st_train_key pair)
+{
+    const uint32_t joined = (uint32_t)t->known.count;
+    CHECK(st_train_tokens_add(&t->known, pair) == ST_OK);
+    for (size_t i = 0; i < piece_count; i++) {
+        size_t kept = 0;
+        for (size_t k = 0; k < t->n[i]; k++, kept++) {
+            const int is_pair = k + 1 < t->n[i] && t->tokens[i][k] == st_train_left(pair) &&
+                                t->tokens[i][k + 1] == st_train_right(pair);
+            t->tokens[i][kept] = is_pair ? joined : t->tokens[i][k];
+            k += (size_t)is_pair;
+        }
+        t->n[i] = kept;
+    }
+}
+
+static void learn_plainly(plain *t, const st_train_options *options)
+{
+    st_train_key best = 0;
+    CHECK(st_train_tokens_init(&t->known, options->alphabet, options->wanted, options->ties, options->longest) == ST_OK);
+    for (size_t i = 0; i < piece_count; i++) {
+        t->n[i] = pieces[i].n;
+        for (size_t k = 0; k < pieces[i].n; k++)
+            t->tokens[i][k] = pieces[i].bytes[k]; /* the alphabet is in order */
+    }
+    while (t->known.count < options->wanted && best_pair(t, &best))
+        join_pair(t, best);
+}
+
+/* ---- by the engine ---- */
+
+static st_status learn(rng r, const st_train_options *options, st_trainer *trainer)
+{
+    st_bytes parts[2] = {{0}, {0}};
+    st_train_table table = {0};
+    st_status status = st_trainer_init(trainer, options);
+    for (size_t i = 0; i < piece_count && !status; i++)
+        status = st_train_table_add(&table, pieces[i].bytes, pieces[i].n, pieces[i].count);
+    if (!status)
+        status = st_train_table_write(&table, parts, 2);
+    for (size_t i = 0; i < 2 && !status; i++)
+        status = st_train_text_measure(&trainer->text, parts[i].data, parts[i].size);
+    if (!status)
+        status = st_train_text_lay_out(&trainer->text);
+    for (size_t i = 2; i-- > 0 && !status;)
+        status = st_train_text_place(&trainer->text, parts[i].data, parts[i].size);
+    if (!status)
+        status = st_train_text_finish(&trainer->text);
+    if (!status)
+        st_trainer_begin(trainer, rng_one_in(&r, 2) ? 0 : 1 + rng_below(&r, 20));
+    while (!status && !trainer->done)
+        status = st_trainer_run(trainer, 1 + rng_below(&r, 30), 1 + rng_below(&r, 1000));
+    st_train_table_free(&table);
+    st_bytes_free(&parts[0]);
+    st_bytes_free(&parts[1]);
+    return status;
+}
+
+static void check_merges(rng *r)
+{
+    static plain by_definition;
+    uint8_t alphabet[256];
+    st_trainer trainer;
+    for (size_t i = 0; i < 256; i++)
+        alphabet[i] = (uint8_t)i;
+    const uint32_t longest = rng_one_in(r, 4) ? (uint32_t)(1 + rng_below(r, 6)) : 1000;
+    const st_train_options options = {alphabet, WANTED, rng_one_in(r, 2) ? ST_TIES_LEXICOGRAPHIC : ST_TIES_HUGGINGFACE,
+                                      longest, 0, rng_one_in(r, 2) ? SIZE_MAX : (size_t)rng_below(r, 100)};
+    learn_plainly(&by_definition, &options);
+    const int64_t live = st_alloc_read().live;
+    const rng seed = {rng_next(r)};
+    st_status status = ST_NO_MEMORY;
+    for (int64_t succeeding = rng_one_in(r, 8) ? 0 : -1; status == ST_NO_MEMORY; succeeding = next_failure(succeeding)) {
+        st_alloc_fail_after(succeeding);
+        status = learn(seed, &options, &trainer);
+        st_alloc_fail_after(-1);
+        if (status)
+            st_trainer_free(&trainer);
+        CHECK(!status || st_alloc_read().live == live);
+        counts.failed_allocations += status == ST_NO_MEMORY;
+    }
+    CHECK(status == ST_OK && trainer.tokens.count == by_definition.known.count);
+    for (size_t i = 256; i < trainer.tokens.count; i++)
+        CHECK(trainer.tokens.pairs[i] == by_definition.known.pairs[i]);
+    counts.merges += trainer.tokens.count - 256;
+    st_trainer_free(&trainer);
+    st_train_tokens_free(&by_definition.known);
+}
+
+/* ---- records ---- */
+
+static void check_damage(rng *r)
+{
+    uint8_t alphabet[256];
+    st_bytes records = {0};
+    st_train_table table = {0};
+    st_train_text text;
+    for (size_t i = 0; i < 256; i++)
+        alphabet[i] = (uint8_t)i;
+    for (size_t i = 0; i < piece_count; i++)
+        CHECK(st_train_record_write(&records, pieces[i].bytes, pieces[i].n, pieces[i].count) == ST_OK);
+    uint8_t *bad = take(records.size); /* of its exact size: reading on is seen */
+    memcpy(bad, records.data, records.size);
+    st_train_text_init(&text, alphabet);
+    CHECK(st_train_text_measure(&text, bad, records.size) == ST_OK && st_train_text_lay_out(&text) == ST_OK);
+    for (size_t n = 1 + rng_below(r, 4); n; n--)
+        bad[rng_below(r, records.size)] = (uint8_t)rng_next(r);
+    const size_t size = rng_one_in(r, 2) ? records.size : rng_below(r, records.size);
+    st_status status = st_train_text_place(&text, bad, size);
+    CHECK(status == ST_OK || status == ST_BAD_STATE);
+    status = status ? status : st_train_text_finish(&text);
+    CHECK(status == ST_OK || status == ST_BAD_STATE);
+    status = st_train_table_read(&table, bad, size);
+    CHECK(status == ST_OK || status == ST_BAD_STATE);
+    counts.damaged += status == ST_BAD_STATE;
+    st_train_text_free(&text);
+    st_train_table_free(&table);
+    st_bytes_free(&records);
+    free(bad);
+}
+
+/* ---- counting ---- */
+
+static void check_counter(rng *r)
+{
+    static st_train_counter counter;
+    uint8_t text[600];
+    st_text_error error;
+    size_t n = 0;
+    for (size_t i = 0; i < piece_count; i++)
+        for (size_t k = 0; k < pieces[i].n; k++)
+            text[n++] = rng_one_in(r, 6) ? ' ' : pieces[i].bytes[k];
+    uint8_t *exact = take(n);
+    memcpy(exact, text, n);
+    st_train_counter_init(&counter);
+    CHECK(st_train_count_text(&counter, (st_split_family)rng_below(r, 3), NULL, exact, n, 0, &error) == ST_OK);
+    CHECK(counter.bytes == n && counter.pieces >= counter.table.short_count + counter.table.long_count);
+    exact[rng_below(r, n)] = 0xFF;
+    CHECK(st_train_count_text(&counter, ST_SPLIT_CL100K, NULL, exact, n, 0, &error) == ST_INVALID_UTF8);
+    st_train_counter_free(&counter);
+    free(exact);
+}
+
+int main(int argc, char **argv)
+{
+    settings run = settings_read(argc, argv);
+    describe_failure = describe;
+    for (uint64_t done = 0; next_iteration(&run, done); done++) {
+        rng r = {run.seed + done};
+        make_pieces(&r);
+        check_merges(&r);
+        check_damage(&r);
+        check_counter(&r);
+        counts.texts++;
+        CHECK(st_alloc_read().live == 0);
+    }
+    free(run.files);
+    printf("fuzz_train: %llu texts, %llu merges, %llu failed allocations, %llu damaged records: no difference, no leak\n",
+           (unsigned long long)counts.texts, (unsigned long long)counts.merges,
+           (unsigned long long)counts.failed_allocations, (unsigned long long)counts.damaged);
+    return 0;
+}

@@ -1,0 +1,124 @@
+"""streamtok train: options, what it writes, what it says, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import oracle
+import pytest
+from test_cli import process, run
+
+import streamtok
+from streamtok.train import load, train
+
+pytest.importorskip("rich")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for i in range(2):
+        (tmp_path / f"{i}.txt").write_text(oracle.topics()[i * 30_000 : (i + 1) * 30_000])
+    return tmp_path
+
+
+def test_it_writes_what_train_returns(here):
+    want = train(["0.txt", "1.txt"], 600, special_tokens=["<|end|>"], name="mine")
+    special = ("--special", "<|end|>")
+    result = run("train", "0.txt", "1.txt", "--vocab-size", "600", "-o", "mine.tiktoken", *special)
+    assert result.stdout == "" and "600 tokens in mine.tiktoken" in result.stderr
+    got = load("mine.tiktoken")
+    assert got._mergeable_ranks == want._mergeable_ranks and got._special_tokens == {"<|end|>": 599}
+    assert got.training == want.training and got.name == "mine"
+    ids = run("encode", "0.txt", "--vocab", "mine.tiktoken", "--pattern", "cl100k").stdout.split()
+    assert list(map(int, ids)) == want.encode(oracle.topics()[:30_000])
+    run("train", "*.txt", "--vocab-size", "0.6k", "-o", "tokenizer.json", *special, "--threads", "1")
+    run("train", "*.txt", "--vocab-size", "600", "-o", "folder", *special, "--max-memory", "0.5GB")
+    for name in ("tokenizer.json", "folder", "mine.tiktoken"):
+        assert load(name)._mergeable_ranks == want._mergeable_ranks
+        again = run("encode", "0.txt", "--vocab", name, "--allow-special", "<|end|>").stdout.split()
+        assert again == ids
+
+
+def test_options_reach_the_trainer(here):
+    (here / "a.jsonl").write_text(
+        "".join(json.dumps({"body": line}) + "\n" for line in oracle.topics().split("\n")[:300])
+    )
+    options = ["--ties", "huggingface", "--min-frequency", "3", "--max-token-length", "6", "--pattern", "o200k"]
+    run("train", "a.jsonl", "--vocab-size", "300", "-o", "a.tiktoken", "--key", "body", *options)
+    got = load("a.tiktoken")
+    keys = ("ties", "min_frequency", "max_token_length")
+    assert [got.training[key] for key in keys] == ["huggingface", 3, 6]
+    assert got._pat_str == streamtok.patterns.O200K and max(map(len, got._mergeable_ranks)) <= 6
+    run("train", "0.txt", "--vocab-size", "300", "-o", "b.tiktoken", "--pattern", "none")
+    assert load("b.tiktoken")._pat_str == "(?s:.+)"
+
+
+def test_standard_input(here):
+    data = (here / "0.txt").read_bytes()
+    run("train", "-", "--vocab-size", "400", "-o", "a.tiktoken", input=data)
+    assert load("a.tiktoken")._mergeable_ranks == train(data, 400)._mergeable_ranks
+
+
+def test_report_and_plot(here):
+    args = ["train", "0.txt", "--vocab-size", "1000", "-o", "a.tiktoken", "--held-out", "1.txt"]
+    rows = [line.split() for line in run(*args).stdout.splitlines()]
+    assert rows[1] == ["256", "1.000"] and rows[-1][0] == "1,000" and float(rows[-1][1]) > 2
+    pytest.importorskip("matplotlib")
+    run(*args, "--plot", "a.svg")
+    assert (here / "a.svg").read_text().count("<svg") == 1
+    assert (
+        "--held-out" in run("train", "0.txt", "--vocab-size", "300", "-o", "a.tiktoken", "--plot", "a", status=2).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "words"),
+    [
+        (["0.txt", "-o", "a.tiktoken"], 2, "--vocab-size"),
+        (["0.txt", "--vocab-size", "many", "-o", "a.tiktoken"], 2, "32k"),
+        (["0.txt", "--vocab-size", "300"], 2, "--output"),
+        (["0.txt", "--vocab-size", "300", "-o", "a", "--max-memory", "big"], 2, "500MB"),
+        (["0.txt", "--vocab-size", "300", "-o", "gone/a.tiktoken"], 2, "no folder"),
+        (["0.txt", "--vocab-size", "200", "-o", "a"], 1, "vocab_size=200"),
+        (["gone.txt", "--vocab-size", "300", "-o", "a"], 1, "gone.txt"),
+        (["*.md", "--vocab-size", "300", "-o", "a"], 1, "no file matches"),
+        (["0.txt", "--vocab-size", "300", "-o", "a", "--special", "x", "--special", "x"], 1, "twice"),
+        (["0.txt", "--vocab-size", "300", "-o", "a", "--device", "cuda"], 1, "device='cpu'"),
+        (["0.txt", "--vocab-size", "300", "-o", "a", "--pattern", "(a"], 1, "pat_str"),
+    ],
+)
+def test_what_is_refused(here, args, status, words):
+    assert words in run("train", *args, status=status).stderr
+    assert not (here / "a").exists() and not (here / "a.tiktoken").exists()
+
+
+def test_a_text_that_is_too_small_warns_in_one_line(here):
+    (here / "small.txt").write_text("abc abc")
+    child = process("train", "small.txt", "--vocab-size", "5000", "-o", "a.tiktoken")
+    stderr = child.communicate()[1].decode()
+    assert child.returncode == 0 and load("a.tiktoken").n_vocab < 300
+    assert stderr.splitlines()[0].startswith("streamtok: the text has no more than"), stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent another way there")
+def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(here):
+    """The text comes from a pipe, which does not end before the signal."""
+    reader, writer = os.pipe()
+    args = ["train", "-", "--vocab-size", "400", "-o", "a.tiktoken", "--checkpoint", "point"]
+    child = process(*args, stdin=reader)
+    os.close(reader)
+    data = (here / "0.txt").read_bytes()
+    while child.poll() is None and not (here / "point").exists():
+        time.sleep(0.01)
+    for _ in range(50):  # more than is read at a time, so that it is counting by now
+        os.write(writer, data)
+    child.send_signal(signal.SIGINT)
+    os.close(writer)
+    stderr = child.communicate()[1].decode()
+    assert child.returncode == 130, stderr
+    assert "to go on:\n  streamtok train - --vocab-size 400" in stderr
+    assert (here / "point").is_dir() and not (here / "a.tiktoken").exists()
