@@ -75,9 +75,6 @@ class HostDevice(EmulatedDevice):
     def download(self, target: np.ndarray, source: np.ndarray) -> None:
         target.view(np.uint8)[: source.nbytes] = np.array(source).view(np.uint8)
 
-    def copy(self, target: np.ndarray, source: np.ndarray) -> None:
-        target[: len(source)] = source
-
     def adopt(self, source: object) -> np.ndarray | None:
         return source if isinstance(source, DeviceArray) else None
 

@@ -48,12 +48,6 @@ class Stub:
             def __init__(self, ordinal: int) -> None:
                 self.ordinal = ordinal
 
-            def __enter__(self) -> Device:
-                return self
-
-            def __exit__(self, *error: object) -> None:
-                pass
-
         def raw_module(**arguments: object) -> object:
             raise compile_error or AssertionError("no kernels here")
 
@@ -62,6 +56,7 @@ class Stub:
             driverGetVersion=lambda: driver,
             runtimeGetVersion=lambda: built_for,
             getDeviceProperties=lambda ordinal: properties,
+            getDevice=lambda: 0,
         )
         self.cuda = types.SimpleNamespace(runtime=runtime, Device=Device)
         self.RawModule = raw_module
@@ -286,6 +281,42 @@ def test_calibration_measures_and_keeps(fresh, monkeypatch, enc, tmp_path):
     (key,) = json.loads((tmp_path / "devices.json").read_text())
     assert "emulated 0 cl100k" in key
     assert _select.rates_of(enc, gpu.GpuPipeline(enc)) == rates
+
+
+# ==== What is current ====
+
+
+class Recorder:
+    """CUDA's idea of the current device, and a stream that wants its own."""
+
+    def __init__(self) -> None:
+        self.device, self.log = 0, []
+
+    def getDevice(self) -> int:
+        return self.device
+
+    def setDevice(self, ordinal: int) -> None:
+        self.device = ordinal
+
+    def __enter__(self) -> None:
+        self.log.append(self.device)
+
+    def __exit__(self, *error: object) -> None:
+        self.log.append(self.device)
+
+
+def test_a_stream_is_current_on_its_device():
+    from streamtok.gpu._device import _Current
+
+    runtime = Recorder()
+    with pytest.raises(KeyError):
+        with _Current(runtime, 2, runtime):
+            with _Current(runtime, 1):
+                assert runtime.device == 1
+            assert runtime.device == 2
+            raise KeyError
+    assert runtime.device == 0
+    assert runtime.log == [2, 2]
 
 
 # ==== The process ====

@@ -26,9 +26,8 @@ def batch_of(data: bytes, count: int, size: int) -> list[str]:
     return [common.stretch(data, i * step, size).decode() for i in range(count)]
 
 
-def measure(encoding: Any, data: bytes, count: int, size: int) -> list[str]:
-    texts = batch_of(data, count, size)
-    pipeline, encoder = GpuPipeline(encoding), GpuEncoder(encoding)
+def measure(pipeline: GpuPipeline, encoder: GpuEncoder, data: bytes, count: int, size: int) -> list[str]:
+    texts, encoding = batch_of(data, count, size), encoder.encoding
     want, starts = encoding.encode_ragged(texts, **OPTIONS)
     ids, indptr = pipeline.encode_batch(texts, **OPTIONS)
     common.check(ids, want, f"{count} x {size}")
@@ -59,9 +58,10 @@ def main() -> None:
     print(common.machine())
     for name in options.encodings:
         encoding = streamtok.get_encoding(name)
+        both = GpuPipeline(encoding), GpuEncoder(encoding)
         for corpus in options.corpora:
             data = common.text_of(options.corpus, corpus)
-            rows = [measure(encoding, data, count, size) for count in BATCHES for size in LENGTHS]
+            rows = [measure(*both, data, count, size) for count in BATCHES for size in LENGTHS]
             head = ["batch", "host to host", "to the device", "CPU, 8 threads", "tiktoken, 8 threads", "speed-up"]
             print(f"\n{name}, {corpus}, milliseconds\n{common.table(head, rows)}", flush=True)
 

@@ -94,7 +94,10 @@ def main() -> None:
             size *= 4
         print(f"\n{name}, {corpus}, microseconds")
         print(common.table(["text", *contenders], rows))
-        print(f"host to host on the device is faster than one CPU thread from {common.in_units(crossover or size)} on")
+        where = (
+            f"from {common.in_units(crossover)} on" if crossover else f"at no size up to {common.in_units(size // 4)}"
+        )
+        print(f"host to host on the device is faster than one CPU thread {where}")
 
 
 if __name__ == "__main__":

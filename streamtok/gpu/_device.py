@@ -15,6 +15,34 @@ from ._shapes import WARP_MEMORY, compile_options, source
 # Blocks of 8 warps (cuts, lookup) and 4 (the others) that a multiprocessor holds, by their shared memory.
 _RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "whole": 1}
 
+_DLPACK_CUDA = 2, 13  # kDLCUDA and kDLCUDAManaged
+
+
+class _Current:
+    """Makes a device, and perhaps a stream of it, current for this thread inside `with`.
+
+    CuPy's Device keeps what was current before in the object, which threads would share; and its streams can be made
+    current on their own device alone.
+    """
+
+    __slots__ = ("_before", "_ordinal", "_runtime", "_stream")
+
+    def __init__(self, runtime: Any, ordinal: int, stream: Any = None) -> None:
+        self._runtime, self._ordinal, self._stream = runtime, ordinal, stream
+
+    def __enter__(self) -> None:
+        self._before = self._runtime.getDevice()
+        if self._before != self._ordinal:
+            self._runtime.setDevice(self._ordinal)
+        if self._stream is not None:
+            self._stream.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        if self._stream is not None:
+            self._stream.__exit__(*error)
+        if self._before != self._ordinal:
+            self._runtime.setDevice(self._before)
+
 
 class _Handle:
     """A stream's handle as an object with CUDA's stream protocol."""
@@ -35,11 +63,14 @@ class CudaDevice:
 
         self.ordinal = ordinal
         self._cupy = cupy
-        self._cuda = cupy.cuda.Device(ordinal)
         with self._cuda:
             self._module = cupy.RawModule(code=source(), options=compile_options(family), backend="nvrtc")
-            self._processors = int(self._cuda.attributes["MultiProcessorCount"])
+            self._processors = int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
         self._kernels: dict[str, Any] = {}
+
+    @property
+    def _cuda(self) -> _Current:
+        return _Current(self._cupy.cuda.runtime, self.ordinal)
 
     def _kernel(self, name: str) -> Any:
         if name not in self._kernels:
@@ -96,31 +127,31 @@ class CudaDevice:
     def launch_builder(self, kernel: str, job: Any, *arguments: int) -> None:
         with self._cuda:
             self._kernel(kernel)((512,), (256,), (job, *map(np.uint64, arguments)))
-            self._cuda.synchronize()  # what it works on may be let go
+            self._cupy.cuda.runtime.deviceSynchronize()  # what it works on may be let go
 
     # ---- copies, streams and time ----
 
     def stream(self) -> Any:
-        """A new CUDA stream: current for this thread inside `with`."""
+        """A new CUDA stream: current inside `with`, for one thread at a time."""
         with self._cuda:
-            return self._cupy.cuda.Stream(non_blocking=True)
+            stream = self._cupy.cuda.Stream(non_blocking=True)
+        return _Current(self._cupy.cuda.runtime, self.ordinal, stream)
 
     def caller_stream(self, given: Any) -> Any:
-        """The stream that the caller means: a CuPy stream, an object with __cuda_stream__, a handle, or None: the one
-        that is current for CuPy."""
+        """The stream that the caller means, current inside `with`: a CuPy stream, an object with __cuda_stream__, a
+        handle, or None: the one that is current for CuPy."""
         streams = self._cupy.cuda
-        with self._cuda:
-            if given is None:
-                return streams.get_current_stream()
-            if isinstance(given, streams.Stream):
-                return given
+        if given is not None and not isinstance(given, streams.Stream):
             if hasattr(given, "cuda_stream"):  # torch, also before it had the protocol
                 given = given.cuda_stream
             elif hasattr(given, "__cuda_stream__"):
                 given = given.__cuda_stream__()[1]
-            if hasattr(streams.Stream, "from_external"):
-                return streams.Stream.from_external(_Handle(given))
-            return streams.ExternalStream(given, self.ordinal)  # CuPy before it had that
+            with self._cuda:
+                if hasattr(streams.Stream, "from_external"):
+                    given = streams.Stream.from_external(_Handle(given))
+                else:  # CuPy before it had that
+                    given = streams.ExternalStream(given, self.ordinal)
+        return _Current(streams.runtime, self.ordinal, given)
 
     def synchronize(self) -> None:
         """Returns once all work of the current stream is done."""
@@ -147,21 +178,18 @@ class CudaDevice:
         with self._cuda:
             source.data.copy_to_host_async(target.ctypes.data, source.nbytes)
 
-    def copy(self, target: Any, source: Any) -> None:
-        """An array to the beginning of another; the two may lie on different devices."""
-        with self._cuda:
-            target[: len(source)] = source if source.device.id == self.ordinal else self._cupy.asarray(source)
-
     def adopt(self, source: Any) -> Any:
         """Memory of a device (__cuda_array_interface__ or DLPack) as an array on this one, without a copy where it is
         there; None if `source` is none."""
         cupy = self._cupy
         with self._cuda:
             if hasattr(source, "__cuda_array_interface__"):
-                return cupy.ascontiguousarray(cupy.asarray(source))
-            if hasattr(source, "__dlpack_device__") and source.__dlpack_device__()[0] in (2, 13):  # kDLCUDA, managed
-                return cupy.ascontiguousarray(cupy.from_dlpack(source))
-        return None
+                array = cupy.asarray(source)
+            elif hasattr(source, "__dlpack_device__") and source.__dlpack_device__()[0] in _DLPACK_CUDA:
+                array = cupy.from_dlpack(source)
+            else:
+                return None
+            return cupy.ascontiguousarray(array if array.device.id == self.ordinal else array.copy())
 
     def mark(self) -> Any:
         """A point in the current stream, for seconds_between."""
