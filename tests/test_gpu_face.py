@@ -433,3 +433,14 @@ def test_files_are_the_same(devices, tmp_path, monkeypatch, documents, device):
     if documents == "lines":
         assert errors[0] == errors[1]
     assert all("bad.txt" in error for error in errors)
+
+
+def test_names_in_a_piece_that_begins_at_a_multiple_of_sixteen(devices):
+    """Such a piece stays where it lies on the device; where it begins must not be forgotten."""
+    enc = streamtok.get_encoding("r50k_base")
+    encoder = gpu.GpuEncoder(enc)
+    encoder._slice = 70_000
+    # Every blank, where a text may be cut, is at a multiple of 16.
+    text = b"x" + (b"fifteenletterss " * 4 + b"<|endoftext|>ab ") * 2_500
+    want = enc.encode_to_numpy(text, allowed_special="all")
+    np.testing.assert_array_equal(encoder.encode(on_device(text), allowed_special="all"), want)
