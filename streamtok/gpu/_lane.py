@@ -198,7 +198,9 @@ class Lane:
         if not request.trusted and not self.engine.is_utf8(text):
             raise NotForDevice("the text is not valid UTF-8")
         places, numbers = self.engine.find_names(text, request.names.all)
-        if not alone and len(places):
+        if alone:
+            places = places + int(starts[0])
+        elif len(places):
             blocks = np.cumsum(-(-sizes // BLOCK)) - -(-sizes // BLOCK)
             part = np.searchsorted(blocks, places // BLOCK, "right") - 1
             places = starts[part] + places - BLOCK * blocks[part]
