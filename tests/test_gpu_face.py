@@ -16,6 +16,7 @@ from test_gpu_kernels import hard_text
 import streamtok
 from streamtok import gpu
 from streamtok.gpu import _open, _pieces, _select, stream
+from streamtok.gpu._lane import Request
 from streamtok.gpu._names import Names
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
@@ -116,6 +117,19 @@ def test_batches_whole_and_in_slices(devices, name, slice_size):
             forms = [on_device(text) if text else text for text in texts]
             want = outcome(enc.encode_ragged, texts, allowed_special="all", errors="replace")
             assert outcome(encoder.encode_batch, forms, allowed_special="all", errors="replace") == want
+
+
+@pytest.mark.parametrize("start", [0, 5, 16, 64, 100])
+def test_a_slice_of_device_memory_with_names_in_it(devices, start):
+    """At a multiple of 16 bytes the kernels read a piece where it lies; elsewhere it is copied first."""
+    enc = streamtok.get_encoding("o200k_base")
+    names = Names(*enc._find_matchers("all", ()), enc._special_tokens)
+    request = Request(enc._coder, names, np.dtype(np.uint32))
+    text = b"some <|endoftext|> text <|endoftext|><|endofprompt|> and more"
+    spans = np.array([start]), np.array([len(text)]), np.zeros(1, np.int64)
+    lane = gpu.GpuEncoder(enc)._lane
+    ids, _ = lane.encode_device(on_device(b"x" * start + text + b"y" * 9), *spans, request, False)
+    assert ids.tolist() == enc.encode(text.decode(), allowed_special="all")
 
 
 def test_timing_and_dtypes(devices):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,19 @@ def as_bytes(text: Any) -> Any:
         except UnicodeEncodeError:
             return mend_surrogates(text).encode()
     return _gate.Utf8(text)
+
+
+def all_as_bytes(texts: list[Any]) -> tuple[list[Any], bool]:
+    """(each text as a flat buffer of bytes, whether Python vouches for all of the UTF-8)."""
+    kinds = set(map(type, texts))
+    if kinds == {bytes}:
+        return texts, False
+    if kinds == {str} and len(texts) > 1:
+        try:
+            return list(map(str.encode, texts)), True  # in C, where a million texts take a tenth of a second
+        except UnicodeEncodeError:
+            pass
+    return list(map(as_bytes, texts)), all(isinstance(text, str) for text in texts)
 
 
 def short_bytes(text: Any, most: int) -> bytes | None:
@@ -99,9 +112,8 @@ def rows_between(rows: Any, first: int, last: int) -> Any:
     return rows[a:b] - first
 
 
-def cut_all(texts: Iterable[Any], size: int, names: Names) -> tuple[list[Any], Any]:
+def cut_all(texts: list[Any], size: int, names: Names) -> tuple[list[Any], Any]:
     """(pieces, rows) of buffers: rows[i] is the piece that text i begins with."""
-    texts = list(texts)
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     if not len(sizes) or sizes.max() <= size:
         return texts, np.arange(len(texts))

@@ -18,7 +18,7 @@ from ._errors import explained
 from ._lane import SHORT, Lane, Request, Station
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
-from ._pieces import as_bytes, cut_all, cut_device, rows_between, short_bytes, slices
+from ._pieces import all_as_bytes, as_bytes, cut_all, cut_device, rows_between, short_bytes, slices
 
 ONE_ROW = np.zeros(1, np.int64)
 _DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
@@ -224,8 +224,9 @@ class _Call:
 
     def _from_host(self, texts: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """(ids, row starts, rows that begin) of one slice after another."""
-        request = dataclasses.replace(self._request, trusted=all(isinstance(text, str) for text in texts))
-        pieces, rows = cut_all(map(as_bytes, texts), self._size, self._names)
+        buffers, trusted = all_as_bytes(texts)
+        request = dataclasses.replace(self._request, trusted=trusted)
+        pieces, rows = cut_all(buffers, self._size, self._names)
         sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
         for first, last in slices(sizes, self._size):
             own = rows_between(rows, first, last)

@@ -19,7 +19,7 @@ from ._errors import DeviceError, explained
 from ._lane import SHORT, Lane, Request, Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, fetch, run_in_order
-from ._pieces import as_bytes, cut_all, rows_between, short_bytes, slices
+from ._pieces import all_as_bytes, cut_all, rows_between, short_bytes, slices
 from .encoder import ONE_ROW, family_for, id_dtype, ordinal_of
 
 CHUNK = 32 << 20
@@ -134,8 +134,8 @@ class GpuPipeline:
                 ids = self._short(texts[0], matchers, out) if len(texts) == 1 else None
                 if ids is not None:
                     return ids, np.array([0, len(ids)], np.int64)
-                trusted = all(isinstance(text, str) for text in texts)
-                return self._in_chunks(texts, Request(coder, self._names.of(matchers), self._dtype, trusted), out)
+                buffers, trusted = all_as_bytes(texts)
+                return self._in_chunks(buffers, Request(coder, self._names.of(matchers), self._dtype, trusted), out)
         except DeviceError as error:
             self._lost = error if error.lasting else None
             raise
@@ -168,9 +168,9 @@ class GpuPipeline:
                 self._free.insert(0, lane)
                 self._freed.notify()
 
-    def _in_chunks(self, texts: list[Any], request: Request, out: Any) -> tuple[Any, Any]:
+    def _in_chunks(self, buffers: list[Any], request: Request, out: Any) -> tuple[Any, Any]:
         """Smaller ones where the device has too little memory."""
-        chunk, buffers = self.chunk, list(map(as_bytes, texts))
+        chunk = self.chunk
         while True:
             try:
                 return self._attempt(buffers, request, chunk, out)
