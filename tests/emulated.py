@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import mmap
 import pathlib
 import shutil
 import subprocess
@@ -33,6 +34,21 @@ def library(family: str) -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(path))
     shutil.rmtree(folder)
     return loaded
+
+
+def at_the_end_of_memory(data: bytes) -> np.ndarray:
+    """A copy at a multiple of 16 bytes, the memory behind whose last 16 bytes cannot be read: to read it ends the
+    process."""
+    page, room = mmap.PAGESIZE, -(-len(data) // 16) * 16
+    pages = -(-room // page) + 1
+    memory = mmap.mmap(-1, pages * page)
+    array = np.frombuffer(memory, np.uint8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mprotect(ctypes.c_void_p(array.ctypes.data + (pages - 1) * page), ctypes.c_size_t(page), 0):
+        raise OSError(ctypes.get_errno(), "mprotect")
+    start = (pages - 1) * page - room
+    array[start : start + len(data)] = np.frombuffer(data, np.uint8)
+    return array[start : start + len(data)]
 
 
 class EmulatedDevice:

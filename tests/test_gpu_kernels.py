@@ -7,11 +7,13 @@ import pydoc_data.topics
 import random
 import re
 import shutil
+import signal
+import sys
 
 import numpy as np
 import oracle
 import pytest
-from emulated import EmulatedDevice
+from emulated import EmulatedDevice, at_the_end_of_memory
 
 import streamtok
 from streamtok.gpu import _engine, _job
@@ -261,3 +263,28 @@ def test_names_are_found_wherever_they_stand():
     text = s.packed([b"x" * 60 + b"<|a|", b">", b"<|a|>"])
     assert s.engine.find_special(text, names) == [(128, 1)]
     assert len(s.engine.find_special(s.packed([b"aa" * 5000]), names)) == 9999
+
+
+@needs_compiler
+@pytest.mark.skipif(not hasattr(signal, "SIGSEGV") or sys.platform == "win32", reason="needs mprotect")
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_nothing_behind_the_text_is_read(name):
+    """Texts that end in a deferred word, in other characters, in white space, where memory ends."""
+    s = subject(name)
+    for ending in (
+        b"qzx",
+        b"xqzjkvw",
+        b"qxzjqxzjqxzj",
+        b"zqxjkvwqzxjkvwqzxjkvw",
+        "привет".encode(),
+        "中文字".encode(),
+        b"it's",
+        b"\n  ",
+    ):
+        for size in (len(ending), 64, 67, 80, 256, 1016, 1024, 1090, 4096):
+            data = (b"words " * 700)[: max(0, size - len(ending))] + ending
+            text = DeviceText(at_the_end_of_memory(data), len(data))
+            want = s.encoding.encode_to_numpy(data, disallowed_special=())
+            np.testing.assert_array_equal(s.engine.encode(text, np.uint32)[0], want)
+            assert s.engine.is_utf8(text)
+            assert s.engine.find_special(text, [b"qzxq", b"'s!"]) == []

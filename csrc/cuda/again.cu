@@ -35,24 +35,26 @@ ST_INLINE void st_account(const st_job *job, const st_atom *atom, uint32_t count
 
 /* ---- tables ---- */
 
-/* Eight bytes at any address, those of an aligned word that reach beyond the text included. */
-ST_FORCE_INLINE uint64_t st_load_eight_at(const uint8_t *text)
+/* The first n of eight bytes at any address; what comes behind them is anything. Reads no aligned word without one of the n,
+ * so nothing beyond the text's memory. */
+ST_FORCE_INLINE uint64_t st_load_eight_at(const uint8_t *text, unsigned n)
 {
-    const unsigned shift = 8 * ((unsigned)(size_t)text & 7);
-    const uint64_t *words = (const uint64_t *)(text - shift / 8);
-    return shift ? words[0] >> shift | words[1] << (64 - shift) : words[0];
+    const unsigned skipped = (unsigned)(size_t)text & 7;
+    const uint64_t *words = (const uint64_t *)(text - skipped);
+    const uint64_t low = words[0] >> 8 * skipped;
+    return skipped + n > 8 ? low | words[1] << (64 - 8 * skipped) : low;
 }
 
 /* The key of n bytes, at most ST_KEY_BYTES. */
 ST_INLINE st_key st_key_at(const uint8_t *text, unsigned n)
 {
     st_key key;
-    key.low = st_load_eight_at(text);
+    key.low = st_load_eight_at(text, n < 8 ? n : 8);
     key.high = 0;
     if (n < 8)
         key.low &= ((uint64_t)1 << 8 * n) - 1;
     else if (n > 8)
-        key.high = st_load_eight_at(text + 8) & (((uint64_t)1 << 8 * (n - 8)) - 1);
+        key.high = st_load_eight_at(text + 8, n - 8) & (((uint64_t)1 << 8 * (n - 8)) - 1);
     key.high |= (uint64_t)n << 56;
     return key;
 }
@@ -76,8 +78,8 @@ ST_INLINE uint64_t st_hash_long(const uint8_t *text, unsigned n)
 {
     uint64_t hash = ST_HASH_BEGIN ^ n;
     for (unsigned i = 0; i + 8 < n; i += 8)
-        hash = st_fold_multiply(hash ^ st_load_eight_at(text + i), ST_HASH_STEP);
-    return st_fold_multiply(hash ^ st_load_eight_at(text + n - 8), ST_HASH_END);
+        hash = st_fold_multiply(hash ^ st_load_eight_at(text + i, 8), ST_HASH_STEP);
+    return st_fold_multiply(hash ^ st_load_eight_at(text + n - 8, 8), ST_HASH_END);
 }
 
 ST_INLINE int st_is_token(const st_job *job, uint32_t token, const uint8_t *text, unsigned n)
@@ -123,7 +125,7 @@ ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom)
 
 ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
 {
-    const uint32_t place = st_filter_place(st_load_eight_at(atom->text), atom->n);
+    const uint32_t place = st_filter_place(st_load_eight_at(atom->text, 8), atom->n);
     if (!(job->filter[place / 32] >> (place & 31) & 1))
         return 0;
     const uint32_t token = st_long_token(job, atom->text, atom->n);
@@ -151,7 +153,9 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
     uint32_t count = 0;
     int open_before = 0;
     for (unsigned at = 0; at < n;) {
-        uint64_t low = st_load_eight_at(atom->text + at), high = n - at > 8 ? st_load_eight_at(atom->text + at + 8) : 0;
+        const unsigned left = n - at < 16 ? n - at : 16;
+        uint64_t low = st_load_eight_at(atom->text + at, left < 8 ? left : 8);
+        uint64_t high = left > 8 ? st_load_eight_at(atom->text + at + 8, left - 8) : 0;
         const unsigned stop = at + ST_WINDOW < n ? at + ST_WINDOW : n;
         while (at < stop) {
             const uint32_t bytes = (uint32_t)low;
