@@ -227,3 +227,8 @@ def test_json_lines_that_are_none(tmp_path):
         refused(ValueError, f"{path}, line 2", words, sources=path)
     path.write_bytes(b'{"text": "fine"}\n{"text": "\xff"}\n')
     refused(UnicodeDecodeError, "line 2", sources=path)
+
+
+def test_a_long_text_in_a_list_is_no_path_and_the_error_says_what_to_write():
+    with pytest.raises(OSError, match=r"for a list of texts write iter\(texts\)"):
+        train(["a text that is longer than any path may be " * 200], 300)

@@ -129,7 +129,7 @@ def _look_at(inputs: list[FileInput]) -> None:
         reason = first.strerror or "it cannot be read"
         if len(failed) > 1:
             reason += f" (and {len(failed) - 1} more of {len(inputs)} files cannot be read)"
-        if isinstance(first, FileNotFoundError):
+        if isinstance(first, FileNotFoundError) or first.errno == errno.ENAMETOOLONG:
             reason += "; paths are given as str: for a list of texts write iter(texts)"
         elif isinstance(first, IsADirectoryError):
             reason += "; for the files in it write a glob, as 'folder/**/*.txt'"
