@@ -160,6 +160,13 @@ ST_INLINE void st_meet(uint32_t *arrived, uint32_t *meetings)
     __syncthreads();
 }
 
+/* After the last meeting. The block that leaves last makes `arrived` 0 again: until then others may still look at it. */
+ST_INLINE void st_leave(uint32_t *arrived, uint32_t meetings)
+{
+    if (gridDim.x > 1 && threadIdx.x == 0 && atomicAdd(arrived, 1u) + 1 == meetings + gridDim.x)
+        *arrived = 0;
+}
+
 ST_KERNEL __launch_bounds__(256, 1) st_kernel_whole(const __grid_constant__ st_job job)
 {
     const uint64_t thread = ST_THREAD, threads = ST_THREADS, warp = thread / 32, warps = threads / 32;
@@ -198,6 +205,5 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_whole(const __grid_constant__ st_j
         st_gather_stretch(&job, lane, i);
     for (uint64_t i = warp; i < job.row_count; i += warps)
         st_row_start(&job, lane, i);
-    if (thread == 0)
-        *arrived = 0;
+    st_leave(arrived, meetings);
 }
