@@ -47,4 +47,16 @@ ST_FORCE_INLINE uint64_t st_leading_tail(const st_block *block)
     return block->tail & ~(block->tail + 1);
 }
 
+/* The last character of the block before goes on into this one. */
+ST_FORCE_INLINE void st_continue_kind(st_block *b, const st_block *before)
+{
+    const uint64_t where = st_leading_tail(b);
+    b->upper |= st_carry_of(before->upper) ? where : 0;
+    b->lower |= st_carry_of(before->lower) ? where : 0;
+    b->letter |= st_carry_of(before->letter) ? where : 0;
+    b->mark |= st_carry_of(before->mark) ? where : 0;
+    b->number |= st_carry_of(before->number) ? where : 0;
+    b->white |= st_carry_of(before->white) ? where : 0;
+}
+
 #endif

@@ -37,17 +37,6 @@ static st_vector st_load_block(const uint8_t *text, st_block *b)
     return v;
 }
 
-/* The last character of the block before goes on into this one. */
-ST_FORCE_INLINE void st_continue_kind(st_block *b, const st_block *before, uint64_t where)
-{
-    b->upper |= st_carry_of(before->upper) ? where : 0;
-    b->lower |= st_carry_of(before->lower) ? where : 0;
-    b->letter |= st_carry_of(before->letter) ? where : 0;
-    b->mark |= st_carry_of(before->mark) ? where : 0;
-    b->number |= st_carry_of(before->number) ? where : 0;
-    b->white |= st_carry_of(before->white) ? where : 0;
-}
-
 /* Gives characters the kinds that the masks say; of line breaks there are none beyond ASCII. */
 ST_FORCE_INLINE void st_add_kinds(st_block *b, const uint64_t *of_kind)
 {
@@ -96,11 +85,11 @@ static void st_classify_high(st_split_family family, const uint8_t *text, st_vec
                              st_block *b)
 {
     b->tail = st_vector_in(v, 0x80, 64);
-    const uint64_t leading = st_leading_tail(b), cjk = st_find_cjk(v);
+    const uint64_t cjk = st_find_cjk(v);
     uint64_t leads = b->high & ~b->tail & ~cjk, of_kind[ST_KIND_BEYOND] = {0};
     of_kind[ST_KIND_CASELESS] = cjk | cjk << 1 | cjk << 2;
-    if (leading)
-        st_continue_kind(b, before, leading);
+    if (st_leading_tail(b))
+        st_continue_kind(b, before);
     while (leads) {
         const unsigned at = st_first_bit(leads);
         const uint64_t row = st_classify_row(text, v, leads, at, of_kind);

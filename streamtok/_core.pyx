@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from ._csrc cimport *
-from ._text cimport Text, borrow, ends_high, give_back
+from ._text cimport Text, borrow, check_spans, ends_high, give_back
 from ._vocab cimport Matcher, Vocab, allocation_state, list_of
 
 import cython
@@ -256,17 +256,14 @@ cdef class Coder:
         """Ids of text[a:b] for each row (a, b) of an int64 buffer, each encoded as one piece; a read-only uint32 array."""
         cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
-        cdef int64_t n = len(text)
         cdef st_encoder encoder
         cdef st_status status
         cdef Py_buffer view
         PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
         cdef const int64_t *rows = <const int64_t *>view.buf
-        cdef size_t count = <size_t>view.len // 16, i
+        cdef size_t count = <size_t>view.len // 16
         try:
-            for i in range(count):
-                if not 0 <= rows[2 * i] <= rows[2 * i + 1] <= n:
-                    raise ValueError(f"span {i}, ({rows[2 * i]}, {rows[2 * i + 1]}), lies outside of a text of {n} bytes")
+            check_spans(rows, count, len(text))
             self._init(&encoder, None, None)
             with nogil:
                 status = st_encoder_spans(&encoder, data, rows, count, &buffer.ids)

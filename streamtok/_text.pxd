@@ -1,5 +1,5 @@
 from cpython.buffer cimport PyBuffer_Release
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 
 cdef struct Text:
@@ -21,3 +21,6 @@ cdef bint ends_high(str text) except -1
 cdef inline void give_back(Text *text) noexcept:
     if text.held:
         PyBuffer_Release(&text.buffer)
+
+# ValueError for the first of `count` rows (a, b) that is no span of a text of n bytes.
+cdef int check_spans(const int64_t *rows, size_t count, int64_t n) except -1

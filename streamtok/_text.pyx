@@ -2,7 +2,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.unicode cimport PyUnicode_Check
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from ._csrc cimport ST_FEED_TRUSTED
 
@@ -53,3 +53,11 @@ def join_surrogate(str high, chunk, bint final):
 cdef bint ends_high(str text) except -1:
     cdef Py_ssize_t n = len(text)
     return n > 0 and 0xD800 <= <uint32_t>text[n - 1] < 0xDC00
+
+
+cdef int check_spans(const int64_t *rows, size_t count, int64_t n) except -1:
+    cdef size_t i
+    for i in range(count):
+        if not 0 <= rows[2 * i] <= rows[2 * i + 1] <= n:
+            raise ValueError(f"span {i}, ({rows[2 * i]}, {rows[2 * i + 1]}), lies outside of a text of {n} bytes")
+    return 0

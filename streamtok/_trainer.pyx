@@ -6,7 +6,7 @@ from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ._csrc cimport *
-from ._text cimport Text, borrow, give_back
+from ._text cimport Text, borrow, check_spans, give_back
 from ._vocab cimport Matcher, allocation_state
 
 from ._core import FAMILIES, FAULTS
@@ -86,16 +86,13 @@ cdef class Counter:
     def count_spans(self, bytes text not None, spans not None):
         """Counts text[a:b] for each row (a, b) of an int64 buffer."""
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
-        cdef int64_t n = len(text)
         cdef st_status status
         cdef Py_buffer view
         PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
         cdef const int64_t *rows = <const int64_t *>view.buf
-        cdef size_t count = <size_t>view.len // 16, i
+        cdef size_t count = <size_t>view.len // 16
         try:
-            for i in range(count):
-                if not 0 <= rows[2 * i] <= rows[2 * i + 1] <= n:
-                    raise ValueError(f"span {i}, ({rows[2 * i]}, {rows[2 * i + 1]}), lies outside of a text of {n} bytes")
+            check_spans(rows, count, len(text))
             with nogil:
                 status = st_train_count_spans(&self.counter, data, rows, count)
         finally:

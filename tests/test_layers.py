@@ -38,7 +38,7 @@ open_piece
 encoder parts
 encoder_state job
 cuda/job
-cuda/planes
+cuda/planes cuda/queue
 cuda/again cuda/check cuda/cuts cuda/gather cuda/lookup cuda/merge cuda/pack cuda/rest cuda/split cuda/tables
 cuda/encode
 """

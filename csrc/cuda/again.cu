@@ -1,5 +1,6 @@
 /* again.cu - the atoms that the first look left, a thread an atom: the image's tables, which hold every token and frequent
  * word; what they do not hold goes, as parts, to the list of its class, for merge.cu. */
+#include "queue.h"
 #include "tables.cu"
 
 /* An atom: the slots that it owns and its bytes. */
@@ -181,10 +182,8 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
 
 /* ---- lists ---- */
 
-#define ST_AGAIN_QUEUE 64 /* as in lookup.cu */
-
 typedef struct st_again_memory {
-    uint64_t queues[ST_CLASSES][ST_AGAIN_QUEUE];
+    uint64_t queues[ST_CLASSES][ST_QUEUE];
 } st_again_memory;
 
 typedef struct st_again {
@@ -213,37 +212,19 @@ ST_INLINE unsigned st_count_characters(const st_atom *atom)
     return count;
 }
 
-/* Moves 32 queued atoms of a class to its list, or as many as there are. */
-ST_FORCE_INLINE void st_flush_class(st_again *a, unsigned kind)
+ST_FORCE_INLINE st_list st_class_list(const st_job *job, unsigned kind)
 {
-    const st_job *job = a->job;
-    const uint32_t count = a->queued[kind] < 32 ? a->queued[kind] : 32, left = a->queued[kind] - count;
-    const uint64_t room = job->list_starts[kind + 1] - job->list_starts[kind];
-    uint32_t at = 0;
-    __syncwarp();
-    if (a->lane == 0 && count)
-        at = atomicAdd(&job->counts->lists[kind], count);
-    at = __shfl_sync(0xFFFFFFFFu, at, 0);
-    if (a->lane < count && at + a->lane < room)
-        job->lists[job->list_starts[kind] + at + a->lane] = a->memory->queues[kind][left + a->lane];
-    if (a->lane == 0 && at + count > room)
-        atomicOr(&job->counts->flags, ST_FLAG_LISTS);
-    a->queued[kind] = left;
-    __syncwarp();
+    const uint64_t start = job->list_starts[kind];
+    const st_list list = {job->lists + start, &job->counts->lists[kind], job->list_starts[kind + 1] - start};
+    return list;
 }
 
 /* Queues the record of each lane that has one, for its class; ST_CLASSES: it has none. */
 ST_FORCE_INLINE void st_enlist(st_again *a, unsigned kind, uint64_t record)
 {
 #pragma unroll /* so that the counts stay in registers */
-    for (unsigned k = 0; k < ST_CLASSES; k++) {
-        const uint32_t those = __ballot_sync(0xFFFFFFFFu, kind == k);
-        if (kind == k)
-            a->memory->queues[k][a->queued[k] + __popc(those & ((1u << a->lane) - 1))] = record;
-        a->queued[k] += (uint32_t)__popc(those);
-        if (a->queued[k] >= 32)
-            st_flush_class(a, k);
-    }
+    for (unsigned k = 0; k < ST_CLASSES; k++)
+        a->queued[k] = st_push(a->job, st_class_list(a->job, k), a->lane, a->memory->queues[k], a->queued[k], kind == k, record);
 }
 
 /* The deferred atom of this lane's record, 0 for none; which: 0 if it fits a key. */
@@ -298,5 +279,5 @@ ST_INLINE void st_take_all_again(const st_job *job, st_again_memory *memory, uns
     }
 #pragma unroll
     for (unsigned kind = 0; kind < ST_CLASSES; kind++)
-        st_flush_class(&a, kind);
+        st_flush(job, st_class_list(job, kind), lane, memory->queues[kind], a.queued[kind]);
 }

@@ -3,9 +3,8 @@
  * What is not in its place there is deferred: it gets as many slots as it has bytes, and a record of it goes to a list, for
  * again.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom starts, so what a stretch's
  * last atom needs beyond its end is free. */
+#include "queue.h"
 #include "tables.cu"
-
-#define ST_QUEUE 64 /* deferred atoms that a warp gathers before it takes room in the list for 32 of them */
 
 typedef struct st_lookup_memory {
     uint4 text[ST_STRETCH / 16 + 2];
@@ -102,33 +101,17 @@ ST_FORCE_INLINE uint4 st_first_key(const st_lookup *l, unsigned at, unsigned n)
 
 /* ---- deferred atoms ---- */
 
-/* Moves 32 queued atoms to their list, or as many as there are. */
-ST_INLINE void st_flush(st_lookup *l, unsigned which)
+ST_FORCE_INLINE st_list st_deferred(const st_job *job, unsigned which)
 {
-    const st_job *job = l->job;
-    const uint32_t count = l->queued[which] < 32 ? l->queued[which] : 32, left = l->queued[which] - count;
-    uint32_t at = 0;
-    __syncwarp();
-    if (l->lane == 0 && count)
-        at = atomicAdd(&job->counts->deferred[which], count);
-    at = __shfl_sync(0xFFFFFFFFu, at, 0);
-    if (l->lane < count && at + l->lane < job->deferred_room)
-        job->deferred[which * job->deferred_room + at + l->lane] = l->memory->queues[which][left + l->lane];
-    if (l->lane == 0 && at + count > job->deferred_room)
-        atomicOr(&job->counts->flags, ST_FLAG_LISTS);
-    l->queued[which] = left;
-    __syncwarp();
+    const st_list list = {job->deferred + which * job->deferred_room, &job->counts->deferred[which], job->deferred_room};
+    return list;
 }
 
 /* Queues the records of this round's deferred atoms of one kind. */
 ST_FORCE_INLINE void st_defer(st_lookup *l, unsigned which, int deferred, uint64_t record)
 {
-    const uint32_t those = __ballot_sync(0xFFFFFFFFu, deferred);
-    if (deferred)
-        l->memory->queues[which][l->queued[which] + __popc(those & ((1u << l->lane) - 1))] = record;
-    l->queued[which] += (uint32_t)__popc(those);
-    if (l->queued[which] >= 32)
-        st_flush(l, which);
+    l->queued[which] = st_push(l->job, st_deferred(l->job, which), l->lane, l->memory->queues[which], l->queued[which], deferred,
+                               record);
 }
 
 /* A piece that no kernel merges: the host is told, and one token stands in its place. */
@@ -247,6 +230,6 @@ ST_INLINE void st_look_up_all(const st_job *job, st_lookup_memory *memory, unsig
     st_lookup l = {job, memory, lane, {0, 0}};
     for (uint64_t i = warp; i < job->stretches; i += warps)
         st_look_up_stretch(&l, job->first_stretch + i);
-    st_flush(&l, 0);
-    st_flush(&l, 1);
+    for (unsigned which = 0; which < 2; which++)
+        st_flush(job, st_deferred(job, which), lane, memory->queues[which], l.queued[which]);
 }

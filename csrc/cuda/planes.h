@@ -141,18 +141,6 @@ ST_FORCE_INLINE uint64_t st_caseless_three(const st_near_planes *p)
     return (whole & e) | e4 | ea | ed | (e3 & (hiragana | middle | katakana));
 }
 
-/* The last character of the block before goes on into this one. */
-ST_FORCE_INLINE void st_continue_kind(st_block *b, const st_block *before)
-{
-    const uint64_t where = st_leading_tail(b);
-    b->upper |= st_carry_of(before->upper) ? where : 0;
-    b->lower |= st_carry_of(before->lower) ? where : 0;
-    b->letter |= st_carry_of(before->letter) ? where : 0;
-    b->mark |= st_carry_of(before->mark) ? where : 0;
-    b->number |= st_carry_of(before->number) ? where : 0;
-    b->white |= st_carry_of(before->white) ? where : 0;
-}
-
 /* The masks of the 64 bytes at `bytes`, a multiple of 16; up to three more are read where a character goes on in them. */
 ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *bytes, const st_block *before, st_block *b)
 {

@@ -72,7 +72,7 @@ class Engine:
         size = max(1, int(count)) * np.dtype(dtype).itemsize
         if name not in self._buffers or self._buffers[name].nbytes < size:
             self._buffers.pop(name, None)
-            self._buffers[name] = self._device.full(size, np.uint8, 0)  # counts.arrived begins as 0
+            self._buffers[name] = self._device.empty(size, np.uint8)
         return int(self._device.pointer(self._buffers[name]))
 
     @property
@@ -137,7 +137,9 @@ class Engine:
         """A job that knows the text and the counts."""
         job = np.zeros((), JOB)
         job["text"], job["size"], job["blocks"] = self._device.pointer(text.data), text.size, -(-text.size // BLOCK)
-        job["counts"] = self._buffer("counts", 1, COUNTS)
+        if "counts" not in self._buffers:
+            self._buffers["counts"] = self._device.full(COUNTS.itemsize, np.uint8, 0)  # `arrived` begins as 0
+        job["counts"] = self._device.pointer(self._buffers["counts"])
         if text.marks is not None:
             job["marks"] = self._device.pointer(text.marks)
         return job
@@ -154,7 +156,9 @@ class Engine:
         job["segments"] = self._buffer("segments", segments, np.uint8)
         job["high"] = self._buffer("high", segments, np.uint8)
         job["rest"], job["rest_room"] = self._buffer("rest", segments, np.uint32), segments
-        job["counts"] = self._buffer("counts", 1, COUNTS)
+        if "counts" not in self._buffers:
+            self._buffers["counts"] = self._device.full(COUNTS.itemsize, np.uint8, 0)  # `arrived` begins as 0
+        job["counts"] = self._device.pointer(self._buffers["counts"])
         job["id_bytes"] = id_bytes
         if text.marks is not None:
             job["marks"] = self._device.pointer(text.marks)

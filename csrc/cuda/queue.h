@@ -1,0 +1,45 @@
+/* queue.h - lists of records that many warps write. A warp gathers its records in shared memory and takes room in a list for
+ * 32 of them at a time: one atomic operation for a whole row. */
+#ifndef ST_CUDA_QUEUE_H
+#define ST_CUDA_QUEUE_H
+
+#include "job.h"
+
+#define ST_QUEUE 64 /* fewer than 32 wait, and 32 lanes may bring one each */
+
+/* A list, how many records it should have by now, and for how many there is room. */
+typedef struct st_list {
+    uint64_t *records;
+    uint32_t *count;
+    uint64_t room;
+} st_list;
+
+/* Moves 32 of the queue's records to the list, or as many as there are; returns how many stay. */
+ST_FORCE_INLINE uint32_t st_flush(const st_job *job, st_list list, unsigned lane, const uint64_t *queue, uint32_t queued)
+{
+    const uint32_t count = queued < 32 ? queued : 32, left = queued - count;
+    uint32_t at = 0;
+    __syncwarp();
+    if (lane == 0 && count)
+        at = atomicAdd(list.count, count);
+    at = __shfl_sync(0xFFFFFFFFu, at, 0);
+    if (lane < count && at + lane < list.room)
+        list.records[at + lane] = queue[left + lane];
+    if (lane == 0 && at + count > list.room)
+        atomicOr(&job->counts->flags, ST_FLAG_LISTS);
+    __syncwarp();
+    return left;
+}
+
+/* Queues the records of the lanes that have one; returns how many are queued then. */
+ST_FORCE_INLINE uint32_t st_push(const st_job *job, st_list list, unsigned lane, uint64_t *queue, uint32_t queued, int mine,
+                                 uint64_t record)
+{
+    const uint32_t those = __ballot_sync(0xFFFFFFFFu, mine);
+    if (mine)
+        queue[queued + __popc(those & ((1u << lane) - 1))] = record;
+    queued += (uint32_t)__popc(those);
+    return queued >= 32 ? st_flush(job, list, lane, queue, queued) : queued;
+}
+
+#endif
