@@ -76,7 +76,8 @@ class BuildModules(build_ext):
             self.run_command("build_clib")
         super().run()
         root = pathlib.Path("." if self.inplace else self.build_lib)
-        (root / "streamtok" / "gpu" / "kernels.cu").write_text(one_file(pathlib.Path("csrc/cuda/encode.cu")))
+        for package, name in (("gpu", "encode"), ("train", "train")):
+            (root / "streamtok" / package / "kernels.cu").write_text(one_file(pathlib.Path(f"csrc/cuda/{name}.cu")))
         self.write_tables(root)
 
     def write_tables(self, root: pathlib.Path) -> None:

@@ -123,6 +123,17 @@ st_status st_train_table_add(st_train_table *table, const uint8_t *piece, size_t
     return ST_OK;
 }
 
+st_status st_train_table_add_all(st_train_table *table, const uint8_t *data, size_t n, const uint64_t *starts,
+                                 const uint32_t *lengths, const uint64_t *counts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!lengths[i] || !counts[i] || starts[i] > n || lengths[i] > n - starts[i])
+            return ST_BAD_STATE;
+        ST_TRY(st_train_table_add(table, data + starts[i], lengths[i], counts[i]));
+    }
+    return ST_OK;
+}
+
 /* ---- records ---- */
 
 /* Seven bits a byte, the lowest first; the last byte has its high bit clear. */

@@ -42,6 +42,11 @@ st_status st_train_table_grow(st_train_table *table, size_t more_shorts);
 /* Counts a piece `count` more times; 1 <= n. */
 st_status st_train_table_add(st_train_table *table, const uint8_t *piece, size_t n, uint64_t count);
 
+/* Adds pieces that were counted elsewhere: data[starts[i]..) of lengths[i] bytes, counts[i] times, for i < count.
+ * ST_BAD_STATE: one of them lies outside of data[0..n), is empty, or was never seen. */
+st_status st_train_table_add_all(st_train_table *table, const uint8_t *data, size_t n, const uint64_t *starts,
+                                 const uint32_t *lengths, const uint64_t *counts, size_t count);
+
 /* The place where the key is or belongs; its count is the caller's to raise, short_count as well if it was 0. */
 st_train_short *st_train_table_find(st_train_table *table, st_key key, uint64_t hash);
 

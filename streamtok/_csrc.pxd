@@ -284,6 +284,8 @@ cdef extern from "train_table.h" nogil:
         size_t long_count
     void st_train_table_free(st_train_table *table)
     size_t st_train_table_size(const st_train_table *table)
+    st_status st_train_table_add_all(st_train_table *table, const uint8_t *data, size_t n, const uint64_t *starts,
+                                     const uint32_t *lengths, const uint64_t *counts, size_t count)
     st_status st_train_table_write(const st_train_table *table, st_bytes *parts, size_t part_count)
     st_status st_train_table_read(st_train_table *table, const uint8_t *data, size_t n)
 
@@ -301,9 +303,13 @@ cdef extern from "train_count.h" nogil:
 
 
 cdef extern from "train_text.h" nogil:
+    ctypedef struct st_train_range:
+        pass
     ctypedef struct st_train_text:
         uint32_t *tokens
         size_t places
+        st_train_range *ranges
+        size_t range_count
         uint64_t pieces
     st_status st_train_text_measure(st_train_text *text, const uint8_t *records, size_t n)
     st_status st_train_text_lay_out(st_train_text *text)

@@ -99,6 +99,28 @@ cdef class Counter:
             PyBuffer_Release(&view)
         check(status)
 
+    def add(self, data not None, starts not None, lengths not None, counts not None):
+        """Adds pieces counted elsewhere: the bytes of each in `data` by where it starts (uint64) and its length (uint32),
+        and its count (uint64). ValueError: that is not what the buffers hold."""
+        cdef Py_buffer views[4]
+        cdef st_status status = ST_BAD_STATE
+        cdef int held = 0
+        cdef size_t count
+        try:
+            for source in (data, starts, lengths, counts):
+                PyObject_GetBuffer(source, &views[held], PyBUF_SIMPLE)
+                held += 1
+            count = <size_t>views[2].len // 4
+            if views[1].len == <Py_ssize_t>(8 * count) and views[3].len == <Py_ssize_t>(8 * count):
+                with nogil:
+                    status = st_train_table_add_all(&self.counter.table, <const uint8_t *>views[0].buf,
+                                                    <size_t>views[0].len, <const uint64_t *>views[1].buf,
+                                                    <const uint32_t *>views[2].buf, <const uint64_t *>views[3].buf, count)
+        finally:
+            for i in range(held):
+                PyBuffer_Release(&views[i])
+        check(status)
+
     def write(self, size_t parts=1):
         """The pieces as records, in so many parts (a power of two); a piece is always in the same part."""
         cdef st_bytes *buffers
@@ -274,7 +296,24 @@ cdef class Trainer:
 
     # ---- the state, to go on elsewhere ----
 
-    def add_token(self, uint32_t left, uint32_t right):
+    def ranges(self):
+        """The pieces by count: three uint64 a range in this machine's order, the count and twice the place behind it."""
+        cdef st_train_text *text = &self.trainer.text
+        return PyBytes_FromStringAndSize(<const char *>text.ranges, <Py_ssize_t>(text.range_count * sizeof(st_train_range)))
+
+    def take(self, pairs not None, uint64_t least, uint64_t last_count):
+        """Merges that were learned elsewhere, as left << 32 | right in uint64, behind those that are known."""
+        cdef Py_buffer view
+        PyObject_GetBuffer(pairs, &view, PyBUF_SIMPLE)
+        cdef const uint64_t *keys = <const uint64_t *>view.buf
+        try:
+            for i in range(<size_t>view.len // 8):
+                self.add_token(<uint32_t>(keys[i] >> 32), <uint32_t>keys[i])
+        finally:
+            PyBuffer_Release(&view)
+        self.trainer.index.least, self.trainer.last_count = least, last_count
+
+    cpdef add_token(self, uint32_t left, uint32_t right):
         """The next token, as merge() gave it elsewhere. Before begin()."""
         cdef st_train_tokens *tokens = &self.trainer.tokens
         if tokens.count >= tokens.room or left >= tokens.count or right >= tokens.count:

@@ -17,7 +17,8 @@ FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_S
 
 
 @functools.cache
-def library(family: str) -> ctypes.CDLL:
+def library(family: str, kernels: str = "run") -> ctypes.CDLL:
+    """kernels: "run", those of encoding, or "run_train"."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="emulated_gpu"))
     here = oracle.PROJECT / "tests" / "emulated_gpu"
     command = [
@@ -27,10 +28,11 @@ def library(family: str) -> ctypes.CDLL:
         "-fPIC",
         "-shared",
         "-fno-strict-aliasing",
+        "-pthread",
         f"-DST_FAMILY={FAMILIES[family]}",
     ]
     path = folder / f"{family}.so"
-    subprocess.run([*command, "-include", here / "cuda.h", here / "run.cpp", "-o", path], check=True)
+    subprocess.run([*command, here / f"{kernels}.cpp", "-o", path], check=True)
     loaded = ctypes.CDLL(str(path))
     shutil.rmtree(folder)
     return loaded
@@ -54,8 +56,8 @@ def at_the_end_of_memory(data: bytes) -> np.ndarray:
 class EmulatedDevice:
     """What streamtok.gpu asks of a device (streamtok/gpu/_device.py), with numpy's arrays for its memory."""
 
-    def __init__(self, family: str):
-        self._library = library(family)
+    def __init__(self, family: str, kernels: str = "run"):
+        self._library = library(family, kernels)
 
     def empty(self, count: int, dtype: object) -> np.ndarray:
         size = int(count) * np.dtype(dtype).itemsize
@@ -85,6 +87,8 @@ class EmulatedDevice:
     def blocks_for(self, kernel: str, most: int) -> int:
         if kernel == "whole":
             return 1  # blocks run one after the other here, so they cannot wait for each other
+        if kernel == "learn":
+            return min(most, 2)  # these can (run_train.cpp)
         return min(most, 3)  # fewer than there is work for, so that blocks come around again
 
     def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:

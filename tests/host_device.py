@@ -19,8 +19,8 @@ class DeviceArray(np.ndarray):
 class HostDevice(EmulatedDevice):
     """Counts what is allocated; `fail_after` lets the allocation of that number fail, and all later ones."""
 
-    def __init__(self, family: str, ordinal: int = 0) -> None:
-        super().__init__(family)
+    def __init__(self, family: str, ordinal: int = 0, kernels: str = "run") -> None:
+        super().__init__(family, kernels)
         self.family, self.ordinal = family, ordinal
         self.identity = f"emulated {ordinal}"
         self.allocations = self.allocated = 0

@@ -32,11 +32,11 @@ def test_structs_are_those_of_the_source(struct, dtype):
 
 @needs_compiler
 def test_sizes_are_those_of_the_source():
-    from streamtok.gpu._shapes import WARP_MEMORY
+    from streamtok.gpu._shapes import ENCODING
 
     structs = [_job.JOB.itemsize, _job.COUNTS.itemsize, _job.PACKING.itemsize]
     sizes = [library("r50k").sizes(i) for i in range(7)]
-    assert sizes == structs + [WARP_MEMORY[name] for name in ("cuts", "lookup", "again", "merge")]
+    assert sizes == structs + [ENCODING.warp_memory[name] for name in ("cuts", "lookup", "again", "merge")]
 
 
 # A compilation takes five seconds, and the families differ in their constants only.
@@ -45,10 +45,10 @@ def test_sizes_are_those_of_the_source():
 )
 def test_nvrtc_compiles_the_kernels(family, architecture):
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the wheels cuda-bindings and nvidia-cuda-nvrtc")
-    from streamtok.gpu._shapes import compile_options, source
+    from streamtok.gpu._shapes import ENCODING, compile_options
 
     ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
-    status, program = nvrtc.nvrtcCreateProgram(source().encode(), b"kernels.cu", 0, [], [])
+    status, program = nvrtc.nvrtcCreateProgram(ENCODING.source().encode(), b"kernels.cu", 0, [], [])
     assert status == ok
     options = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *compile_options(family))]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)

@@ -1,20 +1,9 @@
 /* encode.cu - the kernels: each stage by itself over a long text. What a stage does is in the stage's file. */
-#include "check.cu"
 #include "cuts.cu"
 #include "lookup.cu"
-#include "rest.cu"
-#include "split.cu"
-#include "pack.cu"
+#include "starts.cu"
 #include "merge.cu"
 #include "gather.cu"
-
-#define ST_KERNEL extern "C" __global__ void
-
-#define ST_THREAD ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x)
-#define ST_THREADS ((uint64_t)gridDim.x * blockDim.x)
-#define ST_WARP (threadIdx.x / 32)
-
-extern __shared__ uint4 st_shared[];
 
 ST_KERNEL st_kernel_pairs(const __grid_constant__ st_job job, const uint32_t *left, const uint32_t *right, uint64_t count)
 {
@@ -45,36 +34,6 @@ ST_KERNEL st_kernel_filter(const __grid_constant__ st_job job, uint64_t count)
     for (uint64_t i = ST_THREAD; i < count; i += ST_THREADS)
         st_enter_filter(job.token_bytes + job.token_starts[i], job.token_starts[i + 1] - job.token_starts[i],
                         (uint32_t *)job.filter);
-}
-
-ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
-{
-    for (uint64_t i = ST_THREAD; i < packing.count; i += ST_THREADS)
-        st_pack_block(&packing, i);
-}
-
-ST_KERNEL st_kernel_check(const __grid_constant__ st_job job)
-{
-    for (uint64_t i = ST_THREAD; i < job.blocks; i += ST_THREADS)
-        st_check_block(&job, i);
-}
-
-ST_KERNEL st_kernel_find(const __grid_constant__ st_job job)
-{
-    for (uint64_t i = ST_THREAD; i < job.blocks; i += ST_THREADS)
-        st_find_names(&job, i);
-}
-
-ST_KERNEL __launch_bounds__(128, 4) st_kernel_split(const __grid_constant__ st_job job)
-{
-    for (uint64_t i = ST_THREAD; i < st_segments(&job); i += ST_THREADS)
-        st_split_segment(&job, i);
-}
-
-ST_KERNEL __launch_bounds__(128) st_kernel_rest(const __grid_constant__ st_job job)
-{
-    for (uint64_t i = ST_THREAD; i < st_rest_count(&job); i += ST_THREADS)
-        st_split_rest(&job, (uint32_t)i);
 }
 
 ST_KERNEL __launch_bounds__(256) st_kernel_cuts(const __grid_constant__ st_job job)
@@ -123,49 +82,7 @@ ST_KERNEL __launch_bounds__(256) st_kernel_gather(const __grid_constant__ st_job
         st_row_start(&job, threadIdx.x & 31, i);
 }
 
-/* A slice begins; with the first one, the text. */
-ST_INLINE void st_begin(const st_job *job)
-{
-    st_counts *counts = job->counts;
-    for (int i = 0; i < ST_CLASSES; i++)
-        counts->lists[i] = 0;
-    counts->next = counts->deferred[0] = counts->deferred[1] = 0;
-    if (job->first_stretch == 0) {
-        counts->tokens = 0;
-        counts->flags = counts->rest = counts->huge = counts->specials = 0;
-    }
-}
-
-ST_KERNEL st_kernel_begin(const __grid_constant__ st_job job)
-{
-    if (ST_THREAD == 0)
-        st_begin(&job);
-}
-
 /* ---- all stages in one launch, for short texts ---- */
-
-/* All threads of the grid come here before one goes on. The blocks are all on the device at once (a cooperative launch);
- * `arrived` is 0 before the launch, and after it. */
-ST_INLINE void st_meet(uint32_t *arrived, uint32_t *meetings)
-{
-    __syncthreads();
-    if (gridDim.x > 1 && threadIdx.x == 0) {
-        *meetings += gridDim.x;
-        __threadfence();
-        atomicAdd(arrived, 1u);
-        while (*(volatile uint32_t *)arrived < *meetings) {
-        }
-        __threadfence();
-    }
-    __syncthreads();
-}
-
-/* After the last meeting. The block that leaves last makes `arrived` 0 again: until then others may still look at it. */
-ST_INLINE void st_leave(uint32_t *arrived, uint32_t meetings)
-{
-    if (gridDim.x > 1 && threadIdx.x == 0 && atomicAdd(arrived, 1u) + 1 == meetings + gridDim.x)
-        *arrived = 0;
-}
 
 ST_KERNEL __launch_bounds__(256, 1) st_kernel_whole(const __grid_constant__ st_job job)
 {

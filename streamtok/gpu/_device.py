@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._shapes import WARP_MEMORY, compile_options, source
-
-# Blocks of 8 warps (cuts, lookup) and 4 (the others) that a multiprocessor holds, by their shared memory.
-_RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "whole": 1}
+from ._shapes import ENCODING, Module, compile_options
 
 _DLPACK_CUDA = 2, 13  # kDLCUDA and kDLCUDAManaged
 
@@ -58,13 +55,13 @@ class CudaDevice:
     """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that
     is current when a method is called (cupy.cuda.Stream)."""
 
-    def __init__(self, family: str, ordinal: int = 0):
+    def __init__(self, family: str, ordinal: int = 0, module: Module = ENCODING):
         import cupy
 
-        self.ordinal = ordinal
+        self.ordinal, self._shapes = ordinal, module
         self._cupy = cupy
         with self._cuda:
-            self._module = cupy.RawModule(code=source(), options=compile_options(family), backend="nvrtc")
+            self._module = cupy.RawModule(code=module.source(), options=compile_options(family), backend="nvrtc")
             self._processors = int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
         self._kernels: dict[str, Any] = {}
 
@@ -102,12 +99,12 @@ class CudaDevice:
 
     def blocks_for(self, kernel: str, most: int) -> int:
         """How many blocks share the work of a kernel whose blocks come around again."""
-        return max(1, min(most, self._processors * _RESIDENT[kernel]))
+        return max(1, min(most, self._processors * self._shapes.resident[kernel]))
 
     def launch(self, kernel: str, job: Any, grid: int, block: int) -> None:
         with self._cuda:
-            shared = WARP_MEMORY.get(kernel, 0) * (block // 32)
-            if kernel == "whole":
+            shared = self._shapes.shared_memory(kernel, block)
+            if kernel in self._shapes.together:
                 self._launch_together(kernel, job, grid, block, shared)
             else:
                 self._kernel(kernel)((grid,), (block,), (job,), shared_mem=shared)

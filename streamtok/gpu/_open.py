@@ -9,13 +9,14 @@ import threading
 from typing import Any
 
 from ._errors import DeviceError, explained
+from ._shapes import ENCODING, Module
 
 LEAST_CAPABILITY = 75
 """Compute capability 7.5: the oldest that the kernels are compiled and tested for."""
 
 INSTALL = "install streamtok[cuda12] for a driver of CUDA 12, streamtok[cuda13] for one of CUDA 13"
 
-_opened: dict[tuple[str, int], Any] = {}
+_opened: dict[tuple[str, int, str], Any] = {}
 _lock = threading.Lock()
 _process = os.getpid()
 
@@ -64,8 +65,8 @@ def _dotted(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def open_device(family: str, ordinal: int) -> Any:
-    """The device for kernels of one family of patterns; one object a process.
+def open_device(family: str, ordinal: int, module: Module = ENCODING) -> Any:
+    """The device for a module's kernels of one family of patterns; one object a process.
 
     Raises DeviceError with the reason and what to do.
     """
@@ -75,13 +76,13 @@ def open_device(family: str, ordinal: int) -> Any:
             "start workers with multiprocessing's method 'spawn' or 'forkserver'"
         )
     with _lock:
-        key = family, ordinal
+        key = family, ordinal, module.package
         if key not in _opened:
-            _opened[key] = _open(family, ordinal)
+            _opened[key] = _open(family, ordinal, module)
         return _opened[key]
 
 
-def _open(family: str, ordinal: int) -> Any:
+def _open(family: str, ordinal: int, module: Module) -> Any:
     cupy = import_cupy()
     count = device_count(cupy)
     if ordinal >= count:
@@ -96,7 +97,7 @@ def _open(family: str, ordinal: int) -> Any:
             )
         from ._device import CudaDevice
 
-        return CudaDevice(family, ordinal)
+        return CudaDevice(family, ordinal, module)
 
 
 def describe() -> dict[str, Any]:

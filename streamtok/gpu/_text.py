@@ -24,18 +24,19 @@ class DeviceText:
     rows: Any = None
 
 
-def pack(device: Any, source: Any, starts: Any, sizes: Any, rows: Any) -> DeviceText:
+def pack(device: Any, source: Any, starts: Any, sizes: Any, rows: Any, slack: int = 0) -> DeviceText:
     """Lays the parts source[start : start + size] out for the kernels.
 
     Args:
         source: uint8 on the device.
         starts, sizes: uint64 a part, on the host; a size of PART_ID + id stands for the token itself.
         rows: int64 a row, on the host: the part that it begins with; len(starts) if no part follows.
+        slack: bytes behind the text that may be read.
     """
     taken = np.where(sizes >= np.uint64(PART_ID), np.uint64(1), (sizes + np.uint64(BLOCK - 1)) // np.uint64(BLOCK))
     blocks = np.concatenate([np.zeros(1, np.uint64), np.cumsum(taken, dtype=np.uint64)])
     count = int(blocks[-1])
-    text, marks = device.empty(max(1, count) * BLOCK, np.uint8), device.empty(max(1, count), np.uint8)
+    text, marks = device.empty(max(1, count) * BLOCK + slack, np.uint8), device.empty(max(1, count), np.uint8)
     if count:
         arrays = [device.put(array) for array in (starts, sizes, blocks[:-1])]
         packing = np.zeros((), PACKING)

@@ -7,8 +7,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Blocks that wait for each other are a thread of the system each, with memory of its own (run_train.cpp). */
+#ifndef EMULATED_LOCAL
+#define EMULATED_LOCAL
+#endif
+
 #define __global__
-#define __shared__
+#define __shared__ EMULATED_LOCAL
 #define __grid_constant__
 #define __launch_bounds__(...)
 
@@ -17,7 +22,7 @@ struct emulated_index {
 };
 
 /* The lane that runs now. */
-extern emulated_index emulated_thread, emulated_block, emulated_block_size, emulated_grid;
+extern EMULATED_LOCAL emulated_index emulated_thread, emulated_block, emulated_block_size, emulated_grid;
 #define threadIdx emulated_thread
 #define blockIdx emulated_block
 #define blockDim emulated_block_size
@@ -45,7 +50,7 @@ static inline uint32_t __ballot_sync(unsigned, int some)
 
 static inline int __any_sync(unsigned mask, int some) { return __ballot_sync(mask, some) != 0; }
 static inline int __all_sync(unsigned mask, int some) { return __ballot_sync(mask, some) == 0xFFFFFFFFu; }
-static inline void __threadfence(void) {}
+static inline void __threadfence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 static inline void __syncthreads(void) { emulated_exchange("syncthreads", 0); }
 static inline void __syncwarp(void) { emulated_exchange("syncwarp", 0); }
 
@@ -63,34 +68,27 @@ template <typename T> static inline T __shfl_xor_sync(unsigned, T value, int ste
     return (T)emulated_exchange("shfl_xor", (uint64_t)value)[emulated_lane() ^ (unsigned)step];
 }
 
-/* Lanes run one at a time: nothing here needs to be atomic. */
-static inline uint32_t atomicAdd(uint32_t *at, uint32_t value)
-{
-    const uint32_t old = *at;
-    *at += value;
-    return old;
-}
+/* Lanes of a block run one at a time; those of other blocks may run beside them. */
+#define EMULATED_ADD(type) \
+    static inline type atomicAdd(type *at, type value) { return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST); }
+EMULATED_ADD(uint32_t)
+EMULATED_ADD(unsigned long long)
+
 static inline uint32_t atomicMin(uint32_t *at, uint32_t value)
 {
     const uint32_t old = *at;
     *at = value < old ? value : old;
     return old;
 }
-static inline uint32_t atomicOr(uint32_t *at, uint32_t value)
-{
-    const uint32_t old = *at;
-    *at |= value;
-    return old;
-}
+static inline uint32_t atomicOr(uint32_t *at, uint32_t value) { return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST); }
 static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long long expected, unsigned long long value)
 {
-    const unsigned long long old = *at;
-    if (old == expected)
-        *at = value;
-    return old;
+    __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return expected;
 }
 
 static inline int __popc(unsigned value) { return __builtin_popcount(value); }
+static inline int __clzll(long long value) { return value ? __builtin_clzll((unsigned long long)value) : 64; }
 static inline int __ffs(int value) { return __builtin_ffs(value); }
 static inline uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, unsigned shift)

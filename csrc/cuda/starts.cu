@@ -1,0 +1,55 @@
+/* starts.cu - the kernels up to where pieces start, which encoding and training have in common. */
+#include "check.cu"
+#include "grid.h"
+#include "pack.cu"
+#include "rest.cu"
+#include "split.cu"
+
+ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
+{
+    for (uint64_t i = ST_THREAD; i < packing.count; i += ST_THREADS)
+        st_pack_block(&packing, i);
+}
+
+ST_KERNEL st_kernel_check(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < job.blocks; i += ST_THREADS)
+        st_check_block(&job, i);
+}
+
+ST_KERNEL st_kernel_find(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < job.blocks; i += ST_THREADS)
+        st_find_names(&job, i);
+}
+
+ST_KERNEL __launch_bounds__(128, 4) st_kernel_split(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < st_segments(&job); i += ST_THREADS)
+        st_split_segment(&job, i);
+}
+
+ST_KERNEL __launch_bounds__(128) st_kernel_rest(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < st_rest_count(&job); i += ST_THREADS)
+        st_split_rest(&job, (uint32_t)i);
+}
+
+/* A slice begins; with the first one, the text. */
+ST_INLINE void st_begin(const st_job *job)
+{
+    st_counts *counts = job->counts;
+    for (int i = 0; i < ST_CLASSES; i++)
+        counts->lists[i] = 0;
+    counts->next = counts->deferred[0] = counts->deferred[1] = 0;
+    if (job->first_stretch == 0) {
+        counts->tokens = 0;
+        counts->flags = counts->rest = counts->huge = counts->specials = 0;
+    }
+}
+
+ST_KERNEL st_kernel_begin(const __grid_constant__ st_job job)
+{
+    if (ST_THREAD == 0)
+        st_begin(&job);
+}

@@ -1,0 +1,270 @@
+/* train_merge.cu - a merge, in three steps with a meeting of the team behind each:
+ *
+ *     note    each place of the pair, and its neighbours before anything is changed
+ *     settle  the places are joined; pairs that lose places fall, pairs that come into being are entered
+ *     list    the places of those that were
+ *
+ * Places are noted at once, so each stands for what was there before: of two places that touch (abab) the left one notes the
+ * right one as the new token, and the right one nothing to its left. Of a run (aaaa) the place where it begins sees to all. */
+#include "train_pairs.cu"
+
+#define ST_NO_PLACE 0xFFFFFFFFu
+
+typedef struct st_merge {
+    uint32_t a, b, joined;
+    uint64_t to_b, to_end; /* from a place to the second token, to what is behind it */
+    uint64_t list, n;      /* places to look at: of the list, or of the row */
+    uint64_t odd;          /* which notes are this merge's */
+} st_merge;
+
+ST_INLINE void st_begin_merge(const st_learning *job, st_merge *m)
+{
+    const st_pair *pair = &job->pairs[job->learned->chosen];
+    m->a = (uint32_t)(pair->key >> 32);
+    m->b = (uint32_t)pair->key;
+    m->joined = (uint32_t)job->learned->tokens;
+    m->to_b = job->lengths[m->a];
+    m->to_end = m->to_b + job->lengths[m->b];
+    m->list = pair->start;
+    m->n = job->indexed ? pair->n : job->places - 1;
+    m->odd = 2 * (job->learned->tokens & 1);
+}
+
+/* The place number i to look at, ST_NO_PLACE: it has been seen not to be one. */
+ST_FORCE_INLINE uint32_t st_place_of(const st_learning *job, const st_merge *m, uint64_t i)
+{
+    return job->indexed ? job->lists[m->list + i] : (uint32_t)(1 + i);
+}
+
+ST_FORCE_INLINE void st_strike(const st_learning *job, const st_merge *m, uint64_t i)
+{
+    if (job->indexed)
+        job->lists[m->list + i] = ST_NO_PLACE;
+}
+
+ST_FORCE_INLINE int st_is_here(const st_learning *job, const st_merge *m, uint64_t place)
+{
+    return job->row[place] == m->a && job->row[place + m->to_b] == m->b;
+}
+
+/* Is it a place of the pair, and of a run the first one? */
+ST_FORCE_INLINE int st_begins_here(const st_learning *job, const st_merge *m, uint64_t place)
+{
+    return st_is_here(job, m, place) && (m->a != m->b || st_token_before(job, place) != m->a);
+}
+
+/* ---- note ---- */
+
+ST_INLINE void st_note(const st_learning *job, uint64_t side, uint32_t token, uint64_t sum, uint64_t n)
+{
+    st_side *noted = &job->sides[side * job->wanted + token];
+    st_add64(&noted->sum, sum);
+    if (st_take64(&noted->n, n) == 0)
+        job->seen[side * job->wanted + st_take64(&job->learned->seen[side], 1)] = token;
+}
+
+ST_INLINE void st_note_place(const st_learning *job, const st_merge *m, uint64_t place)
+{
+    const uint64_t weight = st_weight_at(job, place), end = place + m->to_end;
+    const uint32_t before = st_token_before(job, place), behind = job->row[end];
+    const int touches_left = before == m->b && st_token_before(job, place - (m->to_end - m->to_b)) == m->a;
+    if (before != ST_BORDER && !touches_left)
+        st_note(job, m->odd, before, weight, 1);
+    if (behind != ST_BORDER)
+        st_note(job, m->odd + 1, st_is_here(job, m, end) ? m->joined : behind, weight, 1);
+}
+
+/* A run of n tokens has n / 2 joins. */
+ST_INLINE void st_note_run(const st_learning *job, const st_merge *m, uint64_t place)
+{
+    const uint64_t weight = st_weight_at(job, place);
+    const uint32_t before = st_token_before(job, place);
+    uint64_t joins = 0;
+    for (; st_is_here(job, m, place); place += m->to_end)
+        joins++;
+    if (before != ST_BORDER)
+        st_note(job, m->odd, before, weight, 1);
+    if (joins > 1)
+        st_note(job, m->odd + 1, m->joined, weight * (joins - 1), joins - 1);
+    if (job->row[place] != ST_BORDER)
+        st_note(job, m->odd + 1, job->row[place], weight, 1);
+}
+
+ST_INLINE void st_note_all(const st_learning *job, const st_team *team, const st_merge *m)
+{
+    for (uint64_t i = team->rank; i < m->n; i += team->size) {
+        const uint64_t place = st_place_of(job, m, i);
+        if (!st_begins_here(job, m, place))
+            st_strike(job, m, i);
+        else if (m->a == m->b)
+            st_note_run(job, m, place);
+        else
+            st_note_place(job, m, place);
+    }
+}
+
+/* ---- settle ---- */
+
+ST_FORCE_INLINE void st_join(const st_learning *job, const st_merge *m, uint64_t place)
+{
+    const uint64_t b = place + m->to_b, end = place + m->to_end;
+    if (b - 1 > place)
+        job->row[b - 1] = ST_INSIDE;
+    if (end - 1 > b)
+        job->row[b] = ST_INSIDE;
+    job->row[place] = m->joined;
+    job->row[end - 1] = m->joined | ST_LAST;
+}
+
+ST_INLINE void st_join_all(const st_learning *job, const st_team *team, const st_merge *m)
+{
+    for (uint64_t i = team->rank; i < m->n; i += team->size) {
+        uint64_t place = st_place_of(job, m, i);
+        if (place == ST_NO_PLACE || (!job->indexed && !st_begins_here(job, m, place)))
+            continue;
+        do {
+            st_join(job, m, place);
+            place += m->to_end;
+        } while (m->a == m->b && st_is_here(job, m, place));
+    }
+}
+
+ST_INLINE void st_take_away(const st_learning *job, uint64_t key, uint64_t sum)
+{
+    st_pair *pair = st_find_pair(job, key);
+    if (pair)
+        st_add64(&pair->count, 0 - sum);
+}
+
+/* A new pair, if it is frequent enough to be known. Where there is no room for it, the row is searched before the next
+ * merge, and finds it. */
+ST_INLINE void st_bring_in(const st_learning *job, uint64_t key, st_side *side)
+{
+    const uint32_t left = (uint32_t)(key >> 32), right = (uint32_t)key;
+    const uint32_t joined = (uint32_t)job->learned->tokens;
+    side->place = ST_NO_LIST;
+    if (side->sum < job->learned->least)
+        return;
+    const uint64_t joined_length = job->lengths[joined];
+    if (!st_may_merge(job, left == joined ? joined_length : job->lengths[left], right == joined ? joined_length : job->lengths[right]))
+        return;
+    st_pair *pair = st_add_pair(job, key);
+    const uint64_t start = pair && job->indexed ? st_take64(&job->learned->list_top, side->n) : 0;
+    if (!pair || (job->indexed && start + side->n > job->list_room)) {
+        job->learned->stale = 1;
+        return;
+    }
+    pair->start = side->place = start;
+    pair->n = side->n;
+    pair->count = side->sum;
+    job->learned->made = 1;
+    if (side->sum >= job->learned->front_least)
+        job->front[st_take64(&job->learned->front_count, 1)] = (uint32_t)(pair - job->pairs);
+}
+
+/* Neighbour number i: first those to the left. */
+ST_INLINE void st_settle_neighbour(const st_learning *job, const st_merge *m, uint64_t i, uint64_t lefts)
+{
+    const uint64_t which = m->odd + (i >= lefts), number = i >= lefts ? i - lefts : i;
+    const uint32_t token = job->seen[which * job->wanted + number];
+    st_side *side = &job->sides[which * job->wanted + token];
+    if (which == m->odd) {
+        st_take_away(job, st_pair_key(token, m->a), side->sum);
+        st_bring_in(job, st_pair_key(token, m->joined), side);
+        return;
+    }
+    const uint32_t before = token == m->joined ? m->a : token; /* what it was */
+    if (m->a != m->b || before != m->a) /* all places of the pair itself are gone */
+        st_take_away(job, st_pair_key(m->b, before), side->sum);
+    st_bring_in(job, st_pair_key(m->joined, token), side);
+}
+
+ST_INLINE void st_settle(const st_learning *job, const st_team *team, const st_merge *m)
+{
+    const st_learned *learned = job->learned;
+    const uint64_t lefts = learned->seen[m->odd], all = lefts + learned->seen[m->odd + 1];
+    for (uint64_t i = team->rank; i < all; i += team->size)
+        st_settle_neighbour(job, m, i, lefts);
+    for (uint64_t side = 2 - m->odd; side < 4 - m->odd; side++) /* of the merge before */
+        for (uint64_t i = team->rank; i < learned->seen[side]; i += team->size) {
+            st_side *noted = &job->sides[side * job->wanted + job->seen[side * job->wanted + i]];
+            noted->sum = noted->n = 0;
+        }
+}
+
+/* ---- list ---- */
+
+ST_FORCE_INLINE void st_list_place(const st_learning *job, uint64_t which, uint32_t token, uint64_t place)
+{
+    st_side *side = &job->sides[which * job->wanted + token];
+    if (*(const volatile uint64_t *)&side->place != ST_NO_LIST)
+        job->lists[st_take64(&side->place, 1)] = (uint32_t)place;
+}
+
+ST_INLINE void st_list_all(const st_learning *job, const st_team *team, const st_merge *m)
+{
+    for (uint64_t i = team->rank; i < m->n; i += team->size) {
+        uint64_t place = st_place_of(job, m, i);
+        if (place == ST_NO_PLACE)
+            continue;
+        do {
+            const uint32_t before = st_token_before(job, place), behind = job->row[place + m->to_end];
+            if (before != ST_BORDER && before != m->joined)
+                st_list_place(job, m->odd, before, place - job->lengths[before]);
+            if (behind != ST_BORDER)
+                st_list_place(job, m->odd + 1, behind, place);
+            place += m->to_end;
+        } while (m->a == m->b && job->row[place] == m->joined);
+    }
+}
+
+/* ---- the whole ---- */
+
+/* The token that the pair makes, by the first block; its length is there before anybody asks for it. */
+ST_INLINE void st_enter_token(const st_learning *job, const st_merge *m)
+{
+    const uint64_t start = job->learned->byte_top;
+    for (uint64_t i = threadIdx.x; i < m->to_end && job->by_bytes; i += blockDim.x)
+        job->bytes[start + i] = job->bytes[i < m->to_b ? job->starts[m->a] + i : job->starts[m->b] + i - m->to_b];
+    if (threadIdx.x == 0) {
+        job->lengths[m->joined] = (uint32_t)m->to_end;
+        job->prefixes[m->joined] = job->prefixes[m->a] | (m->to_b < 8 ? job->prefixes[m->b] >> 8 * m->to_b : 0);
+        job->starts[m->joined] = start;
+        job->merged[m->joined] = st_pair_key(m->a, m->b);
+        job->learned->made = 0;
+    }
+}
+
+/* By one thread, when all is done. */
+ST_INLINE void st_end_merge(const st_learning *job, const st_merge *m, uint64_t count)
+{
+    st_learned *learned = job->learned;
+    learned->seen[2 - m->odd] = learned->seen[3 - m->odd] = 0;
+    learned->byte_top += job->by_bytes ? m->to_end : 0;
+    learned->last_count = count;
+    learned->merges++;
+    learned->work += m->n;
+    learned->tokens++;
+}
+
+ST_INLINE void st_merge_pair(const st_learning *job, const st_team *team)
+{
+    st_merge m;
+    st_begin_merge(job, &m);
+    if (blockIdx.x == 0)
+        st_enter_token(job, &m);
+    st_note_all(job, team, &m);
+    st_meet_team(job, team);
+    st_join_all(job, team, &m);
+    st_settle(job, team, &m);
+    st_meet_team(job, team);
+    if (job->indexed && job->learned->made && !job->learned->stale)
+        st_list_all(job, team, &m);
+    if (team->rank == 0) {
+        st_pair *pair = &job->pairs[job->learned->chosen];
+        const uint64_t count = pair->count;
+        pair->count = pair->n = 0;
+        st_end_merge(job, &m, count);
+    }
+    st_meet_team(job, team);
+}

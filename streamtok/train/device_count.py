@@ -1,0 +1,271 @@
+"""Texts to distinct pieces with their counts on a device: slices of text are copied there, split by the stages of encoding,
+and counted (csrc/cuda/train_count.cu). While the device works on a slice, the next one is put together on the host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._text import mend_surrogates
+from .._vocab import FOUND
+from ..gpu._job import BLOCK, COUNTS, FLAG_UTF8, JOB
+from ..gpu._text import DeviceText, pack
+from .counting import Counting
+from .device_jobs import COUNTING, LONGEST, STRETCH
+from .device_table import PieceTable
+from .inputs import Stretch
+from .records import Blocks
+
+SLICE = 64 << 20
+"""Bytes of text counted at once: enough to fill a device, few enough for two of them in pinned memory."""
+
+_SEGMENT_BLOCKS = 4  # that a thread splits (csrc/cuda/job.h)
+
+
+class DevicePieces:
+    """All pieces: a table on the device, and blocks of those that the host counted."""
+
+    def __init__(self, table: PieceTable, rest: Blocks) -> None:
+        self.table, self.rest = table, rest
+
+    def drop(self) -> None:
+        """Gives memory back."""
+        del self.table
+        self.rest.drop()
+
+
+class _Slice:
+    """A slice under way: its text, what it was made of, and where its job is."""
+
+    def __init__(self, stretches: list[Stretch], text: DeviceText, job: Any, size: int, kept: Any) -> None:
+        self.stretches, self.text, self.job, self.size, self.kept = stretches, text, job, size, kept
+
+
+class DeviceCounting:
+    """As Counting, and beside one, `host`, which takes what is not for the device: text that is to be refused, which it
+    has the exact error for, and pieces of more than LONGEST bytes.
+
+    times: seconds by stage, for benchmarks, where it is not None; every stage is waited for then.
+    """
+
+    def __init__(self, device: Any, host: Counting, slice_bytes: int = SLICE) -> None:
+        self._device, self._host, self._slice_bytes = device, host, slice_bytes
+        self._special = host.how.special
+        self._table: PieceTable | None = None
+        self._held: list[Stretch] = []
+        self._parts: list[Any] = []
+        self._size = self._bytes = 0
+        self._staging: list[Any] = []
+        self._number = 0
+        self._under_way: _Slice | None = None
+        self._buffers: dict[str, Any] = {}
+        self.pieces_there = 0
+        self.times: dict[str, float] | None = None
+
+    @property
+    def pieces(self) -> int:
+        """Pieces seen, repeated ones too, as far as the device has told."""
+        return self.pieces_there + self._host.pieces
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of text seen, special tokens not among them."""
+        return self._bytes + self._host.text_bytes
+
+    def put(self, stretch: Stretch) -> None:
+        """Take a stretch. Raises what an earlier one was refused for."""
+        self._held.append(stretch)
+        for text in stretch.texts:
+            data = self._bytes_of(text)
+            if data is not None:
+                for part in self._without_special(data):
+                    self._parts.append(part)
+                    self._size += -(-len(part) // BLOCK) * BLOCK
+        if self._size >= self._slice_bytes:
+            self._begin_slice()
+
+    def drain(self) -> None:
+        """Wait until all that was put is counted. Raises the first error, in the order of the text."""
+        self._begin_slice()
+        self._end_slice()
+        self._host.drain()
+
+    def stop(self) -> None:
+        self._host.stop()
+
+    def spill(self) -> None:
+        """Write all pieces to the store, and begin a new table."""
+        self._to_host()
+        self._host.spill()
+
+    def finish(self, path: str | None) -> Blocks | DevicePieces:
+        """All pieces: on the device, if they are there and no file at `path` is wanted."""
+        if path is not None or self._host.store.spills:
+            self._to_host()
+            return self._host.finish(path)
+        self.drain()
+        self._buffers.clear()
+        self._staging.clear()
+        rest = self._host.finish(None)
+        return rest if self._table is None else DevicePieces(self._table, rest)
+
+    def _to_host(self) -> None:
+        self.drain()
+        if self._table is not None:
+            self._table.add_to(self._host.counters[0])
+
+    # ---- texts to parts ----
+
+    def _bytes_of(self, text: Any) -> Any:
+        if isinstance(text, str):
+            return mend_surrogates(text).encode()
+        if self._host.how.errors == "strict":
+            return text
+        return str(text, "utf-8", self._host.how.errors).encode()
+
+    def _without_special(self, data: Any) -> Iterator[Any]:
+        """What stands between names of special tokens: texts of their own."""
+        if self._special is None:
+            if len(data):
+                yield data
+            return
+        data, at = bytes(data), 0
+        while at < len(data):
+            found, start, end, _ = self._special.find(data, at, True)
+            if found != FOUND:
+                start = end = len(data)
+            if start > at:
+                yield memoryview(data)[at:start]
+            at = end
+
+    # ---- a slice ----
+
+    def _begin_slice(self) -> None:
+        """Sends what is held to the device; before that, what is there has to be done."""
+        stretches, parts, self._held, self._parts, self._size = self._held, self._parts, [], [], 0
+        if not parts:
+            return
+        sizes = np.array([len(part) for part in parts], np.uint64)
+        starts = np.cumsum(sizes) - sizes
+        total = int(sizes.sum())
+        staged = self._stage(parts, total)
+        self._end_slice()
+        self._table = self._table or PieceTable(self._device, self._slice_bytes)
+        source = self._source(total)
+        self._device.upload(source, staged)
+        self._mark("copy")
+        text = pack(self._device, source, starts, sizes, np.zeros(0, np.int64), STRETCH + 32)
+        self._under_way = _Slice(stretches, text, None, total, (staged, source))
+        self._split(self._under_way)
+        self._count(self._under_way)
+        self._bytes += total
+
+    def _stage(self, parts: list[Any], total: int) -> Any:
+        """The parts one after the other in pinned memory, while the device works on the slice before."""
+        while len(self._staging) < 2:
+            self._staging.append(np.zeros(0, np.uint8))
+        self._number ^= 1
+        if len(self._staging[self._number]) < total:
+            self._staging[self._number] = self._device.pinned(max(total, self._slice_bytes))
+        staged, at = self._staging[self._number], 0
+        for part in parts:
+            staged[at : at + len(part)] = np.frombuffer(part, np.uint8)
+            at += len(part)
+        self._mark("gather")
+        return staged[:total]
+
+    def _source(self, total: int) -> Any:
+        if "source" not in self._buffers or len(self._buffers["source"]) < total + BLOCK:
+            self._buffers.pop("source", None)
+            self._buffers["source"] = self._device.empty(max(total, self._slice_bytes) + BLOCK, np.uint8)
+        return self._buffers["source"]
+
+    def _buffer(self, name: str, count: int, dtype: Any) -> int:
+        size = max(1, count) * np.dtype(dtype).itemsize
+        if name not in self._buffers or len(self._buffers[name]) < size:
+            self._buffers.pop(name, None)
+            self._buffers[name] = self._device.empty(size, np.uint8)
+        return int(self._device.pointer(self._buffers[name]))
+
+    def _split(self, under_way: _Slice) -> None:
+        text, pointer, launch = under_way.text, self._device.pointer, self._device.launch
+        job = np.zeros((), JOB)
+        job["text"], job["size"], job["blocks"] = pointer(text.data), text.size, text.size // BLOCK
+        job["marks"], job["segment_blocks"] = pointer(text.marks), _SEGMENT_BLOCKS
+        blocks = text.size // BLOCK
+        segments = -(-blocks // _SEGMENT_BLOCKS)
+        job["starts"] = self._buffer("starts", blocks, np.uint64)
+        job["segments"], job["high"] = (self._buffer(name, segments, np.uint8) for name in ("segments", "high"))
+        job["rest"], job["rest_room"] = self._buffer("rest", segments, np.uint32), segments
+        if "counts" not in self._buffers:
+            self._buffers["counts"] = self._device.full(COUNTS.itemsize, np.uint8, 0)
+        job["counts"] = pointer(self._buffers["counts"])
+        launch("begin", job, 1, 32)
+        launch("check", job, -(-blocks // 256), 256)
+        self._mark("check")
+        launch("split", job, -(-segments // 128), 128)
+        launch("rest", job, min(-(-segments // 128), 1 << 10), 128)
+        self._mark("split")
+        under_way.job = job
+
+    def _count(self, under_way: _Slice) -> None:
+        """Counts on from the stretch that is next."""
+        assert self._table is not None
+        blocks = under_way.text.size // BLOCK
+        counting = np.zeros((), COUNTING)
+        self._table.fill_in(counting)
+        counting["text"], counting["starts"] = under_way.job["text"], under_way.job["starts"]
+        counting["blocks"], counting["stretches"] = blocks, -(-blocks * BLOCK // STRETCH)
+        counting["flags"] = int(under_way.job["counts"]) + COUNTS.fields["flags"][1]  # type: ignore[index]
+        room = under_way.text.size // LONGEST + 1
+        counting["huge"], counting["huge_room"] = self._buffer("huge", 2 * room, np.uint64), room
+        most = min(-(-int(counting["stretches"]) // 8), self._table.warps() // 8)
+        self._device.launch("count", counting, self._device.blocks_for("count", most), 256)
+        self._mark("count")
+
+    def _end_slice(self) -> None:
+        """Waits for the slice under way, and sees to what the device could not do."""
+        under_way, self._under_way = self._under_way, None
+        if under_way is None:
+            return
+        assert self._table is not None
+        table = self._table
+        flags = int(self._device.get(self._buffers["counts"]).view(COUNTS)[0]["flags"])
+        if flags & FLAG_UTF8:
+            self._bytes -= under_way.size
+            for stretch in under_way.stretches:
+                self._host.put(stretch)
+            self._host.drain()
+            return
+        counted = table.counted()
+        while int(counted["next"]) * STRETCH < under_way.text.size:
+            table.grow(counted)
+            self._mark("grow")
+            self._count(under_way)
+            counted = table.counted()
+        self.pieces_there = int(counted["pieces"])
+        if counted["huge"]:
+            self._count_huge(under_way, int(counted["huge"]))
+        table.begin_text()
+
+    def _count_huge(self, under_way: _Slice, count: int) -> None:
+        get = self._device.get
+        self._host.drain()
+        for start, end in get(self._buffers["huge"][: 16 * count]).view(np.int64).reshape(-1, 2).tolist():
+            piece = bytes(get(under_way.text.data[start:end]))
+            self._host.counters[0].count_spans(piece, np.array([0, len(piece)], np.int64))
+            self._bytes -= len(piece)
+
+    # ---- where the time goes ----
+
+    def _mark(self, stage: str) -> None:
+        if self.times is None:
+            return
+        if stage != "gather":
+            self._device.synchronize()
+        now = time.perf_counter()
+        self.times[stage] = self.times.get(stage, 0.0) + now - self.times.get("", now)
+        self.times[""] = now

@@ -1,0 +1,86 @@
+"""What the kernels of training work on, as csrc/cuda/train_job.h lays it out: all fields are 64-bit numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..gpu._shapes import Module
+
+STRETCH = 1024
+"""Bytes of text that a warp counts at a time."""
+
+LONGEST = 1024
+"""Bytes of the longest piece that the device counts; longer ones are the host's."""
+
+KEY_BYTES = 15
+FREE = 2**64 - 1
+BORDER = 2**32 - 1
+INSIDE = 2**32 - 2
+LAST = 1 << 31
+HEAVY = 1 << 31
+MOST_BYTES = 1 << 17
+
+STOP_WORK, STOP_DONE, STOP_PAIRS, STOP_BYTES = range(4)
+
+TRAINING = Module(
+    "streamtok.train",
+    {"count": 3104},  # sizeof(st_count_memory)
+    {"count": 4, "learn": 1},
+    ("learn",),
+    {"learn": 8464},  # sizeof(st_lead_memory)
+)
+
+
+def _struct(text: str) -> np.dtype:
+    fields = []
+    for field in text.split():
+        name, _, count = field.partition(":")
+        fields.append((name, "<u8", (int(count),)) if count else (name, "<u8"))
+    return np.dtype(fields)
+
+
+_TABLE = "keys counts short_mask hashes wheres long_counts long_mask bytes".split()
+
+COUNTED = _struct("shorts longs short_bytes long_bytes pieces next huge")
+"""A st_counted."""
+
+COUNTING = _struct(
+    " ".join(_TABLE)
+    + " short_limit long_limit byte_limit text starts blocks stretches flags huge huge_room counted"
+)
+"""A st_counting; the fields of its table come first, and so they do in the next two."""
+
+GROWING = _struct(" ".join([f"from_{name}" for name in _TABLE] + [f"to_{name}" for name in _TABLE]))
+"""A st_growing."""
+
+PLACING = _struct(" ".join(_TABLE) + " row weights heavy alphabet top")
+"""A st_placing."""
+
+ROW_TOP = _struct("places heavy")
+"""A st_row_top."""
+
+WIDENING = _struct("source places ends counts ranges row weights heavy lengths")
+"""A st_widening."""
+
+PAIR = _struct("key count start n")
+"""A st_pair."""
+
+SIDE = _struct("sum n place unused")
+"""A st_side."""
+
+SIDES = 4
+
+LEARNED = _struct(
+    "tokens least last_count stale list_top pair_count byte_top front_count front_least front_filled made "
+    f"seen:{SIDES} chosen command stop merges work arrived searches fronts together"
+)
+"""A st_learned."""
+
+LEARNING = _struct(
+    "row weights heavy places lengths prefixes starts bytes byte_room merged wanted longest floor by_bytes "
+    "pairs pair_mask pair_limit lists list_room indexed sketch sketch_bits front front_wish histogram "
+    "sides seen alone most_merges most_work learned"
+)
+"""A st_learning."""
+
+BUCKETS = 1024

@@ -1,0 +1,179 @@
+"""Merges learned on a device: one kernel makes thousands of them a launch (csrc/cuda/train.cu), and the host only looks at
+how far it came, and gives it more memory where it asks for that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .device_jobs import (
+    BUCKETS,
+    LEARNED,
+    LEARNING,
+    MOST_BYTES,
+    PAIR,
+    SIDE,
+    SIDES,
+    STOP_BYTES,
+    STOP_DONE,
+    STOP_PAIRS,
+)
+from .device_row import Row
+
+# Merges and places looked at in one launch: some hundredths of a second, then the host may tell of it, or stop.
+_MERGES, _WORK = 1 << 12, 1 << 27
+
+# Places of the table of pairs at first: some hundred thousand are frequent enough to be known.
+_PAIRS = 1 << 20
+
+_SKETCH_LEAST_BITS, _SKETCH_MOST_BITS = 12, 23
+
+# A guess at how often the last pair will be seen, from below, as csrc/trainer.c has it.
+_GUESS = 64
+
+
+class Tuning:
+    """What decides how the work is done, never what comes out.
+
+    block: threads a block. alone: places of a pair up to which one block merges it. wish: pairs in the front. guess: see
+    _GUESS. indexed: without, a merge looks through the whole row.
+    """
+
+    def __init__(
+        self,
+        block: int = 1024,
+        alone: int = 4096,
+        wish: int = 2048,
+        guess: int = _GUESS,
+        indexed: bool = True,
+        merges: int = _MERGES,
+        pairs: int = _PAIRS,
+        blocks: int = 1 << 16,
+    ) -> None:
+        self.block, self.alone, self.wish, self.guess = block, alone, wish, guess
+        self.indexed, self.merges, self.pairs, self.blocks = indexed, merges, pairs, blocks
+
+
+class DeviceLearner:
+    """Goes on where `trainer` (a Trainer of the CPU, of which only the tokens are used here) stands, and tells it of every
+    merge. text_bytes: of all pieces, repeated ones too."""
+
+    def __init__(
+        self, row: Row, trainer: Any, wanted: int, options: Any, text_bytes: int, tuning: Tuning | None = None
+    ) -> None:
+        self._device, self._row, self._trainer = row.device, row, trainer
+        self._tuning, self._wanted = tuning or Tuning(), wanted
+        self._blocks = self._device.blocks_for("learn", self._tuning.blocks)
+        self._arrays: dict[str, Any] = {}
+        self._job = np.zeros((), LEARNING)
+        self._fill_in_row(options)
+        self._fill_in_tokens()
+        self._fill_in_pairs()
+        self._fill_in_state(text_bytes)
+
+    def _array(self, name: str, array: Any) -> Any:
+        self._arrays[name] = array
+        self._job[name] = self._device.pointer(array)
+        return array
+
+    def _fill_in_row(self, options: Any) -> None:
+        job, row, device = self._job, self._row, self._device
+        job["row"], job["weights"], job["heavy"] = map(device.pointer, (row.row, row.weights, row.heavy))
+        job["places"], job["wanted"] = row.places, self._wanted
+        job["longest"], job["floor"] = options.longest, max(options.min_frequency, 1)
+        job["by_bytes"] = options.ties == "lexicographic"
+
+    def _fill_in_tokens(self) -> None:
+        device, trainer, wanted = self._device, self._trainer, self._wanted
+        tokens = [trainer.token(token) for token in range(trainer.count)]
+        lengths, prefixes, starts = np.zeros(wanted, np.uint32), np.zeros(wanted, np.uint64), np.zeros(wanted, np.uint64)
+        lengths[: len(tokens)] = [len(token) for token in tokens]
+        prefixes[: len(tokens)] = [int.from_bytes(token[:8].ljust(8, b"\0"), "big") for token in tokens]
+        starts[1 : len(tokens)] = np.cumsum(lengths[: len(tokens) - 1])
+        self._array("lengths", device.put(lengths))
+        self._array("prefixes", device.put(prefixes))
+        self._array("starts", device.put(starts))
+        self._array("merged", device.empty(wanted, np.uint64))
+        self._bytes = sum(map(len, tokens))
+        room = self._bytes + 16 * wanted + 2 * MOST_BYTES
+        arena = self._array("bytes", device.empty(room, np.uint8))
+        arena[: self._bytes] = device.put(np.frombuffer(b"".join(tokens), np.uint8))
+        self._job["byte_room"] = room
+
+    def _fill_in_pairs(self) -> None:
+        device, places, wanted = self._device, self._row.places, self._wanted
+        tuning, job = self._tuning, self._job
+        # Threads that enter a pair at once may pass the limit, each by one: a quarter of the table is theirs.
+        threads = self._blocks * tuning.block
+        self._make_pairs(max(4 * threads, min(tuning.pairs, 2 * places), 1 << 10))
+        job["indexed"] = tuning.indexed
+        job["list_room"] = 2 * places if tuning.indexed else 1
+        self._array("lists", device.empty(int(job["list_room"]), np.uint32))
+        bits = min(max(places.bit_length() - 1, _SKETCH_LEAST_BITS), _SKETCH_MOST_BITS)
+        job["sketch_bits"] = bits
+        self._array("sketch", device.empty(1 << bits, np.uint64))
+        self._array("histogram", device.empty(BUCKETS, np.uint32))
+        self._array("sides", device.full(SIDES * wanted * (SIDE.itemsize // 8), np.uint64, 0))
+        self._array("seen", device.empty(SIDES * wanted, np.uint32))
+        job["front_wish"], job["alone"] = tuning.wish, tuning.alone
+
+    def _make_pairs(self, least: int) -> None:
+        room = 1 << (least - 1).bit_length()
+        self._arrays.pop("pairs", None)
+        self._arrays.pop("front", None)
+        self._array("pairs", self._device.empty(room * (PAIR.itemsize // 8), np.uint64))
+        self._array("front", self._device.empty(room, np.uint32))
+        self._job["pair_mask"], self._job["pair_limit"] = room - 1, room // 2
+
+    def _fill_in_state(self, text_bytes: int) -> None:
+        trainer, floor = self._trainer, int(self._job["floor"])
+        merges = self._wanted - trainer.count
+        guess = text_bytes // max(merges, 1) // self._tuning.guess
+        state = np.zeros((), LEARNED)
+        state["tokens"], state["byte_top"], state["stale"] = trainer.count, self._bytes, 1
+        state["least"] = max(trainer.least or guess, floor)
+        self._array("learned", self._device.put(state.reshape(1).view(np.uint64)))
+
+    # ---- a launch ----
+
+    @property
+    def state(self) -> Any:
+        """A st_learned."""
+        return self._device.get(self._arrays["learned"]).view(LEARNED)[0]
+
+    def run(self, merges: int, work: int) -> bool:
+        """Up to so many merges, fewer when about so many places were looked at. True: there is nothing left to do."""
+        tuning, job = self._tuning, self._job
+        self._set(stop=0, merges=0, work=0)
+        job["most_merges"], job["most_work"] = min(merges, tuning.merges), max(work, _WORK)
+        self._device.launch("learn", job, self._blocks, tuning.block)
+        state = self.state
+        self._tell(state)
+        stop = int(state["stop"])
+        if stop == STOP_PAIRS:
+            self._make_pairs(2 * (int(job["pair_mask"]) + 1))
+        elif stop == STOP_BYTES:
+            self._grow_bytes()
+        return stop == STOP_DONE
+
+    def _set(self, **values: int) -> None:
+        for name, value in values.items():
+            at = LEARNED.fields[name][1] // 8  # type: ignore[index]
+            self._arrays["learned"][at : at + 1] = value
+
+    def _tell(self, state: Any) -> None:
+        first, count = self._trainer.count, int(state["tokens"])
+        pairs = self._device.get(self._arrays["merged"][first:count])
+        self._trainer.take(pairs, int(state["least"]), int(state["last_count"]))
+
+    def _grow_bytes(self) -> None:
+        before, room = self._arrays["bytes"], int(self._job["byte_room"])
+        arena = self._array("bytes", self._device.empty(2 * room, np.uint8))
+        arena[:room] = before
+        self._job["byte_room"] = 2 * room
+
+    def keep(self) -> None:
+        """Gives the trainer the row as the merges so far have left it."""
+        for start in range(0, self._row.places, 1 << 24):
+            self._trainer.load(start, self._row.tokens(start, 1 << 24))
