@@ -75,6 +75,9 @@ class EmulatedDevice:
         copy[:] = array
         return copy
 
+    def assign(self, target: np.ndarray, value: object) -> None:
+        target[...] = value
+
     def concatenate(self, arrays: list[np.ndarray]) -> np.ndarray:
         return np.concatenate(arrays)
 

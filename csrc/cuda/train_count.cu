@@ -77,7 +77,7 @@ ST_INLINE void st_count_stretch(const st_counting *c, st_count_memory *m, unsign
         const uint64_t n = i + 1 < total ? m->starts[i + 1] - at : last_end - first - at;
         if (((const uint8_t *)m->text)[at] >= ST_PAD)
             continue;
-        pieces++;
+        pieces += n <= ST_TRAIN_LONGEST;
         if (n <= ST_KEY_BYTES)
             st_count_short(c, st_key_in(m, at, (unsigned)n));
         else if (n <= ST_TRAIN_LONGEST)

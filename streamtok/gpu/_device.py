@@ -86,6 +86,11 @@ class CudaDevice:
         with self._cuda:
             return self._cupy.asarray(array)
 
+    def assign(self, target: Any, value: Any) -> None:
+        """Another array of the device, or a number, to all of an array or of a stretch of one."""
+        with self._cuda:
+            target[...] = value
+
     def concatenate(self, arrays: list[Any]) -> Any:
         with self._cuda:
             return self._cupy.concatenate(arrays)

@@ -28,9 +28,13 @@ class NotForDevice(Exception):
     """This text is one for the CPU, which has the exact error, or another way; nothing is wrong with the device."""
 
 
+_ENCODE_LESS = "encode in smaller slices with GpuEncoder(memory_limit=...)"
+
+
 @contextlib.contextmanager
-def explained(what: str) -> Iterator[None]:
-    """Turns what CuPy raises into a DeviceError. what: the device, as the message names it."""
+def explained(what: str, advice: str = _ENCODE_LESS) -> Iterator[None]:
+    """Turns what CuPy raises into a DeviceError. what: the device, as the message names it; advice: what else helps
+    where memory is short."""
     try:
         yield
     except DeviceError:
@@ -38,7 +42,7 @@ def explained(what: str) -> Iterator[None]:
     except MemoryError as error:  # also that of an allocator which somebody gave to CuPy
         raise DeviceMemoryError(
             f"{what} has too little free memory ({error}): give memory back that other programs or arrays hold, "
-            "or encode in smaller slices with GpuEncoder(memory_limit=...)"
+            f"or {advice}"
         ) from error
     except Exception as error:
         if not _is_of_cupy(error):

@@ -65,7 +65,8 @@ def train(
             its left token and then of its right one, so (b"t", b"h") before (b"i", b"n") before (b"h", b"e").
             "huggingface": the one with the smallest ids, left then right, as Hugging Face's BpeTrainer has it; the ids
             are its own, too.
-        device: "cpu" or "auto"; "cuda" is refused in this release.
+        device: "cpu"; "cuda", the first CUDA device, through CuPy; "auto": that device where there is so much text
+            that it is done sooner there. The merges are the same.
         threads: that count pieces, as many as there are cores by default.
         max_memory: bytes that the process may take. Pieces are then written to the disk as they are counted.
         max_token_length: bytes of the longest token. With ties="huggingface" as there: shorter than this, or 2.
@@ -84,6 +85,8 @@ def train(
         UnicodeDecodeError: bytes that are not UTF-8, naming the file and the byte.
         OSError: a file that cannot be read. All are looked at before the work begins.
         ResumeError: the checkpoint is of another run. VocabularyError: it is damaged.
+        streamtok.gpu.DeviceError: device="cuda" and there is none, or it failed. Under "auto" the CPU takes its place,
+            and a RuntimeWarning says why.
         KeyboardInterrupt: Ctrl-C; its message says how to go on.
     """
     check_device(device)
@@ -102,6 +105,6 @@ def train(
     check_size(vocab_size, len(options.special_tokens))
     count = threads_for(1 << 16 if threads is None else threads)
     wanted = vocab_size - len(options.special_tokens)
-    run = Run(sources, wanted, options, count, max_memory, checkpoint, progress)
+    run = Run(sources, wanted, options, count, max_memory, checkpoint, progress, device)
     trainer, facts = run.run()
     return make_encoding(trainer, options, vocab_size, name, facts)

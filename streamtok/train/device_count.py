@@ -31,9 +31,15 @@ class DevicePieces:
     def __init__(self, table: PieceTable, rest: Blocks) -> None:
         self.table, self.rest = table, rest
 
+    @property
+    def distinct(self) -> int:
+        """Pieces in the table."""
+        counted = self.table.counted()
+        return int(counted["shorts"]) + int(counted["longs"])
+
     def drop(self) -> None:
         """Gives memory back."""
-        del self.table
+        self.table.drop()
         self.rest.drop()
 
 

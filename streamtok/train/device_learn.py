@@ -98,7 +98,7 @@ class DeviceLearner:
         self._bytes = sum(map(len, tokens))
         room = self._bytes + 16 * wanted + 2 * MOST_BYTES
         arena = self._array("bytes", device.empty(room, np.uint8))
-        arena[: self._bytes] = device.put(np.frombuffer(b"".join(tokens), np.uint8))
+        device.assign(arena[: self._bytes], device.put(np.frombuffer(b"".join(tokens), np.uint8)))
         self._job["byte_room"] = room
 
     def _fill_in_pairs(self) -> None:
@@ -160,7 +160,7 @@ class DeviceLearner:
     def _set(self, **values: int) -> None:
         for name, value in values.items():
             at = LEARNED.fields[name][1] // 8  # type: ignore[index]
-            self._arrays["learned"][at : at + 1] = value
+            self._device.assign(self._arrays["learned"][at : at + 1], value)
 
     def _tell(self, state: Any) -> None:
         first, count = self._trainer.count, int(state["tokens"])
@@ -170,7 +170,7 @@ class DeviceLearner:
     def _grow_bytes(self) -> None:
         before, room = self._arrays["bytes"], int(self._job["byte_room"])
         arena = self._array("bytes", self._device.empty(2 * room, np.uint8))
-        arena[:room] = before
+        self._device.assign(arena[:room], before)
         self._job["byte_room"] = 2 * room
 
     def keep(self) -> None:

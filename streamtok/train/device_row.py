@@ -29,7 +29,8 @@ class Row:
         self.device, self.places = device, places
         self.row, self.weights = device.empty(places, np.uint32), device.empty(places, np.uint32)
         self.heavy = device.full(max(1, heavy), np.uint64, 0)
-        self.row[:1], self.weights[:1] = BORDER, 0
+        device.assign(self.row[:1], BORDER)
+        device.assign(self.weights[:1], 0)
 
     def tokens(self, start: int, n: int) -> Any:
         """The tokens at places start to start + n as the CPU's trainer has them: without the mark of the last place."""
@@ -39,24 +40,23 @@ class Row:
 
 
 def row_of_pieces(device: Any, pieces: DevicePieces, rest: Any, alphabet: bytes) -> Row:
-    """The row of a table; behind it that of `rest`, a Trainer with pieces laid out, or None."""
+    """The row of a table; behind it that of `rest`, a Trainer with other pieces laid out."""
     counted = pieces.table.counted()
     own = int(sum(counted[name] for name in ("shorts", "longs", "short_bytes", "long_bytes")))
     heavy = _weights_above(int(counted["pieces"]))
-    others = rest.places - 1 if rest is not None else 0
-    ranges = len(rest.ranges()) // 24 if rest is not None else 0
+    others, ranges = rest.places - 1, len(rest.ranges()) // 24
     row = Row(device, 1 + own + others, heavy + ranges)
     tokens = np.empty(256, np.uint32)
     tokens[np.frombuffer(alphabet, np.uint8)] = np.arange(256, dtype=np.uint32)
     tokens_there, top = device.put(tokens), device.full(ROW_TOP.itemsize // 8, np.uint64, 0)
-    top[:1] = 1
+    device.assign(top[:1], 1)
     job = np.zeros((), PLACING)
     for name, value in pieces.table.fields.items():
         job[name] = value
     job["row"], job["weights"], job["heavy"] = map(device.pointer, (row.row, row.weights, row.heavy))
     job["alphabet"], job["top"] = device.pointer(tokens_there), device.pointer(top)
     device.launch("place", job, min(-(-pieces.table.rows // 8), 1 << 12), 256)
-    if rest is not None:
+    if others:
         _widen(row, rest, 1 + own, heavy)
     device.get(top)  # what the kernel works on may be let go now
     return row
@@ -75,10 +75,10 @@ def _widen(row: Row, trainer: Any, at: int, heavy: int) -> None:
     source = device.empty(places, np.uint32)
     for start in range(0, places, _STEP):
         part = np.frombuffer(trainer.save(1 + start, min(_STEP, places - start)), np.uint32)
-        source[start : start + len(part)] = device.put(part)
+        device.assign(source[start : start + len(part)], device.put(part))
     ranges = np.frombuffer(trainer.ranges(), np.uint64).reshape(-1, 3)
     counts, ends = device.put(np.ascontiguousarray(ranges[:, 0])), device.put(ranges[:, 1] - np.uint64(1))
-    row.heavy[heavy : heavy + len(ranges)] = counts
+    device.assign(row.heavy[heavy : heavy + len(ranges)], counts)
     lengths = device.put(np.array([len(trainer.token(token)) for token in range(trainer.count)], np.uint32))
     job = np.zeros((), WIDENING)
     job["source"], job["ends"], job["counts"], job["lengths"] = map(device.pointer, (source, ends, counts, lengths))

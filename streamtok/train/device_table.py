@@ -69,7 +69,7 @@ class PieceTable:
 
     def begin_text(self) -> None:
         """The next text is counted from its first stretch on."""
-        self._counted[_NEXT:] = 0
+        self._device.assign(self._counted[_NEXT:], 0)
 
     def counted(self) -> Any:
         """A st_counted, once the device has come so far."""
@@ -92,7 +92,11 @@ class PieceTable:
         for name, value in self.fields.items():
             job[f"to_{name}"] = value
         self._device.launch("grow", job, min(-(-rooms[0] // 256), 1 << 12), 256)
-        self._arrays["bytes"][: used[2]] = before["bytes"][: used[2]]
+        self._device.assign(self._arrays["bytes"][: used[2]], before["bytes"][: used[2]])
+
+    def drop(self) -> None:
+        """Gives memory back."""
+        self._arrays.clear()
 
     def add_to(self, counter: Any) -> None:
         """Adds all pieces to a Counter of the host, and forgets them."""
@@ -109,4 +113,4 @@ class PieceTable:
         size = int(self.counted()["long_bytes"])
         counter.add(get(self._arrays["bytes"][:size]), wheres >> np.uint64(16), lengths, counts[there])
         self._make()
-        self._counted[:_PIECES] = 0
+        self._device.assign(self._counted[:_PIECES], 0)

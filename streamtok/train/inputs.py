@@ -248,10 +248,14 @@ class TextsInput:
     """Texts from an iterable, each a document. A later run is given the same ones, and passes over what was done."""
 
     name = "<texts>"
-    size: int | None = None
 
     def __init__(self, texts: Iterable[Any]) -> None:
         self.texts = texts
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the text that was given as bytes; None for an iterable, which is read once."""
+        return sum(map(len, self.texts)) if isinstance(self.texts, list) else None
 
     @property
     def fingerprint(self) -> dict[str, Any] | None:

@@ -126,11 +126,9 @@ def check_size(vocab_size: int, special: int) -> None:
 
 
 def check_device(device: str) -> None:
-    """Raises ValueError for a device that cannot train here."""
+    """Raises ValueError for a device that there is none of."""
     if device not in ("cpu", "cuda", "auto"):
         raise ValueError(f"device={device!r} is unknown: write 'cpu', 'cuda' or 'auto'")
-    if device == "cuda":
-        raise ValueError("device='cuda': this release trains on the CPU only; write device='cpu' or 'auto'")
 
 
 def check_memory(max_memory: int | None) -> None:

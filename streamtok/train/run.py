@@ -19,6 +19,7 @@ from .._vocab import Matcher
 from ..patterns import family_of
 from .checkpoint import Checkpoint
 from .counting import Counting
+from .device import Placement
 from .encoding import TrainedEncoding
 from .inputs import CHUNK, How, Place, open_inputs
 from .options import BASE_MEMORY, NO_PATTERN, Options
@@ -61,6 +62,7 @@ class Run:
         max_memory: int | None,
         checkpoint: Any,
         progress: Callable[[Progress], object] | None,
+        device: str = "cpu",
     ) -> None:
         self.options, self.wanted, self.threads = options, wanted, threads
         self.max_memory, self.progress = max_memory, progress
@@ -73,6 +75,7 @@ class Run:
         self.folder = None if checkpoint is None else os.fspath(checkpoint)
         self.checkpoint: Checkpoint | None = None
         self.stopped = False
+        self.placement = Placement(device, options.pat_str)
 
     def run(self) -> tuple[Trainer, dict[str, Any]]:
         """(the trainer with all it has learned, facts of the run)."""
@@ -80,6 +83,12 @@ class Run:
             try:
                 if self.folder is not None:
                     self.checkpoint = Checkpoint(self.folder, self._identity(), self.inputs)
+                self.placement.choose([each.size for each in self.inputs], self.max_memory)
+                try:
+                    return self._stages(scratch)
+                except RuntimeError as error:
+                    if not self.placement.gives_way(error):
+                        raise
                 return self._stages(scratch)
             finally:
                 if self.checkpoint is not None:
@@ -91,9 +100,9 @@ class Run:
             pieces, self.totals = point.pieces, point.totals
         else:
             pieces = self._count(Store(scratch, durable=False) if point is None else point.store)
-        trainer, distinct = self._prepare(pieces)
+        trainer, learner, distinct = self._prepare(pieces)
         pieces.drop()
-        self._learn(trainer)
+        self._learn(trainer, learner)
         return trainer, self._facts(trainer, distinct)
 
     def _identity(self) -> dict[str, Any]:
@@ -144,11 +153,13 @@ class Run:
             return None
         return max((self.max_memory - BASE_MEMORY - 6 * self.threads * CHUNK) * 5 // 8, 0)
 
-    def _count(self, store: Store) -> Blocks:
+    def _count(self, store: Store) -> Any:
+        """Blocks of all pieces, or DevicePieces."""
         point = self.checkpoint
         start = Place() if point is None or point.place is None else point.place
         before = dict(self.totals) if point is None else dict(point.totals)
-        counting = Counting(self.options.pat_str, self.how, self.threads, self._budget(), store)
+        host = Counting(self.options.pat_str, self.how, self.threads, self._budget(), store)
+        counting = self.placement.counting(host)
         try:
             self._read(counting, start, before)
             self.totals = self._sum(counting, before)
@@ -163,7 +174,7 @@ class Run:
             store.clear()
         return pieces
 
-    def _read(self, counting: Counting, start: Place, before: dict[str, int]) -> None:
+    def _read(self, counting: Any, start: Place, before: dict[str, int]) -> None:
         """Count all text from `start` on."""
         saved = time.monotonic()
         after: Place | None = None  # all that stands in front of it is counted, nothing behind it
@@ -185,12 +196,12 @@ class Run:
             raise
         counting.drain()
 
-    def _keep(self, counting: Counting, before: dict[str, int], after: Place | None) -> None:
+    def _keep(self, counting: Any, before: dict[str, int], after: Place | None) -> None:
         if self.checkpoint is not None and after is not None:
             counting.spill()
             self.checkpoint.save_place(after, self._sum(counting, before))
 
-    def _sum(self, counting: Counting, before: dict[str, int]) -> dict[str, int]:
+    def _sum(self, counting: Any, before: dict[str, int]) -> dict[str, int]:
         return {
             "pieces": before["pieces"] + counting.pieces,
             "bytes": before["bytes"] + counting.text_bytes,
@@ -206,7 +217,7 @@ class Run:
                     yield stretch, done + read
             done += each.size or 0
 
-    def _tell_count(self, counting: Counting, before: dict[str, int], read: int) -> None:
+    def _tell_count(self, counting: Any, before: dict[str, int], read: int) -> None:
         if self.progress is None:
             return
         sizes = [each.size for each in self.inputs]
@@ -219,10 +230,28 @@ class Run:
 
     # ---- merging ----
 
-    def _prepare(self, pieces: Blocks) -> tuple[Trainer, int]:
-        """A trainer that holds the pieces, and how many there are."""
+    def _prepare(self, pieces: Any) -> tuple[Trainer, Any, int]:
+        """A trainer, what learns (itself, or a device), and how many pieces there are."""
+        placement, text_bytes = self.placement, self.totals["bytes"] + self.totals["pieces"]
+        if isinstance(pieces, Blocks):
+            trainer = self._laid_out(pieces)
+            trainer.begin(0 if self.checkpoint is None else self.checkpoint.load_state(trainer, self.wanted))
+            if placement.device is None:
+                return trainer, trainer, trainer.pieces
+            learner = placement.learner(None, trainer, None, self.wanted, self.options, text_bytes)
+            return trainer, learner, trainer.pieces
+        trainer, distinct = self._trainer(), pieces.distinct
+        rest = self._laid_out(pieces.rest)
+        distinct += rest.pieces
+        learner = placement.learner(pieces, trainer, rest, self.wanted, self.options, text_bytes)
+        return trainer, learner, distinct
+
+    def _trainer(self) -> Trainer:
         options = self.options
-        trainer = Trainer(options.alphabet, self.wanted, options.ties, options.longest, options.min_frequency)
+        return Trainer(options.alphabet, self.wanted, options.ties, options.longest, options.min_frequency)
+
+    def _laid_out(self, pieces: Blocks) -> Trainer:
+        trainer = self._trainer()
         for block in pieces:
             trainer.measure(block)
         trainer.limit_lists(self._most_lists(trainer.places))
@@ -230,8 +259,7 @@ class Run:
         for block in pieces:
             trainer.place(block)
         trainer.finish()
-        trainer.begin(0 if self.checkpoint is None else self.checkpoint.load_state(trainer, self.wanted))
-        return trainer, trainer.pieces
+        return trainer
 
     def _most_lists(self, places: int) -> int:
         """Places that the lists of pairs may hold."""
@@ -246,12 +274,12 @@ class Run:
             )
         return left // 4
 
-    def _learn(self, trainer: Trainer) -> None:
+    def _learn(self, trainer: Trainer, learner: Any) -> None:
         began, first, saved = time.monotonic(), trainer.count, time.monotonic()
         goal = self.wanted - 256
         done = trainer.count >= self.wanted
         while not done:
-            done = trainer.run(goal, _WORK)
+            done = learner.run(goal, _WORK)
             now = time.monotonic()
             if self.progress is not None:
                 merges, rate = trainer.count - 256, (trainer.count - first) / max(now - began, 1e-9)
@@ -259,6 +287,8 @@ class Run:
                 spent = now - self.began
                 self.progress(Progress("merge", merges, goal, rate, self.totals["bytes"], merges, spent, remaining))
             if self.checkpoint is not None and (done or self.stopped or now - saved > CHECKPOINT_SECONDS):
+                if learner is not trainer:
+                    learner.keep()
                 self.checkpoint.save_state(trainer)
                 saved = time.monotonic()
             if self.stopped and not done:

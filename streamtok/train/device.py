@@ -1,0 +1,101 @@
+"""Where a run counts and learns: the CPU, or a CUDA device, which gives the same merges."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+from ..patterns import family_of
+
+AUTO_BYTES = 256 << 20
+"""Text from which device="auto" takes a device that is there: below, the CPU is done about as soon."""
+
+_ANY_FAMILY = "r50k"  # kernels are compiled for a family; those of learning are the same in all
+
+
+class Placement:
+    """The device of a run, None where it is the CPU's. name: "cpu", "cuda" or "auto"."""
+
+    def __init__(self, name: str, pat_str: str | None) -> None:
+        self.name, self.device = name, None
+        self._family = None if pat_str is None else family_of(pat_str)
+
+    def choose(self, sizes: list[int | None], max_memory: int | None) -> None:
+        """Opens the device, or decides against one. sizes: of the sources, None where one cannot be read twice; a run
+        whose device fails under "auto" begins anew. Raises streamtok.gpu.DeviceError where "cuda" is meant by name."""
+        if self.name == "cpu":
+            return
+        if self.name == "auto":
+            known = [size for size in sizes if size is not None]
+            small = len(known) < len(sizes) or sum(known) < AUTO_BYTES
+            if small or self._family is None or max_memory is not None:
+                return
+        from ..gpu import DeviceError
+
+        try:
+            self.device = _open(self._family or _ANY_FAMILY)
+        except DeviceError as error:
+            if not self.gives_way(error):
+                raise
+
+    def gives_way(self, error: BaseException) -> bool:
+        """Is this an error of the device, under "auto"? Then the CPU takes its place, and a warning says why."""
+        from ..gpu import DeviceError
+
+        if self.name != "auto" or not isinstance(error, DeviceError):
+            return False
+        self.name, self.device = "cpu", None
+        warnings.warn(
+            f"device='auto' trains on the CPU, with the same merges: {error}", RuntimeWarning, stacklevel=2, source=None
+        )
+        return True
+
+    def counting(self, host: Any) -> Any:
+        """What counts: the device beside `host`, a Counting, where it has the kernels for the pattern."""
+        if self.device is None or self._family is None:
+            return host
+        from .device_count import DeviceCounting
+
+        return DeviceCounting(self.device, host)
+
+    def learner(self, pieces: Any, trainer: Any, rest: Any, wanted: int, options: Any, text_bytes: int) -> Any:
+        """What goes on from the trainer's tokens. pieces: DevicePieces, and `rest` a Trainer with those that the host
+        counted, or None; else all pieces are in the trainer."""
+        from .device_learn import DeviceLearner
+        from .device_row import row_of_pieces, row_of_trainer
+
+        if pieces is None:
+            row = row_of_trainer(self.device, trainer)
+        else:
+            row = row_of_pieces(self.device, pieces, rest, options.alphabet)
+            pieces.drop()
+        return DeviceLearner(row, trainer, wanted, options, text_bytes)
+
+
+def _open(family: str) -> Any:
+    from ..gpu import _open as opening
+    from .device_jobs import TRAINING
+
+    return ExplainedDevice(opening.open_device(family, 0, TRAINING))
+
+
+class ExplainedDevice:
+    """A device whose failures are DeviceErrors that say what to do."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def __getattr__(self, name: str) -> Any:
+        from ..gpu._errors import explained
+
+        member = getattr(self._device, name)
+        if not callable(member):
+            return member
+
+        @functools.wraps(member)
+        def call(*arguments: Any) -> Any:
+            with explained("cuda:0", "train on less text, or write device='cpu'"):
+                return member(*arguments)
+
+        return call
