@@ -87,7 +87,6 @@ def test_report_and_plot(here):
         (["gone.txt", "--vocab-size", "300", "-o", "a"], 1, "gone.txt"),
         (["*.md", "--vocab-size", "300", "-o", "a"], 1, "no file matches"),
         (["0.txt", "--vocab-size", "300", "-o", "a", "--special", "x", "--special", "x"], 1, "twice"),
-        (["0.txt", "--vocab-size", "300", "-o", "a", "--device", "cuda"], 1, "device='cpu'"),
         (["0.txt", "--vocab-size", "300", "-o", "a", "--pattern", "(a"], 1, "pat_str"),
     ],
 )

@@ -175,7 +175,6 @@ def test_special_tokens_that_are_none():
 
 def test_options_that_are_none():
     refused(ValueError, "ties='random'", "'lexicographic', 'huggingface'", ties="random")
-    refused(ValueError, "device='cuda'", "device='cpu'", device="cuda")
     refused(ValueError, "device='tpu'", device="tpu")
     refused(ValueError, "min_frequency=-1", min_frequency=-1)
     refused(ValueError, "max_token_length=0", max_token_length=0)

@@ -98,6 +98,7 @@ ST_INLINE st_command st_lead(const st_learning *job, st_lead_memory *m)
         if (threadIdx.x == 0)
             m->decision = st_decide(job, chosen);
         __syncthreads();
+        st_tick(job, ST_AT_CHOICE);
         if (m->decision != ST_MERGE)
             return (st_command)m->decision;
         if ((job->indexed ? job->pairs[chosen].n : job->places) > job->alone)
@@ -113,6 +114,7 @@ ST_KERNEL __launch_bounds__(1024, 1) st_kernel_learn(const __grid_constant__ st_
     st_lead_memory *memory = (st_lead_memory *)st_shared;
     uint32_t *arrived = (uint32_t *)&job.learned->arrived, meetings = 0;
     const st_team all = {ST_THREAD, ST_THREADS, 1, &meetings};
+    st_tick(&job, -1);
     for (;;) {
         if (blockIdx.x == 0) {
             const st_command command = st_lead(&job, memory);
@@ -120,13 +122,16 @@ ST_KERNEL __launch_bounds__(1024, 1) st_kernel_learn(const __grid_constant__ st_
                 job.learned->command = command;
         }
         st_meet(arrived, &meetings);
+        st_tick(&job, ST_AT_CALL);
         const uint64_t command = job.learned->command;
         if (command == ST_LEAVE)
             break;
         if (command == ST_SEARCH)
             st_search(&job, &all);
+        st_tick(&job, ST_AT_SEARCH);
         if (command == ST_SEARCH || command == ST_FILL_FRONT)
             st_fill_front(&job, &all, memory);
+        st_tick(&job, ST_AT_FRONT);
         if (command == ST_MERGE) {
             st_merge_pair(&job, &all);
             if (all.rank == 0)

@@ -136,6 +136,19 @@ typedef enum st_stop {
 /* What all blocks do together. */
 typedef enum st_command { ST_LEAVE, ST_SEARCH, ST_FILL_FRONT, ST_MERGE } st_command;
 
+/* What the first thread is at: its cycles are counted where ST_COUNT_CYCLES is defined. Those of a merge are told apart by
+ * who merges: the first block alone, or (the second of each) all. */
+typedef enum st_stage {
+    ST_AT_CHOICE,
+    ST_AT_SEARCH,
+    ST_AT_FRONT,
+    ST_AT_CALL, /* until all blocks are there */
+    ST_AT_NOTES,
+    ST_AT_SETTLING = ST_AT_NOTES + 2,
+    ST_AT_LISTS = ST_AT_SETTLING + 2,
+    ST_STAGES = ST_AT_LISTS + 2
+} st_stage;
+
 typedef struct st_learned {
     uint64_t tokens;
     uint64_t least;      /* pairs seen less often are not known */
@@ -151,6 +164,7 @@ typedef struct st_learned {
     uint64_t merges, work; /* of this launch: merges, places looked at by them */
     uint64_t arrived;
     uint64_t searches, fronts, together; /* how often, for benchmarks; merges by all blocks */
+    uint64_t cycles[ST_STAGES];          /* of the first thread, if they are counted */
 } st_learned;
 
 typedef struct st_learning {

@@ -255,9 +255,11 @@ ST_INLINE void st_merge_pair(const st_learning *job, const st_team *team)
         st_enter_token(job, &m);
     st_note_all(job, team, &m);
     st_meet_team(job, team);
+    st_tick(job, ST_AT_NOTES + team->all);
     st_join_all(job, team, &m);
     st_settle(job, team, &m);
     st_meet_team(job, team);
+    st_tick(job, ST_AT_SETTLING + team->all);
     if (job->indexed && job->learned->made && !job->learned->stale)
         st_list_all(job, team, &m);
     if (team->rank == 0) {
@@ -267,4 +269,5 @@ ST_INLINE void st_merge_pair(const st_learning *job, const st_team *team)
         st_end_merge(job, &m, count);
     }
     st_meet_team(job, team);
+    st_tick(job, ST_AT_LISTS + team->all);
 }

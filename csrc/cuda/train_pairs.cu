@@ -97,6 +97,24 @@ ST_FORCE_INLINE uint32_t st_token_before(const st_learning *job, uint64_t place)
     return token == ST_BORDER ? token : token & ~ST_LAST;
 }
 
+/* ---- where the time goes ---- */
+
+/* The first thread has been at this stage since it was here last. */
+ST_FORCE_INLINE void st_tick(const st_learning *job, int stage)
+{
+#ifdef ST_COUNT_CYCLES
+    __shared__ long long before;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        const long long now = clock64();
+        if (stage >= 0)
+            job->learned->cycles[stage] += (uint64_t)(now - before);
+        before = now;
+    }
+#else
+    (void)job, (void)stage;
+#endif
+}
+
 /* ---- threads that do something together ---- */
 
 /* The first block, or all blocks. */

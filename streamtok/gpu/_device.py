@@ -89,7 +89,10 @@ class CudaDevice:
     def assign(self, target: Any, value: Any) -> None:
         """Another array of the device, or a number, to all of an array or of a stretch of one."""
         with self._cuda:
-            target[...] = value
+            if isinstance(value, int):
+                target.fill(value)
+            else:
+                target[...] = value
 
     def concatenate(self, arrays: list[Any]) -> Any:
         with self._cuda:

@@ -33,7 +33,7 @@ class Module:
 
 ENCODING = Module(
     "streamtok.gpu",
-    # sizeof(st_cut_memory), st_lookup_memory, st_again_memory, st_merge_memory; the largest where all stages are one kernel
+    # sizeof(st_cut_memory), st_lookup_memory, st_again_memory, st_merge_memory; the largest where all are one kernel
     {"cuts": 3232, "lookup": 4144, "again": 4608, "merge": 4096, "whole": 4608},
     # blocks of 8 warps (cuts, lookup) and 4 (the others), by their shared memory
     {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "whole": 1},

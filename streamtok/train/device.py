@@ -18,7 +18,8 @@ class Placement:
     """The device of a run, None where it is the CPU's. name: "cpu", "cuda" or "auto"."""
 
     def __init__(self, name: str, pat_str: str | None) -> None:
-        self.name, self.device = name, None
+        self.name = name
+        self.device: Any = None
         self._family = None if pat_str is None else family_of(pat_str)
 
     def choose(self, sizes: list[int | None], max_memory: int | None) -> None:

@@ -1,5 +1,5 @@
-"""Texts to distinct pieces with their counts on a device: slices of text are copied there, split by the stages of encoding,
-and counted (csrc/cuda/train_count.cu). While the device works on a slice, the next one is put together on the host."""
+"""Texts to distinct pieces with their counts on a device: slices of text are copied there, split by the stages of
+encoding, and counted (csrc/cuda/train_count.cu). Meanwhile the next slice is put together on the host."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class DeviceCounting:
         total = int(sizes.sum())
         staged = self._stage(parts, total)
         self._end_slice()
-        self._table = self._table or PieceTable(self._device, self._slice_bytes)
+        self._table = self._table or PieceTable(self._device, total)
         source = self._source(total)
         self._device.upload(source, staged)
         self._mark("copy")

@@ -45,8 +45,7 @@ COUNTED = _struct("shorts longs short_bytes long_bytes pieces next huge")
 """A st_counted."""
 
 COUNTING = _struct(
-    " ".join(_TABLE)
-    + " short_limit long_limit byte_limit text starts blocks stretches flags huge huge_room counted"
+    " ".join(_TABLE) + " short_limit long_limit byte_limit text starts blocks stretches flags huge huge_room counted"
 )
 """A st_counting; the fields of its table come first, and so they do in the next two."""
 
@@ -70,9 +69,13 @@ SIDE = _struct("sum n place unused")
 
 SIDES = 4
 
+STAGES = "choice search front call note note_all settle settle_all list list_all".split()
+"""What the first thread is at (st_stage): alone, and with all blocks."""
+
 LEARNED = _struct(
     "tokens least last_count stale list_top pair_count byte_top front_count front_least front_filled made "
-    f"seen:{SIDES} chosen command stop merges work arrived searches fronts together"
+    f"seen:{SIDES} chosen command stop merges work arrived searches fronts together "
+    f"cycles:{len(STAGES)}"
 )
 """A st_learned."""
 

@@ -1,5 +1,5 @@
-"""Merges learned on a device: one kernel makes thousands of them a launch (csrc/cuda/train.cu), and the host only looks at
-how far it came, and gives it more memory where it asks for that."""
+"""Merges learned on a device: one kernel makes thousands of them a launch (csrc/cuda/train.cu). The host only looks at how
+far it came, and gives it more memory where it asks for that."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ _GUESS = 64
 class Tuning:
     """What decides how the work is done, never what comes out.
 
-    block: threads a block. alone: places of a pair up to which one block merges it. wish: pairs in the front. guess: see
-    _GUESS. indexed: without, a merge looks through the whole row.
+    block: threads a block. alone: places of a pair up to which one block merges it. wish: pairs in the front. guess:
+    see _GUESS. indexed: without, a merge looks through the whole row. merges: of a launch. pairs: places of their table
+    at first. blocks: as many as the device holds, by default.
     """
 
     def __init__(
@@ -56,8 +57,8 @@ class Tuning:
 
 
 class DeviceLearner:
-    """Goes on where `trainer` (a Trainer of the CPU, of which only the tokens are used here) stands, and tells it of every
-    merge. text_bytes: of all pieces, repeated ones too."""
+    """Goes on where `trainer` stands (a Trainer of the CPU, of which only the tokens are used here), and tells it of
+    every merge. text_bytes: of all pieces, repeated ones too."""
 
     def __init__(
         self, row: Row, trainer: Any, wanted: int, options: Any, text_bytes: int, tuning: Tuning | None = None
@@ -87,7 +88,11 @@ class DeviceLearner:
     def _fill_in_tokens(self) -> None:
         device, trainer, wanted = self._device, self._trainer, self._wanted
         tokens = [trainer.token(token) for token in range(trainer.count)]
-        lengths, prefixes, starts = np.zeros(wanted, np.uint32), np.zeros(wanted, np.uint64), np.zeros(wanted, np.uint64)
+        lengths, prefixes, starts = (
+            np.zeros(wanted, np.uint32),
+            np.zeros(wanted, np.uint64),
+            np.zeros(wanted, np.uint64),
+        )
         lengths[: len(tokens)] = [len(token) for token in tokens]
         prefixes[: len(tokens)] = [int.from_bytes(token[:8].ljust(8, b"\0"), "big") for token in tokens]
         starts[1 : len(tokens)] = np.cumsum(lengths[: len(tokens) - 1])

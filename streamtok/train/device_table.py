@@ -24,6 +24,7 @@ class PieceTable:
     fits: a quarter of each room is kept for that."""
 
     def __init__(self, device: Any, text_bytes: int) -> None:
+        """text_bytes: of the first text, for a guess."""
         self._device = device
         room = _LEAST_ROOM
         while room < _MOST_AT_FIRST and room < text_bytes // 8:
