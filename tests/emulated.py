@@ -13,11 +13,12 @@ import tempfile
 import numpy as np
 import oracle
 
-FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
+from streamtok.gpu._shapes import definitions
 
 
 @functools.cache
-def library(family: str) -> ctypes.CDLL:
+def library(family: str, is_short: bool = False) -> ctypes.CDLL:
+    """The kernels of a family, those for long texts or the one for short ones."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="emulated_gpu"))
     here = oracle.PROJECT / "tests" / "emulated_gpu"
     command = [
@@ -27,7 +28,7 @@ def library(family: str) -> ctypes.CDLL:
         "-fPIC",
         "-shared",
         "-fno-strict-aliasing",
-        f"-DST_FAMILY={FAMILIES[family]}",
+        *definitions(family, is_short),
     ]
     path = folder / f"{family}.so"
     subprocess.run([*command, "-include", here / "cuda.h", here / "run.cpp", "-o", path], check=True)
@@ -55,7 +56,7 @@ class EmulatedDevice:
     """What streamtok.gpu asks of a device (streamtok/gpu/_device.py), with numpy's arrays for its memory."""
 
     def __init__(self, family: str):
-        self._library = library(family)
+        self._family = family
 
     def empty(self, count: int, dtype: object) -> np.ndarray:
         size = int(count) * np.dtype(dtype).itemsize
@@ -83,13 +84,20 @@ class EmulatedDevice:
         return array.ctypes.data
 
     def blocks_for(self, kernel: str, most: int) -> int:
-        if kernel == "whole":
+        if kernel == "short":
             return 1  # blocks run one after the other here, so they cannot wait for each other
         return min(most, 3)  # fewer than there is work for, so that blocks come around again
 
     def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:
-        getattr(self._library, f"run_{kernel}")(grid, block, ctypes.c_void_p(argument.ctypes.data))
+        run = getattr(library(self._family, kernel == "short"), f"run_{kernel}")
+        run(grid, block, ctypes.c_void_p(argument.ctypes.data))
 
     def launch_builder(self, kernel: str, job: np.ndarray, *arguments: int) -> None:
         values = (ctypes.c_uint64(value) for value in arguments)
-        getattr(self._library, f"run_{kernel}")(ctypes.c_void_p(job.ctypes.data), *values)
+        getattr(library(self._family), f"run_{kernel}")(ctypes.c_void_p(job.ctypes.data), *values)
+
+    def synchronize(self) -> None:
+        pass
+
+    def pinned(self, size: int) -> np.ndarray:
+        return self.empty(size, np.uint8)

@@ -60,9 +60,6 @@ class HostDevice(EmulatedDevice):
     def caller_stream(self, given: object) -> contextlib.AbstractContextManager:
         return contextlib.nullcontext() if given is None else given
 
-    def synchronize(self) -> None:
-        pass
-
     def pinned(self, size: int) -> np.ndarray:
         return np.empty(size, np.uint8)
 

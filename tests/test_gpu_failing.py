@@ -231,7 +231,7 @@ def test_chunks_become_smaller_where_memory_is_short(device, enc, monkeypatch):
 
     device.empty = empty
     taken = []
-    encode = lambda text, dtype: (taken.append(text.size), (full(text.size, dtype), None))[1]  # noqa: E731
+    encode = lambda text, dtype, *_: (taken.append(text.size), (full(text.size, dtype), None))[1]  # noqa: E731
     monkeypatch.setattr(pipeline._lanes[0].engine, "encode", encode)  # the emulation would take a minute
     assert len(pipeline.encode(text, disallowed_special=())) == len(text) == sum(taken)
     assert sizes[:2] == [len(text)] * 2  # in chunks of 32 MB, and of 8 MB

@@ -8,7 +8,7 @@
 
 typedef struct st_cut_memory {
     uint4 text[(ST_CUT_BEFORE + ST_STRETCH + 16) / 16];
-    uint32_t cuts[32];
+    uint32_t cuts[ST_STRETCH_WORDS];
     uint16_t borders[ST_STRETCH];
 } st_cut_memory;
 
@@ -60,7 +60,8 @@ ST_INLINE void st_load_for_cuts(const st_job *job, st_cut_memory *memory, unsign
                     ((uint8_t *)&bytes)[k] = job->text[at - ST_CUT_BEFORE + k];
         memory->text[i] = bytes;
     }
-    memory->cuts[lane] = 0;
+    if (lane < ST_STRETCH_WORDS)
+        memory->cuts[lane] = 0;
     __syncwarp();
 }
 
@@ -87,13 +88,14 @@ ST_INLINE uint32_t st_cut_places(const st_job *job, const st_cut_memory *memory,
 
 ST_INLINE void st_cut_stretch(const st_job *job, st_cut_memory *memory, unsigned lane, uint64_t stretch)
 {
-    const uint64_t word = stretch * 32 + lane, segment = word / (2 * job->segment_blocks);
-    const uint32_t starts = st_starts_word(job, word);
-    const int high = job->cuts && segment < st_segments(job) && job->high[segment];
+    const uint64_t word = stretch * ST_STRETCH_WORDS + lane, segment = word / (2 * job->segment_blocks);
+    const int is_mine = lane < ST_STRETCH_WORDS && word < 2 * job->blocks;
+    const uint32_t starts = is_mine ? st_starts_word(job, word) : 0;
+    const int high = is_mine && job->cuts && job->high[segment];
     uint32_t places = 0, total;
     if (__any_sync(0xFFFFFFFFu, high)) {
         st_load_for_cuts(job, memory, lane, stretch);
-        places = word < 2 * job->blocks ? st_cut_places(job, memory, lane, word, starts) : 0;
+        places = is_mine ? st_cut_places(job, memory, lane, word, starts) : 0;
         uint32_t at = st_prefix((uint32_t)__popc(places), lane, &total);
         for (; places; places &= places - 1)
             memory->borders[at++] = (uint16_t)(32 * lane + __ffs((int)places) - 1);
@@ -104,9 +106,9 @@ ST_INLINE void st_cut_stretch(const st_job *job, st_cut_memory *memory, unsigned
                 atomicOr(&memory->cuts[border / 32], 1u << (border & 31));
         }
         __syncwarp();
-        places = memory->cuts[lane];
+        places = is_mine ? memory->cuts[lane] : 0;
         __syncwarp();
     }
-    if (word < 2 * job->blocks)
+    if (is_mine)
         ((uint32_t *)job->atoms)[word] = starts | places;
 }

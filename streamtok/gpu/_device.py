@@ -13,7 +13,7 @@ import numpy as np
 from ._shapes import WARP_MEMORY, compile_options, source
 
 # Blocks of 8 warps (cuts, lookup) and 4 (the others) that a multiprocessor holds, by their shared memory.
-_RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "whole": 1}
+_RESIDENT = {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "short": 1}
 
 _DLPACK_CUDA = 2, 13  # kDLCUDA and kDLCUDAManaged
 
@@ -22,7 +22,8 @@ class _Current:
     """Makes a device, and perhaps a stream of it, current for this thread inside `with`.
 
     CuPy's Device keeps what was current before in the object, which threads would share; and its streams can be made
-    current on their own device alone.
+    current on their own device alone. The device is set though it be the current one: that is what gives a new thread
+    its context.
     """
 
     __slots__ = ("_before", "_ordinal", "_runtime", "_stream")
@@ -32,8 +33,7 @@ class _Current:
 
     def __enter__(self) -> None:
         self._before = self._runtime.getDevice()
-        if self._before != self._ordinal:
-            self._runtime.setDevice(self._ordinal)
+        self._runtime.setDevice(self._ordinal)
         if self._stream is not None:
             self._stream.__enter__()
 
@@ -64,7 +64,10 @@ class CudaDevice:
         self.ordinal = ordinal
         self._cupy = cupy
         with self._cuda:
-            self._module = cupy.RawModule(code=source(), options=compile_options(family), backend="nvrtc")
+            self._modules = {
+                is_short: cupy.RawModule(code=source(), options=compile_options(family, is_short), backend="nvrtc")
+                for is_short in (False, True)
+            }
             self._processors = int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
         self._kernels: dict[str, Any] = {}
 
@@ -74,7 +77,7 @@ class CudaDevice:
 
     def _kernel(self, name: str) -> Any:
         if name not in self._kernels:
-            self._kernels[name] = self._module.get_function(f"st_kernel_{name}")
+            self._kernels[name] = self._modules[name == "short"].get_function(f"st_kernel_{name}")
         return self._kernels[name]
 
     def empty(self, count: int, dtype: Any) -> Any:
@@ -107,7 +110,7 @@ class CudaDevice:
     def launch(self, kernel: str, job: Any, grid: int, block: int) -> None:
         with self._cuda:
             shared = WARP_MEMORY.get(kernel, 0) * (block // 32)
-            if kernel == "whole":
+            if kernel == "short":
                 self._launch_together(kernel, job, grid, block, shared)
             else:
                 self._kernel(kernel)((grid,), (block,), (job,), shared_mem=shared)

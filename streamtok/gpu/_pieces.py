@@ -47,14 +47,15 @@ def all_as_bytes(texts: list[Any]) -> tuple[list[Any], bool]:
     return list(map(as_bytes, texts)), all(isinstance(text, str) for text in texts)
 
 
-def short_bytes(text: Any, most: int) -> bytes | None:
-    """A short str without surrogates, or short bytes, as bytes; None for all else."""
+def short_bytes(text: Any, most: int) -> Any:
+    """A short str without surrogates, or short bytes or row of uint8 on the host, as a buffer; None for all else."""
     if type(text) is str and len(text) <= most:
         try:
             text = text.encode()
         except UnicodeEncodeError:
             return None
-    return text if type(text) is bytes and len(text) <= most else None
+    is_row = type(text) is np.ndarray and text.dtype == np.uint8 and text.ndim == 1 and text.flags.c_contiguous
+    return text if (is_row or type(text) is bytes) and len(text) <= most else None
 
 
 def cut_host(text: Any, size: int, names: Names) -> list[Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.resources
 
+from ._job import BLOCK, SHORT_STRETCH
+
 _FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
 
-WARP_MEMORY = {"cuts": 3232, "lookup": 4144, "again": 4608, "merge": 4096, "whole": 4608}
+WARP_MEMORY = {"cuts": 3232, "lookup": 4144, "again": 4608, "merge": 4096, "short": 4608}
 """Bytes of shared memory a warp: sizeof(st_cut_memory), st_lookup_memory, st_again_memory, st_merge_memory; the largest
 of them where all stages are one kernel."""
 
@@ -16,6 +18,13 @@ def source() -> str:
     return importlib.resources.files(__package__).joinpath("kernels.cu").read_text()
 
 
-def compile_options(family: str) -> tuple[str, ...]:
-    """Options of NVRTC for the kernels of a family of split patterns ("r50k", "cl100k", "o200k")."""
-    return (f"-DST_FAMILY={_FAMILIES[family]}", "--std=c++17", "-lineinfo")
+def definitions(family: str, is_short: bool) -> tuple[str, ...]:
+    """What the source is compiled with for a family of split patterns ("r50k", "cl100k", "o200k"): the kernels for long
+    texts, or the one for short texts."""
+    own = ("-DST_SHORT_TEXTS", f"-DST_STRETCH_BLOCKS={SHORT_STRETCH // BLOCK}") if is_short else ()
+    return (f"-DST_FAMILY={_FAMILIES[family]}", *own)
+
+
+def compile_options(family: str, is_short: bool = False) -> tuple[str, ...]:
+    """Options of NVRTC for the same."""
+    return (*definitions(family, is_short), "--std=c++17", "-lineinfo")

@@ -14,8 +14,9 @@ from .. import _core
 from ..checks import index_named
 from ..patterns import kernels_of
 from . import _open
+from ._engine import SHORT
 from ._errors import explained
-from ._lane import SHORT, Lane, Request, Station
+from ._lane import Lane, Request, Station
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import all_as_bytes, as_bytes, cut_all, cut_device, rows_between, short_bytes, slices
@@ -113,6 +114,8 @@ class GpuEncoder:
         with explained(self.device):
             self._lane = Lane(Station(self._device, encoding))
         self._slice = slice_for(memory_limit, self._lane.station.tables.nbytes, self._dtype.itemsize)
+        # A short text gets room for all that it could need, more than its share of a limit.
+        self._short_size = SHORT if self._slice >= 4 * SHORT else 0
 
     def __repr__(self) -> str:
         return f"<GpuEncoder of {self.encoding.name!r} on {self.device}, {self.ids}>"
@@ -133,7 +136,7 @@ class GpuEncoder:
         bytes that are not UTF-8 unless errors is "replace" or "ignore".
         """
         if not timing and errors in _core.ERRORS:
-            data = short_bytes(text, SHORT)
+            data = short_bytes(text, self._short_size)
             ids = None if data is None else self._short(data, type(text) is str, allowed_special, disallowed_special)
             if ids is not None:
                 return ids
@@ -144,9 +147,10 @@ class GpuEncoder:
     def _short(self, data: bytes, trusted: bool, allowed: Any, disallowed: Any) -> Any:
         """The ids of one short text; None where it takes more than that."""
         names = self._names.of(self.encoding._matchers_for(allowed, disallowed))
+        request = Request(None, names, self._dtype, trusted)
         with self._lock, explained(self.device), self._device.caller_stream(self._stream):
             try:
-                return self._lane.encode_short(data, trusted, names, self._dtype)
+                return self._lane.encode_short(data, request)
             except MemoryError:
                 return None  # the other way gives memory back first
 

@@ -1,4 +1,4 @@
-/* Runs the kernels block by block and warp by warp: see cuda.h. Compiled with -DST_FAMILY=..., as the GPU's module is. */
+/* Runs the kernels block by block and warp by warp: see cuda.h. Compiled with -DST_FAMILY=..., as the GPU's modules are. */
 #include "cuda.h"
 
 #include <setjmp.h>
@@ -126,9 +126,11 @@ static void run(unsigned grid, unsigned block, void (*kernel)(void))
         run(grid, block, body_##name); \
     }
 #define JOB_KERNEL(name) KERNEL(name, st_job)
+#ifdef ST_SHORT_TEXTS
+JOB_KERNEL(short)
+#else
 KERNEL(pack, st_packing)
 JOB_KERNEL(begin)
-JOB_KERNEL(whole)
 JOB_KERNEL(check)
 JOB_KERNEL(find)
 JOB_KERNEL(split)
@@ -171,6 +173,7 @@ extern "C" void run_filter(const st_job *job, uint64_t count)
         st_enter_filter(job->token_bytes + job->token_starts[i], job->token_starts[i + 1] - job->token_starts[i],
                         (uint32_t *)job->filter);
 }
+#endif
 
 extern "C" size_t sizes(int which)
 {
