@@ -8,11 +8,6 @@ void st_open_piece_free(st_open_piece *piece)
     st_long_piece_free(&piece->saved_tail);
 }
 
-static const st_cuts *cuts_for(st_vocab *vocab, const uint8_t *text, size_t n)
-{
-    return st_has_high_bytes(text, n) ? st_vocab_cuts(vocab) : NULL; /* between ASCII characters there are none */
-}
-
 static st_status push(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
 {
     return st_long_piece_push(&piece->tail, s->vocab, &s->workspace->scratch, text, n, s->out);
@@ -31,7 +26,7 @@ static st_status end_atom(st_open_piece *piece, const st_sink *s, const uint8_t 
  * text[0] can not be a cut that matters: an open atom goes on there, or an atom begins there already. */
 static st_status take_atoms(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n, size_t *rest)
 {
-    const st_cuts *cuts = cuts_for(s->vocab, text, n);
+    const st_cuts *cuts = st_vocab_cuts(s->vocab);
     *rest = 0;
     if (!cuts)
         return ST_OK;
