@@ -13,7 +13,7 @@ import tempfile
 import numpy as np
 import oracle
 
-FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
+FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K", "none": "ST_SPLIT_NONE"}
 
 
 @functools.cache

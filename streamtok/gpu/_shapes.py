@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 
-_FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
+_FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K", "none": "ST_SPLIT_NONE"}
 
 WARP_MEMORY = {"cuts": 3232, "lookup": 4144, "again": 4608, "merge": 4096, "whole": 4608}
 """Bytes of shared memory a warp: sizeof(st_cut_memory), st_lookup_memory, st_again_memory, st_merge_memory; the largest
@@ -17,5 +17,5 @@ def source() -> str:
 
 
 def compile_options(family: str) -> tuple[str, ...]:
-    """Options of NVRTC for the kernels of a family of split patterns ("r50k", "cl100k", "o200k")."""
+    """Options of NVRTC for the kernels of a family of split patterns ("r50k", "cl100k", "o200k"; "none": no pattern)."""
     return (f"-DST_FAMILY={_FAMILIES[family]}", "--std=c++17", "-lineinfo")
