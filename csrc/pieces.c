@@ -90,7 +90,7 @@ typedef struct batch {
 
 /* Patterns leave few long pieces of ASCII, rulers and long names, in which there is no cut. A longer one is a text without a
  * pattern, and falls into words. */
-#define LONG_ASCII 64
+#define LONG_ASCII 32
 
 /* Only long pieces are worth cutting: the tables hold the short ones whole. Where merging does not give back every token, the
  * piece table must not answer for atoms, and there are none. */
