@@ -232,7 +232,7 @@ class TextDocuments(Documents):
 
     def _feed_parts(self, chunks: list[bytes]) -> None:
         data = b"".join(chunks) if len(chunks) > 1 else chunks[0]
-        cuts = _job.cuts(data, self._part, *self._matchers, self._core)
+        cuts = self._cuts(data)
         if not cuts and len(data) > _MOST_HELD:
             self._enter_stream(self.offset)
             for chunk in chunks:
@@ -248,7 +248,7 @@ class TextDocuments(Documents):
 
     def _leave_stream(self, chunk: bytes) -> None:
         """Up to the first cut the text belongs to what the stream holds."""
-        cuts = _job.cuts(chunk, self._part, *self._matchers, self._core)
+        cuts = self._cuts(chunk)
         end = cuts[0] if cuts else len(chunk)
         try:
             self.pipeline.put(self.stream.feed(chunk[:end]))
@@ -260,6 +260,10 @@ class TextDocuments(Documents):
             self.pipeline.put(self.stream.flush())
             self._apart = True
             self._feed_parts([chunk[end:]])
+
+    def _cuts(self, data: Any) -> list[int]:
+        allowed, disallowed = self._matchers
+        return _job.cuts(data, self._part, allowed, disallowed, self._core)
 
     def _submit(self, part: Any, explain: Callable[[], object]) -> None:
         coder, matchers = self._coder, self._matchers

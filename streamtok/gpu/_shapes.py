@@ -17,5 +17,5 @@ def source() -> str:
 
 
 def compile_options(family: str) -> tuple[str, ...]:
-    """Options of NVRTC for the kernels of a family of split patterns ("r50k", "cl100k", "o200k"; "none": no pattern)."""
+    """Options of NVRTC for the kernels of a family of split patterns ("r50k", "cl100k", "o200k"), or of "none"."""
     return (f"-DST_FAMILY={_FAMILIES[family]}", "--std=c++17", "-lineinfo")

@@ -12,7 +12,7 @@ from streamtok.gpu import DeviceError, GpuEncoder
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-import oracle  # noqa: E402 - it lies beside this folder
+import oracle
 
 ENCODINGS = [
     "r50k_base",
