@@ -340,7 +340,7 @@ def test_info_names_the_devices(fresh, monkeypatch):
     assert (cuda["driver"], cuda["runtime"], cuda["cupy"]) == ("13.0", "12.9", "13.6.0")
     use(monkeypatch, None)
     assert "CuPy" in streamtok.info()["cuda"]["missing"]
-    assert streamtok.info()["cuda"]["kernels"] == ["r50k", "cl100k", "o200k"]
+    assert streamtok.info()["cuda"]["kernels"] == ["r50k", "cl100k", "o200k", "none"]
 
 
 def test_command_line(fresh, monkeypatch, tmp_path):

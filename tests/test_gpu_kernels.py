@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import sys
+import warnings
 
 import numpy as np
 import oracle
@@ -19,9 +20,16 @@ import streamtok
 from streamtok.gpu import _engine, _job
 from streamtok.gpu._engine import Engine, Named, Unusable
 from streamtok.gpu._text import DeviceText, pack
-from streamtok.patterns import family_of
+from streamtok.patterns import CL100K, kernels_of
 
-ENCODINGS = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
+ENCODINGS = [
+    "r50k_base",
+    "p50k_base",
+    "cl100k_base",
+    "o200k_base",
+    "cl100k_base without pattern",
+    "o200k_base without pattern",
+]
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -43,8 +51,8 @@ class Subject:
     """An encoding, and the engine that runs its kernels on the CPU."""
 
     def __init__(self, name: str):
-        self.encoding = streamtok.get_encoding(name)
-        self.device = EmulatedDevice(family_of(self.encoding._pat_str))
+        self.encoding = oracle.named(name)
+        self.device = EmulatedDevice(kernels_of(self.encoding._pat_str))
         self.engine = Engine(self.device, self.encoding._vocab, self.encoding._coder.encode_piece)
 
     def encode(self, data: bytes, dtype: object = np.uint32) -> np.ndarray:
@@ -234,20 +242,53 @@ def test_more_deferred_words_than_usual_and_more_tokens():
 
 
 @needs_compiler
-def test_unreachable_tokens_are_found_whole_and_never_cut():
+@pytest.mark.parametrize("pat_str", [CL100K, None])
+def test_unreachable_tokens_are_found_whole_and_never_cut(pat_str):
     ranks = {bytes([i]): i for i in range(256)} | {
         "中文中文中文中文".encode(): 300,
         b"unreachable": 301,
         "中文".encode(): 302,
     }
-    encoding = streamtok.Encoding(
-        "unreachable", pat_str=streamtok.get_encoding("cl100k_base")._pat_str, mergeable_ranks=ranks, special_tokens={}
-    )
-    device = EmulatedDevice("cl100k")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that there is no pattern
+        encoding = streamtok.Encoding("unreachable", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
+    device = EmulatedDevice(kernels_of(pat_str))
     engine = Engine(device, encoding._vocab, encoding._coder.encode_piece)
-    data = "unreachable 中文中文中文中文 unreachablex 中文中文中文中文中文 unreachable".encode()
-    ids, _ = engine.encode(DeviceText(device.put(np.frombuffer(data, np.uint8)), len(data)), np.uint32)
-    assert ids.tolist() == encoding.encode_ordinary(data.decode())
+    for text in (
+        "unreachable 中文中文中文中文 unreachablex 中文中文中文中文中文 unreachable",
+        "unreachable",
+        "unreachablex",
+        "中文中文中文中文",
+        "中文中文中文中文" * 50,
+    ):
+        data = text.encode()
+        ids, _ = engine.encode(DeviceText(device.put(np.frombuffer(data, np.uint8)), len(data)), np.uint32)
+        assert ids.tolist() == encoding.encode_ordinary(text)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
+def test_without_a_pattern_ids_are_those_of_the_reference(name):
+    """Which knows of no cuts: the tables that tell them serve the CPU core as well."""
+    rng = random.Random(name)
+    reference, s = oracle.without_pattern(name, "reference"), subject(f"{name} without pattern")
+    topics = "".join(pydoc_data.topics.topics.values())
+    tokens = [token for token in s.encoding.token_byte_values() if token.isascii()]
+    for text in (
+        topics[:40_000],
+        hard_text(rng, 3000).decode(),
+        b"".join(rng.choices(tokens, k=3000)).decode(),
+        "".join(chr(rng.randint(1, 126)) for _ in range(20_000)),
+        "".join(rng.choice("abcdefgh") for _ in range(3000)),
+    ):
+        assert s.encode(text.encode()).tolist() == reference.encode_ordinary(text)
+
+
+@needs_compiler
+def test_a_text_that_is_a_token_is_not_cut():
+    s = subject("o200k_base without pattern")
+    tokens = [token for token in s.encoding.token_byte_values() if len(token) > 10 and valid(token)]
+    s.check_batch(random.Random(1).sample(tokens, 2000))
 
 
 def valid(data: bytes) -> bool:

@@ -41,7 +41,8 @@ def test_sizes_are_those_of_the_source():
 
 # A compilation takes five seconds, and the families differ in their constants only.
 @pytest.mark.parametrize(
-    ("family", "architecture"), [*(("o200k", number) for number in (75, 80, 90, 100)), ("r50k", 75), ("cl100k", 100)]
+    ("family", "architecture"),
+    [*(("o200k", number) for number in (75, 80, 90, 100)), ("r50k", 75), ("cl100k", 100), ("none", 80)],
 )
 def test_nvrtc_compiles_the_kernels(family, architecture):
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the wheels cuda-bindings and nvidia-cuda-nvrtc")

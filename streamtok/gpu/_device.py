@@ -55,8 +55,8 @@ class _Handle:
 
 
 class CudaDevice:
-    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that
-    is current when a method is called (cupy.cuda.Stream)."""
+    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k", "none"). Work goes to the
+    stream that is current when a method is called (cupy.cuda.Stream)."""
 
     def __init__(self, family: str, ordinal: int = 0):
         import cupy

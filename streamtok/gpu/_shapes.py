@@ -6,7 +6,7 @@ import importlib.resources
 
 from ._job import BLOCK, SHORT_STRETCH
 
-_FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
+_FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K", "none": "ST_SPLIT_NONE"}
 
 WARP_MEMORY = {"cuts": 3232, "lookup": 4144, "again": 4608, "merge": 4096, "short": 4608}
 """Bytes of shared memory a warp: sizeof(st_cut_memory), st_lookup_memory, st_again_memory, st_merge_memory; the largest
@@ -19,8 +19,8 @@ def source() -> str:
 
 
 def definitions(family: str, is_short: bool) -> tuple[str, ...]:
-    """What the source is compiled with for a family of split patterns ("r50k", "cl100k", "o200k"): the kernels for long
-    texts, or the one for short texts."""
+    """What the source is compiled with for a family of split patterns ("r50k", "cl100k", "o200k") or for "none": the kernels
+    for long texts, or the one for short texts."""
     own = ("-DST_SHORT_TEXTS", f"-DST_STRETCH_BLOCKS={SHORT_STRETCH // BLOCK}") if is_short else ()
     return (f"-DST_FAMILY={_FAMILIES[family]}", *own)
 

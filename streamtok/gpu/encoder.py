@@ -65,7 +65,7 @@ def family_for(encoding: Any) -> str:
     family = kernels_of(encoding._pat_str)
     if family is None:
         raise ValueError(
-            f"{encoding.name!r} has a pattern of its own, or none, for which there are no kernels: encode on the CPU "
+            f"{encoding.name!r} has a pattern of its own, for which there are no kernels: encode on the CPU "
             "(device='cpu'), or use one of streamtok.patterns"
         )
     return family
@@ -83,7 +83,7 @@ class GpuEncoder:
     >>> torch.from_dlpack(ids)
 
     Args:
-        encoding: an Encoding with one of OpenAI's patterns.
+        encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
         device: a number, "cuda:N", or None for the first.
         stream: the CUDA stream that works: a CuPy stream, anything with __cuda_stream__ (as torch.cuda.Stream), or a
             handle. None: the one that is current for CuPy when a method is called.

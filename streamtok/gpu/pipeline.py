@@ -40,7 +40,7 @@ class GpuPipeline:
     >>> ids = pipeline.encode(text)
 
     Args:
-        encoding: an Encoding with one of OpenAI's patterns.
+        encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
         device: a number, "cuda:N", or a list of them: texts are shared out, ids stay in order. None: the first.
         ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
         chunk_size: bytes of text under way in each lane.
