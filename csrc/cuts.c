@@ -55,6 +55,13 @@ static void enter_border(st_cut_tables *cuts, const uint8_t *token, size_t borde
     cuts->near[(size_t)token[border - 1] << 8 | token[border]] |= (uint16_t)(1u << shape);
 }
 
+static void enter_ascii_pairs(st_cut_tables *cuts, const uint8_t *token, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if ((token[i - 1] | token[i]) < 0x80)
+            cuts->ascii[4 * token[i - 1] + token[i] / 32] |= (uint32_t)1 << (token[i] & 31);
+}
+
 static void enter_character(st_cut_tables *cuts, const st_vocab *vocab, uint32_t index)
 {
     const uint8_t *token = st_token_bytes(vocab, index);
@@ -72,8 +79,9 @@ static void build(st_cut_tables *cuts, const st_vocab *vocab)
     for (uint32_t i = 0; i < vocab->count; i++) {
         const uint8_t *token = st_token_bytes(vocab, i);
         size_t n = st_token_length(vocab, i);
+        enter_ascii_pairs(cuts, token, n);
         if (!st_has_high_bytes(token, n))
-            continue; /* between two ASCII characters nobody looks for a cut */
+            continue;
         enter_character(cuts, vocab, i);
         for (size_t border = 1; border < n; border++)
             if (!st_utf8_is_continuation(token[border]) && (token[border - 1] | token[border]) >= 0x80)
@@ -156,7 +164,8 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
     while (border < n && count < room) {
         const size_t size = st_utf8_size(text[border]);
         const uint32_t right = char_at(text + border, size, n - border);
-        unsigned cut = !st_cut_is_pair(cuts->tables, left, right) & ((left | right) >= 0x80); /* in ASCII hardly ever, and not entered */
+        unsigned cut = !((left | right) < 0x80 ? st_cut_is_ascii_pair(cuts->tables, left, right)
+                                               : st_cut_is_pair(cuts->tables, left, right));
         if (st_cut_shapes(cuts->tables, text, border) & (0 - cut)) /* one branch, seldom taken, where `cut` alone is a toss-up */
             cut = !st_cuts_partial(cuts, text, at, border, border + size);
         borders[count] = (uint32_t)border;
@@ -167,6 +176,19 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
     }
     *from = at;
     return count;
+}
+
+size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n)
+{
+    size_t end = n, border = n ? n - st_utf8_size_before(text, n) : 0;
+    while (border > 0) {
+        const size_t x = border - st_utf8_size_before(text, border);
+        if (st_cut_is_here(cuts->tables, text, x, border, end))
+            return border;
+        end = border;
+        border = x;
+    }
+    return 0;
 }
 
 size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n)

@@ -6,6 +6,8 @@
  * is followed by Y, or a beginning of Y? All (X, Y) that stand in a token are hashed into one bit set of 2^22 bits
  * (one load a border); tokens that begin inside X or end inside Y are listed in a second, small one by what they hold
  * of X and Y, and a table of the two bytes at the border says whether such a token can be near at all. A false hit costs a cut, not an id.
+ * Two ASCII characters have a table of their own, without false hits: such borders matter where a text is one piece, having
+ * no pattern, and nearly every word there begins at a cut.
  *
  * All tokens are entered, unreachable ones too: so a piece that is a token has no cut, and a piece with a cut is none. */
 #ifndef ST_CUTS_H
@@ -34,6 +36,9 @@ int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t b
 /* The cuts in text[0..n) (whole characters, n < 4 GB) behind *from, which is 0 or a border: writes at most `room` of them,
  * returns how many, and moves *from to the last border that was looked at. */
 size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room);
+
+/* The last border in text[0..n) (whole characters) that is a cut, 0 if there is none. */
+size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n);
 
 /* The first cut in text[0..n) (whole characters) at or behind `from`, n if there is none; from is 0 or a border. */
 size_t st_cuts_next(const st_cuts *cuts, const uint8_t *text, size_t from, size_t n);

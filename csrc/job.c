@@ -90,10 +90,9 @@ static st_status add_part(planner *p, const st_job_text *whole, size_t source, s
 /* The next cut behind `start` that leaves no tiny rest; 0: none. Places without a cut are passed over. */
 static size_t next_cut(const planner *p, const st_job_text *whole, size_t start)
 {
-    const st_cut_rules rules = {p->job->allowed, p->job->disallowed, whole->flags & ST_FEED_TRUSTED};
+    st_vocab *vocab = p->job->family == ST_SPLIT_NONE ? p->job->vocab : NULL;
+    const st_cut_rules rules = {p->job->allowed, p->job->disallowed, whole->flags & ST_FEED_TRUSTED, vocab};
     size_t from = start;
-    if (p->job->family == ST_SPLIT_NONE)
-        return 0;
     while (whole->n - from > p->wanted + p->wanted / 2) {
         size_t found = st_last_cut(whole->text, whole->n, from + p->wanted / 2, from + p->wanted, &rules);
         if (found)

@@ -8,11 +8,6 @@ void st_open_piece_free(st_open_piece *piece)
     st_long_piece_free(&piece->saved_tail);
 }
 
-static const st_cuts *cuts_for(st_vocab *vocab, const uint8_t *text, size_t n)
-{
-    return st_has_high_bytes(text, n) ? st_vocab_cuts(vocab) : NULL; /* between ASCII characters there are none */
-}
-
 static st_status push(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
 {
     return st_long_piece_push(&piece->tail, s->vocab, &s->workspace->scratch, text, n, s->out);
@@ -27,18 +22,34 @@ static st_status end_atom(st_open_piece *piece, const st_sink *s, const uint8_t 
     return st_long_piece_finish(&piece->tail, s->vocab, s->out);
 }
 
+/* Encodes the atoms of text[0..n), which begins at a cut, up to the last cut in it. Where an atom may be looked up, they are a
+ * batch like any other. */
+static st_status take_whole_atoms(st_open_piece *piece, const st_sink *s, const st_cuts *cuts, const uint8_t *text, size_t n,
+                                  size_t *taken)
+{
+    *taken = 0;
+    if (!s->vocab->unreachable) {
+        const uint64_t end = *taken = st_cuts_last(cuts, text, n);
+        return end ? st_encode_pieces(s->vocab, s->workspace, s->engine, text, n, &end, 1, s->out) : ST_OK;
+    }
+    for (size_t to; (to = st_cuts_next(cuts, text, *taken, n)) < n; *taken = to)
+        ST_TRY(end_atom(piece, s, text + *taken, to - *taken));
+    return ST_OK;
+}
+
 /* Encodes the atoms of text[0..n) that end at a cut, and says where the last, open one begins. The border in front of
  * text[0] can not be a cut that matters: an open atom goes on there, or an atom begins there already. */
 static st_status take_atoms(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n, size_t *rest)
 {
-    const st_cuts *cuts = cuts_for(s->vocab, text, n);
+    const st_cuts *cuts = st_vocab_cuts(s->vocab);
+    size_t taken, first = cuts ? st_cuts_next(cuts, text, 0, n) : n;
     *rest = 0;
-    if (!cuts)
+    if (first == n)
         return ST_OK;
-    for (size_t to; (to = st_cuts_next(cuts, text, *rest, n)) < n; *rest = to) {
-        piece->tail.merged_only = 1; /* a piece with a cut is no token, and its first atom must not be taken for one */
-        ST_TRY(end_atom(piece, s, text + *rest, to - *rest));
-    }
+    piece->tail.merged_only = 1; /* a piece with a cut is no token, and its first atom must not be taken for one */
+    ST_TRY(end_atom(piece, s, text, first));
+    ST_TRY(take_whole_atoms(piece, s, cuts, text + first, n - first, &taken));
+    *rest = first + taken;
     return ST_OK;
 }
 
@@ -60,8 +71,9 @@ st_status st_open_piece_take(st_open_piece *piece, const st_sink *s, const uint8
         return take_by_reference(piece, s, text, n);
     ST_TRY(take_atoms(piece, s, text, n, &rest));
     piece->taken += rest;
-    if (!piece->tail.active && n - rest <= ST_HOLD_WHOLE) {
-        *took = rest; /* a short atom waits for its end, as a short piece does */
+    /* A short atom waits for its end, as a short piece does; but one of ASCII may be all that an endless piece goes on with. */
+    if (!piece->tail.active && n - rest <= ST_HOLD_WHOLE && (!rest || st_has_high_bytes(text + rest, n - rest))) {
+        *took = rest;
         return ST_OK;
     }
     if (!piece->tail.active)

@@ -43,12 +43,22 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* The last place in text[0..n), which is valid, where both sides encode apart, names aside; 0 = none. */
+static size_t last_place(const st_cut_rules *rules, const uint8_t *text, size_t n)
+{
+    const st_cuts *cuts;
+    if (!rules->vocab)
+        return st_last_sync_point(text, n);
+    cuts = rules->vocab->unreachable ? NULL : st_vocab_cuts(rules->vocab);
+    return cuts ? st_cuts_last(cuts, text, n) : 0;
+}
+
 /* The last cut in text[start..limit), which is valid and ends between characters, at or behind `from`; 0 = none. */
 static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from,
                            const st_cut_rules *rules)
 {
     while (limit > start && limit > from) {
-        size_t found = st_last_sync_point(text + start, limit - start), at = start + found, name;
+        size_t found = last_place(rules, text + start, limit - start), at = start + found, name;
         if (!found || at < from)
             return 0;
         name = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));

@@ -1,6 +1,7 @@
 /* parts.h - where a text may be cut so that its parts, each encoded as a text of its own, give the ids of the whole.
  *
- * Such a cut is a sync point (pretoken.h) with ordinary, valid text on both sides:
+ * Such a cut is a sync point (pretoken.h), or, for a text without a pattern, an exact cut (cuts.h) of a vocabulary that has no
+ * unreachable tokens: one could be all that is left of a text. It has ordinary, valid text on both sides:
  *
  *   - no name of a special token reaches over it, nor ends within the two characters that a sync point looks back at:
  *     behind an allowed special token a new text begins, and there the two are none of its own;
@@ -11,11 +12,13 @@
 #ifndef ST_PARTS_H
 #define ST_PARTS_H
 
+#include "cuts.h"
 #include "special.h"
 
 typedef struct st_cut_rules {
     const st_special *allowed, *disallowed; /* NULL = none */
     int trusted;                            /* the text is valid UTF-8 */
+    st_vocab *vocab;                        /* of a text without a pattern; NULL: a cut holds in every pattern */
 } st_cut_rules;
 
 /* The last such place p in text[0..n), from < p <= until <= n, that is found in the ST_CUT_REACH bytes in front of

@@ -88,11 +88,15 @@ typedef struct batch {
     int inside;              /* `at` is a cut inside the piece */
 } batch;
 
-/* Only long pieces with other characters than ASCII are worth cutting: the tables hold the short ones whole. Where merging
- * does not give back every token, the piece table must not answer for atoms, and there are none. */
+/* Patterns leave few long pieces of ASCII, rulers and long names, in which there is no cut. A longer one is a text without a
+ * pattern, and falls into words. */
+#define LONG_ASCII 32
+
+/* Only long pieces are worth cutting: the tables hold the short ones whole. Where merging does not give back every token, the
+ * piece table must not answer for atoms, and there are none. */
 static int is_worth_cutting(const st_vocab *v, const uint8_t *text, size_t n)
 {
-    return n > ST_KEY_BYTES && !v->unreachable && st_has_high_bytes(text, n);
+    return n > ST_KEY_BYTES && !v->unreachable && (n > LONG_ASCII || st_has_high_bytes(text, n));
 }
 
 /* Puts span number i: where it starts, its key, and the piece table's cache line on the way. */

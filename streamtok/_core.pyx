@@ -185,7 +185,7 @@ cdef class Coder:
     @property
     def has_cuts(self):
         """Are there places where both sides of a text encode apart?"""
-        return self.options.family != ST_SPLIT_NONE
+        return self.options.family != ST_SPLIT_NONE or self.vocab.vocab.unreachable == 0
 
     def encode(self, source, Matcher allowed, Matcher disallowed):
         """A list of ids."""

@@ -235,6 +235,7 @@ cdef extern from "parts.h" nogil:
         const st_special *allowed
         const st_special *disallowed
         int trusted
+        st_vocab *vocab
     size_t st_last_cut(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules)
     size_t st_cut_margin(const st_cut_rules *rules)
 

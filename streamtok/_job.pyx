@@ -136,15 +136,17 @@ cdef class Job:
             st_free(counts)
 
 
-def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed):
+def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, Coder coder=None):
     """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: what is on the left
-    and what is on the right encode apart from each other. data: a buffer of bytes, which may begin and end anywhere."""
+    and what is on the right encode apart from each other. data: a buffer of bytes, which may begin and end anywhere.
+    coder: who encodes; None: anybody with a pattern."""
     cdef st_cut_rules rules
     cdef Py_buffer view
     cdef size_t n, at, margin, found, ahead
     rules.allowed = allowed.special if allowed is not None else NULL
     rules.disallowed = disallowed.special if disallowed is not None else NULL
     rules.trusted = 0
+    rules.vocab = coder.vocab.vocab if coder is not None and coder.options.family == ST_SPLIT_NONE else NULL
     margin = st_cut_margin(&rules)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     n, at, result = <size_t>view.len, margin, []

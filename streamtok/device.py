@@ -125,9 +125,9 @@ def is_device_error(error: BaseException) -> bool:
 def cuda_facts() -> dict[str, Any]:
     """For info(): devices, versions of driver and CuPy, and what has kernels; or {"missing": why}."""
     from .gpu._open import describe
-    from .patterns import FAMILIES
+    from .patterns import KERNELS
 
-    return {**describe(), "kernels": list(FAMILIES), "other patterns": "encoded on the CPU"}
+    return {**describe(), "kernels": list(KERNELS), "other patterns": "encoded on the CPU"}
 
 
 # ==== What class Encoding calls where a device was named ====

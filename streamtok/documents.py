@@ -91,7 +91,7 @@ class Documents:
         self.stream = encoding.stream_encoder(**self._specials)
         core = encoding._coder_for(options.errors)
         self._coder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
-        self._has_cuts = core.has_cuts
+        self._core = core
         self._matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
         self.documents = 0  # ended
         self.text_bytes = 0  # taken, over all sources
@@ -205,7 +205,7 @@ class TextDocuments(Documents):
 
     def begin(self, name: str, **where: Any) -> None:
         super().begin(name, **where)
-        self._shares = self.pipeline.num_threads > 1 and self._has_cuts
+        self._shares = self.pipeline.num_threads > 1 and self._core.has_cuts
         self._apart = self.offset == 0  # what comes next encodes apart from all that was taken
         self._tail: list[bytes] = []  # chunks read, not taken yet: they lie behind the last cut
         if self._shares and self._apart:
@@ -232,7 +232,7 @@ class TextDocuments(Documents):
 
     def _feed_parts(self, chunks: list[bytes]) -> None:
         data = b"".join(chunks) if len(chunks) > 1 else chunks[0]
-        cuts = _job.cuts(data, self._part, *self._matchers)
+        cuts = self._cuts(data)
         if not cuts and len(data) > _MOST_HELD:
             self._enter_stream(self.offset)
             for chunk in chunks:
@@ -248,7 +248,7 @@ class TextDocuments(Documents):
 
     def _leave_stream(self, chunk: bytes) -> None:
         """Up to the first cut the text belongs to what the stream holds."""
-        cuts = _job.cuts(chunk, self._part, *self._matchers)
+        cuts = self._cuts(chunk)
         end = cuts[0] if cuts else len(chunk)
         try:
             self.pipeline.put(self.stream.feed(chunk[:end]))
@@ -260,6 +260,10 @@ class TextDocuments(Documents):
             self.pipeline.put(self.stream.flush())
             self._apart = True
             self._feed_parts([chunk[end:]])
+
+    def _cuts(self, data: Any) -> list[int]:
+        allowed, disallowed = self._matchers
+        return _job.cuts(data, self._part, allowed, disallowed, self._core)
 
     def _submit(self, part: Any, explain: Callable[[], object]) -> None:
         coder, matchers = self._coder, self._matchers

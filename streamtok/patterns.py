@@ -48,7 +48,10 @@ _FAMILY: dict[str, str] = {
 _NO_PATTERN = "none"
 
 FAMILIES = tuple(dict.fromkeys(_FAMILY.values()))
-"""The scanners, which are the families that the GPU has kernels for."""
+"""The scanners."""
+
+KERNELS = (*FAMILIES, _NO_PATTERN)
+"""What the GPU has kernels for."""
 
 
 def family_of(pat_str: str | None) -> str | None:
@@ -63,4 +66,4 @@ def family_of(pat_str: str | None) -> str | None:
 def kernels_of(pat_str: str | None) -> str | None:
     """The family of kernels on the GPU for the pattern; None where there are none."""
     family = family_of(pat_str)
-    return family if family in FAMILIES else None
+    return family if family in KERNELS else None

@@ -13,12 +13,12 @@ import tempfile
 import numpy as np
 import oracle
 
-FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
+from streamtok.gpu._shapes import ENCODING, LONG_TEXTS, Module, module_of
 
 
 @functools.cache
-def library(family: str, kernels: str = "run") -> ctypes.CDLL:
-    """kernels: "run", those of encoding, or "run_train"."""
+def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> ctypes.CDLL:
+    """The kernels of a family. own: definitions of the module. kernels: "run", those of encoding, or "run_train"."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="emulated_gpu"))
     here = oracle.PROJECT / "tests" / "emulated_gpu"
     command = [
@@ -29,7 +29,8 @@ def library(family: str, kernels: str = "run") -> ctypes.CDLL:
         "-shared",
         "-fno-strict-aliasing",
         "-pthread",
-        f"-DST_FAMILY={FAMILIES[family]}",
+        *LONG_TEXTS.definitions(family),
+        *own,
     ]
     path = folder / f"{family}.so"
     subprocess.run([*command, here / f"{kernels}.cpp", "-o", path], check=True)
@@ -56,8 +57,12 @@ def at_the_end_of_memory(data: bytes) -> np.ndarray:
 class EmulatedDevice:
     """What streamtok.gpu asks of a device (streamtok/gpu/_device.py), with numpy's arrays for its memory."""
 
-    def __init__(self, family: str, kernels: str = "run"):
-        self._library = library(family, kernels)
+    def __init__(self, family: str, modules: tuple[Module, ...] = ENCODING):
+        self._family, self._modules = family, modules
+
+    def _library(self, kernel: str) -> ctypes.CDLL:
+        module = module_of(self._modules, kernel)
+        return library(self._family, module.own, "run" if module in ENCODING else "run_train")
 
     def empty(self, count: int, dtype: object) -> np.ndarray:
         size = int(count) * np.dtype(dtype).itemsize
@@ -88,15 +93,31 @@ class EmulatedDevice:
         return array.ctypes.data
 
     def blocks_for(self, kernel: str, most: int) -> int:
-        if kernel == "whole":
+        if kernel == "short":
             return 1  # blocks run one after the other here, so they cannot wait for each other
         if kernel == "learn":
             return min(most, 2)  # these can (run_train.cpp)
         return min(most, 3)  # fewer than there is work for, so that blocks come around again
 
     def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:
-        getattr(self._library, f"run_{kernel}")(grid, block, ctypes.c_void_p(argument.ctypes.data))
+        getattr(self._library(kernel), f"run_{kernel}")(grid, block, ctypes.c_void_p(argument.ctypes.data))
 
     def launch_builder(self, kernel: str, job: np.ndarray, *arguments: int) -> None:
         values = (ctypes.c_uint64(value) for value in arguments)
-        getattr(self._library, f"run_{kernel}")(ctypes.c_void_p(job.ctypes.data), *values)
+        getattr(self._library(kernel), f"run_{kernel}")(ctypes.c_void_p(job.ctypes.data), *values)
+
+    def synchronize(self) -> None:
+        pass
+
+    def moment(self) -> EmulatedDevice:
+        """All is done at once here, so the device itself is what tells of it."""
+        return self
+
+    def done(self) -> bool:
+        return True
+
+    def wait(self) -> None:
+        pass
+
+    def pinned(self, size: int) -> np.ndarray:
+        return self.empty(size, np.uint8)

@@ -9,6 +9,8 @@ import time
 import numpy as np
 from emulated import EmulatedDevice
 
+from streamtok.gpu._shapes import ENCODING, Module
+
 _lock = threading.Lock()  # the emulation is one warp after another, in memory of its own
 
 
@@ -19,8 +21,8 @@ class DeviceArray(np.ndarray):
 class HostDevice(EmulatedDevice):
     """Counts what is allocated; `fail_after` lets the allocation of that number fail, and all later ones."""
 
-    def __init__(self, family: str, ordinal: int = 0, kernels: str = "run") -> None:
-        super().__init__(family, kernels)
+    def __init__(self, family: str, ordinal: int = 0, modules: tuple[Module, ...] = ENCODING) -> None:
+        super().__init__(family, modules)
         self.family, self.ordinal = family, ordinal
         self.identity = f"emulated {ordinal}"
         self.allocations = self.allocated = 0
@@ -59,9 +61,6 @@ class HostDevice(EmulatedDevice):
 
     def caller_stream(self, given: object) -> contextlib.AbstractContextManager:
         return contextlib.nullcontext() if given is None else given
-
-    def synchronize(self) -> None:
-        pass
 
     def pinned(self, size: int) -> np.ndarray:
         return np.empty(size, np.uint8)

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import sys
+import warnings
 
 import numpy as np
 import oracle
@@ -17,11 +18,18 @@ from emulated import EmulatedDevice, at_the_end_of_memory
 
 import streamtok
 from streamtok.gpu import _engine, _job
-from streamtok.gpu._engine import Engine
+from streamtok.gpu._engine import Engine, Named, Unusable
 from streamtok.gpu._text import DeviceText, pack
-from streamtok.patterns import family_of
+from streamtok.patterns import CL100K, kernels_of
 
-ENCODINGS = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
+ENCODINGS = [
+    "r50k_base",
+    "p50k_base",
+    "cl100k_base",
+    "o200k_base",
+    "cl100k_base without pattern",
+    "o200k_base without pattern",
+]
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -43,13 +51,34 @@ class Subject:
     """An encoding, and the engine that runs its kernels on the CPU."""
 
     def __init__(self, name: str):
-        self.encoding = streamtok.get_encoding(name)
-        self.device = EmulatedDevice(family_of(self.encoding._pat_str))
+        self.encoding = oracle.named(name)
+        self.device = EmulatedDevice(kernels_of(self.encoding._pat_str))
         self.engine = Engine(self.device, self.encoding._vocab, self.encoding._coder.encode_piece)
 
     def encode(self, data: bytes, dtype: object = np.uint32) -> np.ndarray:
-        text = DeviceText(self.device.put(np.frombuffer(data, np.uint8)), len(data))
-        return self.engine.encode(text, dtype)[0]
+        return self.engine.encode(self.text(data), dtype)[0]
+
+    def text(self, data: bytes) -> DeviceText:
+        return DeviceText(self.device.put(np.frombuffer(data, np.uint8)), len(data))
+
+    def accepts(self, text: DeviceText) -> bool:
+        """Is it UTF-8, by the kernels?"""
+        try:
+            self.engine.encode(text, np.uint32, trusted=False)
+        except Unusable:
+            return False
+        return True
+
+    def names_in(self, text: DeviceText, names: list[bytes]) -> list[tuple[int, int]]:
+        """(place, number) of the names in it, found by themselves; encoding finds the same ones."""
+        places, numbers = self.engine.find_names(text, names)
+        try:
+            self.engine.encode(text, np.uint32, names=names)
+            assert not len(places)
+        except Named as named:
+            np.testing.assert_array_equal(named.places, places)
+            np.testing.assert_array_equal(named.numbers, numbers)
+        return list(zip(places.tolist(), numbers.tolist()))
 
     def check(self, data: bytes) -> None:
         want = self.encoding.encode_to_numpy(data, disallowed_special=())
@@ -68,7 +97,7 @@ class Subject:
         np.testing.assert_array_equal(rows, starts)
 
 
-@pytest.fixture(params=["stages", "whole"], autouse=True)
+@pytest.fixture(params=["stages", "one launch"], autouse=True)
 def way(request, monkeypatch):
     """Every test runs with the stages launched one by one, and with all of them in one launch."""
     monkeypatch.setattr(_engine, "SHORT", 0 if request.param == "stages" else 1 << 30)
@@ -169,6 +198,24 @@ def test_parts_that_are_ids():
 
 
 @needs_compiler
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_short_texts_from_host_memory_and_to_it(name):
+    s, rng = subject(name), random.Random(14)
+    for size in (1, 5, 16, 63, 64, 65, 127, 129, 1000, 5000, 70_000, 3):
+        data = hard_text(rng, size)[:size].decode("utf-8", "ignore").encode() or b"x"
+        staged, out = s.device.pinned(len(data) + 15), s.device.pinned(4 * len(data)).view(np.uint32)
+        staged[: len(data)] = np.frombuffer(data, np.uint8)
+        want = s.encoding.encode_to_numpy(data, disallowed_special=())
+        np.testing.assert_array_equal(s.engine.encode_short(staged, len(data), np.uint32, False, []), want)
+        try:
+            np.testing.assert_array_equal(s.engine.encode_short(staged, len(data), np.uint32, False, [], out), want)
+        except Unusable:
+            assert int(s.engine._report[0]["huge"])
+    with pytest.raises(Named):
+        s.engine.encode_short(staged, len(data), np.uint32, True, [data[:1]])
+
+
+@needs_compiler
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.int64])
 def test_dtypes(dtype):
     text = b"The ids of r50k_base fit sixteen bits. " * 20
@@ -195,20 +242,53 @@ def test_more_deferred_words_than_usual_and_more_tokens():
 
 
 @needs_compiler
-def test_unreachable_tokens_are_found_whole_and_never_cut():
+@pytest.mark.parametrize("pat_str", [CL100K, None])
+def test_unreachable_tokens_are_found_whole_and_never_cut(pat_str):
     ranks = {bytes([i]): i for i in range(256)} | {
         "中文中文中文中文".encode(): 300,
         b"unreachable": 301,
         "中文".encode(): 302,
     }
-    encoding = streamtok.Encoding(
-        "unreachable", pat_str=streamtok.get_encoding("cl100k_base")._pat_str, mergeable_ranks=ranks, special_tokens={}
-    )
-    device = EmulatedDevice("cl100k")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that there is no pattern
+        encoding = streamtok.Encoding("unreachable", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
+    device = EmulatedDevice(kernels_of(pat_str))
     engine = Engine(device, encoding._vocab, encoding._coder.encode_piece)
-    data = "unreachable 中文中文中文中文 unreachablex 中文中文中文中文中文 unreachable".encode()
-    ids, _ = engine.encode(DeviceText(device.put(np.frombuffer(data, np.uint8)), len(data)), np.uint32)
-    assert ids.tolist() == encoding.encode_ordinary(data.decode())
+    for text in (
+        "unreachable 中文中文中文中文 unreachablex 中文中文中文中文中文 unreachable",
+        "unreachable",
+        "unreachablex",
+        "中文中文中文中文",
+        "中文中文中文中文" * 50,
+    ):
+        data = text.encode()
+        ids, _ = engine.encode(DeviceText(device.put(np.frombuffer(data, np.uint8)), len(data)), np.uint32)
+        assert ids.tolist() == encoding.encode_ordinary(text)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
+def test_without_a_pattern_ids_are_those_of_the_reference(name):
+    """Which knows of no cuts: the tables that tell them serve the CPU core as well."""
+    rng = random.Random(name)
+    reference, s = oracle.without_pattern(name, "reference"), subject(f"{name} without pattern")
+    topics = "".join(pydoc_data.topics.topics.values())
+    tokens = [token for token in s.encoding.token_byte_values() if token.isascii()]
+    for text in (
+        topics[:40_000],
+        hard_text(rng, 3000).decode(),
+        b"".join(rng.choices(tokens, k=3000)).decode(),
+        "".join(chr(rng.randint(1, 126)) for _ in range(20_000)),
+        "".join(rng.choice("abcdefgh") for _ in range(3000)),
+    ):
+        assert s.encode(text.encode()).tolist() == reference.encode_ordinary(text)
+
+
+@needs_compiler
+def test_a_text_that_is_a_token_is_not_cut():
+    s = subject("o200k_base without pattern")
+    tokens = [token for token in s.encoding.token_byte_values() if len(token) > 10 and valid(token)]
+    s.check_batch(random.Random(1).sample(tokens, 2000))
 
 
 def valid(data: bytes) -> bool:
@@ -241,9 +321,21 @@ def test_utf8_is_told_from_what_is_none():
         if rng.random() < 0.3:
             data = data[: rng.randint(0, len(data))]
         texts = [bytes(data[i : i + 150]) for i in range(0, len(data), 150)]
-        one = DeviceText(s.device.put(np.frombuffer(bytes(data), np.uint8)), len(data))
-        assert s.engine.is_utf8(one) == valid(bytes(data))
-        assert s.engine.is_utf8(s.packed(texts)) == all(map(valid, texts))
+        assert s.accepts(s.text(bytes(data))) == valid(bytes(data))
+        assert s.accepts(s.packed(texts)) == all(map(valid, texts))
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_bytes_of_any_kind_are_refused_in_peace(name):
+    """All stages see a text before it is known to be none."""
+    rng = random.Random(13)
+    for _ in range(40):
+        weights = [rng.random() ** 3 for _ in range(4)]
+        ranges = rng.choices([(0, 128), (128, 192), (192, 248), (248, 256)], weights, k=rng.randint(100, 3000))
+        data = bytes(rng.randrange(*each) for each in ranges) + b"\xf0"
+        assert not subject(name).accepts(DeviceText(at_the_end_of_memory(data), len(data)))
+        subject(name).check(b"and then a text ")
 
 
 @needs_compiler
@@ -258,11 +350,10 @@ def test_names_are_found_wherever_they_stand():
         want = sorted(
             (m.start(), i) for i, name in enumerate(names) for m in re.finditer(b"(?=%b)" % re.escape(name), data)
         )
-        one = DeviceText(s.device.put(np.frombuffer(data, np.uint8)), len(data))
-        assert s.engine.find_special(one, names) == want
+        assert s.names_in(s.text(data), names) == want
     text = s.packed([b"x" * 60 + b"<|a|", b">", b"<|a|>"])
-    assert s.engine.find_special(text, names) == [(128, 1)]
-    assert len(s.engine.find_special(s.packed([b"aa" * 5000]), names)) == 9999
+    assert s.names_in(text, names) == [(128, 1)]
+    assert len(s.names_in(s.packed([b"aa" * 5000]), names)) == 9999
 
 
 @needs_compiler
@@ -286,5 +377,5 @@ def test_nothing_behind_the_text_is_read(name):
             text = DeviceText(at_the_end_of_memory(data), len(data))
             want = s.encoding.encode_to_numpy(data, disallowed_special=())
             np.testing.assert_array_equal(s.engine.encode(text, np.uint32)[0], want)
-            assert s.engine.is_utf8(text)
-            assert s.engine.find_special(text, [b"qzxq", b"'s!"]) == []
+            assert s.accepts(text)
+            assert s.names_in(text, [b"qzxq", b"'s!"]) == []

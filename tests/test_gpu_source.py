@@ -32,25 +32,26 @@ def test_structs_are_those_of_the_source(struct, dtype):
 
 @needs_compiler
 def test_sizes_are_those_of_the_source():
-    from streamtok.gpu._shapes import ENCODING
+    from streamtok.gpu._shapes import LONG_TEXTS
 
     structs = [_job.JOB.itemsize, _job.COUNTS.itemsize, _job.PACKING.itemsize]
     sizes = [library("r50k").sizes(i) for i in range(7)]
-    assert sizes == structs + [ENCODING.warp_memory[name] for name in ("cuts", "lookup", "again", "merge")]
+    assert sizes == structs + [LONG_TEXTS.warp_memory[name] for name in ("cuts", "lookup", "again", "merge")]
 
 
 # A compilation takes five seconds, and the families differ in their constants only.
 @pytest.mark.parametrize(
-    ("family", "architecture"), [*(("o200k", number) for number in (75, 80, 90, 100)), ("r50k", 75), ("cl100k", 100)]
+    ("family", "architecture"),
+    [*(("o200k", number) for number in (75, 80, 90, 100)), ("r50k", 75), ("cl100k", 100), ("none", 80)],
 )
 def test_nvrtc_compiles_the_kernels(family, architecture):
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the wheels cuda-bindings and nvidia-cuda-nvrtc")
-    from streamtok.gpu._shapes import ENCODING, compile_options
+    from streamtok.gpu._shapes import LONG_TEXTS
 
     ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
-    status, program = nvrtc.nvrtcCreateProgram(ENCODING.source().encode(), b"kernels.cu", 0, [], [])
+    status, program = nvrtc.nvrtcCreateProgram(LONG_TEXTS.source().encode(), b"kernels.cu", 0, [], [])
     assert status == ok
-    options = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *compile_options(family))]
+    options = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *LONG_TEXTS.options(family))]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if status != ok:
         _, size = nvrtc.nvrtcGetProgramLogSize(program)

@@ -81,6 +81,26 @@ def test_ids_are_those_of_one_thread_and_of_the_reference(pair):
             oracle.assert_same(got, want, pair.ours)
 
 
+@pytest.mark.parametrize("name", oracle.FAMILIES)
+def test_a_text_without_a_pattern_is_cut_where_no_token_spans(name):
+    """Names and faults beside a cut matter there as well."""
+    rng, enc = random.Random(name), oracle.without_pattern(name)
+    text = oracle.topics()[:9000].encode()
+    assert len(_job.cuts(text, 100, None, None, enc._coder)) > 60
+    for size in [0, 1, 40, *[400] * 20, *[3000] * 8, 30_000]:
+        data = mixed_text(rng, size).encode()
+        for options in SPECIAL:
+            assert_threads_do_not_matter(enc, data, rng, **options)
+        for part in (data, data.decode()):
+            want = oracle.without_pattern(name, "reference").encode_to_numpy(part, allowed_special="all")
+            oracle.assert_same(enc.encode_to_numpy(part, allowed_special="all", num_threads=8), want, enc)
+        for fault in nasty.random_bytes(rng, 2):
+            at = rng.randint(0, len(data))
+            broken = data[:at] + fault + data[at:]
+            for errors in ("strict", "replace", "ignore"):
+                assert_threads_do_not_matter(enc, broken, rng, errors=errors, allowed_special="all")
+
+
 def test_ids_are_tiktokens(family):
     rng = random.Random(7)
     for _ in range(40):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -88,6 +90,38 @@ def in_units(size: int) -> str:
         if size >= unit:
             return f"{size / unit:g} {name}"
     return f"{size} B"
+
+
+def without_pattern(encoding: streamtok.Encoding) -> streamtok.Encoding:
+    """The encoding without its split: that its ids are others is what is measured."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return encoding.without_pattern()
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def windows_of(encoding: Any, book: bytes, tokens: int) -> list[bytes]:
+    """Disjoint stretches of the book, 16 at most, that have about so many tokens."""
+    size = int(tokens * len(book) / encoding.count(book, disallowed_special=()))
+    count = max(1, min(16, len(book) // size))
+    return [stretch(book, i * (len(book) // count), size) for i in range(count)]
+
+
+def median_ms(call: Callable[[Any], Any], texts: list[Any]) -> float:
+    """Milliseconds of a call with one of the texts after another, which are about alike."""
+    for text in texts[:2]:
+        call(text)
+    times = []
+    for _ in range(max(1, 32 // len(texts))):
+        for text in texts:
+            start = time.perf_counter()
+            call(text)
+            times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
 
 
 def tiktoken_of(encoding: Any) -> Any:

@@ -10,7 +10,6 @@ corpus, so that no cache has seen the text. The last line says from which size t
 from __future__ import annotations
 
 import itertools
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -68,7 +67,7 @@ def measure(encoding: Any, contenders: dict[str, Callable[[Any], Any]], data: by
 def main() -> None:
     options = common.arguments(__doc__, least=256, most=64 << 20)
     print(common.machine())
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = common.cores()
     for name, corpus in itertools.product(options.encodings, options.corpora):
         encoding = streamtok.get_encoding(name)
         encoder, pipeline = GpuEncoder(encoding), GpuPipeline(encoding)

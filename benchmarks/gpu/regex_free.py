@@ -4,14 +4,16 @@
 
 Encoding.without_pattern() merges a text whole. For each kind of text: documents whose ids are the same, tokens more or
 fewer, and the Levenshtein similarity of the two sequences of ids, 1 - distance / length of the longer, averaged. The
-number-heavy text is made here: sums, prices, dates, telephone numbers, tables, as arithmetic data sets have them. No
-GPU is needed.
+number-heavy text is made here: sums, prices, dates, telephone numbers, tables, as arithmetic data sets have them.
+
+Where there is a device, then the times: stretches of 131,072 tokens, host bytes to host ids, medians over up to 16 of
+them; the same with the pattern; the text in device memory and the ids staying there; the CPU on one thread and on all
+cores. Ids are checked first.
 """
 
 from __future__ import annotations
 
 import random
-import warnings
 from typing import Any
 
 import common
@@ -66,14 +68,58 @@ def documents_of(options: Any, kind: str) -> list[str]:
     return [common.stretch(data, start, options.bytes).decode() for start in starts]
 
 
+# ==== Times ====
+
+TOKENS = 131_072
+OPTIONS: dict[str, Any] = {"disallowed_special": ()}
+
+
+def times_of(encoding: streamtok.Encoding, data: bytes, what: str) -> list[str]:
+    """Milliseconds of one kind of text."""
+    import cupy
+
+    from streamtok.gpu import GpuEncoder, GpuPipeline
+
+    free = common.without_pattern(encoding)
+    texts = common.windows_of(free, data, TOKENS)
+    pipeline, split, encoder = GpuPipeline(free), GpuPipeline(encoding), GpuEncoder(free)
+    for text in texts:
+        common.check(pipeline.encode(text, **OPTIONS), free.encode_to_numpy(text, **OPTIONS), what)
+    on_device = [cupy.asarray(np.frombuffer(text, np.uint8)) for text in texts]
+
+    def resident(text: Any) -> None:
+        encoder.encode(text, **OPTIONS)
+        cupy.cuda.get_current_stream().synchronize()
+
+    times = [
+        common.median_ms(lambda text: pipeline.encode(text, **OPTIONS), texts),
+        common.median_ms(lambda text: split.encode(text, **OPTIONS), texts),
+        common.median_ms(resident, on_device),
+        common.median_ms(lambda text: free.encode_to_numpy(text, **OPTIONS), texts),
+        common.median_ms(lambda text: free.encode_to_numpy(text, num_threads=common.cores(), **OPTIONS), texts),
+    ]
+    return [what, f"{len(texts[0]) / 1000:.0f} KB", *(f"{time:.2f}" for time in times)]
+
+
+def print_times(options: Any) -> None:
+    if "missing" in streamtok.info()["cuda"]:
+        print("\nno times: there is no CUDA device here")
+        return
+    rows = [
+        times_of(streamtok.get_encoding(name), common.text_of(options.corpus, corpus), f"{name}, {corpus}")
+        for name in options.encodings
+        for corpus in options.corpora
+    ]
+    head = ["131,072 tokens, ms", "text", "GPU", "GPU with the pattern", "on the device", "CPU", "CPU, all cores"]
+    print(f"\n{common.machine()}\n{common.table(head, rows)}")
+
+
 def main() -> None:
     options = common.arguments(__doc__, documents=200, bytes=2000)
     rows = []
     for name in options.encodings:
         encoding = streamtok.get_encoding(name)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that ids differ is what is measured
-            free = encoding.without_pattern()
+        free = common.without_pattern(encoding)
         for kind in [*options.corpora, "numbers"]:
             pairs = [
                 (encoding.encode_ordinary(text), free.encode_ordinary(text)) for text in documents_of(options, kind)
@@ -85,6 +131,7 @@ def main() -> None:
             rows.append(row)
             print(*row, flush=True)
     print(common.table(["text", "documents alike", "tokens", "similarity", "least"], rows))
+    print_times(options)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Text on the device to ids on the device: the rate by corpus and encoding, and by stage. Ids are checked first.
 
-    python benchmarks/gpu/resident.py --corpus FOLDER [--gb 1] [--encodings r50k_base ...]
+    python benchmarks/gpu/resident.py --corpus FOLDER [--gb 1] [--encodings r50k_base ...] [--without-pattern]
 
 A corpus (FOLDER/{english,code,multilingual}.txt) is repeated on the device up to the size asked for. Nothing is learned
 from a text, so a repeated one is as much work as a fresh one of its kind. Times are those of device events, the median
@@ -13,6 +13,7 @@ import argparse
 import pathlib
 import statistics
 
+import common
 import cupy
 import numpy as np
 
@@ -20,7 +21,7 @@ import streamtok
 from streamtok.gpu._device import CudaDevice
 from streamtok.gpu._engine import Engine
 from streamtok.gpu._text import DeviceText
-from streamtok.patterns import family_of
+from streamtok.patterns import kernels_of
 
 REPEATS = 5
 
@@ -92,10 +93,13 @@ def main() -> None:
     parser.add_argument("--gb", type=float, default=1.0)
     parser.add_argument("--encodings", nargs="+", default=["r50k_base", "cl100k_base", "o200k_base"])
     parser.add_argument("--corpora", nargs="+", default=["english", "code", "multilingual"])
+    parser.add_argument("--without-pattern", action="store_true")
     arguments = parser.parse_args()
     for name in arguments.encodings:
         encoding = streamtok.get_encoding(name)
-        device = Timed(family_of(encoding._pat_str))
+        if arguments.without_pattern:
+            encoding = common.without_pattern(encoding)
+        device = Timed(kernels_of(encoding._pat_str))
         engine = Engine(device, encoding._vocab, encoding._coder.encode_piece)
         dtype = np.uint16 if encoding.max_token_value < 65536 else np.uint32
         for corpus in arguments.corpora:
@@ -105,7 +109,7 @@ def main() -> None:
             total, stages = measure(engine, device, DeviceText(text, len(text)), dtype)
             rate = len(text) / total / 1e6
             parts = "  ".join(f"{stage} {time:.2f}" for stage, time in stages.items())
-            print(f"{name:12} {corpus:13} {rate:6.1f} GB/s  {total:6.2f} ms: {parts}", flush=True)
+            print(f"{encoding.name:12} {corpus:13} {rate:6.1f} GB/s  {total:6.2f} ms: {parts}", flush=True)
             del text
 
 

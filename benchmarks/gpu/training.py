@@ -4,8 +4,8 @@
     python benchmarks/gpu/training.py --corpus FOLDER --parts check corpora  some of it
 
 check: 3 corpora, 3 patterns, both rules for ties, and options: merges that differ from the CPU's. corpora: seconds for
-each corpus. much: a text of --mb megabytes in host memory, made as bench_train_memory.py makes it, in 16 parts with letters
-of their own. ways: block sizes and the like, over the pieces of that text; the merges are compared for each.
+each corpus. much: a text of --mb megabytes in host memory, made as bench_train_memory.py makes it, in 16 parts with
+letters of their own. ways: block sizes and the like, over the pieces of that text; the merges are compared for each.
 
 Times are those of a process whose kernels are compiled; the text is bytes in memory; the best of --rounds.
 """

@@ -10,8 +10,6 @@ Then: 1,024 documents of 2 KB, and the whole book, as one call.
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -38,42 +36,23 @@ def hugging_face(name: str) -> Callable[[str], Any] | None:
     return lambda text: tokenizer.encode(text).ids
 
 
-def windows_of(encoding: Any, book: bytes, tokens: int) -> list[bytes]:
-    """Disjoint stretches of the book that have about so many tokens."""
-    size = int(tokens * len(book) / encoding.count(book, **OPTIONS))
-    count = max(1, min(16, len(book) // size))
-    return [common.stretch(book, i * (len(book) // count), size) for i in range(count)]
-
-
-def median_ms(call: Callable[[Any], Any], texts: list[Any]) -> float:
-    for text in texts[:2]:
-        call(text)
-    times = []
-    for _ in range(max(1, 32 // len(texts))):
-        for text in texts:
-            start = time.perf_counter()
-            call(text)
-            times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e3
-
-
 def measure(encoding: Any, book: bytes) -> list[list[str]]:
     pipeline, theirs, face = GpuPipeline(encoding), common.tiktoken_of(encoding), hugging_face(encoding.name)
     pool, rows = cupy.get_default_memory_pool(), []
     for tokens in WINDOWS:
         if tokens * 3 > len(book):
             break
-        texts = windows_of(encoding, book, tokens)
+        texts = common.windows_of(encoding, book, tokens)
         for text in texts:
             want = encoding.encode_to_numpy(text, **OPTIONS)
             common.check(pipeline.encode(text, **OPTIONS), want, f"{encoding.name} {tokens}")
         before = pool.total_bytes()
-        ours = median_ms(lambda text: pipeline.encode(text, **OPTIONS), texts)
+        ours = common.median_ms(lambda text: pipeline.encode(text, **OPTIONS), texts)
         grown = pool.total_bytes() - before
         row = [f"{tokens:,}", f"{ours:.3f} ms", f"{tokens / ours / 1e3:.1f}", "0 %" if not grown else f"{grown} B"]
         strings = [text.decode() for text in texts]
         for other in (theirs and (lambda text: theirs.encode_ordinary(text)), face):
-            other_ms = median_ms(other, strings) if other else None
+            other_ms = common.median_ms(other, strings) if other else None
             row += [f"{other_ms:.3f} ms", f"{other_ms / ours:.1f}x"] if other_ms else ["", ""]
         rows.append(row)
         print(*row, flush=True)

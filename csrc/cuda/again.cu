@@ -160,8 +160,9 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
         const unsigned stop = at + ST_WINDOW < n ? at + ST_WINDOW : n;
         while (at < stop) {
             const uint32_t bytes = (uint32_t)low;
-            const unsigned size = job->characters ? st_utf8_size((uint8_t)bytes) : 1;
+            unsigned size = job->characters ? st_utf8_size((uint8_t)bytes) : 1;
             uint32_t whole = 0xFFFFFFFFu;
+            size = size < n - at ? size : n - at; /* in what is no UTF-8 */
             low = low >> 8 * size | high << (64 - 8 * size);
             high >>= 8 * size;
             at += size;
@@ -227,6 +228,29 @@ ST_FORCE_INLINE void st_enlist(st_again *a, unsigned kind, uint64_t record)
         a->queued[k] = st_push(a->job, st_class_list(a->job, k), a->lane, a->memory->queues[k], a->queued[k], kind == k, record);
 }
 
+/* Moves what is left in the queues to the lists. Room is taken in all of them at once, a lane a list: one after the other would
+ * be the longest wait of a short text. */
+ST_INLINE void st_flush_all(st_again *a)
+{
+    const unsigned lane = a->lane;
+    uint32_t mine = 0, start = 0;
+#pragma unroll
+    for (unsigned kind = 0; kind < ST_CLASSES; kind++)
+        mine = lane == kind ? a->queued[kind] : mine;
+    __syncwarp();
+    if (mine)
+        start = atomicAdd(&a->job->counts->lists[lane], mine);
+#pragma unroll
+    for (unsigned kind = 0; kind < ST_CLASSES; kind++) {
+        const st_list list = st_class_list(a->job, kind);
+        const uint64_t at = (uint64_t)__shfl_sync(0xFFFFFFFFu, start, (int)kind) + lane;
+        if (lane < a->queued[kind] && at < list.room)
+            list.records[at] = a->memory->queues[kind][lane];
+        else if (lane < a->queued[kind])
+            atomicOr(&a->job->counts->flags, ST_FLAG_LISTS);
+    }
+}
+
 /* The deferred atom of this lane's record, 0 for none; which: 0 if it fits a key. */
 ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t record)
 {
@@ -268,8 +292,8 @@ ST_INLINE void st_take_all_again(const st_job *job, st_again_memory *memory, uns
 {
     st_again a = {job, memory, lane, {0}};
     for (int which = 1; which >= 0; which--) {
-        const uint64_t listed = job->counts->deferred[which], *records = job->deferred + which * job->deferred_room;
-        const uint64_t count = listed < job->deferred_room ? listed : job->deferred_room;
+        const uint64_t listed = job->counts->deferred[which], room = job->deferred_rooms[which];
+        const uint64_t count = listed < room ? listed : room, *records = job->deferred + (which ? job->deferred_rooms[0] : 0);
         uint64_t next = st_next_record(job, records, 32 * warp + lane, count);
         for (uint64_t i = 32 * warp; i < count; i += 32 * warps) {
             const uint64_t record = next;
@@ -277,7 +301,5 @@ ST_INLINE void st_take_all_again(const st_job *job, st_again_memory *memory, uns
             st_take_again(&a, (unsigned)which, record);
         }
     }
-#pragma unroll
-    for (unsigned kind = 0; kind < ST_CLASSES; kind++)
-        st_flush(job, st_class_list(job, kind), lane, memory->queues[kind], a.queued[kind]);
+    st_flush_all(&a);
 }

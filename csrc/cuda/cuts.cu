@@ -1,14 +1,15 @@
 /* cuts.cu - exact cuts of long pieces (cut_tables.h), a warp a stretch: a cut is one more start, and atoms are looked up
  * and merged like pieces. That is right because no token spans a cut, and where merging gives back every token: a job
- * for another vocabulary has no cut tables. Only pieces that the piece table cannot hold are cut, and only beside
- * characters beyond ASCII. Places to look at are listed first, so that all lanes have one. */
+ * for another vocabulary has no cut tables. Only pieces that the piece table cannot hold are cut, and with a pattern only
+ * beside characters beyond ASCII. Such places are listed first, so that all lanes have one; between ASCII characters
+ * every border is one, and a lane takes those of its own bytes. */
 #include "job.h"
 
 #define ST_CUT_BEFORE 16 /* bytes in front of the stretch, for the character that ends there */
 
 typedef struct st_cut_memory {
     uint4 text[(ST_CUT_BEFORE + ST_STRETCH + 16) / 16];
-    uint32_t cuts[32];
+    uint32_t cuts[ST_STRETCH_WORDS];
     uint16_t borders[ST_STRETCH];
 } st_cut_memory;
 
@@ -39,11 +40,7 @@ ST_INLINE int st_is_cut(const st_cut_tables *tables, const uint8_t *text, size_t
 {
     if (text[border] >= ST_PAD || text[border - 1] >= ST_PAD)
         return 0;
-    const size_t left = st_utf8_size_before(text, border), right = st_utf8_size(text[border]);
-    if (st_cut_is_pair(tables, st_char_bits(text + border - left, left), st_char_bits(text + border, right)))
-        return 0;
-    const unsigned shapes = st_cut_shapes(tables, text, border);
-    return !shapes || !st_cut_is_partial(tables, shapes, text, border - left, border, border + right);
+    return st_cut_is_here(tables, text, border - st_utf8_size_before(text, border), border, border + st_utf8_size(text[border]));
 }
 
 /* The text from ST_CUT_BEFORE bytes in front of the stretch on; ST_PAD where there is none. */
@@ -60,7 +57,8 @@ ST_INLINE void st_load_for_cuts(const st_job *job, st_cut_memory *memory, unsign
                     ((uint8_t *)&bytes)[k] = job->text[at - ST_CUT_BEFORE + k];
         memory->text[i] = bytes;
     }
-    memory->cuts[lane] = 0;
+    if (lane < ST_STRETCH_WORDS)
+        memory->cuts[lane] = 0;
     __syncwarp();
 }
 
@@ -69,8 +67,23 @@ ST_FORCE_INLINE uint32_t st_starts_word(const st_job *job, uint64_t word)
     return word < 2 * job->blocks ? ((const uint32_t *)job->starts)[word] : 1; /* the text's end is one */
 }
 
-/* First bytes of characters in this lane's 32 bytes at which a cut may be. */
-ST_INLINE uint32_t st_cut_places(const st_job *job, const st_cut_memory *memory, unsigned lane, uint64_t word, uint32_t starts)
+/* The cuts in front of 32 bytes, where the two beside a border are ASCII; others are anything. */
+ST_INLINE uint32_t st_ascii_cuts(const st_cut_tables *tables, const uint32_t *words)
+{
+    uint32_t left = words[-1] >> 24, cuts = 0;
+#pragma unroll
+    for (int i = 0; i < 32; i++) {
+        const uint32_t right = words[i / 4] >> 8 * (i % 4) & 0xFF;
+        cuts |= (uint32_t)!st_cut_is_ascii_pair(tables, left & 0x7F, right & 0x7F) << i;
+        left = right;
+    }
+    return cuts;
+}
+
+/* First bytes of characters in this lane's 32 bytes at which a cut may be; to *cuts those at which there is one, where that
+ * takes no list. */
+ST_INLINE uint32_t st_cut_places(const st_job *job, const st_cut_memory *memory, unsigned lane, uint64_t word, uint32_t starts,
+                                 uint32_t *cuts)
 {
     const uint32_t *words = (const uint32_t *)memory->text + ST_CUT_BEFORE / 4 + 8 * lane;
     uint32_t high = 0, tail = 0;
@@ -79,21 +92,24 @@ ST_INLINE uint32_t st_cut_places(const st_job *job, const st_cut_memory *memory,
         tail |= st_high_bits(words[i] & ~(words[i] << 1)) << 4 * i;
     }
     const uint32_t before = words[-1] >> 31, beside = high | high << 1 | before;
-    if (!(beside & ~tail & ~starts))
+    if (ST_FAMILY != ST_SPLIT_NONE && !(beside & ~tail & ~starts))
         return 0;
-    return st_in_long_pieces(word ? st_starts_word(job, word - 1) : 1, starts, st_starts_word(job, word + 1)) & beside &
-           ~tail & ~starts;
+    const uint32_t inside =
+        st_in_long_pieces(word ? st_starts_word(job, word - 1) : 1, starts, st_starts_word(job, word + 1)) & ~tail & ~starts;
+    *cuts = ST_FAMILY == ST_SPLIT_NONE ? st_ascii_cuts(job->cuts, words) & inside & ~beside : 0;
+    return inside & beside;
 }
 
 ST_INLINE void st_cut_stretch(const st_job *job, st_cut_memory *memory, unsigned lane, uint64_t stretch)
 {
-    const uint64_t word = stretch * 32 + lane, segment = word / (2 * job->segment_blocks);
-    const uint32_t starts = st_starts_word(job, word);
-    const int high = job->cuts && segment < st_segments(job) && job->high[segment];
-    uint32_t places = 0, total;
+    const uint64_t word = stretch * ST_STRETCH_WORDS + lane, segment = word / (2 * job->segment_blocks);
+    const int is_mine = lane < ST_STRETCH_WORDS && word < 2 * job->blocks;
+    const uint32_t starts = is_mine ? st_starts_word(job, word) : 0;
+    const int high = is_mine && job->cuts && (ST_FAMILY == ST_SPLIT_NONE || job->high[segment]);
+    uint32_t places = 0, cuts = 0, total;
     if (__any_sync(0xFFFFFFFFu, high)) {
         st_load_for_cuts(job, memory, lane, stretch);
-        places = word < 2 * job->blocks ? st_cut_places(job, memory, lane, word, starts) : 0;
+        places = is_mine ? st_cut_places(job, memory, lane, word, starts, &cuts) : 0;
         uint32_t at = st_prefix((uint32_t)__popc(places), lane, &total);
         for (; places; places &= places - 1)
             memory->borders[at++] = (uint16_t)(32 * lane + __ffs((int)places) - 1);
@@ -104,9 +120,9 @@ ST_INLINE void st_cut_stretch(const st_job *job, st_cut_memory *memory, unsigned
                 atomicOr(&memory->cuts[border / 32], 1u << (border & 31));
         }
         __syncwarp();
-        places = memory->cuts[lane];
+        cuts |= is_mine ? memory->cuts[lane] : 0;
         __syncwarp();
     }
-    if (word < 2 * job->blocks)
-        ((uint32_t *)job->atoms)[word] = starts | places;
+    if (is_mine)
+        ((uint32_t *)job->atoms)[word] = starts | cuts;
 }

@@ -1,9 +1,14 @@
-/* encode.cu - the kernels: each stage by itself over a long text. What a stage does is in the stage's file. */
+/* encode.cu - the kernels: each stage by itself over a long text, or, compiled with ST_SHORT_TEXTS, all of them in one launch
+ * (short.cu). What a stage does is in the stage's file. */
 #include "cuts.cu"
 #include "lookup.cu"
 #include "starts.cu"
 #include "merge.cu"
 #include "gather.cu"
+
+#ifdef ST_SHORT_TEXTS
+#include "short.cu"
+#else
 
 ST_KERNEL st_kernel_pairs(const __grid_constant__ st_job job, const uint32_t *left, const uint32_t *right, uint64_t count)
 {
@@ -77,50 +82,9 @@ ST_KERNEL __launch_bounds__(32) st_kernel_scan(const __grid_constant__ st_job jo
 ST_KERNEL __launch_bounds__(256) st_kernel_gather(const __grid_constant__ st_job job)
 {
     for (uint64_t i = ST_THREAD / 32; i < job.stretches; i += ST_THREADS / 32)
-        st_gather_stretch(&job, threadIdx.x & 31, i);
+        st_gather_stretch<ST_SCANNED>(&job, threadIdx.x & 31, i);
     for (uint64_t i = ST_THREAD / 32; i < job.row_count; i += ST_THREADS / 32)
-        st_row_start(&job, threadIdx.x & 31, i);
+        st_row_start<ST_SCANNED>(&job, threadIdx.x & 31, i);
 }
 
-/* ---- all stages in one launch, for short texts ---- */
-
-ST_KERNEL __launch_bounds__(256, 1) st_kernel_whole(const __grid_constant__ st_job job)
-{
-    const uint64_t thread = ST_THREAD, threads = ST_THREADS, warp = thread / 32, warps = threads / 32;
-    const unsigned lane = threadIdx.x & 31;
-    uint32_t *arrived = &job.counts->arrived, meetings = 0;
-    if (thread == 0)
-        st_begin(&job);
-    st_meet(arrived, &meetings);
-    for (uint64_t i = thread; i < st_segments(&job); i += threads)
-        st_split_segment(&job, i);
-    st_meet(arrived, &meetings);
-    const uint64_t rest = st_rest_count(&job);
-    for (uint64_t i = thread; i < rest; i += threads)
-        st_split_rest(&job, (uint32_t)i);
-    if (rest)
-        st_meet(arrived, &meetings);
-    __syncwarp();
-    for (uint64_t i = warp; i < job.stretches; i += warps)
-        st_cut_stretch(&job, (st_cut_memory *)st_shared + ST_WARP, lane, i);
-    st_meet(arrived, &meetings);
-    st_look_up_all(&job, (st_lookup_memory *)st_shared + ST_WARP, lane, warp, warps);
-    st_meet(arrived, &meetings);
-    st_take_all_again(&job, (st_again_memory *)st_shared + ST_WARP, lane, warp, warps);
-    st_meet(arrived, &meetings);
-    st_measure_all(&job, lane, warp, warps);
-    st_merge_all(&job, (st_merge_memory *)st_shared + ST_WARP, lane);
-    st_meet(arrived, &meetings);
-    if (warp == 0) {
-        for (uint64_t i = 0; i < st_groups(&job); i++)
-            st_scan_group(&job, lane, i);
-        __syncwarp();
-        st_scan_groups(&job, lane);
-    }
-    st_meet(arrived, &meetings);
-    for (uint64_t i = warp; i < job.stretches; i += warps)
-        st_gather_stretch(&job, lane, i);
-    for (uint64_t i = warp; i < job.row_count; i += warps)
-        st_row_start(&job, lane, i);
-    st_leave(arrived, meetings);
-}
+#endif

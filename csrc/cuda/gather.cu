@@ -1,4 +1,7 @@
-/* gather.cu - slots to ids without holes: counts are scanned, then a warp a stretch moves its tokens to their places. */
+/* gather.cu - slots to ids without holes: counts are scanned, then a warp a stretch moves its tokens to their places.
+ *
+ * `group_starts` holds the tokens in each group first, and after st_scan_groups those before it. A short text has few groups:
+ * there every warp adds up the ones in front of it, which takes less time than to wait for a scan. */
 #include "job.h"
 
 /* Tokens before each stretch of the group, and in the group; a warp a group. */
@@ -24,6 +27,15 @@ ST_INLINE uint64_t st_groups(const st_job *job)
     return (job->stretches + ST_GROUP - 1) / ST_GROUP;
 }
 
+/* All tokens up to the end of the slice are known; one lane. */
+ST_INLINE void st_report(const st_job *job, uint64_t tokens)
+{
+    job->counts->tokens = tokens;
+    if (tokens > job->out_room)
+        job->counts->flags |= ST_FLAG_ROOM;
+    *job->report = *job->counts;
+}
+
 /* Groups' counts to the tokens before them, from what the text has given so far; one warp. */
 ST_INLINE void st_scan_groups(const st_job *job, unsigned lane)
 {
@@ -44,10 +56,23 @@ ST_INLINE void st_scan_groups(const st_job *job, unsigned lane)
     __syncwarp();
     if (lane == 0) {
         job->group_starts[groups] = before;
-        job->counts->tokens = before;
-        if (before > job->out_room)
-            job->counts->flags |= ST_FLAG_ROOM;
+        st_report(job, before);
     }
+}
+
+typedef enum st_scanned { ST_NOT_SCANNED, ST_SCANNED } st_scanned;
+
+/* Tokens before a group, for all lanes of a warp. */
+template <st_scanned Scanned> ST_FORCE_INLINE uint64_t st_group_start(const st_job *job, unsigned lane, uint64_t group)
+{
+    uint64_t sum = 0;
+    if (Scanned == ST_SCANNED)
+        return job->group_starts[group];
+    for (uint64_t i = lane; i < group; i += 32)
+        sum += job->group_starts[i];
+    for (int step = 16; step; step /= 2)
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, step);
+    return sum;
 }
 
 ST_FORCE_INLINE void st_write_id(const st_job *job, uint64_t at, uint32_t id)
@@ -72,11 +97,11 @@ ST_FORCE_INLINE const uint32_t *st_slots_of(const st_job *job, uint64_t stretch,
 
 #define ST_GATHER_LOADS 4 /* slots of a lane on their way from memory at a time */
 
-ST_INLINE void st_gather_stretch(const st_job *job, unsigned lane, uint64_t stretch)
+template <st_scanned Scanned> ST_INLINE void st_gather_stretch(const st_job *job, unsigned lane, uint64_t stretch)
 {
     uint32_t used;
     const uint32_t *slots = st_slots_of(job, stretch, &used);
-    uint64_t at = job->group_starts[stretch / ST_GROUP] + job->offsets[stretch];
+    uint64_t at = st_group_start<Scanned>(job, lane, stretch / ST_GROUP) + job->offsets[stretch];
     for (uint32_t i = lane; i - lane < used; i += 32 * ST_GATHER_LOADS) {
         uint32_t some[ST_GATHER_LOADS];
 #pragma unroll
@@ -96,15 +121,16 @@ ST_INLINE void st_gather_stretch(const st_job *job, unsigned lane, uint64_t stre
 }
 
 /* Tokens before a row that begins in this slice; a warp a row. */
-ST_INLINE void st_row_start(const st_job *job, unsigned lane, uint64_t row)
+template <st_scanned Scanned> ST_INLINE void st_row_start(const st_job *job, unsigned lane, uint64_t row)
 {
     const uint64_t block = job->rows[row], first = job->first_stretch * ST_STRETCH_BLOCKS;
     const uint64_t end = first + job->stretches * ST_STRETCH_BLOCKS;
     if (block < first || (block >= end && block < job->blocks))
         return;
     if (block >= job->blocks) { /* no text behind it */
+        const uint64_t all = st_group_start<Scanned>(job, lane, st_groups(job));
         if (lane == 0 && end >= job->blocks)
-            job->row_starts[row] = job->counts->tokens;
+            job->row_starts[row] = all;
         return;
     }
     const uint64_t stretch = (block - first) / ST_STRETCH_BLOCKS;
@@ -113,6 +139,7 @@ ST_INLINE void st_row_start(const st_job *job, unsigned lane, uint64_t row)
     for (uint32_t i = lane; slots + i < stop; i += 32)
         total += slots[i] != ST_HOLE;
     st_prefix(total, lane, &used);
+    const uint64_t before = st_group_start<Scanned>(job, lane, stretch / ST_GROUP) + job->offsets[stretch];
     if (lane == 0)
-        job->row_starts[row] = job->group_starts[stretch / ST_GROUP] + job->offsets[stretch] + used;
+        job->row_starts[row] = before + used;
 }

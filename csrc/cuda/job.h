@@ -27,8 +27,11 @@
 
 #define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to st_split_rest */
 
-#define ST_STRETCH_BLOCKS 16
+#ifndef ST_STRETCH_BLOCKS
+#define ST_STRETCH_BLOCKS 16 /* short texts are encoded with shorter stretches, so that more warps have one */
+#endif
 #define ST_STRETCH (ST_STRETCH_BLOCKS * 64)
+#define ST_STRETCH_WORDS (ST_STRETCH / 32) /* of 32 bits; at most a lane each */
 #define ST_GROUP 256
 
 /* A slot holds an id, or one of these. Indices of tokens have 21 bits. */
@@ -57,7 +60,7 @@ typedef struct st_counts {
     uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and longer ones */
     uint32_t lists[ST_CLASSES]; /* atoms in each list */
     uint32_t specials;          /* places in `found`, and those that had no room */
-    uint32_t arrived;           /* blocks at the meeting of st_kernel_whole */
+    uint32_t arrived;           /* blocks at the meetings of a short text */
 } st_counts;
 
 typedef struct st_job {
@@ -82,6 +85,7 @@ typedef struct st_job {
     uint64_t identity;         /* is each token its own id? */
 
     /* the text */
+    const uint4 *source;  /* where a short text is to be copied from; NULL: it is there */
     const uint8_t *text;  /* at a multiple of 16 */
     uint64_t size;        /* bytes; with marks those of all blocks */
     uint64_t blocks;
@@ -101,8 +105,8 @@ typedef struct st_job {
     uint32_t *spans;       /* stretch: first slot << 16 | slots in use */
     uint32_t *tokens;      /* stretch: how many */
     uint32_t *row_slots;   /* block of the slice in which a part begins: its first slot */
-    uint64_t *deferred;    /* records of the atoms that the first look did not find; the longer ones behind deferred_room */
-    uint64_t deferred_room;
+    uint64_t *deferred;    /* records of the atoms that the first look did not find: those that fit a key, then longer ones */
+    uint64_t deferred_rooms[2];
     uint64_t *lists;       /* records of those to merge, class by class */
     uint64_t list_starts[ST_CLASSES + 1];
 
@@ -117,7 +121,7 @@ typedef struct st_job {
     void *out;
     uint64_t out_room;
     uint64_t id_bytes;      /* 2, 4 or 8 */
-    const uint32_t *rows;   /* row: the block it begins with, ascending */
+    const uint64_t *rows;   /* row: the block it begins with, ascending */
     uint64_t *row_starts;   /* row: tokens before it */
     uint64_t row_count;
 
@@ -128,8 +132,10 @@ typedef struct st_job {
     uint64_t name_firsts[4]; /* a bit for each byte that a name begins with */
     uint64_t *found;         /* byte of the text << 16 | name */
     uint64_t found_room;
+    uint64_t trusted;        /* is it known to be UTF-8? */
 
     st_counts *counts;
+    st_counts *report;       /* memory of the host, for the counts after the scan */
 } st_job;
 
 /* A record of an atom whose tokens are still to be found: slot (32 bits), distance from the slot to the atom's first byte (11),

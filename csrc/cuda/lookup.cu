@@ -45,28 +45,32 @@ ST_INLINE void st_load_stretch(const st_lookup *l, uint64_t stretch)
     }
 }
 
-/* 32 bits of the atoms' starts; the text's end counts as one. */
+/* 32 bits of the atoms' starts. */
 ST_INLINE uint32_t st_start_bits(const st_job *job, uint64_t word)
 {
-    if (word < 2 * job->blocks)
-        return ((const uint32_t *)job->atoms)[word];
-    return word == 2 * job->blocks;
+    return word < 2 * job->blocks ? ((const uint32_t *)job->atoms)[word] : 0;
 }
 
-/* Where the stretch's last atom ends, from the stretch's start on; ST_STRETCH + 2048 if that is beyond 1,024 bytes. */
+/* Where the stretch's last atom ends, from the stretch's start on: with the next one, or the text; ST_STRETCH + 2048 if that
+ * is more than 1,024 bytes beyond the stretch. */
 ST_INLINE unsigned st_next_start(const st_lookup *l, uint64_t stretch)
 {
-    const uint32_t bits = st_start_bits(l->job, (stretch + 1) * 32 + l->lane);
+    const uint64_t left = l->job->size - stretch * ST_STRETCH;
+    if (left <= ST_STRETCH)
+        return (unsigned)left;
+    const uint32_t bits = st_start_bits(l->job, (stretch + 1) * ST_STRETCH_WORDS + l->lane);
     const uint32_t some = __ballot_sync(0xFFFFFFFFu, bits != 0);
     const unsigned from = some ? __ffs((int)some) - 1 : 0;
     const uint32_t first = __shfl_sync(0xFFFFFFFFu, bits, (int)from);
-    return some ? ST_STRETCH + 32 * from + __ffs((int)first) - 1 : ST_STRETCH + 2048;
+    const unsigned end = some ? ST_STRETCH + 32 * from + __ffs((int)first) - 1 : ST_STRETCH + 2048;
+    return left < end ? (unsigned)left : end;
 }
 
 /* Lists the starts of the stretch's atoms and the end of the last one; returns how many atoms. */
 ST_INLINE unsigned st_list_starts(const st_lookup *l, uint64_t stretch)
 {
-    uint32_t bits = stretch * 32 + l->lane < 2 * l->job->blocks ? st_start_bits(l->job, stretch * 32 + l->lane) : 0, total;
+    const uint64_t word = stretch * ST_STRETCH_WORDS + l->lane;
+    uint32_t bits = l->lane < ST_STRETCH_WORDS ? st_start_bits(l->job, word) : 0, total;
     uint32_t at = st_prefix((uint32_t)__popc(bits), l->lane, &total);
     for (; bits; bits &= bits - 1)
         l->memory->starts[at++] = (uint16_t)(32 * l->lane + __ffs((int)bits) - 1);
@@ -103,7 +107,7 @@ ST_FORCE_INLINE uint4 st_first_key(const st_lookup *l, unsigned at, unsigned n)
 
 ST_FORCE_INLINE st_list st_deferred(const st_job *job, unsigned which)
 {
-    const st_list list = {job->deferred + which * job->deferred_room, &job->counts->deferred[which], job->deferred_room};
+    const st_list list = {job->deferred + (which ? job->deferred_rooms[0] : 0), &job->counts->deferred[which], job->deferred_rooms[which]};
     return list;
 }
 

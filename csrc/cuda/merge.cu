@@ -63,20 +63,30 @@ ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
  * fours. */
 #define ST_SCAN_STEP 4
 
-/* The pairs of the parts. */
+/* 1 + the token that two parts merge to, 0: none; in the dense table, if both are early tokens. */
+ST_FORCE_INLINE uint32_t st_first_pair(const st_job *job, uint32_t left, uint32_t right)
+{
+    const uint32_t side = (uint32_t)job->dense_side;
+    return left < side && right < side ? job->dense[left * side + right] : st_pair(job, left, right);
+}
+
+/* The pairs of the parts: the look-ups of ST_SCAN_STEP at a time are on their way together. */
 template <unsigned Lanes>
 ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens)
 {
-    const uint32_t side = (uint32_t)job->dense_side;
     uint32_t last = tokens[0];
-    for (unsigned i = 1; i < n; i++) {
-        const uint32_t token = tokens[i * Lanes];
-        const uint32_t found = last < side && token < side ? job->dense[last * side + token] : st_pair(job, last, token);
-        candidates[(i - 1) * Lanes] = st_candidate(found, i - 1);
-        last = token;
+    for (unsigned i = 0; i < n; i += ST_SCAN_STEP) {
+        uint32_t found[ST_SCAN_STEP];
+#pragma unroll
+        for (unsigned k = 0; k < ST_SCAN_STEP; k++) {
+            const uint32_t token = i + k + 1 < n ? tokens[(i + k + 1) * Lanes] : 0;
+            found[k] = i + k + 1 < n ? st_first_pair(job, last, token) : 0;
+            last = token;
+        }
+#pragma unroll
+        for (unsigned k = 0; k < ST_SCAN_STEP; k++)
+            candidates[(i + k) * Lanes] = st_candidate(found[k], i + k);
     }
-    for (unsigned i = n - 1; i == n - 1 || i % ST_SCAN_STEP; i++)
-        candidates[i * Lanes] = ST_NO_CANDIDATE;
 }
 
 template <unsigned Lanes> ST_FORCE_INLINE uint32_t st_best(uint32_t n, const uint32_t *candidates)
@@ -260,19 +270,58 @@ ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
     return job->counts->lists[kind] < room ? job->counts->lists[kind] : (uint32_t)room;
 }
 
-ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lane, unsigned kind, uint32_t item)
+/* Where the items of a class are among all: lane i knows it of class ST_CLASSES - 1 - i. */
+typedef struct st_agenda {
+    uint32_t end, items, listed;
+} st_agenda;
+
+ST_INLINE st_agenda st_make_agenda(const st_job *job, unsigned lane)
 {
-    const unsigned lanes = st_atoms_at_once(kind);
-    const uint32_t at = item * lanes + (lanes == 1 ? 0 : lane);
-    if (at >= st_listed(job, kind) || (lanes > 1 && lane >= lanes))
-        return;
-    const uint64_t record = job->lists[job->list_starts[kind] + at];
-    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = st_parts_of(record);
+    st_agenda agenda = {0, 0, 0};
+    uint32_t total;
+    if (lane < ST_CLASSES) {
+        const unsigned kind = ST_CLASSES - 1 - lane, lanes = st_atoms_at_once(kind);
+        agenda.listed = st_listed(job, kind);
+        agenda.items = (agenda.listed + lanes - 1) / lanes;
+    }
+    agenda.end = st_prefix(agenda.items, lane, &total) + agenda.items;
+    return agenda;
+}
+
+/* A work item: its class, -1: there is none, and this lane's record in it, 0: none. */
+typedef struct st_item {
+    int kind;
+    uint64_t record;
+} st_item;
+
+ST_FORCE_INLINE st_item st_find_item(const st_job *job, unsigned lane, st_agenda agenda, uint32_t number)
+{
+    st_item item = {-1, 0};
+    const uint32_t those = __ballot_sync(0xFFFFFFFFu, number < agenda.end);
+    if (!those)
+        return item;
+    const int place = __ffs((int)those) - 1;
+    const uint32_t first = __shfl_sync(0xFFFFFFFFu, agenda.end - agenda.items, place);
+    const uint32_t listed = __shfl_sync(0xFFFFFFFFu, agenda.listed, place);
+    item.kind = ST_CLASSES - 1 - place;
+    const unsigned lanes = st_atoms_at_once((unsigned)item.kind);
+    const uint32_t at = (number - first) * lanes + (lanes == 1 ? 0 : lane);
+    if (at < listed && (lanes == 1 || lane < lanes))
+        item.record = job->lists[job->list_starts[item.kind] + at];
+    return item;
+}
+
+ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lane, st_item item)
+{
+    const unsigned lanes = st_atoms_at_once((unsigned)item.kind);
+    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = st_parts_of(item.record);
     st_atom atom;
-    st_find_atom(job, record, &atom);
+    if (!item.record)
+        return;
+    st_find_atom(job, item.record, &atom);
     if (lanes == 1)
         st_merge_together(job, &atom, m, lane);
-    else if (kind < ST_SHORT_CLASSES)
+    else if (item.kind < ST_SHORT_CLASSES)
         st_merge_short(job, &atom, candidates, tokens);
     else if (lanes == 32)
         st_merge_alone<uint32_t, 32>(job, &atom, parts, candidates, tokens);
@@ -282,24 +331,22 @@ ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lan
         st_merge_alone<uint64_t, 8>(job, &atom, parts, candidates, tokens);
 }
 
-/* Merges until no work is left. */
+/* Merges until no work is left. While a warp has one item, the record of the next one and the number of that behind it are
+ * on their way. */
 ST_INLINE void st_merge_all(const st_job *job, st_merge_memory *m, unsigned lane)
 {
-    for (;;) {
-        uint32_t item = lane == 0 ? atomicAdd(&job->counts->next, 1u) : 0;
-        int kind = ST_CLASSES - 1;
-        item = __shfl_sync(0xFFFFFFFFu, item, 0);
-        for (; kind >= 0; kind--) {
-            const unsigned lanes = st_atoms_at_once((unsigned)kind);
-            const uint32_t items = (st_listed(job, (unsigned)kind) + lanes - 1) / lanes;
-            if (item < items)
-                break;
-            item -= items;
-        }
-        if (kind < 0)
-            return;
-        st_merge_item(job, m, lane, (unsigned)kind, item);
+    const st_agenda agenda = st_make_agenda(job, lane);
+    uint32_t number = lane == 0 ? atomicAdd(&job->counts->next, 1u) : 0;
+    st_item item = st_find_item(job, lane, agenda, __shfl_sync(0xFFFFFFFFu, number, 0));
+    if (lane == 0)
+        number = atomicAdd(&job->counts->next, 1u);
+    while (item.kind >= 0) {
+        const st_item next = st_find_item(job, lane, agenda, __shfl_sync(0xFFFFFFFFu, number, 0));
+        if (lane == 0)
+            number = atomicAdd(&job->counts->next, 1u);
+        st_merge_item(job, m, lane, item);
         __syncwarp();
+        item = next;
     }
 }
 

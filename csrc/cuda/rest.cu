@@ -107,8 +107,8 @@ ST_INLINE void st_split_rest(const st_job *job, uint32_t number)
     st_rest_run(job, &r);
 }
 
-/* How many segments there are to do: none, where the text is not to be trusted or the list is not whole. */
+/* How many segments there are to do: none, where the text is not to be trusted or the list is not whole, or without a pattern. */
 ST_INLINE uint32_t st_rest_count(const st_job *job)
 {
-    return job->counts->flags & (ST_FLAG_LISTS | ST_FLAG_UTF8) ? 0 : job->counts->rest;
+    return ST_FAMILY == ST_SPLIT_NONE || job->counts->flags & (ST_FLAG_LISTS | ST_FLAG_UTF8) ? 0 : job->counts->rest;
 }

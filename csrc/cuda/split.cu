@@ -1,4 +1,5 @@
-/* split.cu - text to the starts of its pieces, a thread a segment: the boundary algebra of block_starts.h.
+/* split.cu - text to the starts of its pieces, a thread a segment: the boundary algebra of block_starts.h. Without a pattern a
+ * part is one piece, and there is nothing to find.
  *
  * A thread needs the state in front of its segment. No pattern looks back, so it begins at the last place in the block
  * before at which a piece starts whatever stands further left (st_sync_starts), with a fresh state. Where there is no such
@@ -116,10 +117,24 @@ ST_FORCE_INLINE uint64_t st_begin_part(const st_job *job, uint64_t block, st_spl
     return 0;
 }
 
+/* The starts in a block where a part is one piece: where it begins, and where its filler does. */
+ST_INLINE uint64_t st_whole_starts(const st_job *job, uint64_t block)
+{
+    const unsigned fill = st_fill(job, block);
+    if (job->marks && job->marks[block] == ST_MARK_ID)
+        return 1 | 1 << 5;
+    return st_part_begins(job, block) | (fill < 64 ? (uint64_t)1 << fill : 0);
+}
+
 ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
 {
     const uint64_t first = segment * job->segment_blocks, left = job->blocks - first;
     const uint64_t last = first + (left < job->segment_blocks ? left : job->segment_blocks);
+    if (ST_FAMILY == ST_SPLIT_NONE) {
+        for (uint64_t block = first; block < last; block++)
+            job->starts[block] = st_whole_starts(job, block);
+        return;
+    }
     st_segment_state state = ST_RESOLVED;
     uint64_t high = 0;
     st_splitter s;

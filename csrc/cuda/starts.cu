@@ -1,9 +1,24 @@
-/* starts.cu - the kernels up to where pieces start, which encoding and training have in common. */
+/* starts.cu - the kernels up to where pieces start, which encoding of long texts and training have in common. */
 #include "check.cu"
 #include "grid.h"
 #include "pack.cu"
 #include "rest.cu"
 #include "split.cu"
+
+/* A slice begins; with the first one, the text. */
+ST_INLINE void st_begin(const st_job *job)
+{
+    st_counts *counts = job->counts;
+    for (int i = 0; i < ST_CLASSES; i++)
+        counts->lists[i] = 0;
+    counts->next = counts->deferred[0] = counts->deferred[1] = 0;
+    if (job->first_stretch == 0) {
+        counts->tokens = 0;
+        counts->flags = counts->rest = counts->huge = counts->specials = 0;
+    }
+}
+
+#ifndef ST_SHORT_TEXTS
 
 ST_KERNEL st_kernel_pack(const __grid_constant__ st_packing packing)
 {
@@ -35,21 +50,10 @@ ST_KERNEL __launch_bounds__(128) st_kernel_rest(const __grid_constant__ st_job j
         st_split_rest(&job, (uint32_t)i);
 }
 
-/* A slice begins; with the first one, the text. */
-ST_INLINE void st_begin(const st_job *job)
-{
-    st_counts *counts = job->counts;
-    for (int i = 0; i < ST_CLASSES; i++)
-        counts->lists[i] = 0;
-    counts->next = counts->deferred[0] = counts->deferred[1] = 0;
-    if (job->first_stretch == 0) {
-        counts->tokens = 0;
-        counts->flags = counts->rest = counts->huge = counts->specials = 0;
-    }
-}
-
 ST_KERNEL st_kernel_begin(const __grid_constant__ st_job job)
 {
     if (ST_THREAD == 0)
         st_begin(&job);
 }
+
+#endif

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ._shapes import ENCODING, Module, compile_options
+from ._shapes import ENCODING, Module, module_of
+from ._waiting import Wait
 
 _DLPACK_CUDA = 2, 13  # kDLCUDA and kDLCUDAManaged
 
@@ -19,7 +20,8 @@ class _Current:
     """Makes a device, and perhaps a stream of it, current for this thread inside `with`.
 
     CuPy's Device keeps what was current before in the object, which threads would share; and its streams can be made
-    current on their own device alone.
+    current on their own device alone. The device is set though it be the current one: that is what gives a new thread
+    its context.
     """
 
     __slots__ = ("_before", "_ordinal", "_runtime", "_stream")
@@ -29,8 +31,7 @@ class _Current:
 
     def __enter__(self) -> None:
         self._before = self._runtime.getDevice()
-        if self._before != self._ordinal:
-            self._runtime.setDevice(self._ordinal)
+        self._runtime.setDevice(self._ordinal)
         if self._stream is not None:
             self._stream.__enter__()
 
@@ -39,6 +40,21 @@ class _Current:
             self._stream.__exit__(*error)
         if self._before != self._ordinal:
             self._runtime.setDevice(self._before)
+
+
+class _Moment:
+    """An event, as Wait has it. It needs no current device."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self, event: Any) -> None:
+        self._event = event
+
+    def done(self) -> bool:
+        return bool(self._event.done)
+
+    def wait(self) -> None:
+        self._event.synchronize()
 
 
 class _Handle:
@@ -52,26 +68,31 @@ class _Handle:
 
 
 class CudaDevice:
-    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k"). Work goes to the stream that
-    is current when a method is called (cupy.cuda.Stream)."""
+    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k", "none"). Work goes to the
+    stream that is current when a method is called (cupy.cuda.Stream)."""
 
-    def __init__(self, family: str, ordinal: int = 0, module: Module = ENCODING):
+    def __init__(self, family: str, ordinal: int = 0, modules: tuple[Module, ...] = ENCODING):
         import cupy
 
-        self.ordinal, self._shapes = ordinal, module
+        self.ordinal, self._modules = ordinal, modules
         self._cupy = cupy
         with self._cuda:
-            self._module = cupy.RawModule(code=module.source(), options=compile_options(family), backend="nvrtc")
+            self._compiled = [
+                cupy.RawModule(code=module.source(), options=module.options(family), backend="nvrtc")
+                for module in modules
+            ]
             self._processors = int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
-        self._kernels: dict[str, Any] = {}
+        self._kernels: dict[str, tuple[Any, Module]] = {}
 
     @property
     def _cuda(self) -> _Current:
         return _Current(self._cupy.cuda.runtime, self.ordinal)
 
-    def _kernel(self, name: str) -> Any:
+    def _kernel(self, name: str) -> tuple[Any, Module]:
         if name not in self._kernels:
-            self._kernels[name] = self._module.get_function(f"st_kernel_{name}")
+            module = module_of(self._modules, name)
+            compiled = self._compiled[self._modules.index(module)]
+            self._kernels[name] = compiled.get_function(f"st_kernel_{name}"), module
         return self._kernels[name]
 
     def empty(self, count: int, dtype: Any) -> Any:
@@ -107,31 +128,27 @@ class CudaDevice:
 
     def blocks_for(self, kernel: str, most: int) -> int:
         """How many blocks share the work of a kernel whose blocks come around again."""
-        return max(1, min(most, self._processors * self._shapes.resident[kernel]))
+        resident = module_of(self._modules, kernel).resident[kernel]
+        return max(1, min(most, self._processors * resident))
 
     def launch(self, kernel: str, job: Any, grid: int, block: int) -> None:
-        with self._cuda:
-            shared = self._shapes.shared_memory(kernel, block)
-            if kernel in self._shapes.together:
-                self._launch_together(kernel, job, grid, block, shared)
-            else:
-                self._kernel(kernel)((grid,), (block,), (job,), shared_mem=shared)
-
-    def _launch_together(self, kernel: str, job: Any, grid: int, block: int, shared: int) -> None:
-        """Launches blocks that wait for each other, so all or none are on the device."""
+        """By the driver's own call, because CuPy's takes three times as long."""
         from cupy_backends.cuda.api import driver
 
         arguments = (ctypes.c_void_p * 1)(job.ctypes.data)
-        driver.launchCooperativeKernel(
-            self._kernel(kernel).kernel.ptr,
-            *(grid, 1, 1, block, 1, 1, shared),
-            self._cupy.cuda.get_current_stream().ptr,
-            ctypes.addressof(arguments),
-        )
+        with self._cuda:
+            function, module = self._kernel(kernel)
+            handle = function.kernel.ptr
+            shape = grid, 1, 1, block, 1, 1, module.shared_memory(kernel, block)
+            stream = self._cupy.cuda.get_current_stream().ptr
+            if kernel in module.together:  # all blocks or none are on the device
+                driver.launchCooperativeKernel(handle, *shape, stream, ctypes.addressof(arguments))
+            else:
+                driver.launchKernel(handle, *shape, stream, ctypes.addressof(arguments), 0)
 
     def launch_builder(self, kernel: str, job: Any, *arguments: int) -> None:
         with self._cuda:
-            self._kernel(kernel)((512,), (256,), (job, *map(np.uint64, arguments)))
+            self._kernel(kernel)[0]((512,), (256,), (job, *map(np.uint64, arguments)))
             self._cupy.cuda.runtime.deviceSynchronize()  # what it works on may be let go
 
     # ---- copies, streams and time ----
@@ -195,6 +212,13 @@ class CudaDevice:
             else:
                 return None
             return cupy.ascontiguousarray(array if array.device.id == self.ordinal else array.copy())
+
+    def moment(self) -> Wait:
+        """When all work that the current stream has now is done."""
+        with self._cuda:
+            event = self._cupy.cuda.Event(disable_timing=True)
+            event.record()
+        return _Moment(event)
 
     def mark(self) -> Any:
         """A point in the current stream, for seconds_between."""

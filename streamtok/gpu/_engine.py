@@ -18,10 +18,12 @@ from ._job import (
     GROUP,
     JOB,
     LONGEST,
+    SHORT_STRETCH,
     STRETCH,
 )
 from ._tables import Tables
 from ._text import DeviceText
+from ._waiting import Steps, complete
 
 SLICE = 256 << 20
 """Bytes of text whose tokens are in the making at once. Longer slices gain nothing: the kernels fill the device."""
@@ -32,18 +34,33 @@ SHORT = 1 << 20
 # Blocks that a thread splits, in a short text and in a longer one (job.h).
 _SEGMENT_BLOCKS, _SHORT_SEGMENT_BLOCKS = 4, 1
 
-# Atoms on the lists of a slice for a byte of text: what real text needs several times over, and what atoms of the
-# fewest bytes that each class could have would need at most. A text that overflows the first is done again with the
-# second.
-_USUAL_ROOM = (1 / 8, 1 / 16, 1 / 16, 1 / 32, 1 / 32, 1 / 32, 1 / 64, 1 / 128, 1 / 128)
-_ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65)
+# Atoms on the lists of a slice for a byte of text, by class, and deferred ones, short and long: what real text needs
+# two or three times over; and what atoms of the fewest bytes that each could have would need at most. A text that
+# overflows the first is done again with the second, in slices so much smaller that it takes about as much memory.
+USUAL_ROOM = (1 / 16, 1 / 24, 1 / 32, 1 / 48, 1 / 48, 1 / 40, 1 / 80, 1 / 256, 1 / 256), (1 / 10, 1 / 32)
+ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65), (1 / 2, 1 / 16)
+SMALLER = 4
 
 # Places of special tokens that are looked for at once; a text with more is searched again.
 _FOUND_ROOM = 4096
 
+# Short texts share buffers by powers of two, from here on.
+_LEAST_SHORT = 1 << 16
+
 
 class Unusable(Exception):
     """The device gave no result that may be used; the message says why. The caller takes another way."""
+
+
+class Named(Exception):
+    """Names stand in the text, so there are no ids of it as a whole.
+
+    places, numbers: int64 arrays on the host, in order of the places: offset of a name's first byte, and which it is.
+    """
+
+    def __init__(self, places: Any, numbers: Any) -> None:
+        super().__init__(f"{len(places)} names")
+        self.places, self.numbers = places, numbers
 
 
 class Engine:
@@ -62,18 +79,25 @@ class Engine:
         self._device, self._encode_piece = device, encode_piece
         self._tables = tables or Tables(device, vocab)
         self._buffers: dict[str, Any] = {}
-        self._names: tuple[list[bytes], Any, Any] | None = None
-        self._room = _USUAL_ROOM
+        self._moves = 0  # of buffers
+        self._names: tuple[list[bytes], Any, Any, Any] | None = None
+        self._short: tuple[tuple[int, int, int], Any] | None = None
+        self._report: Any = None
 
     # ---- buffers ----
 
-    def _buffer(self, name: str, count: int, dtype: Any) -> int:
-        """The address of a buffer for `count` items, kept for the next text."""
+    def _array(self, name: str, count: int, dtype: Any) -> Any:
+        """A buffer for `count` items, as bytes; kept for the next text."""
         size = max(1, int(count)) * np.dtype(dtype).itemsize
         if name not in self._buffers or self._buffers[name].nbytes < size:
             self._buffers.pop(name, None)
             self._buffers[name] = self._device.empty(size, np.uint8)
-        return int(self._device.pointer(self._buffers[name]))
+            self._moves += 1
+        return self._buffers[name]
+
+    def _buffer(self, name: str, count: int, dtype: Any) -> int:
+        """The address of the same."""
+        return int(self._device.pointer(self._array(name, count, dtype)))
 
     @property
     def memory(self) -> int:
@@ -83,145 +107,182 @@ class Engine:
     def forget(self) -> None:
         """Gives up the buffers."""
         self._buffers.clear()
+        self._short = None
+        self._moves += 1
 
-    # ---- what to know of a text before its ids are used ----
-
-    def is_utf8(self, text: DeviceText) -> bool:
-        """Is each text valid UTF-8 by itself?"""
-        if text.size == 0:
-            return True
-        job = self._text_job(text)
-        self._device.launch("begin", job, 1, 32)
-        self._device.launch("check", job, -(-int(job["blocks"]) // 256), 256)
-        return not int(self._counts()["flags"]) & FLAG_UTF8
-
-    def find_special(self, text: DeviceText, names: list[bytes]) -> list[tuple[int, int]]:
-        """(offset of the first byte, number of the name) of every place where a name stands, overlapping ones included,
-        in order of their offsets. Names are not empty and at most 65,535; none lies across two texts."""
-        places, numbers = self.find_names(text, names)
-        return list(zip(places.tolist(), numbers.tolist()))
+    # ---- names of special tokens ----
 
     def find_names(self, text: DeviceText, names: list[bytes]) -> tuple[Any, Any]:
-        """find_special as two int64 arrays on the host."""
+        """(places, numbers) as Named has them: every place where a name stands, overlapping ones included. Names are
+        not empty and at most 65,535; none lies across two texts."""
         if text.size == 0 or not names:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        job = self._text_job(text)
-        joined, starts = self._names_on_device(names)
-        job["names"], job["name_starts"] = self._device.pointer(joined), self._device.pointer(starts)
-        job["name_count"] = len(names)
-        for first in {name[0] for name in names}:
-            job["name_firsts"][first // 64] |= np.uint64(1 << first % 64)
         room = _FOUND_ROOM
         while True:
-            job["found"], job["found_room"] = self._buffer("found", room, np.uint64), room
+            job = self._text_job(text)
+            self._look_for(job, names, room)
             self._device.launch("begin", job, 1, 32)
             self._device.launch("find", job, -(-int(job["blocks"]) // 256), 256)
-            count = int(self._counts()["specials"])
-            if count <= room:
-                break
-            room = count
+            counts = self._device.get(self._buffers["counts"][: COUNTS.itemsize]).view(COUNTS)[0]
+            if counts["specials"] <= room:
+                return self._found(int(counts["specials"]))
+            room = int(counts["specials"])
+
+    def _found(self, count: int) -> tuple[Any, Any]:
         found = np.sort(self._device.get(self._buffers["found"][: 8 * count]).view(np.uint64))
         return (found >> np.uint64(16)).astype(np.int64), (found & np.uint64(0xFFFF)).astype(np.int64)
 
-    def _names_on_device(self, names: list[bytes]) -> tuple[Any, Any]:
-        """The names joined, and where each begins; kept, because most calls have the same."""
+    def _look_for(self, job: Any, names: list[bytes], room: int = _FOUND_ROOM) -> None:
+        """Tells the job which names to look for. They are kept on the device, because most calls have the same."""
+        job["name_count"] = len(names)
+        if not names:
+            return
         if self._names is None or self._names[0] != names:
             joined = self._device.put(np.frombuffer(b"".join(names), np.uint8))
             starts = self._device.put(np.cumsum([0, *map(len, names)]).astype(np.uint64))
-            self._names = list(names), joined, starts
-        return self._names[1:]
+            firsts = np.zeros(4, np.uint64)
+            for first in {name[0] for name in names}:
+                firsts[first // 64] |= np.uint64(1 << first % 64)
+            self._names = list(names), joined, starts, firsts
+        _, joined, starts, job["name_firsts"] = self._names
+        job["names"], job["name_starts"] = self._device.pointer(joined), self._device.pointer(starts)
+        job["found"], job["found_room"] = self._buffer("found", room, np.uint64), room
 
     # ---- the job ----
 
     def _text_job(self, text: DeviceText) -> Any:
-        """A job that knows the text and the counts."""
+        """A job that knows the text and where to count."""
         job = np.zeros((), JOB)
         job["text"], job["size"], job["blocks"] = self._device.pointer(text.data), text.size, -(-text.size // BLOCK)
         if "counts" not in self._buffers:
             self._buffers["counts"] = self._device.full(COUNTS.itemsize, np.uint8, 0)  # `arrived` begins as 0
-        job["counts"] = self._device.pointer(self._buffers["counts"])
+        if self._report is None:
+            self._report = self._device.pinned(COUNTS.itemsize).view(COUNTS)
+        job["counts"], job["report"] = self._device.pointer(self._buffers["counts"]), self._report.ctypes.data
         if text.marks is not None:
             job["marks"] = self._device.pointer(text.marks)
         return job
 
-    def _job_for(self, text: DeviceText, id_bytes: int) -> Any:
+    def _job_for(self, text: DeviceText, id_bytes: int, room: Any, is_short: bool) -> Any:
+        """A job for all stages, in one launch or not, with lists of the sizes that `room` gives."""
         job = self._text_job(text)
         blocks = int(job["blocks"])
         for name, value in self._tables.fields.items():
             job[name] = value
         job["starts"] = self._buffer("starts", blocks, np.uint64)
         job["atoms"] = self._buffer("atoms", blocks, np.uint64)
-        job["segment_blocks"] = _SHORT_SEGMENT_BLOCKS if text.size <= min(SHORT, SLICE) else _SEGMENT_BLOCKS
+        job["segment_blocks"] = _SHORT_SEGMENT_BLOCKS if is_short else _SEGMENT_BLOCKS
         segments = -(-blocks // int(job["segment_blocks"]))
         job["segments"] = self._buffer("segments", segments, np.uint8)
         job["high"] = self._buffer("high", segments, np.uint8)
         job["rest"], job["rest_room"] = self._buffer("rest", segments, np.uint32), segments
-        if "counts" not in self._buffers:
-            self._buffers["counts"] = self._device.full(COUNTS.itemsize, np.uint8, 0)  # `arrived` begins as 0
-        job["counts"] = self._device.pointer(self._buffers["counts"])
         job["id_bytes"] = id_bytes
-        if text.marks is not None:
-            job["marks"] = self._device.pointer(text.marks)
         job["huge_room"] = text.size // LONGEST + 1
         for name in ("huge_starts", "huge_ends", "huge_tokens"):
             job[name] = self._buffer(name, int(job["huge_room"]), np.uint64)
-        self._size_slices(job, min(SLICE, text.size))
+        slice_size = text.size if is_short else _slice_size(text.size, room)
+        self._size_slices(job, slice_size, SHORT_STRETCH if is_short else STRETCH, room)
         return job
 
-    def _size_slices(self, job: Any, size: int) -> None:
-        stretches = -(-size // STRETCH)
-        job["slots"] = self._buffer("slots", stretches * STRETCH + LONGEST, np.uint32)
+    def _size_slices(self, job: Any, size: int, stretch: int, room: Any) -> None:
+        stretches = job["stretches"] = -(-size // stretch)
+        job["slots"] = self._buffer("slots", stretches * stretch + LONGEST, np.uint32)
         job["spans"] = self._buffer("spans", stretches, np.uint32)
         job["tokens"] = self._buffer("tokens", stretches, np.uint32)
         job["offsets"] = self._buffer("offsets", stretches, np.uint32)
-        job["row_slots"] = self._buffer("row_slots", stretches * (STRETCH // BLOCK), np.uint32)
+        job["row_slots"] = self._buffer("row_slots", stretches * (stretch // BLOCK), np.uint32)
         job["group_starts"] = self._buffer("group_starts", -(-stretches // GROUP) + 1, np.uint64)
-        room = [int(size * share) + 64 for share in self._room]
-        job["list_starts"] = np.cumsum([0, *room])
-        job["lists"] = self._buffer("lists", sum(room), np.uint64)
-        deferred = int(size * self._room[0]) + 64
-        job["deferred"], job["deferred_room"] = self._buffer("deferred", 2 * deferred, np.uint64), deferred
-
-    def _counts(self) -> Any:
-        return self._device.get(self._buffers["counts"][: COUNTS.itemsize]).view(COUNTS)[0]
+        lists, deferred = ([int(size * share) + 64 for share in shares] for shares in room)
+        job["list_starts"] = np.cumsum([0, *lists])
+        job["lists"] = self._buffer("lists", sum(lists), np.uint64)
+        job["deferred"], job["deferred_rooms"] = self._buffer("deferred", sum(deferred), np.uint64), deferred
 
     # ---- a text ----
 
-    def encode(self, text: DeviceText, dtype: Any) -> tuple[Any, Any]:
+    def encode(
+        self, text: DeviceText, dtype: Any, trusted: bool = True, names: list[bytes] | None = None
+    ) -> tuple[Any, Any]:
         """(ids, row starts): ids of the dtype on the device; row starts are uint64, one more than rows, None without.
 
+        Args:
+            trusted: the text is known to be UTF-8, each text of several by itself.
+            names: what must not stand in the text (find_names).
+
         Raises:
-            Unusable: the text is no UTF-8, or the device's answer contradicts itself.
+            Named: a name stands in it.
+            Unusable: it is no UTF-8, or the device's answer contradicts itself.
         """
+        return complete(self.encoding(text, dtype, trusted, names))
+
+    def encoding(
+        self, text: DeviceText, dtype: Any, trusted: bool = True, names: list[bytes] | None = None
+    ) -> Steps[tuple[Any, Any]]:
+        """encode() in steps."""
         if text.size == 0:
             return self._device.empty(0, dtype), self._no_rows(text)
-        try:
-            return self._encode(text, np.dtype(dtype), text.size * 2 // 3 + 64)
-        finally:
-            self._room = _USUAL_ROOM
-
-    def _no_rows(self, text: DeviceText) -> Any:
-        return None if text.rows is None else self._device.full(len(text.rows) + 1, np.uint64, 0)
-
-    def _encode(self, text: DeviceText, dtype: Any, room: int) -> tuple[Any, Any]:
+        dtype, names = np.dtype(dtype), names or []
+        is_short, room, ids_room = text.size <= SHORT, USUAL_ROOM, _ids_room(text.size)
         while True:
-            job = self._job_for(text, dtype.itemsize)
-            out = self._device.empty(room, dtype)
-            job["out"], job["out_room"] = self._device.pointer(out), room
+            job = self._job_for(text, dtype.itemsize, room, is_short)
+            job["trusted"] = trusted
+            self._look_for(job, names)
+            out = self._device.empty(ids_room, dtype)
+            job["out"], job["out_room"] = self._device.pointer(out), ids_room
             row_starts = self._prepare_rows(job, text)
-            self._run(job, text)
-            counts = self._counts()
-            flags, tokens = int(counts["flags"]), int(counts["tokens"])
-            if flags & (FLAG_UTF8 | FLAG_WORD):
-                raise Unusable("the text is not valid UTF-8" if flags & FLAG_UTF8 else "a merge contradicts itself")
-            if flags & FLAG_LISTS:
-                self._room = _ALL_ROOM
-            elif flags & FLAG_ROOM:
-                room = tokens
+            (self._run_short if is_short else self._run)(job)
+            yield self._device.moment()
+            counts = self._answer(text, names)
+            tokens = int(counts["tokens"])
+            if counts["flags"] & FLAG_LISTS and room is ALL_ROOM:
+                raise Unusable("a list that holds all that there can be is too short")
+            if counts["flags"] & FLAG_LISTS:
+                room, is_short = ALL_ROOM, False
+            elif counts["flags"] & FLAG_ROOM:
+                ids_room = tokens
             else:
                 if row_starts is not None:
                     row_starts[-1] = tokens
                 return self._with_huge(text, out[:tokens], row_starts, int(counts["huge"]))
+            del out  # before there is a new one
+
+    def encode_short(
+        self, staged: Any, size: int, dtype: Any, trusted: bool, names: list[bytes], out: Any = None
+    ) -> Any:
+        """The ids of one text of at most SHORT bytes, staged[:size] in pinned memory at a multiple of 16: in one
+        launch, which reads the text where it is.
+
+        out: pinned memory of the dtype, whose beginning is returned; None: a new array on the device. Raises as
+        encode(), and Unusable where `out` has no room or a piece is one for the CPU.
+        """
+        job, data = self._short_job(size, out.itemsize if out is not None else np.dtype(dtype).itemsize)
+        text = DeviceText(data, size)
+        job["source"], job["size"], job["blocks"] = staged.ctypes.data, size, -(-size // BLOCK)
+        job["stretches"], job["trusted"] = -(-size // SHORT_STRETCH), trusted
+        self._look_for(job, names)
+        ids = self._device.empty(_ids_room(size), dtype) if out is None else out
+        job["out"], job["out_room"] = self._device.pointer(ids) if out is None else out.ctypes.data, len(ids)
+        self._run_short(job)
+        self._device.synchronize()
+        counts = self._answer(text, names)
+        tokens = int(counts["tokens"])
+        if out is None and counts["flags"]:
+            return self.encode(text, dtype)[0]
+        if out is not None and (counts["flags"] or counts["huge"]):
+            raise Unusable("no room, or a piece for the CPU")
+        return ids[:tokens] if out is not None else self._with_huge(text, ids[:tokens], None, int(counts["huge"]))[0]
+
+    def _short_job(self, size: int, id_bytes: int) -> tuple[Any, Any]:
+        """(job, text on the device) for texts of up to a power of two bytes: most of a job stays as it was."""
+        room = max(_LEAST_SHORT, 1 << (size - 1).bit_length())
+        key = room, id_bytes, self._moves
+        if self._short is None or self._short[0] != key:
+            text = DeviceText(self._array("short_text", room, np.uint8), room)
+            job = self._job_for(text, id_bytes, ALL_ROOM, True)
+            self._short = (room, id_bytes, self._moves), job
+        return self._short[1], self._buffers["short_text"]
+
+    def _no_rows(self, text: DeviceText) -> Any:
+        return None if text.rows is None else self._device.full(len(text.rows) + 1, np.uint64, 0)
 
     def _prepare_rows(self, job: Any, text: DeviceText) -> Any:
         if text.rows is None:
@@ -231,20 +292,36 @@ class Engine:
         job["row_count"] = len(text.rows)
         return row_starts
 
-    def _run(self, job: Any, text: DeviceText) -> None:
-        launch = self._device.launch
-        if text.size <= min(SHORT, SLICE):
-            job["stretches"] = -(-text.size // STRETCH)
-            launch("whole", job, self._device.blocks_for("whole", -(-int(job["stretches"]) // 8)), 256)
-            return
+    def _answer(self, text: DeviceText, names: list[bytes]) -> Any:
+        """What the kernels counted. Raises Named, Unusable."""
+        counts = self._report[0]
+        if counts["flags"] & FLAG_UTF8:
+            raise Unusable("the text is not valid UTF-8")
+        if counts["specials"]:
+            few = counts["specials"] <= _FOUND_ROOM
+            raise Named(*(self._found(int(counts["specials"])) if few else self.find_names(text, names)))
+        if counts["flags"] & FLAG_WORD:
+            raise Unusable("a merge contradicts itself")
+        return counts
+
+    def _run_short(self, job: Any) -> None:
+        blocks = self._device.blocks_for("short", -(-int(job["stretches"]) // 8))
+        self._device.launch("short", job, blocks, 256)
+
+    def _run(self, job: Any) -> None:
+        launch, size, blocks = self._device.launch, int(job["size"]), int(job["blocks"])
         launch("begin", job, 1, 32)
+        if not job["trusted"]:
+            launch("check", job, -(-blocks // 256), 256)
+        if job["name_count"]:
+            launch("find", job, -(-blocks // 256), 256)
         segments = int(job["rest_room"])
         launch("split", job, -(-segments // 128), 128)
         launch("rest", job, min(-(-segments // 128), 4096), 128)
-        stretches = -(-text.size // STRETCH)
+        stretches, at_once = -(-size // STRETCH), int(job["stretches"])
         launch("cuts", job, self._device.blocks_for("cuts", -(-stretches // 8)), 256)
-        for first in range(0, stretches, SLICE // STRETCH):
-            job["first_stretch"], job["stretches"] = first, min(SLICE // STRETCH, stretches - first)
+        for first in range(0, stretches, at_once):
+            job["first_stretch"], job["stretches"] = first, min(at_once, stretches - first)
             self._run_slice(job)
 
     def _run_slice(self, job: Any) -> None:
@@ -284,4 +361,15 @@ class Engine:
         return self._device.concatenate([*parts, ids[done:]]), row_starts
 
 
-assert CLASSES == len(_USUAL_ROOM)
+def _slice_size(size: int, room: Any) -> int:
+    """Bytes of a text whose tokens are in the making at once."""
+    size = min(SLICE, size)
+    return size if room is USUAL_ROOM else max(STRETCH, size // SMALLER // STRETCH * STRETCH)
+
+
+def _ids_room(size: int) -> int:
+    """Ids for which there is room at first: two for three bytes, where text has one for three or more."""
+    return size * 2 // 3 + 64
+
+
+assert CLASSES == len(USUAL_ROOM[0]) == len(ALL_ROOM[0])

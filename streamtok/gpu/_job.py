@@ -6,7 +6,7 @@ import numpy as np
 
 CLASSES = 9
 LONGEST = 512
-STRETCH = 1024
+STRETCH, SHORT_STRETCH = 1024, 128
 BLOCK = 64
 GROUP = 256
 
@@ -15,13 +15,13 @@ FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
 _FIELDS = f"""
 first first_shift entries piece_shift piece_mask pairs pair_mask dense dense_side byte_tokens ids token_bytes
 token_starts long_tokens long_mask filter cuts characters identity
-text size blocks marks
+source text size blocks marks
 segment_blocks starts atoms segments high rest rest_room
-first_stretch stretches slots spans tokens row_slots deferred deferred_room lists list_starts:{CLASSES + 1}
+first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
 group_starts offsets out out_room id_bytes rows row_starts row_count
-names name_starts name_count name_firsts:4 found found_room
-counts
+names name_starts name_count name_firsts:4 found found_room trusted
+counts report
 """
 
 

@@ -9,19 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import _gate
-from ._engine import Engine, Unusable
+from ._engine import Engine, Named, Unusable
 from ._errors import NotForDevice
 from ._job import BLOCK
 from ._names import Names, cut_at
 from ._tables import Tables
 from ._text import DeviceText, pack
+from ._waiting import Steps, complete, copied
 
-# A text up to this long is checked on the CPU while it is at hand: that takes less time than to ask the device.
-_CHECKED_HERE = 1 << 16
-
-SHORT = _CHECKED_HERE
-"""Bytes of text that go the way without detours."""
+# To ask whether memory is pinned takes longer than to copy less than this.
+_WORTH_ASKING = 1 << 16
 
 # Pinned memory is the only one that a device copies to at full speed, and making it is slow: kept, and never larger.
 PINNED = 64 << 20
@@ -97,37 +94,47 @@ class Lane:
             self._text = self.device.empty(max(size, 1 << 16), np.uint8)
         return self._text
 
-    def load(self, data: Any) -> Any:
+    def is_pinned(self, data: Any) -> bool:
+        """May the device copy from an array on the host, or to it, by itself?"""
+        return bool(data.nbytes > _WORTH_ASKING and self.device.is_pinned(data))
+
+    def _staged(self, data: Any, alignment: int = 1) -> Steps[Any]:
+        """Host bytes in pinned memory at a multiple of `alignment`: where they are, or copied."""
+        if self.is_pinned(data) and data.ctypes.data % alignment == 0:
+            return data
+        staged = self.pinned("in", len(data))
+        yield from copied(staged, data)
+        return staged
+
+    def _load(self, data: Any) -> Steps[Any]:
         """Host bytes on the device."""
         room = self._room(len(data))
-        if len(data) <= PINNED and not (len(data) > _CHECKED_HERE and self.device.is_pinned(data)):
-            staged = self.pinned("in", len(data))
-            np.copyto(staged, data)
-            data = staged
+        if len(data) <= PINNED:
+            data = yield from self._staged(data)
         with self._timed("copy"):
             self.device.upload(room, data)
         return room
 
-    def encode_host(self, pieces: list[Any], rows: Any, request: Request) -> tuple[Any, Any]:
+    def encode_host(self, pieces: list[Any], rows: Any, request: Request) -> Steps[tuple[Any, Any]]:
         """(ids, row starts) on the device of pieces that encode apart from each other, buffers of bytes on the host.
 
         rows: int64, the piece that each row begins with. Row starts are int64, None where all is one row. Raises what
         the core raises for a piece that is refused.
         """
         try:
-            return self._encode_host(pieces, rows, request)
+            return (yield from self._encode_host(pieces, rows, request))
         except (NotForDevice, Unusable):
             return self.encode_on_cpu(pieces, rows, request)
 
-    def _encode_host(self, pieces: list[Any], rows: Any, request: Request) -> tuple[Any, Any]:
+    def _encode_host(self, pieces: list[Any], rows: Any, request: Request) -> Steps[tuple[Any, Any]]:
         sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
         starts = np.cumsum(sizes) - sizes
         total = int(sizes.sum())
         if not total:
             return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
         data = np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), np.uint8)
-        taken = _checked_here(data, request) if len(pieces) == 1 and total <= _CHECKED_HERE else None
-        return self.encode_loaded(self.load(data), starts, sizes, rows, request, taken)
+        source = yield from self._load(data)
+        return (yield from self._encode_loaded(source, starts, sizes, rows, request))
 
     def _row_starts(self, starts: Any) -> Any:
         return None if len(starts) == 2 and not starts[0] else self.device.put(starts)
@@ -138,19 +145,32 @@ class Lane:
         row_starts = np.append(np.asarray(starts, np.int64)[rows], len(ids))
         return self.device.put(ids.astype(request.dtype)), self._row_starts(row_starts)
 
-    def encode_short(self, data: bytes, trusted: bool, names: Names, dtype: Any) -> Any:
-        """Ids on the device of one short text that is valid and holds none of the names; None if it is not, or the
-        device gave none. Python takes as long for a short text as the device does, so this way has no detours."""
+    def encode_short(self, data: Any, request: Request, to_host: bool = False, out: Any = None) -> Any:
+        """Ids of one text of at most SHORT bytes that holds none of the names, in one launch from and to pinned memory:
+        Python takes as long for a short text as the device does, so this way has no detours.
+
+        to_host: they are to come to the host, into the beginning of `out` if that is given. The result is None where
+        the text takes more than that.
+        """
         size = len(data)
-        if not size or not _is_plain(data, trusted, names):
+        if not size:
             return None
-        room, staged = self._room(size), self.pinned("in", size)
-        staged[:] = np.frombuffer(data, np.uint8)
-        self.device.upload(room, staged)
+        staged, target = complete(self._staged(np.frombuffer(data, np.uint8), 16)), None
+        if to_host:
+            is_target = out is not None and self.is_pinned(out)
+            target = out if is_target else self.pinned("out", size * request.dtype.itemsize).view(request.dtype)
         try:
-            return self.engine.encode(DeviceText(room, size), dtype)[0]
-        except Unusable:
+            ids = self.engine.encode_short(staged, size, request.dtype, request.trusted, request.names.all, target)
+        except (Unusable, Named):
             return None
+        if target is out:
+            return ids
+        if out is None:
+            return ids.copy()
+        if len(ids) > len(out):
+            return None
+        out[: len(ids)] = ids
+        return out[: len(ids)]
 
     # ---- on the device ----
 
@@ -162,27 +182,26 @@ class Lane:
         try:
             if is_large:
                 raise NotForDevice("more than a slice without a place to cut")
-            return self.encode_loaded(source, starts, sizes, rows, request, None)
+            return complete(self._encode_loaded(source, starts, sizes, rows, request))
         except (NotForDevice, Unusable):
             pieces = [self.device.get(source[a : a + n]).tobytes() for a, n in zip(starts.tolist(), sizes.tolist())]
             return self.encode_on_cpu(pieces, rows, request)
 
-    def encode_loaded(
-        self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request, taken: Any
-    ) -> tuple[Any, Any]:
-        """taken: what Names.taken says of the one piece, where it was checked before; else None.
-
-        Raises NotForDevice, Unusable.
-        """
+    def _encode_loaded(
+        self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request
+    ) -> Steps[tuple[Any, Any]]:
+        """The same of any pieces, if there is room for them. Raises NotForDevice, Unusable."""
         with self._timed("kernel"):
-            text, alone = self._lay_out(source, starts, sizes, rows)
-            if taken is None:
-                taken = self._check(text, alone, starts, sizes, request)
-            if len(taken[0]):
+            text, is_alone = self._lay_out(source, starts, sizes, rows)
+            try:
+                encoding = self.engine.encoding(text, request.dtype, request.trusted, request.names.all)
+                ids, row_starts = yield from encoding
+            except Named as named:
+                places = named.places + int(starts[0]) if is_alone else _in_source(named.places, starts, sizes)
+                taken = request.names.taken(places, named.numbers)
                 part_of = np.searchsorted(starts, taken[0], "right") - 1
-                cut_starts, cut_sizes, cut_rows = cut_at(starts, sizes, rows, taken, part_of)
-                text = pack(self.device, source, cut_starts, cut_sizes, cut_rows)
-            ids, row_starts = self.engine.encode(text, request.dtype)
+                text = pack(self.device, source, *cut_at(starts, sizes, rows, taken, part_of))
+                ids, row_starts = yield from self.engine.encoding(text, request.dtype, request.trusted)
         return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
 
     def _lay_out(self, source: Any, starts: Any, sizes: Any, rows: Any) -> tuple[DeviceText, bool]:
@@ -193,38 +212,14 @@ class Lane:
                 return DeviceText(data, int(sizes[0])), True
         return pack(self.device, source, starts.astype(np.uint64), sizes.astype(np.uint64), rows), False
 
-    def _check(self, text: DeviceText, alone: bool, starts: Any, sizes: Any, request: Request) -> tuple[Any, Any, Any]:
-        """What Names.taken says of names in the text, in places of the source."""
-        if not request.trusted and not self.engine.is_utf8(text):
-            raise NotForDevice("the text is not valid UTF-8")
-        places, numbers = self.engine.find_names(text, request.names.all)
-        if alone:
-            places = places + int(starts[0])
-        elif len(places):
-            blocks = np.cumsum(-(-sizes // BLOCK)) - -(-sizes // BLOCK)
-            part = np.searchsorted(blocks, places // BLOCK, "right") - 1
-            places = starts[part] + places - BLOCK * blocks[part]
-        return request.names.taken(places, numbers)
 
-
-def _is_plain(data: bytes, trusted: bool, names: Names) -> bool:
-    if not trusted and not _gate.is_utf8(data):
-        return False
-    return not any(matcher is not None and _gate.find_names(data, matcher, 1) for matcher in names.matchers)
+def _in_source(places: Any, starts: Any, sizes: Any) -> Any:
+    """Places in a text that was laid out for the kernels, as places in what it was laid out of."""
+    blocks = np.cumsum(-(-sizes // BLOCK)) - -(-sizes // BLOCK)
+    part = np.searchsorted(blocks, places // BLOCK, "right") - 1
+    return starts[part] + places - BLOCK * blocks[part]
 
 
 def _is_one(rows: Any) -> bool:
     """Are all pieces one row?"""
     return len(rows) == 1 and rows[0] == 0
-
-
-def _checked_here(data: Any, request: Request) -> tuple[Any, Any, Any]:
-    """The same of one short text, by the core."""
-    if not request.trusted and not _gate.is_utf8(data):
-        raise NotForDevice("the text is not valid UTF-8")
-    allowed, disallowed = request.names.matchers
-    if disallowed is not None and _gate.find_names(data, disallowed, 1):
-        raise NotForDevice("a disallowed special token")
-    found = [] if allowed is None else _gate.find_names(data, allowed, len(data))
-    starts, ends, ids = np.array(found, np.int64).reshape(-1, 3).T
-    return starts, ends, ids.astype(np.uint64)

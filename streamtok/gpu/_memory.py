@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ._engine import _ALL_ROOM
+from ._engine import ALL_ROOM, SMALLER, USUAL_ROOM
 from ._errors import DeviceMemoryError
 
 DEFAULT_SLICE = 1 << 30
@@ -16,11 +16,12 @@ LEAST_SLICE = 1 << 18
 def bytes_for(id_bytes: int) -> int:
     """Device memory for a byte of text in a slice, at most.
 
-    1 as it came and 1.02 as laid out with marks; 0.3 where pieces start and the like; 4 a slot (_engine.py); the lists
-    of atoms at 8 an entry when the usual room was too small, and as much as the first of them again; 0.05 huge pieces.
-    Ids: room for 2/3 a byte, and for one a byte where that was too small, while the first is still there.
+    1 as it came and 1.02 as laid out with marks; 0.35 where pieces start and the like, huge pieces among it; 4 a slot
+    (_engine.py); the lists of atoms at 8 an entry, the usual ones or those that hold all that there can be; and an id a
+    byte, though text has one for three or more and gets room for two for three at first.
     """
-    return math.ceil(6.4 + 8 * (sum(_ALL_ROOM) + _ALL_ROOM[0]) + 1.67 * id_bytes)
+    usual, all_there_is = (8 * sum(map(sum, room)) for room in (USUAL_ROOM, ALL_ROOM))
+    return math.ceil(6.37 + max(usual, all_there_is / SMALLER) + id_bytes)
 
 
 def slice_for(limit: int | None, tables: int, id_bytes: int) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _job
 from ._errors import NotForDevice
 from ._job import PART_ID
 
@@ -16,14 +17,19 @@ class Names:
     Args:
         allowed, disallowed: the core's Matchers; None where there are none.
         special_tokens: name -> id.
+        coder: the core's, whose pattern says where a text may be cut; None: any pattern.
     """
 
-    def __init__(self, allowed: Any, disallowed: Any, special_tokens: dict[str, int]) -> None:
+    def __init__(self, allowed: Any, disallowed: Any, special_tokens: dict[str, int], coder: Any = None) -> None:
         names = [] if allowed is None else list(allowed.names)
-        self.matchers = allowed, disallowed
+        self.matchers, self._coder = (allowed, disallowed), coder
         self.ids = np.array([special_tokens[name] for name in names], np.uint64)
         self.all = [name.encode() for name in (*names, *([] if disallowed is None else disallowed.names))]
         self.lengths = np.array([len(name) for name in self.all], np.int64)
+
+    def cuts(self, data: Any, size: int) -> list[int]:
+        """Places about `size` bytes apart where both sides encode apart and no name is near."""
+        return _job.cuts(data, size, *self.matchers, self._coder)
 
     def taken(self, places: Any, numbers: Any) -> tuple[Any, Any, Any]:
         """(starts, ends, ids) of the allowed names that count: leftmost first, the longest of those at one place, none
@@ -61,7 +67,7 @@ class KeptNames:
         if names is None:
             if len(self._made) >= _KEPT:
                 self._made.clear()
-            names = self._made[matchers] = Names(*matchers, self._encoding._special_tokens)
+            names = self._made[matchers] = Names(*matchers, self._encoding._special_tokens, self._encoding._coder)
         return names
 
 

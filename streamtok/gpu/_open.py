@@ -65,8 +65,8 @@ def _dotted(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def open_device(family: str, ordinal: int, module: Module = ENCODING) -> Any:
-    """The device for a module's kernels of one family of patterns; one object a process.
+def open_device(family: str, ordinal: int, modules: tuple[Module, ...] = ENCODING) -> Any:
+    """The device for kernels of one family of patterns; one object a process.
 
     Raises DeviceError with the reason and what to do.
     """
@@ -76,13 +76,13 @@ def open_device(family: str, ordinal: int, module: Module = ENCODING) -> Any:
             "start workers with multiprocessing's method 'spawn' or 'forkserver'"
         )
     with _lock:
-        key = family, ordinal, module.package
+        key = family, ordinal, modules[0].package
         if key not in _opened:
-            _opened[key] = _open(family, ordinal, module)
+            _opened[key] = _open(family, ordinal, modules)
         return _opened[key]
 
 
-def _open(family: str, ordinal: int, module: Module) -> Any:
+def _open(family: str, ordinal: int, modules: tuple[Module, ...]) -> Any:
     cupy = import_cupy()
     count = device_count(cupy)
     if ordinal >= count:
@@ -97,7 +97,7 @@ def _open(family: str, ordinal: int, module: Module) -> Any:
             )
         from ._device import CudaDevice
 
-        return CudaDevice(family, ordinal, module)
+        return CudaDevice(family, ordinal, modules)
 
 
 def describe() -> dict[str, Any]:

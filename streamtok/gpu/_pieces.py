@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _gate, _job
+from .. import _gate
 from .._text import mend_surrogates
 from ._job import BLOCK
 from ._names import Names
@@ -47,14 +47,15 @@ def all_as_bytes(texts: list[Any]) -> tuple[list[Any], bool]:
     return list(map(as_bytes, texts)), all(isinstance(text, str) for text in texts)
 
 
-def short_bytes(text: Any, most: int) -> bytes | None:
-    """A short str without surrogates, or short bytes, as bytes; None for all else."""
+def short_bytes(text: Any, most: int) -> Any:
+    """A short str without surrogates, or short bytes or row of uint8 on the host, as a buffer; None for all else."""
     if type(text) is str and len(text) <= most:
         try:
             text = text.encode()
         except UnicodeEncodeError:
             return None
-    return text if type(text) is bytes and len(text) <= most else None
+    is_row = type(text) is np.ndarray and text.dtype == np.uint8 and text.ndim == 1 and text.flags.c_contiguous
+    return text if (is_row or type(text) is bytes) and len(text) <= most else None
 
 
 def cut_host(text: Any, size: int, names: Names) -> list[Any]:
@@ -64,9 +65,9 @@ def cut_host(text: Any, size: int, names: Names) -> list[Any]:
         return [text]
     whole, places = memoryview(text), []
     apart = size - min(size // 2, _SLACK)
-    for a, b in itertools.pairwise([0, *_job.cuts(text, apart, *names.matchers), len(text)]):
+    for a, b in itertools.pairwise([0, *names.cuts(text, apart), len(text)]):
         if b - a > size:  # where the core looked there was none; there may be one elsewhere
-            places += [a + at for at in _job.cuts(whole[a:b], _WINDOW, *names.matchers)]
+            places += [a + at for at in names.cuts(whole[a:b], _WINDOW)]
         places.append(b)
     borders = [0]
     for at, after in itertools.pairwise(places):
@@ -92,7 +93,7 @@ def _last_cut(device: Any, text: Any, at: int, end: int, names: Names) -> int | 
     """The last cut in the window in front of `end` that lies behind `at`."""
     begin = max(at, end - _WINDOW)
     window = device.get(text[begin:end]).tobytes()
-    cuts = _job.cuts(window, len(window), *names.matchers)
+    cuts = names.cuts(window, len(window))
     return begin + cuts[-1] if cuts else None
 
 

@@ -5,22 +5,26 @@ from __future__ import annotations
 import dataclasses
 import importlib.resources
 
-_FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K"}
+from ._job import BLOCK, SHORT_STRETCH
+
+_FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K", "none": "ST_SPLIT_NONE"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Module:
     """Kernels that are compiled together.
 
-    package: where their kernels.cu is. warp_memory: bytes of shared memory a warp. block_memory: a block. resident:
-    blocks that a multiprocessor holds. together: those whose blocks wait for each other.
+    package: where their kernels.cu is. resident: kernels whose blocks come around again, and how many of their blocks a
+    multiprocessor holds. warp_memory, block_memory: bytes of shared memory a warp, and a block. together: kernels whose
+    blocks wait for each other. own: definitions that the source is compiled with.
     """
 
     package: str
-    warp_memory: dict[str, int]
     resident: dict[str, int]
-    together: tuple[str, ...]
+    warp_memory: dict[str, int]
     block_memory: dict[str, int] = dataclasses.field(default_factory=dict)
+    together: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
 
     def source(self) -> str:
         """The kernels as one file, as the build wrote it."""
@@ -30,17 +34,35 @@ class Module:
         """Bytes of shared memory of a block of so many threads."""
         return self.warp_memory.get(kernel, 0) * (block // 32) + self.block_memory.get(kernel, 0)
 
+    def definitions(self, family: str) -> tuple[str, ...]:
+        """What the source is compiled with for a family of split patterns ("r50k", "cl100k", "o200k") or for "none"."""
+        return (f"-DST_FAMILY={_FAMILIES[family]}", *self.own)
 
-ENCODING = Module(
+    def options(self, family: str) -> tuple[str, ...]:
+        """Options of NVRTC for the same."""
+        return (*self.definitions(family), "--std=c++17", "-lineinfo")
+
+
+LONG_TEXTS = Module(
     "streamtok.gpu",
-    # sizeof(st_cut_memory), st_lookup_memory, st_again_memory, st_merge_memory; the largest where all are one kernel
-    {"cuts": 3232, "lookup": 4144, "again": 4608, "merge": 4096, "whole": 4608},
-    # blocks of 8 warps (cuts, lookup) and 4 (the others), by their shared memory
-    {"cuts": 8, "lookup": 6, "again": 8, "merge": 8, "whole": 1},
-    ("whole",),
+    # Blocks of 8 warps (cuts, lookup) and 4 (the others), by their shared memory.
+    {"cuts": 8, "lookup": 6, "again": 8, "merge": 8},
+    # sizeof(st_cut_memory), st_lookup_memory, st_again_memory, st_merge_memory
+    {"cuts": 3232, "lookup": 4144, "again": 4608, "merge": 4096},
 )
 
+SHORT_TEXTS = Module(
+    "streamtok.gpu",
+    {"short": 1},
+    {"short": 4608},  # the largest of those, because it is all of these stages
+    together=("short",),
+    own=("-DST_SHORT_TEXTS", f"-DST_STRETCH_BLOCKS={SHORT_STRETCH // BLOCK}"),
+)
 
-def compile_options(family: str) -> tuple[str, ...]:
-    """Options of NVRTC for the kernels of a family of split patterns ("r50k", "cl100k", "o200k")."""
-    return (f"-DST_FAMILY={_FAMILIES[family]}", "--std=c++17", "-lineinfo")
+ENCODING = LONG_TEXTS, SHORT_TEXTS
+"""The modules of encoding."""
+
+
+def module_of(modules: tuple[Module, ...], kernel: str) -> Module:
+    """Of a device's modules the one with the kernel: the first has those that none names."""
+    return next((module for module in modules if kernel in module.resident), modules[0])

@@ -15,7 +15,7 @@ class DeviceText:
     """Bytes of UTF-8 on a device.
 
     data: uint8, at a multiple of 16 bytes. size: bytes of it that count. marks: uint8 a block, or None for one text.
-    rows: uint32 a text, the block that it begins with (the number of blocks, if no text follows), ascending, or None.
+    rows: uint64 a text, the block that it begins with (the number of blocks, if no text follows), ascending, or None.
     """
 
     data: Any
@@ -37,11 +37,13 @@ def pack(device: Any, source: Any, starts: Any, sizes: Any, rows: Any, slack: in
     blocks = np.concatenate([np.zeros(1, np.uint64), np.cumsum(taken, dtype=np.uint64)])
     count = int(blocks[-1])
     text, marks = device.empty(max(1, count) * BLOCK + slack, np.uint8), device.empty(max(1, count), np.uint8)
+    parts = len(starts)
+    facts = device.put(np.concatenate([starts, sizes, blocks[:-1], blocks[rows]]))  # one copy
     if count:
-        arrays = [device.put(array) for array in (starts, sizes, blocks[:-1])]
+        arrays = facts[:parts], facts[parts : 2 * parts], facts[2 * parts : 3 * parts]
         packing = np.zeros((), PACKING)
         packing["source"], packing["text"], packing["marks"] = map(device.pointer, (source, text, marks))
         packing["starts"], packing["sizes"], packing["blocks"] = map(device.pointer, arrays)
-        packing["parts"], packing["count"] = len(starts), count
+        packing["parts"], packing["count"] = parts, count
         device.launch("pack", packing, min(-(-count // 256), 1 << 16), 256)
-    return DeviceText(text, count * BLOCK, marks, device.put(blocks[rows].astype(np.uint32)))
+    return DeviceText(text, count * BLOCK, marks, facts[3 * parts :])

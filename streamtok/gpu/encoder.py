@@ -14,11 +14,13 @@ from .. import _core
 from ..checks import index_named
 from ..patterns import kernels_of
 from . import _open
+from ._engine import SHORT
 from ._errors import explained
-from ._lane import SHORT, Lane, Request, Station
+from ._lane import Lane, Request, Station
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import all_as_bytes, as_bytes, cut_all, cut_device, rows_between, short_bytes, slices
+from ._waiting import complete
 
 ONE_ROW = np.zeros(1, np.int64)
 _DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
@@ -64,7 +66,7 @@ def family_for(encoding: Any) -> str:
     family = kernels_of(encoding._pat_str)
     if family is None:
         raise ValueError(
-            f"{encoding.name!r} has a pattern of its own, or none, for which there are no kernels: encode on the CPU "
+            f"{encoding.name!r} has a pattern of its own, for which there are no kernels: encode on the CPU "
             "(device='cpu'), or use one of streamtok.patterns"
         )
     return family
@@ -82,7 +84,7 @@ class GpuEncoder:
     >>> torch.from_dlpack(ids)
 
     Args:
-        encoding: an Encoding with one of OpenAI's patterns.
+        encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
         device: a number, "cuda:N", or None for the first.
         stream: the CUDA stream that works: a CuPy stream, anything with __cuda_stream__ (as torch.cuda.Stream), or a
             handle. None: the one that is current for CuPy when a method is called.
@@ -113,6 +115,8 @@ class GpuEncoder:
         with explained(self.device):
             self._lane = Lane(Station(self._device, encoding))
         self._slice = slice_for(memory_limit, self._lane.station.tables.nbytes, self._dtype.itemsize)
+        # A short text gets room for all that it could need, more than its share of a limit.
+        self._short_size = SHORT if self._slice >= 4 * SHORT else 0
 
     def __repr__(self) -> str:
         return f"<GpuEncoder of {self.encoding.name!r} on {self.device}, {self.ids}>"
@@ -133,7 +137,7 @@ class GpuEncoder:
         bytes that are not UTF-8 unless errors is "replace" or "ignore".
         """
         if not timing and errors in _core.ERRORS:
-            data = short_bytes(text, SHORT)
+            data = short_bytes(text, self._short_size)
             ids = None if data is None else self._short(data, type(text) is str, allowed_special, disallowed_special)
             if ids is not None:
                 return ids
@@ -144,9 +148,10 @@ class GpuEncoder:
     def _short(self, data: bytes, trusted: bool, allowed: Any, disallowed: Any) -> Any:
         """The ids of one short text; None where it takes more than that."""
         names = self._names.of(self.encoding._matchers_for(allowed, disallowed))
+        request = Request(None, names, self._dtype, trusted)
         with self._lock, explained(self.device), self._device.caller_stream(self._stream):
             try:
-                return self._lane.encode_short(data, trusted, names, self._dtype)
+                return self._lane.encode_short(data, request)
             except MemoryError:
                 return None  # the other way gives memory back first
 
@@ -230,8 +235,11 @@ class _Call:
         sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
         for first, last in slices(sizes, self._size):
             own = rows_between(rows, first, last)
-            encode = self._lane.encode_host if sizes[first] <= self._size else self._lane.encode_on_cpu
-            yield (*encode(pieces[first:last], own if len(own) else ONE_ROW, request), len(own))
+            arguments = pieces[first:last], own if len(own) else ONE_ROW, request
+            if sizes[first] <= self._size:
+                yield (*complete(self._lane.encode_host(*arguments)), len(own))
+            else:
+                yield (*self._lane.encode_on_cpu(*arguments), len(own))
 
     def _from_device(self, texts: list[Any], arrays: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """The same of texts of which one, at least, is on the device."""

@@ -15,11 +15,13 @@ import numpy as np
 
 from ..checks import index_named
 from . import _open
+from ._engine import SHORT
 from ._errors import DeviceError, explained
-from ._lane import SHORT, Lane, Request, Station
+from ._lane import Lane, Request, Station
 from ._names import KeptNames
-from ._ordered import Output, Overflow, Work, fetch, run_in_order
+from ._ordered import Output, Overflow, Work, run_in_order
 from ._pieces import all_as_bytes, cut_all, rows_between, short_bytes, slices
+from ._waiting import Steps
 from .encoder import ONE_ROW, family_for, id_dtype, ordinal_of
 
 CHUNK = 32 << 20
@@ -39,7 +41,7 @@ class GpuPipeline:
     >>> ids = pipeline.encode(text)
 
     Args:
-        encoding: an Encoding with one of OpenAI's patterns.
+        encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
         device: a number, "cuda:N", or a list of them: texts are shared out, ids stay in order. None: the first.
         ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
         chunk_size: bytes of text under way in each lane.
@@ -146,21 +148,17 @@ class GpuPipeline:
 
     def _short(self, text: Any, matchers: tuple[Any, Any], out: Any) -> Any:
         """The ids of one short text; None where it takes more than that: a name in it, broken UTF-8, lanes in use."""
-        data = short_bytes(text, SHORT)
+        data = short_bytes(text, min(SHORT, self.chunk))
         if data is None:
             return None
+        request = Request(None, self._names.of(matchers), self._dtype, type(text) is str)
         with self._freed:
             if not self._free:
                 return None
             lane = self._free.pop(0)
         try:
             with lane.stream:
-                ids = lane.encode_short(data, type(text) is str, self._names.of(matchers), self._dtype)
-                if ids is None or (out is not None and len(ids) > len(out)):
-                    return None
-                result = np.empty(len(ids), self._dtype) if out is None else out[: len(ids)]
-                fetch(lane, ids, result)
-                return result
+                return lane.encode_short(data, request, to_host=True, out=out)
         except MemoryError:
             return None  # the other way gives memory back first
         finally:
@@ -264,8 +262,10 @@ def _trimmed(output: Output) -> Any:
     return array[: output.total].copy()
 
 
-def _encode_slice(pieces: list[Any], rows: Any, request: Request, is_large: bool, lane: Lane) -> tuple[Any, Any]:
-    return (lane.encode_on_cpu if is_large else lane.encode_host)(pieces, rows, request)
+def _encode_slice(pieces: list[Any], rows: Any, request: Request, is_large: bool, lane: Lane) -> Steps[tuple[Any, Any]]:
+    if is_large:
+        return lane.encode_on_cpu(pieces, rows, request)
+    return (yield from lane.encode_host(pieces, rows, request))
 
 
 def _indptr(results: list[tuple[int, Any]], counts: list[int]) -> Any:

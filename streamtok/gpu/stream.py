@@ -104,7 +104,7 @@ class GpuStream:
         data = b"".join(self._gathered)
         if final:
             return self._encoded(data)
-        cuts = _job.cuts(data, len(data), self.allowed, None)
+        cuts = self._cuts(data, len(data))
         if not cuts:
             core = self._new_core()
             ids = core.feed(data)
@@ -114,6 +114,9 @@ class GpuStream:
         self._gathered, self._size = [rest], len(rest)
         return ids
 
+    def _cuts(self, text: bytes, size: int) -> list[int]:
+        return _job.cuts(text, size, self.allowed, None, self._encoding._coder)
+
     def _encoded(self, data: Any) -> Any:
         return self._coder.encode_array(data, self.allowed, None) if len(data) else np.empty(0, np.uint32)
 
@@ -122,7 +125,7 @@ class GpuStream:
 
     def _through_core(self, text: bytes, final: bool) -> Any:
         """Up to the first cut the text belongs to what the core's stream holds."""
-        cuts = [] if final else _job.cuts(text, _NEAR, self.allowed, None)
+        cuts = [] if final else self._cuts(text, _NEAR)
         core = self._core.copy()
         ids = core.feed(text[: cuts[0]] if cuts else text)
         if cuts or final:
@@ -212,7 +215,7 @@ class AutoStream(GpuStream):
         parts = []
         if self._core is None:
             self._core = self._new_core()
-        cuts = _job.cuts(text, _NEAR, self.allowed, None) if len(text) >= _LEAST and not final else []
+        cuts = self._cuts(text, _NEAR) if len(text) >= _LEAST and not final else []
         if len(cuts) > 1:
             first, last = cuts[0], cuts[-1]
             core = self._core.copy()

@@ -78,7 +78,7 @@ def _open(family: str) -> Any:
     from ..gpu import _open as opening
     from .device_jobs import TRAINING
 
-    return ExplainedDevice(opening.open_device(family, 0, TRAINING))
+    return ExplainedDevice(opening.open_device(family, 0, (TRAINING,)))
 
 
 class ExplainedDevice:

@@ -24,10 +24,10 @@ STOP_WORK, STOP_DONE, STOP_PAIRS, STOP_BYTES = range(4)
 
 TRAINING = Module(
     "streamtok.train",
-    {"count": 3104},  # sizeof(st_count_memory)
     {"count": 4, "learn": 1},
-    ("learn",),
+    {"count": 3104},  # sizeof(st_count_memory)
     {"learn": 8464},  # sizeof(st_lead_memory)
+    together=("learn",),
 )
 
 

@@ -1,13 +1,15 @@
-/* The kernels of encoding: see cuda.h. Compiled with -DST_FAMILY=..., as the GPU's module is. */
+/* The kernels of encoding: see cuda.h. Compiled with -DST_FAMILY=..., as the GPU's modules are. */
 #include "cuda.h"
 
 #include "../../csrc/cuda/encode.cu"
 #include "lanes.h"
 
 #define JOB_KERNEL(name) KERNEL(name, st_job)
+#ifdef ST_SHORT_TEXTS
+JOB_KERNEL(short)
+#else
 KERNEL(pack, st_packing)
 JOB_KERNEL(begin)
-JOB_KERNEL(whole)
 JOB_KERNEL(check)
 JOB_KERNEL(find)
 JOB_KERNEL(split)
@@ -50,6 +52,7 @@ extern "C" void run_filter(const st_job *job, uint64_t count)
         st_enter_filter(job->token_bytes + job->token_starts[i], job->token_starts[i + 1] - job->token_starts[i],
                         (uint32_t *)job->filter);
 }
+#endif
 
 extern "C" size_t sizes(int which)
 {

@@ -12,7 +12,16 @@ from streamtok.gpu import DeviceError, GpuEncoder
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-ENCODINGS = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
+import oracle
+
+ENCODINGS = [
+    "r50k_base",
+    "p50k_base",
+    "cl100k_base",
+    "o200k_base",
+    "r50k_base without pattern",
+    "o200k_base without pattern",
+]
 
 
 def why_not() -> str | None:
@@ -33,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(params=ENCODINGS)
 def enc(request: pytest.FixtureRequest) -> streamtok.Encoding:
-    return streamtok.get_encoding(request.param)
+    return oracle.named(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -231,6 +231,7 @@ def test_methods_of_encoding(enc, text, device, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("device", ["cuda", "auto"])
+@pytest.mark.filterwarnings("ignore:.* has no pattern")  # of the encoding that a pickle makes
 def test_stream(enc, text, device):
     rng = random.Random(device)
     want = enc.encode_to_numpy(text * 4, allowed_special="all")

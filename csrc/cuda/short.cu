@@ -1,0 +1,58 @@
+/* short.cu - all stages in one launch, for short texts: a launch of its own for each would take longer than its work. Where a
+ * stage needs what others have made, all blocks meet.
+ *
+ * Compiled with short stretches (ST_STRETCH_BLOCKS): a text of 16 KB then keeps 128 warps busy instead of 16. A part of
+ * encode.cu, which includes the stages. */
+
+/* What may be done to a block without the others: is it UTF-8, are there names in it? */
+ST_INLINE void st_look_at_block(const st_job *job, uint64_t block)
+{
+    if (!job->trusted)
+        st_check_block(job, block);
+    if (job->name_count)
+        st_find_names(job, block);
+}
+
+ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_job job)
+{
+    const uint64_t thread = ST_THREAD, threads = ST_THREADS, warp = thread / 32, warps = threads / 32;
+    const unsigned lane = threadIdx.x & 31;
+    uint32_t *arrived = &job.counts->arrived, meetings = 0;
+    if (thread == 0)
+        st_begin(&job);
+    for (uint64_t i = thread; job.source && i < (job.size + 15) / 16; i += threads)
+        ((uint4 *)job.text)[i] = job.source[i];
+    st_meet(arrived, &meetings);
+    for (uint64_t i = thread; i < job.blocks; i += threads)
+        st_look_at_block(&job, i);
+    for (uint64_t i = thread; i < st_segments(&job); i += threads)
+        st_split_segment(&job, i);
+    st_meet(arrived, &meetings);
+    const uint64_t rest = st_rest_count(&job);
+    for (uint64_t i = thread; i < rest; i += threads)
+        st_split_rest(&job, (uint32_t)i);
+    if (rest)
+        st_meet(arrived, &meetings);
+    __syncwarp();
+    for (uint64_t i = warp; i < job.stretches; i += warps)
+        st_cut_stretch(&job, (st_cut_memory *)st_shared + ST_WARP, lane, i);
+    st_meet(arrived, &meetings);
+    st_look_up_all(&job, (st_lookup_memory *)st_shared + ST_WARP, lane, warp, warps);
+    st_meet(arrived, &meetings);
+    st_take_all_again(&job, (st_again_memory *)st_shared + ST_WARP, lane, warp, warps);
+    st_meet(arrived, &meetings);
+    st_measure_all(&job, lane, warp, warps);
+    st_merge_all(&job, (st_merge_memory *)st_shared + ST_WARP, lane);
+    st_meet(arrived, &meetings);
+    for (uint64_t i = warp; i < st_groups(&job); i += warps)
+        st_scan_group(&job, lane, i);
+    st_meet(arrived, &meetings);
+    const uint64_t tokens = st_group_start<ST_NOT_SCANNED>(&job, lane, st_groups(&job));
+    if (thread == 0)
+        st_report(&job, tokens);
+    for (uint64_t i = warp; i < job.stretches; i += warps)
+        st_gather_stretch<ST_NOT_SCANNED>(&job, lane, i);
+    for (uint64_t i = warp; i < job.row_count; i += warps)
+        st_row_start<ST_NOT_SCANNED>(&job, lane, i);
+    st_leave(arrived, meetings);
+}
