@@ -87,7 +87,7 @@ def test_an_error_is_told_once_nothing_works_on():
 
 
 def test_large_copies_are_made_by_another_thread():
-    source = np.arange(3 << 20, dtype=np.uint8)
+    source = np.arange(9 << 20, dtype=np.uint8)
     target = np.zeros_like(source)
     assert len(list(copied(target[:9], source[:9]))) == 0
     complete(copied(target, source))

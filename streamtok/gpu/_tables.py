@@ -13,8 +13,8 @@ PAIR_PLACES = 8
 """Places a pair in the hash: at so low a load all but a few buckets of two have room to spare, and one load tells."""
 
 FIRST_PLACES = 6
-"""Places an entry in the first table, at least: 32 MB for a bundled vocabulary. With three, half the memory, English text
-takes 4 % longer."""
+"""Places an entry in the first table, at least: 32 MB for a bundled vocabulary. With three, in half the memory, English
+text takes 4 % longer."""
 
 FILTER_BITS = 20
 """Bits of the filter of long tokens: ST_FILTER_BITS."""

@@ -38,8 +38,8 @@ def complete(steps: Steps[Result]) -> Result:
         waited.wait()
 
 
-# Less is copied sooner than another thread is asked to.
-_WORTH_A_THREAD = 1 << 20
+# Less is copied sooner than another thread is woken.
+_WORTH_A_THREAD = 8 << 20
 
 
 @functools.cache

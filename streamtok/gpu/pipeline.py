@@ -29,8 +29,8 @@ CHUNK = 32 << 20
 
 LEAST_CHUNK = 1 << 20
 
-LANES = 3
-"""A device copies in, computes and copies out at the same time."""
+LANES = 4
+"""A device copies in, computes and copies out at the same time, and one waits."""
 
 
 class GpuPipeline:
