@@ -98,6 +98,8 @@ class Encoding(Decoding, Streaming):
             engine=engine,
         )
 
+    _warns_without_pattern = True
+
     def _set_up(
         self,
         name: str,
@@ -108,7 +110,7 @@ class Encoding(Decoding, Streaming):
         engine: str,
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
-        if pat_str is None:
+        if pat_str is None and self._warns_without_pattern:
             warnings.warn(
                 f"{name!r} has no pattern: texts are merged whole, and ids are not those that a model was trained on",
                 stacklevel=3,

@@ -10,6 +10,9 @@ import pytest
 from emulated import library
 
 from streamtok.gpu import _job
+from streamtok.gpu._shapes import LONG_TEXTS, SHORT_TEXTS
+from streamtok.train import device_jobs
+from streamtok.train.device_jobs import TRAINING
 
 CUDA = oracle.PROJECT / "csrc" / "cuda"
 
@@ -17,7 +20,8 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g
 
 
 def struct_fields(name: str) -> list[str]:
-    body = re.sub(r"/\*.*?\*/", "", (CUDA / "job.h").read_text() + (CUDA / "pack.cu").read_text(), flags=re.S)
+    source = "".join((CUDA / file).read_text() for file in ("job.h", "pack.cu", "train_job.h"))
+    body = re.sub(r"/\*.*?\*/", "", source, flags=re.S)
     found = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", body, re.S)
     names = re.findall(r"(\w+)(?:\[\w+(?: \+ 1)?\])?[,;]", found[1])
     return names
@@ -30,10 +34,28 @@ def test_structs_are_those_of_the_source(struct, dtype):
     assert list(dtype.names) == struct_fields(struct)
 
 
+@pytest.mark.parametrize(
+    "name", ["counted", "row_top", "widening", "learning", "learned", "pair", "side", "counting", "placing", "growing"]
+)
+def test_structs_of_training_are_those_of_the_source(name):
+    table, fields = struct_fields("st_piece_table"), struct_fields(f"st_{name}")
+    if name == "growing":
+        fields = [f"{side}_{field}" for side in fields for field in table]
+    elif fields[0] == "table":
+        fields[:1] = table
+    assert list(getattr(device_jobs, name.upper()).names) == fields
+
+
+@needs_compiler
+def test_sizes_of_training_are_those_of_the_source():
+    names = "counting counted growing placing row_top widening learning learned pair side".split()
+    structs = [getattr(device_jobs, name.upper()).itemsize for name in names]
+    sizes = [library("cl100k", (), "run_train").sizes(i) for i in range(12)]
+    assert sizes == [*structs, TRAINING.warp_memory["count"], TRAINING.block_memory["learn"]]
+
+
 @needs_compiler
 def test_sizes_are_those_of_the_source():
-    from streamtok.gpu._shapes import LONG_TEXTS
-
     structs = [_job.JOB.itemsize, _job.COUNTS.itemsize, _job.PACKING.itemsize]
     sizes = [library("r50k").sizes(i) for i in range(7)]
     assert sizes == structs + [LONG_TEXTS.warp_memory[name] for name in ("cuts", "lookup", "again", "merge")]
@@ -41,17 +63,22 @@ def test_sizes_are_those_of_the_source():
 
 # A compilation takes five seconds, and the families differ in their constants only.
 @pytest.mark.parametrize(
-    ("family", "architecture"),
-    [*(("o200k", number) for number in (75, 80, 90, 100)), ("r50k", 75), ("cl100k", 100), ("none", 80)],
+    ("module", "family", "architecture"),
+    [
+        *((LONG_TEXTS, "o200k", number) for number in (75, 90, 100)),
+        (LONG_TEXTS, "r50k", 75),
+        (LONG_TEXTS, "cl100k", 100),
+        (LONG_TEXTS, "none", 80),
+        (SHORT_TEXTS, "o200k", 80),
+        (TRAINING, "cl100k", 75),
+    ],
 )
-def test_nvrtc_compiles_the_kernels(family, architecture):
+def test_nvrtc_compiles_the_kernels(module, family, architecture):
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the wheels cuda-bindings and nvidia-cuda-nvrtc")
-    from streamtok.gpu._shapes import LONG_TEXTS
-
     ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
-    status, program = nvrtc.nvrtcCreateProgram(LONG_TEXTS.source().encode(), b"kernels.cu", 0, [], [])
+    status, program = nvrtc.nvrtcCreateProgram(module.source().encode(), b"kernels.cu", 0, [], [])
     assert status == ok
-    options = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *LONG_TEXTS.options(family))]
+    options = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *module.options(family))]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if status != ok:
         _, size = nvrtc.nvrtcGetProgramLogSize(program)

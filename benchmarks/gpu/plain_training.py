@@ -18,7 +18,9 @@ import numpy as np
 from common import machine, repeated, table, text_of
 from training import Bench, plain_options
 
+from streamtok.gpu._shapes import Module
 from streamtok.train.device_jobs import BUCKETS, LEARNED, LEARNING, MOST_BYTES, PAIR, SIDE, SIDES, TRAINING
+from streamtok.train.device_learn import TUNING
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAIRS = 1 << 24
@@ -47,17 +49,14 @@ def source() -> str:
     return text_of_file(HERE / "plain_training.cu")
 
 
-class PlainModule:
-    """As streamtok.gpu._shapes.Module."""
-
-    def __init__(self) -> None:
-        self.package, self.resident, self.together = "plain_training", {"plain": 1}, ("plain",)
-
+class PlainModule(Module):
     def source(self) -> str:
         return source()
 
-    def shared_memory(self, kernel: str, block: int) -> int:
-        return TRAINING.block_memory["learn"] if kernel == "plain" else 0
+
+PLAIN_MODULE = PlainModule(
+    "plain_training", {"plain": 1}, {}, {"plain": TRAINING.block_memory["learn"]}, together=("plain",)
+)
 
 
 def starts_of(bench: Any, data: bytes) -> tuple[Any, Any]:
@@ -116,9 +115,10 @@ def learn(
     )
     job["front"], job["front_wish"], job["histogram"] = (
         new("front", PAIRS, np.uint32),
-        2048,
+        TUNING.wish,
         new("hist", BUCKETS, np.uint32),
     )
+    job["list_room"] = 1 << 62  # lists are neither written nor read
     job["sides"] = new("sides", SIDES * wanted * SIDE.itemsize // 8, np.uint64, 0)
     job["seen"] = new("seen", SIDES * wanted, np.uint32)
     job["most_merges"] = 1 << 62
@@ -152,7 +152,7 @@ def main() -> None:
     options = parser.parse_args()
     print(machine(), flush=True)
     bench, rows = Bench(plain_options()), []
-    device = CudaDevice("cl100k", 0, PlainModule())
+    device = CudaDevice("cl100k", 0, (PLAIN_MODULE,))
     for mb in options.mb:
         data = repeated(text_of(options.corpus, "english"), mb * 1_000_000)
         text, starts = starts_of(bench, data)

@@ -6,6 +6,7 @@
 check: 3 corpora, 3 patterns, both rules for ties, and options: merges that differ from the CPU's. corpora: seconds for
 each corpus. much: a text of --mb megabytes in host memory, made as bench_train_memory.py makes it, in 16 parts with
 letters of their own. ways: block sizes and the like, over the pieces of that text; the merges are compared for each.
+start: what a new process takes until it has trained.
 
 Times are those of a process whose kernels are compiled; the text is bytes in memory; the best of --rounds.
 """
@@ -13,10 +14,12 @@ Times are those of a process whose kernels are compiled; the text is bytes in me
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import multiprocessing
 import os
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -82,7 +85,7 @@ def check(folder: pathlib.Path, patterns: list[str]) -> int:
             wrong, runs = wrong + (not same), runs + 1
             said = "same" if same else f"DIFFERENT from {first} on: {len(got)} and {len(want)}"
             asked = {key: "..." if key == "initial_alphabet" else value for key, value in options.items()}
-            print(f"{name:13} {asked}: {len(want)} tokens {said}; {cpu_seconds:.2f} and {seconds:.2f} s", flush=True)
+            print(f"{name:12} {asked}: {len(want)} {said}; {cpu_seconds:.2f}, {seconds:.2f} s", flush=True)
     print(f"{runs} runs, {wrong} differ", flush=True)
     return wrong
 
@@ -99,7 +102,7 @@ class Bench:
 
         self.options = options
         self.family = family_of(options.pat_str)
-        self.device = _open(self.family)
+        self.device = _open(self.family, "cuda")
 
     def count(self, data: bytes, times: dict[str, float] | None = None, **more: Any) -> tuple[Any, int, float]:
         """(pieces, bytes and pieces of text, seconds)."""
@@ -267,10 +270,11 @@ def ways(data: bytes, size: int, rounds: int) -> None:
     print("tokens and seconds: " + "  ".join(f"{count} {seconds:.3f}" for count, seconds in bench.course), flush=True)
     tried: list[dict[str, Any]] = [{}]
     tried += [{"block": block} for block in (256, 512)]
-    tried += [{"alone": alone} for alone in (512, 1024, 2048, 8192, 16384)]
-    tried += [{"wish": wish} for wish in (512, 1024, 4096, 8192)]
-    tried += [{"guess": guess} for guess in (8, 16, 32, 256)]
+    tried += [{"alone": alone} for alone in (0, 1024, 4096, 16384)]
+    tried += [{"wish": wish} for wish in (128, 256, 1024, 2048)]
+    tried += [{"guess": guess} for guess in (2, 4, 16, 64)]
     tried += [{"blocks": blocks} for blocks in (1, 33, 66)]
+    tried += [{"wish": 256, "guess": 4}, {"wish": 256, "alone": 4096}]
     for given in tried:
         best = 1e9
         for _ in range(min(rounds, 2)):
@@ -279,16 +283,28 @@ def ways(data: bytes, size: int, rounds: int) -> None:
             if tokens_of(trainer) != tokens_of(want):
                 raise SystemExit(f"{given}: other merges")
         print(f"learn {best:.3f} s  {given}  {said_of(bench.state)}", flush=True)
-    few = min(size, 2256)  # without lists each merge looks through the whole row
-    for given in ({}, {"indexed": False}):
-        _, seconds = bench.learn(row, few, text_bytes, Tuning(**given))
-        print(f"{few - 256} merges: {seconds:.3f} s  {given}", flush=True)
+
+
+def start(folder: pathlib.Path) -> None:
+    """Seconds of a new process that trains on a megabyte: what "auto" has to win back."""
+    code = (
+        "import sys, time; from streamtok.train import train; data = open(sys.argv[1], 'rb').read(1_000_000); "
+        "begin = time.perf_counter(); train(data, 500, device=sys.argv[2]); print(time.perf_counter() - begin)"
+    )
+    corpus = text_of(folder, "english")
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(corpus[:1_000_000])
+        file.flush()
+        for device in ("cuda", "cuda", "cpu"):
+            command = [sys.executable, "-c", code, file.name, device]
+            said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            print(f"a new process, 1 MB, {device}: {float(said):.2f} s", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=pathlib.Path, required=True)
-    parser.add_argument("--parts", nargs="+", default=["check", "corpora", "much", "ways"])
+    parser.add_argument("--parts", nargs="+", default=["check", "corpora", "much", "ways", "start"])
     parser.add_argument("--patterns", nargs="+", default=PATTERNS)
     parser.add_argument("--mb", type=int, default=1000)
     parser.add_argument("--size", type=int, default=32000)
@@ -304,10 +320,9 @@ def main() -> None:
     if needs_text:
         print(f"text made in {time.perf_counter() - begin:.1f} s", flush=True)
     if options.cycles:
-        from streamtok.gpu import _device
+        from streamtok.train import device_jobs
 
-        real = _device.compile_options
-        _device.compile_options = lambda family: (*real(family), "-DST_COUNT_CYCLES")
+        device_jobs.TRAINING = dataclasses.replace(device_jobs.TRAINING, own=("-DST_COUNT_CYCLES",))
     print(machine(), flush=True)
     wrong = check(options.corpus, options.patterns) if "check" in options.parts else 0
     if "corpora" in options.parts:
@@ -316,6 +331,8 @@ def main() -> None:
         much(data, options.rounds, options.threads)
     if "ways" in options.parts:
         ways(data, options.size, options.rounds)
+    if "start" in options.parts:
+        start(options.corpus)
     print(f"all in {time.perf_counter() - begin:.1f} s", flush=True)
     raise SystemExit(wrong > 0)
 

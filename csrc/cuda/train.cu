@@ -101,7 +101,7 @@ ST_INLINE st_command st_lead(const st_learning *job, st_lead_memory *m)
         st_tick(job, ST_AT_CHOICE);
         if (m->decision != ST_MERGE)
             return (st_command)m->decision;
-        if ((job->indexed ? job->pairs[chosen].n : job->places) > job->alone)
+        if (job->pairs[chosen].n > job->alone)
             return ST_MERGE;
         st_merge_pair(job, &alone);
     }

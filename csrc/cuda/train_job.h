@@ -9,7 +9,7 @@
  *     train_merge.cu    a merge
  *     train.cu          the kernels
  *
- * All fields are eight bytes, so that the host fills them in as 64-bit numbers (streamtok/train/_cuda_jobs.py names them in
+ * All fields are eight bytes, so that the host fills them in as 64-bit numbers (streamtok/train/device_jobs.py names them in
  * this order). Counts have 64 bits everywhere. */
 #ifndef ST_CUDA_TRAIN_JOB_H
 #define ST_CUDA_TRAIN_JOB_H
@@ -188,7 +188,6 @@ typedef struct st_learning {
     uint64_t pair_mask, pair_limit;
     uint32_t *lists;
     uint64_t list_room;
-    uint64_t indexed; /* 0: no lists, a merge looks through the row */
     uint64_t *sketch;
     uint64_t sketch_bits;
     uint32_t *front; /* places in the table: all pairs seen front_least times or more, among others */

@@ -5,7 +5,8 @@
  *     list    the places of those that were
  *
  * Places are noted at once, so each stands for what was there before: of two places that touch (abab) the left one notes the
- * right one as the new token, and the right one nothing to its left. Of a run (aaaa) the place where it begins sees to all. */
+ * right one as the new token, and the right one nothing to its left. Of a run (aaaa) the place where it begins sees to all:
+ * which one that is is told before the first join, for a join in front makes the rest of a run look like its beginning. */
 #include "train_pairs.cu"
 
 #define ST_NO_PLACE 0xFFFFFFFFu
@@ -13,7 +14,7 @@
 typedef struct st_merge {
     uint32_t a, b, joined;
     uint64_t to_b, to_end; /* from a place to the second token, to what is behind it */
-    uint64_t list, n;      /* places to look at: of the list, or of the row */
+    uint64_t list, n;      /* its places, and some where it stood once */
     uint64_t odd;          /* which notes are this merge's */
 } st_merge;
 
@@ -26,20 +27,8 @@ ST_INLINE void st_begin_merge(const st_learning *job, st_merge *m)
     m->to_b = job->lengths[m->a];
     m->to_end = m->to_b + job->lengths[m->b];
     m->list = pair->start;
-    m->n = job->indexed ? pair->n : job->places - 1;
+    m->n = pair->n;
     m->odd = 2 * (job->learned->tokens & 1);
-}
-
-/* The place number i to look at, ST_NO_PLACE: it has been seen not to be one. */
-ST_FORCE_INLINE uint32_t st_place_of(const st_learning *job, const st_merge *m, uint64_t i)
-{
-    return job->indexed ? job->lists[m->list + i] : (uint32_t)(1 + i);
-}
-
-ST_FORCE_INLINE void st_strike(const st_learning *job, const st_merge *m, uint64_t i)
-{
-    if (job->indexed)
-        job->lists[m->list + i] = ST_NO_PLACE;
 }
 
 ST_FORCE_INLINE int st_is_here(const st_learning *job, const st_merge *m, uint64_t place)
@@ -93,9 +82,9 @@ ST_INLINE void st_note_run(const st_learning *job, const st_merge *m, uint64_t p
 ST_INLINE void st_note_all(const st_learning *job, const st_team *team, const st_merge *m)
 {
     for (uint64_t i = team->rank; i < m->n; i += team->size) {
-        const uint64_t place = st_place_of(job, m, i);
+        const uint64_t place = job->lists[m->list + i];
         if (!st_begins_here(job, m, place))
-            st_strike(job, m, i);
+            job->lists[m->list + i] = ST_NO_PLACE;
         else if (m->a == m->b)
             st_note_run(job, m, place);
         else
@@ -119,8 +108,8 @@ ST_FORCE_INLINE void st_join(const st_learning *job, const st_merge *m, uint64_t
 ST_INLINE void st_join_all(const st_learning *job, const st_team *team, const st_merge *m)
 {
     for (uint64_t i = team->rank; i < m->n; i += team->size) {
-        uint64_t place = st_place_of(job, m, i);
-        if (place == ST_NO_PLACE || (!job->indexed && !st_begins_here(job, m, place)))
+        uint64_t place = job->lists[m->list + i];
+        if (place == ST_NO_PLACE)
             continue;
         do {
             st_join(job, m, place);
@@ -149,8 +138,8 @@ ST_INLINE void st_bring_in(const st_learning *job, uint64_t key, st_side *side)
     if (!st_may_merge(job, left == joined ? joined_length : job->lengths[left], right == joined ? joined_length : job->lengths[right]))
         return;
     st_pair *pair = st_add_pair(job, key);
-    const uint64_t start = pair && job->indexed ? st_take64(&job->learned->list_top, side->n) : 0;
-    if (!pair || (job->indexed && start + side->n > job->list_room)) {
+    const uint64_t start = pair ? st_take64(&job->learned->list_top, side->n) : 0;
+    if (!pair || start + side->n > job->list_room) {
         job->learned->stale = 1;
         return;
     }
@@ -204,7 +193,7 @@ ST_FORCE_INLINE void st_list_place(const st_learning *job, uint64_t which, uint3
 ST_INLINE void st_list_all(const st_learning *job, const st_team *team, const st_merge *m)
 {
     for (uint64_t i = team->rank; i < m->n; i += team->size) {
-        uint64_t place = st_place_of(job, m, i);
+        uint64_t place = job->lists[m->list + i];
         if (place == ST_NO_PLACE)
             continue;
         do {
@@ -260,7 +249,7 @@ ST_INLINE void st_merge_pair(const st_learning *job, const st_team *team)
     st_settle(job, team, &m);
     st_meet_team(job, team);
     st_tick(job, ST_AT_SETTLING + team->all);
-    if (job->indexed && job->learned->made && !job->learned->stale)
+    if (job->learned->made && !job->learned->stale)
         st_list_all(job, team, &m);
     if (team->rank == 0) {
         st_pair *pair = &job->pairs[job->learned->chosen];

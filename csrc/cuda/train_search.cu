@@ -70,7 +70,7 @@ ST_INLINE void st_lay_out_lists(const st_learning *job, const st_team *team)
         const int listed = pair->key != ST_NO_PAIR && pair->count >= job->learned->least;
         const uint64_t start = st_take_for_warp(&job->learned->list_top, listed ? pair->n : 0, lane);
         pair->start = listed ? start : ST_NO_LIST;
-        pair->n = job->indexed ? 0 : pair->n;
+        pair->n = 0;
     }
 }
 
@@ -99,10 +99,8 @@ ST_INLINE void st_search(const st_learning *job, const st_team *team)
         return;
     st_lay_out_lists(job, team);
     st_meet_team(job, team);
-    if (job->indexed) {
-        st_fill_all_lists(job, team);
-        st_meet_team(job, team);
-    }
+    st_fill_all_lists(job, team);
+    st_meet_team(job, team);
     if (team->rank == 0) {
         job->learned->stale = 0;
         job->learned->searches++;

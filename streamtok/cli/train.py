@@ -77,7 +77,9 @@ class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @click.option("--held-out", metavar="FILE", help="Report how this text is compressed as the vocabulary grows.")
 @click.option("--plot", metavar="FILE", help="Draw that report, as .svg, .png or .pdf.")
-@click.option("--device", type=click.Choice(["cpu", "cuda", "auto"]), default="auto", show_default=True)
+@click.option(
+    "--device", default="cpu", show_default=True, metavar="cpu|cuda|cuda:N|auto", help="Where to count and merge."
+)
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..batch import threads_for
+from ..device import check_device
 from ..journal import ResumeError
 from .encoding import TrainedEncoding
-from .options import check_device, check_memory, check_size, make_options
+from .options import check_memory, check_size, make_options
 from .report import Point, draw, report
 from .run import Progress, Run, make_encoding
 from .saving import load, save
@@ -35,7 +36,7 @@ def train(
     special_tokens: Iterable[str] = (),
     min_frequency: int = 0,
     ties: str = "lexicographic",
-    device: str = "auto",
+    device: str = "cpu",
     threads: int | None = None,
     max_memory: int | None = None,
     max_token_length: int | None = None,
@@ -65,8 +66,8 @@ def train(
             its left token and then of its right one, so (b"t", b"h") before (b"i", b"n") before (b"h", b"e").
             "huggingface": the one with the smallest ids, left then right, as Hugging Face's BpeTrainer has it; the ids
             are its own, too.
-        device: "cpu"; "cuda", the first CUDA device, through CuPy; "auto": that device where there is so much text
-            that it is done sooner there. The merges are the same.
+        device: "cpu"; "cuda" or "cuda:N", a CUDA device, through CuPy; "auto": the first one where there is so much
+            text that it is done sooner there. The merges are the same.
         threads: that count pieces, as many as there are cores by default.
         max_memory: bytes that the process may take. Pieces are then written to the disk as they are counted.
         max_token_length: bytes of the longest token. With ties="huggingface" as there: shorter than this, or 2.
@@ -85,8 +86,8 @@ def train(
         UnicodeDecodeError: bytes that are not UTF-8, naming the file and the byte.
         OSError: a file that cannot be read. All are looked at before the work begins.
         ResumeError: the checkpoint is of another run. VocabularyError: it is damaged.
-        streamtok.gpu.DeviceError: device="cuda" and there is none, or it failed. Under "auto" the CPU takes its place,
-            and a RuntimeWarning says why.
+        streamtok.gpu.DeviceError: a device that was named is not there, or failed. Under "auto" the CPU takes its
+            place, and a RuntimeWarning says why.
         KeyboardInterrupt: Ctrl-C; its message says how to go on.
     """
     check_device(device)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._trainer import Counter
-from ..patterns import family_of
 from .inputs import How, Stretch
+from .options import scanner_of
 from .records import PARTS, Blocks, Store, write_file
 
 _LEAST_BUDGET = 4 << 20  # bytes of a table: with less it would be written out after every stretch
@@ -25,7 +25,7 @@ class Counting:
 
     def __init__(self, pat_str: str | None, how: How, threads: int, budget: int | None, store: Store) -> None:
         self.how, self.store = how, store
-        family = family_of(pat_str) if pat_str is not None else None
+        family = scanner_of(pat_str)
         threads = threads if family else 1  # `regex` keeps the GIL
         self.budget = None if budget is None else max(budget // threads, _LEAST_BUDGET)
         self.counters = [Counter(family, how.special) for _ in range(threads)]

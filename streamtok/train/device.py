@@ -6,7 +6,7 @@ import functools
 import warnings
 from typing import Any
 
-from ..patterns import family_of
+from .options import scanner_of
 
 AUTO_BYTES = 256 << 20
 """Text from which device="auto" takes a device that is there: below, the CPU is done about as soon."""
@@ -15,16 +15,16 @@ _ANY_FAMILY = "r50k"  # kernels are compiled for a family; those of learning are
 
 
 class Placement:
-    """The device of a run, None where it is the CPU's. name: "cpu", "cuda" or "auto"."""
+    """The device of a run, None where it is the CPU's. name: "cpu", "cuda", "cuda:N" or "auto"."""
 
     def __init__(self, name: str, pat_str: str | None) -> None:
         self.name = name
         self.device: Any = None
-        self._family = None if pat_str is None else family_of(pat_str)
+        self._family = scanner_of(pat_str)
 
     def choose(self, sizes: list[int | None], max_memory: int | None) -> None:
-        """Opens the device, or decides against one. sizes: of the sources, None where one cannot be read twice; a run
-        whose device fails under "auto" begins anew. Raises streamtok.gpu.DeviceError where "cuda" is meant by name."""
+        """Opens the device, or decides against one. sizes: of the sources, None where one cannot be read twice: a run
+        whose device fails under "auto" begins anew. Raises streamtok.gpu.DeviceError."""
         if self.name == "cpu":
             return
         if self.name == "auto":
@@ -32,24 +32,19 @@ class Placement:
             small = len(known) < len(sizes) or sum(known) < AUTO_BYTES
             if small or self._family is None or max_memory is not None:
                 return
-        from ..gpu import DeviceError
-
-        try:
-            self.device = _open(self._family or _ANY_FAMILY)
-        except DeviceError as error:
-            if not self.gives_way(error):
-                raise
+        self.device = _open(self._family or _ANY_FAMILY, "cuda" if self.name == "auto" else self.name)
 
     def gives_way(self, error: BaseException) -> bool:
         """Is this an error of the device, under "auto"? Then the CPU takes its place, and a warning says why."""
+        if self.name != "auto":
+            return False
         from ..gpu import DeviceError
 
-        if self.name != "auto" or not isinstance(error, DeviceError):
+        if not isinstance(error, DeviceError):
             return False
         self.name, self.device = "cpu", None
-        warnings.warn(
-            f"device='auto' trains on the CPU, with the same merges: {error}", RuntimeWarning, stacklevel=2, source=None
-        )
+        text = f"device='auto' trains on the CPU, with the same merges: {error}"
+        warnings.warn(text, RuntimeWarning, stacklevel=4)  # where train() was called
         return True
 
     def counting(self, host: Any) -> Any:
@@ -74,18 +69,19 @@ class Placement:
         return DeviceLearner(row, trainer, wanted, options, text_bytes)
 
 
-def _open(family: str) -> Any:
+def _open(family: str, name: str) -> Any:
     from ..gpu import _open as opening
     from .device_jobs import TRAINING
 
-    return ExplainedDevice(opening.open_device(family, 0, (TRAINING,)))
+    ordinal = int(name.partition(":")[2] or 0)
+    return ExplainedDevice(opening.open_device(family, ordinal, (TRAINING,)), f"cuda:{ordinal}")
 
 
 class ExplainedDevice:
     """A device whose failures are DeviceErrors that say what to do."""
 
-    def __init__(self, device: Any) -> None:
-        self._device = device
+    def __init__(self, device: Any, name: str) -> None:
+        self._device, self._name = device, name
 
     def __getattr__(self, name: str) -> Any:
         from ..gpu._errors import explained
@@ -96,7 +92,7 @@ class ExplainedDevice:
 
         @functools.wraps(member)
         def call(*arguments: Any) -> Any:
-            with explained("cuda:0", "train on less text, or write device='cpu'"):
+            with explained(self._name, "train on less text, or write device='cpu'"):
                 return member(*arguments)
 
         return call

@@ -57,8 +57,8 @@ class DeviceCounting:
     times: seconds by stage, for benchmarks, where it is not None; every stage is waited for then.
     """
 
-    def __init__(self, device: Any, host: Counting, slice_bytes: int = SLICE) -> None:
-        self._device, self._host, self._slice_bytes = device, host, slice_bytes
+    def __init__(self, device: Any, host: Counting, slice_bytes: int | None = None) -> None:
+        self._device, self._host, self._slice_bytes = device, host, slice_bytes or SLICE
         self._special = host.how.special
         self._table: PieceTable | None = None
         self._held: list[Stretch] = []

@@ -81,7 +81,7 @@ LEARNED = _struct(
 
 LEARNING = _struct(
     "row weights heavy places lengths prefixes starts bytes byte_room merged wanted longest floor by_bytes "
-    "pairs pair_mask pair_limit lists list_room indexed sketch sketch_bits front front_wish histogram "
+    "pairs pair_mask pair_limit lists list_room sketch sketch_bits front front_wish histogram "
     "sides seen alone most_merges most_work learned"
 )
 """A st_learning."""

@@ -3,6 +3,7 @@ how far it came, and gives it more memory where it asks for that."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -21,39 +22,32 @@ from .device_jobs import (
 )
 from .device_row import Row
 
-# Merges and places looked at in one launch: some hundredths of a second, then the host may tell of it, or stop.
-_MERGES, _WORK = 1 << 12, 1 << 27
-
-# Places of the table of pairs at first: some hundred thousand are frequent enough to be known.
-_PAIRS = 1 << 20
+# Places looked at in one launch at least: some hundredths of a second.
+_WORK = 1 << 27
 
 _SKETCH_LEAST_BITS, _SKETCH_MOST_BITS = 12, 23
 
-# A guess at how often the last pair will be seen, from below, as csrc/trainer.c has it.
-_GUESS = 64
 
-
+@dataclasses.dataclass(frozen=True)
 class Tuning:
-    """What decides how the work is done, never what comes out.
+    """What decides how the work is done, never what comes out: docs/training.md has what was measured.
 
-    block: threads a block. alone: places of a pair up to which one block merges it. wish: pairs in the front. guess:
-    see _GUESS. indexed: without, a merge looks through the whole row. merges: of a launch. pairs: places of their table
-    at first. blocks: as many as the device holds, by default.
+    block, blocks: threads a block, and blocks, if the device holds so many. alone: places of a pair up to which one
+    block merges it. wish: pairs in the front. guess: how many times rarer than one in as many as there are merges the
+    last pair is taken to be. merges: of a launch, some hundredths of a second, then the host may tell of it, or stop.
+    pairs: places of their table at first; some hundred thousand pairs are frequent enough to be known.
     """
 
-    def __init__(
-        self,
-        block: int = 1024,
-        alone: int = 4096,
-        wish: int = 2048,
-        guess: int = _GUESS,
-        indexed: bool = True,
-        merges: int = _MERGES,
-        pairs: int = _PAIRS,
-        blocks: int = 1 << 16,
-    ) -> None:
-        self.block, self.alone, self.wish, self.guess = block, alone, wish, guess
-        self.indexed, self.merges, self.pairs, self.blocks = indexed, merges, pairs, blocks
+    block: int = 1024
+    blocks: int = 1 << 16
+    alone: int = 2048
+    wish: int = 512
+    guess: int = 8
+    merges: int = 1 << 12
+    pairs: int = 1 << 20
+
+
+TUNING = Tuning()
 
 
 class DeviceLearner:
@@ -64,7 +58,7 @@ class DeviceLearner:
         self, row: Row, trainer: Any, wanted: int, options: Any, text_bytes: int, tuning: Tuning | None = None
     ) -> None:
         self._device, self._row, self._trainer = row.device, row, trainer
-        self._tuning, self._wanted = tuning or Tuning(), wanted
+        self._tuning, self._wanted = tuning or TUNING, wanted
         self._blocks = self._device.blocks_for("learn", self._tuning.blocks)
         self._arrays: dict[str, Any] = {}
         self._job = np.zeros((), LEARNING)
@@ -112,9 +106,9 @@ class DeviceLearner:
         # Threads that enter a pair at once may pass the limit, each by one: a quarter of the table is theirs.
         threads = self._blocks * tuning.block
         self._make_pairs(max(4 * threads, min(tuning.pairs, 2 * places), 1 << 10))
-        job["indexed"] = tuning.indexed
-        job["list_room"] = 2 * places if tuning.indexed else 1
-        self._array("lists", device.empty(int(job["list_room"]), np.uint32))
+        # Twice what a search lists, so that the row is searched anew when as much has come as was there.
+        job["list_room"] = 2 * places
+        self._array("lists", device.empty(2 * places, np.uint32))
         bits = min(max(places.bit_length() - 1, _SKETCH_LEAST_BITS), _SKETCH_MOST_BITS)
         job["sketch_bits"] = bits
         self._array("sketch", device.empty(1 << bits, np.uint64))

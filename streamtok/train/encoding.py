@@ -10,6 +10,8 @@ from ..core import Encoding
 class TrainedEncoding(Encoding):
     """An Encoding that knows how it was trained: `training` is a dict of facts, and what save() writes beside it."""
 
+    _warns_without_pattern = False  # it was learned so
+
     def __init__(self, name: str, *, training: dict[str, Any] | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
         self.training: dict[str, Any] = {} if training is None else training

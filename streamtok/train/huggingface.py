@@ -16,7 +16,6 @@ from .._packed import shown
 from ..core import Encoding
 from ..errors import VocabularyError
 from .encoding import TrainedEncoding
-from .options import NO_PATTERN
 from .textfiles import Json, read_text
 
 _LETTER = {value: letter for letter, value in LETTERS.items()}
@@ -128,7 +127,7 @@ def _byte_level() -> dict[str, Any]:
 
 
 def _pre_tokenizer(pat_str: str | None) -> dict[str, Any]:
-    if pat_str is None or pat_str == NO_PATTERN:
+    if pat_str is None:
         return _byte_level()
     # What a pattern does not match is in no piece: the three known ones match everything, of others that is not known.
     known = pat_str in _SPELLED
@@ -237,10 +236,10 @@ def _check_merges(merges: list[tuple[bytes, bytes]], ranks: dict[bytes, int], re
         raise refused(f"there are {len(merges)} merges and {longer} tokens of more than a byte: some were lost", ())
 
 
-def _pattern(file: Json) -> str:
+def _pattern(file: Json) -> str | None:
     pre = file.field("pre_tokenizer", dict)
     if pre.get("type") == "ByteLevel":
-        return patterns.R50K if pre.get("use_regex", True) else NO_PATTERN
+        return patterns.R50K if pre.get("use_regex", True) else None
     steps = pre.get("pretokenizers")
     if pre.get("type") == "Sequence" and isinstance(steps, list) and len(steps) == 2:
         split, level = steps

@@ -11,9 +11,6 @@ from .._data_gym import LETTERS
 from .._packed import MAX_ENTRIES, MAX_TOKEN_BYTES
 
 PATTERNS = {"cl100k": patterns.CL100K, "o200k": patterns.O200K, "r50k": patterns.R50K}
-NO_PATTERN = "(?s:.+)"
-"""What pattern=None stands for in an encoding: a text between special tokens is one piece."""
-
 ALPHABETS = {"lexicographic": bytes(range(256)), "huggingface": bytes(LETTERS.values())}
 """The 256 bytes in the order of their ids, by the rule for ties. Hugging Face sorts the letters that stand for them."""
 
@@ -21,6 +18,11 @@ BASE_MEMORY = 64 << 20
 """What the interpreter, numpy, the code and a few buffers take: max_memory is for all of the process."""
 
 LEAST_MEMORY = 96 << 20
+
+
+def scanner_of(pat_str: str | None) -> str | None:
+    """The scanner that splits, by which texts may be cut; None where `regex` does, and where nothing is split."""
+    return None if pat_str is None else patterns.family_of(pat_str)
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,6 @@ def check_size(vocab_size: int, special: int) -> None:
         )
     if vocab_size > MAX_ENTRIES:
         raise ValueError(f"vocab_size={vocab_size} is above {MAX_ENTRIES}, the most that a vocabulary may have")
-
-
-def check_device(device: str) -> None:
-    """Raises ValueError for a device that there is none of."""
-    if device not in ("cpu", "cuda", "auto"):
-        raise ValueError(f"device={device!r} is unknown: write 'cpu', 'cuda' or 'auto'")
 
 
 def check_memory(max_memory: int | None) -> None:

@@ -32,8 +32,9 @@ class Blocks:
                 yield file.read(size)
 
     def drop(self) -> None:
-        """Gives memory back; files are another's to remove."""
-        self._blocks = []
+        """Gives memory back; files are another's to remove, and can be read again."""
+        if self._blocks is not None:
+            self._blocks = []
 
 
 class Store:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..core import Encoding
-from ..patterns import family_of
+from .encoding import TrainedEncoding
 from .inputs import How, Place, open_inputs
+from .options import scanner_of
 
 _POINTS = 12  # sizes that are looked at unless they are given
 
@@ -40,7 +41,7 @@ def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = N
             f"sizes={list(sizes)} leave the range of this vocabulary: write numbers from 256 to {len(ordered)}"
         )
     cut = [
-        Encoding(
+        TrainedEncoding(
             f"{encoding.name}, {size}",
             pat_str=encoding._pat_str,
             mergeable_ranks=dict(ordered[:size]),
@@ -49,7 +50,7 @@ def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = N
         for size in sizes
     ]
     tokens, total = [0] * len(cut), 0
-    how = How(key=key, cuts=family_of(encoding._pat_str) is not None)
+    how = How(key=key, cuts=scanner_of(encoding._pat_str) is not None)
     for index, each in enumerate(open_inputs(held_out)):
         for text in _texts(each, index, how):
             total += len(text.encode() if isinstance(text, str) else text)

@@ -16,17 +16,18 @@ from typing import Any
 from .._trainer import Trainer
 from .._version import __version__
 from .._vocab import Matcher
-from ..patterns import family_of
 from .checkpoint import Checkpoint
 from .counting import Counting
 from .device import Placement
 from .encoding import TrainedEncoding
 from .inputs import CHUNK, How, Place, open_inputs
-from .options import BASE_MEMORY, NO_PATTERN, Options
+from .options import BASE_MEMORY, Options, scanner_of
 from .records import Blocks, Store
 
 CHECKPOINT_SECONDS = 60.0
 """Between two points to go on from: what a crash costs at most, and many times what writing one takes."""
+
+_NOTHING = {"pieces": 0, "bytes": 0, "documents": 0}
 
 _WORK = 1 << 23  # places looked at between two looks at the clock: some tens of milliseconds
 
@@ -68,10 +69,10 @@ class Run:
         self.max_memory, self.progress = max_memory, progress
         self.inputs = open_inputs(sources)
         special = Matcher(options.special_tokens) if options.special_tokens else None
-        cuts = options.pat_str is not None and family_of(options.pat_str) is not None
+        cuts = scanner_of(options.pat_str) is not None
         self.how = How(options.documents, options.key, options.errors, special, cuts, checkpoint is not None)
         self.began = time.monotonic()
-        self.totals = {"pieces": 0, "bytes": 0, "documents": 0}
+        self.totals = dict(_NOTHING)
         self.folder = None if checkpoint is None else os.fspath(checkpoint)
         self.checkpoint: Checkpoint | None = None
         self.stopped = False
@@ -83,8 +84,8 @@ class Run:
             try:
                 if self.folder is not None:
                     self.checkpoint = Checkpoint(self.folder, self._identity(), self.inputs)
-                self.placement.choose([each.size for each in self.inputs], self.max_memory)
                 try:
+                    self.placement.choose([each.size for each in self.inputs], self.max_memory)
                     return self._stages(scratch)
                 except RuntimeError as error:
                     if not self.placement.gives_way(error):
@@ -96,8 +97,9 @@ class Run:
 
     def _stages(self, scratch: str) -> tuple[Trainer, dict[str, Any]]:
         point = self.checkpoint
+        self.totals = dict(_NOTHING if point is None else point.totals)
         if point is not None and point.pieces is not None:
-            pieces, self.totals = point.pieces, point.totals
+            pieces = point.pieces
         else:
             pieces = self._count(Store(scratch, durable=False) if point is None else point.store)
         trainer, learner, distinct = self._prepare(pieces)
@@ -157,7 +159,7 @@ class Run:
         """Blocks of all pieces, or DevicePieces."""
         point = self.checkpoint
         start = Place() if point is None or point.place is None else point.place
-        before = dict(self.totals) if point is None else dict(point.totals)
+        before = dict(self.totals)
         host = Counting(self.options.pat_str, self.how, self.threads, self._budget(), store)
         counting = self.placement.counting(host)
         try:
@@ -311,7 +313,7 @@ def make_encoding(
         )
     return TrainedEncoding(
         name,
-        pat_str=NO_PATTERN if options.pat_str is None else options.pat_str,
+        pat_str=options.pat_str,
         mergeable_ranks={trainer.token(token): first + token for token in range(count)},
         special_tokens={
             text: i + (0 if first or not special else count) for i, text in enumerate(options.special_tokens)

@@ -89,6 +89,12 @@ class _Facts(Json):
                 raise self.refused(f"the id of {name!r} is {token!r}; ids are integers", name)
         return tokens
 
+    def pattern(self) -> str | None:
+        pattern: str | None = None
+        if self.record.get("pattern", "") is not None:
+            pattern = self.field("pattern", str)
+        return pattern
+
 
 def _read_facts(path: str) -> _Facts:
     facts = _Facts.read(path)
@@ -109,7 +115,7 @@ def _make(facts: _Facts, ranks: dict[bytes, int], path: str) -> TrainedEncoding:
     try:
         return TrainedEncoding(
             facts.field("name", str),
-            pat_str=facts.field("pattern", str),
+            pat_str=facts.pattern(),
             mergeable_ranks=ranks,
             special_tokens=facts.special_tokens(),
             explicit_n_vocab=facts.field("n_vocab", int),

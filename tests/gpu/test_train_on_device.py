@@ -67,13 +67,12 @@ def test_to_the_end_of_a_text(ties):
     ],
 )
 def test_launches(monkeypatch, tuning):
-    made = device_learn.Tuning
-    monkeypatch.setattr(device_learn, "Tuning", lambda: made(**tuning))
+    monkeypatch.setattr(device_learn, "TUNING", device_learn.Tuning(**tuning))
     same(corpus("code")[:2_000_000].decode("utf-8", "ignore").encode(), 2000)
 
 
 def test_slices(monkeypatch):
-    monkeypatch.setattr(device_count.DeviceCounting.__init__, "__defaults__", (70_000,))
+    monkeypatch.setattr(device_count, "SLICE", 70_000)
     same(corpus("english")[:3_000_000], 1000)
 
 
