@@ -86,8 +86,9 @@ def test_an_error_is_told_once_nothing_works_on():
         run_in_order(works[:5], [SlowLane(rng, True)], Output(np.zeros(3, np.uint32)))
 
 
-def test_large_copies_are_made_by_another_thread():
-    source = np.arange(9 << 20, dtype=np.uint8)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint32])
+def test_large_copies_are_made_by_other_threads(dtype):
+    source = np.arange(19 << 20, dtype=np.uint32).astype(dtype)
     target = np.zeros_like(source)
     assert len(list(copied(target[:9], source[:9]))) == 0
     complete(copied(target, source))

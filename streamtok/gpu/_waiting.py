@@ -38,7 +38,8 @@ def complete(steps: Steps[Result]) -> Result:
         waited.wait()
 
 
-# Less is copied sooner than another thread is woken.
+# Less is copied sooner than another thread is woken; more is shared out in such parts, because a core moves a fifth of
+# what memory gives.
 _WORTH_A_THREAD = 8 << 20
 
 
@@ -49,20 +50,23 @@ def _copiers() -> concurrent.futures.ThreadPoolExecutor:
 
 
 class _Copy:
-    """A copy that another thread makes."""
+    """A copy that other threads make."""
 
     def __init__(self, target: Any, source: Any) -> None:
-        self._future = _copiers().submit(np.copyto, target, source)
+        step = _WORTH_A_THREAD // source.itemsize
+        parts = (slice(at, at + step) for at in range(0, len(source), step))
+        self._futures = [_copiers().submit(np.copyto, target[part], source[part]) for part in parts]
 
     def done(self) -> bool:
-        return self._future.done()
+        return all(future.done() for future in self._futures)
 
     def wait(self) -> None:
-        self._future.result()
+        for future in self._futures:
+            future.result()
 
 
 def copied(target: Any, source: Any) -> Steps[None]:
-    """Copies an array on the host."""
+    """Copies an array on the host to one of its length."""
     if source.nbytes < _WORTH_A_THREAD:
         np.copyto(target, source)
         return
