@@ -108,6 +108,7 @@ def test_merges_are_those_of_the_cpu(device, text, ties):
 
 @pytest.mark.parametrize("ties", TIES)
 def test_to_the_last_pair_of_a_text(device, ties):
+    same(b"ab", 256, ties=ties)
     same("\u00e9\u4e2d\u6587 ab ba aab \U0001f600 ".encode() * 3 + ENGLISH[:1500], 3000, ties=ties)
 
 
@@ -123,6 +124,7 @@ def test_to_the_last_pair_of_a_text(device, ties):
         {"pattern": r"\w+|\W+"},
         {"pattern": None, "ties": "huggingface"},
         {"documents": "lines"},
+        {"max_memory": 1 << 30},
         {"errors": "replace"},
         {"errors": "ignore"},
     ],
