@@ -109,7 +109,7 @@ def table(found: list[shared.Row]) -> str:
         own = [row for row in found if (row["encoding"], row["corpus"]) == (encoding, corpus)]
         names = sorted(shared.names_in(own, "us"), key=lambda name: name != "in a graph")
         cells = [
-            [shared.in_units(row["size"]), *(shared.cell(row["us"].get(name), ",.0f") for name in names)] for row in own
+            [shared.in_units(row["size"]), *(shared.cell(row["us"].get(name), ",.1f") for name in names)] for row in own
         ]
         title = f"{encoding}, {corpus}, microseconds; {HOST} faster than one CPU thread {crossover(own)}"
         parts.append(f"**{title}**\n\n{shared.markdown(['text', *names], cells)}")

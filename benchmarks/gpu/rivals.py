@@ -83,7 +83,9 @@ def hugging_face_of(encoding: Any) -> Any:
     packed = load_packed(encoding.name)
     tokens = ["".join(letters[byte] for byte in token) for token in packed.tokens()]
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    split = {"type": "Split", "pattern": {"Regex": encoding._pat_str}, "behavior": "Isolated", "invert": False}
+    # Oniguruma takes "{1,3}+" for a repeated group, and "$" for the end of a line.
+    pattern = encoding._pat_str.replace("{1,3}+", "{1,3}").replace("$", r"\z")
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     splits = zip(tokens, packed.splits or b"")
     model = {
         "type": "BPE",

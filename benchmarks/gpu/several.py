@@ -38,7 +38,7 @@ def one_document(encoding: Any, pipes: dict[int, Any], data: bytes, size: int) -
         del many
         call = functools.partial(pipeline.encode, source, out=out, **shared.OPTIONS)
         seconds = shared.median_seconds(call, repeats=3)
-        rates[str(count)] = round(len(text) / seconds / 1e9, 2)
+        rates[str(count)] = round(len(text) / seconds / 1e9, 6)
     return rates
 
 
@@ -55,7 +55,7 @@ def many_documents(encoding: Any, pipes: dict[int, Any], data: bytes, size: int,
         shared.check(np.diff(indptr), np.tile(np.diff(starts), times), f"row starts of {what}")
         call = functools.partial(pipeline.encode_batch, texts, **shared.OPTIONS)
         seconds = shared.median_seconds(call, repeats=3)
-        rates[str(count)] = round(sum(map(len, texts)) / seconds / 1e9, 2)
+        rates[str(count)] = round(sum(map(len, texts)) / seconds / 1e9, 6)
     return rates
 
 
@@ -77,8 +77,8 @@ def table(found: list[shared.Row]) -> str:
     def rate(row: shared.Row, count: str) -> str:
         rates = row["gb_s"]
         if count == "1" or "1" not in rates or count not in rates:
-            return str(rates.get(count, ""))
-        return f"{rates[count]} ({rates[count] / rates['1'] / int(count):.2f})"
+            return shared.cell(rates.get(count), ".2f")
+        return f"{rates[count]:.2f} ({rates[count] / rates['1'] / int(count):.2f})"
 
     cells = [
         [f"{row['encoding']}, {row['corpus']}, {row['what']}", *(rate(row, count) for count in counts)] for row in found
