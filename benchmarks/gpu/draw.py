@@ -57,7 +57,9 @@ def latency(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
     corpus = "english" if any(row["corpus"] == "english" for row in rows) else rows[0]["corpus"]
     rows = [row for row in rows if row["corpus"] == corpus]
     encodings = list(dict.fromkeys(row["encoding"] for row in rows))
-    figure, axes = plt.subplots(1, len(encodings), figsize=(max(3.4 * len(encodings), 7), 3.6), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(encodings), figsize=(max(3.4 * len(encodings), 7), 3.6), sharey=True, squeeze=False
+    )
     for axis, encoding in zip(axes[0], encodings):
         own = [row for row in rows if row["encoding"] == encoding]
         for name in dict.fromkeys(name for row in own for name in row["us"]):
