@@ -6,7 +6,6 @@ are found, not listed: a new one is picked up by the next build.
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 import subprocess
@@ -83,9 +82,9 @@ class BuildModules(build_ext):
         """The tables that streamtok._tables maps, made by the modules just built. A build for another kind of machine
         cannot run them: the package then works without."""
         code = "import sys; from streamtok._tables import write_tables; write_tables(*sys.argv[1:])"
-        command = [sys.executable, "-c", code, "tools/words", str(root / "streamtok" / "vocab")]
-        try:
-            subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(root)})
+        command = [sys.executable, "-c", code, str(pathlib.Path("tools/words").resolve()), "streamtok/vocab"]
+        try:  # in that folder, because Python looks for modules where it stands first
+            subprocess.run(command, check=True, cwd=root)
         except (OSError, subprocess.CalledProcessError) as error:
             self.warn(f"no prebuilt tables, vocabularies will load more slowly: {error}")
 

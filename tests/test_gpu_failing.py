@@ -19,6 +19,8 @@ from host_device import CUDARuntimeError, HostDevice, OutOfMemoryError
 import streamtok
 from streamtok import gpu
 from streamtok.gpu import _calibration, _open, _select
+from streamtok.gpu._text import DeviceText
+from streamtok.gpu._waiting import Steps
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -57,6 +59,7 @@ class Stub:
             runtimeGetVersion=lambda: built_for,
             getDeviceProperties=lambda ordinal: properties,
             getDevice=lambda: 0,
+            setDevice=lambda ordinal: None,
         )
         self.cuda = types.SimpleNamespace(runtime=runtime, Device=Device)
         self.RawModule = raw_module
@@ -231,8 +234,13 @@ def test_chunks_become_smaller_where_memory_is_short(device, enc, monkeypatch):
 
     device.empty = empty
     taken = []
-    encode = lambda text, dtype, *_: (taken.append(text.size), (full(text.size, dtype), None))[1]  # noqa: E731
-    monkeypatch.setattr(pipeline._lanes[0].engine, "encode", encode)  # the emulation would take a minute
+
+    def encoding(text: DeviceText, dtype: object, *_: object) -> Steps:
+        taken.append(text.size)
+        return full(text.size, dtype), None
+        yield
+
+    monkeypatch.setattr(pipeline._lanes[0].engine, "encoding", encoding)  # the emulation would take a minute
     assert len(pipeline.encode(text, disallowed_special=())) == len(text) == sum(taken)
     assert sizes[:2] == [len(text)] * 2  # in chunks of 32 MB, and of 8 MB
     assert max(taken) <= 2 << 20

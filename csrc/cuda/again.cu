@@ -24,11 +24,9 @@ ST_FORCE_INLINE uint32_t st_parts_of(uint64_t record)
     return (uint32_t)record >> 1 & 0x3FF;
 }
 
-/* The atom gave `count` tokens: they count, and its other slots are holes. */
+/* The atom gave `count` tokens. */
 ST_INLINE void st_account(const st_job *job, const st_atom *atom, uint32_t count)
 {
-    for (uint32_t i = count; i < atom->n; i++)
-        job->slots[atom->slot + i] = ST_HOLE;
     atomicAdd(&job->tokens[atom->stretch], count);
     if (count == 0 || count > atom->n)
         atomicOr(&job->counts->flags, ST_FLAG_WORD);
@@ -144,7 +142,8 @@ ST_FORCE_INLINE int st_is_open(const st_job *job, unsigned last, unsigned first)
     return (last | first) & 0x80 && job->cuts->near[last << 8 | first];
 }
 
-#define ST_WINDOW 12 /* characters that begin among the first 12 of 16 bytes are there whole, and the byte behind them */
+/* Characters that begin among the first 12 of 16 bytes are there whole, and the byte behind them; of the last 16 all are. */
+#define ST_WINDOW 12
 
 /* Puts the tokens that an atom begins as to `parts`, `Step` apart: single bytes, but whole characters that no token can break
  * into (see merge_words_template.h). Returns how many. */
@@ -157,7 +156,7 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
         const unsigned left = n - at < 16 ? n - at : 16;
         uint64_t low = st_load_eight_at(atom->text + at, left < 8 ? left : 8);
         uint64_t high = left > 8 ? st_load_eight_at(atom->text + at + 8, left - 8) : 0;
-        const unsigned stop = at + ST_WINDOW < n ? at + ST_WINDOW : n;
+        const unsigned stop = n - at > 16 ? at + ST_WINDOW : n;
         while (at < stop) {
             const uint32_t bytes = (uint32_t)low;
             unsigned size = job->characters ? st_utf8_size((uint8_t)bytes) : 1;

@@ -1,7 +1,7 @@
 /* lookup.cu - atoms to tokens, a warp a stretch: one look into the first table (tables.cu) for each.
  *
- * What is not in its place there is deferred: it gets as many slots as it has bytes, and a record of it goes to a list, for
- * again.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom starts, so what a stretch's
+ * What is not in its place there is deferred: it gets as many slots as it has bytes, holes for now, and a record of it goes to
+ * a list, for again.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom starts, so what a stretch's
  * last atom needs beyond its end is free. */
 #include "queue.h"
 #include "tables.cu"
@@ -193,6 +193,11 @@ ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, 
     if (!__all_sync(0xFFFFFFFFu, width == 1))
         before = st_prefix(width, l->lane, &total_width);
     const uint32_t base = (uint32_t)(stretch - job->first_stretch) * ST_STRETCH, slot = base + used + before;
+    if (__any_sync(0xFFFFFFFFu, fate == ST_LATER)) {
+        for (uint32_t k = l->lane; k < total_width; k += 32) /* a row at a time, where whoever has an atom would write one by one */
+            job->slots[base + used + k] = ST_HOLE;
+        __syncwarp();
+    }
     if (fate == ST_ONE_ID)
         job->slots[slot] = found;
     else if (fate == ST_SOME_IDS)

@@ -121,9 +121,9 @@ ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint
     return mask & ~((Mask)1 << gone);
 }
 
-/* Merges the n parts in `tokens`, and puts what is left into the atom's slots. */
+/* Merges the n parts in `tokens`, and puts what is left into the atom's slots; returns how many. */
 template <typename Mask, unsigned Lanes>
-ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
+ST_INLINE uint32_t st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
 {
     Mask mask = ~(Mask)0 >> (8 * sizeof(Mask) - n);
     uint32_t best, count = 0;
@@ -133,6 +133,7 @@ ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n
     for (; mask; mask &= mask - 1)
         job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * Lanes]);
     st_account(job, atom, count);
+    return count;
 }
 
 /* The parts of a short atom are made here; those of others lie in its slots. */
@@ -147,7 +148,8 @@ ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t p
 {
     for (unsigned i = 0; i < parts; i++)
         tokens[i * Lanes] = job->slots[atom->slot + i];
-    st_merge_parts<Mask, Lanes>(job, atom, parts, candidates, tokens);
+    for (uint32_t i = st_merge_parts<Mask, Lanes>(job, atom, parts, candidates, tokens); i < parts; i++)
+        job->slots[atom->slot + i] = ST_HOLE; /* what was a part */
 }
 
 /* ---- a warp an atom ---- */
@@ -246,8 +248,6 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
     }
     for (unsigned i = lane; i < n; i += 32)
         job->slots[atom->slot + i] = st_id_of(job, m->tokens[i]);
-    for (unsigned i = n + lane; i < atom->n; i += 32)
-        job->slots[atom->slot + i] = ST_HOLE;
     if (lane == 0) {
         atomicAdd(&job->tokens[atom->stretch], n);
         if (n == 0)

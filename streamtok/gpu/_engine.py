@@ -23,6 +23,7 @@ from ._job import (
 )
 from ._tables import Tables
 from ._text import DeviceText
+from ._waiting import Steps, complete
 
 SLICE = 256 << 20
 """Bytes of text whose tokens are in the making at once. Longer slices gain nothing: the kernels fill the device."""
@@ -33,9 +34,9 @@ SHORT = 1 << 20
 # Blocks that a thread splits, in a short text and in a longer one (job.h).
 _SEGMENT_BLOCKS, _SHORT_SEGMENT_BLOCKS = 4, 1
 
-# Atoms on the lists of a slice for a byte of text, by class, and deferred ones, short and long: what real text needs two
-# or three times over; and what atoms of the fewest bytes that each could have would need at most. A text that overflows
-# the first is done again with the second, in slices so much smaller that it takes about as much memory.
+# Atoms on the lists of a slice for a byte of text, by class, and deferred ones, short and long: what real text needs
+# two or three times over; and what atoms of the fewest bytes that each could have would need at most. A text that
+# overflows the first is done again with the second, in slices so much smaller that it takes about as much memory.
 USUAL_ROOM = (1 / 16, 1 / 24, 1 / 32, 1 / 48, 1 / 48, 1 / 40, 1 / 80, 1 / 256, 1 / 256), (1 / 10, 1 / 32)
 ALL_ROOM = (1 / 2, 1 / 5, 1 / 7, 1 / 9, 1 / 11, 1 / 16, 1 / 17, 1 / 33, 1 / 65), (1 / 2, 1 / 16)
 SMALLER = 4
@@ -211,6 +212,12 @@ class Engine:
             Named: a name stands in it.
             Unusable: it is no UTF-8, or the device's answer contradicts itself.
         """
+        return complete(self.encoding(text, dtype, trusted, names))
+
+    def encoding(
+        self, text: DeviceText, dtype: Any, trusted: bool = True, names: list[bytes] | None = None
+    ) -> Steps[tuple[Any, Any]]:
+        """encode() in steps."""
         if text.size == 0:
             return self._device.empty(0, dtype), self._no_rows(text)
         dtype, names = np.dtype(dtype), names or []
@@ -223,6 +230,7 @@ class Engine:
             job["out"], job["out_room"] = self._device.pointer(out), ids_room
             row_starts = self._prepare_rows(job, text)
             (self._run_short if is_short else self._run)(job)
+            yield self._device.moment()
             counts = self._answer(text, names)
             tokens = int(counts["tokens"])
             if counts["flags"] & FLAG_LISTS and room is ALL_ROOM:
@@ -254,6 +262,7 @@ class Engine:
         ids = self._device.empty(_ids_room(size), dtype) if out is None else out
         job["out"], job["out_room"] = self._device.pointer(ids) if out is None else out.ctypes.data, len(ids)
         self._run_short(job)
+        self._device.synchronize()
         counts = self._answer(text, names)
         tokens = int(counts["tokens"])
         if out is None and counts["flags"]:
@@ -284,8 +293,7 @@ class Engine:
         return row_starts
 
     def _answer(self, text: DeviceText, names: list[bytes]) -> Any:
-        """What the kernels counted; waits for them. Raises Named, Unusable."""
-        self._device.synchronize()
+        """What the kernels counted. Raises Named, Unusable."""
         counts = self._report[0]
         if counts["flags"] & FLAG_UTF8:
             raise Unusable("the text is not valid UTF-8")

@@ -15,6 +15,7 @@ from ._job import BLOCK
 from ._names import Names, cut_at
 from ._tables import Tables
 from ._text import DeviceText, pack
+from ._waiting import Steps, complete, copied
 
 # To ask whether memory is pinned takes longer than to copy less than this.
 _WORTH_ASKING = 1 << 16
@@ -93,45 +94,47 @@ class Lane:
             self._text = self.device.empty(max(size, 1 << 16), np.uint8)
         return self._text
 
-    def _is_pinned(self, data: Any) -> bool:
-        return data.nbytes > _WORTH_ASKING and self.device.is_pinned(data)
+    def is_pinned(self, data: Any) -> bool:
+        """May the device copy from an array on the host, or to it, by itself?"""
+        return bool(data.nbytes > _WORTH_ASKING and self.device.is_pinned(data))
 
-    def _staged(self, data: Any, alignment: int = 1) -> Any:
+    def _staged(self, data: Any, alignment: int = 1) -> Steps[Any]:
         """Host bytes in pinned memory at a multiple of `alignment`: where they are, or copied."""
-        if self._is_pinned(data) and data.ctypes.data % alignment == 0:
+        if self.is_pinned(data) and data.ctypes.data % alignment == 0:
             return data
         staged = self.pinned("in", len(data))
-        np.copyto(staged, data)
+        yield from copied(staged, data)
         return staged
 
-    def load(self, data: Any) -> Any:
+    def _load(self, data: Any) -> Steps[Any]:
         """Host bytes on the device."""
         room = self._room(len(data))
         if len(data) <= PINNED:
-            data = self._staged(data)
+            data = yield from self._staged(data)
         with self._timed("copy"):
             self.device.upload(room, data)
         return room
 
-    def encode_host(self, pieces: list[Any], rows: Any, request: Request) -> tuple[Any, Any]:
+    def encode_host(self, pieces: list[Any], rows: Any, request: Request) -> Steps[tuple[Any, Any]]:
         """(ids, row starts) on the device of pieces that encode apart from each other, buffers of bytes on the host.
 
         rows: int64, the piece that each row begins with. Row starts are int64, None where all is one row. Raises what
         the core raises for a piece that is refused.
         """
         try:
-            return self._encode_host(pieces, rows, request)
+            return (yield from self._encode_host(pieces, rows, request))
         except (NotForDevice, Unusable):
             return self.encode_on_cpu(pieces, rows, request)
 
-    def _encode_host(self, pieces: list[Any], rows: Any, request: Request) -> tuple[Any, Any]:
+    def _encode_host(self, pieces: list[Any], rows: Any, request: Request) -> Steps[tuple[Any, Any]]:
         sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
         starts = np.cumsum(sizes) - sizes
         total = int(sizes.sum())
         if not total:
             return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
         data = np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), np.uint8)
-        return self.encode_loaded(self.load(data), starts, sizes, rows, request)
+        source = yield from self._load(data)
+        return (yield from self._encode_loaded(source, starts, sizes, rows, request))
 
     def _row_starts(self, starts: Any) -> Any:
         return None if len(starts) == 2 and not starts[0] else self.device.put(starts)
@@ -152,9 +155,9 @@ class Lane:
         size = len(data)
         if not size:
             return None
-        staged, target = self._staged(np.frombuffer(data, np.uint8), 16), None
+        staged, target = complete(self._staged(np.frombuffer(data, np.uint8), 16)), None
         if to_host:
-            is_target = out is not None and self._is_pinned(out)
+            is_target = out is not None and self.is_pinned(out)
             target = out if is_target else self.pinned("out", size * request.dtype.itemsize).view(request.dtype)
         try:
             ids = self.engine.encode_short(staged, size, request.dtype, request.trusted, request.names.all, target)
@@ -179,23 +182,26 @@ class Lane:
         try:
             if is_large:
                 raise NotForDevice("more than a slice without a place to cut")
-            return self.encode_loaded(source, starts, sizes, rows, request)
+            return complete(self._encode_loaded(source, starts, sizes, rows, request))
         except (NotForDevice, Unusable):
             pieces = [self.device.get(source[a : a + n]).tobytes() for a, n in zip(starts.tolist(), sizes.tolist())]
             return self.encode_on_cpu(pieces, rows, request)
 
-    def encode_loaded(self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request) -> tuple[Any, Any]:
+    def _encode_loaded(
+        self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request
+    ) -> Steps[tuple[Any, Any]]:
         """The same of any pieces, if there is room for them. Raises NotForDevice, Unusable."""
         with self._timed("kernel"):
             text, is_alone = self._lay_out(source, starts, sizes, rows)
             try:
-                ids, row_starts = self.engine.encode(text, request.dtype, request.trusted, request.names.all)
+                encoding = self.engine.encoding(text, request.dtype, request.trusted, request.names.all)
+                ids, row_starts = yield from encoding
             except Named as named:
                 places = named.places + int(starts[0]) if is_alone else _in_source(named.places, starts, sizes)
                 taken = request.names.taken(places, named.numbers)
                 part_of = np.searchsorted(starts, taken[0], "right") - 1
                 text = pack(self.device, source, *cut_at(starts, sizes, rows, taken, part_of))
-                ids, row_starts = self.engine.encode(text, request.dtype, request.trusted)
+                ids, row_starts = yield from self.engine.encoding(text, request.dtype, request.trusted)
         return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
 
     def _lay_out(self, source: Any, starts: Any, sizes: Any, rows: Any) -> tuple[DeviceText, bool]:

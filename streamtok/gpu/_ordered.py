@@ -2,117 +2,119 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from ._lane import PINNED, Lane
+from ._waiting import Steps, Wait, copied
 
 
 class Overflow(Exception):
     """There are more ids than the output has room for."""
 
 
-class Stopped(Exception):
-    """Another lane failed; its error is the one to tell."""
-
-
 class Output:
     """Ids of one piece of work behind those of the one before, whichever lane is done first."""
 
     def __init__(self, array: Any) -> None:
-        self.array, self.total = array, 0
-        self._next, self._stopped = 0, False
-        self._turn = threading.Condition()
+        self.array, self.total, self.next = array, 0, 0
 
-    def place(self, number: int, count: int) -> Any:
-        """Where the `count` ids of that piece of work go; waits until those before it have their places."""
-        with self._turn:
-            self._turn.wait_for(lambda: self._next == number or self._stopped)
-            if self._stopped:
-                raise Stopped
-            start, self.total = self.total, self.total + count
-            self._next += 1
-            self._turn.notify_all()
-        if start + count > len(self.array):
+    def place(self, count: int) -> Any:
+        """Where the `count` ids of the next piece of work go."""
+        start, self.total = self.total, self.total + count
+        self.next += 1
+        if self.total > len(self.array):
             raise Overflow
-        return self.array[start : start + count]
-
-    def stop(self) -> None:
-        with self._turn:
-            self._stopped = True
-            self._turn.notify_all()
+        return self.array[start : self.total]
 
 
-Work = Callable[[Lane], tuple[Any, Any]]
+@dataclasses.dataclass
+class _Turn:
+    """Those before it have their places."""
+
+    output: Output
+    number: int
+
+    def done(self) -> bool:
+        return self.output.next == self.number
+
+    def wait(self) -> None:
+        assert self.done()  # it is other work that this waits for
+
+
+Work = Callable[[Lane], Steps[tuple[Any, Any]]]
 """Ids and row starts on the device of a lane that is current."""
 
 
+@dataclasses.dataclass
+class _Task:
+    number: int
+    lane: Lane
+    steps: Steps[tuple[int, Any]]
+    waits_for: Wait | None = None
+
+    def is_ready(self) -> bool:
+        return self.waits_for is None or self.waits_for.done()
+
+
 def run_in_order(works: list[Work], lanes: list[Lane], output: Output) -> list[tuple[int, Any]]:
-    """Does all work, on as many threads as there are lanes; (ids, row starts on the host) of each. Raises the error of
-    the first that failed."""
+    """Does all work, each in a lane; (ids, row starts on the host) of each. Raises the first error."""
     results: list[Any] = [None] * len(works)
-    errors: dict[int, BaseException] = {}
+    free, active = list(lanes), []
     numbers = iter(range(len(works)))
-    lock = threading.Lock()
-
-    def run(lane: Lane) -> None:
-        while not errors:
-            with lock:
-                number = next(numbers, None)
-            if number is None:
-                return
+    with _left_in_peace(lanes):
+        while True:
+            while free and (number := next(numbers, None)) is not None:
+                lane = free.pop(0)
+                active.append(_Task(number, lane, _do(works[number], number, lane, output)))
+            if not active:
+                return results
+            task = next((task for task in active if task.is_ready()), None)
+            if task is None:
+                time.sleep(0)  # other threads may run
+                continue
             try:
-                results[number] = _do(works[number], number, lane, output)
-            except Stopped:
-                return
-            except BaseException as error:
-                errors[number] = error
-                output.stop()
+                with task.lane.stream:
+                    task.waits_for = next(task.steps)
+            except StopIteration as end:
+                results[task.number] = end.value
+                active.remove(task)
+                free.append(task.lane)
 
-    lanes = lanes[: len(works)]
-    helpers = [threading.Thread(target=run, args=(lane,), daemon=True) for lane in lanes[1:]]
-    for helper in helpers:
-        helper.start()
+
+@contextlib.contextmanager
+def _left_in_peace(lanes: list[Lane]) -> Iterator[None]:
+    """After an error, or Ctrl-C, nothing works on any more for lanes that others take."""
     try:
-        run(lanes[0])
-    finally:
-        for helper in helpers:
-            helper.join()
-    if errors:
-        raise errors[min(errors)]
-    return results
+        yield
+    except BaseException:
+        for lane in lanes:
+            with contextlib.suppress(Exception), lane.stream:
+                lane.device.synchronize()
+        raise
 
 
-def _do(work: Work, number: int, lane: Lane, output: Output) -> tuple[int, Any]:
-    with lane.stream:
-        ids, row_starts = work(lane)
-        place = output.place(number, len(ids))
-        fetch(lane, ids, place)
-        return len(ids), None if row_starts is None else lane.device.get(row_starts)
+def _do(work: Work, number: int, lane: Lane, output: Output) -> Steps[tuple[int, Any]]:
+    ids, row_starts = yield from work(lane)
+    yield _Turn(output, number)
+    yield from _fetch(lane, ids, output.place(len(ids)))
+    return len(ids), None if row_starts is None else lane.device.get(row_starts)
 
 
-def fetch(lane: Lane, ids: Any, target: Any) -> None:
+def _fetch(lane: Lane, ids: Any, target: Any) -> Steps[None]:
     """Ids from the device into an array on the host, by pinned memory where the array is none."""
-    if not len(ids):
-        return
     device = lane.device
-    if target.nbytes > 1 << 16 and device.is_pinned(target):
+    if lane.is_pinned(target):
         device.download(target, ids)
-        device.synchronize()
-        return
-    if target.nbytes <= PINNED:
-        staged = lane.pinned("out", target.nbytes)
-        device.download(staged, ids)
-        device.synchronize()
-        target[:] = staged.view(target.dtype)
+        yield device.moment()
         return
     step = PINNED // target.itemsize
     for at in range(0, len(ids), step):
         part = ids[at : at + step]
-        staged = lane.pinned("out", part.nbytes)
+        staged = lane.pinned("out", part.nbytes).view(target.dtype)
         device.download(staged, part)
-        device.synchronize()
-        np.copyto(target[at : at + step], staged.view(target.dtype))
+        yield device.moment()
+        yield from copied(target[at : at + step], staged)

@@ -19,8 +19,8 @@ def source() -> str:
 
 
 def definitions(family: str, is_short: bool) -> tuple[str, ...]:
-    """What the source is compiled with for a family of split patterns ("r50k", "cl100k", "o200k") or for "none": the kernels
-    for long texts, or the one for short texts."""
+    """What the source is compiled with for a family of split patterns ("r50k", "cl100k", "o200k"), or for "none": the
+    kernels for long texts, or the one for short texts."""
     own = ("-DST_SHORT_TEXTS", f"-DST_STRETCH_BLOCKS={SHORT_STRETCH // BLOCK}") if is_short else ()
     return (f"-DST_FAMILY={_FAMILIES[family]}", *own)
 

@@ -20,6 +20,7 @@ from ._lane import Lane, Request, Station
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import all_as_bytes, as_bytes, cut_all, cut_device, rows_between, short_bytes, slices
+from ._waiting import complete
 
 ONE_ROW = np.zeros(1, np.int64)
 _DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
@@ -234,8 +235,11 @@ class _Call:
         sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
         for first, last in slices(sizes, self._size):
             own = rows_between(rows, first, last)
-            encode = self._lane.encode_host if sizes[first] <= self._size else self._lane.encode_on_cpu
-            yield (*encode(pieces[first:last], own if len(own) else ONE_ROW, request), len(own))
+            arguments = pieces[first:last], own if len(own) else ONE_ROW, request
+            if sizes[first] <= self._size:
+                yield (*complete(self._lane.encode_host(*arguments)), len(own))
+            else:
+                yield (*self._lane.encode_on_cpu(*arguments), len(own))
 
     def _from_device(self, texts: list[Any], arrays: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """The same of texts of which one, at least, is on the device."""

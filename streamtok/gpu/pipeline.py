@@ -21,6 +21,7 @@ from ._lane import Lane, Request, Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
 from ._pieces import all_as_bytes, cut_all, rows_between, short_bytes, slices
+from ._waiting import Steps
 from .encoder import ONE_ROW, family_for, id_dtype, ordinal_of
 
 CHUNK = 32 << 20
@@ -28,8 +29,8 @@ CHUNK = 32 << 20
 
 LEAST_CHUNK = 1 << 20
 
-LANES = 3
-"""A device copies in, computes and copies out at the same time."""
+LANES = 4
+"""A device copies in, computes and copies out at the same time, and one waits."""
 
 
 class GpuPipeline:
@@ -261,8 +262,10 @@ def _trimmed(output: Output) -> Any:
     return array[: output.total].copy()
 
 
-def _encode_slice(pieces: list[Any], rows: Any, request: Request, is_large: bool, lane: Lane) -> tuple[Any, Any]:
-    return (lane.encode_on_cpu if is_large else lane.encode_host)(pieces, rows, request)
+def _encode_slice(pieces: list[Any], rows: Any, request: Request, is_large: bool, lane: Lane) -> Steps[tuple[Any, Any]]:
+    if is_large:
+        return lane.encode_on_cpu(pieces, rows, request)
+    return (yield from lane.encode_host(pieces, rows, request))
 
 
 def _indptr(results: list[tuple[int, Any]], counts: list[int]) -> Any:
