@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import zlib
 from collections.abc import Iterable
@@ -48,17 +47,17 @@ def _times(a: int, b: int) -> int:
     return product
 
 
-@functools.cache
-def _shift(bit: int) -> int:
-    """x^(8 * 2^bit): what so many bytes behind it make of a checksum."""
-    return _times(_shift(bit - 1), _shift(bit - 1)) if bit else 1 << (31 - 8)
+# x^(8 * 2^bit): what 2^bit bytes behind it make of a checksum; for any size that a file can have.
+_SHIFTS = [1 << (31 - 8)]
+for _ in range(63):
+    _SHIFTS.append(_times(_SHIFTS[-1], _SHIFTS[-1]))
 
 
 def joined_crc(first: int, second: int, size: int) -> int:
     """The CRC-32 of two stretches of bytes from that of each; size: bytes of the second."""
     for bit in range(size.bit_length()):
         if size >> bit & 1:
-            first = _times(_shift(bit), first)
+            first = _times(_SHIFTS[bit], first)
     return first ^ second
 
 
