@@ -81,15 +81,16 @@ ST_INLINE uint64_t st_hash_long(const uint8_t *text, unsigned n)
     return st_fold_multiply(hash ^ st_load_eight_at(text + n - 8, 8), ST_HASH_END);
 }
 
+/* Is this token the n > 8 bytes? */
 ST_INLINE int st_is_token(const st_job *job, uint32_t token, const uint8_t *text, unsigned n)
 {
     const uint32_t start = job->token_starts[token];
     if (job->token_starts[token + 1] - start != n)
         return 0;
-    for (unsigned i = 0; i < n; i++)
-        if (job->token_bytes[start + i] != text[i])
+    for (unsigned i = 0; i + 8 < n; i += 8)
+        if (st_load_eight_at(job->token_bytes + start + i, 8) != st_load_eight_at(text + i, 8))
             return 0;
-    return 1;
+    return st_load_eight_at(job->token_bytes + start + n - 8, 8) == st_load_eight_at(text + n - 8, 8);
 }
 
 /* 1 + the token with these bytes, more than a key has; 0: there is none. */
@@ -111,9 +112,9 @@ ST_FORCE_INLINE uint32_t st_id_of(const st_job *job, uint32_t token)
 }
 
 /* Puts the ids of an atom that the tables hold into its slots; returns how many, 0 if they do not hold it. */
-ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom)
+ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom, st_key key)
 {
-    const st_piece_entry *entry = st_find_entry(job, st_key_at(atom->text, atom->n));
+    const st_piece_entry *entry = st_find_entry(job, key);
     const uint32_t count = entry ? st_piece_count(entry) : 0;
     if (count > ST_INLINE_IDS) /* a word of more ids is merged anew */
         return 0;
@@ -146,7 +147,7 @@ ST_FORCE_INLINE int st_is_open(const st_job *job, unsigned last, unsigned first)
 #define ST_WINDOW 12
 
 /* Puts the tokens that an atom begins as to `parts`, `Step` apart: single bytes, but whole characters that no token can break
- * into (see merge_words_template.h). Returns how many. */
+ * into (see merge_words_template.h). Returns how many. With a `Step` of 0 it only counts them. */
 template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
 {
     const unsigned n = atom->n;
@@ -169,11 +170,12 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
             if ((size == 2 || size == 3) && !open_before && !open_behind)
                 whole = job->cuts->characters[size == 2 ? (bytes & 0x1F) << 6 | (bytes >> 8 & 0x3F)
                                                         : (bytes & 0x0F) << 12 | (bytes >> 8 & 0x3F) << 6 | (bytes >> 16 & 0x3F)];
-            if (whole != 0xFFFFFFFFu)
-                parts[Step * count++] = whole;
-            else
+            if (Step && whole != 0xFFFFFFFFu)
+                parts[Step * count] = whole;
+            else if (Step)
                 for (unsigned i = 0; i < size; i++)
-                    parts[Step * count++] = job->byte_tokens[bytes >> 8 * i & 0xFF];
+                    parts[Step * (count + i)] = job->byte_tokens[bytes >> 8 * i & 0xFF];
+            count += whole != 0xFFFFFFFFu ? 1 : size;
             open_before = open_behind;
         }
     }
@@ -203,13 +205,11 @@ ST_FORCE_INLINE unsigned st_long_class(uint32_t parts)
     return ST_SHORT_CLASSES + (parts > 16) + (parts > 32) + (parts > 64);
 }
 
-/* How many characters an atom of more than ST_FIRST_BYTES and at most ST_KEY_BYTES bytes has. */
-ST_INLINE unsigned st_count_characters(const st_atom *atom)
+/* How many characters the n bytes of a key have. */
+ST_FORCE_INLINE unsigned st_count_characters(st_key key, unsigned n)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < atom->n; i++)
-        count += !st_utf8_is_continuation(atom->text[i]);
-    return count;
+    const uint64_t bytes = UINT64_C(0x8080808080808080), high = key.high & ~((uint64_t)0xFF << 56);
+    return n - (unsigned)(__popcll(key.low & ~(key.low << 1) & bytes) + __popcll(high & ~(high << 1) & bytes));
 }
 
 ST_FORCE_INLINE st_list st_class_list(const st_job *job, unsigned kind)
@@ -259,17 +259,18 @@ ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t record)
         st_atom atom;
         st_find_atom(job, record, &atom);
         uint32_t found = 0, parts = st_parts_of(record);
-        if (which)
+        if (which) {
             found = st_look_again_long(job, &atom);
-        else if (record & 1)
-            found = st_look_again_short(job, &atom);
+            if (!found)
+                parts = atom.n > 64 ? atom.n : st_put_parts<0>(job, &atom, 0); /* more begin as bytes */
+        } else if (record & 1) {
+            const st_key key = st_key_at(atom.text, atom.n);
+            found = st_look_again_short(job, &atom, key);
+            parts = st_count_characters(key, atom.n);
+        }
         if (found)
             st_account(job, &atom, found);
-        else if (which)
-            parts = atom.n > 64 ? atom.n : st_put_parts<1>(job, &atom, job->slots + atom.slot); /* or a warp does */
-        else if (!parts)
-            parts = st_count_characters(&atom);
-        if (!found) {
+        else {
             record = ST_RECORD(atom.slot, (uint32_t)record >> 21, atom.n, parts, 0);
             kind = which ? st_long_class(parts) : st_short_class(parts);
         }

@@ -1,60 +1,54 @@
 /* check.cu - what must be known of a text before its ids may be used: is it UTF-8, and where are names of special tokens in
  * it? A thread a block. */
-#include "job.h"
+#include "planes.h"
 
 /* ---- UTF-8 ---- */
 
-/* Is text[at..) a whole valid character that ends at or in front of `end`? Its size, or 0. */
-ST_INLINE unsigned st_valid_size(const uint8_t *text, uint64_t at, uint64_t end)
+/* How many continuation bytes the text of the part in front of a block still asks for. */
+ST_INLINE unsigned st_owed(const uint8_t *bytes)
 {
-    const uint8_t lead = text[at];
-    const unsigned size = st_utf8_size(lead);
-    if (lead < 0x80)
-        return 1;
-    if (lead < 0xC2 || lead > 0xF4 || at + size > end || !st_utf8_may_follow(lead, text[at + 1]))
-        return 0;
-    for (unsigned i = 2; i < size; i++)
-        if (!st_utf8_is_continuation(text[at + i]))
-            return 0;
-    return size;
+    if (bytes[-1] >= 0xC0)
+        return st_utf8_size(bytes[-1]) - 1;
+    if (bytes[-2] >= 0xE0)
+        return st_utf8_size(bytes[-2]) - 2;
+    return bytes[-3] >= 0xF0;
 }
 
-/* How many bytes at `at`, which is in a part that begins at `begin`, a character further left could own. */
-ST_INLINE unsigned st_owned_by_left(const uint8_t *text, uint64_t at, uint64_t begin)
+/* Bytes of the block that have no place in UTF-8: what is owed to them or by them is not there, or the bits are none of a
+ * character's. `before` is the byte in front, which may make the first one a second byte, and `owed` as st_owed has it. */
+ST_INLINE uint64_t st_bad_bytes(const uint8_t *bytes, unsigned before, unsigned owed)
 {
-    for (unsigned back = 1; back <= 3 && begin + back <= at; back++)
-        if (!st_utf8_is_continuation(text[at - back])) {
-            const unsigned size = st_utf8_size(text[at - back]);
-            return size > back ? size - back : 0;
-        }
-    return 0;
+    uint32_t halves[2][8];
+    uint64_t p[8];
+    st_read_planes(bytes, halves);
+    for (int i = 0; i < 8; i++)
+        p[i] = halves[0][i] | (uint64_t)halves[1][i] << 32;
+    const uint64_t lead = p[7] & p[6], lead_3 = lead & p[5] & ~p[4], lead_4 = lead & p[5] & p[4], tail = p[7] & ~p[6];
+    const uint64_t wanted = lead << 1 | (lead_3 | lead_4) << 2 | lead_4 << 3 | (((uint64_t)1 << owed) - 1);
+    const uint64_t never = (lead & ~p[5] & ~(p[4] | p[3] | p[2] | p[1])) | (lead_4 & (p[3] | (p[2] & (p[1] | p[0]))));
+    /* Second bytes that would make a character too long for its code point, a surrogate, or one beyond U+10FFFF. */
+    const uint64_t e0 = (lead_3 & ~(p[3] | p[2] | p[1] | p[0])) << 1 | (before == 0xE0);
+    const uint64_t ed = (lead_3 & p[3] & p[2] & ~p[1] & p[0]) << 1 | (before == 0xED);
+    const uint64_t f0 = (lead_4 & ~(p[2] | p[1] | p[0])) << 1 | (before == 0xF0);
+    const uint64_t f4 = (lead_4 & p[2]) << 1 | (before == 0xF4);
+    return (tail ^ wanted) | never | (e0 & ~p[5]) | (ed & p[5]) | (f0 & ~(p[5] | p[4])) | (f4 & (p[5] | p[4]));
 }
 
 ST_INLINE int st_block_is_utf8(const st_job *job, uint64_t block)
 {
-    const uint64_t first = 64 * block, last = first + st_fill(job, block);
-    uint64_t at = first, end = last;
+    const int begins = (int)st_part_begins(job, block);
+    const uint8_t *left = job->text + 64 * block;
+    const unsigned before = begins ? 0 : left[-1], owed = begins ? 0 : st_owed(left);
+    st_copy copy;
     uint32_t high = 0;
     if (job->marks && job->marks[block] == ST_MARK_ID)
         return 1;
-    if (last - first == 64)
-        for (int i = 0; i < 4; i++) {
-            const uint4 w = ((const uint4 *)(job->text + first))[i];
-            high |= w.x | w.y | w.z | w.w;
-        }
-    if (last - first == 64 && !(high & 0x80808080u))
-        return 1;
-    if (!st_part_ends(job, block))
-        end += st_fill(job, block + 1); /* a character may go on in the next block */
-    if (!st_part_begins(job, block))
-        at += st_owned_by_left(job->text, first, first - 64);
-    while (at < last) {
-        const unsigned size = st_valid_size(job->text, at, end);
-        if (!size)
-            return 0;
-        at += size;
+    const uint8_t *bytes = st_block_bytes(job, block, &copy);
+    for (int i = 0; i < 4; i++) {
+        const uint4 w = ((const uint4 *)bytes)[i];
+        high |= w.x | w.y | w.z | w.w;
     }
-    return 1;
+    return !((high & 0x80808080u) || owed) || !st_bad_bytes(bytes, before, owed);
 }
 
 ST_INLINE void st_check_block(const st_job *job, uint64_t block)

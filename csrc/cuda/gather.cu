@@ -65,14 +65,16 @@ typedef enum st_scanned { ST_NOT_SCANNED, ST_SCANNED } st_scanned;
 /* Tokens before a group, for all lanes of a warp. */
 template <st_scanned Scanned> ST_FORCE_INLINE uint64_t st_group_start(const st_job *job, unsigned lane, uint64_t group)
 {
-    uint64_t sum = 0;
-    if (Scanned == ST_SCANNED)
+    if constexpr (Scanned == ST_SCANNED) {
         return job->group_starts[group];
-    for (uint64_t i = lane; i < group; i += 32)
-        sum += job->group_starts[i];
-    for (int step = 16; step; step /= 2)
-        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, step);
-    return sum;
+    } else {
+        uint64_t sum = 0;
+        for (uint64_t i = lane; i < group; i += 32)
+            sum += job->group_starts[i];
+        for (int step = 16; step; step /= 2)
+            sum += __shfl_xor_sync(0xFFFFFFFFu, sum, step);
+        return sum;
+    }
 }
 
 ST_FORCE_INLINE void st_write_id(const st_job *job, uint64_t at, uint32_t id)

@@ -83,9 +83,9 @@ ST_INLINE unsigned st_list_starts(const st_lookup *l, uint64_t stretch)
 /* ---- one atom ---- */
 
 /* All ones in the bytes of the n that are in word number k. */
-ST_FORCE_INLINE uint32_t st_keep_bytes(unsigned n, unsigned k)
+ST_FORCE_INLINE uint32_t st_keep_bytes(unsigned n, int k)
 {
-    return n >= 4 * k + 4 ? 0xFFFFFFFFu : n > 4 * k ? (1u << 8 * (n - 4 * k)) - 1 : 0;
+    return ~__funnelshift_lc(0, 0xFFFFFFFFu, (unsigned)max(8 * (int)n - 32 * k, 0)); /* a shift by 32 or more leaves nothing */
 }
 
 /* The n bytes at `at` of the stretch, n at most ST_FIRST_BYTES, as the first table has them: the place and the key, to
@@ -142,6 +142,8 @@ ST_INLINE void st_put_ids(uint32_t *slots, const st_piece_entry *entry, unsigned
         slots[3] = ids.w;
 }
 
+#define ST_FEW_OTHERS 4 /* so many, one by one, take less time than a sum over all lanes */
+
 /* What an atom became. */
 typedef enum st_fate { ST_NOT_THERE, ST_ONE_ID, ST_SOME_IDS, ST_LATER, ST_BY_HOST, ST_NO_TEXT } st_fate;
 
@@ -180,6 +182,22 @@ ST_FORCE_INLINE st_fate st_look_first(const st_lookup *l, unsigned at, unsigned 
     return *width == 1 ? ST_ONE_ID : ST_SOME_IDS;
 }
 
+/* Slots before this lane's, in which `width` are taken, and all that the lanes take. Nearly all take one. */
+ST_FORCE_INLINE uint32_t st_slots_before(unsigned lane, unsigned width, uint32_t *total)
+{
+    uint32_t others = __ballot_sync(0xFFFFFFFFu, width != 1), before = lane;
+    if (__popc(others) > ST_FEW_OTHERS)
+        return st_prefix(width, lane, total);
+    *total = 32;
+    for (; others; others &= others - 1) {
+        const int other = __ffs((int)others) - 1;
+        const uint32_t more = __shfl_sync(0xFFFFFFFFu, width, other) - 1;
+        before += lane > (unsigned)other ? more : 0;
+        *total += more;
+    }
+    return before;
+}
+
 /* The atoms number i of each lane, of `total`: `used` slots before them are taken. Returns the slots that they take, adds
  * to *tokens. */
 ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, unsigned total, uint32_t used, uint32_t *tokens)
@@ -188,12 +206,12 @@ ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, 
     const uint16_t *starts = l->memory->starts;
     const unsigned at = i < total ? starts[i] : 0, n = i < total ? starts[i + 1] - at : 0;
     unsigned width = 0;
-    uint32_t found = 0, total_width = 32, before = l->lane;
+    uint32_t found = 0, total_width;
     const st_fate fate = n ? st_look_first(l, at, n, &found, &width) : ST_NOT_THERE;
-    if (!__all_sync(0xFFFFFFFFu, width == 1))
-        before = st_prefix(width, l->lane, &total_width);
+    const uint32_t before = st_slots_before(l->lane, width, &total_width);
     const uint32_t base = (uint32_t)(stretch - job->first_stretch) * ST_STRETCH, slot = base + used + before;
     if (__any_sync(0xFFFFFFFFu, fate == ST_LATER)) {
+#pragma unroll 1
         for (uint32_t k = l->lane; k < total_width; k += 32) /* a row at a time, where whoever has an atom would write one by one */
             job->slots[base + used + k] = ST_HOLE;
         __syncwarp();
@@ -237,8 +255,12 @@ ST_INLINE void st_look_up_stretch(st_lookup *l, uint64_t stretch)
 ST_INLINE void st_look_up_all(const st_job *job, st_lookup_memory *memory, unsigned lane, uint64_t warp, uint64_t warps)
 {
     st_lookup l = {job, memory, lane, {0, 0}};
-    for (uint64_t i = warp; i < job->stretches; i += warps)
+    for (uint64_t i = warp; i < job->stretches; i += warps) {
+        const uint64_t next = (job->first_stretch + i + warps) * ST_STRETCH + 32 * lane;
+        if (next < job->size)
+            st_send_for(job->text + next);
         st_look_up_stretch(&l, job->first_stretch + i);
+    }
     for (unsigned which = 0; which < 2; which++)
         st_flush(job, st_deferred(job, which), lane, memory->queues[which], l.queued[which]);
 }

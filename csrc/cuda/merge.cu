@@ -121,9 +121,9 @@ ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint
     return mask & ~((Mask)1 << gone);
 }
 
-/* Merges the n parts in `tokens`, and puts what is left into the atom's slots; returns how many. */
+/* Merges the n parts in `tokens`, and puts what is left into the atom's slots. */
 template <typename Mask, unsigned Lanes>
-ST_INLINE uint32_t st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
+ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
 {
     Mask mask = ~(Mask)0 >> (8 * sizeof(Mask) - n);
     uint32_t best, count = 0;
@@ -133,23 +133,13 @@ ST_INLINE uint32_t st_merge_parts(const st_job *job, const st_atom *atom, uint32
     for (; mask; mask &= mask - 1)
         job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * Lanes]);
     st_account(job, atom, count);
-    return count;
-}
-
-/* The parts of a short atom are made here; those of others lie in its slots. */
-ST_INLINE void st_merge_short(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens)
-{
-    const uint32_t parts = st_put_parts<32>(job, atom, tokens);
-    st_merge_parts<uint32_t, 32>(job, atom, parts, candidates, tokens);
 }
 
 template <typename Mask, unsigned Lanes>
-ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t parts, uint32_t *candidates, uint32_t *tokens)
+ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens)
 {
-    for (unsigned i = 0; i < parts; i++)
-        tokens[i * Lanes] = job->slots[atom->slot + i];
-    for (uint32_t i = st_merge_parts<Mask, Lanes>(job, atom, parts, candidates, tokens); i < parts; i++)
-        job->slots[atom->slot + i] = ST_HOLE; /* what was a part */
+    const uint32_t parts = st_put_parts<Lanes>(job, atom, tokens);
+    st_merge_parts<Mask, Lanes>(job, atom, parts, candidates, tokens);
 }
 
 /* ---- a warp an atom ---- */
@@ -314,21 +304,19 @@ ST_FORCE_INLINE st_item st_find_item(const st_job *job, unsigned lane, st_agenda
 ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lane, st_item item)
 {
     const unsigned lanes = st_atoms_at_once((unsigned)item.kind);
-    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane, parts = st_parts_of(item.record);
+    uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane;
     st_atom atom;
     if (!item.record)
         return;
     st_find_atom(job, item.record, &atom);
     if (lanes == 1)
         st_merge_together(job, &atom, m, lane);
-    else if (item.kind < ST_SHORT_CLASSES)
-        st_merge_short(job, &atom, candidates, tokens);
     else if (lanes == 32)
-        st_merge_alone<uint32_t, 32>(job, &atom, parts, candidates, tokens);
+        st_merge_alone<uint32_t, 32>(job, &atom, candidates, tokens);
     else if (lanes == 16)
-        st_merge_alone<uint32_t, 16>(job, &atom, parts, candidates, tokens);
+        st_merge_alone<uint32_t, 16>(job, &atom, candidates, tokens);
     else
-        st_merge_alone<uint64_t, 8>(job, &atom, parts, candidates, tokens);
+        st_merge_alone<uint64_t, 8>(job, &atom, candidates, tokens);
 }
 
 /* Merges until no work is left. While a warp has one item, the record of the next one and the number of that behind it are

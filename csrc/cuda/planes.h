@@ -5,6 +5,28 @@
 
 #include "job.h"
 
+/* What stands behind the end of a part, so that the white space there is one run: in cl100k, whose `\s++$` takes all of it,
+ * a line break; else a blank. Something else follows it, so that runs end. */
+#define ST_FILLER (ST_FAMILY == ST_SPLIT_CL100K ? 0x0Au : 0x20u)
+
+/* Room for a block whose bytes cannot be used where they lie, and three behind it. */
+typedef struct st_copy {
+    uint4 words[5];
+} st_copy;
+
+/* The bytes of a block as the algebra may read them: 67 of them. */
+ST_INLINE const uint8_t *st_block_bytes(const st_job *job, uint64_t block, st_copy *copy)
+{
+    const uint8_t *bytes = job->text + 64 * block;
+    if (!st_part_ends(job, block))
+        return bytes;
+    const unsigned fill = st_fill(job, block);
+    uint8_t *to = (uint8_t *)copy;
+    for (unsigned i = 0; i < sizeof *copy; i++)
+        to[i] = i < fill ? bytes[i] : ST_FILLER;
+    return to;
+}
+
 /* Bytes j, j + 8, j + 16 and j + 24 of 32, for j = 0..3 or 4..7, from the four words that hold them. */
 ST_FORCE_INLINE void st_take_apart(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *rows)
 {
@@ -35,6 +57,18 @@ ST_FORCE_INLINE void st_bit_planes(const uint32_t *words, uint32_t *planes)
         st_swap_bits(&planes[i], &planes[i + 2], 0x33333333u, 2);
     for (int i = 0; i < 8; i += 2)
         st_swap_bits(&planes[i], &planes[i + 1], 0x55555555u, 1);
+}
+
+/* The same of 64 bytes at a multiple of 16. */
+ST_FORCE_INLINE void st_read_planes(const uint8_t *bytes, uint32_t (*planes)[8])
+{
+    for (int half = 0; half < 2; half++) {
+        uint32_t words[8];
+        const uint4 low = ((const uint4 *)bytes)[2 * half], high = ((const uint4 *)bytes)[2 * half + 1];
+        words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
+        words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
+        st_bit_planes(words, planes[half]);
+    }
 }
 
 /* The masks of 32 bytes; those of st_block that are not here follow from them. */
@@ -146,14 +180,9 @@ ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *bytes, c
 {
     st_half halves[2];
     uint32_t planes[2][8];
-    for (int half = 0; half < 2; half++) {
-        uint32_t words[8];
-        const uint4 low = ((const uint4 *)bytes)[2 * half], high = ((const uint4 *)bytes)[2 * half + 1];
-        words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
-        words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
-        st_bit_planes(words, planes[half]);
+    st_read_planes(bytes, planes);
+    for (int half = 0; half < 2; half++)
         st_half_masks(planes[half], &halves[half]);
-    }
     b->letter = ST_BOTH(letter);
     b->upper = ST_BOTH(upper);
     b->lower = b->letter & ~b->upper;

@@ -6,28 +6,6 @@
  * place, and where the algebra cannot decide, the segment goes to rest.cu. */
 #include "planes.h"
 
-/* What stands behind the end of a part, so that the white space there is one run: in cl100k, whose `\s++$` takes all of it,
- * a line break; else a blank. Something else follows it, so that runs end. */
-#define ST_FILLER (ST_FAMILY == ST_SPLIT_CL100K ? 0x0Au : 0x20u)
-
-/* Room for a block whose bytes cannot be used where they lie, and three behind it. */
-typedef struct st_copy {
-    uint4 words[5];
-} st_copy;
-
-/* The bytes of a block as the algebra may read them: 67 of them. */
-ST_INLINE const uint8_t *st_block_bytes(const st_job *job, uint64_t block, st_copy *copy)
-{
-    const uint8_t *bytes = job->text + 64 * block;
-    if (!st_part_ends(job, block))
-        return bytes;
-    const unsigned fill = st_fill(job, block);
-    uint8_t *to = (uint8_t *)copy;
-    for (unsigned i = 0; i < sizeof *copy; i++)
-        to[i] = i < fill ? bytes[i] : ST_FILLER;
-    return to;
-}
-
 ST_FORCE_INLINE void st_read_block(const st_job *job, uint64_t block, const st_block *before, st_block *b)
 {
     st_copy copy;

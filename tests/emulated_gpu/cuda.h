@@ -91,11 +91,17 @@ static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long
 }
 
 static inline int __popc(unsigned value) { return __builtin_popcount(value); }
+static inline int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
 static inline int __ffs(int value) { return __builtin_ffs(value); }
 static inline uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static inline int max(int a, int b) { return a > b ? a : b; }
 static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, unsigned shift)
 {
     return (uint32_t)(((uint64_t)high << 32 | low) >> (shift & 31));
+}
+static inline uint32_t __funnelshift_lc(uint32_t low, uint32_t high, unsigned shift)
+{
+    return (uint32_t)(((uint64_t)high << 32 | low) << (shift < 32 ? shift : 32) >> 32);
 }
 static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector)
 {
