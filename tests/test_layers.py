@@ -39,7 +39,8 @@ encoder parts
 encoder_state job
 cuda/job
 cuda/planes cuda/queue
-cuda/again cuda/check cuda/cuts cuda/gather cuda/lookup cuda/merge cuda/pack cuda/rest cuda/short cuda/split cuda/tables
+cuda/again cuda/check cuda/cuts cuda/gather cuda/lookup cuda/merge cuda/pack cuda/rest cuda/split cuda/tables
+cuda/short
 cuda/encode
 """
 

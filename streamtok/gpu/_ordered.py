@@ -74,7 +74,12 @@ def run_in_order(works: list[Work], lanes: list[Lane], output: Output) -> list[t
                 return results
             task = next((task for task in active if task.is_ready()), None)
             if task is None:
-                time.sleep(0)  # other threads may run
+                if len(active) == 1 and active[0].waits_for is not None:
+                    active[
+                        0
+                    ].waits_for.wait()  # and leave Python's lock to others: files are encoded by several threads
+                else:
+                    time.sleep(0)  # other threads may run
                 continue
             try:
                 with task.lane.stream:
