@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Set
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 from . import _job
 from .batch import encode_many_aside
 from .device import DeviceCoder
-from .pipeline import Emit, Ids, Pipeline
+from .pipeline import Emit, Ids, Pipeline, Prepare
 from .sources import PathSource, Reader, StreamSource
 
 Tick = Callable[["Documents", Reader], object]
@@ -28,8 +29,9 @@ _MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through t
 _NO_IDS: Ids = np.empty(0, dtype=np.uint32)
 
 
-# A device has a few texts under way at once, each on a thread that waits for it.
-_DEVICE_THREADS = 3
+# A device has three texts under way at once, each on a thread that copies it and waits; a fourth has the ids of the one
+# before in hand.
+_DEVICE_THREADS = 4
 
 
 class Device(NamedTuple):
@@ -78,9 +80,15 @@ class Documents:
     """
 
     def __init__(
-        self, encoding: Any, emit: Emit, options: Options, num_threads: int = 1, device: Device | None = None
+        self,
+        encoding: Any,
+        emit: Emit,
+        options: Options,
+        num_threads: int = 1,
+        device: Device | None = None,
+        prepare: Prepare | None = None,
     ) -> None:
-        self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS))
+        self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS), prepare)
         self._part = _PART if device is None else device.chunk
         self.options = options
         self._specials = {
@@ -105,14 +113,17 @@ class Documents:
     def encode_source(self, source: PathSource | StreamSource, chunk_size: int, tick: Tick | None = None) -> None:
         """Read `source` from `self.offset` to its end; tick(self, reader) follows each chunk."""
         with source.open(self.offset) as reader:
-            while chunk := reader.read(chunk_size):
+            while chunk := self._read(reader, chunk_size):
                 self.feed(chunk)
                 if tick is not None:
                     tick(self, reader)
             source.check_unchanged(reader)
         self.end()
 
-    def feed(self, chunk: bytes) -> None:
+    def _read(self, reader: Reader, size: int) -> Any:
+        return reader.read(size)
+
+    def feed(self, chunk: Any) -> None:
         """Take the next bytes of the source.
 
         Raises UnicodeDecodeError or ValueError naming the source (and the line) for text that is refused.
@@ -138,7 +149,7 @@ class Documents:
                 located = self._located(earlier)
             raise located from None
 
-    def _feed(self, chunk: bytes) -> None:
+    def _feed(self, chunk: Any) -> None:
         raise NotImplementedError
 
     def _end(self) -> None:
@@ -199,15 +210,37 @@ def _eot_ids(encoding: Any) -> Ids:
         ) from None
 
 
+class Rooms:
+    """Memory for chunks, which goes to another chunk once nobody looks at it any more: fresh memory takes the system
+    longer to give than a disk to fill."""
+
+    def __init__(self) -> None:
+        self._idle: list[Any] = []
+
+    def lend(self, size: int) -> memoryview:
+        """`size` bytes, for as long as there is a memoryview of them."""
+        room = self._idle.pop() if self._idle else None
+        if room is None or len(room) < size:
+            room = np.empty(size, np.uint8)
+        lent: Any = room[:size]  # an array of its own: memoryviews hold on to it, and so to the room
+        weakref.finalize(lent, self._idle.append, room).atexit = False
+        return memoryview(lent)
+
+
 class TextDocuments(Documents):
     """A source is a document. On several threads it is encoded in parts, cut where the two sides encode apart; the
     stream takes over where there is no such place for long, and where an earlier run left it with text pending."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self._rooms = Rooms()
+        super().__init__(*arguments)
 
     def begin(self, name: str, **where: Any) -> None:
         super().begin(name, **where)
         self._shares = self.pipeline.num_threads > 1 and self._core.has_cuts
         self._apart = self.offset == 0  # what comes next encodes apart from all that was taken
-        self._tail: list[bytes] = []  # chunks read, not taken yet: they lie behind the last cut
+        self._tail: list[Any] = []  # chunks read, not taken yet: they lie behind the last cut
+        self._whole: Any = None  # memory in which the tail lies, and right behind it the chunk that was read last
         if self._shares and self._apart:
             self.stream.reset()
 
@@ -221,17 +254,31 @@ class TextDocuments(Documents):
         self.stream.reset()
         self.stream._pass_over(offset)
 
-    def _feed(self, chunk: bytes) -> None:
+    def _read(self, reader: Reader, size: int) -> Any:
+        """Behind the tail, so that both are one text: together no more than `size` bytes, which a device takes at once,
+        unless the tail alone is half of that."""
+        if not self._shares or not self._apart:
+            return reader.read(size)
+        held = sum(map(len, self._tail))
+        whole = self._rooms.lend(held + max(size - held, (size + 1) // 2))
+        self._tail = list(_laid_out(self._tail, whole))
+        count = reader.read_into(whole[held:])
+        self._whole = whole[: held + count]
+        return whole[held : held + count]
+
+    def _feed(self, chunk: Any) -> None:
+        whole, self._whole = self._whole, None
         if not self._shares:
             self.pipeline.put(self.stream.feed(chunk))
             self._take(len(chunk))
         elif self._apart:
-            self._feed_parts([*self._tail, chunk])
+            chunks = [*self._tail, chunk]
+            self._feed_parts(chunks, b"".join(chunks) if whole is None else whole)
         else:
             self._leave_stream(chunk)
 
-    def _feed_parts(self, chunks: list[bytes]) -> None:
-        data = b"".join(chunks) if len(chunks) > 1 else chunks[0]
+    def _feed_parts(self, chunks: list[Any], data: Any) -> None:
+        """data: the chunks, joined."""
         cuts = self._cuts(data)
         if not cuts and len(data) > _MOST_HELD:
             self._enter_stream(self.offset)
@@ -246,7 +293,7 @@ class TextDocuments(Documents):
             self._take(b - a)
         self._tail = _behind(chunks, cuts[-1]) if cuts else chunks
 
-    def _leave_stream(self, chunk: bytes) -> None:
+    def _leave_stream(self, chunk: Any) -> None:
         """Up to the first cut the text belongs to what the stream holds."""
         cuts = self._cuts(chunk)
         end = cuts[0] if cuts else len(chunk)
@@ -259,7 +306,7 @@ class TextDocuments(Documents):
         if cuts:
             self.pipeline.put(self.stream.flush())
             self._apart = True
-            self._feed_parts([chunk[end:]])
+            self._feed_parts([chunk[end:]], chunk[end:])
 
     def _cuts(self, data: Any) -> list[int]:
         allowed, disallowed = self._matchers
@@ -269,7 +316,7 @@ class TextDocuments(Documents):
         coder, matchers = self._coder, self._matchers
         self.pipeline.submit(lambda: coder.encode_array(part, *matchers), explain)
 
-    def _explain(self, chunks: list[bytes], final: bool = False) -> Callable[[], object]:
+    def _explain(self, chunks: list[Any], final: bool = False) -> Callable[[], object]:
         """What raises the error that a stream raises for these chunks, with its offset in the whole text."""
         name, offset = self.name, self.offset
 
@@ -294,7 +341,16 @@ class TextDocuments(Documents):
         self._count_document()
 
 
-def _behind(chunks: list[bytes], at: int) -> list[bytes]:
+def _laid_out(chunks: list[Any], room: memoryview) -> Iterator[memoryview]:
+    """The chunks, copied to the beginning of the room."""
+    at = 0
+    for chunk in chunks:
+        room[at : at + len(chunk)] = chunk
+        yield room[at : at + len(chunk)]
+        at += len(chunk)
+
+
+def _behind(chunks: list[Any], at: int) -> list[Any]:
     """What is left of the joined chunks behind byte `at`, in the chunks that it came in."""
     starts = itertools.accumulate(map(len, chunks), initial=0)
     return [chunk[max(at - start, 0) :] for start, chunk in zip(starts, chunks) if start + len(chunk) > at]
@@ -398,11 +454,16 @@ def _shortened(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-_KINDS = {"text": TextDocuments, "lines": LineDocuments, "jsonl": JsonDocuments}
+_KINDS: dict[str, type[Documents]] = {"text": TextDocuments, "lines": LineDocuments, "jsonl": JsonDocuments}
 
 
 def make_documents(
-    encoding: Any, emit: Emit, options: Options, num_threads: int = 1, device: Device | None = None
+    encoding: Any,
+    emit: Emit,
+    options: Options,
+    num_threads: int = 1,
+    device: Device | None = None,
+    prepare: Prepare | None = None,
 ) -> Documents:
     """The Documents for options.documents. Raises ValueError when an eot token is asked for and there is none."""
-    return _KINDS[options.documents](encoding, emit, options, num_threads, device)
+    return _KINDS[options.documents](encoding, emit, options, num_threads, device, prepare)

@@ -1,4 +1,8 @@
-"""One run of encode_file: begin or go on, encode, keep points to resume from, finish, or say what is left."""
+"""One run of encode_file: begin or go on, encode, keep points to resume from, finish, or say what is left.
+
+With several threads, one reads and cuts, some encode, one writes, and one waits for the disk (fsync) and keeps points:
+neither the device that encodes nor the disk is left idle while the other works.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,12 @@ from . import disk
 from ._version import __version__
 from .documents import Device, Documents, Options, make_documents
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
-from .pipeline import Ids
+from .pipeline import Aside
 from .sink import IdSink
 from .sources import PathSource, Reader, StreamSource
+
+_WRITES_AHEAD = 4  # stretches of ids that wait to be written, beside those that are being encoded
+_POINTS_AHEAD = 2  # points that wait for the disk
 
 
 class Progress(NamedTuple):
@@ -59,7 +66,10 @@ class FileRun:
         self._sources, self._sink = sources, sink
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
         self._header = self._make_header(encoding, options)
-        self._documents = make_documents(encoding, self._emit, options, num_threads, device)
+        self._documents = make_documents(encoding, self._emit, options, num_threads, device, sink.prepare)
+        is_shared = self._documents.pipeline.num_threads > 1
+        self._writer = Aside(_WRITES_AHEAD if is_shared else 0)
+        self._keeper = Aside(_POINTS_AHEAD if is_shared else 0)
         self._journal_path = sink.target + ".journal"
         self._journal: Journal | None = None
         self._index = 0  # of the source being read
@@ -156,8 +166,8 @@ class FileRun:
             if self._index < len(self._sources):
                 self._documents.begin(self._sources[self._index].name)
 
-    def _emit(self, ids: Ids) -> None:
-        self._sink.append(ids)
+    def _emit(self, ids: Any) -> None:
+        self._writer.do(lambda: self._sink.append(ids))
 
     def _tick(self, documents: Documents, reader: Reader) -> None:
         """After each chunk."""
@@ -167,18 +177,23 @@ class FileRun:
         self._report()
 
     def _keep_point(self, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
-        """Once all ids so far have come, put them on the disk, then the point that says so."""
-        documents, sink, journal = self._documents, self._sink, self._journal
+        """Once all ids so far have come and are written, put them on the disk, then the point that says so."""
+        documents, sink = self._documents, self._sink
         self._journaled = documents.text_bytes
-        state = documents.state(offset) if journal is not None else b""
+        state = documents.state(offset) if self._journal is not None else b""
         where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
 
-        def keep() -> None:
-            sink.sync()
-            if journal is not None:
-                journal.append(Point(*where, sink.ids, sink.crc, state))
+        def written() -> None:
+            sink.flush()
+            point = Point(*where, sink.ids, sink.crc, state)
+            self._keeper.do(lambda: self._make_sure_of(point))
 
-        documents.pipeline.when_done(keep)
+        documents.pipeline.when_done(lambda: self._writer.do(written))
+
+    def _make_sure_of(self, point: Point) -> None:
+        self._sink.sync()
+        if self._journal is not None:
+            self._journal.append(point)
 
     def _report(self) -> None:
         if self._progress is not None:
@@ -190,6 +205,8 @@ class FileRun:
     def _finish(self) -> None:
         self._keep_point()
         self._documents.settle()
+        self._writer.drain()
+        self._keeper.drain()
         self._sink.finish()
         disk.remove(self._journal_path)
 
@@ -204,6 +221,7 @@ class FileRun:
 
     def _leave(self, error: BaseException) -> BaseException:
         """Keep what a later run can go on from, remove what none can; returns the error to raise."""
+        self._stop_writing()
         # The same text would be refused again. All else, a full disk or Ctrl-C, says nothing against the ids so far.
         is_final = isinstance(error, ValueError) and not isinstance(error, ResumeError)
         # No text was taken, so there is nothing to go on from. Ctrl-C is no Exception: it may come at any time.
@@ -229,8 +247,13 @@ class FileRun:
         except OSError:
             pass  # the error on its way says more
 
+    def _stop_writing(self) -> None:
+        self._writer.close()
+        self._keeper.close()
+
     def _close(self) -> None:
         self._documents.pipeline.close()
+        self._stop_writing()
         self._sink.close()
         if self._journal is not None:
             self._journal.close()

@@ -70,7 +70,7 @@ def encode_file(
     cannot be repeated (a pipe as source) keeps none. progress is called with a Progress after each chunk.
     num_threads: how many threads encode, up to the number of cores, while the calling one reads and writes. The file is
     the same for every number, and a run may be resumed with another. device: "cpu", "cuda", "cuda:N" or "auto", as in
-    Encoding.encode_to_numpy; the file is the same, and a run may be resumed with another. A GPU takes 32 MB at a time:
+    Encoding.encode_to_numpy; the file is the same, and a run may be resumed with another. A GPU takes 8 MB at a time:
     chunk_size is then no less.
 
     Raises ResumeError when source, vocabulary or options are not those of the run to resume; OSError when a file

@@ -1,7 +1,7 @@
 """Ids in the order of their text, while several stretches of it are being encoded.
 
-One thread reads, cuts, and writes what is next in order; the others encode. No more than a few stretches are under way,
-so memory does not depend on the length of the text.
+One thread reads, cuts, and hands on what is next in order; the others encode. No more than a few stretches are under
+way, so memory does not depend on the length of the text. Aside does the same for what is written: in order, elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 Ids = np.ndarray[Any, np.dtype[np.uint32]]
-Emit = Callable[[Ids], object]
+Emit = Callable[[Any], object]
+Prepare = Callable[[Ids], Any]
 
 _AHEAD = 2  # stretches for each thread: one being encoded, one waiting for it or for its turn to be written
 
@@ -25,13 +26,14 @@ class Pipeline:
     """Ids go in by `put`, or as the work that makes them by `submit`, and leave in that order through `emit`.
 
     With one thread, everything is done where it is asked for, and there is neither thread nor queue. After an error the
-    object is of no more use. One thread calls its methods.
+    object is of no more use. One thread calls its methods. What emit gets of ids that were submitted is what prepare
+    makes of them, on the thread that made them.
     """
 
-    def __init__(self, emit: Emit, num_threads: int) -> None:
+    def __init__(self, emit: Emit, num_threads: int, prepare: Prepare | None = None) -> None:
         self.num_threads = num_threads
-        self._emit = emit
-        self._waiting: deque[tuple[Ids | Future[Ids] | Callable[[], object], Callable[[], object] | None]] = deque()
+        self._emit, self._prepare = emit, prepare
+        self._waiting: deque[tuple[Ids | Future[Any] | Callable[[], object], Callable[[], object] | None]] = deque()
         self._submitted = 0  # of what waits
         self._pool: ThreadPoolExecutor | None = None
 
@@ -47,8 +49,10 @@ class Pipeline:
     def submit(self, encode: Callable[[], Ids], explain: Callable[[], object]) -> None:
         """Takes the ids that `encode()` will return, on another thread. Where it raises ValueError, explain() is called
         in its turn, and may raise a better error."""
+        prepare = self._prepare
+        work = encode if prepare is None else lambda: prepare(encode())
         if self.num_threads == 1:
-            self._emit(self._result(encode, explain))
+            self._emit(self._result(work, explain))
             return
         while self._submitted >= _AHEAD * self.num_threads:
             self._next()
@@ -56,7 +60,7 @@ class Pipeline:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self.num_threads, "streamtok")
-        self._waiting.append((self._pool.submit(encode), explain))
+        self._waiting.append((self._pool.submit(work), explain))
         self._submitted += 1
 
     def when_done(self, action: Callable[[], object]) -> None:
@@ -79,9 +83,9 @@ class Pipeline:
             cast("Callable[[], object]", first)()
         else:
             self._submitted -= 1
-            self._emit(self._result(cast("Future[Ids]", first).result, explain))
+            self._emit(self._result(cast("Future[Any]", first).result, explain))
 
-    def _result(self, encode: Callable[[], Ids], explain: Callable[[], object]) -> Ids:
+    def _result(self, encode: Callable[[], Any], explain: Callable[[], object]) -> Any:
         try:
             return encode()
         except ValueError:
@@ -91,6 +95,54 @@ class Pipeline:
 
     def close(self) -> None:
         """Drops what waits and ends the threads, once they are done with what they are at."""
+        self._waiting.clear()
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+class Aside:
+    """Does actions in their order on a thread of its own, while a few more wait. One thread calls its methods.
+
+    What an action raises is raised by a later call, and the actions behind it are not done. ahead=0: they are done
+    where they are asked for, and there is no thread.
+    """
+
+    def __init__(self, ahead: int) -> None:
+        self._ahead, self._is_over = ahead, False
+        self._waiting: deque[Future[None]] = deque()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def do(self, action: Callable[[], object]) -> None:
+        """Does it, once those before are done; waits where too many are."""
+        if not self._ahead:
+            action()
+            return
+        while self._waiting and (self._waiting[0].done() or len(self._waiting) >= self._ahead):
+            self._waiting.popleft().result()
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(1, "streamtok")
+        self._waiting.append(self._pool.submit(self._run, action))
+
+    def _run(self, action: Callable[[], object]) -> None:
+        if self._is_over:
+            return
+        try:
+            action()
+        except BaseException:
+            self._is_over = True
+            raise
+
+    def drain(self) -> None:
+        """Returns once all are done."""
+        while self._waiting:
+            self._waiting.popleft().result()
+
+    def close(self) -> None:
+        """Ends the thread, once it is done with what it is at; what waits is dropped."""
+        self._is_over = True
         self._waiting.clear()
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)

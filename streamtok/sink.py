@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from .pipeline import Ids
 
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
+
+_POLYNOMIAL = 0xEDB88320  # CRC-32's, x^0 in the highest bit
 
 
 def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
@@ -33,6 +35,37 @@ def _checksum(fd: int, size: int, crc: int) -> tuple[int, int]:
         crc = zlib.crc32(block, crc)
         size -= len(block)
     return size, crc
+
+
+def _times(a: int, b: int) -> int:
+    """The product of two polynomials over GF(2), modulo CRC-32's."""
+    product = 0
+    for bit in range(31, -1, -1):
+        if a >> bit & 1:
+            product ^= b
+        b = b >> 1 ^ (_POLYNOMIAL if b & 1 else 0)
+    return product
+
+
+# x^(8 * 2^bit): what 2^bit bytes behind it make of a checksum; for any size that a file can have.
+_SHIFTS = [1 << (31 - 8)]
+for _ in range(63):
+    _SHIFTS.append(_times(_SHIFTS[-1], _SHIFTS[-1]))
+
+
+def joined_crc(first: int, second: int, size: int) -> int:
+    """The CRC-32 of two stretches of bytes from that of each; size: bytes of the second."""
+    for bit in range(size.bit_length()):
+        if size >> bit & 1:
+            first = _times(_SHIFTS[bit], first)
+    return first ^ second
+
+
+class Block(NamedTuple):
+    """Ids as they lie in the file, and the CRC-32 of their bytes."""
+
+    data: np.ndarray[Any, Any]
+    crc: int
 
 
 class IdSink:
@@ -102,13 +135,24 @@ class IdSink:
         disk.truncate(self._fd, self._header_bytes + mark.ids * self.dtype.itemsize)
         self.ids, self.crc = mark.ids, mark.crc
 
-    def append(self, ids: Ids) -> None:
-        """Take uint32 ids, every one of which fits the dtype of the file."""
-        done, count = 0, len(ids)
-        if count >= _BUFFER_IDS // 4 and ids.dtype == self.dtype:  # large enough by itself: no copy
+    def prepare(self, ids: Ids) -> Ids | Block:
+        """uint32 ids, every one of which fits the dtype of the file, as append() has least work with them. Any thread
+        may ask for that."""
+        if len(ids) < _BUFFER_IDS // 4:
+            return ids
+        data = ids.astype(self.dtype, copy=False)
+        return Block(data, zlib.crc32(data.data.cast("B")))
+
+    def append(self, ids: Ids | Block) -> None:
+        """Take ids, or what prepare() made of them."""
+        ids = ids if isinstance(ids, Block) else self.prepare(ids)
+        if isinstance(ids, Block):  # large enough to be written by itself
             self.flush()
-            self._write(ids.data.cast("B"))
-            done = count
+            disk.write_all(self._fd, ids.data.data.cast("B"))
+            self.crc = joined_crc(self.crc, ids.crc, ids.data.nbytes)
+            self.ids += len(ids.data)
+            return
+        done, count = 0, len(ids)
         while done < count:
             if self._used == _BUFFER_IDS:
                 self.flush()
@@ -121,16 +165,13 @@ class IdSink:
     def flush(self) -> None:
         """Hand what is buffered to the operating system."""
         if self._used:
-            self._write(self._buffer[: self._used].data.cast("B"))
+            block = self._buffer[: self._used].data.cast("B")
+            disk.write_all(self._fd, block)
+            self.crc = zlib.crc32(block, self.crc)
             self._used = 0
 
-    def _write(self, block: memoryview) -> None:
-        disk.write_all(self._fd, block)
-        self.crc = zlib.crc32(block, self.crc)
-
     def sync(self) -> None:
-        """Return once every id taken so far would survive a power cut."""
-        self.flush()
+        """Return once every id that was flushed before would survive a power cut. Another thread may append."""
         disk.sync(self._fd)
 
     def finish(self) -> None:

@@ -13,6 +13,11 @@ from typing import Any, BinaryIO
 # Enough to notice another file, little enough not to read a terabyte before the work begins.
 _HASHED_BYTES = 64 << 10
 
+# What is read at once by those who read fast.
+_WORTH_ADVISING = 1 << 20
+
+_advise: Any = getattr(os, "posix_fadvise", None)
+
 
 class SourceError(OSError):
     """A source cannot be read to its end, or is no longer the file that it was."""
@@ -189,6 +194,7 @@ class Reader:
         # What a pipe has by now is worth encoding now: read(n) would wait until there are n bytes.
         self._read_some = getattr(raw, "read1", raw.read) if unpacked is None else unpacked.read
         self.is_plain = unpacked is None
+        self._fills = unpacked is None and owned and hasattr(raw, "readinto")
         self._owned = owned
         self._begin = begin
         self._read = 0  # bytes of a stream that cannot tell
@@ -207,6 +213,31 @@ class Reader:
             chunk = self._to_bytes(chunk)
         self._read += len(chunk)
         return chunk
+
+    def read_into(self, room: memoryview) -> int:
+        """The same into memory that is there: at most len(room) bytes; returns how many."""
+        if not self._fills:
+            chunk = self.read(len(room))
+            room[: len(chunk)] = chunk
+            return len(chunk)
+        if _advise is not None and len(room) >= _WORTH_ADVISING:
+            self._ask_for(len(room))
+        try:
+            count = self.raw.readinto(room)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.name) from None
+        if count is None:
+            self._to_bytes(None)
+        self._read += count
+        return int(count)
+
+    def _ask_for(self, size: int) -> None:
+        """Let the disk bring what comes next while this is encoded: by itself, the system looks ahead too little to
+        keep it busy."""
+        try:
+            _advise(self.raw.fileno(), self.raw.tell(), 2 * size, os.POSIX_FADV_WILLNEED)
+        except OSError:
+            pass  # a pipe, say
 
     def _damaged(self, error: Exception) -> SourceError:
         return SourceError(

@@ -1,58 +1,70 @@
-"""Text in host memory to ids in host memory: GB/s by chunk size, pinned and pageable, and over several devices.
+"""Text in host memory to ids in host memory: GB/s by chunk size, from and to pinned, and from and to pageable memory.
 
-    python benchmarks/gpu/host_to_host.py --corpus FOLDER [--gb 1] [--chunks 4 16 32 64] [--devices 1 2]
+    python benchmarks/gpu/host_to_host.py --corpus FOLDER [--gb 1] [--chunks 4 16 32 64]
 
 A corpus is repeated up to the size asked for. Wall time of GpuPipeline.encode, median of five after a warm-up; ids are
-checked first, over the whole corpus. GB are decimal, chunks in MiB.
+checked first, over the whole corpus, cut in chunks of a megabyte. GB are decimal, chunks in MiB. Ids are 16 bits wide
+for r50k, 32 else. several.py has more devices than one.
 """
 
 from __future__ import annotations
 
-import common
+from collections.abc import Iterator
+from typing import Any
+
 import cupyx
 import numpy as np
+import shared
 
-import streamtok
 from streamtok.gpu import GpuPipeline
 
 
-def pinned(size: int, dtype: object) -> np.ndarray:
-    return cupyx.empty_pinned(size, dtype)
+def in_pinned(text: bytes) -> Any:
+    """The text in pinned memory."""
+    source = cupyx.empty_pinned(len(text), np.uint8)
+    source[:] = np.frombuffer(text, np.uint8)
+    return source
 
 
-def rates(
-    encoding: streamtok.Encoding, data: bytes, source: np.ndarray, out: np.ndarray, chunk: int, devices: int
-) -> tuple[float, float]:
+def room_for(encoding: Any, data: bytes, tokens: int, size: int) -> Any:
+    """Pinned memory for the ids of `size` bytes of the text."""
+    return cupyx.empty_pinned(int(size * (tokens / len(data) + 0.01)) + 1000, shared.ids_dtype(encoding))
+
+
+def checked(encoding: Any, data: bytes, what: str) -> int:
+    """Tokens of the text, once those of the device are known to be right."""
+    want = encoding.encode_to_numpy(data, num_threads=shared.cores(), **shared.OPTIONS)
+    pipeline = GpuPipeline(encoding, ids=shared.ids_dtype(encoding), chunk_size=1 << 20)
+    shared.check(pipeline.encode(data, **shared.OPTIONS), want, what)
+    return len(want)
+
+
+def rates(encoding: Any, text: bytes, source: Any, out: Any, chunk: int) -> list[float]:
     """GB/s from pinned to pinned memory and from pageable to pageable."""
-    pipeline = GpuPipeline(encoding, device=list(range(devices)), ids=out.dtype.name, chunk_size=chunk)
-    options = {"disallowed_special": ()}
-    fast = common.median_seconds(lambda: pipeline.encode(source, out=out, **options))
-    slow = common.median_seconds(lambda: pipeline.encode(data, **options), repeats=3)
-    return len(data) / fast / 1e9, len(data) / slow / 1e9
+    pipeline = GpuPipeline(encoding, ids=out.dtype.name, chunk_size=chunk)
+    fast = shared.median_seconds(lambda: pipeline.encode(source, out=out, **shared.OPTIONS))
+    slow = shared.median_seconds(lambda: pipeline.encode(text, **shared.OPTIONS), repeats=3)
+    return [round(len(text) / seconds / 1e9, 2) for seconds in (fast, slow)]
 
 
-def main() -> None:
-    options = common.arguments(__doc__, gb=1.0, chunks=[4, 16, 32, 64], devices=[1])
-    rows = []
-    for name in options.encodings:
-        encoding = streamtok.get_encoding(name)
-        for corpus in options.corpora:
-            data = common.text_of(options.corpus, corpus)
-            want = encoding.encode_to_numpy(data, disallowed_special=(), num_threads=16)
-            got = GpuPipeline(encoding, chunk_size=1 << 20).encode(data, disallowed_special=())
-            common.check(got, want, f"{name} {corpus}")
-            text = common.repeated(data, int(options.gb * 1e9))
-            source = pinned(len(text), np.uint8)
-            source[:] = np.frombuffer(text, np.uint8)
-            room = int(len(text) * (len(got) / len(data) + 0.01)) + 1000
-            out = pinned(room, "uint16" if encoding.max_token_value < 65536 else "uint32")
-            for devices in options.devices:
-                found = [rates(encoding, text, source, out, chunk << 20, devices) for chunk in options.chunks]
-                rows.append([f"{name}, {corpus}, {devices} device(s)", *(f"{a:.1f} / {b:.1f}" for a, b in found)])
-                print(*rows[-1], flush=True)
-    print(common.machine())
-    print(common.table(["GB/s, pinned / pageable", *(f"chunks of {chunk} MB" for chunk in options.chunks)], rows))
+def rows(options: Any) -> Iterator[shared.Row]:
+    for encoding, corpus, data in shared.cases(options):
+        tokens = checked(encoding, data, f"{encoding.name}, {corpus}")
+        text = shared.repeated(data, int(options.gb * 1e9))
+        source, out = in_pinned(text), room_for(encoding, data, tokens, len(text))
+        found = {str(chunk): rates(encoding, text, source, out, chunk << 20) for chunk in options.chunks}
+        yield {"encoding": encoding.name, "corpus": corpus, "mb": round(len(text) / 1e6), "chunks": found}
+
+
+def table(found: list[shared.Row]) -> str:
+    chunks = shared.names_in(found, "chunks")
+    cells = [
+        [f"{row['encoding']}, {row['corpus']}", *(" / ".join(map(str, row["chunks"].get(n, ()))) for n in chunks)]
+        for row in found
+    ]
+    return shared.markdown(["GB/s, pinned / pageable", *(f"chunks of {n} MB" for n in chunks)], cells)
 
 
 if __name__ == "__main__":
-    main()
+    brief = {"gb": 0.4, "chunks": [32, 64], "corpora": ["english", "multilingual"]}
+    shared.main(__doc__, rows, table, brief=brief, gb=1.0, chunks=[4, 16, 32, 64])

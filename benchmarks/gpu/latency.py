@@ -1,103 +1,121 @@
-"""One text from a Python call to its ids: microseconds by size, on the device, on the CPU, and tiktoken's.
+"""One text from a call to its ids: microseconds by size, on the device, on the CPU, tiktoken's and gigatoken's.
 
     python benchmarks/gpu/latency.py --corpus FOLDER [--corpora english] [--least 256] [--most 67108864]
 
-Columns: GpuEncoder from host memory, ids staying on the device; the same from device memory; GpuPipeline, host to host;
-the CPU core on one thread and on all cores; tiktoken. Medians; every call of a size takes another stretch of the
-corpus, so that no cache has seen the text. The last line says from which size the device is faster than one thread.
+Columns: "in a graph", the device alone, from its memory into its memory, events around 50 plays of a CUDA graph, up to
+a megabyte; then through Python: "device memory", GpuEncoder from and to there; "to the device", the same from host
+memory; "host to host", GpuPipeline; the CPU core on one thread and on all cores; the rivals that are installed.
+Medians; every call of a size takes another stretch of the corpus, up to 200 of them, so that no cache has seen the
+text; ids are checked first. The last column: from which size on the device, host to host, is faster than one thread of
+the CPU core.
 """
 
 from __future__ import annotations
 
-import itertools
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import common
 import cupy
+import graph
 import numpy as np
+import rivals
+import shared
 
-import streamtok
 from streamtok.gpu import GpuEncoder, GpuPipeline
 
-OPTIONS: dict[str, Any] = {"disallowed_special": ()}
+HOST, CPU = "host to host", "CPU"
+MOST_IN_GRAPH = 1 << 20
+MOST_OF_RIVALS = 4 << 20  # of a text that tiktoken takes a second for
 
 
-def median_microseconds(call: Callable[[Any], Any], texts: list[Any]) -> float:
-    times = []
-    call(texts[0])
-    for text in texts[1:]:
-        start = time.perf_counter()
-        call(text)
-        cupy.cuda.get_current_stream().synchronize()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e6
-
-
-def stretches(data: bytes, size: int) -> list[bytes]:
+def stretches(data: bytes, size: int, most: int) -> list[bytes]:
     """Different texts of about `size` bytes; the corpus over and over where it is shorter."""
     if size * 4 > len(data):
-        return [common.repeated(data, max(size, len(data)))[: size // 4 * 4]] * 4
-    count = min(200, len(data) // size)
-    step = len(data) // count
-    return [common.stretch(data, i * step, size) for i in range(count)]
+        whole = shared.repeated(data, max(2 * size, len(data)))
+        step = max(1, (len(whole) - size) // 3)
+        return [shared.stretch(whole, i * step, size) for i in range(4)]
+    return shared.documents_of(data, min(most, len(data) // size), size)
 
 
-def measure(encoding: Any, contenders: dict[str, Callable[[Any], Any]], data: bytes, size: int) -> list[float]:
-    texts = [text.decode("utf-8", "ignore").encode() for text in stretches(data, size)]
-    row = []
-    for name, call in contenders.items():
-        forms: list[Any] = texts
-        if "device memory" in name:
-            forms = [cupy.asarray(np.frombuffer(text, np.uint8)) for text in texts]
-        elif name == "tiktoken":
-            if size > 4 << 20:
-                row.append(float("nan"))
-                continue
-            forms = [text.decode() for text in texts]
-        got = call(forms[0])
-        got = got.get() if hasattr(got, "get") else got
-        common.check(got, encoding.encode_to_numpy(texts[0], **OPTIONS), f"{encoding.name} {name} {size}")
-        row.append(median_microseconds(call, forms))
-    return row
+Contenders = dict[str, tuple[Callable[[Any], Any], Callable[[bytes], Any]]]
+"""Name -> (the call, what makes its argument of bytes)."""
 
 
-def main() -> None:
-    options = common.arguments(__doc__, least=256, most=64 << 20)
-    print(common.machine())
-    cores = common.cores()
-    for name, corpus in itertools.product(options.encodings, options.corpora):
-        encoding = streamtok.get_encoding(name)
-        encoder, pipeline = GpuEncoder(encoding), GpuPipeline(encoding)
-        contenders: dict[str, Callable[[Any], Any]] = {
-            "to the device": lambda text, encoder=encoder: encoder.encode(text, **OPTIONS),
-            "device memory": lambda text, encoder=encoder: encoder.encode(text, **OPTIONS),
-            "host to host": lambda text, pipeline=pipeline: pipeline.encode(text, **OPTIONS),
-            "CPU": lambda text, encoding=encoding: encoding.encode_to_numpy(text, **OPTIONS),
-            f"CPU, {cores} cores": lambda text, encoding=encoding: encoding.encode_to_numpy(
-                text, num_threads=cores, **OPTIONS
-            ),
-        }
-        theirs = common.tiktoken_of(encoding)
-        if theirs is not None:
-            contenders["tiktoken"] = lambda text, theirs=theirs: theirs.encode_to_numpy(text, **OPTIONS)
-        data = common.text_of(options.corpus, corpus)
-        rows, crossover, size = [], None, options.least
-        while size <= options.most:
-            times = measure(encoding, contenders, data, size)
-            rows.append([common.in_units(size), *(f"{t:,.0f}" for t in times)])
-            is_faster = times[2] < times[3]
-            crossover = (crossover or size) if is_faster else None
-            size *= 4
-        print(f"\n{name}, {corpus}, microseconds")
-        print(common.table(["text", *contenders], rows))
-        where = (
-            f"from {common.in_units(crossover)} on" if crossover else f"at no size up to {common.in_units(size // 4)}"
-        )
-        print(f"host to host on the device is faster than one CPU thread {where}")
+def contenders_of(encoding: Any, sample: bytes) -> Contenders:
+    encoder, pipeline, cores = GpuEncoder(encoding), GpuPipeline(encoding), shared.cores()
+
+    def itself(text: bytes) -> bytes:
+        return text
+
+    found: Contenders = {
+        "device memory": (
+            shared.settled(lambda text: encoder.encode(text, **shared.OPTIONS)),
+            lambda text: cupy.asarray(np.frombuffer(text, np.uint8)),
+        ),
+        "to the device": (shared.settled(lambda text: encoder.encode(text, **shared.OPTIONS)), itself),
+        HOST: (lambda text: pipeline.encode(text, **shared.OPTIONS), itself),
+        CPU: (lambda text: encoding.encode_to_numpy(text, **shared.OPTIONS), itself),
+        f"CPU, {cores} cores": (
+            lambda text: encoding.encode_to_numpy(text, num_threads=cores, **shared.OPTIONS),
+            itself,
+        ),
+    }
+    want = encoding.encode_to_numpy(sample, **shared.OPTIONS)
+    theirs = rivals.made("tiktoken", encoding, rivals.tiktoken_array, sample.decode(), want)
+    if theirs:
+        found["tiktoken"] = theirs, bytes.decode
+    theirs = rivals.made("gigatoken", encoding, rivals.gigatoken_one, sample, want)
+    if theirs:
+        found["gigatoken"] = theirs, itself
+    return found
+
+
+def measure(encoding: Any, contenders: Contenders, encoder: Any, data: bytes, size: int, budget: float) -> shared.Row:
+    texts = stretches(data, size, 200)
+    want = encoding.encode_to_numpy(texts[0], **shared.OPTIONS)
+    times: dict[str, float | None] = {}
+    if size <= MOST_IN_GRAPH:
+        some = [cupy.asarray(np.frombuffer(text, np.uint8)) for text in texts[:3]]
+        wants = [encoding.encode_to_numpy(text, **shared.OPTIONS) for text in texts[:3]]
+        what = f"{encoding.name}, {size} bytes"
+        times["in a graph"] = graph.median_of(encoder, some, wants, what, rivals.say)
+    for name, (call, make) in contenders.items():
+        if name in rivals.MODULES and size > MOST_OF_RIVALS:
+            continue
+        forms = [make(text) for text in texts]
+        shared.check(call(forms[0]), want, f"{encoding.name}, {name}, {size} bytes")
+        times[name] = shared.median_over(call, forms, len(forms), budget) * 1e6
+    return {name: None if spent is None else round(spent, 1) for name, spent in times.items()}
+
+
+def rows(options: Any) -> Iterator[shared.Row]:
+    for encoding, corpus, data in shared.cases(options):
+        contenders, encoder, size = contenders_of(encoding, shared.stretch(data, 0, 100_000)), GpuEncoder(encoding), 0
+        while (size := size * 4 or options.least) <= options.most:
+            found = measure(encoding, contenders, encoder, data, size, options.budget)
+            yield {"encoding": encoding.name, "corpus": corpus, "size": size, "us": found}
+
+
+def crossover(found: list[shared.Row]) -> str:
+    """From which size on the device wins at all sizes that were measured."""
+    wins = [row["us"][HOST] < row["us"][CPU] for row in found]
+    first = len(wins) - next((i for i, won in enumerate(reversed(wins)) if not won), len(wins))
+    return f"from {shared.in_units(found[first]['size'])} on" if first < len(found) else "at no size"
+
+
+def table(found: list[shared.Row]) -> str:
+    parts = []
+    for encoding, corpus in dict.fromkeys((row["encoding"], row["corpus"]) for row in found):
+        own = [row for row in found if (row["encoding"], row["corpus"]) == (encoding, corpus)]
+        names = sorted(shared.names_in(own, "us"), key=lambda name: name != "in a graph")
+        cells = [
+            [shared.in_units(row["size"]), *(shared.cell(row["us"].get(name), ",.1f") for name in names)] for row in own
+        ]
+        title = f"{encoding}, {corpus}, microseconds; {HOST} faster than one CPU thread {crossover(own)}"
+        parts.append(f"**{title}**\n\n{shared.markdown(['text', *names], cells)}")
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":
-    main()
+    brief = {"corpora": ["english"], "budget": 0.1}
+    shared.main(__doc__, rows, table, brief=brief, least=256, most=64 << 20, budget=0.5)

@@ -14,10 +14,11 @@ cores. Ids are checked first.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
-import common
 import numpy as np
+import shared
 
 import streamtok
 
@@ -63,76 +64,82 @@ def documents_of(options: Any, kind: str) -> list[str]:
     rng = random.Random(kind)
     if kind == "numbers":
         return [number_text(rng, options.bytes) for _ in range(options.documents)]
-    data = common.text_of(options.corpus, kind)
+    data = shared.text_of(options.corpus, kind)
     starts = [rng.randrange(max(1, len(data) - options.bytes)) for _ in range(options.documents)]
-    return [common.stretch(data, start, options.bytes).decode() for start in starts]
+    return [shared.stretch(data, start, options.bytes).decode() for start in starts]
 
 
 # ==== Times ====
 
 TOKENS = 131_072
-OPTIONS: dict[str, Any] = {"disallowed_special": ()}
 
 
-def times_of(encoding: streamtok.Encoding, data: bytes, what: str) -> list[str]:
+def times_of(encoding: streamtok.Encoding, data: bytes, what: str, budget: float) -> dict[str, float]:
     """Milliseconds of one kind of text."""
     import cupy
 
     from streamtok.gpu import GpuEncoder, GpuPipeline
 
-    free = common.without_pattern(encoding)
-    texts = common.windows_of(free, data, TOKENS)
+    free = shared.without_pattern(encoding)
+    texts = shared.windows_of(free, data, TOKENS)
     pipeline, split, encoder = GpuPipeline(free), GpuPipeline(encoding), GpuEncoder(free)
     for text in texts:
-        common.check(pipeline.encode(text, **OPTIONS), free.encode_to_numpy(text, **OPTIONS), what)
+        shared.check(pipeline.encode(text, **shared.OPTIONS), free.encode_to_numpy(text, **shared.OPTIONS), what)
     on_device = [cupy.asarray(np.frombuffer(text, np.uint8)) for text in texts]
-
-    def resident(text: Any) -> None:
-        encoder.encode(text, **OPTIONS)
-        cupy.cuda.get_current_stream().synchronize()
-
-    times = [
-        common.median_ms(lambda text: pipeline.encode(text, **OPTIONS), texts),
-        common.median_ms(lambda text: split.encode(text, **OPTIONS), texts),
-        common.median_ms(resident, on_device),
-        common.median_ms(lambda text: free.encode_to_numpy(text, **OPTIONS), texts),
-        common.median_ms(lambda text: free.encode_to_numpy(text, num_threads=common.cores(), **OPTIONS), texts),
-    ]
-    return [what, f"{len(texts[0]) / 1000:.0f} KB", *(f"{time:.2f}" for time in times)]
+    resident = shared.settled(lambda text: encoder.encode(text, **shared.OPTIONS))
+    calls = {
+        "GPU": lambda text: pipeline.encode(text, **shared.OPTIONS),
+        "GPU with the pattern": lambda text: split.encode(text, **shared.OPTIONS),
+        "CPU": lambda text: free.encode_to_numpy(text, **shared.OPTIONS),
+        "CPU, all cores": lambda text: free.encode_to_numpy(text, num_threads=shared.cores(), **shared.OPTIONS),
+    }
+    times = {name: shared.median_over(call, texts, 32, budget) for name, call in calls.items()}
+    times["on the device"] = shared.median_over(resident, on_device, 32, budget)
+    return {name: round(spent * 1e3, 3) for name, spent in times.items()}
 
 
-def print_times(options: Any) -> None:
-    if "missing" in streamtok.info()["cuda"]:
-        print("\nno times: there is no CUDA device here")
-        return
-    rows = [
-        times_of(streamtok.get_encoding(name), common.text_of(options.corpus, corpus), f"{name}, {corpus}")
-        for name in options.encodings
-        for corpus in options.corpora
-    ]
-    head = ["131,072 tokens, ms", "text", "GPU", "GPU with the pattern", "on the device", "CPU", "CPU, all cores"]
-    print(f"\n{common.machine()}\n{common.table(head, rows)}")
+# ==== The tables ====
 
 
-def main() -> None:
-    options = common.arguments(__doc__, documents=200, bytes=2000)
-    rows = []
+def alike(encoding: Any, documents: list[str]) -> shared.Row:
+    free = shared.without_pattern(encoding)
+    pairs = [(encoding.encode_ordinary(text), free.encode_ordinary(text)) for text in documents]
+    similar = [similarity(a, b) for a, b in pairs]
+    return {
+        "same": sum(a == b for a, b in pairs) / len(pairs),
+        "more": sum(len(b) for _, b in pairs) / sum(len(a) for a, _ in pairs) - 1,
+        "similarity": float(np.mean(similar)),
+        "least": min(similar),
+    }
+
+
+def rows(options: Any) -> Iterator[shared.Row]:
     for name in options.encodings:
-        encoding = streamtok.get_encoding(name)
-        free = common.without_pattern(encoding)
         for kind in [*options.corpora, "numbers"]:
-            pairs = [
-                (encoding.encode_ordinary(text), free.encode_ordinary(text)) for text in documents_of(options, kind)
-            ]
-            same = sum(a == b for a, b in pairs) / len(pairs)
-            more = sum(len(b) for _, b in pairs) / sum(len(a) for a, _ in pairs) - 1
-            alike = [similarity(a, b) for a, b in pairs]
-            row = [f"{name}, {kind}", f"{same:.1%}", f"{more:+.2%}", f"{np.mean(alike):.4f}", f"{min(alike):.4f}"]
-            rows.append(row)
-            print(*row, flush=True)
-    print(common.table(["text", "documents alike", "tokens", "similarity", "least"], rows))
-    print_times(options)
+            yield {"encoding": name, "corpus": kind, **alike(streamtok.get_encoding(name), documents_of(options, kind))}
+    for encoding, corpus, data in shared.cases(options):
+        found = times_of(encoding, data, f"{encoding.name}, {corpus}", options.budget)
+        yield {"encoding": encoding.name, "corpus": corpus, "ms": found}
+
+
+def table(found: list[shared.Row]) -> str:
+    of_ids = [
+        [
+            f"{row['encoding']}, {row['corpus']}",
+            *(f"{row['same']:.1%}", f"{row['more']:+.2%}", f"{row['similarity']:.4f}", f"{row['least']:.4f}"),
+        ]
+        for row in found
+        if "same" in row
+    ]
+    names = shared.names_in(found, "ms")
+    times = [
+        [f"{row['encoding']}, {row['corpus']}", *(row["ms"][name] for name in names)] for row in found if "ms" in row
+    ]
+    head = ["text", "documents alike", "tokens", "similarity", "least"]
+    first = shared.markdown(head, of_ids)
+    return f"{first}\n\n{shared.markdown([f'{TOKENS:,} tokens, ms', *names], times)}" if times else first
 
 
 if __name__ == "__main__":
-    main()
+    brief = {"documents": 50, "budget": 0.2}
+    shared.main(__doc__, rows, table, brief=brief, documents=200, bytes=2000, budget=2.0)

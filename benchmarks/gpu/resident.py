@@ -4,20 +4,20 @@
 
 A corpus (FOLDER/{english,code,multilingual}.txt) is repeated on the device up to the size asked for. Nothing is learned
 from a text, so a repeated one is as much work as a fresh one of its kind. Times are those of device events, the median
-of five after a warm-up; GB are decimal.
+of five after a warm-up; GB are decimal; milliseconds of stages are for a GB of text, and measured apart from each
+other.
 """
 
 from __future__ import annotations
 
-import argparse
-import pathlib
 import statistics
+from collections.abc import Iterator
+from typing import Any
 
-import common
 import cupy
 import numpy as np
+import shared
 
-import streamtok
 from streamtok.gpu._device import CudaDevice
 from streamtok.gpu._engine import Engine
 from streamtok.gpu._text import DeviceText
@@ -53,21 +53,23 @@ class Timed(CudaDevice):
         return times
 
 
-def repeated(data: bytes, size: int) -> cupy.ndarray:
+def on_device(data: bytes, size: int) -> DeviceText:
+    """About `size` bytes of the text over and over."""
     once = cupy.asarray(np.frombuffer(data, np.uint8))
-    return cupy.tile(once, -(-size // len(data)))[: size // len(data) * len(data)]
+    text = cupy.tile(once, max(1, size // len(data)))
+    return DeviceText(text, len(text))
 
 
-def check(engine: Engine, encoding: streamtok.Encoding, data: bytes) -> None:
-    want = encoding.encode_to_numpy(data, disallowed_special=())
-    ids, _ = engine.encode(DeviceText(cupy.asarray(np.frombuffer(data, np.uint8)), len(data)), np.uint32)
-    ids = cupy.asnumpy(ids)
-    same = len(ids) == len(want) and bool((ids == want).all())
-    if not same:
-        n = min(len(ids), len(want))
-        first = int(np.argmax(np.append(ids[:n] != want[:n], True)))
-        there = slice(first, first + 8)
-        raise SystemExit(f"ids differ: {len(ids)} and {len(want)}, first at {first}: {ids[there]} {want[there]}")
+def engine_of(encoding: Any) -> tuple[Engine, Timed]:
+    device = Timed(kernels_of(encoding._pat_str))
+    return Engine(device, encoding._vocab, encoding._coder.encode_piece), device
+
+
+def checked(engine: Engine, encoding: Any, data: bytes, what: str) -> int:
+    """Tokens of the text, once they are known to be right."""
+    want = encoding.encode_to_numpy(data, num_threads=shared.cores(), **shared.OPTIONS)
+    shared.check(engine.encode(on_device(data, 0), np.uint32)[0], want, what)
+    return len(want)
 
 
 def measure(engine: Engine, device: Timed, text: DeviceText, dtype: object) -> tuple[float, dict[str, float]]:
@@ -87,31 +89,33 @@ def measure(engine: Engine, device: Timed, text: DeviceText, dtype: object) -> t
     return statistics.median(times), device.stages()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=pathlib.Path, required=True)
-    parser.add_argument("--gb", type=float, default=1.0)
-    parser.add_argument("--encodings", nargs="+", default=["r50k_base", "cl100k_base", "o200k_base"])
-    parser.add_argument("--corpora", nargs="+", default=["english", "code", "multilingual"])
-    parser.add_argument("--without-pattern", action="store_true")
-    arguments = parser.parse_args()
-    for name in arguments.encodings:
-        encoding = streamtok.get_encoding(name)
-        if arguments.without_pattern:
-            encoding = common.without_pattern(encoding)
-        device = Timed(kernels_of(encoding._pat_str))
-        engine = Engine(device, encoding._vocab, encoding._coder.encode_piece)
-        dtype = np.uint16 if encoding.max_token_value < 65536 else np.uint32
-        for corpus in arguments.corpora:
-            data = (arguments.corpus / f"{corpus}.txt").read_bytes()
-            check(engine, encoding, data)
-            text = repeated(data, int(arguments.gb * 1e9))
-            total, stages = measure(engine, device, DeviceText(text, len(text)), dtype)
-            rate = len(text) / total / 1e6
-            parts = "  ".join(f"{stage} {time:.2f}" for stage, time in stages.items())
-            print(f"{encoding.name:12} {corpus:13} {rate:6.1f} GB/s  {total:6.2f} ms: {parts}", flush=True)
-            del text
+def rows(options: Any) -> Iterator[shared.Row]:
+    kept: tuple[str, Any, Any] = ("", None, None)
+    for encoding, corpus, data in shared.cases(options):
+        encoding = shared.without_pattern(encoding) if options.without_pattern else encoding
+        if kept[0] != encoding.name:
+            kept = (encoding.name, *engine_of(encoding))
+        tokens = checked(kept[1], encoding, data, f"{encoding.name}, {corpus}")
+        text = on_device(data, int(options.gb * 1e9))
+        total, stages = measure(kept[1], kept[2], text, shared.ids_dtype(encoding))
+        yield {
+            "encoding": encoding.name,
+            "corpus": corpus,
+            "gb_s": round(text.size / total / 1e6, 2),
+            "mb": round(text.size / 1e6),
+            "bytes_a_token": round(len(data) / tokens, 3),
+            "stages": {name: round(spent / text.size * 1e9, 3) for name, spent in stages.items()},
+        }
+
+
+def table(found: list[shared.Row]) -> str:
+    stages = shared.names_in(found, "stages")
+    cells = [
+        [f"{row['encoding']}, {row['corpus']}", row["gb_s"], *(row["stages"].get(name, "") for name in stages)]
+        for row in found
+    ]
+    return shared.markdown(["on the device; ms of stages for a GB", "GB/s", *stages], cells)
 
 
 if __name__ == "__main__":
-    main()
+    shared.main(__doc__, rows, table, brief={"gb": 0.5}, gb=1.0, without_pattern=False)

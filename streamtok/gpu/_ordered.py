@@ -74,7 +74,7 @@ def run_in_order(works: list[Work], lanes: list[Lane], output: Output) -> list[t
                 return results
             task = next((task for task in active if task.is_ready()), None)
             if task is None:
-                time.sleep(0)  # other threads may run
+                _pause(active)
                 continue
             try:
                 with task.lane.stream:
@@ -83,6 +83,14 @@ def run_in_order(works: list[Work], lanes: list[Lane], output: Output) -> list[t
                 results[task.number] = end.value
                 active.remove(task)
                 free.append(task.lane)
+
+
+def _pause(active: list[_Task]) -> None:
+    """Leaves Python's lock to others: files are encoded by several threads."""
+    if len(active) == 1 and active[0].waits_for is not None:
+        active[0].waits_for.wait()
+    else:
+        time.sleep(0)
 
 
 @contextlib.contextmanager
