@@ -206,13 +206,15 @@ def test_short_texts_from_host_memory_and_to_it(name):
         staged, out = s.device.pinned(len(data) + 15), s.device.pinned(4 * len(data)).view(np.uint32)
         staged[: len(data)] = np.frombuffer(data, np.uint8)
         want = s.encoding.encode_to_numpy(data, disallowed_special=())
-        np.testing.assert_array_equal(s.engine.encode_short(staged, len(data), np.uint32, False, []), want)
+        np.testing.assert_array_equal(s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, False, []), want)
         try:
-            np.testing.assert_array_equal(s.engine.encode_short(staged, len(data), np.uint32, False, [], out), want)
+            np.testing.assert_array_equal(
+                s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, False, [], out), want
+            )
         except Unusable:
             assert int(s.engine._report[0]["huge"])
     with pytest.raises(Named):
-        s.engine.encode_short(staged, len(data), np.uint32, True, [data[:1]])
+        s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, True, [data[:1]])
 
 
 @needs_compiler

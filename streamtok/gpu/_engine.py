@@ -246,17 +246,17 @@ class Engine:
             del out  # before there is a new one
 
     def encode_short(
-        self, staged: Any, size: int, dtype: Any, trusted: bool, names: list[bytes], out: Any = None
+        self, source: int, size: int, dtype: Any, trusted: bool, names: list[bytes], out: Any = None
     ) -> Any:
-        """The ids of one text of at most SHORT bytes, staged[:size] in pinned memory at a multiple of 16: in one
-        launch, which reads the text where it is.
+        """The ids of one text of at most SHORT bytes, in one launch, which reads the text where it is: at the address
+        `source`, a multiple of 16, on the device or in pinned memory.
 
         out: pinned memory of the dtype, whose beginning is returned; None: a new array on the device. Raises as
         encode(), and Unusable where `out` has no room or a piece is one for the CPU.
         """
         job, data = self._short_job(size, out.itemsize if out is not None else np.dtype(dtype).itemsize)
         text = DeviceText(data, size)
-        job["source"], job["size"], job["blocks"] = staged.ctypes.data, size, -(-size // BLOCK)
+        job["source"], job["size"], job["blocks"] = source, size, -(-size // BLOCK)
         job["stretches"], job["trusted"] = -(-size // SHORT_STRETCH), trusted
         self._look_for(job, names)
         ids = self._device.empty(_ids_room(size), dtype) if out is None else out

@@ -159,11 +159,8 @@ class Lane:
         if to_host:
             is_target = out is not None and self.is_pinned(out)
             target = out if is_target else self.pinned("out", size * request.dtype.itemsize).view(request.dtype)
-        try:
-            ids = self.engine.encode_short(staged, size, request.dtype, request.trusted, request.names.all, target)
-        except (Unusable, Named):
-            return None
-        if target is out:
+        ids = self._in_one_launch(staged.ctypes.data, size, request, target)
+        if ids is None or target is out:
             return ids
         if out is None:
             return ids.copy()
@@ -172,7 +169,18 @@ class Lane:
         out[: len(ids)] = ids
         return out[: len(ids)]
 
+    def _in_one_launch(self, source: int, size: int, request: Request, target: Any = None) -> Any:
+        try:
+            return self.engine.encode_short(source, size, request.dtype, request.trusted, request.names.all, target)
+        except (Unusable, Named):
+            return None
+
     # ---- on the device ----
+
+    def encode_short_there(self, source: Any, request: Request) -> Any:
+        """The same of a short text on the device: ids that stay there."""
+        address = self.device.pointer(source)
+        return None if address % 16 or not len(source) else self._in_one_launch(address, len(source), request)
 
     def encode_device(
         self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request, is_large: bool

@@ -36,6 +36,9 @@ class Timing:
     wall: float
 
 
+_ON_HOST = {str, bytes, bytearray, memoryview, np.ndarray}
+
+
 def ordinal_of(device: Any) -> int:
     """The number of the device that None, an int or "cuda:N" names. Raises ValueError for anything else."""
     if device is None or device == "cuda":
@@ -137,21 +140,26 @@ class GpuEncoder:
         bytes that are not UTF-8 unless errors is "replace" or "ignore".
         """
         if not timing and errors in _core.ERRORS:
-            data = short_bytes(text, self._short_size)
-            ids = None if data is None else self._short(data, type(text) is str, allowed_special, disallowed_special)
+            ids = self._short(text, allowed_special, disallowed_special)
             if ids is not None:
                 return ids
         call = _Call(self, allowed_special, disallowed_special, errors, timing)
         ids, _ = call.run([text], is_batch=False)
         return (ids, call.timing()) if timing else ids
 
-    def _short(self, data: bytes, trusted: bool, allowed: Any, disallowed: Any) -> Any:
+    def _short(self, text: Any, allowed: Any, disallowed: Any) -> Any:
         """The ids of one short text; None where it takes more than that."""
+        data = short_bytes(text, self._short_size)
         names = self._names.of(self.encoding._matchers_for(allowed, disallowed))
-        request = Request(None, names, self._dtype, trusted)
+        request = Request(None, names, self._dtype, type(text) is str)
         with self._lock, explained(self.device), self._device.caller_stream(self._stream):
             try:
-                return self._lane.encode_short(data, request)
+                if data is not None:
+                    return self._lane.encode_short(data, request)
+                there = None if type(text) in _ON_HOST else self._device.adopt(text)
+                if there is None or len(_flat(there)) > self._short_size:
+                    return None
+                return self._lane.encode_short_there(there, request)
             except MemoryError:
                 return None  # the other way gives memory back first
 
