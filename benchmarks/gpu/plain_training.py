@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 import numpy as np
-from common import machine, repeated, table, text_of
+from shared import machine, markdown, repeated, text_of
 from training import Bench, plain_options
 
 from streamtok.gpu._shapes import Module
@@ -171,7 +171,7 @@ def main() -> None:
             expected = plain_seconds / size
             print(f"{mb} MB, {size}: merges are {same}; {plain_seconds:.3f} s, {seconds:.3f} s", flush=True)
             rows.append([f"{mb} MB, {size}", f"{plain_seconds:.3f}", f"{counted + laid:.3f}", f"{seconds:.3f}"])
-    print(table(["text", "running text, s", "pieces and row, s", "with an index, s"], rows), flush=True)
+    print(markdown(["text", "running text, s", "pieces and row, s", "with an index, s"], rows), flush=True)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ import numpy as np
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # its own common.py comes first
 
 from bench_train_memory import alter
-from common import machine, table, text_of
+from shared import machine, markdown, text_of
 
 from streamtok._trainer import Trainer
 from streamtok.train import train
@@ -221,7 +221,7 @@ def corpora(folder: pathlib.Path, rounds: int, threads: int) -> None:
         for size in (5000, 32000):
             print(f"{name}, {size}", flush=True)
             rows.append([f"{name}, {size}", *seconds_of(text_of(folder, name), size, rounds, bench, threads)])
-    print(table(HEAD, rows), flush=True)
+    print(markdown(HEAD, rows), flush=True)
 
 
 def _make_part(arguments: tuple[pathlib.Path, int, int]) -> bytes:
@@ -249,7 +249,7 @@ def much(data: bytes, rounds: int, threads: int) -> None:
     bench, rows = Bench(plain_options()), []
     for size in (3456, 32000):
         rows.append([f"{len(data) / 1e6:.0f} MB, {size}", *seconds_of(data, size, rounds, bench, threads)])
-    print(table(HEAD, rows), flush=True)
+    print(markdown(HEAD, rows), flush=True)
     times: dict[str, float] = {}
     bench.count(data, times)
     times.pop("", None)

@@ -13,19 +13,23 @@ typedef struct st_rest {
     st_scan scan;
 } st_rest;
 
+/* Two threads may put the same starts: one that finds none in its own segment goes back into a run that another is still
+ * at, and they are the same whoever finds them. */
 ST_INLINE void st_put_start(const st_job *job, uint64_t at, uint64_t stop)
 {
     if (at < stop && at < 64 * job->blocks)
-        job->starts[at >> 6] |= (uint64_t)1 << (at & 63);
+        atomicOr((uint32_t *)job->starts + (at >> 5), 1u << (at & 31));
 }
 
-/* The last start in front of the byte `at`. There is one: every part has a start where it begins. */
+/* The last start in front of the byte `at`, as far as they are known: an earlier one does as well. There is one: every part
+ * has a start where it begins. */
 ST_INLINE uint64_t st_start_before(const st_job *job, uint64_t at)
 {
-    uint64_t block = (at - 1) >> 6, word = job->starts[block];
+    const volatile uint64_t *starts = job->starts;
+    uint64_t block = (at - 1) >> 6, word = starts[block];
     word &= at & 63 ? ((uint64_t)1 << (at & 63)) - 1 : ~(uint64_t)0;
     while (!word)
-        word = job->starts[--block];
+        word = starts[--block];
     return 64 * block + st_last_bit(word);
 }
 

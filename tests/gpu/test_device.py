@@ -40,6 +40,15 @@ def test_characters_of_all_planes(enc, encoder_of):
     check(encoder_of(enc), any_characters(1, 300_000))
 
 
+def test_runs_where_threads_meet(enc, encoder_of):
+    """Long runs, whose starts several threads look for at once, seen again and again, for their order changes."""
+    rng = random.Random(7)
+    units = [b"a", b"ab", b" ", b"aab", "\u4e2d".encode(), b"1", b"-"]
+    text = b" ".join(rng.choice(units) * rng.randint(1, 3000) for _ in range(300))
+    for _ in range(20):
+        check(encoder_of(enc), text)
+
+
 def test_random_strings_by_themselves_and_joined(enc, encoder_of):
     texts = random_strings(2, 20_000)
     check_batch(encoder_of(enc), texts)
