@@ -293,7 +293,7 @@ def start(folder: pathlib.Path) -> None:
     )
     corpus = text_of(folder, "english")
     with tempfile.NamedTemporaryFile() as file:
-        file.write(corpus[:1_000_000])
+        file.write(corpus[:999_000].decode("utf-8", "ignore").encode())
         file.flush()
         for device in ("cuda", "cuda", "cpu"):
             command = [sys.executable, "-c", code, file.name, device]
