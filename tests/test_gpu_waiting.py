@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from streamtok.gpu._ordered import Output, Overflow, run_in_order
-from streamtok.gpu._waiting import Steps, complete, copied
+from streamtok.gpu._waiting import Steps, complete, copied, joined
 
 
 class Later:
@@ -95,3 +95,12 @@ def test_large_copies_are_made_by_other_threads(dtype):
     assert (target == source).all()
     with pytest.raises(ValueError, match="broadcast"):
         complete(copied(target[:7], source))
+
+
+@pytest.mark.parametrize("size", [0, 1, 9000])
+def test_buffers_are_joined_short_or_long(size):
+    buffers = [bytes([i % 251]) * (size * (i % 3) // 2) for i in range(40)]
+    starts = np.cumsum([0, *map(len, buffers)])
+    target = np.zeros(starts[-1], np.uint8)
+    complete(joined(target, buffers, starts[:-1]))
+    assert target.tobytes() == b"".join(buffers)

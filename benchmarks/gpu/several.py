@@ -19,12 +19,10 @@ from host_to_host import in_pinned, room_for
 
 from streamtok.gpu import GpuPipeline
 
-CHUNK = 32 << 20
-
 
 def pipelines(encoding: Any, counts: list[int]) -> dict[int, GpuPipeline]:
     dtype = shared.ids_dtype(encoding)
-    return {n: GpuPipeline(encoding, device=list(range(n)), ids=dtype, chunk_size=CHUNK) for n in counts}
+    return {n: GpuPipeline(encoding, device=list(range(n)), ids=dtype) for n in counts}
 
 
 def one_document(encoding: Any, pipes: dict[int, Any], data: bytes, size: int) -> dict[str, float]:

@@ -15,7 +15,7 @@ from ._job import BLOCK
 from ._names import Names, cut_at
 from ._tables import Tables
 from ._text import DeviceText, pack
-from ._waiting import Steps, complete, copied
+from ._waiting import Steps, complete, copied, joined
 
 # To ask whether memory is pinned takes longer than to copy less than this.
 _WORTH_ASKING = 1 << 16
@@ -106,11 +106,15 @@ class Lane:
         yield from copied(staged, data)
         return staged
 
-    def _load(self, data: Any) -> Steps[Any]:
-        """Host bytes on the device."""
-        room = self._room(len(data))
-        if len(data) <= PINNED:
-            data = yield from self._staged(data)
+    def _load(self, pieces: list[Any], starts: Any, total: int) -> Steps[Any]:
+        """Host bytes on the device, one piece behind the other."""
+        if len(pieces) > 1 and total <= PINNED:
+            data = self.pinned("in", total)
+            yield from joined(data, pieces, starts)
+        else:
+            data = np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), np.uint8)
+            data = data if total > PINNED else (yield from self._staged(data))
+        room = self._room(total)
         with self._timed("copy"):
             self.device.upload(room, data)
         return room
@@ -132,8 +136,7 @@ class Lane:
         total = int(sizes.sum())
         if not total:
             return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
-        data = np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), np.uint8)
-        source = yield from self._load(data)
+        source = yield from self._load(pieces, starts, total)
         return (yield from self._encode_loaded(source, starts, sizes, rows, request))
 
     def _row_starts(self, starts: Any) -> Any:

@@ -17,7 +17,7 @@ from ..checks import index_named
 from . import _open
 from ._engine import SHORT
 from ._errors import DeviceError, explained
-from ._lane import Lane, Request, Station
+from ._lane import PINNED, Lane, Request, Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
 from ._pieces import all_as_bytes, cut_all, rows_between, short_bytes, slices
@@ -44,7 +44,7 @@ class GpuPipeline:
         encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
         device: a number, "cuda:N", or a list of them: texts are shared out, ids stay in order. None: the first.
         ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
-        chunk_size: bytes of text under way in each lane.
+        chunk_size: bytes of text under way in each lane; None: what keeps the devices busy.
         lanes: how many a device has.
 
     Raises what GpuEncoder raises.
@@ -56,10 +56,10 @@ class GpuPipeline:
         device: int | str | Sequence[int | str] | None = None,
         *,
         ids: str = "uint32",
-        chunk_size: int = CHUNK,
+        chunk_size: int | None = None,
         lanes: int = LANES,
     ) -> None:
-        if chunk_size < 1 or lanes < 1:
+        if (chunk_size is not None and chunk_size < 1) or lanes < 1:
             raise ValueError(f"chunk_size={chunk_size} and lanes={lanes}: write 1 or more")
         self.encoding, self.ids = encoding, ids
         self._dtype = id_dtype(encoding, ids)
@@ -67,7 +67,8 @@ class GpuPipeline:
         self.devices = [f"cuda:{ordinal_of(name)}" for name in names]
         if not names or len(set(self.devices)) != len(names):
             raise ValueError(f"device={device!r}: name each device once, one at least")
-        self.family, self.chunk = family_for(encoding), chunk_size
+        # One thread serves all devices: larger chunks leave it the time.
+        self.family, self.chunk = family_for(encoding), chunk_size or (CHUNK if len(names) == 1 else PINNED)
         self._lanes: list[Lane] = []
         opened = [_open.open_device(self.family, ordinal_of(name)) for name in names]
         with explained(self._where):
