@@ -8,8 +8,9 @@ from typing import Any
 
 from .options import scanner_of
 
-AUTO_BYTES = 256 << 20
-"""Text from which device="auto" takes a device that is there: below, the CPU is done about as soon."""
+AUTO_BYTES = 512 << 20
+"""Text from which device="auto" takes a device that is there: of less, 16 cores have learned when CuPy is imported and
+the device has."""
 
 _ANY_FAMILY = "r50k"  # kernels are compiled for a family; those of learning are the same in all
 
