@@ -22,9 +22,8 @@ from streamtok.gpu._engine import Engine, Named, Unusable
 from streamtok.gpu._text import DeviceText, pack
 from streamtok.patterns import CL100K, kernels_of
 
-ENCODINGS = [
+ENCODINGS = [  # p50k_base has r50k_base's kernels
     "r50k_base",
-    "p50k_base",
     "cl100k_base",
     "o200k_base",
     "cl100k_base without pattern",
@@ -113,8 +112,8 @@ def subject(name: str) -> Subject:
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_real_text(name):
     text = "".join(pydoc_data.topics.topics.values()).encode()
-    subject(name).check(text[: 300_000 // 64 * 64])
-    subject(name).check(text[:100_001])
+    subject(name).check(text[: 150_000 // 64 * 64])
+    subject(name).check(text[:70_001])
 
 
 @needs_compiler
