@@ -19,6 +19,7 @@ import pathlib
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import common
 
@@ -31,16 +32,21 @@ def make_text(path: pathlib.Path, size: int) -> None:
     paragraphs = [
         part + b"\n\n" for name in common.corpora() for part in common.corpus(name).split(b"\n\n") if part.strip()
     ]
-    written = at = 0
     with open(path, "wb") as file:
-        while written < size:
-            rng.shuffle(paragraphs)
-            for paragraph in paragraphs:
-                if written >= size:
-                    break
-                altered, at = alter(paragraph, at, rng)
-                file.write(altered)
-                written += len(altered)
+        file.writelines(altered_paragraphs(paragraphs, size, rng))
+
+
+def altered_paragraphs(paragraphs: list[bytes], size: int, rng: random.Random) -> Iterator[bytes]:
+    """Paragraphs of `size` bytes of text, or a little more: all of them, shuffled, again and again."""
+    written = at = 0
+    while written < size:
+        rng.shuffle(paragraphs)
+        for paragraph in paragraphs:
+            if written >= size:
+                break
+            altered, at = alter(paragraph, at, rng)
+            written += len(altered)
+            yield altered
 
 
 def alter(paragraph: bytes, at: int, rng: random.Random) -> tuple[bytes, int]:

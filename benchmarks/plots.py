@@ -27,6 +27,15 @@ LIBRARIES = {
     "tiktoken": GREY,
 }
 INK = "#737a82"  # as far from white as from the black of dark pages
+ON_ANY_PAGE = {
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+}
 LABELS = {"tiktoken one-shot": "tiktoken", "one-shot": "streamtok", "feed 4 KB": "streamtok, feed() of 4 KB"}
 
 
@@ -104,17 +113,7 @@ def peers(cells: list[dict[str, Any]], path: pathlib.Path) -> None:
 
     Nothing is painted behind the bars, so that the page's own colour shows.
     """
-    with matplotlib.rc_context(
-        {
-            "text.color": INK,
-            "axes.labelcolor": INK,
-            "axes.edgecolor": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
-            "axes.facecolor": "none",
-            "savefig.facecolor": "none",
-        }
-    ):
+    with matplotlib.rc_context(ON_ANY_PAGE):
         figure, axis = plt.subplots(figsize=(8, 3.4))
         names = [name for name in LIBRARIES if any("warm" in cell["libraries"].get(name, {}) for cell in cells)]
         width = 0.84 / len(names)

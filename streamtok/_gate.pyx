@@ -17,15 +17,12 @@ st_alloc_share(allocation_state())
 
 
 cdef class Utf8:
-    """The UTF-8 of a str, or a buffer of bytes, as a buffer: no copy where there is none to make. trusted: Python vouches
-    for it."""
+    """The UTF-8 of a str, or a buffer of bytes, as a buffer: no copy where there is none to make."""
     cdef Text text
     cdef object owner
-    cdef readonly bint trusted
 
     def __cinit__(self, source):
         self.owner = borrow(source, &self.text)
-        self.trusted = bool(self.text.flags & ST_FEED_TRUSTED)
 
     def __dealloc__(self):
         give_back(&self.text)
@@ -46,24 +43,6 @@ def is_utf8(data not None):
     with nogil:
         valid = st_text_check(<const uint8_t *>view.buf, <size_t>view.len, &error)
     result = valid == <size_t>view.len
-    PyBuffer_Release(&view)
-    return result
-
-
-def find_names(data not None, Matcher names not None, size_t limit):
-    """[(start, end, id)] of the names in a buffer of bytes from left to right, the longest at each place, none inside
-    another: as the core takes them. At most `limit`."""
-    cdef st_special_match match
-    cdef Py_buffer view
-    cdef size_t at = 0, n
-    result = []
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    n = <size_t>view.len
-    while at < n and <size_t>len(result) < limit:
-        if st_special_find(names.special, <const uint8_t *>view.buf, at, n, n, True, &match) != ST_SPECIAL_FOUND:
-            break
-        result.append((match.start, match.end, match.id))
-        at = match.end
     PyBuffer_Release(&view)
     return result
 

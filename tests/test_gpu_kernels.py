@@ -100,7 +100,6 @@ class Subject:
 def way(request, monkeypatch):
     """Every test runs with the stages launched one by one, and with all of them in one launch."""
     monkeypatch.setattr(_engine, "SHORT", 0 if request.param == "stages" else 1 << 30)
-    monkeypatch.setattr(_engine, "_SEGMENT_BLOCKS", 4)
 
 
 @functools.cache

@@ -17,7 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
 import matplotlib  # noqa: E402
-from plots import INK, LIBRARIES, LIGHT, save  # noqa: E402
+from plots import INK, LIBRARIES, LIGHT, ON_ANY_PAGE, save  # noqa: E402
+from shared import in_units  # noqa: E402
 
 plt = matplotlib.pyplot
 
@@ -33,23 +34,10 @@ LINES = {
     "tiktoken": (LIBRARIES["tiktoken"], "-", "tiktoken"),
     "gigatoken": (LIBRARIES["gigatoken"], "-", "gigatoken"),
 }
-STYLE = {
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-}
 
 
 def line_of(name: str) -> tuple[str, str, str] | None:
     return LINES.get(name) or (LINES["CPU,"] if name.startswith("CPU,") else None)
-
-
-def in_units(size: float) -> str:
-    return f"{size / (1 << 20):g} MB" if size >= 1 << 20 else f"{size / 1024:g} KB" if size >= 1024 else f"{size:g} B"
 
 
 def latency(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
@@ -109,7 +97,7 @@ def main() -> None:
     options = parser.parse_args()
     tables = json.loads(options.results.read_text(encoding="utf-8"))["tables"]
     rows = {name: kept["rows"] for name, kept in tables.items()}
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(ON_ANY_PAGE):
         if rows.get("latency"):
             latency(rows["latency"], options.out / "gpu-latency.svg")
         if rows.get("resident"):

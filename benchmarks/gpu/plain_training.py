@@ -73,7 +73,7 @@ def starts_of(bench: Any, data: bytes) -> tuple[Any, Any]:
     one = np.zeros(1, np.uint64)
     text = pack(device, raw, one, one + np.uint64(len(data)), np.zeros(0, np.int64), 2048)
     counting._split(_Slice([], text, None, len(data), None))
-    return text, counting._buffers["starts"]
+    return text, counting._buffers.kept("starts")
 
 
 def learn(

@@ -122,11 +122,11 @@ def names_in(rows: Iterable[Row], key: str) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.get(key, ())))
 
 
-def in_units(size: int) -> str:
+def in_units(size: float) -> str:
     for unit, name in ((1 << 20, "MB"), (1 << 10, "KB")):
         if size >= unit:
             return f"{size / unit:g} {name}"
-    return f"{size} B"
+    return f"{size:g} B"
 
 
 # ==== Texts ====

@@ -30,7 +30,7 @@ import numpy as np
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # its own common.py comes first
 
-from bench_train_memory import alter
+from bench_train_memory import altered_paragraphs
 from shared import machine, markdown, text_of
 
 from streamtok._trainer import Trainer
@@ -228,16 +228,7 @@ def _make_part(arguments: tuple[pathlib.Path, int, int]) -> bytes:
     folder, size, seed = arguments
     rng = random.Random(seed)
     paragraphs = [part + b"\n\n" for name in CORPORA for part in text_of(folder, name).split(b"\n\n") if part.strip()]
-    made, written, at = [], 0, 0
-    while written < size:
-        rng.shuffle(paragraphs)
-        for paragraph in paragraphs:
-            if written >= size:
-                break
-            altered, at = alter(paragraph, at, rng)
-            made.append(altered)
-            written += len(altered)
-    return b"".join(made)
+    return b"".join(altered_paragraphs(paragraphs, size, rng))
 
 
 def make_text(folder: pathlib.Path, size: int) -> bytes:

@@ -18,8 +18,8 @@ ST_FORCE_INLINE void st_find_atom(const st_job *job, uint64_t record, st_atom *a
     atom->text = job->text + job->first_stretch * ST_STRETCH + at;
 }
 
-/* The characters or parts that the record gives. */
-ST_FORCE_INLINE uint32_t st_parts_of(uint64_t record)
+/* The characters that the record gives. */
+ST_FORCE_INLINE uint32_t st_characters_of(uint64_t record)
 {
     return (uint32_t)record >> 1 & 0x3FF;
 }
@@ -258,7 +258,7 @@ ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t record)
     if (record) {
         st_atom atom;
         st_find_atom(job, record, &atom);
-        uint32_t found = 0, parts = st_parts_of(record);
+        uint32_t found = 0, parts = st_characters_of(record);
         if (which) {
             found = st_look_again_long(job, &atom);
             if (!found)
@@ -270,10 +270,8 @@ ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t record)
         }
         if (found)
             st_account(job, &atom, found);
-        else {
-            record = ST_RECORD(atom.slot, (uint32_t)record >> 21, atom.n, parts, 0);
+        else
             kind = which ? st_long_class(parts) : st_short_class(parts);
-        }
     }
     st_enlist(a, kind, record);
 }

@@ -139,9 +139,9 @@ typedef struct st_job {
 } st_job;
 
 /* A record of an atom whose tokens are still to be found: slot (32 bits), distance from the slot to the atom's first byte (11),
- * bytes (10), characters of a short one or parts of a long one (10), and whether the image's tables may hold it (1). */
-#define ST_RECORD(slot, distance, bytes, parts, listed) \
-    ((uint64_t)(slot) << 32 | (uint64_t)(distance) << 21 | (uint64_t)(bytes) << 11 | (uint64_t)(parts) << 1 | (listed))
+ * bytes (10), characters of a short one that were counted (10), and whether the image's tables may hold it (1). */
+#define ST_RECORD(slot, distance, bytes, characters, listed) \
+    ((uint64_t)(slot) << 32 | (uint64_t)(distance) << 21 | (uint64_t)(bytes) << 11 | (uint64_t)(characters) << 1 | (listed))
 
 /* What is known of a segment's starts. */
 typedef enum st_segment_state {

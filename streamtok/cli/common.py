@@ -172,26 +172,35 @@ def open_output(name: str) -> Iterator[Callable[[bytes], object]]:
 
 
 @contextlib.contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int | None, int], None] | None]:
-    """A bar on standard error and the function that moves it (bytes, of how many, ids); None when no one watches."""
+def bars_between(middle: Callable[[Any], list[Any]]) -> Iterator[Any]:
+    """rich's Progress on standard error: what is done, a bar, the columns that `middle` makes of rich's module, and the
+    time that remains. None when no one watches."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich import progress as bars
+    from rich import progress
     from rich.console import Console
 
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.DownloadColumn(),
-        bars.TransferSpeedColumn(),
-        bars.TextColumn("{task.fields[ids]:,} ids"),
-        bars.TimeRemainingColumn(),
-    )
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None, ids=0)
+    first = progress.TextColumn("{task.description}"), progress.BarColumn()
+    columns = *first, *middle(progress), progress.TimeRemainingColumn()
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield bars
+
+
+@contextlib.contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int | None, int], None] | None]:
+    """A bar on standard error and the function that moves it (bytes, of how many, ids); None when no one watches."""
+
+    def middle(rich: Any) -> list[Any]:
+        return [rich.DownloadColumn(), rich.TransferSpeedColumn(), rich.TextColumn("{task.fields[ids]:,} ids")]
+
+    with bars_between(middle) as bars:
+        if bars is None:
+            yield None
+            return
+        task = bars.add_task(label, total=None, ids=0)
 
         def move(done: int, total: int | None, ids: int) -> None:
-            bar.update(task, completed=done, total=total, ids=ids)
+            bars.update(task, completed=done, total=total, ids=ids)
 
         yield move

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
-from .common import source_of
+from .common import bars_between, source_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 
@@ -150,26 +149,20 @@ def _say_how_to_go_on(ctx: click.Context, checkpoint: str | None) -> None:
 @contextlib.contextmanager
 def _bar() -> Iterator[Callable[[Any], None] | None]:
     """A bar on standard error for each stage, and what moves it; None when no one watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress as bars
-    from rich.console import Console
 
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.TaskProgressColumn(),
-        bars.TextColumn("{task.fields[rate]}"),
-        bars.TimeRemainingColumn(),
-    )
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    def middle(rich: Any) -> list[Any]:
+        return [rich.TaskProgressColumn(), rich.TextColumn("{task.fields[rate]}")]
+
+    with bars_between(middle) as bars:
+        if bars is None:
+            yield None
+            return
         tasks: dict[str, Any] = {}
 
         def move(at: Any) -> None:
             if at.stage not in tasks:
-                tasks[at.stage] = bar.add_task(at.stage, total=at.total, rate="")
+                tasks[at.stage] = bars.add_task(at.stage, total=at.total, rate="")
             rate = f"{at.rate / 1e6:,.0f} MB/s" if at.stage == "count" else f"{at.merges:,} merges, {at.rate:,.0f}/s"
-            bar.update(tasks[at.stage], completed=at.done, total=at.total, rate=rate)
+            bars.update(tasks[at.stage], completed=at.done, total=at.total, rate=rate)
 
         yield move

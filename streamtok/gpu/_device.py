@@ -6,6 +6,7 @@ A device is whatever has these methods; tests put one in this one's place that r
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,12 @@ class CudaDevice:
     def _cuda(self) -> _Current:
         return _Current(self._cupy.cuda.runtime, self.ordinal)
 
+    @functools.cached_property
+    def _driver(self) -> Any:
+        from cupy_backends.cuda.api import driver
+
+        return driver
+
     def _kernel(self, name: str) -> tuple[Any, Module]:
         if name not in self._kernels:
             module = module_of(self._modules, name)
@@ -133,8 +140,7 @@ class CudaDevice:
 
     def launch(self, kernel: str, job: Any, grid: int, block: int) -> None:
         """By the driver's own call, because CuPy's takes three times as long."""
-        from cupy_backends.cuda.api import driver
-
+        driver = self._driver
         arguments = (ctypes.c_void_p * 1)(job.ctypes.data)
         with self._cuda:
             function, module = self._kernel(kernel)

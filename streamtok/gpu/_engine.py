@@ -16,11 +16,11 @@ from ._job import (
     FLAG_UTF8,
     FLAG_WORD,
     GROUP,
-    JOB,
     LONGEST,
     SHORT_STRETCH,
     STRETCH,
 )
+from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
 from ._tables import Tables
 from ._text import DeviceText
 from ._waiting import Steps, complete
@@ -31,8 +31,8 @@ SLICE = 256 << 20
 SHORT = 1 << 20
 """Bytes of text up to which all stages are one launch."""
 
-# Blocks that a thread splits, in a short text and in a longer one (job.h).
-_SEGMENT_BLOCKS, _SHORT_SEGMENT_BLOCKS = 4, 1
+# Blocks that a thread splits in a short text: more threads have some (job.h).
+_SHORT_SEGMENT_BLOCKS = 1
 
 # Atoms on the lists of a slice for a byte of text, by class, and deferred ones, short and long: what real text needs
 # two or three times over; and what atoms of the fewest bytes that each could have would need at most. A text that
@@ -78,37 +78,22 @@ class Engine:
     ):
         self._device, self._encode_piece = device, encode_piece
         self._tables = tables or Tables(device, vocab)
-        self._buffers: dict[str, Any] = {}
-        self._moves = 0  # of buffers
+        self._buffers = Buffers(device)
         self._names: tuple[list[bytes], Any, Any, Any] | None = None
         self._short: tuple[tuple[int, int, int], Any] | None = None
         self._report: Any = None
 
     # ---- buffers ----
 
-    def _array(self, name: str, count: int, dtype: Any) -> Any:
-        """A buffer for `count` items, as bytes; kept for the next text."""
-        size = max(1, int(count)) * np.dtype(dtype).itemsize
-        if name not in self._buffers or self._buffers[name].nbytes < size:
-            self._buffers.pop(name, None)
-            self._buffers[name] = self._device.empty(size, np.uint8)
-            self._moves += 1
-        return self._buffers[name]
-
-    def _buffer(self, name: str, count: int, dtype: Any) -> int:
-        """The address of the same."""
-        return int(self._device.pointer(self._array(name, count, dtype)))
-
     @property
     def memory(self) -> int:
         """Bytes of the buffers, the vocabulary's tables aside."""
-        return sum(buffer.nbytes for buffer in self._buffers.values())
+        return self._buffers.nbytes
 
     def forget(self) -> None:
         """Gives up the buffers."""
         self._buffers.clear()
         self._short = None
-        self._moves += 1
 
     # ---- names of special tokens ----
 
@@ -123,13 +108,13 @@ class Engine:
             self._look_for(job, names, room)
             self._device.launch("begin", job, 1, 32)
             self._device.launch("find", job, -(-int(job["blocks"]) // 256), 256)
-            counts = self._device.get(self._buffers["counts"][: COUNTS.itemsize]).view(COUNTS)[0]
-            if counts["specials"] <= room:
-                return self._found(int(counts["specials"]))
-            room = int(counts["specials"])
+            count = int(self._buffers.counted()["specials"])
+            if count <= room:
+                return self._found(count)
+            room = count
 
     def _found(self, count: int) -> tuple[Any, Any]:
-        found = np.sort(self._device.get(self._buffers["found"][: 8 * count]).view(np.uint64))
+        found = np.sort(self._device.get(self._buffers.kept("found")[: 8 * count]).view(np.uint64))
         return (found >> np.uint64(16)).astype(np.int64), (found & np.uint64(0xFFFF)).astype(np.int64)
 
     def _look_for(self, job: Any, names: list[bytes], room: int = _FOUND_ROOM) -> None:
@@ -146,56 +131,46 @@ class Engine:
             self._names = list(names), joined, starts, firsts
         _, joined, starts, job["name_firsts"] = self._names
         job["names"], job["name_starts"] = self._device.pointer(joined), self._device.pointer(starts)
-        job["found"], job["found_room"] = self._buffer("found", room, np.uint64), room
+        job["found"], job["found_room"] = self._buffers.address("found", room, np.uint64), room
 
     # ---- the job ----
 
     def _text_job(self, text: DeviceText) -> Any:
-        """A job that knows the text and where to count."""
-        job = np.zeros((), JOB)
-        job["text"], job["size"], job["blocks"] = self._device.pointer(text.data), text.size, -(-text.size // BLOCK)
-        if "counts" not in self._buffers:
-            self._buffers["counts"] = self._device.full(COUNTS.itemsize, np.uint8, 0)  # `arrived` begins as 0
+        """A job that knows the text, and where to count and report."""
+        job = text_job(self._buffers, text)
         if self._report is None:
             self._report = self._device.pinned(COUNTS.itemsize).view(COUNTS)
-        job["counts"], job["report"] = self._device.pointer(self._buffers["counts"]), self._report.ctypes.data
-        if text.marks is not None:
-            job["marks"] = self._device.pointer(text.marks)
+        job["report"] = self._report.ctypes.data
         return job
 
     def _job_for(self, text: DeviceText, id_bytes: int, room: Any, is_short: bool) -> Any:
         """A job for all stages, in one launch or not, with lists of the sizes that `room` gives."""
-        job = self._text_job(text)
-        blocks = int(job["blocks"])
+        job, address = self._text_job(text), self._buffers.address
         for name, value in self._tables.fields.items():
             job[name] = value
-        job["starts"] = self._buffer("starts", blocks, np.uint64)
-        job["atoms"] = self._buffer("atoms", blocks, np.uint64)
-        job["segment_blocks"] = _SHORT_SEGMENT_BLOCKS if is_short else _SEGMENT_BLOCKS
-        segments = -(-blocks // int(job["segment_blocks"]))
-        job["segments"] = self._buffer("segments", segments, np.uint8)
-        job["high"] = self._buffer("high", segments, np.uint8)
-        job["rest"], job["rest_room"] = self._buffer("rest", segments, np.uint32), segments
+        add_starts(job, self._buffers, _SHORT_SEGMENT_BLOCKS if is_short else SEGMENT_BLOCKS)
+        job["atoms"] = address("atoms", int(job["blocks"]), np.uint64)
         job["id_bytes"] = id_bytes
         job["huge_room"] = text.size // LONGEST + 1
         for name in ("huge_starts", "huge_ends", "huge_tokens"):
-            job[name] = self._buffer(name, int(job["huge_room"]), np.uint64)
+            job[name] = address(name, int(job["huge_room"]), np.uint64)
         slice_size = text.size if is_short else _slice_size(text.size, room)
         self._size_slices(job, slice_size, SHORT_STRETCH if is_short else STRETCH, room)
         return job
 
     def _size_slices(self, job: Any, size: int, stretch: int, room: Any) -> None:
+        address = self._buffers.address
         stretches = job["stretches"] = -(-size // stretch)
-        job["slots"] = self._buffer("slots", stretches * stretch + LONGEST, np.uint32)
-        job["spans"] = self._buffer("spans", stretches, np.uint32)
-        job["tokens"] = self._buffer("tokens", stretches, np.uint32)
-        job["offsets"] = self._buffer("offsets", stretches, np.uint32)
-        job["row_slots"] = self._buffer("row_slots", stretches * (stretch // BLOCK), np.uint32)
-        job["group_starts"] = self._buffer("group_starts", -(-stretches // GROUP) + 1, np.uint64)
+        job["slots"] = address("slots", stretches * stretch + LONGEST, np.uint32)
+        job["spans"] = address("spans", stretches, np.uint32)
+        job["tokens"] = address("tokens", stretches, np.uint32)
+        job["offsets"] = address("offsets", stretches, np.uint32)
+        job["row_slots"] = address("row_slots", stretches * (stretch // BLOCK), np.uint32)
+        job["group_starts"] = address("group_starts", -(-stretches // GROUP) + 1, np.uint64)
         lists, deferred = ([int(size * share) + 64 for share in shares] for shares in room)
         job["list_starts"] = np.cumsum([0, *lists])
-        job["lists"] = self._buffer("lists", sum(lists), np.uint64)
-        job["deferred"], job["deferred_rooms"] = self._buffer("deferred", sum(deferred), np.uint64), deferred
+        job["lists"] = address("lists", sum(lists), np.uint64)
+        job["deferred"], job["deferred_rooms"] = address("deferred", sum(deferred), np.uint64), deferred
 
     # ---- a text ----
 
@@ -274,12 +249,11 @@ class Engine:
     def _short_job(self, size: int, id_bytes: int) -> tuple[Any, Any]:
         """(job, text on the device) for texts of up to a power of two bytes: most of a job stays as it was."""
         room = max(_LEAST_SHORT, 1 << (size - 1).bit_length())
-        key = room, id_bytes, self._moves
-        if self._short is None or self._short[0] != key:
-            text = DeviceText(self._array("short_text", room, np.uint8), room)
-            job = self._job_for(text, id_bytes, ALL_ROOM, True)
-            self._short = (room, id_bytes, self._moves), job
-        return self._short[1], self._buffers["short_text"]
+        data = self._buffers.array("short_text", room, np.uint8)
+        if self._short is None or self._short[0] != (room, id_bytes, self._buffers.moves):
+            job = self._job_for(DeviceText(data, room), id_bytes, ALL_ROOM, True)
+            self._short = (room, id_bytes, self._buffers.moves), job
+        return self._short[1], data
 
     def _no_rows(self, text: DeviceText) -> Any:
         return None if text.rows is None else self._device.full(len(text.rows) + 1, np.uint64, 0)
@@ -309,17 +283,9 @@ class Engine:
         self._device.launch("short", job, blocks, 256)
 
     def _run(self, job: Any) -> None:
-        launch, size, blocks = self._device.launch, int(job["size"]), int(job["blocks"])
-        launch("begin", job, 1, 32)
-        if not job["trusted"]:
-            launch("check", job, -(-blocks // 256), 256)
-        if job["name_count"]:
-            launch("find", job, -(-blocks // 256), 256)
-        segments = int(job["rest_room"])
-        launch("split", job, -(-segments // 128), 128)
-        launch("rest", job, min(-(-segments // 128), 4096), 128)
-        stretches, at_once = -(-size // STRETCH), int(job["stretches"])
-        launch("cuts", job, self._device.blocks_for("cuts", -(-stretches // 8)), 256)
+        find_starts(self._device, job)
+        stretches, at_once = -(-int(job["size"]) // STRETCH), int(job["stretches"])
+        self._device.launch("cuts", job, self._device.blocks_for("cuts", -(-stretches // 8)), 256)
         for first in range(0, stretches, at_once):
             job["first_stretch"], job["stretches"] = first, min(at_once, stretches - first)
             self._run_slice(job)
@@ -343,7 +309,7 @@ class Engine:
             return ids, row_starts
         get = self._device.get
         facts = [
-            get(self._buffers[f"huge_{name}"][: 8 * count]).view(np.int64) for name in ("tokens", "starts", "ends")
+            get(self._buffers.kept(f"huge_{name}")[: 8 * count]).view(np.int64) for name in ("tokens", "starts", "ends")
         ]
         places, starts, ends = (fact[np.argsort(facts[0])] for fact in facts)
         pieces = get(self._device.concatenate([text.data[a:b] for a, b in zip(starts, ends)])).tobytes()

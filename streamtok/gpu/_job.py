@@ -25,15 +25,16 @@ counts report
 """
 
 
-def _field(text: str) -> tuple[str, str] | tuple[str, str, tuple[int]]:
-    name, _, count = text.partition(":")
-    return (name, "<u8", (int(count),)) if count else (name, "<u8")
+def struct(fields: str) -> np.dtype:
+    """A struct of 64-bit numbers; "name:3" are three of them."""
+    named = (field.partition(":") for field in fields.split())
+    return np.dtype([(name, "<u8", (int(count),)) if count else (name, "<u8") for name, _, count in named])
 
 
-JOB = np.dtype([_field(text) for text in _FIELDS.split()])
+JOB = struct(_FIELDS)
 """A st_job."""
 
-PACKING = np.dtype([(name, "<u8") for name in "source starts sizes blocks parts count text marks".split()])
+PACKING = struct("source starts sizes blocks parts count text marks")
 """A st_packing."""
 
 PART_ID = 1 << 63

@@ -72,9 +72,10 @@ class Placement:
 
 def _open(family: str, name: str) -> Any:
     from ..gpu import _open as opening
+    from ..gpu.encoder import ordinal_of
     from .device_jobs import TRAINING
 
-    ordinal = int(name.partition(":")[2] or 0)
+    ordinal = ordinal_of(name)
     return ExplainedDevice(opening.open_device(family, ordinal, (TRAINING,)), f"cuda:{ordinal}")
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from .._text import mend_surrogates
 from .._vocab import FOUND
-from ..gpu._job import BLOCK, COUNTS, FLAG_UTF8, JOB
+from ..gpu._job import BLOCK, COUNTS, FLAG_UTF8
+from ..gpu._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
 from ..gpu._text import DeviceText, pack
 from .counting import Counting
 from .device_jobs import COUNTING, LONGEST, STRETCH
@@ -21,8 +22,6 @@ from .records import Blocks
 
 SLICE = 64 << 20
 """Bytes of text counted at once: enough to fill a device, few enough for two of them in pinned memory."""
-
-_SEGMENT_BLOCKS = 4  # that a thread splits (csrc/cuda/job.h)
 
 
 class DevicePieces:
@@ -67,7 +66,7 @@ class DeviceCounting:
         self._staging: list[Any] = []
         self._number = 0
         self._under_way: _Slice | None = None
-        self._buffers: dict[str, Any] = {}
+        self._buffers = Buffers(device)
         self.pieces_there = 0
         self.times: dict[str, float] | None = None
 
@@ -160,7 +159,7 @@ class DeviceCounting:
         staged = self._stage(parts, total)
         self._end_slice()
         self._table = self._table or PieceTable(self._device, total)
-        source = self._source(total)
+        source = self._buffers.array("source", max(total, self._slice_bytes) + BLOCK, np.uint8)
         self._device.upload(source, staged)
         self._mark("copy")
         text = pack(self._device, source, starts, sizes, np.zeros(0, np.int64), STRETCH + 32)
@@ -183,37 +182,10 @@ class DeviceCounting:
         self._mark("gather")
         return staged[:total]
 
-    def _source(self, total: int) -> Any:
-        if "source" not in self._buffers or len(self._buffers["source"]) < total + BLOCK:
-            self._buffers.pop("source", None)
-            self._buffers["source"] = self._device.empty(max(total, self._slice_bytes) + BLOCK, np.uint8)
-        return self._buffers["source"]
-
-    def _buffer(self, name: str, count: int, dtype: Any) -> int:
-        size = max(1, count) * np.dtype(dtype).itemsize
-        if name not in self._buffers or len(self._buffers[name]) < size:
-            self._buffers.pop(name, None)
-            self._buffers[name] = self._device.empty(size, np.uint8)
-        return int(self._device.pointer(self._buffers[name]))
-
     def _split(self, under_way: _Slice) -> None:
-        text, pointer, launch = under_way.text, self._device.pointer, self._device.launch
-        job = np.zeros((), JOB)
-        job["text"], job["size"], job["blocks"] = pointer(text.data), text.size, text.size // BLOCK
-        job["marks"], job["segment_blocks"] = pointer(text.marks), _SEGMENT_BLOCKS
-        blocks = text.size // BLOCK
-        segments = -(-blocks // _SEGMENT_BLOCKS)
-        job["starts"] = self._buffer("starts", blocks, np.uint64)
-        job["segments"], job["high"] = (self._buffer(name, segments, np.uint8) for name in ("segments", "high"))
-        job["rest"], job["rest_room"] = self._buffer("rest", segments, np.uint32), segments
-        if "counts" not in self._buffers:
-            self._buffers["counts"] = self._device.full(COUNTS.itemsize, np.uint8, 0)
-        job["counts"] = pointer(self._buffers["counts"])
-        launch("begin", job, 1, 32)
-        launch("check", job, -(-blocks // 256), 256)
-        self._mark("check")
-        launch("split", job, -(-segments // 128), 128)
-        launch("rest", job, min(-(-segments // 128), 1 << 10), 128)
+        job = text_job(self._buffers, under_way.text)
+        add_starts(job, self._buffers, SEGMENT_BLOCKS)
+        find_starts(self._device, job)
         self._mark("split")
         under_way.job = job
 
@@ -227,7 +199,7 @@ class DeviceCounting:
         counting["blocks"], counting["stretches"] = blocks, -(-blocks * BLOCK // STRETCH)
         counting["flags"] = int(under_way.job["counts"]) + COUNTS.fields["flags"][1]  # type: ignore[index]
         room = under_way.text.size // LONGEST + 1
-        counting["huge"], counting["huge_room"] = self._buffer("huge", 2 * room, np.uint64), room
+        counting["huge"], counting["huge_room"] = self._buffers.address("huge", 2 * room, np.uint64), room
         most = min(-(-int(counting["stretches"]) // 8), self._table.warps() // 8)
         self._device.launch("count", counting, self._device.blocks_for("count", most), 256)
         self._mark("count")
@@ -239,8 +211,7 @@ class DeviceCounting:
             return
         assert self._table is not None
         table = self._table
-        flags = int(self._device.get(self._buffers["counts"]).view(COUNTS)[0]["flags"])
-        if flags & FLAG_UTF8:
+        if self._buffers.counted()["flags"] & FLAG_UTF8:
             self._bytes -= under_way.size
             for stretch in under_way.stretches:
                 self._host.put(stretch)
@@ -260,7 +231,8 @@ class DeviceCounting:
     def _count_huge(self, under_way: _Slice, count: int) -> None:
         get = self._device.get
         self._host.drain()
-        for start, end in get(self._buffers["huge"][: 16 * count]).view(np.int64).reshape(-1, 2).tolist():
+        spans = get(self._buffers.kept("huge")[: 16 * count]).view(np.int64).reshape(-1, 2)
+        for start, end in spans.tolist():
             piece = bytes(get(under_way.text.data[start:end]))
             self._host.counters[0].count_spans(piece, np.array([0, len(piece)], np.int64))
             self._bytes -= len(piece)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..gpu._job import struct
 from ..gpu._shapes import Module
 
 STRETCH = 1024
@@ -31,40 +30,32 @@ TRAINING = Module(
 )
 
 
-def _struct(text: str) -> np.dtype:
-    fields = []
-    for field in text.split():
-        name, _, count = field.partition(":")
-        fields.append((name, "<u8", (int(count),)) if count else (name, "<u8"))
-    return np.dtype(fields)
-
-
 _TABLE = "keys counts short_mask hashes wheres long_counts long_mask bytes".split()
 
-COUNTED = _struct("shorts longs short_bytes long_bytes pieces next huge")
+COUNTED = struct("shorts longs short_bytes long_bytes pieces next huge")
 """A st_counted."""
 
-COUNTING = _struct(
+COUNTING = struct(
     " ".join(_TABLE) + " short_limit long_limit byte_limit text starts blocks stretches flags huge huge_room counted"
 )
 """A st_counting; the fields of its table come first, and so they do in the next two."""
 
-GROWING = _struct(" ".join([f"from_{name}" for name in _TABLE] + [f"to_{name}" for name in _TABLE]))
+GROWING = struct(" ".join([f"from_{name}" for name in _TABLE] + [f"to_{name}" for name in _TABLE]))
 """A st_growing."""
 
-PLACING = _struct(" ".join(_TABLE) + " row weights heavy alphabet top")
+PLACING = struct(" ".join(_TABLE) + " row weights heavy alphabet top")
 """A st_placing."""
 
-ROW_TOP = _struct("places heavy")
+ROW_TOP = struct("places heavy")
 """A st_row_top."""
 
-WIDENING = _struct("source places ends counts ranges row weights heavy lengths")
+WIDENING = struct("source places ends counts ranges row weights heavy lengths")
 """A st_widening."""
 
-PAIR = _struct("key count start n")
+PAIR = struct("key count start n")
 """A st_pair."""
 
-SIDE = _struct("sum n place unused")
+SIDE = struct("sum n place unused")
 """A st_side."""
 
 SIDES = 4
@@ -72,14 +63,14 @@ SIDES = 4
 STAGES = "choice search front call note note_all settle settle_all list list_all".split()
 """What the first thread is at (st_stage): alone, and with all blocks."""
 
-LEARNED = _struct(
+LEARNED = struct(
     "tokens least last_count stale list_top pair_count byte_top front_count front_least front_filled made "
     f"seen:{SIDES} chosen command stop merges work arrived searches fronts together "
     f"cycles:{len(STAGES)}"
 )
 """A st_learned."""
 
-LEARNING = _struct(
+LEARNING = struct(
     "row weights heavy places lengths prefixes starts bytes byte_room merged wanted longest floor by_bytes "
     "pairs pair_mask pair_limit lists list_room sketch sketch_bits front front_wish histogram "
     "sides seen alone most_merges most_work learned"

@@ -1,0 +1,90 @@
+"""A text up to where its pieces start: what encoding and training have in common (csrc/cuda/starts.cu)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._job import BLOCK, COUNTS, JOB
+from ._text import DeviceText
+
+SEGMENT_BLOCKS = 4
+"""Blocks that a thread splits (csrc/cuda/job.h)."""
+
+
+class Buffers:
+    """Memory of a device by name, kept for the next text."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self.moves = 0  # how often an address was given up
+        self._arrays: dict[str, Any] = {}
+
+    def array(self, name: str, count: int, dtype: Any) -> Any:
+        """A buffer for `count` items or more, as bytes."""
+        size = max(1, int(count)) * np.dtype(dtype).itemsize
+        if name not in self._arrays or self._arrays[name].nbytes < size:
+            self._arrays.pop(name, None)
+            self._arrays[name] = self.device.empty(size, np.uint8)
+            self.moves += 1
+        return self._arrays[name]
+
+    def address(self, name: str, count: int, dtype: Any) -> int:
+        """Where the same begins."""
+        return int(self.device.pointer(self.array(name, count, dtype)))
+
+    def kept(self, name: str) -> Any:
+        """A buffer that is there, as bytes."""
+        return self._arrays[name]
+
+    def counts(self) -> Any:
+        """The buffer of a st_counts: `arrived` begins as 0."""
+        if "counts" not in self._arrays:
+            self._arrays["counts"] = self.device.full(COUNTS.itemsize, np.uint8, 0)
+        return self._arrays["counts"]
+
+    def counted(self) -> Any:
+        """A st_counts, once the device has come so far."""
+        return self.device.get(self.counts()).view(COUNTS)[0]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def clear(self) -> None:
+        self._arrays.clear()
+        self.moves += 1
+
+
+def text_job(buffers: Buffers, text: DeviceText) -> Any:
+    """A job that knows the text and where to count."""
+    job, pointer = np.zeros((), JOB), buffers.device.pointer
+    job["text"], job["size"], job["blocks"] = pointer(text.data), text.size, -(-text.size // BLOCK)
+    job["counts"] = pointer(buffers.counts())
+    if text.marks is not None:
+        job["marks"] = pointer(text.marks)
+    return job
+
+
+def add_starts(job: Any, buffers: Buffers, segment_blocks: int) -> None:
+    """Gives a job room for the starts of its pieces."""
+    blocks = int(job["blocks"])
+    segments = -(-blocks // segment_blocks)
+    job["segment_blocks"] = segment_blocks
+    job["starts"] = buffers.address("starts", blocks, np.uint64)
+    job["segments"] = buffers.address("segments", segments, np.uint8)
+    job["high"] = buffers.address("high", segments, np.uint8)
+    job["rest"], job["rest_room"] = buffers.address("rest", segments, np.uint32), segments
+
+
+def find_starts(device: Any, job: Any) -> None:
+    """Launches the kernels that check the text, as far as the job wants it, and find the starts."""
+    blocks, segments = int(job["blocks"]), int(job["rest_room"])
+    device.launch("begin", job, 1, 32)
+    if not job["trusted"]:
+        device.launch("check", job, -(-blocks // 256), 256)
+    if job["name_count"]:
+        device.launch("find", job, -(-blocks // 256), 256)
+    device.launch("split", job, -(-segments // 128), 128)
+    device.launch("rest", job, min(-(-segments // 128), 4096), 128)
