@@ -90,6 +90,13 @@ cdef extern from "vocab.h" nogil:
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
 
 
+cdef extern from "cuts.h" nogil:
+    ctypedef struct st_cuts:
+        pass
+    const st_cuts *st_vocab_cuts(st_vocab *vocab)
+    size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *start, uint32_t *borders, size_t room)
+
+
 cdef extern from "image.h" nogil:
     enum:
         ST_IMAGE_SECTIONS

@@ -254,6 +254,20 @@ cdef class Vocab:
         cdef uint32_t index = st_vocab_find(self.vocab, <const uint8_t *>PyBytes_AS_STRING(token), len(token))
         return None if index == ST_NONE else self.vocab.ids[index]
 
+    def cuts(self, bytes piece not None):
+        """Offsets inside a piece (UTF-8) at which no token spans the border, ascending (csrc/cuts.h). MemoryError without
+        memory for their tables."""
+        cdef const st_cuts *cuts = st_vocab_cuts(self.vocab)
+        cdef uint32_t borders[64]
+        cdef size_t at = 0, found = 64, i
+        if cuts == NULL:
+            raise MemoryError
+        offsets = []
+        while found == 64:
+            found = st_cuts_find(cuts, <const uint8_t *>PyBytes_AS_STRING(piece), len(piece), &at, borders, 64)
+            offsets += [borders[i] for i in range(found)]
+        return offsets
+
     def merge(self, bytes data not None):
         """A list of ids of bytes by merging alone, by the reference engine: not even a token is looked up as a whole."""
         cdef st_reference_scratch scratch

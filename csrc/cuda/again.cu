@@ -115,11 +115,13 @@ ST_FORCE_INLINE uint32_t st_id_of(const st_job *job, uint32_t token)
 ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom, st_key key)
 {
     const st_piece_entry *entry = st_find_entry(job, key);
-    const uint32_t count = entry ? st_piece_count(entry) : 0;
-    if (count > ST_INLINE_IDS) /* a word of more ids is merged anew */
+    if (!entry)
         return 0;
+    const int many = st_piece_count(entry) == ST_MORE_IDS;
+    const uint32_t count = many ? entry->ids[1] : st_piece_count(entry);
+    const uint32_t *ids = many ? job->more + entry->ids[0] : entry->ids;
     for (uint32_t i = 0; i < count; i++)
-        job->slots[atom->slot + i] = entry->ids[i];
+        job->slots[atom->slot + i] = ids[i];
     return count;
 }
 
@@ -146,6 +148,27 @@ ST_FORCE_INLINE int st_is_open(const st_job *job, unsigned last, unsigned first)
 /* Characters that begin among the first 12 of 16 bytes are there whole, and the byte behind them; of the last 16 all are. */
 #define ST_WINDOW 12
 
+/* Are the first n of these 16 bytes ASCII? */
+ST_FORCE_INLINE int st_is_ascii(uint64_t low, uint64_t high, unsigned n)
+{
+    const uint64_t bits = UINT64_C(0x8080808080808080);
+    const uint64_t in_low = n < 8 ? ~(~(uint64_t)0 << 8 * n) : ~(uint64_t)0, in_high = n > 8 ? ~(uint64_t)0 >> (128 - 8 * n) : 0;
+    return !((low & in_low | high & in_high) & bits);
+}
+
+/* The bytes of ASCII in the window, as they are. */
+template <unsigned Step>
+ST_FORCE_INLINE void st_put_bytes(const st_job *job, uint64_t low, uint64_t high, unsigned n, uint32_t *parts)
+{
+    uint32_t words[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};
+#pragma unroll
+    for (unsigned i = 0; i < 16; i++) {
+        if (i >= n)
+            break;
+        parts[Step * i] = job->byte_tokens[words[i / 4] >> 8 * (i & 3) & 0xFF];
+    }
+}
+
 /* Puts the tokens that an atom begins as to `parts`, `Step` apart: single bytes, but whole characters that no token can break
  * into (see merge_words_template.h). Returns how many. With a `Step` of 0 it only counts them. */
 template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
@@ -158,6 +181,14 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
         uint64_t low = st_load_eight_at(atom->text + at, left < 8 ? left : 8);
         uint64_t high = left > 8 ? st_load_eight_at(atom->text + at + 8, left - 8) : 0;
         const unsigned stop = n - at > 16 ? at + ST_WINDOW : n;
+        if (st_is_ascii(low, high, left)) {
+            if (Step)
+                st_put_bytes<Step>(job, low, high, stop - at, parts + Step * count);
+            count += stop - at;
+            at = stop;
+            open_before = 0; /* the byte behind the border is ASCII too, or there is none */
+            continue;
+        }
         while (at < stop) {
             const uint32_t bytes = (uint32_t)low;
             unsigned size = job->characters ? st_utf8_size((uint8_t)bytes) : 1;
@@ -219,11 +250,11 @@ ST_FORCE_INLINE st_list st_class_list(const st_job *job, unsigned kind)
     return list;
 }
 
-/* Queues the record of each lane that has one, for its class; ST_CLASSES: it has none. */
-ST_FORCE_INLINE void st_enlist(st_again *a, unsigned kind, uint64_t record)
+/* Queues the record of each lane that has one, for its class among First .. Beyond - 1; ST_CLASSES: it has none. */
+template <unsigned First, unsigned Beyond> ST_FORCE_INLINE void st_enlist(st_again *a, unsigned kind, uint64_t record)
 {
 #pragma unroll /* so that the counts stay in registers */
-    for (unsigned k = 0; k < ST_CLASSES; k++)
+    for (unsigned k = First; k < Beyond; k++)
         a->queued[k] = st_push(a->job, st_class_list(a->job, k), a->lane, a->memory->queues[k], a->queued[k], kind == k, record);
 }
 
@@ -250,30 +281,43 @@ ST_INLINE void st_flush_all(st_again *a)
     }
 }
 
-/* The deferred atom of this lane's record, 0 for none; which: 0 if it fits a key. */
-ST_INLINE void st_take_again(st_again *a, unsigned which, uint64_t record)
+/* What the image's tables hold of an atom is put into its slots; returns the class of what they do not hold, else ST_CLASSES. */
+ST_FORCE_INLINE unsigned st_take_short(const st_job *job, uint64_t record)
 {
-    const st_job *job = a->job;
+    if (!(record & 1))
+        return st_short_class(st_characters_of(record));
+    st_atom atom;
+    st_find_atom(job, record, &atom);
+    const st_key key = st_key_at(atom.text, atom.n);
+    const uint32_t found = st_look_again_short(job, &atom, key);
+    if (!found)
+        return st_short_class(st_count_characters(key, atom.n));
+    st_account(job, &atom, found);
+    return ST_CLASSES;
+}
+
+/* The same of an atom that is too long for a key. */
+ST_FORCE_INLINE unsigned st_take_long(const st_job *job, uint64_t record)
+{
+    st_atom atom;
+    st_find_atom(job, record, &atom);
+    const uint32_t found = st_look_again_long(job, &atom);
+    if (!found)
+        return st_long_class(atom.n > 64 ? atom.n : st_put_parts<0>(job, &atom, 0)); /* more begin as bytes */
+    st_account(job, &atom, found);
+    return ST_CLASSES;
+}
+
+/* The deferred atom of this lane's record, 0 for none; Which: 0 if it fits a key. */
+template <unsigned Which> ST_FORCE_INLINE void st_take_again(st_again *a, uint64_t record)
+{
     unsigned kind = ST_CLASSES;
-    if (record) {
-        st_atom atom;
-        st_find_atom(job, record, &atom);
-        uint32_t found = 0, parts = st_characters_of(record);
-        if (which) {
-            found = st_look_again_long(job, &atom);
-            if (!found)
-                parts = atom.n > 64 ? atom.n : st_put_parts<0>(job, &atom, 0); /* more begin as bytes */
-        } else if (record & 1) {
-            const st_key key = st_key_at(atom.text, atom.n);
-            found = st_look_again_short(job, &atom, key);
-            parts = st_count_characters(key, atom.n);
-        }
-        if (found)
-            st_account(job, &atom, found);
-        else
-            kind = which ? st_long_class(parts) : st_short_class(parts);
-    }
-    st_enlist(a, kind, record);
+    if (record)
+        kind = Which ? st_take_long(a->job, record) : st_take_short(a->job, record);
+    if (Which)
+        st_enlist<ST_SHORT_CLASSES, ST_CLASSES>(a, kind, record);
+    else
+        st_enlist<0, ST_SHORT_CLASSES>(a, kind, record);
 }
 
 /* The record of this lane; its text is sent for, which is far away by now. */
@@ -285,19 +329,25 @@ ST_FORCE_INLINE uint64_t st_next_record(const st_job *job, const uint64_t *recor
     return record;
 }
 
-/* The atoms of warp number `warp` of `warps`; the longer ones first. */
+/* The deferred atoms of one kind that are those of warp number `warp` of `warps`. */
+template <unsigned Which> ST_INLINE void st_take_list_again(st_again *a, uint64_t warp, uint64_t warps)
+{
+    const st_job *job = a->job;
+    const uint64_t listed = job->counts->deferred[Which], room = job->deferred_rooms[Which];
+    const uint64_t count = listed < room ? listed : room, *records = job->deferred + (Which ? job->deferred_rooms[0] : 0);
+    uint64_t next = st_next_record(job, records, 32 * warp + a->lane, count);
+    for (uint64_t i = 32 * warp; i < count; i += 32 * warps) {
+        const uint64_t record = next;
+        next = st_next_record(job, records, i + 32 * warps + a->lane, count);
+        st_take_again<Which>(a, record);
+    }
+}
+
+/* All of them; the longer ones first. */
 ST_INLINE void st_take_all_again(const st_job *job, st_again_memory *memory, unsigned lane, uint64_t warp, uint64_t warps)
 {
     st_again a = {job, memory, lane, {0}};
-    for (int which = 1; which >= 0; which--) {
-        const uint64_t listed = job->counts->deferred[which], room = job->deferred_rooms[which];
-        const uint64_t count = listed < room ? listed : room, *records = job->deferred + (which ? job->deferred_rooms[0] : 0);
-        uint64_t next = st_next_record(job, records, 32 * warp + lane, count);
-        for (uint64_t i = 32 * warp; i < count; i += 32 * warps) {
-            const uint64_t record = next;
-            next = st_next_record(job, records, i + 32 * warps + lane, count);
-            st_take_again(&a, (unsigned)which, record);
-        }
-    }
+    st_take_list_again<1>(&a, warp, warps);
+    st_take_list_again<0>(&a, warp, warps);
     st_flush_all(&a);
 }

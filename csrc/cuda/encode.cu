@@ -49,7 +49,7 @@ ST_KERNEL __launch_bounds__(256) st_kernel_cuts(const __grid_constant__ st_job j
         st_cut_stretch(&job, memory, threadIdx.x & 31, i);
 }
 
-ST_KERNEL __launch_bounds__(256, 6) st_kernel_lookup(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(256, 5) st_kernel_lookup(const __grid_constant__ st_job job)
 {
     st_lookup_memory *memory = (st_lookup_memory *)st_shared + ST_WARP;
     st_look_up_all(&job, memory, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);

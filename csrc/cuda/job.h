@@ -69,6 +69,7 @@ typedef struct st_job {
     uint64_t first_shift;
     const st_piece_entry *entries;
     uint64_t piece_shift, piece_mask;
+    const uint32_t *more; /* ids of entries that have too many */
     const uint64_t *pairs;
     uint64_t pair_mask;
     const uint32_t *dense; /* [left * dense_side + right]: merged + 1 of two early tokens */

@@ -6,10 +6,14 @@
 #include "queue.h"
 #include "tables.cu"
 
+#define ST_BATCH 256         /* atoms looked up before the first id is written: an English stretch has 230 */
+#define ST_NOT_ONE UINT32_MAX
+
 typedef struct st_lookup_memory {
     uint4 text[ST_STRETCH / 16 + 2];
-    uint64_t queues[2][ST_QUEUE]; /* of atoms that fit a key, and of longer ones */
+    uint64_t queue[ST_QUEUE]; /* of deferred atoms that fit a key */
     uint16_t starts[ST_STRETCH + 2];
+    uint32_t others[ST_BATCH + 1]; /* atoms of the batch that have not one id; then the slots more than atoms in front of each */
 } st_lookup_memory;
 
 /* A warp's way through its stretches. */
@@ -17,7 +21,7 @@ typedef struct st_lookup {
     const st_job *job;
     st_lookup_memory *memory;
     unsigned lane;
-    uint32_t queued[2];
+    uint32_t queued;
 } st_lookup;
 
 /* ---- what is read before the first probe ---- */
@@ -111,11 +115,13 @@ ST_FORCE_INLINE st_list st_deferred(const st_job *job, unsigned which)
     return list;
 }
 
-/* Queues the records of this round's deferred atoms of one kind. */
-ST_FORCE_INLINE void st_defer(st_lookup *l, unsigned which, int deferred, uint64_t record)
+/* Records deferred atoms: those that fit a key wait for others in a queue, longer ones are few. */
+ST_FORCE_INLINE void st_defer(st_lookup *l, int deferred, unsigned n, uint64_t record)
 {
-    l->queued[which] = st_push(l->job, st_deferred(l->job, which), l->lane, l->memory->queues[which], l->queued[which], deferred,
-                               record);
+    const int is_long = deferred && n > ST_KEY_BYTES;
+    l->queued = st_push(l->job, st_deferred(l->job, 0), l->lane, l->memory->queue, l->queued, deferred && !is_long, record);
+    if (__any_sync(0xFFFFFFFFu, is_long))
+        st_append(l->job, st_deferred(l->job, 1), l->lane, is_long, record);
 }
 
 /* A piece that no kernel merges: the host is told, and one token stands in its place. */
@@ -129,7 +135,94 @@ ST_INLINE void st_leave_huge(const st_job *job, uint64_t at, uint32_t *slot)
         atomicOr(&job->counts->flags, ST_FLAG_LISTS);
 }
 
-/* ---- a stretch ---- */
+/* ---- the first look ---- */
+
+/* What the first table says of the atom of n bytes at `at` of the stretch: its id, or entry in the image, and how many ids it has,
+ * as the table has them; of an atom that does not stand there only whether the image's tables may hold it. */
+ST_FORCE_INLINE uint32_t st_first_look(const st_lookup *l, unsigned at, unsigned n)
+{
+    const uint4 key = st_first_key(l, at, n);
+    const uint4 entry = l->job->first[st_first_hash(key.x, key.y, key.z) >> l->job->first_shift];
+    const uint32_t length = min(n, 15u); /* no entry has so many */
+    const uint32_t differs = (entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) | ((entry.w >> ST_FIRST_LENGTH & 15) ^ length);
+    if ((key.x & 0xFF) >= ST_PAD)
+        return 0;
+    return differs ? entry.w >> ST_FIRST_CROWDED : entry.w & ~(~0u << ST_FIRST_LENGTH);
+}
+
+/* What an atom that has not one id became. */
+typedef enum st_fate { ST_ONE_ID, ST_SOME_IDS, ST_LATER, ST_BY_HOST, ST_NO_TEXT } st_fate;
+
+/* Continuation bytes in a word. */
+ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
+{
+    return (unsigned)__popc(word & ~(word << 1) & 0x80808080u);
+}
+
+/* The atom of n bytes at `at` of the stretch, of which the first table says `first`: its fate; its id or entry, or, of one deferred,
+ * its characters << 1 | whether the image's tables may hold it; and the slots that it takes. */
+ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, uint32_t first, uint32_t *found, unsigned *width)
+{
+    const uint4 key = st_first_key(l, at, n);
+    const unsigned byte = ((const uint8_t *)l->memory->text)[at], ids = first >> ST_FIRST_IDS; /* the last atom may have no byte */
+    *width = 1;
+    if (byte >= ST_PAD) {
+        *found = byte == ST_ID ? key.x >> 8 | key.y << 24 : ST_HOLE;
+        return byte == ST_ID ? ST_ONE_ID : ST_NO_TEXT;
+    }
+    if (n > ST_LONGEST)
+        return ST_BY_HOST;
+    *width = ids ? ids : n;
+    if (ids) {
+        *found = first & ST_FIRST_ID;
+        return ST_SOME_IDS;
+    }
+    const unsigned characters = n - st_tail_bytes(key.x) - st_tail_bytes(key.y) - st_tail_bytes(key.z);
+    *found = n > ST_FIRST_BYTES ? 0 << 1 | 1 : characters << 1 | (first & 1);
+    return ST_LATER;
+}
+
+/* ---- a batch of atoms ---- */
+
+/* Some atoms of a stretch: numbers first .. first + count - 1, whose slots begin with number `slot` of the slice. */
+typedef struct st_batch {
+    uint64_t stretch;
+    uint32_t base;         /* what the stretch's first byte is in the slice */
+    uint32_t first, count; /* at most ST_BATCH */
+    uint32_t slot;
+    uint32_t others;       /* of these how many have not one id */
+    uint32_t tokens;       /* of those a lane looked at, the ones known */
+} st_batch;
+
+/* A part begins with the atom at `at` of the stretch: its row of ids begins with `slot`. */
+ST_FORCE_INLINE void st_mark_part(const st_job *job, const st_batch *batch, unsigned at, uint32_t slot)
+{
+    if (job->marks && !(at & 63) && st_part_begins(job, batch->stretch * ST_STRETCH_BLOCKS + at / 64))
+        job->row_slots[(batch->base + at) / 64] = slot;
+}
+
+/* Looks the batch up: found[k], of atom 32 k + lane, becomes its id and, above it, how many others stand in front of it, or
+ * ST_NOT_ONE. The others are listed: what the first table says, and above it their number. */
+ST_FORCE_INLINE void st_look_first(const st_lookup *l, st_batch *batch, uint32_t *found)
+{
+    const uint16_t *starts = l->memory->starts + batch->first;
+#pragma unroll
+    for (unsigned k = 0; k < ST_BATCH / 32; k++) {
+        if (32 * k >= batch->count)
+            break;
+        const unsigned i = 32 * k + l->lane, last = batch->count - 1;
+        const uint16_t *own = starts + min(i, last); /* lanes beyond the last look at it too, for nothing */
+        const uint32_t first = st_first_look(l, own[0], own[1] - own[0]);
+        const int is_one = first >> ST_FIRST_IDS == 1, is_other = i <= last && !is_one;
+        const uint32_t those = __ballot_sync(0xFFFFFFFFu, is_other);
+        const uint32_t before = batch->others + (uint32_t)__popc(those & ((1u << l->lane) - 1));
+        if (is_other)
+            l->memory->others[before] = i << ST_FIRST_LENGTH | first;
+        found[k] = is_one ? (first & ST_FIRST_ID) | before << ST_FIRST_IDS : ST_NOT_ONE;
+        batch->others += (uint32_t)__popc(those);
+    }
+    __syncwarp();
+}
 
 ST_INLINE void st_put_ids(uint32_t *slots, const st_piece_entry *entry, unsigned count)
 {
@@ -142,108 +235,92 @@ ST_INLINE void st_put_ids(uint32_t *slots, const st_piece_entry *entry, unsigned
         slots[3] = ids.w;
 }
 
-#define ST_FEW_OTHERS 4 /* so many, one by one, take less time than a sum over all lanes */
-
-/* What an atom became. */
-typedef enum st_fate { ST_NOT_THERE, ST_ONE_ID, ST_SOME_IDS, ST_LATER, ST_BY_HOST, ST_NO_TEXT } st_fate;
-
-/* Continuation bytes in a word. */
-ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
-{
-    return (unsigned)__popc(word & ~(word << 1) & 0x80808080u);
-}
-
-/* The atom of n bytes at `at` of the stretch: its fate; its id or entry, or, of one deferred, its characters << 1 | whether
- * the image's tables may hold it; and the slots that it takes. */
-ST_FORCE_INLINE st_fate st_look_first(const st_lookup *l, unsigned at, unsigned n, uint32_t *found, unsigned *width)
-{
-    const unsigned byte = ((const uint8_t *)l->memory->text)[at];
-    *width = n;
-    if (byte >= ST_PAD) {
-        const uint4 key = st_first_key(l, at, 5);
-        *found = key.x >> 8 | key.y << 24;
-        *width = byte == ST_ID;
-        return byte == ST_ID ? ST_ONE_ID : ST_NO_TEXT;
-    }
-    if (n > ST_FIRST_BYTES) {
-        *width = n <= ST_LONGEST ? n : 1;
-        *found = 0 << 1 | 1;
-        return n <= ST_LONGEST ? ST_LATER : ST_BY_HOST;
-    }
-    const uint4 key = st_first_key(l, at, n);
-    const uint4 entry = l->job->first[st_first_hash(key.x, key.y, key.z) >> l->job->first_shift];
-    if ((entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) | ((entry.w >> 21 & 15) ^ n)) {
-        const unsigned characters = n - st_tail_bytes(key.x) - st_tail_bytes(key.y) - st_tail_bytes(key.z);
-        *found = characters << 1 | entry.w >> ST_FIRST_CROWDED;
-        return ST_LATER;
-    }
-    *found = entry.w & ST_FIRST_ID;
-    *width = entry.w >> 25 & 7;
-    return *width == 1 ? ST_ONE_ID : ST_SOME_IDS;
-}
-
-/* Slots before this lane's, in which `width` are taken, and all that the lanes take. Nearly all take one. */
-ST_FORCE_INLINE uint32_t st_slots_before(unsigned lane, unsigned width, uint32_t *total)
-{
-    uint32_t others = __ballot_sync(0xFFFFFFFFu, width != 1), before = lane;
-    if (__popc(others) > ST_FEW_OTHERS)
-        return st_prefix(width, lane, total);
-    *total = 32;
-    for (; others; others &= others - 1) {
-        const int other = __ffs((int)others) - 1;
-        const uint32_t more = __shfl_sync(0xFFFFFFFFu, width, other) - 1;
-        before += lane > (unsigned)other ? more : 0;
-        *total += more;
-    }
-    return before;
-}
-
-/* The atoms number i of each lane, of `total`: `used` slots before them are taken. Returns the slots that they take, adds
- * to *tokens. */
-ST_FORCE_INLINE uint32_t st_look_up(st_lookup *l, uint64_t stretch, unsigned i, unsigned total, uint32_t used, uint32_t *tokens)
+/* The others number k + lane, in front of which there are `more` slots than atoms; returns the same of those behind them. They
+ * and all atoms between them get holes, a row at a time, where whoever has an atom would write one by one. */
+ST_INLINE uint32_t st_look_at_others(st_lookup *l, st_batch *batch, uint32_t k, uint32_t more)
 {
     const st_job *job = l->job;
-    const uint16_t *starts = l->memory->starts;
-    const unsigned at = i < total ? starts[i] : 0, n = i < total ? starts[i + 1] - at : 0;
-    unsigned width = 0;
-    uint32_t found = 0, total_width;
-    const st_fate fate = n ? st_look_first(l, at, n, &found, &width) : ST_NOT_THERE;
-    const uint32_t before = st_slots_before(l->lane, width, &total_width);
-    const uint32_t base = (uint32_t)(stretch - job->first_stretch) * ST_STRETCH, slot = base + used + before;
+    const int there = k + l->lane < batch->others;
+    const uint32_t other = there ? l->memory->others[k + l->lane] : 0;
+    const unsigned i = other >> ST_FIRST_LENGTH;
+    const uint16_t *starts = l->memory->starts + batch->first + i;
+    const unsigned at = starts[0], n = starts[1] - at;
+    unsigned width = 1;
+    uint32_t found = 0, total;
+    const st_fate fate = there ? st_look_closer(l, at, n, other & ~(~0u << ST_FIRST_LENGTH), &found, &width) : ST_NO_TEXT;
+    const uint32_t before = more + st_prefix(width - 1, l->lane, &total), slot = batch->slot + i + before;
+    if (there)
+        l->memory->others[k + l->lane] = before;
     if (__any_sync(0xFFFFFFFFu, fate == ST_LATER)) {
+        const uint32_t first = __shfl_sync(0xFFFFFFFFu, slot, 0);
+        const uint32_t left = batch->others - k, last = left < 32 ? left - 1 : 31;
+        const uint32_t end = __shfl_sync(0xFFFFFFFFu, slot + width, (int)last);
 #pragma unroll 1
-        for (uint32_t k = l->lane; k < total_width; k += 32) /* a row at a time, where whoever has an atom would write one by one */
-            job->slots[base + used + k] = ST_HOLE;
+        for (uint32_t place = first + l->lane; place < end; place += 32)
+            job->slots[place] = ST_HOLE;
         __syncwarp();
     }
-    if (fate == ST_ONE_ID)
+    if (there && (fate == ST_ONE_ID || fate == ST_NO_TEXT))
         job->slots[slot] = found;
     else if (fate == ST_SOME_IDS)
         st_put_ids(job->slots + slot, &job->entries[found], width);
     else if (fate == ST_BY_HOST)
-        st_leave_huge(job, stretch * ST_STRETCH + at, job->slots + slot);
-    *tokens += fate == ST_LATER ? 0 : width;
-    if (job->marks && n && !(at & 63) && st_part_begins(job, stretch * ST_STRETCH_BLOCKS + at / 64))
-        job->row_slots[(base + at) / 64] = slot;
-    const uint64_t record = ST_RECORD(slot, base + at - slot, n, found >> 1, found & 1);
-    st_defer(l, 0, fate == ST_LATER && n <= ST_KEY_BYTES, record);
-    if (__any_sync(0xFFFFFFFFu, n > ST_KEY_BYTES))
-        st_defer(l, 1, fate == ST_LATER && n > ST_KEY_BYTES, record);
-    return total_width;
+        st_leave_huge(job, batch->stretch * ST_STRETCH + at, job->slots + slot);
+    batch->tokens += fate == ST_LATER || fate == ST_NO_TEXT ? 0 : width;
+    if (there)
+        st_mark_part(job, batch, at, slot);
+    st_defer(l, fate == ST_LATER, n, ST_RECORD(slot, batch->base + at - slot, n, found >> 1, found & 1));
+    return more + total;
+}
+
+/* Writes the ids of the atoms that have one. */
+ST_FORCE_INLINE void st_put_found(const st_lookup *l, const st_batch *batch, const uint32_t *found)
+{
+    const st_job *job = l->job;
+#pragma unroll
+    for (unsigned k = 0; k < ST_BATCH / 32; k++) {
+        const unsigned i = 32 * k + l->lane;
+        if (32 * k >= batch->count)
+            break;
+        if (i >= batch->count || found[k] == ST_NOT_ONE)
+            continue;
+        const uint32_t slot = batch->slot + i + l->memory->others[found[k] >> ST_FIRST_IDS];
+        job->slots[slot] = found[k] & ST_FIRST_ID;
+        st_mark_part(job, batch, l->memory->starts[batch->first + i], slot);
+    }
+}
+
+/* ---- a stretch ---- */
+
+/* Looks the batch up and fills its slots; returns how many. */
+ST_FORCE_INLINE uint32_t st_look_up_batch(st_lookup *l, st_batch *batch)
+{
+    uint32_t found[ST_BATCH / 32], more = 0;
+    st_look_first(l, batch, found);
+    for (uint32_t k = 0; k < batch->others; k += 32)
+        more = st_look_at_others(l, batch, k, more);
+    if (l->lane == 0)
+        l->memory->others[batch->others] = more;
+    __syncwarp();
+    st_put_found(l, batch, found);
+    __syncwarp(); /* the list is free again */
+    return batch->count + more;
 }
 
 ST_INLINE void st_look_up_stretch(st_lookup *l, uint64_t stretch)
 {
     const st_job *job = l->job;
-    uint32_t tokens = 0, sum;
     __syncwarp(); /* the memory is free again */
     st_load_stretch(l, stretch);
     const unsigned total = st_list_starts(l, stretch);
     __syncwarp();
-    const uint32_t first = total ? l->memory->starts[0] : 0;
-    uint32_t used = first;
-    for (unsigned i = 0; i < total; i += 32)
-        used += st_look_up(l, stretch, i + l->lane, total, used, &tokens);
+    const uint32_t first = total ? l->memory->starts[0] : 0, base = (uint32_t)(stretch - job->first_stretch) * ST_STRETCH;
+    uint32_t used = first, tokens = 0, sum;
+    for (unsigned i = 0; i < total; i += ST_BATCH) {
+        st_batch batch = {stretch, base, i, total - i < ST_BATCH ? total - i : ST_BATCH, base + used, 0, 0};
+        used += st_look_up_batch(l, &batch);
+        tokens += batch.tokens + (l->lane == 0 ? batch.count - batch.others : 0);
+    }
     st_prefix(tokens, l->lane, &sum);
     if (l->lane == 0) {
         job->spans[stretch - job->first_stretch] = first << 16 | (used - first);
@@ -254,13 +331,12 @@ ST_INLINE void st_look_up_stretch(st_lookup *l, uint64_t stretch)
 /* The stretches of warp number `warp` of `warps`. */
 ST_INLINE void st_look_up_all(const st_job *job, st_lookup_memory *memory, unsigned lane, uint64_t warp, uint64_t warps)
 {
-    st_lookup l = {job, memory, lane, {0, 0}};
+    st_lookup l = {job, memory, lane, 0};
     for (uint64_t i = warp; i < job->stretches; i += warps) {
         const uint64_t next = (job->first_stretch + i + warps) * ST_STRETCH + 32 * lane;
         if (next < job->size)
             st_send_for(job->text + next);
         st_look_up_stretch(&l, job->first_stretch + i);
     }
-    for (unsigned which = 0; which < 2; which++)
-        st_flush(job, st_deferred(job, which), lane, memory->queues[which], l.queued[which]);
+    st_flush(job, st_deferred(job, 0), lane, memory->queue, l.queued);
 }

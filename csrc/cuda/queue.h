@@ -31,6 +31,20 @@ ST_FORCE_INLINE uint32_t st_flush(const st_job *job, st_list list, unsigned lane
     return left;
 }
 
+/* Adds the records of the lanes that have one to the list at once. */
+ST_INLINE void st_append(const st_job *job, st_list list, unsigned lane, int mine, uint64_t record)
+{
+    const uint32_t those = __ballot_sync(0xFFFFFFFFu, mine), count = (uint32_t)__popc(those);
+    uint32_t at = 0;
+    if (lane == 0)
+        at = atomicAdd(list.count, count);
+    at = __shfl_sync(0xFFFFFFFFu, at, 0) + (uint32_t)__popc(those & ((1u << lane) - 1));
+    if (mine && at < list.room)
+        list.records[at] = record;
+    else if (mine)
+        atomicOr(&job->counts->flags, ST_FLAG_LISTS);
+}
+
 /* Queues the records of the lanes that have one; returns how many are queued then. */
 ST_FORCE_INLINE uint32_t st_push(const st_job *job, st_list list, unsigned lane, uint64_t *queue, uint32_t queued, int mine,
                                  uint64_t record)

@@ -33,12 +33,14 @@ ST_INLINE void st_enter_pair(uint64_t *pairs, uint64_t mask, uint32_t left, uint
 
 /* ---- the first table ---- */
 
-/* Pieces of up to 12 bytes: the bytes, zero filled, in three words; in the fourth the id or the image's entry (21 bits),
- * the length (4 bits, 0: free), the number of ids (3 bits; of more than one the entry is given), and whether others go
- * without (1 bit). */
+/* Pieces of up to 12 bytes: the bytes, zero filled, in three words; in the fourth the id or the image's entry (21 bits), the
+ * number of ids (3 bits; of more than one the entry is given), the length (4 bits, 0: free), and whether others go without
+ * (1 bit). */
 #define ST_FIRST_BYTES 12
 #define ST_FIRST_ID 0x1FFFFFu
-#define ST_FIRST_CROWDED 28 /* the bit's number */
+#define ST_FIRST_IDS 21 /* the numbers of the bits */
+#define ST_FIRST_LENGTH 24
+#define ST_FIRST_CROWDED 28
 
 ST_FORCE_INLINE uint32_t st_first_hash(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -85,7 +87,7 @@ ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uin
     taken.x = (uint32_t)entry->key.low;
     taken.y = (uint32_t)(entry->key.low >> 32);
     taken.z = (uint32_t)entry->key.high;
-    taken.w = (count == 1 ? entry->ids[0] : (uint32_t)number) | n << 21 | count << 25;
+    taken.w = (count == 1 ? entry->ids[0] : (uint32_t)number) | count << ST_FIRST_IDS | n << ST_FIRST_LENGTH;
     first[place] = taken;
 }
 

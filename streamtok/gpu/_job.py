@@ -13,8 +13,8 @@ GROUP = 256
 FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
 
 _FIELDS = f"""
-first first_shift entries piece_shift piece_mask pairs pair_mask dense dense_side byte_tokens ids token_bytes
-token_starts long_tokens long_mask filter cuts characters identity
+first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
+token_bytes token_starts long_tokens long_mask filter cuts characters identity
 source text size blocks marks
 segment_blocks starts atoms segments high rest rest_room
 first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}

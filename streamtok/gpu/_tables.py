@@ -47,6 +47,7 @@ class Tables:
             "entries": at["entries"],
             "piece_shift": numbers["piece_shift"],
             "piece_mask": (1 << (64 - numbers["piece_shift"])) - 1,
+            "more": at["more"],
             "pairs": pointer(self._pairs),
             "pair_mask": (1 << pair_bits) // 2 - 1,
             "dense": at["dense"],
