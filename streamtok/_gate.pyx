@@ -1,7 +1,8 @@
 """What comes before the pieces, for encoders that are not the core: text as bytes, checked, its special tokens found."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
@@ -11,7 +12,10 @@ from ._csrc cimport *
 from ._text cimport Text, borrow, ends_high, give_back
 from ._vocab cimport Matcher, allocation_state
 
-from ._text import join_surrogate
+from ._text import join_surrogate, mend_surrogates
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
 
 st_alloc_share(allocation_state())
 
@@ -32,6 +36,57 @@ cdef class Utf8:
 
     def __getbuffer__(self, Py_buffer *view, int flags):
         PyBuffer_FillInfo(view, self, <void *>self.text.data, <Py_ssize_t>self.text.n, 1, flags)
+
+
+def flat(list texts not None):
+    """(each str or buffer of bytes as a flat buffer of UTF-8, whether Python vouches for all of it). Surrogates are mended
+    as everywhere. TypeError for anything else."""
+    cdef bint trusted = True
+    buffers = []
+    for text in texts:
+        if not PyUnicode_Check(text):
+            trusted = False
+            buffers.append(text if type(text) is bytes else Utf8(text))
+        elif PyUnicode_IS_ASCII(text):
+            buffers.append(Utf8(text))
+        else:  # a copy that is given up again: a Utf8 would stay with the str for good
+            try:
+                buffers.append(text.encode())
+            except UnicodeEncodeError:
+                buffers.append(mend_surrogates(text).encode())
+    return buffers, trusted
+
+
+def gather(list buffers not None, target not None):
+    """Copies buffers of bytes, one behind the other, to the beginning of one that can be written. ValueError if it is too
+    small: then nothing is copied. Other threads run meanwhile."""
+    cdef Py_ssize_t count = len(buffers), held = 0, i
+    cdef size_t total = 0
+    cdef uint8_t *to
+    cdef Py_buffer room
+    cdef Py_buffer *views = <Py_buffer *>PyMem_Malloc(<size_t>(count + 1) * sizeof(Py_buffer))
+    if views == NULL:
+        raise MemoryError
+    try:
+        for i in range(count):
+            PyObject_GetBuffer(buffers[i], &views[i], PyBUF_SIMPLE)
+            held += 1
+            total += <size_t>views[i].len
+        PyObject_GetBuffer(target, &room, PyBUF_WRITABLE)
+        if total > <size_t>room.len:
+            size = room.len
+            PyBuffer_Release(&room)
+            raise ValueError(f"the target holds {size} bytes, and the buffers have {total}: give one of {total} or more")
+        to = <uint8_t *>room.buf
+        with nogil:
+            for i in range(count):
+                memcpy(to, views[i].buf, <size_t>views[i].len)
+                to += views[i].len
+        PyBuffer_Release(&room)
+    finally:
+        for i in range(held):
+            PyBuffer_Release(&views[i])
+        PyMem_Free(views)
 
 
 def is_utf8(data not None):

@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+from streamtok._gate import Utf8, flat, gather
 from streamtok.gpu._ordered import Output, Overflow, run_in_order
 from streamtok.gpu._waiting import Steps, complete, copied, joined
 
@@ -97,10 +98,38 @@ def test_large_copies_are_made_by_other_threads(dtype):
         complete(copied(target[:7], source))
 
 
-@pytest.mark.parametrize("size", [0, 1, 9000])
+@pytest.mark.parametrize("size", [0, 1, 9000, 900_000])
 def test_buffers_are_joined_short_or_long(size):
     buffers = [bytes([i % 251]) * (size * (i % 3) // 2) for i in range(40)]
     starts = np.cumsum([0, *map(len, buffers)])
     target = np.zeros(starts[-1], np.uint8)
     complete(joined(target, buffers, starts[:-1]))
     assert target.tobytes() == b"".join(buffers)
+
+
+def test_texts_are_flat_bytes_that_python_vouches_for_or_not():
+    texts = ["ascii", "é", "", "\ud83d\ude00 \ud800", "한" * 100]
+    want = [b"ascii", "é".encode(), b"", "😀 \ufffd".encode(), "한".encode() * 100]
+    buffers, trusted = flat(texts)
+    assert [bytes(buffer) for buffer in buffers] == want and trusted
+    mixed = [b"\xff", "x", bytearray(b"yz"), memoryview(b"abc")[1:]]
+    buffers, trusted = flat(mixed)
+    assert [bytes(buffer) for buffer in buffers] == [b"\xff", b"x", b"yz", b"bc"] and not trusted
+    assert flat([]) == ([], True)
+    with pytest.raises(TypeError, match="int"):
+        flat(["x", 1])
+
+
+def test_buffers_are_gathered_whole_or_not_at_all():
+    buffers = [b"one", Utf8("two"), bytearray(b""), np.frombuffer(b"three", np.uint8)]
+    target = np.full(16, 255, np.uint8)
+    gather(buffers, target)
+    assert target.tobytes() == b"onetwothree" + b"\xff" * 5
+    for wrong, error in (
+        ((buffers, target[:10]), ValueError),
+        ((buffers, b"x" * 20), BufferError),
+        (([1], target), TypeError),
+    ):
+        with pytest.raises(error):
+            gather(*wrong)
+    assert target.tobytes() == b"onetwothree" + b"\xff" * 5

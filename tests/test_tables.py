@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import mmap
 import pathlib
 import random
@@ -44,6 +45,21 @@ def test_an_image_answers_as_what_it_was_made_of(small):
     assert vocab.merge(b"the abab") == [257, 32, 260]
     assert vocab.token_bytes(300) == b"<x>"
     assert vocab.to_image() == small
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
+def test_what_lies_between_cuts_is_merged_apart(name):
+    vocab, rng = oracle.named(name)._vocab, random.Random(name)
+    alphabet = "数据的我们是ひらがなカタカナ한국어приветสวัสดีاللغة🙂abc-="
+    found = 0
+    for _ in range(300):
+        piece = "".join(rng.choices(alphabet, k=rng.randint(1, 200))).encode()
+        borders = [0, *vocab.cuts(piece), len(piece)]
+        assert borders == sorted(set(borders))
+        atoms = [piece[start:end] for start, end in itertools.pairwise(borders)]
+        assert list(itertools.chain.from_iterable(map(vocab.merge, atoms))) == vocab.merge(piece)
+        found += len(atoms) - 1
+    assert found > 1000 and vocab.cuts(b"") == vocab.cuts(b"a") == []
 
 
 @pytest.mark.parametrize("name", sorted(_tables.WORDS))

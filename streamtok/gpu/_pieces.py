@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _gate
-from .._text import mend_surrogates
 from ._job import BLOCK
 from ._names import Names
 
@@ -18,33 +16,6 @@ _WINDOW = (1 << 16) + (1 << 12)
 
 # The core's cuts keep away from the ends of a text by so much at most, unless a special token has a very long name.
 _SLACK = 1 << 12
-
-
-def as_bytes(text: Any) -> Any:
-    """A str or a buffer as a flat buffer of bytes. Raises TypeError for anything else."""
-    if type(text) is bytes:
-        return text
-    if isinstance(text, str):
-        if len(text) > _WINDOW and text.isascii():
-            return _gate.Utf8(text)
-        try:
-            return text.encode()
-        except UnicodeEncodeError:
-            return mend_surrogates(text).encode()
-    return _gate.Utf8(text)
-
-
-def all_as_bytes(texts: list[Any]) -> tuple[list[Any], bool]:
-    """(each text as a flat buffer of bytes, whether Python vouches for all of the UTF-8)."""
-    kinds = set(map(type, texts))
-    if kinds == {bytes}:
-        return texts, False
-    if kinds == {str} and len(texts) > 1:
-        try:
-            return list(map(str.encode, texts)), True  # in C, where a million texts take a tenth of a second
-        except UnicodeEncodeError:
-            pass
-    return list(map(as_bytes, texts)), all(isinstance(text, str) for text in texts)
 
 
 def short_bytes(text: Any, most: int) -> Any:

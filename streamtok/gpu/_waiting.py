@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
+import itertools
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+
+from .._gate import gather
 
 Result = TypeVar("Result")
 
@@ -50,10 +53,10 @@ def _copiers() -> concurrent.futures.ThreadPoolExecutor:
 
 
 class _Copies:
-    """Copies that other threads make: (target, source) of each."""
+    """Copies that other threads make: calls of `copy` with each of the pairs."""
 
-    def __init__(self, copies: Iterable[tuple[Any, Any]]) -> None:
-        self._futures = [_copiers().submit(np.copyto, target, source) for target, source in copies]
+    def __init__(self, copy: Callable[[Any, Any], None], pairs: Iterable[tuple[Any, Any]]) -> None:
+        self._futures = [_copiers().submit(copy, *pair) for pair in pairs]
 
     def done(self) -> bool:
         return all(future.done() for future in self._futures)
@@ -70,21 +73,18 @@ def copied(target: Any, source: Any) -> Steps[None]:
         return
     step = _WORTH_A_THREAD // source.itemsize
     parts = (slice(at, at + step) for at in range(0, len(source), step))
-    copies = _Copies((target[part], source[part]) for part in parts)
+    copies = _Copies(np.copyto, ((target[part], source[part]) for part in parts))
     yield copies
     copies.wait()  # tells of an error
 
 
-# Buffers that are shorter on average are joined in less time than one by one.
-_WORTH_ITS_COPY = 1 << 12
-
-
-def joined(target: Any, buffers: Sequence[Any], starts: Any) -> Steps[None]:
-    """Copies buffers of bytes one behind the other; starts: of each in the target."""
-    if len(target) < _WORTH_ITS_COPY * len(buffers):
-        yield from copied(target, np.frombuffer(b"".join(buffers), np.uint8))
+def joined(target: Any, buffers: list[Any], starts: Any) -> Steps[None]:
+    """Copies buffers of bytes one behind the other to an array of their length; starts: where each begins, int64."""
+    if target.nbytes < _WORTH_A_THREAD:
+        gather(buffers, target)
         return
-    arrays = (np.frombuffer(buffer, np.uint8) for buffer in buffers)
-    copies = _Copies((target[at : at + len(array)], array) for at, array in zip(starts.tolist(), arrays))
+    firsts = np.searchsorted(starts, np.arange(0, len(target), _WORTH_A_THREAD)).tolist()
+    parts = itertools.pairwise([*firsts, len(buffers)])
+    copies = _Copies(gather, ((buffers[first:last], target[starts[first] :]) for first, last in parts if last > first))
     yield copies
-    copies.wait()
+    copies.wait()  # tells of an error

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._gate import flat
 from ..checks import index_named
 from ..patterns import kernels_of
 from . import _open
@@ -19,7 +20,7 @@ from ._errors import explained
 from ._lane import Lane, Request, Station
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
-from ._pieces import all_as_bytes, as_bytes, cut_all, cut_device, rows_between, short_bytes, slices
+from ._pieces import cut_all, cut_device, rows_between, short_bytes, slices
 from ._waiting import complete
 
 ONE_ROW = np.zeros(1, np.int64)
@@ -237,7 +238,7 @@ class _Call:
 
     def _from_host(self, texts: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """(ids, row starts, rows that begin) of one slice after another."""
-        buffers, trusted = all_as_bytes(texts)
+        buffers, trusted = flat(texts)
         request = dataclasses.replace(self._request, trusted=trusted)
         pieces, rows = cut_all(buffers, self._size, self._names)
         sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
@@ -253,7 +254,7 @@ class _Call:
         """The same of texts of which one, at least, is on the device."""
         device = self._device
         arrays = [
-            device.put(np.frombuffer(as_bytes(text), np.uint8)) if array is None else _flat(array)
+            device.put(np.frombuffer(flat([text])[0][0], np.uint8)) if array is None else _flat(array)
             for text, array in zip(texts, arrays)
         ]
         source = arrays[0] if len(arrays) == 1 else device.concatenate(arrays)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._gate import flat
 from ..checks import index_named
 from . import _open
 from ._engine import SHORT
@@ -20,7 +21,7 @@ from ._errors import DeviceError, explained
 from ._lane import PINNED, Lane, Request, Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
-from ._pieces import all_as_bytes, cut_all, rows_between, short_bytes, slices
+from ._pieces import cut_all, rows_between, short_bytes, slices
 from ._waiting import Steps
 from .encoder import ONE_ROW, family_for, id_dtype, ordinal_of
 
@@ -137,7 +138,7 @@ class GpuPipeline:
                 ids = self._short(texts[0], matchers, out) if len(texts) == 1 else None
                 if ids is not None:
                     return ids, np.array([0, len(ids)], np.int64)
-                buffers, trusted = all_as_bytes(texts)
+                buffers, trusted = flat(texts)
                 return self._in_chunks(buffers, Request(coder, self._names.of(matchers), self._dtype, trusted), out)
         except DeviceError as error:
             self._lost = error if error.lasting else None
