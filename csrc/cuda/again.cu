@@ -63,10 +63,9 @@ ST_INLINE const st_piece_entry *st_find_entry(const st_job *job, st_key key)
 {
     for (uint64_t line = st_hash_key(key) >> job->piece_shift;; line = (line + 1) & job->piece_mask) {
         const st_piece_entry *entry = &job->entries[2 * line];
-        if (st_piece_matches(entry, key))
-            return entry;
-        if (st_piece_matches(entry + 1, key))
-            return entry + 1;
+        const int first = st_piece_matches(entry, key), second = st_piece_matches(entry + 1, key); /* both on their way at once */
+        if (first | second)
+            return entry + second;
         if (!st_line_overflowed(entry))
             return 0;
     }
@@ -111,6 +110,21 @@ ST_FORCE_INLINE uint32_t st_id_of(const st_job *job, uint32_t token)
     return job->identity ? token : job->ids[token];
 }
 
+/* Copies ids, four at a time on their way from memory. */
+ST_FORCE_INLINE void st_copy_ids(uint32_t *to, const uint32_t *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i += 4) {
+        uint32_t some[4];
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++)
+            some[k] = i + k < count ? ids[i + k] : 0;
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++)
+            if (i + k < count)
+                to[i + k] = some[k];
+    }
+}
+
 /* Puts the ids of an atom that the tables hold into its slots; returns how many, 0 if they do not hold it. */
 ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom, st_key key)
 {
@@ -120,8 +134,7 @@ ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom, s
     const int many = st_piece_count(entry) == ST_MORE_IDS;
     const uint32_t count = many ? entry->ids[1] : st_piece_count(entry);
     const uint32_t *ids = many ? job->more + entry->ids[0] : entry->ids;
-    for (uint32_t i = 0; i < count; i++)
-        job->slots[atom->slot + i] = ids[i];
+    st_copy_ids(job->slots + atom->slot, ids, count);
     return count;
 }
 

@@ -68,8 +68,8 @@ class GpuPipeline:
         self.devices = [f"cuda:{ordinal_of(name)}" for name in names]
         if not names or len(set(self.devices)) != len(names):
             raise ValueError(f"device={device!r}: name each device once, one at least")
-        # One thread serves all devices: larger chunks leave it the time.
-        self.family, self.chunk = family_for(encoding), chunk_size or (CHUNK if len(names) == 1 else PINNED)
+        # One thread serves all devices: of more than two larger chunks leave it the time.
+        self.family, self.chunk = family_for(encoding), chunk_size or (CHUNK if len(names) <= 2 else PINNED)
         self._lanes: list[Lane] = []
         opened = [_open.open_device(self.family, ordinal_of(name)) for name in names]
         with explained(self._where):
