@@ -4,7 +4,8 @@
 
 One document is a corpus over and over, from pinned to pinned memory; many are its stretches of about so many bytes
 each, a list of bytes to an array of ids and row starts. Wall time, median of three; ids are checked first on all
-devices. Numbers of devices that the machine does not have are left out.
+devices. Numbers of devices that the machine does not have are left out. The first row is what the bus gives: plain
+copies to all devices and from them at once, as many bytes each way, which is what ids of four bytes come to.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+import cupy
 import numpy as np
 import shared
 from host_to_host import in_pinned, room_for
 
 from streamtok.gpu import GpuPipeline
+
+COPIED = 32 << 20
+"""Bytes a copy: a chunk of the pipeline's."""
 
 
 def pipelines(encoding: Any, counts: list[int]) -> dict[int, GpuPipeline]:
@@ -57,9 +62,36 @@ def many_documents(encoding: Any, pipes: dict[int, Any], data: bytes, size: int,
     return rates
 
 
+def copies(counts: list[int], size: int) -> dict[str, float]:
+    """GB/s each way of plain copies from and to pinned memory, both ways at once, on so many devices."""
+    source, target = in_pinned(bytes(size)), in_pinned(bytes(size))
+    lanes = []
+    for number in range(max(counts)):
+        with cupy.cuda.Device(number):
+            streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+            lanes.append((number, streams, [cupy.empty(COPIED, np.uint8) for _ in streams]))
+
+    def run(count: int) -> None:
+        for i, at in enumerate(range(0, size - COPIED + 1, COPIED)):
+            number, (up, down), (there, back) = lanes[i % count]
+            with cupy.cuda.Device(number):
+                with up:
+                    there.data.copy_from_host_async(source.ctypes.data + at, COPIED)
+                with down:
+                    back.data.copy_to_host_async(target.ctypes.data + at, COPIED)
+        for number, streams, _ in lanes[:count]:
+            with cupy.cuda.Device(number):
+                for stream in streams:
+                    stream.synchronize()
+
+    timed = {n: shared.median_seconds(functools.partial(run, n), repeats=3) for n in counts}
+    return {str(n): round(size // COPIED * COPIED / seconds / 1e9, 6) for n, seconds in timed.items()}
+
+
 def rows(options: Any) -> Iterator[shared.Row]:
     there = len(shared.devices())
     counts = [n for n in options.devices if n <= there]
+    yield {"what": "copies alone, both ways at once", "gb_s": copies(counts, int(options.gb * 1e9))}
     for encoding, corpus, data in shared.cases(options):
         pipes, size = pipelines(encoding, counts), int(options.gb * 1e9)
         facts = {"encoding": encoding.name, "corpus": corpus}
@@ -79,7 +111,11 @@ def table(found: list[shared.Row]) -> str:
         return f"{rates[count]:.2f} ({rates[count] / rates['1'] / int(count):.2f})"
 
     cells = [
-        [f"{row['encoding']}, {row['corpus']}, {row['what']}", *(rate(row, count) for count in counts)] for row in found
+        [
+            ", ".join(row[name] for name in ("encoding", "corpus", "what") if name in row),
+            *(rate(row, n) for n in counts),
+        ]
+        for row in found
     ]
     return shared.markdown(["GB/s (share of linear)", *(f"{count} device(s)" for count in counts)], cells)
 
