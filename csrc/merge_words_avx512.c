@@ -8,15 +8,14 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-#define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt"
+#define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
 #include "prefetch.h"
-#include "word_parts.h"
 
 #define LANES 16
 #ifndef GROUPS
-#define GROUPS 2
+#define GROUPS 3
 #endif
 
 /* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there; a bit of 32 for each. */
@@ -47,16 +46,19 @@ typedef struct group {
     st_word *words[LANES];
 } group;
 
-/* Words are sorted by length so many at a time. */
-#define SLAB 1024
+/* So many words at a time are split into parts and sorted by their number. */
+#define SLAB 512
 
-typedef struct queue {
-    const st_vocab *vocab;
-    const st_cuts *cuts;
+/* Room for the parts of a word that a lane can hold, in whole vectors. */
+#define ROOM 32
+
+typedef struct slab {
     st_word *words;
-    uint32_t next, count;
-    uint16_t order[SLAB];
-} queue;
+    uint32_t count, next;
+    uint16_t order[SLAB]; /* the words in the order in which they begin */
+    uint8_t sizes[SLAB];
+    uint32_t parts[SLAB * ROOM];
+} slab;
 
 static inline __m512i load(const uint32_t *from)
 {
@@ -76,6 +78,13 @@ static inline __m512i all(uint32_t value)
 static inline __m512i numbers(void)
 {
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+static inline __m512i byte_numbers(void)
+{
+    const __m512i four = _mm512_add_epi32(_mm512_slli_epi32(numbers(), 2), _mm512_setzero_si512());
+    const __m512i repeat = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
+    return _mm512_add_epi8(_mm512_shuffle_epi8(four, repeat), all(0x03020100));
 }
 
 static inline void scatter(uint32_t *to, __mmask16 mask, __m512i cells, __m512i values)
@@ -225,15 +234,6 @@ static void finish(const group *g, uint32_t lane)
     word->count = count;
 }
 
-static uint32_t split_bytes(const st_pairs *pairs, const st_word *word, uint32_t *tokens)
-{
-    for (uint32_t at = 0; at < word->n; at += LANES) {
-        const __m128i bytes = _mm_maskz_loadu_epi8((__mmask16)_bzhi_u32(0xFFFF, word->n - at), word->text + at);
-        store(tokens + at, gather(pairs->byte_token, 0xFFFF, _mm512_cvtepu8_epi32(bytes)));
-    }
-    return word->n;
-}
-
 /* Looks up the pairs that the words begin with: in the grid at once, the others a pass later. */
 static void look_up_all(const st_pairs *pairs, group *g)
 {
@@ -252,80 +252,159 @@ static void look_up_all(const st_pairs *pairs, group *g)
     send(pairs, g);
 }
 
-/* Staging for the parts of a word: whole vectors are written. */
-#define ROOM (ST_GROUP_BYTES / LANES * LANES + LANES)
-
 /* Takes on the next words. */
-static void begin(queue *q, group *g)
+static void begin(const st_pairs *pairs, slab *s, group *g)
 {
-    uint32_t parts[LANES * ROOM], most = 0;
-    const uint32_t count = q->count - q->next < LANES ? q->count - q->next : LANES;
-    store(g->alive, all(1u << BEFORE | 1u << BEYOND));
+    const uint32_t left = s->count - s->next, count = left < LANES ? left : LANES, most = s->sizes[s->order[s->next]];
+    const __m512i rows = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(s->order + s->next)));
+    const __m512i places = _mm512_slli_epi32(_mm512_maskz_mov_epi32((__mmask16)_bzhi_u32(0xFFFF, count), rows), 5);
     for (uint32_t lane = 0; lane < count; lane++) {
-        st_word *word = g->words[lane] = &q->words[q->order[q->next++]];
-        const uint32_t n = st_begins_as_characters(q->vocab, q->cuts, word)
-                               ? st_split_characters(q->vocab, q->cuts, word, parts + ROOM * lane)
-                               : split_bytes(&q->vocab->pairs, word, parts + ROOM * lane);
-        if (n > MOST_PARTS)
-            continue; /* seldom; its end will find it without parts */
-        g->alive[lane] |= ((uint32_t)2 << n) - 1;
-        most = most < n ? n : most;
+        const uint32_t number = s->order[s->next + lane];
+        g->words[lane] = &s->words[number];
+        g->alive[lane] = (((uint32_t)2 << s->sizes[number]) - 1) | 1u << BEYOND;
     }
+    for (uint32_t lane = count; lane < LANES; lane++)
+        g->alive[lane] = 1u << BEFORE | 1u << BEYOND;
+    s->next += count;
     g->count = count;
     g->places = FIRST + most;
     g->asked = 0;
-    const __m512i rows = _mm512_mullo_epi32(numbers(), all(ROOM));
     for (uint32_t i = 0; i < most; i++)
-        store(g->tokens + (FIRST + i) * LANES, gather(parts + i, 0xFFFF, rows));
-    look_up_all(&q->vocab->pairs, g);
+        store(g->tokens + (FIRST + i) * LANES, gather(s->parts + i, 0xFFFF, places));
+    look_up_all(pairs, g);
 }
 
-static void end(const queue *q, group *g)
+static void end(const group *g)
 {
     for (uint32_t lane = 0; lane < g->count; lane++)
-        if (g->alive[lane] == (1u << BEFORE | 1u << BEYOND))
-            st_merge_words_avx2(q->vocab, q->cuts, g->words[lane], 1);
-        else
-            finish(g, lane);
+        finish(g, lane);
 }
 
-/* Sorts the words by length, the longest first: those of a group should take equally many merges. */
-static void sort(queue *q)
+/* The words of too many parts for a lane: seldom. */
+static void merge_late(const st_vocab *v, const st_cuts *cuts, st_word *const *words, uint32_t count)
 {
-    uint32_t starts[ST_GROUP_BYTES + 2] = {0};
-    for (uint32_t i = 0; i < q->count; i++)
-        starts[ST_GROUP_BYTES - q->words[i].n + 1]++;
-    for (uint32_t i = 0; i < ST_GROUP_BYTES; i++)
+    st_word late[ST_GROUP];
+    for (uint32_t i = 0; i < count; i++)
+        late[i] = *words[i];
+    st_merge_words_avx2(v, cuts, late, count);
+    for (uint32_t i = 0; i < count; i++)
+        words[i]->count = late[i].count;
+}
+
+/* The characters of a word that begin whole, one bit each, and their tokens, as st_split_characters tells them; but a border is
+ * open wherever its bytes let a token reach over it, which asks less, and breaks up one character more in twenty. */
+static inline __mmask16 whole_characters(const st_cuts *cuts, __m512i bytes, uint64_t starts, __m512i *tokens, __mmask16 *of_three)
+{
+    const __m512i repeat = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
+    const __m512i at = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(_mm512_maskz_compress_epi8(starts, byte_numbers())));
+    const __m512i places = _mm512_shuffle_epi8(at, repeat);
+    const __m512i text = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0x03020100)), bytes);
+    const __m512i border = _mm512_maskz_permutexvar_epi8(UINT64_C(0x3333333333333333), _mm512_add_epi8(places, all(0xFF00)), bytes);
+    const __mmask16 there = (__mmask16)_bzhi_u32(0xFFFF, (uint32_t)_mm_popcnt_u64(starts));
+    const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), there & 0xFFFE, border, cuts->tables->near, 2);
+    const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF));
+    const __m512i lead = _mm512_and_si512(text, all(0xFF)), low = all(0x3F);
+    const __m512i second = _mm512_and_si512(_mm512_srli_epi32(text, 8), low), third = _mm512_and_si512(_mm512_srli_epi32(text, 16), low);
+    const __m512i two = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(lead, all(0x1F)), 6), second);
+    const __m512i three = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(lead, all(0x0F)), 12),
+                                          _mm512_or_si512(_mm512_slli_epi32(second, 6), third));
+    const __mmask16 long_ones = _mm512_cmpge_epu32_mask(lead, all(0xE0));
+    const __mmask16 wanted = there & (__mmask16)~(open | open >> 1) & _mm512_cmpge_epu32_mask(lead, all(0x80)) &
+                             _mm512_cmplt_epu32_mask(lead, all(0xF0));
+    *tokens = gather(cuts->tables->characters, wanted, _mm512_mask_mov_epi32(two, long_ones, three));
+    *of_three = long_ones;
+    return _mm512_mask_cmpneq_epu32_mask(wanted, *tokens, all(ST_NONE));
+}
+
+/* The parts that a word begins with; returns how many. Those beyond MOST_PARTS are not written. */
+static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *word, uint32_t *parts)
+{
+    const uint64_t there = ((uint64_t)1 << word->n) - 1;
+    const __m512i bytes = _mm512_maskz_loadu_epi8(there, word->text);
+    const uint64_t starts = there & ~_mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-64));
+    uint64_t keep = there, whole = 0; /* bytes that begin a part, and those of them that begin a whole character */
+    __m512i tokens = _mm512_setzero_si512();
+    if (cuts && v->monotone && _mm512_movepi8_mask(bytes)) {
+        if (_mm_popcnt_u64(starts) > LANES) /* seldom */
+            return MOST_PARTS + 1;
+        __mmask16 of_three;
+        const __mmask16 characters = whole_characters(cuts, bytes, starts, &tokens, &of_three);
+        whole = _pdep_u64(characters, starts);
+        keep &= ~(whole << 1 | _pdep_u64(characters & of_three, starts) << 2);
+        tokens = _mm512_maskz_compress_epi32(characters, tokens);
+    }
+    const uint32_t count = (uint32_t)_mm_popcnt_u64(keep), first = (uint32_t)_pext_u64(whole, keep);
+    const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, bytes));
+    const __m512i low = gather(v->pairs.byte_token, 0xFFFF, _mm512_cvtepu8_epi32(_mm256_castsi256_si128(kept)));
+    store(parts, _mm512_mask_expand_epi32(low, (__mmask16)first, tokens));
+    if (count > LANES) {
+        const __mmask16 behind = (__mmask16)(0xFFFF << _mm_popcnt_u32(first & 0xFFFF));
+        const __m512i high = gather(v->pairs.byte_token, 0xFFFF, _mm512_cvtepu8_epi32(_mm256_extracti128_si256(kept, 1)));
+        store(parts + LANES, _mm512_mask_expand_epi32(high, (__mmask16)(first >> LANES), _mm512_maskz_compress_epi32(behind, tokens)));
+    }
+    return count;
+}
+
+/* Splits the words into parts, and puts those that fit a lane in order, the longest first: the words of a group should take
+ * equally many merges. */
+static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
+{
+    uint32_t starts[MOST_PARTS + 2] = {0}, late = 0;
+    st_word *put_off[ST_GROUP];
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t size = split(v, cuts, &words[i], s->parts + ROOM * i);
+        const int fits = size <= MOST_PARTS;
+        s->sizes[i] = (uint8_t)(fits ? size : 0);
+        starts[fits ? MOST_PARTS - size + 1 : MOST_PARTS + 1]++;
+        if (fits)
+            continue;
+        put_off[late++] = &words[i];
+        if (late == ST_GROUP) {
+            merge_late(v, cuts, put_off, late);
+            late = 0;
+        }
+    }
+    if (late)
+        merge_late(v, cuts, put_off, late);
+    for (uint32_t i = 0; i < MOST_PARTS; i++)
         starts[i + 1] += starts[i];
-    for (uint32_t i = 0; i < q->count; i++)
-        q->order[starts[ST_GROUP_BYTES - q->words[i].n]++] = (uint16_t)i;
+    for (uint32_t i = 0; i < count; i++)
+        s->order[starts[MOST_PARTS - s->sizes[i]]++] = (uint16_t)i;
+    s->words = words;
+    s->count = starts[MOST_PARTS - 1]; /* without those of no part */
+    s->next = 0;
+}
+
+static void merge_slab(const st_pairs *pairs, slab *s)
+{
+    group groups[GROUPS];
+    group *running[GROUPS];
+    uint32_t live = 0;
+    for (; live < GROUPS && s->next < s->count; live++)
+        begin(pairs, s, running[live] = &groups[live]);
+    while (live) {
+        for (uint32_t i = 0; i < live; i++)
+            receive(pairs, running[i]);
+        for (uint32_t i = 0; i < live;) {
+            if (step(pairs, running[i])) {
+                i++;
+                continue;
+            }
+            end(running[i]);
+            if (s->next < s->count)
+                begin(pairs, s, running[i++]);
+            else
+                running[i] = running[--live];
+        }
+    }
 }
 
 void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
 {
-    group groups[GROUPS];
-    group *running[GROUPS];
+    slab s;
     for (size_t from = 0; from < count; from += SLAB) {
-        queue q = {v, cuts, words + from, 0, (uint32_t)(count - from < SLAB ? count - from : SLAB), {0}};
-        sort(&q);
-        uint32_t live = 0;
-        for (; live < GROUPS && q.next < q.count; live++)
-            begin(&q, running[live] = &groups[live]);
-        while (live) {
-            for (uint32_t i = 0; i < live; i++)
-                receive(&v->pairs, running[i]);
-            for (uint32_t i = 0; i < live;) {
-                if (step(&v->pairs, running[i])) {
-                    i++;
-                    continue;
-                }
-                end(&q, running[i]);
-                if (q.next < q.count)
-                    begin(&q, running[i++]);
-                else
-                    running[i] = running[--live];
-            }
-        }
+        split_words(v, cuts, &s, words + from, (uint32_t)(count - from < SLAB ? count - from : SLAB));
+        merge_slab(&v->pairs, &s);
     }
 }
 
