@@ -75,6 +75,12 @@ static inline __m512i all(uint32_t value)
     return _mm512_set1_epi32((int)value);
 }
 
+/* The lowest `count` of sixteen lanes; all for more. */
+static inline __mmask16 first_lanes(uint32_t count)
+{
+    return (__mmask16)_bzhi_u32(0xFFFF, count < LANES ? count : LANES); /* the instruction reads eight bits of the count */
+}
+
 static inline __m512i numbers(void)
 {
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -173,7 +179,7 @@ static inline void receive(const st_pairs *pairs, group *g)
         }
     for (uint32_t i = 0; i < asked; i += LANES) {
         const uint32_t left = asked - i;
-        const __mmask16 mask = (__mmask16)_bzhi_u32(0xFFFF, left);
+        const __mmask16 mask = first_lanes(left);
         const __m512i cells = load(g->cells + i), found = _mm512_and_si512(load(g->found + i), all(ST_SLOT_MERGED));
         scatter(g->candidates, mask, cells, candidates_of(found, cells));
     }
@@ -228,7 +234,7 @@ static void finish(const group *g, uint32_t lane)
         const __m512i cells = _mm512_add_epi32(_mm512_slli_epi32(numbers(), 4), all(from * LANES + lane));
         const __m512i tokens = _mm512_maskz_compress_epi32(mask, gather(g->tokens, mask, cells));
         const uint32_t more = (uint32_t)_mm_popcnt_u32(mask);
-        _mm512_mask_storeu_epi32(word->tokens + count, (__mmask16)_bzhi_u32(0xFFFF, more), tokens);
+        _mm512_mask_storeu_epi32(word->tokens + count, first_lanes(more), tokens);
         count += more;
     }
     word->count = count;
@@ -257,7 +263,7 @@ static void begin(const st_pairs *pairs, slab *s, group *g)
 {
     const uint32_t left = s->count - s->next, count = left < LANES ? left : LANES, most = s->sizes[s->order[s->next]];
     const __m512i rows = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(s->order + s->next)));
-    const __m512i places = _mm512_slli_epi32(_mm512_maskz_mov_epi32((__mmask16)_bzhi_u32(0xFFFF, count), rows), 5);
+    const __m512i places = _mm512_slli_epi32(_mm512_maskz_mov_epi32(first_lanes(count), rows), 5);
     for (uint32_t lane = 0; lane < count; lane++) {
         const uint32_t number = s->order[s->next + lane];
         g->words[lane] = &s->words[number];
@@ -300,7 +306,7 @@ static inline __mmask16 whole_characters(const st_cuts *cuts, __m512i bytes, uin
     const __m512i places = _mm512_shuffle_epi8(at, repeat);
     const __m512i text = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0x03020100)), bytes);
     const __m512i border = _mm512_maskz_permutexvar_epi8(UINT64_C(0x3333333333333333), _mm512_add_epi8(places, all(0xFF00)), bytes);
-    const __mmask16 there = (__mmask16)_bzhi_u32(0xFFFF, (uint32_t)_mm_popcnt_u64(starts));
+    const __mmask16 there = first_lanes((uint32_t)_mm_popcnt_u64(starts));
     const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), there & 0xFFFE, border, cuts->tables->near, 2);
     const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF));
     const __m512i lead = _mm512_and_si512(text, all(0xFF)), low = all(0x3F);
