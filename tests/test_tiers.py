@@ -69,8 +69,45 @@ def encodings(engine: str) -> Iterator[tuple[str, streamtok.Encoding]]:
         yield kind, streamtok.Encoding(kind, pat_str=oracle.PATTERNS["cl100k_base"], engine=engine, **ranks)
 
 
+def damaged_texts() -> Iterator[bytes]:
+    """Valid UTF-8 of some blocks, and the same with some bytes changed, put in or left out."""
+    rng = random.Random(22)
+    edges = "\x00\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"
+    for letters in (*WORDS, edges, "a" * 40 + edges):
+        for _ in range(60):
+            text = "".join(rng.choices(letters, k=rng.randint(1, 200))).encode()
+            yield text
+            for _ in range(12):
+                at = rng.randrange(len(text))
+                wrong = bytes(
+                    rng.choices(
+                        (0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0xF5), k=1
+                    )
+                )
+                yield text[:at] + rng.choice((b"", wrong, wrong + text[at : at + 1])) + text[at + 1 :]
+
+
+def check_faults() -> None:
+    """What is no UTF-8 is found where Python finds it."""
+    enc = oracle.ours("r50k_base")
+    for data in damaged_texts():
+        stream, want = enc.stream_encoder(), None
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            want = f"{error.reason} at byte {error.start} of the stream"
+        try:
+            stream.feed(data)
+            stream.flush()
+            got = None
+        except UnicodeDecodeError as error:
+            got = error.reason
+        assert got == want, data
+
+
 def digest() -> dict[str, str]:
     """What one process makes of the texts: whole, and in random chunks."""
+    check_faults()
     result = {"tier": streamtok.info()["simd"]}
     for name, enc in encodings("fast"):
         sums = hashlib.sha256()
