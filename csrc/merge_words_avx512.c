@@ -1,8 +1,8 @@
-/* Merging with AVX-512: a word a lane. Sixteen words make a group whose parts lie in columns, so that one instruction does the
- * same to all of them; only pairs are looked up one by one.
+/* Merging with AVX-512: a word a lane. Sixteen words make a group whose parts lie in columns, so that one instruction does
+ * the same to all of them; only the buckets of the pair table are read one by one.
  *
- * A pass over a group takes in the answers of the last pass, makes one merge in each word, and sends for the pairs that this
- * changed. Two groups take turns: while the pairs of one are on their way from memory, the other goes on. */
+ * A pass over a group takes in the pairs that the last one sent for, makes one merge in each word, and sends for the pairs
+ * that this changed. Groups take turns: while the pairs of one are on their way from memory, the others go on. */
 #include "merge_words.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -14,9 +14,7 @@
 #include "prefetch.h"
 
 #define LANES 16
-#ifndef GROUPS
-#define GROUPS 3
-#endif
+#define GROUPS 3 /* two, four and six take up to 4 % longer on some texts, and none less */
 
 /* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there; a bit of 32 for each. */
 #define BEFORE 0
@@ -28,7 +26,7 @@
 /* A candidate is merged << 8 | place, by the left part of the pair; where nothing merges, merged is all ones. */
 #define NO_CANDIDATE 0xFFFFFF00u
 
-/* Questions of a pass: each word asks for two pairs, or, when it begins, for all; whole vectors are written. */
+/* Pairs that a group asks for at a time: two for each word, or, when it begins, all. Whole vectors are written. */
 #define QUESTIONS (LANES * MOST_PARTS + LANES)
 
 /* Sixteen words being merged. */
@@ -39,10 +37,10 @@ typedef struct group {
     uint32_t places;       /* those in use: no word has parts further on */
     uint32_t count;        /* lanes in use */
     uint32_t asked;
-    uint64_t keys[QUESTIONS];    /* the pairs that are on their way, */
-    uint32_t buckets[QUESTIONS]; /* where they will be, in bytes, */
-    uint32_t cells[QUESTIONS];   /* and which candidate waits for the answer */
-    uint32_t found[QUESTIONS];
+    uint64_t keys[QUESTIONS];    /* the pairs that are on their way */
+    uint32_t buckets[QUESTIONS]; /* where they will be, in bytes */
+    uint32_t cells[QUESTIONS];   /* which candidates wait for them */
+    uint32_t found[QUESTIONS];   /* 1 + merged, or 0; what lies above ST_SLOT_MERGED says nothing */
     st_word *words[LANES];
 } group;
 
@@ -86,11 +84,17 @@ static inline __m512i numbers(void)
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
+/* The lowest byte of each lane, in all four of them. */
+static inline __m512i all_bytes(__m512i lanes)
+{
+    const __m128i lowest = _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
+    return _mm512_shuffle_epi8(lanes, _mm512_broadcast_i32x4(lowest));
+}
+
+/* 0 to 63. */
 static inline __m512i byte_numbers(void)
 {
-    const __m512i four = _mm512_add_epi32(_mm512_slli_epi32(numbers(), 2), _mm512_setzero_si512());
-    const __m512i repeat = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
-    return _mm512_add_epi8(_mm512_shuffle_epi8(four, repeat), all(0x03020100));
+    return _mm512_add_epi8(all_bytes(_mm512_slli_epi32(numbers(), 2)), all(0x03020100));
 }
 
 static inline void scatter(uint32_t *to, __mmask16 mask, __m512i cells, __m512i values)
@@ -116,16 +120,18 @@ static inline __m512i candidates_of(__m512i found, __m512i cells)
     return _mm512_or_si512(merged, _mm512_srli_epi32(cells, 4));
 }
 
-/* Eight pairs: what a slot holds of each, and the bytes in front of its bucket. */
+/* Eight pairs as st_pair_key has them. */
 static inline __m512i key_of(__m256i left, __m256i right)
 {
     const __m512i high = _mm512_slli_epi64(_mm512_cvtepu32_epi64(left), ST_INDEX_BITS);
-    return _mm512_or_si512(high, _mm512_cvtepu32_epi64(right));
+    return _mm512_slli_epi64(_mm512_or_si512(high, _mm512_cvtepu32_epi64(right)), ST_INDEX_BITS + 1);
 }
 
+/* Their buckets as st_pair_bucket finds them, in bytes: the largest table has 64 MB. */
 static inline __m256i bucket_of(const st_pairs *pairs, __m512i key)
 {
-    const __m512i hash = _mm512_mullo_epi64(key, _mm512_set1_epi64((long long)UINT64_C(0x9E3779B97F4A7C15)));
+    const __m512i pair = _mm512_srli_epi64(key, ST_INDEX_BITS + 1);
+    const __m512i hash = _mm512_mullo_epi64(pair, _mm512_set1_epi64((long long)UINT64_C(0x9E3779B97F4A7C15)));
     const __m512i number = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)pairs->shift));
     return _mm512_cvtepi64_epi32(_mm512_slli_epi64(number, 6));
 }
@@ -137,26 +143,27 @@ static inline void ask(const st_pairs *pairs, group *g, __mmask16 mask, __m512i 
     const __m512i high = key_of(_mm512_extracti64x4_epi64(left, 1), _mm512_extracti64x4_epi64(right, 1));
     const __m512i buckets = _mm512_inserti64x4(_mm512_castsi256_si512(bucket_of(pairs, low)), bucket_of(pairs, high), 1);
     const uint32_t from = g->asked, half = from + (uint32_t)_mm_popcnt_u32(mask & 255);
-    _mm512_storeu_si512(g->keys + from, _mm512_maskz_compress_epi64((__mmask8)mask, _mm512_slli_epi64(low, ST_INDEX_BITS + 1)));
-    _mm512_storeu_si512(g->keys + half, _mm512_maskz_compress_epi64((__mmask8)(mask >> 8), _mm512_slli_epi64(high, ST_INDEX_BITS + 1)));
+    _mm512_storeu_si512(g->keys + from, _mm512_maskz_compress_epi64((__mmask8)mask, low));
+    _mm512_storeu_si512(g->keys + half, _mm512_maskz_compress_epi64((__mmask8)(mask >> 8), high));
     store(g->buckets + from, _mm512_maskz_compress_epi32(mask, buckets));
     store(g->cells + from, _mm512_maskz_compress_epi32(mask, cells));
     g->asked = from + (uint32_t)_mm_popcnt_u32(mask);
 }
 
-/* Questions are worked on so many at a time, because a loop whose number of rounds changes is mispredicted. Behind the last
- * stand some that nobody waits for. */
+/* Questions are worked on so many at a time, because a loop whose number of rounds changes is mispredicted. The last of them
+ * have others behind them that nobody waits for. */
 #define AT_ONCE 4
 
 static inline void send(const st_pairs *pairs, group *g)
 {
     store(g->buckets + g->asked, _mm512_setzero_si512());
+    _mm512_storeu_si512(g->keys + g->asked, _mm512_setzero_si512());
     for (uint32_t i = 0; i < g->asked; i += AT_ONCE)
         for (uint32_t j = i; j < i + AT_ONCE; j++)
             st_prefetch((const char *)pairs->slots + g->buckets[j]);
 }
 
-/* What find_in_bucket does elsewhere: the answer, with bits above it that are not part of it. */
+/* What find_in_bucket of the other tiers does, but for the bits above the answer. */
 static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
 {
     const __m512i low = _mm512_set1_epi64((long long)(ST_OVERFLOWED | ST_SLOT_MERGED)), slots = _mm512_loadu_si512(bucket);
@@ -178,18 +185,17 @@ static inline void receive(const st_pairs *pairs, group *g)
             g->found[j] = found;
         }
     for (uint32_t i = 0; i < asked; i += LANES) {
-        const uint32_t left = asked - i;
-        const __mmask16 mask = first_lanes(left);
         const __m512i cells = load(g->cells + i), found = _mm512_and_si512(load(g->found + i), all(ST_SLOT_MERGED));
-        scatter(g->candidates, mask, cells, candidates_of(found, cells));
+        scatter(g->candidates, first_lanes(asked - i), cells, candidates_of(found, cells));
     }
     g->asked = 0;
 }
 
+/* The smallest candidate of each word: those of parts that are alive, but for the last, which has nothing to merge with. */
 static inline __m512i smallest(const group *g, __m512i alive)
 {
-    const __m512i parts = _mm512_and_si512(alive, all((1u << BEYOND) - 1)); /* with BEFORE: no word needs no case of its own */
-    const __m512i last = _mm512_srlv_epi32(all(1u << 31), _mm512_lzcnt_epi32(parts)), pairs = _mm512_xor_si512(parts, last);
+    const __m512i parts = _mm512_and_si512(alive, all((1u << BEYOND) - 1)), highest = all(1u << 31);
+    const __m512i pairs = _mm512_xor_si512(parts, _mm512_srlv_epi32(highest, _mm512_lzcnt_epi32(parts)));
     __m512i least = all(NO_CANDIDATE), bit = all(1u << FIRST);
     for (uint32_t place = FIRST; place < g->places; place++) {
         const __mmask16 there = _mm512_test_epi32_mask(pairs, bit);
@@ -262,8 +268,8 @@ static void look_up_all(const st_pairs *pairs, group *g)
 static void begin(const st_pairs *pairs, slab *s, group *g)
 {
     const uint32_t left = s->count - s->next, count = left < LANES ? left : LANES, most = s->sizes[s->order[s->next]];
-    const __m512i rows = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(s->order + s->next)));
-    const __m512i places = _mm512_slli_epi32(_mm512_maskz_mov_epi32(first_lanes(count), rows), 5);
+    const __m256i order = _mm256_maskz_loadu_epi16(first_lanes(count), s->order + s->next);
+    const __m512i rows = _mm512_mullo_epi32(_mm512_cvtepu16_epi32(order), all(ROOM));
     for (uint32_t lane = 0; lane < count; lane++) {
         const uint32_t number = s->order[s->next + lane];
         g->words[lane] = &s->words[number];
@@ -276,7 +282,7 @@ static void begin(const st_pairs *pairs, slab *s, group *g)
     g->places = FIRST + most;
     g->asked = 0;
     for (uint32_t i = 0; i < most; i++)
-        store(g->tokens + (FIRST + i) * LANES, gather(s->parts + i, 0xFFFF, places));
+        store(g->tokens + (FIRST + i) * LANES, gather(s->parts + i, 0xFFFF, rows));
     look_up_all(pairs, g);
 }
 
@@ -297,29 +303,50 @@ static void merge_late(const st_vocab *v, const st_cuts *cuts, st_word *const *w
         words[i]->count = late[i].count;
 }
 
-/* The characters of a word that begin whole, one bit each, and their tokens, as st_split_characters tells them; but a border is
- * open wherever its bytes let a token reach over it, which asks less, and breaks up one character more in twenty. */
-static inline __mmask16 whole_characters(const st_cuts *cuts, __m512i bytes, uint64_t starts, __m512i *tokens, __mmask16 *of_three)
+/* Up to sixteen characters, a lane each. */
+typedef struct characters {
+    __mmask16 there;
+    __mmask16 of_three; /* which have three bytes or more */
+    __mmask16 whole;    /* which begin whole, */
+    __m512i tokens;     /* as these */
+} characters;
+
+/* The code points of characters of two bytes, or of three. `text`: their bytes, the lead byte lowest. */
+static inline __m512i code_points(__m512i text, __mmask16 of_three)
 {
-    const __m512i repeat = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
-    const __m512i at = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(_mm512_maskz_compress_epi8(starts, byte_numbers())));
-    const __m512i places = _mm512_shuffle_epi8(at, repeat);
+    const __m512i six = all(0x3F), second = _mm512_and_si512(_mm512_srli_epi32(text, 8), six);
+    const __m512i third = _mm512_and_si512(_mm512_srli_epi32(text, 16), six);
+    const __m512i two = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(text, all(0x1F)), 6), second);
+    const __m512i behind = _mm512_or_si512(_mm512_slli_epi32(second, 6), third);
+    const __m512i lead = _mm512_slli_epi32(_mm512_and_si512(text, all(0x0F)), 12);
+    return _mm512_mask_or_epi32(two, of_three, lead, behind);
+}
+
+/* Finds the characters that begin whole, as split_characters of the other tiers does, but that a border counts as open
+ * wherever its two bytes let some token reach over it: of ten borders that ask further, eight or nine are open. */
+static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes, uint64_t starts)
+{
+    const __m512i at = _mm512_maskz_compress_epi8(starts, byte_numbers());
+    const __m512i places = all_bytes(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(at)));
     const __m512i text = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0x03020100)), bytes);
-    const __m512i border = _mm512_maskz_permutexvar_epi8(UINT64_C(0x3333333333333333), _mm512_add_epi8(places, all(0xFF00)), bytes);
-    const __mmask16 there = first_lanes((uint32_t)_mm_popcnt_u64(starts));
-    const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), there & 0xFFFE, border, cuts->tables->near, 2);
-    const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF));
-    const __m512i lead = _mm512_and_si512(text, all(0xFF)), low = all(0x3F);
-    const __m512i second = _mm512_and_si512(_mm512_srli_epi32(text, 8), low), third = _mm512_and_si512(_mm512_srli_epi32(text, 16), low);
-    const __m512i two = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(lead, all(0x1F)), 6), second);
-    const __m512i three = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(lead, all(0x0F)), 12),
-                                          _mm512_or_si512(_mm512_slli_epi32(second, 6), third));
-    const __mmask16 long_ones = _mm512_cmpge_epu32_mask(lead, all(0xE0));
-    const __mmask16 wanted = there & (__mmask16)~(open | open >> 1) & _mm512_cmpge_epu32_mask(lead, all(0x80)) &
-                             _mm512_cmplt_epu32_mask(lead, all(0xF0));
-    *tokens = gather(cuts->tables->characters, wanted, _mm512_mask_mov_epi32(two, long_ones, three));
-    *of_three = long_ones;
-    return _mm512_mask_cmpneq_epu32_mask(wanted, *tokens, all(ST_NONE));
+    const __m512i two = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0xFF00)), bytes); /* and the byte in front */
+    const __m512i border = _mm512_and_si512(two, all(0xFFFF)), lead = _mm512_and_si512(text, all(0xFF));
+    characters c = {.there = first_lanes((uint32_t)_mm_popcnt_u64(starts)), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
+    /* Sixteen bits are asked for and 32 read: `near` has other tables behind it. */
+    const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), c.there & 0xFFFE, border, cuts->near, 2);
+    const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF)), closed = (__mmask16)~(open | open >> 1);
+    const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
+    const __mmask16 wanted = c.there & closed & high & (__mmask16)~longest;
+    c.tokens = gather(cuts->characters, wanted, code_points(text, c.of_three));
+    c.whole = _mm512_mask_cmpneq_epu32_mask(wanted, c.tokens, all(ST_NONE));
+    return c;
+}
+
+/* Sixteen parts: the tokens of bytes, but for those that are the next whole characters. */
+static inline void put_tokens(const st_pairs *pairs, __m128i bytes, __mmask16 whole, __m512i characters, uint32_t *to)
+{
+    const __m512i single = gather(pairs->byte_token, 0xFFFF, _mm512_cvtepu8_epi32(bytes));
+    store(to, _mm512_mask_expand_epi32(single, whole, characters));
 }
 
 /* The parts that a word begins with; returns how many. Those beyond MOST_PARTS are not written. */
@@ -333,20 +360,18 @@ static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *wor
     if (cuts && v->monotone && _mm512_movepi8_mask(bytes)) {
         if (_mm_popcnt_u64(starts) > LANES) /* seldom */
             return MOST_PARTS + 1;
-        __mmask16 of_three;
-        const __mmask16 characters = whole_characters(cuts, bytes, starts, &tokens, &of_three);
-        whole = _pdep_u64(characters, starts);
-        keep &= ~(whole << 1 | _pdep_u64(characters & of_three, starts) << 2);
-        tokens = _mm512_maskz_compress_epi32(characters, tokens);
+        const characters c = characters_of(cuts->tables, bytes, starts);
+        whole = _pdep_u64(c.whole, starts);
+        keep &= ~(whole << 1 | _pdep_u64(c.whole & c.of_three, starts) << 2);
+        tokens = _mm512_maskz_compress_epi32(c.whole, c.tokens);
     }
-    const uint32_t count = (uint32_t)_mm_popcnt_u64(keep), first = (uint32_t)_pext_u64(whole, keep);
+    const uint32_t count = (uint32_t)_mm_popcnt_u64(keep), is_whole = (uint32_t)_pext_u64(whole, keep);
     const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, bytes));
-    const __m512i low = gather(v->pairs.byte_token, 0xFFFF, _mm512_cvtepu8_epi32(_mm256_castsi256_si128(kept)));
-    store(parts, _mm512_mask_expand_epi32(low, (__mmask16)first, tokens));
+    put_tokens(&v->pairs, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, parts);
     if (count > LANES) {
-        const __mmask16 behind = (__mmask16)(0xFFFF << _mm_popcnt_u32(first & 0xFFFF));
-        const __m512i high = gather(v->pairs.byte_token, 0xFFFF, _mm512_cvtepu8_epi32(_mm256_extracti128_si256(kept, 1)));
-        store(parts + LANES, _mm512_mask_expand_epi32(high, (__mmask16)(first >> LANES), _mm512_maskz_compress_epi32(behind, tokens)));
+        const __mmask16 rest = (__mmask16)(0xFFFF << _mm_popcnt_u32(is_whole & 0xFFFF));
+        tokens = _mm512_maskz_compress_epi32(rest, tokens);
+        put_tokens(&v->pairs, _mm256_extracti128_si256(kept, 1), (__mmask16)(is_whole >> LANES), tokens, parts + LANES);
     }
     return count;
 }
