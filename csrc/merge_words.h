@@ -1,4 +1,5 @@
-/* Short words merged side by side: while one waits for the pair table's memory, the others go on. */
+/* Short words merged side by side: while one waits for the pair table's memory, the others go on. With AVX-512 sixteen of them
+ * are merged by the same instructions, each in a lane of its own; elsewhere they take turns (merge_words_template.h). */
 #ifndef ST_MERGE_WORDS_H
 #define ST_MERGE_WORDS_H
 

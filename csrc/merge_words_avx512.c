@@ -1,31 +1,444 @@
-/* Merging side by side with AVX-512. */
+/* Merging with AVX-512: a word a lane. Sixteen words make a group whose parts lie in columns, so that one instruction does
+ * the same to all of them; only the buckets of the pair table are read one by one.
+ *
+ * A pass over a group takes in the pairs that the last one sent for, makes one merge in each word, and sends for the pairs
+ * that this changed. Groups take turns: while the pairs of one are on their way from memory, the others go on. */
 #include "merge_words.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-#define ST_TARGET "avx512f,avx512bw,avx512vl,bmi,bmi2,popcnt,lzcnt"
+#define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
-/* The slots that hold the key, one bit each: at most one. */
+#include "prefetch.h"
+
+#define LANES 16
+#define GROUPS 3 /* two, four and six take up to 4 % longer on some texts, and none less */
+
+/* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there; a bit of 32 for each. */
+#define BEFORE 0
+#define FIRST 1
+#define BEYOND 31
+#define PLACES 32
+#define MOST_PARTS (BEYOND - FIRST)
+
+/* A candidate is merged << 8 | place, by the left part of the pair; where nothing merges, merged is all ones. */
+#define NO_CANDIDATE 0xFFFFFF00u
+
+/* Pairs that a group asks for at a time: two for each word, or, when it begins, all. Whole vectors are written. */
+#define QUESTIONS (LANES * MOST_PARTS + LANES)
+
+/* Sixteen words being merged. */
+typedef struct group {
+    uint32_t candidates[PLACES * LANES]; /* [place][lane]; what stands there counts while the pair is alive */
+    uint32_t tokens[PLACES * LANES];
+    uint32_t alive[LANES]; /* a bit a part; those of the stand-ins stay set */
+    uint32_t places;       /* those in use: no word has parts further on */
+    uint32_t count;        /* lanes in use */
+    uint32_t asked;
+    uint64_t keys[QUESTIONS];    /* the pairs that are on their way */
+    uint32_t buckets[QUESTIONS]; /* where they will be, in bytes */
+    uint32_t cells[QUESTIONS];   /* which candidates wait for them */
+    uint32_t found[QUESTIONS];   /* 1 + merged, or 0; what lies above ST_SLOT_MERGED says nothing */
+    st_word *words[LANES];
+} group;
+
+/* So many words at a time are split into parts and sorted by their number. */
+#define SLAB 512
+
+/* Room for the parts of a word that a lane can hold, in whole vectors. */
+#define ROOM 32
+
+typedef struct slab {
+    st_word *words;
+    uint32_t count, next;
+    uint16_t order[SLAB]; /* the words in the order in which they begin */
+    uint8_t sizes[SLAB];
+    uint32_t parts[SLAB * ROOM];
+} slab;
+
+static inline __m512i load(const uint32_t *from)
+{
+    return _mm512_loadu_si512(from);
+}
+
+static inline void store(uint32_t *to, __m512i value)
+{
+    _mm512_storeu_si512(to, value);
+}
+
+static inline __m512i all(uint32_t value)
+{
+    return _mm512_set1_epi32((int)value);
+}
+
+/* The lowest `count` of sixteen lanes; all for more. */
+static inline __mmask16 first_lanes(uint32_t count)
+{
+    return (__mmask16)_bzhi_u32(0xFFFF, count < LANES ? count : LANES); /* the instruction reads eight bits of the count */
+}
+
+static inline __m512i numbers(void)
+{
+    return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+/* The lowest byte of each lane, in all four of them. */
+static inline __m512i all_bytes(__m512i lanes)
+{
+    const __m128i lowest = _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
+    return _mm512_shuffle_epi8(lanes, _mm512_broadcast_i32x4(lowest));
+}
+
+/* 0 to 63. */
+static inline __m512i byte_numbers(void)
+{
+    return _mm512_add_epi8(all_bytes(_mm512_slli_epi32(numbers(), 2)), all(0x03020100));
+}
+
+static inline void scatter(uint32_t *to, __mmask16 mask, __m512i cells, __m512i values)
+{
+    _mm512_mask_i32scatter_epi32(to, mask, cells, values, 4);
+}
+
+static inline __m512i gather(const uint32_t *from, __mmask16 mask, __m512i cells)
+{
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, cells, from, 4);
+}
+
+/* The place of the highest bit. */
+static inline __m512i place_of(__m512i bits)
+{
+    return _mm512_sub_epi32(all(31), _mm512_lzcnt_epi32(bits));
+}
+
+/* Candidates for what a table answers: 1 + merged, or 0. */
+static inline __m512i candidates_of(__m512i found, __m512i cells)
+{
+    const __m512i merged = _mm512_slli_epi32(_mm512_sub_epi32(found, all(1)), 8);
+    return _mm512_or_si512(merged, _mm512_srli_epi32(cells, 4));
+}
+
+/* Eight pairs as st_pair_key has them. */
+static inline __m512i key_of(__m256i left, __m256i right)
+{
+    const __m512i high = _mm512_slli_epi64(_mm512_cvtepu32_epi64(left), ST_INDEX_BITS);
+    return _mm512_slli_epi64(_mm512_or_si512(high, _mm512_cvtepu32_epi64(right)), ST_INDEX_BITS + 1);
+}
+
+/* Their buckets as st_pair_bucket finds them, in bytes: the largest table has 64 MB. */
+static inline __m256i bucket_of(const st_pairs *pairs, __m512i key)
+{
+    const __m512i pair = _mm512_srli_epi64(key, ST_INDEX_BITS + 1);
+    const __m512i hash = _mm512_mullo_epi64(pair, _mm512_set1_epi64((long long)UINT64_C(0x9E3779B97F4A7C15)));
+    const __m512i number = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)pairs->shift));
+    return _mm512_cvtepi64_epi32(_mm512_slli_epi64(number, 6));
+}
+
+/* Adds the pairs of the lanes in the mask to the questions. */
+static inline void ask(const st_pairs *pairs, group *g, __mmask16 mask, __m512i left, __m512i right, __m512i cells)
+{
+    const __m512i low = key_of(_mm512_castsi512_si256(left), _mm512_castsi512_si256(right));
+    const __m512i high = key_of(_mm512_extracti64x4_epi64(left, 1), _mm512_extracti64x4_epi64(right, 1));
+    const __m512i buckets = _mm512_inserti64x4(_mm512_castsi256_si512(bucket_of(pairs, low)), bucket_of(pairs, high), 1);
+    const uint32_t from = g->asked, half = from + (uint32_t)_mm_popcnt_u32(mask & 255);
+    _mm512_storeu_si512(g->keys + from, _mm512_maskz_compress_epi64((__mmask8)mask, low));
+    _mm512_storeu_si512(g->keys + half, _mm512_maskz_compress_epi64((__mmask8)(mask >> 8), high));
+    store(g->buckets + from, _mm512_maskz_compress_epi32(mask, buckets));
+    store(g->cells + from, _mm512_maskz_compress_epi32(mask, cells));
+    g->asked = from + (uint32_t)_mm_popcnt_u32(mask);
+}
+
+/* Questions are worked on so many at a time, because a loop whose number of rounds changes is mispredicted. The last of them
+ * have others behind them that nobody waits for. */
+#define AT_ONCE 4
+
+static inline void send(const st_pairs *pairs, group *g)
+{
+    store(g->buckets + g->asked, _mm512_setzero_si512());
+    _mm512_storeu_si512(g->keys + g->asked, _mm512_setzero_si512());
+    for (uint32_t i = 0; i < g->asked; i += AT_ONCE)
+        for (uint32_t j = i; j < i + AT_ONCE; j++)
+            st_prefetch((const char *)pairs->slots + g->buckets[j]);
+}
+
+/* What find_in_bucket of the other tiers does, but for the bits above the answer. */
 static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
 {
-    const __m512i low = _mm512_set1_epi64((long long)(ST_OVERFLOWED | ST_SLOT_MERGED));
-    const __m512i differs = _mm512_xor_si512(_mm512_loadu_si512(bucket), _mm512_set1_epi64((long long)key));
-    const uint32_t same = _mm512_testn_epi64_mask(_mm512_andnot_si512(low, differs), _mm512_set1_epi64(-1));
-    return (uint32_t)(bucket[_tzcnt_u32(same) & 7] & ST_SLOT_MERGED & (0 - (uint64_t)(same != 0)));
+    const __m512i low = _mm512_set1_epi64((long long)(ST_OVERFLOWED | ST_SLOT_MERGED)), slots = _mm512_loadu_si512(bucket);
+    const __m512i differs = _mm512_andnot_si512(low, _mm512_xor_si512(slots, _mm512_set1_epi64((long long)key)));
+    const __mmask8 same = _mm512_testn_epi64_mask(differs, differs);
+    return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(_mm512_maskz_compress_epi64(same, slots)));
 }
 
-static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
+/* Takes in what the last pass sent for. */
+static inline void receive(const st_pairs *pairs, group *g)
 {
-    __m512i least = _mm512_loadu_si512(candidates);
-    for (uint32_t row = 1; row < rows; row++)
-        least = _mm512_min_epu32(least, _mm512_loadu_si512(candidates + ST_ROW * row));
-    return _mm512_reduce_min_epu32(least);
+    const uint32_t asked = g->asked;
+    for (uint32_t i = 0; i < asked; i += AT_ONCE)
+        for (uint32_t j = i; j < i + AT_ONCE; j++) {
+            const uint64_t *bucket = (const uint64_t *)(const void *)((const char *)pairs->slots + g->buckets[j]);
+            uint32_t found = find_in_bucket(bucket, g->keys[j]);
+            if (bucket[0] & ST_OVERFLOWED) /* seldom */
+                found = st_pairs_find_further(pairs, bucket, g->keys[j]);
+            g->found[j] = found;
+        }
+    for (uint32_t i = 0; i < asked; i += LANES) {
+        const __m512i cells = load(g->cells + i), found = _mm512_and_si512(load(g->found + i), all(ST_SLOT_MERGED));
+        scatter(g->candidates, first_lanes(asked - i), cells, candidates_of(found, cells));
+    }
+    g->asked = 0;
 }
 
-#define ST_TIER avx512
-#include "merge_words_template.h"
+/* The smallest candidate of each word: those of parts that are alive, but for the last, which has nothing to merge with. */
+static inline __m512i smallest(const group *g, __m512i alive)
+{
+    const __m512i parts = _mm512_and_si512(alive, all((1u << BEYOND) - 1)), highest = all(1u << 31);
+    const __m512i pairs = _mm512_xor_si512(parts, _mm512_srlv_epi32(highest, _mm512_lzcnt_epi32(parts)));
+    __m512i least = all(NO_CANDIDATE), bit = all(1u << FIRST);
+    for (uint32_t place = FIRST; place < g->places; place++) {
+        const __mmask16 there = _mm512_test_epi32_mask(pairs, bit);
+        least = _mm512_mask_min_epu32(least, there, least, load(g->candidates + place * LANES));
+        bit = _mm512_slli_epi32(bit, 1);
+    }
+    return least;
+}
+
+/* Makes the next merge of every word, and sends for the two pairs that it changed. Returns the lanes that had one. */
+static inline __mmask16 step(const st_pairs *pairs, group *g)
+{
+    const __m512i one = all(1), lane = numbers(), alive = load(g->alive), best = smallest(g, alive);
+    const __mmask16 merging = _mm512_cmplt_epu32_mask(best, all(NO_CANDIDATE));
+    const __m512i place = _mm512_and_si512(best, all(255)), merged = _mm512_srli_epi32(best, 8);
+    const __m512i bit = _mm512_sllv_epi32(one, place);
+    const __m512i behind = _mm512_and_si512(alive, _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(bit, 1)));
+    const __m512i rest = _mm512_and_si512(behind, _mm512_sub_epi32(behind, one)), gone = _mm512_xor_si512(behind, rest);
+    const __m512i next = place_of(_mm512_andnot_si512(_mm512_sub_epi32(rest, one), rest));
+    const __m512i previous = place_of(_mm512_and_si512(alive, _mm512_sub_epi32(bit, one)));
+    const __m512i cell = _mm512_or_si512(_mm512_slli_epi32(place, 4), lane);
+    const __m512i cell_next = _mm512_or_si512(_mm512_slli_epi32(next, 4), lane);
+    const __m512i cell_previous = _mm512_or_si512(_mm512_slli_epi32(previous, 4), lane);
+    const __mmask16 has_next = _mm512_mask_cmpneq_epi32_mask(merging, next, all(BEYOND));
+    const __mmask16 has_previous = _mm512_mask_test_epi32_mask(merging, previous, previous);
+    store(g->alive, _mm512_mask_xor_epi32(alive, merging, alive, gone));
+    scatter(g->tokens, merging, cell, merged);
+    ask(pairs, g, has_next, merged, gather(g->tokens, has_next, cell_next), cell);
+    ask(pairs, g, has_previous, gather(g->tokens, has_previous, cell_previous), merged, cell_previous);
+    send(pairs, g);
+    return merging;
+}
+
+/* The tokens of the word in a lane. */
+static void finish(const group *g, uint32_t lane)
+{
+    st_word *word = g->words[lane];
+    const uint32_t parts = g->alive[lane] & ~(1u << BEFORE | 1u << BEYOND);
+    uint32_t count = 0;
+    for (uint32_t from = 0; from < g->places; from += LANES) {
+        const __mmask16 mask = (__mmask16)(parts >> from);
+        const __m512i cells = _mm512_add_epi32(_mm512_slli_epi32(numbers(), 4), all(from * LANES + lane));
+        const __m512i tokens = _mm512_maskz_compress_epi32(mask, gather(g->tokens, mask, cells));
+        const uint32_t more = (uint32_t)_mm_popcnt_u32(mask);
+        _mm512_mask_storeu_epi32(word->tokens + count, first_lanes(more), tokens);
+        count += more;
+    }
+    word->count = count;
+}
+
+/* Looks up the pairs that the words begin with: in the grid at once, the others a pass later. */
+static void look_up_all(const st_pairs *pairs, group *g)
+{
+    const __m512i alive = load(g->alive), side = all(pairs->dense_side);
+    __m512i left = load(g->tokens + FIRST * LANES);
+    for (uint32_t place = FIRST; place + 1 < g->places; place++) {
+        const __m512i right = load(g->tokens + (place + 1) * LANES), cells = _mm512_add_epi32(numbers(), all(place * LANES));
+        const __mmask16 there = _mm512_test_epi32_mask(alive, all(2u << place));
+        const __mmask16 dense = _mm512_mask_cmplt_epu32_mask(there, _mm512_max_epu32(left, right), side);
+        const __m512i found = gather(pairs->dense, dense, _mm512_add_epi32(_mm512_mullo_epi32(left, side), right));
+        store(g->candidates + place * LANES, candidates_of(found, cells));
+        if (there ^ dense)
+            ask(pairs, g, there ^ dense, left, right, cells);
+        left = right;
+    }
+    send(pairs, g);
+}
+
+/* Takes on the next words. */
+static void begin(const st_pairs *pairs, slab *s, group *g)
+{
+    const uint32_t left = s->count - s->next, count = left < LANES ? left : LANES, most = s->sizes[s->order[s->next]];
+    const __m256i order = _mm256_maskz_loadu_epi16(first_lanes(count), s->order + s->next);
+    const __m512i rows = _mm512_mullo_epi32(_mm512_cvtepu16_epi32(order), all(ROOM));
+    for (uint32_t lane = 0; lane < count; lane++) {
+        const uint32_t number = s->order[s->next + lane];
+        g->words[lane] = &s->words[number];
+        g->alive[lane] = (((uint32_t)2 << s->sizes[number]) - 1) | 1u << BEYOND;
+    }
+    for (uint32_t lane = count; lane < LANES; lane++)
+        g->alive[lane] = 1u << BEFORE | 1u << BEYOND;
+    s->next += count;
+    g->count = count;
+    g->places = FIRST + most;
+    g->asked = 0;
+    for (uint32_t i = 0; i < most; i++)
+        store(g->tokens + (FIRST + i) * LANES, gather(s->parts + i, 0xFFFF, rows));
+    look_up_all(pairs, g);
+}
+
+static void end(const group *g)
+{
+    for (uint32_t lane = 0; lane < g->count; lane++)
+        finish(g, lane);
+}
+
+/* The words of too many parts for a lane: seldom. */
+static void merge_late(const st_vocab *v, const st_cuts *cuts, st_word *const *words, uint32_t count)
+{
+    st_word late[ST_GROUP];
+    for (uint32_t i = 0; i < count; i++)
+        late[i] = *words[i];
+    st_merge_words_avx2(v, cuts, late, count);
+    for (uint32_t i = 0; i < count; i++)
+        words[i]->count = late[i].count;
+}
+
+/* Up to sixteen characters, a lane each. */
+typedef struct characters {
+    __mmask16 there;
+    __mmask16 of_three; /* which have three bytes or more */
+    __mmask16 whole;    /* which begin whole, */
+    __m512i tokens;     /* as these */
+} characters;
+
+/* The code points of characters of two bytes, or of three. `text`: their bytes, the lead byte lowest. */
+static inline __m512i code_points(__m512i text, __mmask16 of_three)
+{
+    const __m512i six = all(0x3F), second = _mm512_and_si512(_mm512_srli_epi32(text, 8), six);
+    const __m512i third = _mm512_and_si512(_mm512_srli_epi32(text, 16), six);
+    const __m512i two = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(text, all(0x1F)), 6), second);
+    const __m512i behind = _mm512_or_si512(_mm512_slli_epi32(second, 6), third);
+    const __m512i lead = _mm512_slli_epi32(_mm512_and_si512(text, all(0x0F)), 12);
+    return _mm512_mask_or_epi32(two, of_three, lead, behind);
+}
+
+/* Finds the characters that begin whole, as split_characters of the other tiers does, but that a border counts as open
+ * wherever its two bytes let some token reach over it: of ten borders that ask further, eight or nine are open. */
+static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes, uint64_t starts)
+{
+    const __m512i at = _mm512_maskz_compress_epi8(starts, byte_numbers());
+    const __m512i places = all_bytes(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(at)));
+    const __m512i text = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0x03020100)), bytes);
+    const __m512i two = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0xFF00)), bytes); /* and the byte in front */
+    const __m512i border = _mm512_and_si512(two, all(0xFFFF)), lead = _mm512_and_si512(text, all(0xFF));
+    characters c = {.there = first_lanes((uint32_t)_mm_popcnt_u64(starts)), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
+    /* Sixteen bits are asked for and 32 read: `near` has other tables behind it. */
+    const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), c.there & 0xFFFE, border, cuts->near, 2);
+    const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF)), closed = (__mmask16)~(open | open >> 1);
+    const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
+    const __mmask16 wanted = c.there & closed & high & (__mmask16)~longest;
+    c.tokens = gather(cuts->characters, wanted, code_points(text, c.of_three));
+    c.whole = _mm512_mask_cmpneq_epu32_mask(wanted, c.tokens, all(ST_NONE));
+    return c;
+}
+
+/* Sixteen parts: the tokens of bytes, but for those that are the next whole characters. */
+static inline void put_tokens(const st_pairs *pairs, __m128i bytes, __mmask16 whole, __m512i characters, uint32_t *to)
+{
+    const __m512i single = gather(pairs->byte_token, 0xFFFF, _mm512_cvtepu8_epi32(bytes));
+    store(to, _mm512_mask_expand_epi32(single, whole, characters));
+}
+
+/* The parts that a word begins with; returns how many. Those beyond MOST_PARTS are not written. */
+static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *word, uint32_t *parts)
+{
+    const uint64_t there = ((uint64_t)1 << word->n) - 1;
+    const __m512i bytes = _mm512_maskz_loadu_epi8(there, word->text);
+    const uint64_t starts = there & ~_mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-64));
+    uint64_t keep = there, whole = 0; /* bytes that begin a part, and those of them that begin a whole character */
+    __m512i tokens = _mm512_setzero_si512();
+    if (cuts && v->monotone && _mm512_movepi8_mask(bytes)) {
+        if (_mm_popcnt_u64(starts) > LANES) /* seldom */
+            return MOST_PARTS + 1;
+        const characters c = characters_of(cuts->tables, bytes, starts);
+        whole = _pdep_u64(c.whole, starts);
+        keep &= ~(whole << 1 | _pdep_u64(c.whole & c.of_three, starts) << 2);
+        tokens = _mm512_maskz_compress_epi32(c.whole, c.tokens);
+    }
+    const uint32_t count = (uint32_t)_mm_popcnt_u64(keep), is_whole = (uint32_t)_pext_u64(whole, keep);
+    const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, bytes));
+    put_tokens(&v->pairs, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, parts);
+    if (count > LANES) {
+        const __mmask16 rest = (__mmask16)(0xFFFF << _mm_popcnt_u32(is_whole & 0xFFFF));
+        tokens = _mm512_maskz_compress_epi32(rest, tokens);
+        put_tokens(&v->pairs, _mm256_extracti128_si256(kept, 1), (__mmask16)(is_whole >> LANES), tokens, parts + LANES);
+    }
+    return count;
+}
+
+/* Splits the words into parts, and puts those that fit a lane in order, the longest first: the words of a group should take
+ * equally many merges. */
+static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
+{
+    uint32_t starts[MOST_PARTS + 2] = {0}, late = 0;
+    st_word *put_off[ST_GROUP];
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t size = split(v, cuts, &words[i], s->parts + ROOM * i);
+        const int fits = size <= MOST_PARTS;
+        s->sizes[i] = (uint8_t)(fits ? size : 0);
+        starts[fits ? MOST_PARTS - size + 1 : MOST_PARTS + 1]++;
+        if (fits)
+            continue;
+        put_off[late++] = &words[i];
+        if (late == ST_GROUP) {
+            merge_late(v, cuts, put_off, late);
+            late = 0;
+        }
+    }
+    if (late)
+        merge_late(v, cuts, put_off, late);
+    for (uint32_t i = 0; i < MOST_PARTS; i++)
+        starts[i + 1] += starts[i];
+    for (uint32_t i = 0; i < count; i++)
+        s->order[starts[MOST_PARTS - s->sizes[i]]++] = (uint16_t)i;
+    s->words = words;
+    s->count = starts[MOST_PARTS - 1]; /* without those of no part */
+    s->next = 0;
+}
+
+static void merge_slab(const st_pairs *pairs, slab *s)
+{
+    group groups[GROUPS];
+    group *running[GROUPS];
+    uint32_t live = 0;
+    for (; live < GROUPS && s->next < s->count; live++)
+        begin(pairs, s, running[live] = &groups[live]);
+    while (live) {
+        for (uint32_t i = 0; i < live; i++)
+            receive(pairs, running[i]);
+        for (uint32_t i = 0; i < live;) {
+            if (step(pairs, running[i])) {
+                i++;
+                continue;
+            }
+            end(running[i]);
+            if (s->next < s->count)
+                begin(pairs, s, running[i++]);
+            else
+                running[i] = running[--live];
+        }
+    }
+}
+
+void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
+{
+    slab s;
+    for (size_t from = 0; from < count; from += SLAB) {
+        split_words(v, cuts, &s, words + from, (uint32_t)(count - from < SLAB ? count - from : SLAB));
+        merge_slab(&v->pairs, &s);
+    }
+}
+
 #include "target_end.h"
 #else
 typedef int st_no_merge_avx512; /* a file must hold something */

@@ -13,6 +13,8 @@
 
 static void to_ids(const st_vocab *v, const uint32_t *tokens, size_t count, uint32_t *ids)
 {
+    if (v->identity && ids == tokens)
+        return;
     for (size_t i = 0; i < count; i++)
         ids[i] = v->ids[tokens[i]];
 }

@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include "text_valid.h"
 #include "utf8.h"
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
@@ -52,7 +53,7 @@ static void describe(const uint8_t *text, size_t at, size_t n, st_text_error *er
 
 size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
 {
-    size_t at = 0;
+    size_t at = st_text_valid(text, n);
     while ((at = skip_ascii(text, at, n)) < n) {
         do { /* characters of scripts without ASCII come in runs: do not look for ASCII behind each */
             size_t size = whole_character(text, at, n);

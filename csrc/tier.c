@@ -18,6 +18,7 @@ static int runs(st_tier_number tier)
     const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
     if (tier == ST_TIER_AVX512)
         return avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
     return tier == ST_TIER_PORTABLE || (tier == ST_TIER_AVX2 && avx2);
 #elif defined(ST_ARM)

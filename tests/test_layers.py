@@ -20,6 +20,7 @@ C_LAYERS = """
 portable status prefetch publish bits target_begin target_end tier
 alloc key cut_tables
 buffer utf8 unicode_tables scan block piece_entry
+text_valid text_valid_template text_valid_avx2 text_valid_avx512
 char_kind text special pairs hash split_blocks train_tokens
 split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue
 block_starts train_text

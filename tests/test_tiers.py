@@ -10,6 +10,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import nasty
 import oracle
@@ -22,6 +23,17 @@ NAMES = ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
 
 # Runs of each kind longer than two blocks, and what blocks leave to the machine.
 LONG = ("A" * 200, "a" * 200, "中" * 90, " " * 300, "1" * 150, "\n" + " " * 200, "!" * 150, "\u0301" * 90, "'s" * 80)
+WORDS = (
+    "abcdefghijklmnopqrstuvwxyz",
+    "etaoinshr",
+    "ab",
+    "бвгджзиклмн",
+    "กขคงจฉัิ",
+    "한국어처리",
+    "中文字符串",
+    "éàçxyz",
+    "\U0001f600a\U0001f680",
+)
 UNITS = (*LONG, "'", "'s", "'LL", "\u017f", "中A", "Ab", "\n/", "/", "!\u0301", "é", "É", "\u00a0", "\u3000", "²", "12")
 
 
@@ -34,13 +46,72 @@ def texts() -> list[str]:
     return made + ["".join(rng.choice(UNITS) for _ in range(40)) for _ in range(300)]
 
 
+def batches() -> list[str]:
+    """From no word to 40 and more that no table holds, of all lengths: they are merged side by side."""
+    rng = random.Random(21)
+    made = []
+    for count in (*range(41), 300, 1200):
+        letters = [rng.choice(WORDS) for _ in range(3)]
+        words = ("".join(rng.choices(rng.choice(letters), k=rng.randint(1, 30))) for _ in range(count))
+        made.append(" ".join(words))
+    return made
+
+
+def inputs(name: str) -> list[str]:
+    return texts() + batches() if name in NAMES else batches()
+
+
+def encodings(engine: str) -> Iterator[tuple[str, streamtok.Encoding]]:
+    for name in NAMES:
+        yield name, oracle.ours(name, engine)
+    for kind in oracle.DAMAGED:
+        ranks = {"mergeable_ranks": oracle.damaged_ranks(kind), "special_tokens": {}}
+        yield kind, streamtok.Encoding(kind, pat_str=oracle.PATTERNS["cl100k_base"], engine=engine, **ranks)
+
+
+def damaged_texts() -> Iterator[bytes]:
+    """Valid UTF-8 of some blocks, and the same with some bytes changed, put in or left out."""
+    rng = random.Random(22)
+    edges = "\x00\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"
+    for letters in (*WORDS, edges, "a" * 40 + edges):
+        for _ in range(60):
+            text = "".join(rng.choices(letters, k=rng.randint(1, 200))).encode()
+            yield text
+            for _ in range(12):
+                at = rng.randrange(len(text))
+                wrong = bytes(
+                    rng.choices(
+                        (0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0xF5), k=1
+                    )
+                )
+                yield text[:at] + rng.choice((b"", wrong, wrong + text[at : at + 1])) + text[at + 1 :]
+
+
+def check_faults() -> None:
+    """What is no UTF-8 is found where Python finds it."""
+    enc = oracle.ours("r50k_base")
+    for data in damaged_texts():
+        stream, want = enc.stream_encoder(), None
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            want = f"{error.reason} at byte {error.start} of the stream"
+        try:
+            stream.feed(data)
+            stream.flush()
+            got = None
+        except UnicodeDecodeError as error:
+            got = error.reason
+        assert got == want, data
+
+
 def digest() -> dict[str, str]:
     """What one process makes of the texts: whole, and in random chunks."""
+    check_faults()
     result = {"tier": streamtok.info()["simd"]}
-    for name in NAMES:
-        enc = oracle.ours(name)
+    for name, enc in encodings("fast"):
         sums = hashlib.sha256()
-        for number, text in enumerate(texts()):
+        for number, text in enumerate(inputs(name)):
             ids = enc.encode_ordinary(text)
             sums.update(repr((ids, enc._coder.split(text))).encode())
             stream = enc.stream_encoder(disallowed_special=())
@@ -63,9 +134,9 @@ def digest_of(tier: str) -> dict[str, str]:
 def reference() -> dict[str, str]:
     """The same by the reference engine and tiktoken's own pieces."""
     result = {}
-    for name in NAMES:
-        slow, sums = oracle.ours(name, "reference"), hashlib.sha256()
-        for text in texts():
+    for name, slow in encodings("reference"):
+        sums = hashlib.sha256()
+        for text in inputs(name):
             sums.update(repr((slow.encode_ordinary(text), slow._coder.split(text))).encode())
         result[name] = sums.hexdigest()
     return result

@@ -5,7 +5,7 @@
     python tools/sanitize.py --seconds 3600      a long run; --seed picks other inputs
     python tools/sanitize.py --libfuzzer         coverage-guided as well; needs clang
 
-AddressSanitizer and UndefinedBehaviorSanitizer watch one thread (fuzz_encoder, fuzz_vocab, fuzz_train),
+AddressSanitizer and UndefinedBehaviorSanitizer watch one thread (fuzz_encoder, fuzz_vocab, fuzz_words, fuzz_train),
 ThreadSanitizer many (threads). Exit status: 0 nothing found, 1 something found, 77 no compiler here has these
 sanitizers.
 """
@@ -42,7 +42,7 @@ class Build(NamedTuple):
 MEMORY = Build(
     "address,undefined",
     ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
-    {"fuzz_encoder": ENCODER, "fuzz_vocab": ["fuzz_vocab"], "fuzz_train": ["fuzz_train"]},
+    {"fuzz_encoder": ENCODER, "fuzz_vocab": ["fuzz_vocab"], "fuzz_words": ["fuzz_words"], "fuzz_train": ["fuzz_train"]},
 )
 THREADS = Build("thread", ["-fsanitize=thread"], {"threads": ["threads"]})
 LIBFUZZER = Build(

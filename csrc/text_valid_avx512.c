@@ -1,0 +1,28 @@
+/* Valid UTF-8 with AVX-512. */
+#include "text_valid.h"
+#include "tier.h"
+
+#if defined(ST_X86)
+#include <immintrin.h>
+
+#define ST_TARGET "avx512f,avx512bw,bmi,bmi2"
+#include "target_begin.h"
+
+typedef __m512i block;
+
+static inline block load_block(const uint8_t *text)
+{
+    return _mm512_loadu_si512(text);
+}
+
+static inline uint64_t at_least(block bytes, uint8_t value)
+{
+    return _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8((char)value));
+}
+
+#define ST_TIER avx512
+#include "text_valid_template.h"
+#include "target_end.h"
+#else
+typedef int st_no_valid_avx512; /* a file must hold something */
+#endif
