@@ -28,7 +28,9 @@ UNITS = (*LONG, "'", "'s", "'LL", "\u017f", "中A", "Ab", "\n/", "/", "!\u0301",
 @functools.cache
 def foreign_tokens() -> list[str]:
     """Tokens beyond ASCII that are whole characters, by and large those of one script beside each other."""
-    tokens = [token.decode("utf-8", "ignore") for token in oracle.ours("o200k_base")._mergeable_ranks if max(token) > 127]
+    tokens = [
+        token.decode("utf-8", "ignore") for token in oracle.ours("o200k_base")._mergeable_ranks if max(token) > 127
+    ]
     return sorted(token for token in tokens if token)
 
 
