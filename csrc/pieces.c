@@ -269,11 +269,21 @@ static st_cache_entry *cache_entry(st_workspace *w, uint64_t hash)
     return &w->cache[hash >> (64 - ST_CACHE_BITS)];
 }
 
+/* Sends for the lines behind those that have overflowed: one in eight has, and nobody has asked for the next. */
+static void send_for_next_lines(const st_piece_table *pieces, const st_spans *s, size_t misses)
+{
+    for (size_t m = 0; m < misses; m++) {
+        const uint64_t line = s->lines[s->misses[m]];
+        st_prefetch(&pieces->entries[2 * ((line + (uint64_t)st_line_overflowed(&pieces->entries[2 * line])) & pieces->mask)]);
+    }
+}
+
 /* The second look at the misses; those that the tables do not hold stay listed, and their cache lines are sent for. */
 static size_t look_again(const st_vocab *v, st_workspace *w, const uint8_t *text, size_t misses)
 {
     st_spans *s = &w->spans;
     size_t left = 0, room = ST_SPAN_IDS - ST_CACHED_IDS;
+    send_for_next_lines(&v->pieces, s, misses);
     for (size_t m = 0; m < misses; m++) {
         const size_t i = s->misses[m], n = span_length(s, i);
         s->counts[i] = 0;
