@@ -74,7 +74,7 @@ ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, ui
         _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(kept, bytes));
         to += _mm_popcnt_u64(kept);
     }
-    return surrogates ? ST_SURROGATE : (size_t)(to - first);
+    return surrogates ? ST_NOT_CONVERTED : (size_t)(to - first);
 }
 
 size_t st_code_points_avx512(const void *characters, size_t n, unsigned width, uint8_t *to)

@@ -4,7 +4,7 @@ prose are in core.py. numpy is imported when the first array is made, so that im
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_INCREF, PyObject
-from cpython.unicode cimport PyUnicode_Check
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -135,11 +135,8 @@ cdef class Coder:
 
     cdef int _encode(self, object source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
         """Appends the ids of one whole text."""
-        cdef size_t before = out.size
         if PyUnicode_Check(source) and not PyUnicode_IS_ASCII(source) and len(source) > 2 * STR_SLICE:
-            if self._encode_slices(source, allowed, disallowed, out):
-                return 0
-            out.size = before  # surrogates: they are mended in all of the text
+            return self._encode_slices(source, allowed, disallowed, out)
         cdef st_encoder encoder
         cdef st_feed_error error
         cdef st_status status
@@ -161,32 +158,41 @@ cdef class Coder:
 
     cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
         """The same of a long str that is not ASCII: slice by slice, in memory that stays warm, and without leaving a second
-        copy of the text in the str. 0: there is a surrogate, and what was appended is to be dropped."""
+        copy of the text in the str."""
         cdef st_encoder encoder
         cdef st_feed_error error
         cdef st_status status = ST_OK
-        cdef size_t n = <size_t>len(source), at = 0, end, size
-        cdef unsigned width = <unsigned>PyUnicode_KIND(source)
+        cdef Text text
+        cdef Py_ssize_t n = len(source), at = 0, end
+        cdef int last = 0, width = PyUnicode_KIND(source)
         cdef const uint8_t *characters = PyUnicode_DATA(source)
-        cdef uint8_t *slice = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(STR_SLICE))
+        cdef uint8_t *slice = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(STR_SLICE + 1))
         if slice == NULL:
             raise MemoryError
         self._init(&encoder, allowed, disallowed)
         st_ids_reserve(out, n // 2)  # as above; a character beyond ASCII has two bytes or more
-        with nogil:
-            while at < n and status == ST_OK:
+        try:
+            while not last and status == ST_OK:
                 end = min(at + STR_SLICE, n)
-                size = st_code_points(characters + width * at, end - at, width, slice)
-                if size == ST_SURROGATE:
-                    break
-                status = st_encoder_feed(&encoder, slice, size, ST_FEED_TRUSTED | (ST_FEED_FINAL if end == n else 0), out,
-                                         &error)
+                if end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00:
+                    end += 1  # a pair of surrogates is one character
+                last = ST_FEED_FINAL if end == n else 0
+                text.data = slice
+                text.n = st_code_points(characters + width * at, end - at, width, slice)
+                text.flags = ST_FEED_TRUSTED
+                text.held = False
+                if text.n == ST_NOT_CONVERTED:
+                    alive = borrow(PyUnicode_Substring(source, at, end), &text)
+                with nogil:
+                    status = st_encoder_feed(&encoder, text.data, text.n, text.flags | last, out, &error)
+                give_back(&text)
                 at = end
-        st_encoder_free(&encoder)
-        st_free(slice)
+        finally:
+            st_encoder_free(&encoder)
+            st_free(slice)
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
-        return at == n
+        return 0
 
     @property
     def has_cuts(self):

@@ -57,7 +57,7 @@ cdef extern from "buffer.h" nogil:
 
 
 cdef extern from "code_points.h" nogil:
-    size_t ST_SURROGATE
+    size_t ST_NOT_CONVERTED
     size_t ST_CODE_POINTS_ROOM(size_t n)
     size_t st_code_points(const void *characters, size_t n, unsigned width, uint8_t *to)
 
