@@ -5,6 +5,7 @@
 #include "alloc.h"
 #include "publish.h"
 #include "text.h"
+#include "tier.h"
 #include "utf8.h"
 
 static void set_bit(uint8_t *bits, uint32_t at)
@@ -176,6 +177,24 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
     }
     *from = at;
     return count;
+}
+
+/* NULL: pieces are cut one by one. */
+static st_cuts_of_pieces_function *const of_pieces_by_tier[ST_TIERS] = {
+#if defined(ST_X86)
+    [ST_TIER_AVX512] = st_cuts_of_pieces_avx512,
+#endif
+};
+
+int st_cuts_has_stretches(void)
+{
+    return of_pieces_by_tier[st_tier()] != NULL;
+}
+
+size_t st_cuts_of_pieces(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends, size_t count,
+                         uint32_t *spans, size_t *pieces)
+{
+    return of_pieces_by_tier[st_tier()](cuts, text, at, ends, count, spans, pieces);
 }
 
 size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n)

@@ -3,7 +3,7 @@
  * tables hold, where the whole pieces are nearly all distinct.
  *
  * The test looks at the character X before the border and Y behind it: is there a token in which X, or an end of X,
- * is followed by Y, or a beginning of Y? All (X, Y) that stand in a token are hashed into one bit set of 2^22 bits
+ * is followed by Y, or a beginning of Y? All (X, Y) that stand in a token are hashed into one bit set of 2^20 bits
  * (one load a border); tokens that begin inside X or end inside Y are listed in a second, small one by what they hold
  * of X and Y, and a table of the two bytes at the border says whether such a token can be near at all. A false hit costs a cut, not an id.
  * Two ASCII characters have a table of their own, without false hits: such borders matter where a text is one piece, having
@@ -36,6 +36,18 @@ int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t b
 /* The cuts in text[0..n) (whole characters, n < 4 GB) behind *from, which is 0 or a border: writes at most `room` of them,
  * returns how many, and moves *from to the last border that was looked at. */
 size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room);
+
+/* Text that is cut at once where a tier knows how. */
+#define ST_STRETCH 256
+
+/* The pieces text[at..ends[0]), text[ends[0]..ends[1]), ... that lie within ST_STRETCH bytes, the long ones cut: writes where the
+ * spans end, counted from `at`, and returns how many; *pieces is how many pieces they were. Room for ST_STRETCH + 16. */
+typedef size_t st_cuts_of_pieces_function(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends,
+                                          size_t count, uint32_t *spans, size_t *pieces);
+
+/* By tier (tier.h); and whether the one in use has it. */
+st_cuts_of_pieces_function st_cuts_of_pieces_avx512, st_cuts_of_pieces;
+int st_cuts_has_stretches(void);
 
 /* The last border in text[0..n) (whole characters) that is a cut, 0 if there is none. */
 size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n);

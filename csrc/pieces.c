@@ -88,6 +88,7 @@ typedef struct batch {
     const uint64_t *ends;
     size_t count, piece, at; /* text[at..) is next, in piece number `piece` */
     int inside;              /* `at` is a cut inside the piece */
+    int stretches;           /* this machine cuts several pieces at once */
 } batch;
 
 /* Patterns leave few long pieces of ASCII, rulers and long names, in which there is no cut. A longer one is a text without a
@@ -161,11 +162,33 @@ static void add_atoms(const st_vocab *v, const st_cuts *cuts, batch *b, st_spans
     b->at = end;
 }
 
+/* Adds the pieces of a stretch of text, the long ones in atoms: nothing here depends on what they hold. Returns whether there
+ * is room for all its spans, and a stretch at all: the next piece may be longer. */
+static int add_stretch(st_vocab *v, batch *b, st_spans *s)
+{
+    uint32_t ends[ST_STRETCH + 16];
+    size_t pieces;
+    const st_cuts *cuts = st_vocab_cuts(v);
+    if (!cuts || s->count + ST_STRETCH > ST_SPANS || b->at + ST_STRETCH + 16 > b->size)
+        return 0;
+    const size_t count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
+    const st_piece_table table = v->pieces;
+    const uint8_t *text = b->text + b->at;
+    for (size_t i = 0, start = 0; i < count; start = ends[i++])
+        put_span(&table, s, s->count + i, b->at + start, st_key_or_none(text + start, ends[i] - start));
+    s->count += count;
+    b->at += count ? ends[count - 1] : 0;
+    b->piece += pieces;
+    return pieces != 0;
+}
+
 /* Adds the piece that the batch stands in, or as many of its atoms as there is room for. */
 static void add_piece(st_vocab *v, batch *b, st_spans *s)
 {
     const size_t end = (size_t)b->ends[b->piece];
     const st_cuts *cuts = NULL;
+    if (!b->inside && b->stretches && is_worth_cutting(v, b->text + b->at, end - b->at) && add_stretch(v, b, s))
+        return;
     if ((b->inside || is_worth_cutting(v, b->text + b->at, end - b->at)) && end - b->at <= UINT32_MAX / 2)
         cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
     if (!cuts) {
@@ -190,7 +213,7 @@ static int add_spans(st_vocab *v, batch *b, st_spans *s)
             add_piece(v, b, s);
     }
     s->starts[s->count] = (uint32_t)(b->at - s->first);
-    return s->count == s->limit && s->count < ST_SPANS;
+    return s->count >= s->limit && s->count < ST_SPANS;
 }
 
 static size_t span_length(const st_spans *s, size_t i)
@@ -248,11 +271,21 @@ static st_cache_entry *cache_entry(st_workspace *w, uint64_t hash)
     return &w->cache[hash >> (64 - ST_CACHE_BITS)];
 }
 
+/* Sends for the lines behind those that have overflowed: one in eight has, and nobody has asked for the next. */
+static void send_for_next_lines(const st_piece_table *pieces, const st_spans *s, size_t misses)
+{
+    for (size_t m = 0; m < misses; m++) {
+        const uint64_t line = s->lines[s->misses[m]];
+        st_prefetch(&pieces->entries[2 * ((line + (uint64_t)st_line_overflowed(&pieces->entries[2 * line])) & pieces->mask)]);
+    }
+}
+
 /* The second look at the misses; those that the tables do not hold stay listed, and their cache lines are sent for. */
 static size_t look_again(const st_vocab *v, st_workspace *w, const uint8_t *text, size_t misses)
 {
     st_spans *s = &w->spans;
     size_t left = 0, room = ST_SPAN_IDS - ST_CACHED_IDS;
+    send_for_next_lines(&v->pieces, s, misses);
     for (size_t m = 0; m < misses; m++) {
         const size_t i = s->misses[m], n = span_length(s, i);
         s->counts[i] = 0;
@@ -375,7 +408,7 @@ st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const
                            const uint64_t *ends, size_t count, st_ids *out)
 {
     if (engine == ST_ENGINE_FAST) {
-        batch b = {text, size, ends, count, 0, 0, 0};
+        batch b = {text, size, ends, count, 0, 0, 0, st_cuts_has_stretches()};
         while (b.piece < count)
             ST_TRY(encode_round(v, w, &b, out));
         return ST_OK;

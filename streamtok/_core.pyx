@@ -47,6 +47,8 @@ cdef enum:
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
+    int PyUnicode_KIND(object text)
+    const uint8_t *PyUnicode_DATA(object text)
 
 cdef bint numpy_ready = False
 
@@ -155,14 +157,18 @@ cdef class Coder:
         return 0
 
     cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
-        """The same of a long str whose UTF-8 Python would have to make: slice by slice, in memory that stays warm, and
-        without leaving a second copy of the text in the str."""
+        """The same of a long str that is not ASCII: slice by slice, in memory that stays warm, and without leaving a second
+        copy of the text in the str."""
         cdef st_encoder encoder
         cdef st_feed_error error
         cdef st_status status = ST_OK
         cdef Text text
         cdef Py_ssize_t n = len(source), at = 0, end
-        cdef int last = 0
+        cdef int last = 0, width = PyUnicode_KIND(source)
+        cdef const uint8_t *characters = PyUnicode_DATA(source)
+        cdef uint8_t *slice = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(STR_SLICE + 1))
+        if slice == NULL:
+            raise MemoryError
         self._init(&encoder, allowed, disallowed)
         st_ids_reserve(out, n // 2)  # as above; a character beyond ASCII has two bytes or more
         try:
@@ -171,13 +177,19 @@ cdef class Coder:
                 if end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00:
                     end += 1  # a pair of surrogates is one character
                 last = ST_FEED_FINAL if end == n else 0
-                alive = borrow(PyUnicode_Substring(source, at, end), &text)
+                text.data = slice
+                text.n = st_code_points(characters + width * at, end - at, width, slice)
+                text.flags = ST_FEED_TRUSTED
+                text.held = False
+                if text.n == ST_NOT_CONVERTED:
+                    alive = borrow(PyUnicode_Substring(source, at, end), &text)
                 with nogil:
                     status = st_encoder_feed(&encoder, text.data, text.n, text.flags | last, out, &error)
                 give_back(&text)
                 at = end
         finally:
             st_encoder_free(&encoder)
+            st_free(slice)
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
         return 0

@@ -56,6 +56,12 @@ cdef extern from "buffer.h" nogil:
     void st_bytes_free(st_bytes *buffer)
 
 
+cdef extern from "code_points.h" nogil:
+    size_t ST_NOT_CONVERTED
+    size_t ST_CODE_POINTS_ROOM(size_t n)
+    size_t st_code_points(const void *characters, size_t n, unsigned width, uint8_t *to)
+
+
 cdef extern from "pairs.h" nogil:
     ctypedef struct st_pairs:
         pass

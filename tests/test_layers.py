@@ -19,9 +19,9 @@ ROOT = oracle.PROJECT
 C_LAYERS = """
 portable status prefetch publish bits target_begin target_end tier
 alloc key cut_tables
-buffer utf8 unicode_tables scan block piece_entry
+code_points buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512
-char_kind text special pairs hash split_blocks train_tokens
+code_points_avx512 char_kind text special pairs hash split_blocks train_tokens
 split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue
 block_starts train_text
 block_template pretoken train_index
@@ -29,7 +29,7 @@ train_count trainer
 split_portable split_avx2 split_avx512 split_neon
 vocab
 automaton cuts decoder compatible
-merge_windows merge_run merge_words merge_words_template reference_stream
+cuts_avx512 merge_windows merge_run merge_words merge_words_template reference_stream
 merge_words_portable merge_words_avx2 merge_words_avx512
 words image
 long_piece

@@ -37,12 +37,38 @@ WORDS = (
 UNITS = (*LONG, "'", "'s", "'LL", "\u017f", "中A", "Ab", "\n/", "/", "!\u0301", "é", "É", "\u00a0", "\u3000", "²", "12")
 
 
+@functools.cache
+def foreign_tokens() -> list[str]:
+    """Tokens beyond ASCII that are whole characters, by and large those of one script beside each other."""
+    tokens = [
+        token.decode("utf-8", "ignore") for token in oracle.ours("o200k_base")._mergeable_ranks if max(token) > 127
+    ]
+    return sorted(token for token in tokens if token)
+
+
+def long_pieces(rng: random.Random) -> str:
+    """Words that are long enough to be cut, some at every border, some nowhere, between short ones."""
+    tokens, made = foreign_tokens(), []
+    for _ in range(rng.randint(1, 60)):
+        at = rng.randrange(len(tokens))
+        word = "".join(rng.choice(tokens[at : at + 300]) for _ in range(rng.randint(1, 30)))
+        made.append(rng.choice((word, word[: rng.randint(1, 8)], word[:4], "a", "don't", "12", " ", "。", "\n")))
+    return rng.choice(("", " ")).join(made)
+
+
+def long_strings(rng: random.Random) -> list[str]:
+    """Of one, two and four bytes a character in memory, longer than what is turned into UTF-8 at once."""
+    kinds = ("abcde é\xff\0", "abcde é中ж\u07ff\u0800\uffff\0", "abcde é中ж\U0001f600\U0010ffff")
+    return ["".join(rng.choice(kind) for _ in range(65_536 + rng.randint(1, 40))) for kind in kinds]
+
+
 def texts() -> list[str]:
     rng = random.Random(20)
     made = list(nasty.random_strings(rng, 600, 300))
     for length in (*range(0, 140), 191, 192, 193, 255, 256, 257):
         made.append("".join(rng.choice(UNITS) for _ in range(length))[:length])
         made.append("".join(rng.choice("abcXYZ 012.,'\n中é") for _ in range(length)))
+    made += [long_pieces(rng) for _ in range(300)] + long_strings(rng)
     return made + ["".join(rng.choice(UNITS) for _ in range(40)) for _ in range(300)]
 
 

@@ -1,0 +1,15 @@
+#include "code_points.h"
+
+#include "tier.h"
+
+static st_code_points_function *const by_tier[ST_TIERS] = {
+#if defined(ST_X86)
+    [ST_TIER_AVX512] = st_code_points_avx512,
+#endif
+};
+
+size_t st_code_points(const void *characters, size_t n, unsigned width, uint8_t *to)
+{
+    st_code_points_function *const convert = by_tier[st_tier()];
+    return convert ? convert(characters, n, width, to) : ST_NOT_CONVERTED;
+}

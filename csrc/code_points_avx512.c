@@ -1,0 +1,94 @@
+/* Code points to UTF-8 with AVX-512: sixteen are spread to four bytes each, and those that count pressed together. */
+#include "code_points.h"
+#include "portable.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
+#include "target_begin.h"
+
+#define LANES 16
+
+static inline __m512i all(uint32_t value)
+{
+    return _mm512_set1_epi32((int)value);
+}
+
+static inline __m512i load(const uint8_t *from, __mmask16 lanes, unsigned width)
+{
+    switch (width) {
+    case 1:
+        return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(lanes, from));
+    case 2:
+        return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, from));
+    default:
+        return _mm512_maskz_loadu_epi32(lanes, from);
+    }
+}
+
+/* Six bits of the code points from bit number `from` on, as a continuation byte in the byte number `to` of each lane. */
+static inline __m512i continuation(__m512i c, unsigned from, unsigned to)
+{
+    const __m512i bits = _mm512_and_si512(_mm512_srli_epi32(c, from), all(0x3F));
+    return _mm512_slli_epi32(_mm512_or_si512(bits, all(0x80)), 8 * to);
+}
+
+static inline __m512i lead(__m512i c, unsigned from, uint32_t mark)
+{
+    return _mm512_or_si512(_mm512_srli_epi32(c, from), all(mark));
+}
+
+/* The bytes of each, the first lowest, zero behind them. */
+static inline __m512i spread(__m512i c)
+{
+    const __m512i two = _mm512_or_si512(lead(c, 6, 0xC0), continuation(c, 0, 1));
+    const __m512i three = _mm512_or_si512(_mm512_or_si512(lead(c, 12, 0xE0), continuation(c, 6, 1)), continuation(c, 0, 2));
+    __m512i bytes = _mm512_mask_mov_epi32(c, _mm512_cmpge_epu32_mask(c, all(0x80)), two);
+    bytes = _mm512_mask_mov_epi32(bytes, _mm512_cmpge_epu32_mask(c, all(0x800)), three);
+    const __mmask16 beyond = _mm512_cmpge_epu32_mask(c, all(0x10000));
+    if (beyond) { /* seldom */
+        const __m512i last = _mm512_or_si512(continuation(c, 6, 2), continuation(c, 0, 3));
+        const __m512i four = _mm512_or_si512(_mm512_or_si512(lead(c, 18, 0xF0), continuation(c, 12, 1)), last);
+        bytes = _mm512_mask_mov_epi32(bytes, beyond, four);
+    }
+    return bytes;
+}
+
+ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, uint8_t *to)
+{
+    uint8_t *const first = to;
+    __mmask16 surrogates = 0;
+    for (size_t i = 0; i < n; i += LANES) {
+        const uint32_t count = n - i < LANES ? (uint32_t)(n - i) : LANES;
+        const __m512i c = load(from + i * width, (__mmask16)_bzhi_u32(0xFFFF, count), width);
+        if (!_mm512_cmpge_epu32_mask(c, all(0x80))) {
+            _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(c));
+            to += count;
+            continue;
+        }
+        surrogates |= _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, all(0xFFFFF800)), all(0xD800));
+        const __m512i bytes = spread(c);
+        const uint64_t firsts = UINT64_C(0x1111111111111111); /* a zero counts as a byte there */
+        const uint64_t kept = _bzhi_u64(firsts | _mm512_test_epi8_mask(bytes, bytes), 4 * count);
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(kept, bytes));
+        to += _mm_popcnt_u64(kept);
+    }
+    return surrogates ? ST_NOT_CONVERTED : (size_t)(to - first);
+}
+
+size_t st_code_points_avx512(const void *characters, size_t n, unsigned width, uint8_t *to)
+{
+    switch (width) {
+    case 1:
+        return convert(characters, n, 1, to);
+    case 2:
+        return convert(characters, n, 2, to);
+    default:
+        return convert(characters, n, 4, to);
+    }
+}
+#include "target_end.h"
+#else
+typedef int st_no_code_points_avx512; /* a file must hold something */
+#endif
