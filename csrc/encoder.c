@@ -6,6 +6,9 @@
  * reading goes on in the text. Few, because most pieces end soon and what is encoded here makes a small batch. */
 #define BRIDGE 32
 
+/* A text of at most so many bytes is copied there whole: that takes less time than a small batch beside its own. */
+#define SHORT_TEXT 8192
+
 /* A stretch of text that lies in one place, and how far it is done: everything before `piece` is encoded, the open
  * piece begins there (less encoder->open.taken), and the scanner has read up to `read`. */
 typedef struct run {
@@ -132,7 +135,7 @@ static st_status keep_tail(feed_context *c, run *r)
 static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, int final, run *direct)
 {
     st_carry *carry = &c->encoder->carry;
-    size_t old = carry->bytes.size, used = 0, bridge = BRIDGE;
+    size_t old = carry->bytes.size, used = 0, bridge = n <= SHORT_TEXT ? n : BRIDGE;
     run r = {NULL, 0, carry->start, 0};
     r.read = carry->start + (size_t)(c->encoder->scan.length - c->encoder->open.taken);
     do {
