@@ -8,12 +8,7 @@
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
-#define LANES 16
-
-static inline __m512i all(uint32_t value)
-{
-    return _mm512_set1_epi32((int)value);
-}
+#include "lanes_avx512.h"
 
 static inline __m512i load(const uint8_t *from, __mmask16 lanes, unsigned width)
 {

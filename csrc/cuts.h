@@ -38,10 +38,10 @@ int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t b
 size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room);
 
 /* Text that is cut at once where a tier knows how. */
-#define ST_STRETCH 256
+#define ST_CUT_STRETCH 256
 
-/* The pieces text[at..ends[0]), text[ends[0]..ends[1]), ... that lie within ST_STRETCH bytes, the long ones cut: writes where the
- * spans end, counted from `at`, and returns how many; *pieces is how many pieces they were. Room for ST_STRETCH + 16. */
+/* The pieces text[at..ends[0]), text[ends[0]..ends[1]), ... that lie within ST_CUT_STRETCH bytes, the long ones cut: writes where the
+ * spans end, counted from `at`, and returns how many; *pieces is how many pieces they were. Room for ST_CUT_STRETCH + 16. */
 typedef size_t st_cuts_of_pieces_function(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends,
                                           size_t count, uint32_t *spans, size_t *pieces);
 

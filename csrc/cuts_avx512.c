@@ -9,9 +9,10 @@
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
+#include "lanes_avx512.h"
+
 #define WINDOW 64
-#define LANES 16
-#define WORDS (ST_STRETCH / 64 + 2)
+#define WORDS (ST_CUT_STRETCH / 64 + 2)
 
 /* The whole characters of a window; the border in front of number i is bit i of a mask. */
 typedef struct window {
@@ -22,18 +23,6 @@ typedef struct window {
     uint64_t joined, near; /* borders: that a token spans; that a token might span a part of a character at */
 } window;
 
-static inline __m512i all(uint32_t value)
-{
-    return _mm512_set1_epi32((int)value);
-}
-
-static inline __m512i numbers(void)
-{
-    return _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40,
-                           39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
-                           15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-}
-
 static inline window read_window(const uint8_t *text, size_t n)
 {
     const uint64_t there = _bzhi_u64(UINT64_MAX, (uint32_t)(n < WINDOW ? n : WINDOW));
@@ -41,7 +30,7 @@ static inline window read_window(const uint8_t *text, size_t n)
     w.leads = _mm512_mask_cmpge_epi8_mask(there, w.bytes, _mm512_set1_epi8(-64)); /* 0x80 to 0xBF lie below, as signed bytes */
     const unsigned last = st_last_bit(w.leads);
     w.leads ^= (uint64_t)(last + st_utf8_size(text[last]) > WINDOW) << last;
-    w.places = _mm512_maskz_compress_epi8(w.leads, numbers());
+    w.places = _mm512_maskz_compress_epi8(w.leads, byte_numbers());
     w.count = (size_t)_mm_popcnt_u64(w.leads);
     if (w.count > LANES && w.count % LANES <= LANES / 2) /* a vector with few characters takes its full time */
         w.count -= w.count % LANES;
@@ -138,7 +127,7 @@ static inline uint64_t cuts_of(const st_cuts *cuts, window *w)
 /* Writes base + the number of each set bit, as far as there is room; returns how many. May write up to 16 more. */
 static inline size_t put_borders(uint64_t mask, size_t base, uint32_t *borders)
 {
-    __m512i places = _mm512_maskz_compress_epi8(mask, numbers());
+    __m512i places = _mm512_maskz_compress_epi8(mask, byte_numbers());
     const size_t count = (size_t)_mm_popcnt_u64(mask);
     for (size_t i = 0; i < count; i += LANES) {
         const __m512i wide = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places));
@@ -166,7 +155,7 @@ typedef struct stretch {
 static size_t read_pieces(stretch *s, size_t at, const uint64_t *ends, size_t count)
 {
     size_t taken = 0, start = 0;
-    while (taken < count && ends[taken] - at <= ST_STRETCH) {
+    while (taken < count && ends[taken] - at <= ST_CUT_STRETCH) {
         const size_t end = (size_t)ends[taken++] - at, is_long = end - start > ST_KEY_BYTES;
         s->ends[end / 64] |= (uint64_t)1 << end % 64;
         s->in_long[start / 64] ^= (uint64_t)is_long << start % 64;

@@ -11,9 +11,9 @@
 #define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
+#include "lanes_avx512.h"
 #include "prefetch.h"
 
-#define LANES 16
 #define GROUPS 3 /* two, four and six take up to 4 % longer on some texts, and none less */
 
 /* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there; a bit of 32 for each. */
@@ -68,11 +68,6 @@ static inline void store(uint32_t *to, __m512i value)
     _mm512_storeu_si512(to, value);
 }
 
-static inline __m512i all(uint32_t value)
-{
-    return _mm512_set1_epi32((int)value);
-}
-
 /* The lowest `count` of sixteen lanes; all for more. */
 static inline __mmask16 first_lanes(uint32_t count)
 {
@@ -89,12 +84,6 @@ static inline __m512i all_bytes(__m512i lanes)
 {
     const __m128i lowest = _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
     return _mm512_shuffle_epi8(lanes, _mm512_broadcast_i32x4(lowest));
-}
-
-/* 0 to 63. */
-static inline __m512i byte_numbers(void)
-{
-    return _mm512_add_epi8(all_bytes(_mm512_slli_epi32(numbers(), 2)), all(0x03020100));
 }
 
 static inline void scatter(uint32_t *to, __mmask16 mask, __m512i cells, __m512i values)

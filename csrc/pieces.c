@@ -166,10 +166,10 @@ static void add_atoms(const st_vocab *v, const st_cuts *cuts, batch *b, st_spans
  * is room for all its spans, and a stretch at all: the next piece may be longer. */
 static int add_stretch(st_vocab *v, batch *b, st_spans *s)
 {
-    uint32_t ends[ST_STRETCH + 16];
+    uint32_t ends[ST_CUT_STRETCH + 16];
     size_t pieces;
     const st_cuts *cuts = st_vocab_cuts(v);
-    if (!cuts || s->count + ST_STRETCH > ST_SPANS || b->at + ST_STRETCH + 16 > b->size)
+    if (!cuts || s->count + ST_CUT_STRETCH > ST_SPANS || b->at + ST_CUT_STRETCH + 16 > b->size)
         return 0;
     const size_t count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
     const st_piece_table table = v->pieces;
@@ -186,10 +186,11 @@ static int add_stretch(st_vocab *v, batch *b, st_spans *s)
 static void add_piece(st_vocab *v, batch *b, st_spans *s)
 {
     const size_t end = (size_t)b->ends[b->piece];
+    const int is_cut = b->inside || is_worth_cutting(v, b->text + b->at, end - b->at);
     const st_cuts *cuts = NULL;
-    if (!b->inside && b->stretches && is_worth_cutting(v, b->text + b->at, end - b->at) && add_stretch(v, b, s))
+    if (is_cut && !b->inside && b->stretches && add_stretch(v, b, s))
         return;
-    if ((b->inside || is_worth_cutting(v, b->text + b->at, end - b->at)) && end - b->at <= UINT32_MAX / 2)
+    if (is_cut && end - b->at <= UINT32_MAX / 2)
         cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
     if (!cuts) {
         add_span(v, b, s, b->at, end - b->at);

@@ -7,6 +7,8 @@
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
+#include "lanes_avx512.h"
+
 typedef __m512i st_vector;
 
 static inline st_vector st_vector_load(const uint8_t *text)
@@ -42,13 +44,9 @@ static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
 /* The numbers of the set bits are pressed together in a register, then widened eight at a time. */
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
-    const __m512i numbers = _mm512_set_epi8(
-        63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36,
-        35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7,
-        6, 5, 4, 3, 2, 1, 0);
     const __m512i bases = _mm512_set1_epi64((long long)base);
     const size_t count = (size_t)_mm_popcnt_u64(mask);
-    __m512i places = _mm512_maskz_compress_epi8(mask, numbers);
+    __m512i places = _mm512_maskz_compress_epi8(mask, byte_numbers());
     for (size_t i = 0; i < count; i += 8) {
         const __m512i wide = _mm512_cvtepu8_epi64(_mm512_castsi512_si128(places));
         _mm512_storeu_si512(to + i, _mm512_add_epi64(wide, bases));

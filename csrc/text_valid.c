@@ -2,15 +2,15 @@
 
 #include "tier.h"
 
+static st_text_valid_function *const by_tier[ST_TIERS] = {
+#if defined(ST_X86)
+    [ST_TIER_AVX2] = st_text_valid_avx2,
+    [ST_TIER_AVX512] = st_text_valid_avx512,
+#endif
+};
+
 size_t st_text_valid(const uint8_t *text, size_t n)
 {
-#if defined(ST_X86)
-    if (st_tier() == ST_TIER_AVX512)
-        return st_text_valid_avx512(text, n);
-    if (st_tier() == ST_TIER_AVX2)
-        return st_text_valid_avx2(text, n);
-#endif
-    (void)text;
-    (void)n;
-    return 0;
+    st_text_valid_function *const valid = by_tier[st_tier()];
+    return valid ? valid(text, n) : 0;
 }

@@ -14,15 +14,11 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import cupy
 import numpy as np
 import shared
-from host_to_host import in_pinned, room_for
+from host_to_host import copies, in_pinned, room_for
 
 from streamtok.gpu import GpuPipeline
-
-COPIED = 32 << 20
-"""Bytes a copy: a chunk of the pipeline's."""
 
 
 def pipelines(encoding: Any, counts: list[int]) -> dict[int, GpuPipeline]:
@@ -60,32 +56,6 @@ def many_documents(encoding: Any, pipes: dict[int, Any], data: bytes, size: int,
         seconds = shared.median_seconds(call, repeats=3)
         rates[str(count)] = round(sum(map(len, texts)) / seconds / 1e9, 6)
     return rates
-
-
-def copies(counts: list[int], size: int) -> dict[str, float]:
-    """GB/s each way of plain copies from and to pinned memory, both ways at once, on so many devices."""
-    source, target = in_pinned(bytes(size)), in_pinned(bytes(size))
-    lanes = []
-    for number in range(max(counts)):
-        with cupy.cuda.Device(number):
-            streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
-            lanes.append((number, streams, [cupy.empty(COPIED, np.uint8) for _ in streams]))
-
-    def run(count: int) -> None:
-        for i, at in enumerate(range(0, size - COPIED + 1, COPIED)):
-            number, (up, down), (there, back) = lanes[i % count]
-            with cupy.cuda.Device(number):
-                with up:
-                    there.data.copy_from_host_async(source.ctypes.data + at, COPIED)
-                with down:
-                    back.data.copy_to_host_async(target.ctypes.data + at, COPIED)
-        for number, streams, _ in lanes[:count]:
-            with cupy.cuda.Device(number):
-                for stream in streams:
-                    stream.synchronize()
-
-    timed = {n: shared.median_seconds(functools.partial(run, n), repeats=3) for n in counts}
-    return {str(n): round(size // COPIED * COPIED / seconds / 1e9, 6) for n, seconds in timed.items()}
 
 
 def rows(options: Any) -> Iterator[shared.Row]:

@@ -178,7 +178,7 @@ ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, ui
         return ST_SOME_IDS;
     }
     const unsigned characters = n - st_tail_bytes(key.x) - st_tail_bytes(key.y) - st_tail_bytes(key.z);
-    *found = n > ST_FIRST_BYTES ? 0 << 1 | 1 : characters << 1 | (first & 1);
+    *found = n > ST_FIRST_BYTES ? 1 : characters << 1 | (first & 1);
     return ST_LATER;
 }
 

@@ -1,0 +1,23 @@
+/* Constants that several files for AVX-512 want; to be included behind target_begin.h. */
+#ifndef ST_LANES_AVX512_H
+#define ST_LANES_AVX512_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define LANES 16 /* of 32 bits */
+
+static inline __m512i all(uint32_t value)
+{
+    return _mm512_set1_epi32((int)value);
+}
+
+/* 0 to 63, a byte each. */
+static inline __m512i byte_numbers(void)
+{
+    return _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40,
+                           39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+                           15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+
+#endif
