@@ -38,23 +38,36 @@ cdef class Utf8:
         PyBuffer_FillInfo(view, self, <void *>self.text.data, <Py_ssize_t>self.text.n, 1, flags)
 
 
-def flat(list texts not None):
+def flat(list texts not None, sizes):
     """(each str or buffer of bytes as a flat buffer of UTF-8, whether Python vouches for all of it). Surrogates are mended
-    as everywhere. TypeError for anything else."""
+    as everywhere. sizes: a writable int64 buffer, one a text, which gets their bytes. TypeError for anything else."""
     cdef bint trusted = True
-    buffers = []
-    for text in texts:
-        if not PyUnicode_Check(text):
-            trusted = False
-            buffers.append(text if type(text) is bytes else Utf8(text))
-        elif PyUnicode_IS_ASCII(text):
-            buffers.append(Utf8(text))
-        else:  # a copy that is given up again: a Utf8 would stay with the str for good
-            try:
-                buffers.append(text.encode())
-            except UnicodeEncodeError:
-                buffers.append(mend_surrogates(text).encode())
+    cdef Py_ssize_t count = len(texts), i
+    cdef Py_buffer view
+    PyObject_GetBuffer(sizes, &view, PyBUF_WRITABLE)
+    try:
+        if view.len != count * <Py_ssize_t>sizeof(int64_t):
+            raise ValueError(f"sizes has {view.len} bytes: give an int64 a text, of which there are {count}")
+        buffers = []
+        for i in range(count):
+            buffer = flat_one(texts[i])
+            trusted = trusted and PyUnicode_Check(texts[i])
+            (<int64_t *>view.buf)[i] = len(buffer)
+            buffers.append(buffer)
+    finally:
+        PyBuffer_Release(&view)
     return buffers, trusted
+
+
+cdef object flat_one(object text):
+    if not PyUnicode_Check(text):
+        return text if type(text) is bytes else Utf8(text)
+    if PyUnicode_IS_ASCII(text):
+        return Utf8(text)
+    try:  # a copy that is given up again: a Utf8 would stay with the str for good
+        return text.encode()
+    except UnicodeEncodeError:
+        return mend_surrogates(text).encode()
 
 
 def gather(list buffers not None, target not None):

@@ -193,6 +193,20 @@ def test_a_steady_call_allocates_its_result_alone(devices):
     assert devices[0].allocations == before + 1
 
 
+def test_sets_of_names_take_turns(devices):
+    """A short text's job is kept, with the names that it points to, while other texts look for others."""
+    enc = streamtok.get_encoding("o200k_base")
+    encoder, pipeline = gpu.GpuEncoder(enc), gpu.GpuPipeline(enc)
+    plain, named = "plain text " * 9, "a<|endoftext|>b<|endofprompt|>c"
+    long = "so much text that it takes many launches <|endofprompt|> " * 20_000
+    rng = random.Random(5)
+    for _ in range(12):
+        options, text = rng.choice(OPTIONS[:4]), rng.choice([plain, plain, named, long])
+        want = outcome(enc.encode_to_numpy, text, **options)
+        assert outcome(encoder.encode, text, **options) == want
+        assert outcome(pipeline.encode, text, **options) == want
+
+
 def test_out_of_memory_at_every_allocation(devices):
     enc = streamtok.get_encoding("r50k_base")
     texts = ["some text", "more <|endoftext|> text", "x" * 700]

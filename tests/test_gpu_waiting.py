@@ -10,6 +10,7 @@ import pytest
 
 from streamtok._gate import Utf8, flat, gather
 from streamtok.gpu._ordered import Output, Overflow, run_in_order
+from streamtok.gpu._pieces import flattened
 from streamtok.gpu._waiting import Steps, complete, copied, joined
 
 
@@ -110,14 +111,18 @@ def test_buffers_are_joined_short_or_long(size):
 def test_texts_are_flat_bytes_that_python_vouches_for_or_not():
     texts = ["ascii", "é", "", "\ud83d\ude00 \ud800", "한" * 100]
     want = [b"ascii", "é".encode(), b"", "😀 \ufffd".encode(), "한".encode() * 100]
-    buffers, trusted = flat(texts)
+    buffers, sizes, trusted = flattened(texts)
+    assert sizes.tolist() == list(map(len, want))
     assert [bytes(buffer) for buffer in buffers] == want and trusted
     mixed = [b"\xff", "x", bytearray(b"yz"), memoryview(b"abc")[1:]]
-    buffers, trusted = flat(mixed)
+    buffers, sizes, trusted = flattened(mixed)
     assert [bytes(buffer) for buffer in buffers] == [b"\xff", b"x", b"yz", b"bc"] and not trusted
-    assert flat([]) == ([], True)
+    assert sizes.tolist() == [1, 1, 2, 2]
+    assert flat([], np.empty(0, np.int64)) == ([], True)
     with pytest.raises(TypeError, match="int"):
-        flat(["x", 1])
+        flattened(["x", 1])
+    with pytest.raises(ValueError, match="an int64 a text, of which there are 2"):
+        flat(["x", "y"], np.empty(1, np.int64))
 
 
 def test_buffers_are_gathered_whole_or_not_at_all():

@@ -26,6 +26,7 @@
 #define ST_ID 0xFFu
 
 #define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to st_split_rest */
+#define ST_GAPS 4           /* a segment; the last of them goes on to its end */
 
 #ifndef ST_STRETCH_BLOCKS
 #define ST_STRETCH_BLOCKS 16 /* short texts are encoded with shorter stretches, so that more warps have one */
@@ -54,7 +55,7 @@
 typedef struct st_counts {
     uint64_t tokens; /* written to the output so far */
     uint32_t flags;
-    uint32_t rest;              /* segments in `rest` */
+    uint32_t rest;              /* gaps in `rest` */
     uint32_t huge;              /* pieces in `huge_starts` */
     uint32_t next;              /* work items of the merge taken */
     uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and longer ones */
@@ -95,9 +96,9 @@ typedef struct st_job {
     /* where pieces start (split.cu, rest.cu), and atoms of them (cuts.cu): a bit a byte */
     uint64_t segment_blocks;  /* more are less work, because a thread looks one block back, but take longer for short texts */
     uint64_t *starts, *atoms; /* block */
-    uint8_t *segments;        /* segment: st_segment_state */
+    uint8_t *unsynced;        /* segment: is what comes in front of it unknown, and so where its first piece starts? */
     uint8_t *high;            /* segment: may it hold other characters than ASCII? */
-    uint32_t *rest;
+    uint64_t *rest;           /* the bytes where gaps end, for rest.cu; at most ST_GAPS a segment */
     uint64_t rest_room;
 
     /* a slice: the stretches first .. first + stretches - 1 */
@@ -143,13 +144,6 @@ typedef struct st_job {
  * bytes (10), characters of a short one that were counted (10), and whether the image's tables may hold it (1). */
 #define ST_RECORD(slot, distance, bytes, characters, listed) \
     ((uint64_t)(slot) << 32 | (uint64_t)(distance) << 21 | (uint64_t)(bytes) << 11 | (uint64_t)(characters) << 1 | (listed))
-
-/* What is known of a segment's starts. */
-typedef enum st_segment_state {
-    ST_RESOLVED,
-    ST_HARD,    /* from some place in it on, nothing */
-    ST_UNSYNCED /* nothing: no place to begin was found in front of it */
-} st_segment_state;
 
 /* ---- memory ---- */
 

@@ -1,7 +1,8 @@
-/* rest.cu - the segments that split.cu left: the machine of split_rules.h, from the last start in front of them on.
+/* rest.cu - the gaps that split.cu left: the machine of split_rules.h, from the last start in front of each on.
  *
- * A thread takes a segment and all that follow it without a state of their own: it goes on where the machine stands. So a
- * run of a megabyte without a place to begin is one thread's, and read once. Seldom more than a handful of segments. */
+ * A gap that goes on through segments in which nothing is known is one thread's, and read once, be it a megabyte. A thread
+ * takes half a microsecond for a byte, so gaps are kept short: each ends at the next place where a piece surely starts.
+ * Seldom more than a few dozen in a megabyte. */
 #include "job.h"
 
 #define ST_REST_ENDS 8
@@ -97,21 +98,16 @@ ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
 
 ST_INLINE void st_split_rest(const st_job *job, uint32_t number)
 {
-    const uint64_t segment = job->rest[number], segment_bytes = 64 * job->segment_blocks;
-    const uint64_t segments = st_segments(job);
+    const uint64_t stop = job->rest[number], segment_bytes = 64 * job->segment_blocks, next = stop / segment_bytes;
     const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
-    uint64_t last = segment + 1;
-    if (job->segments[segment] == ST_UNSYNCED && job->segments[segment - 1] != ST_RESOLVED)
-        return; /* the thread of the segment before comes here */
-    while (last < segments && job->segments[last] == ST_UNSYNCED)
-        last++;
-    const uint64_t behind = (segment + 1) * segment_bytes, size = 64 * job->blocks;
-    const uint64_t from = st_start_before(job, behind < size ? behind : size);
-    st_rest r = {from, from, last * segment_bytes, fresh};
+    if (stop % segment_bytes == 0 && next < st_segments(job) && job->unsynced[next])
+        return; /* the gap goes on, and is that segment's */
+    const uint64_t from = st_start_before(job, stop);
+    st_rest r = {from, from, stop, fresh};
     st_rest_run(job, &r);
 }
 
-/* How many segments there are to do: none, where the text is not to be trusted or the list is not whole, or without a pattern. */
+/* How many gaps there are to fill: none, where the text is not to be trusted or the list is not whole, or without a pattern. */
 ST_INLINE uint32_t st_rest_count(const st_job *job)
 {
     return ST_FAMILY == ST_SPLIT_NONE || job->counts->flags & (ST_FLAG_LISTS | ST_FLAG_UTF8) ? 0 : job->counts->rest;

@@ -83,7 +83,8 @@ class CudaDevice:
                 for module in modules
             ]
             self._processors = int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
-        self._kernels: dict[str, tuple[Any, Module]] = {}
+        self._kernels: dict[str, Any] = {}
+        self._launches: dict[tuple[str, int], tuple[int, int, bool]] = {}
 
     @property
     def _cuda(self) -> _Current:
@@ -95,12 +96,20 @@ class CudaDevice:
 
         return driver
 
-    def _kernel(self, name: str) -> tuple[Any, Module]:
+    def _kernel(self, name: str) -> Any:
         if name not in self._kernels:
-            module = module_of(self._modules, name)
-            compiled = self._compiled[self._modules.index(module)]
-            self._kernels[name] = compiled.get_function(f"st_kernel_{name}"), module
+            compiled = self._compiled[self._modules.index(module_of(self._modules, name))]
+            self._kernels[name] = compiled.get_function(f"st_kernel_{name}")
         return self._kernels[name]
+
+    def _launch_of(self, kernel: str, block: int) -> tuple[int, int, bool]:
+        """(the driver's handle, bytes of shared memory, are all blocks on the device or none) for blocks of so many threads."""
+        facts = self._launches.get((kernel, block))
+        if facts is None:
+            module, handle = module_of(self._modules, kernel), int(self._kernel(kernel).kernel.ptr)
+            facts = handle, module.shared_memory(kernel, block), kernel in module.together
+            self._launches[kernel, block] = facts
+        return facts
 
     def empty(self, count: int, dtype: Any) -> Any:
         with self._cuda:
@@ -141,20 +150,18 @@ class CudaDevice:
     def launch(self, kernel: str, job: Any, grid: int, block: int) -> None:
         """By the driver's own call, because CuPy's takes three times as long."""
         driver = self._driver
-        arguments = (ctypes.c_void_p * 1)(job.ctypes.data)
+        arguments = ctypes.c_void_p(job.ctypes.data)
         with self._cuda:
-            function, module = self._kernel(kernel)
-            handle = function.kernel.ptr
-            shape = grid, 1, 1, block, 1, 1, module.shared_memory(kernel, block)
+            handle, shared, together = self._launch_of(kernel, block)
             stream = self._cupy.cuda.get_current_stream().ptr
-            if kernel in module.together:  # all blocks or none are on the device
-                driver.launchCooperativeKernel(handle, *shape, stream, ctypes.addressof(arguments))
+            if together:
+                driver.launchCooperativeKernel(handle, grid, 1, 1, block, 1, 1, shared, stream, ctypes.addressof(arguments))
             else:
-                driver.launchKernel(handle, *shape, stream, ctypes.addressof(arguments), 0)
+                driver.launchKernel(handle, grid, 1, 1, block, 1, 1, shared, stream, ctypes.addressof(arguments), 0)
 
     def launch_builder(self, kernel: str, job: Any, *arguments: int) -> None:
         with self._cuda:
-            self._kernel(kernel)[0]((512,), (256,), (job, *map(np.uint64, arguments)))
+            self._kernel(kernel)((512,), (256,), (job, *map(np.uint64, arguments)))
             self._cupy.cuda.runtime.deviceSynchronize()  # what it works on may be let go
 
     # ---- copies, streams and time ----

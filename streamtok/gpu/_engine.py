@@ -80,7 +80,7 @@ class Engine:
         self._tables = tables or Tables(device, vocab)
         self._buffers = Buffers(device)
         self._names: tuple[list[bytes], Any, Any, Any] | None = None
-        self._short: tuple[tuple[int, int, int], Any] | None = None
+        self._short: tuple[tuple[int, int, list[bytes], int], Any, Any] | None = None
         self._report: Any = None
 
     # ---- buffers ----
@@ -229,11 +229,10 @@ class Engine:
         out: pinned memory of the dtype, whose beginning is returned; None: a new array on the device. Raises as
         encode(), and Unusable where `out` has no room or a piece is one for the CPU.
         """
-        job, data = self._short_job(size, out.itemsize if out is not None else np.dtype(dtype).itemsize)
+        job, data = self._short_job(size, out.itemsize if out is not None else np.dtype(dtype).itemsize, names)
         text = DeviceText(data, size)
         job["source"], job["size"], job["blocks"] = source, size, -(-size // BLOCK)
         job["stretches"], job["trusted"] = -(-size // SHORT_STRETCH), trusted
-        self._look_for(job, names)
         ids = self._device.empty(_ids_room(size), dtype) if out is None else out
         job["out"], job["out_room"] = self._device.pointer(ids) if out is None else out.ctypes.data, len(ids)
         self._run_short(job)
@@ -246,13 +245,15 @@ class Engine:
             raise Unusable("no room, or a piece for the CPU")
         return ids[:tokens] if out is not None else self._with_huge(text, ids[:tokens], None, int(counts["huge"]))[0]
 
-    def _short_job(self, size: int, id_bytes: int) -> tuple[Any, Any]:
+    def _short_job(self, size: int, id_bytes: int, names: list[bytes]) -> tuple[Any, Any]:
         """(job, text on the device) for texts of up to a power of two bytes: most of a job stays as it was."""
         room = max(_LEAST_SHORT, 1 << (size - 1).bit_length())
         data = self._buffers.array("short_text", room, np.uint8)
-        if self._short is None or self._short[0] != (room, id_bytes, self._buffers.moves):
+        if self._short is None or self._short[0] != (room, id_bytes, names, self._buffers.moves):
             job = self._job_for(DeviceText(data, room), id_bytes, ALL_ROOM, True)
-            self._short = (room, id_bytes, self._buffers.moves), job
+            self._look_for(job, names)
+            # With the names that the job points to: another text may have others.
+            self._short = (room, id_bytes, names, self._buffers.moves), job, self._names
         return self._short[1], data
 
     def _no_rows(self, text: DeviceText) -> Any:

@@ -9,6 +9,7 @@ LONGEST = 512
 STRETCH, SHORT_STRETCH = 1024, 128
 BLOCK = 64
 GROUP = 256
+GAPS = 4
 
 FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
 
@@ -16,7 +17,7 @@ _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
 token_bytes token_starts long_tokens long_mask filter cuts characters identity
 source text size blocks marks
-segment_blocks starts atoms segments high rest rest_room
+segment_blocks starts atoms unsynced high rest rest_room
 first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
 group_starts offsets out out_room id_bytes rows row_starts row_count

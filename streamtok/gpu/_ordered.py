@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ._lane import PINNED, Lane
 from ._waiting import Steps, Wait, copied
 
@@ -108,14 +110,22 @@ def _left_in_peace(lanes: list[Lane]) -> Iterator[None]:
 def _do(work: Work, number: int, lane: Lane, output: Output) -> Steps[tuple[int, Any]]:
     ids, row_starts = yield from work(lane)
     yield _Turn(output, number)
+    starts = None if row_starts is None else _send_for(lane, row_starts)
     yield from _fetch(lane, ids, output.place(len(ids)))
-    return len(ids), None if row_starts is None else lane.device.get(row_starts)
+    return len(ids), None if starts is None else starts.copy()
+
+
+def _send_for(lane: Lane, row_starts: Any) -> Any:
+    """Pinned memory that row starts will be in by the next moment of the lane's stream."""
+    staged = lane.pinned("rows", row_starts.nbytes).view(np.int64)
+    lane.device.download(staged, row_starts)
+    return staged
 
 
 def _fetch(lane: Lane, ids: Any, target: Any) -> Steps[None]:
     """Ids from the device into an array on the host, by pinned memory where the array is none."""
     device = lane.device
-    if lane.is_pinned(target):
+    if lane.is_pinned(target) or not len(ids):
         device.download(target, ids)
         yield device.moment()
         return

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from .._gate import flat
 from ._job import BLOCK
 from ._names import Names
 
@@ -16,6 +18,30 @@ _WINDOW = (1 << 16) + (1 << 12)
 
 # The core's cuts keep away from the ends of a text by so much at most, unless a special token has a very long name.
 _SLACK = 1 << 12
+
+_ONE_ROW = np.zeros(1, np.int64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Slice:
+    """Pieces that encode apart from each other, as a lane takes them at once.
+
+    pieces: buffers of bytes on the host. sizes: int64, the bytes of each. rows: int64, the piece that each row begins with;
+    one row where none begins. begun: rows that begin. is_large: it is one piece, beyond what may be encoded at once.
+    """
+
+    pieces: list[Any]
+    sizes: Any
+    rows: Any
+    begun: int
+    is_large: bool
+
+
+def flattened(texts: list[Any]) -> tuple[list[Any], Any, bool]:
+    """(buffers, their sizes, whether Python vouches for all of them) of texts on the host; sizes: int64."""
+    sizes = np.empty(len(texts), np.int64)
+    buffers, trusted = flat(texts, sizes)
+    return buffers, sizes, trusted
 
 
 def short_bytes(text: Any, most: int) -> Any:
@@ -78,17 +104,25 @@ def slices(sizes: Any, size: int) -> Iterator[tuple[int, int]]:
         first, done = last, int(ends[last - 1])
 
 
-def rows_between(rows: Any, first: int, last: int) -> Any:
-    """The rows that begin with the pieces first .. last - 1, counted from the first."""
-    a, b = np.searchsorted(rows, [first, last])
-    return rows[a:b] - first
+def own_rows(rows: Any, first: int, last: int) -> tuple[Any, int]:
+    """The rows that begin with the pieces first .. last - 1, counted from the first, and how many; one row where none does."""
+    a, b = np.searchsorted(rows, [first, last]).tolist()
+    return rows[a:b] - first if b > a else _ONE_ROW, b - a
 
 
-def cut_all(texts: list[Any], size: int, names: Names) -> tuple[list[Any], Any]:
-    """(pieces, rows) of buffers: rows[i] is the piece that text i begins with."""
-    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-    if not len(sizes) or sizes.max() <= size:
-        return texts, np.arange(len(texts))
-    parts = [cut_host(text, size, names) for text in texts]
+def host_slices(buffers: list[Any], sizes: Any, most: int, names: Names) -> Iterator[Slice]:
+    """Buffers, cut where they are longer than `most` bytes and shared out in slices of so many."""
+    pieces, sizes, rows = _cut_all(buffers, sizes, most, names)
+    for first, last in slices(sizes, most):
+        own, begun = own_rows(rows, first, last)
+        yield Slice(pieces[first:last], sizes[first:last], own, begun, bool(sizes[first] > most))
+
+
+def _cut_all(texts: list[Any], sizes: Any, most: int, names: Names) -> tuple[list[Any], Any, Any]:
+    """(pieces, their sizes, rows): rows[i] is the piece that text i begins with."""
+    if not len(sizes) or sizes.max() <= most:
+        return texts, sizes, np.arange(len(texts))
+    parts = [cut_host(text, most, names) for text in texts]
     counts = np.fromiter(map(len, parts), np.int64, len(parts))
-    return list(itertools.chain.from_iterable(parts)), np.cumsum(counts) - counts
+    pieces = list(itertools.chain.from_iterable(parts))
+    return pieces, np.fromiter(map(len, pieces), np.int64, len(pieces)), np.cumsum(counts) - counts

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._job import BLOCK, COUNTS, JOB
+from ._job import BLOCK, COUNTS, GAPS, JOB
 from ._text import DeviceText
 
 SEGMENT_BLOCKS = 4
@@ -73,14 +73,15 @@ def add_starts(job: Any, buffers: Buffers, segment_blocks: int) -> None:
     segments = -(-blocks // segment_blocks)
     job["segment_blocks"] = segment_blocks
     job["starts"] = buffers.address("starts", blocks, np.uint64)
-    job["segments"] = buffers.address("segments", segments, np.uint8)
+    job["unsynced"] = buffers.address("unsynced", segments, np.uint8)
     job["high"] = buffers.address("high", segments, np.uint8)
-    job["rest"], job["rest_room"] = buffers.address("rest", segments, np.uint32), segments
+    job["rest_room"] = GAPS * segments
+    job["rest"] = buffers.address("rest", GAPS * segments, np.uint64)
 
 
 def find_starts(device: Any, job: Any) -> None:
     """Launches the kernels that check the text, as far as the job wants it, and find the starts."""
-    blocks, segments = int(job["blocks"]), int(job["rest_room"])
+    blocks, segments = int(job["blocks"]), int(job["rest_room"]) // GAPS
     device.launch("begin", job, 1, 32)
     if not job["trusted"]:
         device.launch("check", job, -(-blocks // 256), 256)

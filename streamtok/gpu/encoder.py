@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._gate import flat
 from ..checks import index_named
 from ..patterns import kernels_of
 from . import _open
@@ -20,10 +19,9 @@ from ._errors import explained
 from ._lane import Lane, Request, Station
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
-from ._pieces import cut_all, cut_device, rows_between, short_bytes, slices
+from ._pieces import cut_device, flattened, host_slices, own_rows, short_bytes, slices
 from ._waiting import complete
 
-ONE_ROW = np.zeros(1, np.int64)
 _DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
 
 
@@ -238,23 +236,16 @@ class _Call:
 
     def _from_host(self, texts: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """(ids, row starts, rows that begin) of one slice after another."""
-        buffers, trusted = flat(texts)
+        buffers, sizes, trusted = flattened(texts)
         request = dataclasses.replace(self._request, trusted=trusted)
-        pieces, rows = cut_all(buffers, self._size, self._names)
-        sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
-        for first, last in slices(sizes, self._size):
-            own = rows_between(rows, first, last)
-            arguments = pieces[first:last], own if len(own) else ONE_ROW, request
-            if sizes[first] <= self._size:
-                yield (*complete(self._lane.encode_host(*arguments)), len(own))
-            else:
-                yield (*self._lane.encode_on_cpu(*arguments), len(own))
+        for some in host_slices(buffers, sizes, self._size, self._names):
+            yield (*complete(self._lane.encode_host(some, request)), some.begun)
 
     def _from_device(self, texts: list[Any], arrays: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """The same of texts of which one, at least, is on the device."""
         device = self._device
         arrays = [
-            device.put(np.frombuffer(flat([text])[0][0], np.uint8)) if array is None else _flat(array)
+            device.put(np.frombuffer(flattened([text])[0][0], np.uint8)) if array is None else _flat(array)
             for text, array in zip(texts, arrays)
         ]
         source = arrays[0] if len(arrays) == 1 else device.concatenate(arrays)
@@ -264,10 +255,10 @@ class _Call:
         counts = np.array([len(part) for part in parts])
         rows = np.cumsum(counts) - counts
         for first, last in slices(sizes, self._size):
-            own = rows_between(rows, first, last)
-            places = starts[first:last], sizes[first:last], own if len(own) else ONE_ROW
+            own, begun = own_rows(rows, first, last)
+            places = starts[first:last], sizes[first:last], own
             is_large = sizes[first] > self._size
-            yield (*self._lane.encode_device(source, *places, self._request, is_large), len(own))
+            yield (*self._lane.encode_device(source, *places, self._request, is_large), begun)
 
     def _joined_ids(self, parts: list[Any]) -> Any:
         if len(parts) == 1:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from .._gate import flat
 from ..checks import index_named
 from . import _open
 from ._engine import SHORT
@@ -21,9 +20,9 @@ from ._errors import DeviceError, explained
 from ._lane import PINNED, Lane, Request, Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
-from ._pieces import cut_all, rows_between, short_bytes, slices
+from ._pieces import Slice, flattened, host_slices, short_bytes
 from ._waiting import Steps
-from .encoder import ONE_ROW, family_for, id_dtype, ordinal_of
+from .encoder import family_for, id_dtype, ordinal_of
 
 CHUNK = 32 << 20
 """Bytes of text under way in a lane: from here on the cost of a call is nothing beside the bus's time."""
@@ -138,8 +137,9 @@ class GpuPipeline:
                 ids = self._short(texts[0], matchers, out) if len(texts) == 1 else None
                 if ids is not None:
                     return ids, np.array([0, len(ids)], np.int64)
-                buffers, trusted = flat(texts)
-                return self._in_chunks(buffers, Request(coder, self._names.of(matchers), self._dtype, trusted), out)
+                buffers, sizes, trusted = flattened(texts)
+                request = Request(coder, self._names.of(matchers), self._dtype, trusted)
+                return self._in_chunks(buffers, sizes, request, out)
         except DeviceError as error:
             self._lost = error if error.lasting else None
             raise
@@ -168,29 +168,22 @@ class GpuPipeline:
                 self._free.insert(0, lane)
                 self._freed.notify()
 
-    def _in_chunks(self, buffers: list[Any], request: Request, out: Any) -> tuple[Any, Any]:
+    def _in_chunks(self, buffers: list[Any], sizes: Any, request: Request, out: Any) -> tuple[Any, Any]:
         """Smaller ones where the device has too little memory."""
         chunk = self.chunk
         while True:
             try:
-                return self._attempt(buffers, request, chunk, out)
+                return self._attempt(buffers, sizes, request, chunk, out)
             except MemoryError:
                 if chunk <= LEAST_CHUNK:
                     raise
                 chunk = max(chunk // 4, LEAST_CHUNK)
 
-    def _attempt(self, buffers: list[Any], request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
-        pieces, rows = cut_all(buffers, chunk, request.names)
-        sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
-        works: list[Work] = []
-        counts = []
-        for first, last in slices(sizes, chunk):
-            own = rows_between(rows, first, last)
-            counts.append(len(own))
-            arguments = pieces[first:last], own if len(own) else ONE_ROW, request, bool(sizes[first] > chunk)
-            works.append(functools.partial(_encode_slice, *arguments))
+    def _attempt(self, buffers: list[Any], sizes: Any, request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
+        slices = list(host_slices(buffers, sizes, chunk, request.names))
+        works: list[Work] = [functools.partial(_encode_slice, some, request) for some in slices]
         ids, results = self._run(works, int(sizes.sum()), out)
-        return ids, _indptr(results, counts)
+        return ids, _indptr(results, [some.begun for some in slices])
 
     def _run(self, works: list[Work], size: int, out: Any) -> tuple[Any, list[Any]]:
         """The ids of all work, and what each gave."""
@@ -264,10 +257,8 @@ def _trimmed(output: Output) -> Any:
     return array[: output.total].copy()
 
 
-def _encode_slice(pieces: list[Any], rows: Any, request: Request, is_large: bool, lane: Lane) -> Steps[tuple[Any, Any]]:
-    if is_large:
-        return lane.encode_on_cpu(pieces, rows, request)
-    return (yield from lane.encode_host(pieces, rows, request))
+def _encode_slice(some: Slice, request: Request, lane: Lane) -> Steps[tuple[Any, Any]]:
+    return (yield from lane.encode_host(some, request))
 
 
 def _indptr(results: list[tuple[int, Any]], counts: list[int]) -> Any:
