@@ -41,6 +41,7 @@ encoder_state job
 cuda/grid cuda/job
 cuda/planes cuda/queue cuda/train_job
 cuda/again cuda/check cuda/cuts cuda/gather cuda/lookup cuda/merge cuda/pack cuda/rest cuda/split cuda/tables
+cuda/resync
 cuda/short cuda/starts cuda/train_pairs cuda/train_pieces
 cuda/train_choose cuda/train_count cuda/train_merge cuda/train_row cuda/train_search
 cuda/encode cuda/train

@@ -25,7 +25,7 @@
 #define ST_PAD 0xFEu
 #define ST_ID 0xFFu
 
-#define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to st_split_rest */
+#define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to resync.cu */
 #define ST_GAPS 4           /* a segment; the last of them goes on to its end */
 
 #ifndef ST_STRETCH_BLOCKS
@@ -55,7 +55,7 @@
 typedef struct st_counts {
     uint64_t tokens; /* written to the output so far */
     uint32_t flags;
-    uint32_t rest;              /* gaps in `rest` */
+    uint32_t hard, gaps;        /* places in `hard` and `gaps` */
     uint32_t huge;              /* pieces in `huge_starts` */
     uint32_t next;              /* work items of the merge taken */
     uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and longer ones */
@@ -93,13 +93,13 @@ typedef struct st_job {
     uint64_t blocks;
     const uint8_t *marks; /* block; NULL: one part */
 
-    /* where pieces start (split.cu, rest.cu), and atoms of them (cuts.cu): a bit a byte */
+    /* where pieces start (split.cu, resync.cu, rest.cu), and atoms of them (cuts.cu): a bit a byte */
     uint64_t segment_blocks;  /* more are less work, because a thread looks one block back, but take longer for short texts */
     uint64_t *starts, *atoms; /* block */
     uint8_t *unsynced;        /* segment: is what comes in front of it unknown, and so where its first piece starts? */
     uint8_t *high;            /* segment: may it hold other characters than ASCII? */
-    uint64_t *rest;           /* the bytes where gaps end, for rest.cu; at most ST_GAPS a segment */
-    uint64_t rest_room;
+    uint64_t *hard;           /* bytes from which on a segment's starts are unknown, for resync.cu: at most one a segment */
+    uint64_t *gaps;           /* bytes where gaps end, for rest.cu: at most ST_GAPS a segment */
 
     /* a slice: the stretches first .. first + stretches - 1 */
     uint64_t first_stretch, stretches;

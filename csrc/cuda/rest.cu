@@ -1,4 +1,4 @@
-/* rest.cu - the gaps that split.cu left: the machine of split_rules.h, from the last start in front of each on.
+/* rest.cu - the gaps that resync.cu left: the machine of split_rules.h, from the last start in front of each on.
  *
  * A gap that goes on through segments in which nothing is known is one thread's, and read once, be it a megabyte. A thread
  * takes half a microsecond for a byte, so gaps are kept short: each ends at the next place where a piece surely starts.
@@ -96,19 +96,13 @@ ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
     }
 }
 
-ST_INLINE void st_split_rest(const st_job *job, uint32_t number)
+ST_INLINE void st_fill_gap(const st_job *job, uint32_t number)
 {
-    const uint64_t stop = job->rest[number], segment_bytes = 64 * job->segment_blocks, next = stop / segment_bytes;
+    const uint64_t stop = job->gaps[number], segment_bytes = 64 * job->segment_blocks, next = stop / segment_bytes;
     const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
     if (stop % segment_bytes == 0 && next < st_segments(job) && job->unsynced[next])
         return; /* the gap goes on, and is that segment's */
     const uint64_t from = st_start_before(job, stop);
     st_rest r = {from, from, stop, fresh};
     st_rest_run(job, &r);
-}
-
-/* How many gaps there are to fill: none, where the text is not to be trusted or the list is not whole, or without a pattern. */
-ST_INLINE uint32_t st_rest_count(const st_job *job)
-{
-    return ST_FAMILY == ST_SPLIT_NONE || job->counts->flags & (ST_FLAG_LISTS | ST_FLAG_UTF8) ? 0 : job->counts->rest;
 }

@@ -28,10 +28,14 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_j
     for (uint64_t i = thread; i < st_segments(&job); i += threads)
         st_split_segment(&job, i);
     st_meet(arrived, &meetings);
-    const uint64_t rest = st_rest_count(&job);
-    for (uint64_t i = thread; i < rest; i += threads)
-        st_split_rest(&job, (uint32_t)i);
-    if (rest)
+    const uint64_t hard = st_hard_count(&job);
+    for (uint64_t i = thread; i < hard; i += threads)
+        st_resync_segment(&job, (uint32_t)i);
+    if (hard)
+        st_meet(arrived, &meetings);
+    for (uint64_t i = thread; i < job.counts->gaps; i += threads)
+        st_fill_gap(&job, (uint32_t)i);
+    if (hard)
         st_meet(arrived, &meetings);
     __syncwarp();
     for (uint64_t i = warp; i < job.stretches; i += warps)

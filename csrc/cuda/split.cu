@@ -3,7 +3,7 @@
  *
  * A thread needs the state in front of its segment. No pattern looks back, so it begins at the last place in the blocks
  * before at which a piece starts whatever stands further left (st_sync_starts), with a fresh state. Where there is no such
- * place, and where the algebra cannot decide, it goes on at the next one, and leaves the gap to rest.cu. */
+ * place, and where the algebra cannot decide, the rest of the segment goes to resync.cu. */
 #include "planes.h"
 
 ST_FORCE_INLINE void st_read_block(const st_job *job, uint64_t block, const st_block *before, st_block *b)
@@ -33,8 +33,6 @@ ST_FORCE_INLINE void st_keep(st_block *b, uint64_t mask)
 typedef struct st_splitter {
     st_edge edge;
     st_block here;
-    int known;     /* does it know what comes next? */
-    unsigned gaps; /* left so far */
 } st_splitter;
 
 /* The starts in the block where the splitter stands, which moves on to the next block of the part. */
@@ -74,56 +72,14 @@ ST_FORCE_INLINE int st_sync(const st_job *job, uint64_t block, st_splitter *s)
     return 0;
 }
 
-/* Comes to stand at the first place in the block at which a piece starts whatever stands further left, none of the bits
- * `done`; returns its bit, 0: there is none. */
-ST_INLINE uint64_t st_sync_inside(const st_job *job, uint64_t block, uint64_t done, st_splitter *s)
+/* Comes to stand at the bit `from` of the block, where a piece starts. */
+ST_FORCE_INLINE void st_stand(const st_job *job, uint64_t block, uint64_t from, st_splitter *s)
 {
     const st_block nothing = {0};
     const st_edge fresh = {0};
-    const unsigned fill = st_fill(job, block);
-    st_read_block(job, block, &nothing, &s->here);
-    uint64_t sync = st_sync_starts(&s->here, ~st_leading_tail(&s->here)) & ~done;
-    sync &= fill < 64 ? ((uint64_t)1 << fill) - 1 : ~(uint64_t)0;
-    if (!sync)
-        return 0;
-    sync &= 0 - sync;
-    st_keep(&s->here, 0 - sync);
-    s->edge = fresh;
-    return sync;
-}
-
-/* The starts between the last one in front of the byte `stop` and that are unknown. One list for all threads of a job; a job
- * with more gaps than fit is flagged. */
-ST_INLINE void st_leave_gap(const st_job *job, st_splitter *s, uint64_t stop)
-{
-    const uint32_t at = atomicAdd(&job->counts->rest, 1u);
-    s->gaps++;
-    s->known = 1;
-    if (at < job->rest_room)
-        job->rest[at] = stop;
-    else
-        atomicOr(&job->counts->flags, ST_FLAG_LISTS);
-}
-
-/* A part begins in this block: begins it, or gives the starts of a block that is an id. */
-ST_FORCE_INLINE uint64_t st_begin_part(const st_job *job, uint64_t block, st_splitter *s)
-{
-    const st_block nothing = {0};
-    const st_edge fresh = {0};
-    if (job->marks && job->marks[block] == ST_MARK_ID)
-        return 1 | 1 << 5;
     s->edge = fresh;
     st_read_block(job, block, &nothing, &s->here);
-    return 0;
-}
-
-/* The starts in a block where a part is one piece: where it begins, and where its filler does. */
-ST_INLINE uint64_t st_whole_starts(const st_job *job, uint64_t block)
-{
-    const unsigned fill = st_fill(job, block);
-    if (job->marks && job->marks[block] == ST_MARK_ID)
-        return 1 | 1 << 5;
-    return st_part_begins(job, block) | (fill < 64 ? (uint64_t)1 << fill : 0);
+    st_keep(&s->here, 0 - from);
 }
 
 /* The starts in the block from where the splitter stands on, up to the first hard place, of which *hard becomes the bit. */
@@ -139,24 +95,22 @@ ST_FORCE_INLINE uint64_t st_known_starts(const st_job *job, uint64_t block, st_s
     return *hard ? starts & (*hard - 1) : starts;
 }
 
-/* The starts in the block. Behind what the algebra cannot decide it goes on as soon as it can. */
-ST_FORCE_INLINE uint64_t st_split_on(const st_job *job, uint64_t block, st_splitter *s, uint64_t *high)
+/* The starts in a block where a part is one piece: where it begins, and where its filler does. */
+ST_INLINE uint64_t st_whole_starts(const st_job *job, uint64_t block)
 {
-    uint64_t starts = 0, done = 0;
-    for (;;) {
-        const uint64_t sync = s->known || s->gaps + 1 == ST_GAPS ? 0 : st_sync_inside(job, block, done, s);
-        if (sync)
-            st_leave_gap(job, s, 64 * block + st_first_bit(sync));
-        if (!s->known)
-            return starts;
-        uint64_t hard = 0;
-        *high |= s->here.high;
-        starts |= st_known_starts(job, block, s, &hard);
-        if (!hard)
-            return starts;
-        s->known = 0;
-        done = hard | (hard - 1);
-    }
+    const unsigned fill = st_fill(job, block);
+    if (job->marks && job->marks[block] == ST_MARK_ID)
+        return 1 | 1 << 5;
+    return st_part_begins(job, block) | (fill < 64 ? (uint64_t)1 << fill : 0);
+}
+
+/* From this byte on the segment's starts are unknown, in the blocks next .. last - 1 all of them. */
+ST_INLINE void st_leave_hard(const st_job *job, uint64_t segment, uint64_t at, uint64_t next, uint64_t last)
+{
+    job->high[segment] = 1;
+    job->hard[atomicAdd(&job->counts->hard, 1u)] = at;
+    for (; next < last; next++)
+        job->starts[next] = 0; /* where the text is no UTF-8 it stays so */
 }
 
 ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
@@ -168,23 +122,25 @@ ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
             job->starts[block] = st_whole_starts(job, block);
         return;
     }
-    uint64_t high = 0;
+    uint64_t high = 0, hard = 0;
     st_splitter s;
-    s.gaps = 0;
-    s.known = st_part_begins(job, first) || st_sync(job, first, &s);
-    job->unsynced[segment] = !s.known;
-    for (uint64_t block = first; block < last; block++) {
-        uint64_t starts = 0, begins = st_part_begins(job, block);
-        if (begins && !s.known && s.gaps + 1 < ST_GAPS)
-            st_leave_gap(job, &s, 64 * block);
-        begins &= (uint64_t)s.known; /* else rest.cu comes here from further left */
+    const int unsynced = !st_part_begins(job, first) && !st_sync(job, first, &s);
+    job->unsynced[segment] = (uint8_t)unsynced;
+    for (uint64_t block = first; block < last && !unsynced && !hard; block++) {
+        const uint64_t begins = st_part_begins(job, block);
+        if (job->marks && job->marks[block] == ST_MARK_ID) {
+            job->starts[block] = 1 | 1 << 5;
+            continue;
+        }
         if (begins)
-            starts = st_begin_part(job, block, &s);
-        if (!starts)
-            starts = st_split_on(job, block, &s, &high);
-        job->starts[block] = starts | begins;
+            st_stand(job, block, 1, &s);
+        high |= s.here.high;
+        job->starts[block] = begins | st_known_starts(job, block, &s, &hard);
+        if (hard)
+            st_leave_hard(job, segment, 64 * block + st_first_bit(hard), block + 1, last);
     }
-    job->high[segment] = high || s.gaps || !s.known;
-    if (!s.known)
-        st_leave_gap(job, &s, 64 * last);
+    if (unsynced)
+        st_leave_hard(job, segment, 64 * first, first, last);
+    else if (!hard)
+        job->high[segment] = high != 0;
 }

@@ -3,7 +3,7 @@
 #include "grid.h"
 #include "pack.cu"
 #include "rest.cu"
-#include "split.cu"
+#include "resync.cu"
 
 /* A slice begins; with the first one, the text. */
 ST_INLINE void st_begin(const st_job *job)
@@ -14,7 +14,7 @@ ST_INLINE void st_begin(const st_job *job)
     counts->next = counts->deferred[0] = counts->deferred[1] = 0;
     if (job->first_stretch == 0) {
         counts->tokens = 0;
-        counts->flags = counts->rest = counts->huge = counts->specials = 0;
+        counts->flags = counts->hard = counts->gaps = counts->huge = counts->specials = 0;
     }
 }
 
@@ -44,10 +44,16 @@ ST_KERNEL __launch_bounds__(128, 4) st_kernel_split(const __grid_constant__ st_j
         st_split_segment(&job, i);
 }
 
+ST_KERNEL __launch_bounds__(128) st_kernel_resync(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < st_hard_count(&job); i += ST_THREADS)
+        st_resync_segment(&job, (uint32_t)i);
+}
+
 ST_KERNEL __launch_bounds__(128) st_kernel_rest(const __grid_constant__ st_job job)
 {
-    for (uint64_t i = ST_THREAD; i < st_rest_count(&job); i += ST_THREADS)
-        st_split_rest(&job, (uint32_t)i);
+    for (uint64_t i = ST_THREAD; i < job.counts->gaps; i += ST_THREADS)
+        st_fill_gap(&job, (uint32_t)i);
 }
 
 ST_KERNEL st_kernel_begin(const __grid_constant__ st_job job)

@@ -17,7 +17,7 @@ _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
 token_bytes token_starts long_tokens long_mask filter cuts characters identity
 source text size blocks marks
-segment_blocks starts atoms unsynced high rest rest_room
+segment_blocks starts atoms unsynced high hard gaps
 first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
 group_starts offsets out out_room id_bytes rows row_starts row_count
@@ -42,7 +42,7 @@ PART_ID = 1 << 63
 """Added to an id in place of a part's size."""
 
 COUNTS = np.dtype(
-    [("tokens", "<u8"), ("flags", "<u4"), ("rest", "<u4"), ("huge", "<u4"), ("next", "<u4")]
+    [("tokens", "<u8"), ("flags", "<u4"), ("hard", "<u4"), ("gaps", "<u4"), ("huge", "<u4"), ("next", "<u4")]
     + [("deferred", "<u4", (2,)), ("lists", "<u4", (CLASSES,)), ("specials", "<u4"), ("arrived", "<u4")],
     align=True,
 )

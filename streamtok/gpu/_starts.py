@@ -75,17 +75,19 @@ def add_starts(job: Any, buffers: Buffers, segment_blocks: int) -> None:
     job["starts"] = buffers.address("starts", blocks, np.uint64)
     job["unsynced"] = buffers.address("unsynced", segments, np.uint8)
     job["high"] = buffers.address("high", segments, np.uint8)
-    job["rest_room"] = GAPS * segments
-    job["rest"] = buffers.address("rest", GAPS * segments, np.uint64)
+    job["hard"] = buffers.address("hard", segments, np.uint64)
+    job["gaps"] = buffers.address("gaps", GAPS * segments, np.uint64)
 
 
 def find_starts(device: Any, job: Any) -> None:
     """Launches the kernels that check the text, as far as the job wants it, and find the starts."""
-    blocks, segments = int(job["blocks"]), int(job["rest_room"]) // GAPS
+    blocks = int(job["blocks"])
+    segments = -(-blocks // int(job["segment_blocks"]))
     device.launch("begin", job, 1, 32)
     if not job["trusted"]:
         device.launch("check", job, -(-blocks // 256), 256)
     if job["name_count"]:
         device.launch("find", job, -(-blocks // 256), 256)
     device.launch("split", job, -(-segments // 128), 128)
-    device.launch("rest", job, min(-(-segments // 128), 4096), 128)
+    for stage in ("resync", "rest"):
+        device.launch(stage, job, min(-(-segments // 128), 4096), 128)
