@@ -65,7 +65,7 @@ ST_KERNEL __launch_bounds__(128, 8) st_kernel_merge(const __grid_constant__ st_j
 {
     st_merge_memory *memory = (st_merge_memory *)st_shared + ST_WARP;
     st_measure_all(&job, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
-    st_merge_all(&job, memory, threadIdx.x & 31);
+    st_merge_all(&job, memory, threadIdx.x & 31, ST_THREADS / 32);
 }
 
 ST_KERNEL __launch_bounds__(256) st_kernel_sum(const __grid_constant__ st_job job)

@@ -1,8 +1,9 @@
 /* merge.cu - deferred atoms to tokens: the pair of the smallest token first, the leftmost of equals, until none is left.
  *
  * Work items are taken from one counter, the longest atoms first. Up to 64 parts a thread merges an atom by itself, in shared
- * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far,
- * because the steps of a merge depend on each other, and atoms are many. */
+ * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far where
+ * atoms are many, because the steps of a merge depend on each other; where they are few, as in short texts, a warp is done with
+ * one sooner. */
 #include "again.cu"
 
 #define ST_PARTS 512 /* of all atoms that a warp merges at a time */
@@ -248,9 +249,11 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
 
 /* ---- work items ---- */
 
-/* Atoms of a class that a warp takes at a time: as many as ST_PARTS are room for. */
-ST_FORCE_INLINE unsigned st_atoms_at_once(unsigned kind)
+/* Atoms of a class that a warp takes at a time: as many as ST_PARTS are room for; one, if there are warps to spare. */
+ST_FORCE_INLINE unsigned st_atoms_at_once(unsigned kind, uint32_t listed, uint64_t warps)
 {
+    if (2 * (uint64_t)listed <= warps)
+        return 1;
     return kind <= ST_SHORT_CLASSES ? 32 : kind == ST_SHORT_CLASSES + 1 ? 16 : kind == ST_SHORT_CLASSES + 2 ? 8 : 1;
 }
 
@@ -262,58 +265,57 @@ ST_FORCE_INLINE uint32_t st_listed(const st_job *job, unsigned kind)
 
 /* Where the items of a class are among all: lane i knows it of class ST_CLASSES - 1 - i. */
 typedef struct st_agenda {
-    uint32_t end, items, listed;
+    uint32_t end, items, listed, lanes; /* lanes: atoms at once */
 } st_agenda;
 
-ST_INLINE st_agenda st_make_agenda(const st_job *job, unsigned lane)
+ST_INLINE st_agenda st_make_agenda(const st_job *job, unsigned lane, uint64_t warps)
 {
-    st_agenda agenda = {0, 0, 0};
+    st_agenda agenda = {0, 0, 0, 1};
     uint32_t total;
     if (lane < ST_CLASSES) {
-        const unsigned kind = ST_CLASSES - 1 - lane, lanes = st_atoms_at_once(kind);
+        const unsigned kind = ST_CLASSES - 1 - lane;
         agenda.listed = st_listed(job, kind);
-        agenda.items = (agenda.listed + lanes - 1) / lanes;
+        agenda.lanes = st_atoms_at_once(kind, agenda.listed, warps);
+        agenda.items = (agenda.listed + agenda.lanes - 1) / agenda.lanes;
     }
     agenda.end = st_prefix(agenda.items, lane, &total) + agenda.items;
     return agenda;
 }
 
-/* A work item: its class, -1: there is none, and this lane's record in it, 0: none. */
+/* A work item: its atoms at once, 0: there is none, and this lane's record in it, 0: none. */
 typedef struct st_item {
-    int kind;
+    uint32_t lanes;
     uint64_t record;
 } st_item;
 
 ST_FORCE_INLINE st_item st_find_item(const st_job *job, unsigned lane, st_agenda agenda, uint32_t number)
 {
-    st_item item = {-1, 0};
+    st_item item = {0, 0};
     const uint32_t those = __ballot_sync(0xFFFFFFFFu, number < agenda.end);
     if (!those)
         return item;
     const int place = __ffs((int)those) - 1;
     const uint32_t first = __shfl_sync(0xFFFFFFFFu, agenda.end - agenda.items, place);
     const uint32_t listed = __shfl_sync(0xFFFFFFFFu, agenda.listed, place);
-    item.kind = ST_CLASSES - 1 - place;
-    const unsigned lanes = st_atoms_at_once((unsigned)item.kind);
+    const uint32_t lanes = item.lanes = __shfl_sync(0xFFFFFFFFu, agenda.lanes, place);
     const uint32_t at = (number - first) * lanes + (lanes == 1 ? 0 : lane);
     if (at < listed && (lanes == 1 || lane < lanes))
-        item.record = job->lists[job->list_starts[item.kind] + at];
+        item.record = job->lists[job->list_starts[ST_CLASSES - 1 - place] + at];
     return item;
 }
 
 ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lane, st_item item)
 {
-    const unsigned lanes = st_atoms_at_once((unsigned)item.kind);
     uint32_t *candidates = m->candidates + lane, *tokens = m->tokens + lane;
     st_atom atom;
     if (!item.record)
         return;
     st_find_atom(job, item.record, &atom);
-    if (lanes == 1)
+    if (item.lanes == 1)
         st_merge_together(job, &atom, m, lane);
-    else if (lanes == 32)
+    else if (item.lanes == 32)
         st_merge_alone<uint32_t, 32>(job, &atom, candidates, tokens);
-    else if (lanes == 16)
+    else if (item.lanes == 16)
         st_merge_alone<uint32_t, 16>(job, &atom, candidates, tokens);
     else
         st_merge_alone<uint64_t, 8>(job, &atom, candidates, tokens);
@@ -321,14 +323,14 @@ ST_INLINE void st_merge_item(const st_job *job, st_merge_memory *m, unsigned lan
 
 /* Merges until no work is left. While a warp has one item, the record of the next one and the number of that behind it are
  * on their way. */
-ST_INLINE void st_merge_all(const st_job *job, st_merge_memory *m, unsigned lane)
+ST_INLINE void st_merge_all(const st_job *job, st_merge_memory *m, unsigned lane, uint64_t warps)
 {
-    const st_agenda agenda = st_make_agenda(job, lane);
+    const st_agenda agenda = st_make_agenda(job, lane, warps);
     uint32_t number = lane == 0 ? atomicAdd(&job->counts->next, 1u) : 0;
     st_item item = st_find_item(job, lane, agenda, __shfl_sync(0xFFFFFFFFu, number, 0));
     if (lane == 0)
         number = atomicAdd(&job->counts->next, 1u);
-    while (item.kind >= 0) {
+    while (item.lanes) {
         const st_item next = st_find_item(job, lane, agenda, __shfl_sync(0xFFFFFFFFu, number, 0));
         if (lane == 0)
             number = atomicAdd(&job->counts->next, 1u);

@@ -23,7 +23,7 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_j
     for (uint64_t i = thread; job.source && i < (job.size + 15) / 16; i += threads)
         ((uint4 *)job.text)[i] = job.source[i];
     st_meet(arrived, &meetings);
-    for (uint64_t i = thread; i < job.blocks; i += threads)
+    for (uint64_t i = (thread + threads / 2) % threads; i < job.blocks; i += threads) /* by warps that have nothing to split */
         st_look_at_block(&job, i);
     for (uint64_t i = thread; i < st_segments(&job); i += threads)
         st_split_segment(&job, i);
@@ -46,7 +46,7 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_j
     st_take_all_again(&job, (st_again_memory *)st_shared + ST_WARP, lane, warp, warps);
     st_meet(arrived, &meetings);
     st_measure_all(&job, lane, warp, warps);
-    st_merge_all(&job, (st_merge_memory *)st_shared + ST_WARP, lane);
+    st_merge_all(&job, (st_merge_memory *)st_shared + ST_WARP, lane, warps);
     st_meet(arrived, &meetings);
     for (uint64_t i = warp; i < st_groups(&job); i += warps)
         st_scan_group(&job, lane, i);
