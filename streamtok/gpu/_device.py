@@ -103,7 +103,7 @@ class CudaDevice:
         return self._kernels[name]
 
     def _launch_of(self, kernel: str, block: int) -> tuple[int, int, bool]:
-        """(the driver's handle, bytes of shared memory, are all blocks on the device or none) for blocks of so many threads."""
+        """(the driver's handle, bytes of shared memory, are all blocks there or none), of blocks of so many threads."""
         facts = self._launches.get((kernel, block))
         if facts is None:
             module, handle = module_of(self._modules, kernel), int(self._kernel(kernel).kernel.ptr)
@@ -155,7 +155,9 @@ class CudaDevice:
             handle, shared, together = self._launch_of(kernel, block)
             stream = self._cupy.cuda.get_current_stream().ptr
             if together:
-                driver.launchCooperativeKernel(handle, grid, 1, 1, block, 1, 1, shared, stream, ctypes.addressof(arguments))
+                driver.launchCooperativeKernel(
+                    handle, grid, 1, 1, block, 1, 1, shared, stream, ctypes.addressof(arguments)
+                )
             else:
                 driver.launchKernel(handle, grid, 1, 1, block, 1, 1, shared, stream, ctypes.addressof(arguments), 0)
 

@@ -96,8 +96,8 @@ class Lane:
         return self._text
 
     def _put(self, facts: Any) -> Any:
-        """What is known of a text, on the device: by pinned memory, which takes half the time of a pageable row. The text
-        before it is done."""
+        """What is known of a text, on the device: by pinned memory, which takes half the time of a pageable row. The
+        text before it is done."""
         staged = self.pinned("facts", facts.nbytes).view(facts.dtype)
         np.copyto(staged, facts)
         room = self.device.empty(len(facts), facts.dtype)
@@ -130,8 +130,8 @@ class Lane:
         return room
 
     def encode_host(self, some: Slice, request: Request) -> Steps[tuple[Any, Any]]:
-        """(ids, row starts) on the device of pieces on the host. Row starts are int64, None where all is one row. Raises
-        what the core raises for a piece that is refused."""
+        """(ids, row starts) on the device of pieces on the host. Row starts are int64, None where all is one row.
+        Raises what the core raises for a piece that is refused."""
         try:
             if some.is_large:
                 raise NotForDevice("more than a slice without a place to cut")

@@ -16,12 +16,12 @@ LEAST_SLICE = 1 << 18
 def bytes_for(id_bytes: int) -> int:
     """Device memory for a byte of text in a slice, at most.
 
-    1 as it came and 1.02 as laid out with marks; 0.35 where pieces start and the like, huge pieces among it; 4 a slot
+    1 as it came and 1.02 as laid out with marks; 0.48 where pieces start and the like, huge pieces among it; 4 a slot
     (_engine.py); the lists of atoms at 8 an entry, the usual ones or those that hold all that there can be; and an id a
     byte, though text has one for three or more and gets room for two for three at first.
     """
     usual, all_there_is = (8 * sum(map(sum, room)) for room in (USUAL_ROOM, ALL_ROOM))
-    return math.ceil(6.37 + max(usual, all_there_is / SMALLER) + id_bytes)
+    return math.ceil(6.5 + max(usual, all_there_is / SMALLER) + id_bytes)
 
 
 def slice_for(limit: int | None, tables: int, id_bytes: int) -> int:

@@ -26,8 +26,8 @@ _ONE_ROW = np.zeros(1, np.int64)
 class Slice:
     """Pieces that encode apart from each other, as a lane takes them at once.
 
-    pieces: buffers of bytes on the host. sizes: int64, the bytes of each. rows: int64, the piece that each row begins with;
-    one row where none begins. begun: rows that begin. is_large: it is one piece, beyond what may be encoded at once.
+    pieces: buffers of bytes on the host. sizes: int64, the bytes of each. rows: int64, the piece that each row begins
+    with; one row where none begins. begun: rows that begin. is_large: one piece, beyond what may be encoded at once.
     """
 
     pieces: list[Any]
@@ -105,7 +105,8 @@ def slices(sizes: Any, size: int) -> Iterator[tuple[int, int]]:
 
 
 def own_rows(rows: Any, first: int, last: int) -> tuple[Any, int]:
-    """The rows that begin with the pieces first .. last - 1, counted from the first, and how many; one row where none does."""
+    """The rows that begin with the pieces first .. last - 1, counted from the first, and how many; one row where none
+    does."""
     a, b = np.searchsorted(rows, [first, last]).tolist()
     return rows[a:b] - first if b > a else _ONE_ROW, b - a
 

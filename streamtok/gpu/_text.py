@@ -26,7 +26,13 @@ class DeviceText:
 
 
 def pack(
-    device: Any, source: Any, starts: Any, sizes: Any, rows: Any, slack: int = 0, put: Callable[[Any], Any] | None = None
+    device: Any,
+    source: Any,
+    starts: Any,
+    sizes: Any,
+    rows: Any,
+    slack: int = 0,
+    put: Callable[[Any], Any] | None = None,
 ) -> DeviceText:
     """Lays the parts source[start : start + size] out for the kernels.
 
