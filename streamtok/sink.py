@@ -16,6 +16,10 @@ from .pipeline import Ids
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
 
+# After so many bytes the system is told to let go of what it has put on the disk: half a megabyte to 8 MB are alike, 16 take
+# more memory than it has warm (docs/performance.md).
+_LET_GO_EVERY = 8 << 20
+
 _POLYNOMIAL = 0xEDB88320  # CRC-32's, x^0 in the highest bit
 
 
@@ -86,6 +90,7 @@ class IdSink:
         self._header_bytes = _NPY_HEADER_BYTES if format == "npy" else 0
         self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=dtype)
         self._used = 0
+        self._unadvised = 0  # bytes written since the system was told to let go
         self._fd = -1
 
     def open(self) -> None:
@@ -148,7 +153,7 @@ class IdSink:
         ids = ids if isinstance(ids, Block) else self.prepare(ids)
         if isinstance(ids, Block):  # large enough to be written by itself
             self.flush()
-            disk.write_all(self._fd, ids.data.data.cast("B"))
+            self._write(ids.data.data.cast("B"))
             self.crc = joined_crc(self.crc, ids.crc, ids.data.nbytes)
             self.ids += len(ids.data)
             return
@@ -166,9 +171,16 @@ class IdSink:
         """Hand what is buffered to the operating system."""
         if self._used:
             block = self._buffer[: self._used].data.cast("B")
-            disk.write_all(self._fd, block)
+            self._write(block)
             self.crc = zlib.crc32(block, self.crc)
             self._used = 0
+
+    def _write(self, block: memoryview) -> None:
+        disk.write_all(self._fd, block)
+        self._unadvised += len(block)
+        if self._unadvised >= _LET_GO_EVERY:
+            self._unadvised = 0
+            disk.let_go(self._fd)
 
     def sync(self) -> None:
         """Return once every id that was flushed before would survive a power cut. Another thread may append."""

@@ -31,6 +31,23 @@ def test_checksums_of_two_stretches_join():
     assert joined == zlib.crc32(bytes(5 * step))
 
 
+@pytest.mark.parametrize("advice", ["taken", "refused", "unknown"])
+def test_what_is_on_the_disk_may_leave_memory(enc, here, monkeypatch, advice):
+    wanted, seen = expected(enc), []
+
+    def advise(fd, *what):
+        seen.append(os.fstat(fd).st_size)
+        if advice == "refused":
+            raise OSError(22, "no advice")
+        os.posix_fadvise(fd, *what)
+
+    monkeypatch.setattr(sink, "_LET_GO_EVERY", 1000)
+    monkeypatch.setattr(disk, "os_fadvise", None if advice == "unknown" or not hasattr(os, "posix_fadvise") else advise)
+    encode(enc)
+    assert pathlib.Path("out.bin").read_bytes() == wanted
+    assert seen == sorted(seen) and (len(seen) >= 2 or disk.os_fadvise is None)
+
+
 def test_actions_are_done_in_order_and_few_wait():
     done, waiting, aside = [], [], Aside(3)
     for i in range(50):
