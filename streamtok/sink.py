@@ -16,8 +16,8 @@ from .pipeline import Ids
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
 
-# After so many bytes the system is told to let go of what it has put on the disk: half a megabyte to 8 MB are alike, 16 take
-# more memory than it has warm (docs/performance.md).
+# After so many bytes the system is told to let go of what it has put on the disk: half a megabyte to 8 MB are alike, 16
+# take more memory than it has warm (docs/performance.md).
 _LET_GO_EVERY = 8 << 20
 
 

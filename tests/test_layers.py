@@ -49,7 +49,8 @@ cuda/encode cuda/train
 PYTHON_LAYERS = """
 _version errors disk zstd patterns _unicode_ranges _csrc
 _charsets _packed _text _vocab _checksum sources journal pipeline
-_core _tables _charclass _data_gym stream unstable
+_ids _tables _charclass _data_gym stream unstable
+_core
 _job _gate _trainer
 batch checks
 gpu
