@@ -131,6 +131,10 @@ cdef extern from "crc32.h" nogil:
     uint32_t st_crc32_joined(uint32_t first, uint32_t second, uint64_t n)
 
 
+cdef extern from "prefetch.h" nogil:
+    void st_prefetch(const void *address)
+
+
 cdef extern from "tier.h" nogil:
     const char *st_tier_name()
 
