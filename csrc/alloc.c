@@ -99,8 +99,9 @@ void *st_realloc(void *block, size_t size)
 
 void st_free(void *block)
 {
-    if (block)
-        ST_ADD(state->live, -1);
+    if (!block)
+        return;
+    ST_ADD(state->live, -1);
     free(block);
 }
 

@@ -13,5 +13,6 @@ static st_merge_words_function *const by_tier[ST_TIERS] = {
 
 void st_merge_words(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
 {
-    by_tier[st_tier()](v, cuts, words, count);
+    if (count)
+        by_tier[st_tier()](v, cuts, words, count);
 }

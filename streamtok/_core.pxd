@@ -4,11 +4,6 @@ from ._csrc cimport st_encoder, st_feed_error, st_ids, st_status
 from ._vocab cimport Matcher, Vocab
 
 
-cdef class IdBuffer:
-    cdef st_ids ids
-    cdef int leases
-
-
 cdef struct Options:
     int family
     int engine
@@ -18,18 +13,16 @@ cdef struct Options:
 cdef class Coder:
     cdef readonly Vocab vocab
     cdef Options options
+    cdef st_ids spare  # for the ids of a short text; the flag is up while a call has it
+    cdef int is_lent
 
     cdef void _init(self, st_encoder *encoder, Matcher allowed, Matcher disallowed) noexcept
     cdef int _encode(self, object source, Matcher allowed, Matcher disallowed, st_ids *out) except -1
+    cdef bint _borrow_ids(self, st_ids *ids) noexcept
+    cdef void _return_ids(self, st_ids *ids, bint borrowed) noexcept
     cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1
 
-
-# A read-only uint32 array over the buffer's ids; no copy.
-cdef object array_over(IdBuffer buffer)
 
 # Raises what a failed feed asks for. stream_offset: None for a whole text, whose messages are tiktoken's own.
 cdef object fail(st_status status, const st_feed_error *error, Matcher disallowed, object chunk, const uint8_t *partial,
                  uint32_t partial_size, object stream_offset)
-
-# Gives back room that growth left over.
-cdef void trim(st_ids *ids) noexcept

@@ -12,12 +12,6 @@ ERRORS: dict[str, int]
 FAULTS: dict[int, str]
 
 @final
-class IdBuffer: ...
-
-@final
-class Lease: ...
-
-@final
 class Coder:
     vocab: Vocab
     @property

@@ -1,37 +1,21 @@
 """The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Nothing is decided here; defaults and
-prose are in core.py. numpy is imported when the first array is made, so that importing and loading stay quick."""
+prose are in core.py."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.ref cimport Py_INCREF, PyObject
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from ._csrc cimport *
-from ._text cimport Text, borrow, check_spans, ends_high, give_back
+from ._ids cimport COPIED, IdBuffer, array_of, array_over, trim
+from ._text cimport SHORT_ROOM, Text, borrow, borrow_short, check_spans, ends_high, give_back
 from ._vocab cimport Matcher, Vocab, allocation_state, list_of
 
-import cython
-
 from ._text import join_surrogate
-from .errors import disallowed_special_error, invalid_utf8_error, stream_busy_error
+from .errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
 
 st_alloc_share(allocation_state())
-
-# The few numpy calls that are needed, declared here: `cimport numpy` would import numpy with this module.
-cdef extern from *:
-    """
-    #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-    #include <numpy/arrayobject.h>
-    """
-    ctypedef struct PyArrayObject:
-        pass
-    int _import_array() except -1
-    object PyArray_SimpleNewFromData(int nd, Py_ssize_t *dims, int typenum, void *data)
-    int PyArray_SetBaseObject(PyArrayObject *array, PyObject *base) except -1
-    void PyArray_CLEARFLAGS(PyArrayObject *array, int flags)
-    int NPY_UINT32, NPY_ARRAY_WRITEABLE
 
 # Below this many bytes a call is shorter than handing the GIL over twice.
 cdef enum:
@@ -50,8 +34,6 @@ cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
     const uint8_t *PyUnicode_DATA(object text)
 
-cdef bint numpy_ready = False
-
 FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
 ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
 ERRORS = {"strict": ST_ERRORS_STRICT, "replace": ST_ERRORS_REPLACE, "ignore": ST_ERRORS_IGNORE}
@@ -62,43 +44,7 @@ FAULTS = {
 }
 
 
-# ---- buffers ----
-
-cdef class IdBuffer:
-    """Owns ids in C memory. Arrays over it hold a lease each; while there is one, nobody writes into it."""
-
-    def __dealloc__(self):
-        st_ids_free(&self.ids)
-
-
-@cython.freelist(16)
-cdef class Lease:
-    """What an array over an IdBuffer has as its base: counts the array while it, or a view of it, lives."""
-    cdef IdBuffer buffer
-
-    def __dealloc__(self):
-        if self.buffer is not None:
-            st_count_add(&self.buffer.leases, -1)
-
-
-cdef object array_over(IdBuffer buffer):
-    """A read-only uint32 array over the buffer's ids; no copy."""
-    global numpy_ready
-    cdef Py_ssize_t n = <Py_ssize_t>buffer.ids.size
-    if not numpy_ready:
-        _import_array()
-        numpy_ready = True
-    if buffer.ids.data == NULL and st_ids_reserve(&buffer.ids, 1):
-        raise MemoryError
-    array = PyArray_SimpleNewFromData(1, &n, NPY_UINT32, buffer.ids.data)
-    PyArray_CLEARFLAGS(<PyArrayObject *>array, NPY_ARRAY_WRITEABLE)
-    cdef Lease lease = Lease.__new__(Lease)
-    lease.buffer = buffer
-    st_count_add(&buffer.leases, 1)
-    Py_INCREF(lease)  # SetBaseObject takes this reference
-    PyArray_SetBaseObject(<PyArrayObject *>array, <PyObject *>lease)
-    return array
-
+# ---- errors ----
 
 cdef object fail(st_status status, const st_feed_error *error, Matcher disallowed, object chunk, const uint8_t *partial,
                  uint32_t partial_size, object stream_offset):
@@ -126,6 +72,9 @@ cdef class Coder:
         self.options.engine = ENGINES[engine]
         self.options.errors = ERRORS[errors]
 
+    def __dealloc__(self):
+        st_ids_free(&self.spare)
+
     cdef void _init(self, st_encoder *encoder, Matcher allowed, Matcher disallowed) noexcept:
         st_encoder_init(encoder, self.vocab.vocab, <st_split_family>self.options.family)
         encoder.engine = <st_engine>self.options.engine
@@ -141,7 +90,8 @@ cdef class Coder:
         cdef st_feed_error error
         cdef st_status status
         cdef Text text
-        alive = borrow(source, &text)
+        cdef uint8_t[SHORT_ROOM] room
+        alive = borrow_short(source, &text, room)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
             st_ids_reserve(out, text.n // 4)  # where memory is short, the encoder will say so
@@ -199,22 +149,44 @@ cdef class Coder:
         """Are there places where both sides of a text encode apart?"""
         return self.options.family != ST_SPLIT_NONE or self.vocab.vocab.unreachable == 0
 
+    cdef bint _borrow_ids(self, st_ids *ids) noexcept:
+        """Memory for ids that a call before this has left, for one thread at a time; what the others get is empty."""
+        cdef bint borrowed = st_flag_raise(&self.is_lent)
+        if borrowed:
+            ids[0] = self.spare
+            ids.size = 0
+        else:
+            memset(ids, 0, sizeof(st_ids))
+        return borrowed
+
+    cdef void _return_ids(self, st_ids *ids, bint borrowed) noexcept:
+        if not borrowed or ids.capacity > 4 * COPIED:
+            st_ids_free(ids)
+        if borrowed:
+            self.spare = ids[0]
+            st_flag_lower(&self.is_lent)
+
     def encode(self, source, Matcher allowed, Matcher disallowed):
-        """A list of ids."""
+        """A list of ids of a str."""
+        if not PyUnicode_Check(source):
+            raise not_a_str_error(source)
         cdef st_ids out
-        memset(&out, 0, sizeof(out))
+        cdef bint borrowed = self._borrow_ids(&out)
         try:
             self._encode(source, allowed, disallowed, &out)
             return list_of(self.vocab, &out, 0, out.size)
         finally:
-            st_ids_free(&out)
+            self._return_ids(&out, borrowed)
 
     def encode_array(self, source, Matcher allowed, Matcher disallowed):
         """A read-only uint32 array of ids, which owns them."""
-        cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
-        self._encode(source, allowed, disallowed, &buffer.ids)
-        trim(&buffer.ids)
-        return array_over(buffer)
+        cdef st_ids out
+        cdef bint borrowed = self._borrow_ids(&out)
+        try:
+            self._encode(source, allowed, disallowed, &out)
+            return array_of(&out)
+        finally:
+            self._return_ids(&out, borrowed)
 
     def encode_many(self, list sources not None, Matcher allowed, Matcher disallowed):
         """(ids of all texts as one array, row starts as a list of len(sources) + 1 ints)."""
@@ -310,16 +282,6 @@ cdef class Coder:
         return result
 
 
-cdef void trim(st_ids *ids) noexcept:
-    # The array keeps what it was given for as long as it lives: give back room that growth left over.
-    cdef void *data
-    if ids.size and ids.capacity > ids.size + ids.size // 8 + 64:
-        data = st_realloc(ids.data, ids.size * sizeof(uint32_t))
-        if data != NULL:
-            ids.data = <uint32_t *>data
-            ids.capacity = ids.size
-
-
 # ---- streams ----
 
 cdef class CoreStream:
@@ -374,8 +336,9 @@ cdef class CoreStream:
         if self.buffer.leases:  # somebody still holds an earlier array: it keeps its buffer, we take another
             self.buffer = IdBuffer.__new__(IdBuffer)
         cdef IdBuffer buffer = self.buffer
+        cdef uint8_t[SHORT_ROOM] room
         buffer.ids.size = 0
-        alive = borrow(chunk, &text)
+        alive = borrow_short(chunk, &text, room)
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
         else:

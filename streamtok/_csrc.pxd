@@ -124,6 +124,17 @@ cdef extern from "image.h" nogil:
     st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
 
 
+cdef extern from "crc32.h" nogil:
+    enum:
+        ST_CRC32_REST
+    size_t st_crc32_fold(const uint8_t *data, size_t n, uint32_t before, uint8_t *rest)
+    uint32_t st_crc32_joined(uint32_t first, uint32_t second, uint64_t n)
+
+
+cdef extern from "prefetch.h" nogil:
+    void st_prefetch(const void *address)
+
+
 cdef extern from "tier.h" nogil:
     const char *st_tier_name()
 

@@ -5,8 +5,9 @@ from cpython.bytes cimport PyBytes_CheckExact
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from ._core cimport Coder, IdBuffer, array_over, trim
+from ._core cimport Coder
 from ._csrc cimport *
+from ._ids cimport IdBuffer, array_over, trim
 from ._text cimport Text, borrow, give_back
 from ._vocab cimport Matcher, allocation_state, list_of
 

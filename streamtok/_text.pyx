@@ -4,10 +4,13 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyObject_CheckBuffer, PyObject_GetBuff
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from ._csrc cimport ST_FEED_TRUSTED
+from ._csrc cimport ST_FEED_TRUSTED, ST_NOT_CONVERTED, st_code_points
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    bint PyUnicode_IS_ASCII(object text)
+    int PyUnicode_KIND(object text)
+    const void *PyUnicode_DATA(object text)
 
 
 cdef object borrow(object source, Text *text):
@@ -30,6 +33,15 @@ cdef object borrow(object source, Text *text):
     text.n = <size_t>text.buffer.len
     text.flags = 0
     return source
+
+
+cdef object borrow_short(object source, Text *text, uint8_t *room):
+    if PyUnicode_Check(source) and not PyUnicode_IS_ASCII(source) and len(source) <= SHORT_STR:
+        text.n = st_code_points(PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source), room)
+        if text.n != ST_NOT_CONVERTED:
+            text.data, text.flags, text.held = room, ST_FEED_TRUSTED, False
+            return source
+    return borrow(source, text)
 
 
 def mend_surrogates(str text not None):

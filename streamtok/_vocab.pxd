@@ -20,6 +20,7 @@ cdef class Vocab:
 
     cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words)
     cdef PyObject **shared_ints(self) noexcept
+    cdef object int_of(self, uint32_t token)
     cdef _open(self, image)
     cdef _set_names(self, dict special_tokens)
 

@@ -30,22 +30,31 @@ cdef extern from *:
     bint ST_SHARE_INTS
 
 
+# So many ints are sent for at a time: their pointers and first lines stay in a core's first cache.
+cdef enum:
+    AT_ONCE = 64
+
+
 cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end):
     """The ids as a list. Each int is made once a vocabulary and shared by all lists, which is most of their cost."""
     cdef PyObject **ints = NULL if vocab is None else vocab.shared_ints()
-    cdef size_t i
-    cdef PyObject *token
+    cdef PyObject *found[AT_ONCE]
+    cdef size_t at, count, i
+    cdef uint32_t token
     result = PyList_New(<Py_ssize_t>(end - start))
-    for i in range(start, end):
-        token = NULL if ints == NULL or ids.data[i] >= vocab.int_count else ints[ids.data[i]]
-        if token == NULL:
-            made = PyLong_FromUnsignedLong(ids.data[i])
-            token = <PyObject *>made
-            if ints != NULL and ids.data[i] < vocab.int_count:
-                Py_INCREF(made)  # the table's own reference
-                ints[ids.data[i]] = token
-        Py_INCREF(<object>token)  # SET_ITEM takes this one
-        PyList_SET_ITEM(result, <Py_ssize_t>(i - start), <object>token)
+    for at in range(start, end, AT_ONCE):
+        count = min(<size_t>AT_ONCE, end - at)
+        for i in range(count):
+            token = ids.data[at + i]
+            found[i] = NULL if ints == NULL or token >= vocab.int_count else ints[token]
+            st_prefetch(found[i])
+        for i in range(count):
+            if found[i] == NULL:
+                item = vocab.int_of(ids.data[at + i]) if ints != NULL else PyLong_FromUnsignedLong(ids.data[at + i])
+            else:
+                item = <object>found[i]
+            Py_INCREF(item)  # SET_ITEM takes this one
+            PyList_SET_ITEM(result, <Py_ssize_t>(at - start + i), item)
     return result
 
 
@@ -167,6 +176,16 @@ cdef class Vocab:
             self.int_count = self.vocab.ids[self.vocab.count - 1] + 1
             self.ints = <PyObject **>PyMem_Calloc(self.int_count, sizeof(PyObject *))
         return self.ints
+
+    cdef object int_of(self, uint32_t token):
+        """The int of an id, made where there is none yet."""
+        if token < self.int_count and self.ints[token] != NULL:
+            return <object>self.ints[token]
+        made = PyLong_FromUnsignedLong(token)
+        if token < self.int_count:
+            Py_INCREF(made)  # the table's own reference
+            self.ints[token] = <PyObject *>made
+        return made
 
     cdef _open(self, image):
         cdef st_status status

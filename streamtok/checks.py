@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from ._packed import PackedVocabulary
-from .errors import VocabularyError
+from .errors import VocabularyError, not_a_str_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def checked(text: str) -> str:
     if not isinstance(text, str):
-        raise TypeError(
-            f"expected str, got {type(text).__name__}; for UTF-8 bytes use encode_to_numpy or stream_encoder"
-        )
+        raise not_a_str_error(text)
     return text
 
 

@@ -24,6 +24,7 @@ os_fsync = os.fsync
 os_ftruncate = os.ftruncate
 os_replace = os.replace
 os_unlink = os.unlink
+os_fadvise: Any = getattr(os, "posix_fadvise", None)
 
 
 def open_readwrite(path: str) -> int:
@@ -88,6 +89,16 @@ def sync(fd: int) -> None:
         except OSError:
             pass  # not every file system there knows it
     os_fsync(fd)
+
+
+def let_go(fd: int) -> None:
+    """Begin to put what was written to `fd` on the disk, without waiting, and give back the memory in which the system
+    keeps what is there already: what comes next is written to memory that is warm, not to more and more of it."""
+    if os_fadvise is not None:
+        try:
+            os_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError:
+            pass  # a file system that takes no advice
 
 
 def sync_directory(path: str) -> None:

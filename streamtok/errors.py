@@ -58,6 +58,11 @@ def invalid_utf8_error(data: bytes, start: int, end: int, reason: str, offset: i
     return UnicodeDecodeError("utf-8", data, start, end, reason)
 
 
+def not_a_str_error(text: object) -> TypeError:
+    """What those calls raise that take a str alone."""
+    return TypeError(f"expected str, got {type(text).__name__}; for UTF-8 bytes use encode_to_numpy or stream_encoder")
+
+
 def stream_busy_error() -> RuntimeError:
     return RuntimeError(
         "this stream is being used by another thread; a stream belongs to one thread at a time: "

@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, _text, _vocab
+from .checks import checked
 from .custom import PatternSplitter, PatternStream
 from .errors import disallowed_special_error, invalid_utf8_error, stream_busy_error
 
@@ -44,7 +45,7 @@ class PatternCoder:
         return _joined(parts)
 
     def encode(self, source: Any, allowed: Any, disallowed: Any) -> list[int]:
-        return self.encode_array(source, allowed, disallowed).tolist()  # type: ignore[no-any-return]
+        return self.encode_array(checked(source), allowed, disallowed).tolist()  # type: ignore[no-any-return]
 
     def encode_many(self, sources: list[Any], allowed: Any, disallowed: Any) -> tuple[Any, list[int]]:
         parts = [self.encode_array(source, allowed, disallowed) for source in sources]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import disk
+from ._checksum import crc32, joined_crc32
 from .journal import Mark
 from .pipeline import Ids
 
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
 
-_POLYNOMIAL = 0xEDB88320  # CRC-32's, x^0 in the highest bit
+# After so many bytes the system is told to let go of what it has put on the disk: half a megabyte to 8 MB are alike, 16
+# take more memory than it has warm (docs/performance.md).
+_LET_GO_EVERY = 8 << 20
 
 
 def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
@@ -32,33 +34,9 @@ def _checksum(fd: int, size: int, crc: int) -> tuple[int, int]:
         block = os.read(fd, min(size, 1 << 20))
         if not block:
             break
-        crc = zlib.crc32(block, crc)
+        crc = crc32(block, crc)
         size -= len(block)
     return size, crc
-
-
-def _times(a: int, b: int) -> int:
-    """The product of two polynomials over GF(2), modulo CRC-32's."""
-    product = 0
-    for bit in range(31, -1, -1):
-        if a >> bit & 1:
-            product ^= b
-        b = b >> 1 ^ (_POLYNOMIAL if b & 1 else 0)
-    return product
-
-
-# x^(8 * 2^bit): what 2^bit bytes behind it make of a checksum; for any size that a file can have.
-_SHIFTS = [1 << (31 - 8)]
-for _ in range(63):
-    _SHIFTS.append(_times(_SHIFTS[-1], _SHIFTS[-1]))
-
-
-def joined_crc(first: int, second: int, size: int) -> int:
-    """The CRC-32 of two stretches of bytes from that of each; size: bytes of the second."""
-    for bit in range(size.bit_length()):
-        if size >> bit & 1:
-            first = _times(_SHIFTS[bit], first)
-    return first ^ second
 
 
 class Block(NamedTuple):
@@ -86,6 +64,7 @@ class IdSink:
         self._header_bytes = _NPY_HEADER_BYTES if format == "npy" else 0
         self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=dtype)
         self._used = 0
+        self._unadvised = 0  # bytes written since the system was told to let go
         self._fd = -1
 
     def open(self) -> None:
@@ -141,15 +120,15 @@ class IdSink:
         if len(ids) < _BUFFER_IDS // 4:
             return ids
         data = ids.astype(self.dtype, copy=False)
-        return Block(data, zlib.crc32(data.data.cast("B")))
+        return Block(data, crc32(data.data.cast("B")))
 
     def append(self, ids: Ids | Block) -> None:
         """Take ids, or what prepare() made of them."""
         ids = ids if isinstance(ids, Block) else self.prepare(ids)
         if isinstance(ids, Block):  # large enough to be written by itself
             self.flush()
-            disk.write_all(self._fd, ids.data.data.cast("B"))
-            self.crc = joined_crc(self.crc, ids.crc, ids.data.nbytes)
+            self._write(ids.data.data.cast("B"))
+            self.crc = joined_crc32(self.crc, ids.crc, ids.data.nbytes)
             self.ids += len(ids.data)
             return
         done, count = 0, len(ids)
@@ -166,9 +145,16 @@ class IdSink:
         """Hand what is buffered to the operating system."""
         if self._used:
             block = self._buffer[: self._used].data.cast("B")
-            disk.write_all(self._fd, block)
-            self.crc = zlib.crc32(block, self.crc)
+            self._write(block)
+            self.crc = crc32(block, self.crc)
             self._used = 0
+
+    def _write(self, block: memoryview) -> None:
+        disk.write_all(self._fd, block)
+        self._unadvised += len(block)
+        if self._unadvised >= _LET_GO_EVERY:
+            self._unadvised = 0
+            disk.let_go(self._fd)
 
     def sync(self) -> None:
         """Return once every id that was flushed before would survive a power cut. Another thread may append."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import hypothesis
 import hypothesis.strategies as st
@@ -192,6 +193,40 @@ def test_array_of_ids_is_uint32_and_read_only(enc):
         ids[0] = 1
     empty = enc.encode_to_numpy("")
     assert empty.dtype == np.uint32 and empty.shape == (0,)
+
+
+def test_arrays_of_few_ids_and_of_many_keep_what_they_hold(enc):
+    wanted, arrays = [], []
+    for n in (0, 1, 2, 1023, 1024, 1025, 4095, 4096, 4097, 20_000, 1, 1024):
+        text = " the" * n
+        wanted.append(enc.encode(text))
+        arrays.append(enc.encode_to_numpy(text))
+    for ids, expected in zip(arrays, wanted):
+        assert ids.tolist() == expected and not ids.flags.writeable
+        with pytest.raises(ValueError):
+            ids.flags.writeable = True
+
+
+def test_memory_for_short_texts_is_not_shared_by_threads(enc):
+    texts = [chr(0x430 + i % 32) * 7 + " word" * (i % 300) + str(i) for i in range(600)]
+    wanted = [enc.encode(text) for text in texts]
+
+    def both(i):
+        return enc.encode(texts[i]) == wanted[i] == enc.encode_to_numpy(texts[i]).tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(both, list(range(600)) * 3))
+
+
+@pytest.mark.parametrize("characters", ["aé", "aéж中", "aж😀", "a\ud83d\ude00é", "\udc00é"], ids=ascii)
+def test_strs_of_every_width_around_the_length_of_short_ones(enc, characters):
+    rng = random.Random(4)
+    for n in (1, 2, 31, 500, *range(509, 516), 1024):
+        text = "".join(rng.choice(characters) for _ in range(n))
+        data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        stream = enc.stream_encoder()
+        fed = [*stream.feed(text), *stream.flush()]
+        assert enc.encode(text) == enc.encode_to_numpy(data).tolist() == fed
 
 
 def test_array_of_ids_outlives_encoding_and_text(make_tiny):

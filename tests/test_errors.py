@@ -231,6 +231,9 @@ def test_text_that_is_no_text_is_refused_with_a_pattern_of_ones_own_too(custom):
     for call in (custom.encode_to_numpy, custom.count, custom.stream_encoder().feed):
         with pytest.raises(TypeError, match="expected str or a buffer of UTF-8 bytes, got int"):
             call(5)
+    for call in (custom.encode, custom.encode_ordinary):
+        with pytest.raises(TypeError, match="expected str, got bytes; for UTF-8 bytes use encode_to_numpy"):
+            call(b"a")
 
 
 def test_ids_in_a_table_are_refused_with_its_shape(both):

@@ -16,19 +16,48 @@ import pytest
 from file_runs import RUNS, SEAM, Crash, _enc, _here, encode, expected, leftovers  # noqa: F401
 
 from streamtok import batch, disk, documents, sink
+from streamtok._checksum import crc32, joined_crc32
 from streamtok.documents import Rooms
 from streamtok.pipeline import Aside
+
+
+def test_checksums_are_zlibs():
+    rng = random.Random(2)
+    data = rng.randbytes(3000)
+    for size in [*range(300), *(rng.randint(300, 2900) for _ in range(300))]:
+        start, before = rng.randint(0, 99), rng.choice([0, 1, 0xFFFFFFFF, rng.getrandbits(32)])
+        stretch = memoryview(data)[start : start + size]
+        assert crc32(stretch, before) == zlib.crc32(stretch, before), size
+    ids = np.arange(70_001, dtype=np.uint32)
+    assert crc32(ids) == zlib.crc32(ids) and crc32(ids.astype("<u2")[1:]) == zlib.crc32(ids.astype("<u2")[1:])
 
 
 def test_checksums_of_two_stretches_join():
     rng = random.Random(1)
     for size in (0, 1, 2, 3, 255, 256, 257, 70_001):
         a, b = rng.randbytes(rng.randint(0, 500)), rng.randbytes(size)
-        assert sink.joined_crc(zlib.crc32(a), zlib.crc32(b), size) == zlib.crc32(a + b)
+        assert joined_crc32(zlib.crc32(a), zlib.crc32(b), size) == zlib.crc32(a + b)
     joined, step = 0, 1 << 20
     for _ in range(5):
-        joined = sink.joined_crc(joined, zlib.crc32(bytes(step)), step)
+        joined = joined_crc32(joined, zlib.crc32(bytes(step)), step)
     assert joined == zlib.crc32(bytes(5 * step))
+
+
+@pytest.mark.parametrize("advice", ["taken", "refused", "unknown"])
+def test_what_is_on_the_disk_may_leave_memory(enc, here, monkeypatch, advice):
+    wanted, seen = expected(enc), []
+
+    def advise(fd, *what):
+        seen.append(os.fstat(fd).st_size)
+        if advice == "refused":
+            raise OSError(22, "no advice")
+        os.posix_fadvise(fd, *what)
+
+    monkeypatch.setattr(sink, "_LET_GO_EVERY", 1000)
+    monkeypatch.setattr(disk, "os_fadvise", None if advice == "unknown" or not hasattr(os, "posix_fadvise") else advise)
+    encode(enc)
+    assert pathlib.Path("out.bin").read_bytes() == wanted
+    assert seen == sorted(seen) and (len(seen) >= 2 or disk.os_fadvise is None)
 
 
 def test_actions_are_done_in_order_and_few_wait():

@@ -20,7 +20,7 @@ C_LAYERS = """
 portable status prefetch publish bits target_begin target_end lanes_avx512 tier
 alloc key cut_tables
 code_points buffer utf8 unicode_tables scan block piece_entry
-text_valid text_valid_template text_valid_avx2 text_valid_avx512
+text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
 code_points_avx512 char_kind text special pairs hash split_blocks train_tokens
 split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue
 block_starts train_text
@@ -49,8 +49,9 @@ cuda/encode cuda/train
 
 PYTHON_LAYERS = """
 _version errors disk zstd patterns _unicode_ranges _csrc
-_charsets _packed _text _vocab sources journal pipeline
-_core _tables _charclass _data_gym stream unstable
+_charsets _packed _text _vocab _checksum sources journal pipeline
+_ids _tables _charclass _data_gym stream unstable
+_core
 _job _gate _trainer
 batch checks
 gpu

@@ -1,0 +1,36 @@
+#include "crc32.h"
+
+#include "tier.h"
+
+/* The polynomial, x^0 in the highest bit. */
+#define POLYNOMIAL UINT32_C(0xEDB88320)
+
+size_t st_crc32_fold(const uint8_t *data, size_t n, uint32_t before, uint8_t rest[ST_CRC32_REST])
+{
+#if defined(ST_X86)
+    if (st_tier() >= ST_TIER_AVX2 && __builtin_cpu_supports("pclmul"))
+        return st_crc32_fold_products(data, n, before, rest);
+#endif
+    (void)data, (void)n, (void)before, (void)rest;
+    return 0;
+}
+
+/* The product of two polynomials over GF(2), modulo CRC-32's. */
+static uint32_t product(uint32_t a, uint32_t b)
+{
+    uint32_t sum = 0;
+    for (int bit = 31; bit >= 0; bit--) {
+        sum ^= b & (0 - (a >> bit & 1));
+        b = b >> 1 ^ (POLYNOMIAL & (0 - (b & 1)));
+    }
+    return sum;
+}
+
+uint32_t st_crc32_joined(uint32_t first, uint32_t second, uint64_t n)
+{
+    uint32_t shift = UINT32_C(1) << (31 - 8); /* x^8: what one byte behind it makes of a checksum; squared, two, four ... */
+    for (; n; n >>= 1, shift = product(shift, shift))
+        if (n & 1)
+            first = product(shift, first);
+    return first ^ second;
+}

@@ -1,0 +1,27 @@
+"""CRC-32 as zlib has it, several times as fast where the machine multiplies without carries (csrc/crc32.h)."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from ._csrc cimport *
+
+import zlib
+
+
+def crc32(data not None, uint32_t before=0):
+    """The CRC-32 of a buffer of bytes behind those that have the CRC-32 `before`: zlib.crc32."""
+    cdef uint8_t[ST_CRC32_REST] rest
+    cdef Py_buffer view
+    cdef size_t folded
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    with nogil:
+        folded = st_crc32_fold(<const uint8_t *>view.buf, <size_t>view.len, before, rest)
+    PyBuffer_Release(&view)
+    if not folded:
+        return zlib.crc32(data, before)
+    return zlib.crc32(memoryview(data).cast("B")[folded:], zlib.crc32(rest[:ST_CRC32_REST], 0xFFFFFFFF))
+
+
+def joined_crc32(uint32_t first, uint32_t second, uint64_t n):
+    """The CRC-32 of two stretches of bytes from that of each; n: bytes of the second."""
+    return st_crc32_joined(first, second, n)

@@ -1,0 +1,7 @@
+from typing import final
+
+@final
+class IdBuffer: ...
+
+@final
+class Lease: ...
