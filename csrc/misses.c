@@ -152,7 +152,7 @@ static size_t ask_cache(st_workspace *w, const uint8_t *text)
             st_same_bytes(entry->bytes, bytes, n)) {
             memcpy(&s->space[used - room], entry->ids, sizeof entry->ids);
             s->counts[m] = entry->count;
-            if (n <= ST_KEY_BYTES && entry->count <= ST_INLINE_IDS)
+            if (n <= ST_KEY_BYTES && entry->count <= ST_INLINE_IDS) /* met twice now: most words never are */
                 st_hot_put(&w->hot, st_hot_place(s->keys[m]), s->keys[m], entry->ids, entry->count);
             continue;
         }
