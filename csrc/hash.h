@@ -45,14 +45,6 @@ static inline st_key st_key_of_padded(const uint8_t *text, size_t n)
 #endif
 }
 
-/* The same of any number of bytes: of more than ST_KEY_BYTES a key that matches nothing, having no length. */
-static inline st_key st_key_or_none(const uint8_t *text, size_t n)
-{
-    const uint64_t none = 0 - (uint64_t)(n > ST_KEY_BYTES);
-    const st_key key = st_key_of_padded(text, n & ~(size_t)none);
-    return (st_key){key.low | none, key.high};
-}
-
 static inline uint32_t st_load32(const uint8_t *p)
 {
     uint32_t value;

@@ -8,6 +8,7 @@
 #include "merge.h"
 #include "merge_words.h"
 #include "reference.h"
+#include "spans.h"
 #include "vocab.h"
 
 /* 2^16 entries of one cache line each: 4 MB. Against 2^14, multilingual text gains 6 to 10 % and the first call of a
@@ -29,31 +30,11 @@ typedef struct st_cache_entry {
  * that there are enough misses to merge side by side. */
 #define ST_BATCH 2048
 
-/* A batch's pieces, long ones cut into atoms: the spans of one round of look-ups. */
-#define ST_SPANS 2048
-
-/* Spans whose cache lines are on the way at a time: with their keys they fit the first-level cache. */
-#define ST_LOOK_AHEAD 256
-
-/* Room for the ids of a round's spans that the piece table does not hold. Where it runs out, spans are encoded alone. */
-#define ST_SPAN_IDS (ST_SPANS * 16)
-
-/* The spans of a round, one behind the other. */
-typedef struct st_spans {
-    uint32_t starts[ST_SPANS + 1]; /* offsets; the end of a span is the start of the next */
-    st_key keys[ST_SPANS];         /* of those of up to ST_KEY_BYTES bytes */
-    uint32_t lines[ST_SPANS];      /* of the piece table, where they belong */
-    const uint32_t *ids[ST_SPANS]; /* ST_INLINE_IDS can be read, whatever the count */
-    uint16_t counts[ST_SPANS];     /* of the ids; 0: too long for the round, encoded alone */
-    uint16_t misses[ST_SPANS];     /* spans that the first look does not find */
-    uint64_t hashes[ST_SPANS];     /* of the misses */
-    uint32_t space[ST_SPAN_IDS];   /* for the ids of misses */
-    size_t first, count, limit;    /* where the first span starts in the text; spans; spans for now */
-} st_spans;
-
 typedef struct st_workspace {
     st_part part;
+    uint8_t padding[64 - sizeof(st_part)]; /* so that an entry of the cache is one line */
     st_cache_entry cache[1u << ST_CACHE_BITS];
+    st_hot hot;
     st_long_scratch scratch;
     uint64_t ends[ST_BATCH + 4];
     st_spans spans;

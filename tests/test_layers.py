@@ -22,11 +22,11 @@ alloc key cut_tables
 code_points buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
 code_points_avx512 char_kind text special pairs hash split_blocks train_tokens
-split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue
-block_starts train_text
-block_template pretoken train_index
+split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue hot
+block_starts train_text spans
+block_template pretoken train_index first_look
 train_count trainer
-split_portable split_avx2 split_avx512 split_neon
+split_portable split_avx2 split_avx512 split_neon first_look_avx512
 vocab
 automaton cuts decoder compatible
 cuts_avx512 merge_windows merge_run merge_words merge_words_template reference_stream
@@ -34,6 +34,7 @@ merge_words_portable merge_words_avx2 merge_words_avx512
 words image
 long_piece
 workspace
+misses
 pieces
 open_piece
 encoder parts

@@ -83,8 +83,23 @@ def batches() -> list[str]:
     return made
 
 
+def crowds() -> list[str]:
+    """Thousands of words again and again, long and short ones side by side: they fight for places of the hot table."""
+    rng = random.Random(23)
+    words = [
+        "".join(rng.choices(rng.choice(WORDS), k=rng.choice((1, 2, 3, 5, 7, 14, 15, 16, 40)))) for _ in range(8_000)
+    ]
+    often = words[:300]
+    mixed = [word for _ in range(2) for word in rng.sample(words, 4_000) + rng.choices(often, k=3_000)]
+    return [
+        " ".join(rng.sample(mixed, len(mixed))),
+        " ".join(sorted(mixed)),
+        *(" ".join(often)[:n] for n in range(1, 80)),
+    ]
+
+
 def inputs(name: str) -> list[str]:
-    return texts() + batches() if name in NAMES else batches()
+    return texts() + batches() + crowds() if name in NAMES else batches() + crowds()
 
 
 def encodings(engine: str) -> Iterator[tuple[str, streamtok.Encoding]]:

@@ -1,0 +1,199 @@
+#include "misses.h"
+
+#include "cuts.h"
+#include "prefetch.h"
+
+static const st_piece_entry *line_of(const st_piece_table *pieces, uint64_t hash)
+{
+    return &pieces->entries[2 * (hash >> pieces->shift)];
+}
+
+static st_cache_entry *cache_entry(st_workspace *w, uint64_t hash)
+{
+    return &w->cache[hash >> (64 - ST_CACHE_BITS)];
+}
+
+/* ---- the piece table ---- */
+
+/* Sends for the lines of the misses from number `from` on, and parts the long ones from the others. */
+static void send_for_lines(const st_piece_table *table, st_spans *s, size_t from)
+{
+    const st_piece_table pieces = *table;
+    const size_t missed = s->missed;
+    size_t shorts = s->short_count, longs = s->long_count;
+    for (size_t m = from; m < missed; m++) {
+        const int is_long = st_is_long_key(s->keys[m]);
+        const uint64_t hash = s->hashes[m] = st_hash_key(s->keys[m]);
+        s->shorts[shorts] = s->longs[longs] = (uint16_t)m;
+        shorts += !is_long;
+        longs += is_long;
+        st_prefetch(line_of(&pieces, hash));
+    }
+    s->short_count = shorts;
+    s->long_count = longs;
+}
+
+/* Looks for the short misses up to number `end` of their list at the one line of the piece table where each belongs, without a
+ * branch that depends on what is there. Those that are not found are listed. */
+static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s, size_t end)
+{
+    const st_piece_table pieces = *table;
+    size_t absent = s->absent_count, others = s->other_count;
+    for (size_t i = s->looked; i < end; i++) {
+        const size_t m = s->shorts[i];
+        const st_key key = s->keys[m];
+        const st_piece_entry *line = line_of(&pieces, s->hashes[m]);
+        const int first = st_piece_matches(line, key), second = st_piece_matches(line + 1, key), is_there = first | second;
+        const st_piece_entry *entry = line + second;
+        const uint32_t count = st_piece_count(entry);
+        const int is_found = is_there & (count <= ST_INLINE_IDS), is_other = is_there | st_line_overflowed(line);
+        const size_t keep = 0 - (size_t)is_found;
+        s->ids[m] = entry->ids;
+        s->counts[m] = count;
+        s->absent[absent] = s->others[others] = (uint16_t)m;
+        absent += !is_other;
+        others += is_other & !is_found;
+        st_hot_put(hot, (st_hot_place(key) & keep) | (ST_HOT_NOWHERE & ~keep), key, entry->ids, count);
+    }
+    s->looked = end;
+    s->absent_count = absent;
+    s->other_count = others;
+}
+
+/* Sends for what the listed ones need next: a place in the cache, or the line behind one that has overflowed. */
+static void send_for_more(const st_piece_table *pieces, st_workspace *w, size_t absent, size_t other)
+{
+    const st_spans *s = &w->spans;
+    for (size_t i = absent; i < s->absent_count; i++)
+        st_prefetch(cache_entry(w, s->hashes[s->absent[i]]));
+    for (size_t i = other; i < s->other_count; i++)
+        st_prefetch(&pieces->entries[2 * (((s->hashes[s->others[i]] >> pieces->shift) + 1) & pieces->mask)]);
+}
+
+void st_send_for_misses(const st_vocab *v, st_workspace *w, size_t from)
+{
+    st_spans *s = &w->spans;
+    const size_t absent = s->absent_count, other = s->other_count, sent = s->short_count;
+    send_for_lines(&v->pieces, s, from);
+    look_at_lines(&v->pieces, &w->hot, s, sent);
+    send_for_more(&v->pieces, w, absent, other);
+}
+
+/* A span of up to ST_KEY_BYTES bytes that lies further on in the piece table, or has many ids. */
+static int look_further(const st_vocab *v, st_workspace *w, size_t m)
+{
+    st_spans *s = &w->spans;
+    const st_key key = s->keys[m];
+    const st_piece_entry *entry = st_piece_find(&v->pieces, key, s->hashes[m] >> v->pieces.shift);
+    if (!entry)
+        return 0;
+    const int many = st_piece_count(entry) == ST_MORE_IDS;
+    s->counts[m] = many ? entry->ids[1] : st_piece_count(entry);
+    s->ids[m] = many ? v->pieces.more.data + entry->ids[0] : entry->ids;
+    if (!many)
+        st_hot_put(&w->hot, st_hot_place(key), key, entry->ids, s->counts[m]);
+    return 1;
+}
+
+/* A long token, where the cache may not be asked first: it remembers merges, and merging does not give this one back. */
+static int is_long_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t *text, size_t n)
+{
+    if (!v->unreachable && n <= ST_CACHED_BYTES)
+        return 0;
+    const uint32_t token = st_vocab_find(v, text, n);
+    if (token == ST_NONE)
+        return 0;
+    s->ids[m] = &v->ids[token];
+    s->counts[m] = 1;
+    return 1;
+}
+
+/* The second look at the others, and the first at long spans. */
+static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text)
+{
+    st_spans *s = &w->spans;
+    for (size_t i = 0; i < s->other_count; i++) {
+        const size_t m = s->others[i];
+        s->absent[s->absent_count] = (uint16_t)m;
+        s->absent_count += !look_further(v, w, m);
+        st_prefetch(cache_entry(w, s->hashes[m]));
+    }
+    for (size_t i = 0; i < s->long_count; i++) {
+        const size_t m = s->longs[i], n = st_miss_length(s, m);
+        s->ids[m] = s->space; /* something that can be read */
+        s->counts[m] = 0;
+        if (is_long_token(v, s, m, text + s->starts[m], n) || n > ST_GROUP_BYTES)
+            continue;
+        s->hashes[m] = st_hash_bytes(text + s->starts[m], n);
+        st_prefetch(cache_entry(w, s->hashes[m]));
+        s->absent[s->absent_count++] = (uint16_t)m;
+    }
+}
+
+/* ---- the cache, and merging ---- */
+
+/* The cache holds merge results only, so it serves pieces and atoms alike. Its ids are copied out: a merge of the same
+ * batch may take the entry. Spans that it does not hold become words to merge; returns how many. */
+static size_t ask_cache(st_workspace *w, const uint8_t *text)
+{
+    st_spans *s = &w->spans;
+    size_t words = 0, used = 0;
+    for (size_t i = 0; i < s->absent_count; i++) {
+        const size_t m = s->absent[i], n = st_miss_length(s, m), room = n > ST_CACHED_IDS ? n : ST_CACHED_IDS;
+        const uint64_t hash = s->hashes[m];
+        const st_cache_entry *entry = cache_entry(w, hash);
+        const uint8_t *bytes = text + s->starts[m];
+        s->counts[m] = 0;
+        if (room > ST_SPAN_IDS - used)
+            continue;
+        s->ids[m] = &s->space[used];
+        used += room;
+        if (n <= ST_CACHED_BYTES && entry->length == n && entry->tag == (uint16_t)hash &&
+            st_same_bytes(entry->bytes, bytes, n)) {
+            memcpy(&s->space[used - room], entry->ids, sizeof entry->ids);
+            s->counts[m] = entry->count;
+            if (n <= ST_KEY_BYTES && entry->count <= ST_INLINE_IDS) /* met twice now: most words never are */
+                st_hot_put(&w->hot, st_hot_place(s->keys[m]), s->keys[m], entry->ids, entry->count);
+            continue;
+        }
+        w->words[words] = (st_word){bytes, &s->space[used - room], (uint32_t)n, 0};
+        s->absent[words++] = (uint16_t)m;
+    }
+    return words;
+}
+
+static void remember(st_workspace *w, const st_word *word, uint64_t hash)
+{
+    if (word->n > ST_CACHED_BYTES || word->count > ST_CACHED_IDS)
+        return;
+    st_cache_entry *entry = cache_entry(w, hash);
+    entry->length = (uint8_t)word->n;
+    entry->count = (uint8_t)word->count;
+    entry->tag = (uint16_t)hash;
+    memcpy(entry->bytes, word->text, word->n);
+    memcpy(entry->ids, word->tokens, sizeof entry->ids); /* the word has room for that many */
+}
+
+static void merge_words(st_vocab *v, st_workspace *w, size_t words)
+{
+    st_spans *s = &w->spans;
+    /* They are built once some piece is long enough to be cut; until then words begin as bytes. */
+    st_merge_words(v, st_vocab_cuts_built(v), w->words, words);
+    for (size_t i = 0; i < words; i++) {
+        const st_word *word = &w->words[i];
+        const size_t m = s->absent[i];
+        for (size_t k = 0; k < word->count && !v->identity; k++)
+            word->tokens[k] = v->ids[word->tokens[k]];
+        s->counts[m] = word->count;
+        remember(w, word, s->hashes[m]);
+    }
+}
+
+void st_answer_misses(st_vocab *v, st_workspace *w, const uint8_t *text)
+{
+    st_spans *s = &w->spans;
+    look_at_lines(&v->pieces, &w->hot, s, s->short_count);
+    look_again(v, w, text);
+    if (s->absent_count)
+        merge_words(v, w, ask_cache(w, text));
+}

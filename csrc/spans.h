@@ -1,0 +1,67 @@
+/* The spans of one round of look-ups: a batch's pieces, long ones cut into atoms. The ids of most are found at once and
+ * written one behind the other; the others are MISSES, which know where among those ids theirs belong. */
+#ifndef ST_SPANS_H
+#define ST_SPANS_H
+
+#include "hot.h"
+
+#define ST_SPANS 2048
+
+/* Spans that are looked at before their misses are sent for. */
+#define ST_LOOK_AHEAD 256
+
+/* Room for the ids of a round's misses that no table holds. Where it runs out, spans are encoded alone. */
+#define ST_SPAN_IDS (ST_SPANS * 16)
+
+/* What is written to a list may reach so far beyond its end: a vector of ids, or of misses. */
+#define ST_SPARE_IDS 16
+#define ST_SPARE_SPANS 8
+
+typedef struct st_spans {
+    uint32_t found[ST_SPANS * ST_INLINE_IDS + ST_SPARE_IDS]; /* the ids of all spans that are no misses */
+    size_t found_count, count, limit;                        /* of ids; of spans; of spans for now */
+    size_t first;                                            /* where the round starts in the text */
+
+    size_t missed; /* misses, each with: */
+    st_key keys[ST_SPANS + ST_SPARE_SPANS];
+    uint32_t starts[ST_SPANS + ST_SPARE_SPANS];  /* in the round's text */
+    uint32_t *places[ST_SPANS + ST_SPARE_SPANS]; /* in `found`, where its ids belong */
+    uint64_t hashes[ST_SPANS];
+    const uint32_t *ids[ST_SPANS]; /* ST_INLINE_IDS can be read, whatever the count */
+    uint32_t counts[ST_SPANS];     /* of the ids; 0: too long for the round, encoded alone */
+
+    /* Numbers of misses: those of more than ST_KEY_BYTES bytes, and the others. */
+    uint16_t longs[ST_SPANS], shorts[ST_SPANS];
+    size_t long_count, short_count, looked; /* `looked` short ones were looked for in a line of the piece table; of those: */
+    uint16_t others[ST_SPANS];              /* those that may lie further on, or have many ids */
+    uint16_t absent[ST_SPANS];              /* those that are in no table */
+    size_t other_count, absent_count;
+    uint32_t space[ST_SPAN_IDS]; /* for the ids of those */
+} st_spans;
+
+/* An empty round; its text begins at `first`. */
+static inline void st_begin_spans(st_spans *s, size_t first)
+{
+    s->first = first;
+    s->found_count = s->count = s->missed = 0;
+    s->long_count = s->short_count = s->looked = s->other_count = s->absent_count = 0;
+}
+
+/* The key of a span that is too long for one: it has no length, so nothing matches it, and says how long it is. */
+static inline st_key st_key_of_long(size_t n)
+{
+    return (st_key){n, 0};
+}
+
+static inline int st_is_long_key(st_key key)
+{
+    return !(key.high >> 56);
+}
+
+static inline size_t st_miss_length(const st_spans *s, size_t miss)
+{
+    const st_key key = s->keys[miss];
+    return (size_t)(st_is_long_key(key) ? key.low : key.high >> 56);
+}
+
+#endif
