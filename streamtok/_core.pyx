@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from ._csrc cimport *
 from ._text cimport Text, borrow, check_spans, ends_high, give_back
-from ._vocab cimport Matcher, Vocab, allocation_state, list_of
+from ._vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due, list_of
 
 import cython
 
@@ -141,6 +141,7 @@ cdef class Coder:
         cdef st_feed_error error
         cdef st_status status
         cdef Text text
+        do_what_is_due(self.vocab)
         alive = borrow(source, &text)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
@@ -150,6 +151,7 @@ cdef class Coder:
         else:
             with nogil:
                 status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
+        count_bytes(self.vocab, text.n)
         give_back(&text)
         st_encoder_free(&encoder)
         if status:
@@ -166,6 +168,7 @@ cdef class Coder:
         cdef Py_ssize_t n = len(source), at = 0, end
         cdef int last = 0, width = PyUnicode_KIND(source)
         cdef const uint8_t *characters = PyUnicode_DATA(source)
+        do_what_is_due(self.vocab)
         cdef uint8_t *slice = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(STR_SLICE + 1))
         if slice == NULL:
             raise MemoryError
@@ -185,6 +188,7 @@ cdef class Coder:
                     alive = borrow(PyUnicode_Substring(source, at, end), &text)
                 with nogil:
                     status = st_encoder_feed(&encoder, text.data, text.n, text.flags | last, out, &error)
+                count_bytes(self.vocab, text.n)
                 give_back(&text)
                 at = end
         finally:
@@ -235,10 +239,12 @@ cdef class Coder:
         cdef size_t total = 0
         cdef Text text
         memset(&out, 0, sizeof(out))
+        do_what_is_due(self.vocab)
         alive = borrow(source, &text)
         self._init(&encoder, allowed, disallowed)
         with nogil:
             status = st_encoder_count(&encoder, text.data, text.n, text.flags, &out, &total, &error)
+        count_bytes(self.vocab, text.n)
         give_back(&text)
         st_encoder_free(&encoder)
         st_ids_free(&out)
@@ -375,12 +381,14 @@ cdef class CoreStream:
             self.buffer = IdBuffer.__new__(IdBuffer)
         cdef IdBuffer buffer = self.buffer
         buffer.ids.size = 0
+        do_what_is_due(self.coder.vocab)
         alive = borrow(chunk, &text)
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
         else:
             with nogil:
                 status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
+        count_bytes(self.coder.vocab, text.n)
         give_back(&text)
         if status:
             fail(status, &error, self.disallowed, alive, self.encoder.text.partial, self.encoder.text.partial_size, True)

@@ -3,11 +3,26 @@ long (1,000,000, and all that the markers slow and long leave out)."""
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
+
+# Before anything of streamtok is used: nothing here reads or writes the user's cache, and nobody builds tables by himself
+# in the middle of a test. STREAMTOK_TESTS_TABLES=all runs every test with the tables of all frequent words.
+os.environ["STREAMTOK_CACHE"] = tempfile.mkdtemp(prefix="streamtok-tests-")
+os.environ["STREAMTOK_TABLES"] = "found"
+atexit.register(shutil.rmtree, os.environ["STREAMTOK_CACHE"], ignore_errors=True)
+
 import hypothesis
 import oracle
 import pytest
 
 import streamtok
+import streamtok.tables
+
+if os.environ.get("STREAMTOK_TESTS_TABLES") == "all":
+    streamtok.tables.build()
 
 EXAMPLES = {"default": 100, "ci": 500, "long": 20_000}
 for profile, examples in EXAMPLES.items():

@@ -21,7 +21,7 @@ portable status prefetch publish bits target_begin target_end lanes_avx512 tier
 alloc key cut_tables
 code_points buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512
-code_points_avx512 char_kind text special pairs hash split_blocks train_tokens
+code_points_avx512 char_kind text special pairs hash split_blocks train_tokens word_list
 split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue
 block_starts train_text
 block_template pretoken train_index
@@ -47,11 +47,11 @@ cuda/encode cuda/train
 """
 
 PYTHON_LAYERS = """
-_version errors disk zstd patterns _unicode_ranges _csrc
+_version errors disk zstd patterns _unicode_ranges _csrc _cache
 _charsets _packed _text _vocab sources journal pipeline
-_core _tables _charclass _data_gym stream unstable
-_job _gate _trainer
-batch checks
+_core _words _charclass _data_gym stream unstable
+_job _gate _trainer _tables
+batch checks table_builder
 gpu
 device
 documents
@@ -63,8 +63,9 @@ custom files
 pattern_coder
 streaming
 core
-registry info
-model train
+registry
+model tables train
+info
 __init__
 cli
 __main__
