@@ -1,5 +1,6 @@
 """Fixtures that several test files use, and the profiles: STREAMTOK_PROFILE=default, ci (20,000 random strings) or
-long (1,000,000, and all that the markers slow and long leave out)."""
+long (1,000,000, and all that the markers slow and long leave out). With STREAMTOK_TESTS_TABLES=all every test uses the
+tables of all frequent words."""
 
 from __future__ import annotations
 
@@ -8,12 +9,6 @@ import os
 import shutil
 import tempfile
 
-# Before anything of streamtok is used: nothing here reads or writes the user's cache, and nobody builds tables by himself
-# in the middle of a test. STREAMTOK_TESTS_TABLES=all runs every test with the tables of all frequent words.
-os.environ["STREAMTOK_CACHE"] = tempfile.mkdtemp(prefix="streamtok-tests-")
-os.environ["STREAMTOK_TABLES"] = "found"
-atexit.register(shutil.rmtree, os.environ["STREAMTOK_CACHE"], ignore_errors=True)
-
 import hypothesis
 import oracle
 import pytest
@@ -21,6 +16,10 @@ import pytest
 import streamtok
 import streamtok.tables
 
+# Nothing here reads or writes the user's cache, and no process builds tables by itself in the middle of a test.
+os.environ["STREAMTOK_CACHE"] = tempfile.mkdtemp(prefix="streamtok-tests-")
+os.environ["STREAMTOK_TABLES"] = "found"
+atexit.register(shutil.rmtree, os.environ["STREAMTOK_CACHE"], ignore_errors=True)
 if os.environ.get("STREAMTOK_TESTS_TABLES") == "all":
     streamtok.tables.build()
 
