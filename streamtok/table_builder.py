@@ -97,8 +97,8 @@ def _build_locked(name: str, path: str) -> str:
         if shutil.disk_usage(os.path.dirname(path)).free < ROOM:
             raise OSError(f"less than {ROOM >> 20} MB are free for the tables in {os.path.dirname(path)}")
         _tables.write_cached(name)
-        for other in files(name):
-            if other != path and (other.endswith(".tables") or _cache.is_stale(other)):
+        for other in done_with(name):
+            if other != path:
                 _cache.remove(other)
         return path
     finally:
@@ -106,11 +106,12 @@ def _build_locked(name: str, path: str) -> str:
         _cache.remove(lock_of(path))
 
 
-def files(name: str) -> list[str]:
-    """All files of the user's that belong to a bundled vocabulary: tables, and what a killed process left behind."""
+def done_with(name: str) -> list[str]:
+    """The user's files that belong to a bundled vocabulary and that nobody writes: tables of any version, and what killed
+    processes left behind."""
     folder = os.path.join(_cache.folder(), "tables")
     try:
-        found = os.listdir(folder)
+        found = [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.startswith(f"{name}-")]
     except FileNotFoundError:
         return []
-    return [os.path.join(folder, file) for file in sorted(found) if file.startswith(f"{name}-")]
+    return [path for path in found if path.endswith(".tables") or _cache.is_stale(path)]

@@ -8,6 +8,7 @@ when, and how to switch that off.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -53,12 +54,13 @@ def build(*names: str) -> dict[str, str]:
 
 def remove(*names: str) -> list[str]:
     """Removes the tables of these encodings, or of all, those of other versions too, and returns their paths. Processes
-    that use them keep them until they end. Raises OSError where one cannot be removed."""
+    that use them keep them until they end; one that builds just now goes on. Raises OSError where one cannot be removed."""
     removed = []
     for name in vocabularies(names):
-        for path in table_builder.files(name):
-            os.unlink(path)
-            removed.append(path)
+        for path in table_builder.done_with(name):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+                removed.append(path)
     return removed
 
 
