@@ -107,8 +107,8 @@ def _build_locked(name: str, path: str) -> str:
 
 
 def done_with(name: str) -> list[str]:
-    """The user's files that belong to a bundled vocabulary and that nobody writes: tables of any version, and what killed
-    processes left behind."""
+    """The user's files that belong to a bundled vocabulary and that nobody writes: tables of any version, and what
+    killed processes left behind."""
     folder = os.path.join(_cache.folder(), "tables")
     try:
         found = [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.startswith(f"{name}-")]

@@ -54,7 +54,8 @@ def build(*names: str) -> dict[str, str]:
 
 def remove(*names: str) -> list[str]:
     """Removes the tables of these encodings, or of all, those of other versions too, and returns their paths. Processes
-    that use them keep them until they end; one that builds just now goes on. Raises OSError where one cannot be removed."""
+    that use them keep them until they end; one that builds just now goes on. Raises OSError where one cannot be
+    removed."""
     removed = []
     for name in vocabularies(names):
         for path in table_builder.done_with(name):
