@@ -159,10 +159,13 @@ def _is_ours(file: int) -> bool:
     return not hasattr(os, "geteuid") or os.fstat(file).st_uid in (0, os.geteuid())
 
 
-def write_cached(name: str) -> str:
-    """Builds the tables with all words and puts them in their place, which is returned. Raises OSError where they
-    cannot be written, VocabularyError where the package is damaged."""
+def build_all_words(name: str) -> Any:
+    """The Vocab of a bundled vocabulary with all its words, in memory. Raises VocabularyError where the package is
+    damaged."""
+    return build_vocabulary(load_packed(name), {}, _words.read_words(WORDS[name][0]))
+
+
+def write_cached(name: str, vocab: Any) -> None:
+    """Puts what build_all_words() made in its place. Raises OSError where it cannot be written."""
     head = _head(name)
-    path = _cached_path(name, head)
-    _write(path, head, build_vocabulary(load_packed(name), {}, _words.read_words(WORDS[name][0])))
-    return path
+    _write(_cached_path(name, head), head, vocab)

@@ -24,6 +24,8 @@ _begun: set[str] = set()
 # Tables under way -> the process that builds them: a forked child has the variable, but not the thread.
 _locks: dict[str, int] = {}
 
+_ending = False  # the interpreter
+
 
 def watch(vocab: Any, name: str) -> None:
     """Lets a Vocab of that bundled vocabulary have its tables built once it has encoded BUILD_AFTER, if it is not over
@@ -59,6 +61,8 @@ def _build_quietly(name: str) -> None:
 def _tidy() -> None:
     """The thread ends with the process, wherever it is: what it leaves behind would hold up others until it is
     stale."""
+    global _ending
+    _ending = True
     for path, process in list(_locks.items()):
         if process == os.getpid():
             _cache.remove(_cache.partial_of(path))
@@ -81,7 +85,7 @@ def build(name: str, patience: float = _cache.STALE) -> str | None:
     path = _tables.cached_file(name)
     until = time.monotonic() + patience
     while _tables.open_cached(name, {}) is None:
-        if _cache.take_lock(lock_of(path)):
+        if not _ending and _cache.take_lock(lock_of(path)):
             return _build_locked(name, path)
         if time.monotonic() >= until:
             return None
@@ -89,14 +93,17 @@ def build(name: str, patience: float = _cache.STALE) -> str | None:
     return path
 
 
-def _build_locked(name: str, path: str) -> str:
+def _build_locked(name: str, path: str) -> str | None:
     import shutil
 
     _locks[path] = os.getpid()
     try:
         if shutil.disk_usage(os.path.dirname(path)).free < ROOM:
             raise OSError(f"less than {ROOM >> 20} MB are free for the tables in {os.path.dirname(path)}")
-        _tables.write_cached(name)
+        vocab = None if _ending else _tables.build_all_words(name)
+        if _ending:
+            return None
+        _tables.write_cached(name, vocab)
         for other in done_with(name):
             if other != path:
                 _cache.remove(other)
