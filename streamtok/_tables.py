@@ -50,13 +50,14 @@ def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Any:
         VocabularyError: the package's file is damaged, or was made by another version or for another kind of machine.
     """
     vocab = None if choice() == "package" else open_cached(name, special_tokens)
-    return _open_packaged(name, special_tokens) if vocab is None else vocab
+    return open_packaged(name, special_tokens) if vocab is None else vocab
 
 
 # ==== The package's ====
 
 
-def _open_packaged(name: str, special_tokens: dict[str, int]) -> Any:
+def open_packaged(name: str, special_tokens: dict[str, int]) -> Any:
+    """open_vocabulary() without the user's file."""
     path = _in_package(f"{name}.tables")
     try:
         with open(path, "rb") as file:
@@ -152,6 +153,11 @@ def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
         pass
     _cache.remove(path)
     return None
+
+
+def is_cached(vocab: Any) -> bool:
+    """Does a Vocab lie in the user's file?"""
+    return vocab.path is not None and os.path.dirname(vocab.path) != os.path.dirname(_in_package(""))
 
 
 def _is_ours(file: int) -> bool:

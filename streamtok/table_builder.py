@@ -30,13 +30,8 @@ _ending = False  # the interpreter
 def watch(vocab: Any, name: str) -> None:
     """Lets a Vocab of that bundled vocabulary have its tables built once it has encoded BUILD_AFTER, if it is not over
     them."""
-    if _tables.choice() == "all" and (vocab.path is None or not is_cached(vocab.path)):
+    if _tables.choice() == "all" and not _tables.is_cached(vocab):
         vocab.call_after(BUILD_AFTER, functools.partial(build_aside, name))
-
-
-def is_cached(path: str) -> bool:
-    """Is the path of a Vocab one in the user's cache folder?"""
-    return os.path.dirname(path) != os.path.join(os.path.dirname(_tables.__file__), "vocab")
 
 
 def build_aside(name: str) -> None:

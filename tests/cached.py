@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import time
 
+import nasty
 import oracle
 import pytest
 
 import streamtok
-from streamtok import _tables, table_builder
+from streamtok import _tables
 
 NAME = "r50k_base"
 TEXT = "Frequent words, and unfrequentable ones: юбилейный, भारतीय, 数据. " * 3
@@ -43,8 +46,16 @@ def packaged(name: str = NAME) -> streamtok.Encoding:
     return encoding
 
 
+def digest(encoding: streamtok.Encoding) -> str:
+    """Of the ids of random texts and of English."""
+    ids = hashlib.sha256()
+    for text in (*nasty.random_strings(random.Random(5), 1000, 300), oracle.topics()):
+        ids.update(encoding.encode_to_numpy(text, disallowed_special=()).tobytes())
+    return ids.hexdigest()
+
+
 def uses_cache(encoding: streamtok.Encoding) -> bool:
-    return table_builder.is_cached(encoding._vocab.path)
+    return _tables.is_cached(encoding._vocab)
 
 
 def leftovers(cache: pathlib.Path) -> list[str]:
