@@ -15,7 +15,7 @@ from . import _cache, _tables
 BUILD_AFTER = 64 << 20
 """Bytes that a process encodes with a vocabulary before it builds. A build takes 0.5 to 0.7 s of one core, 64 MB of
 text take 0.3 to 0.9 s: whoever goes on for as long again has lost little, and a program that is soon done never begins.
-Of the time of the processes that come later the tables spare about a twelfth, so they have paid after a gigabyte."""
+Later processes are spared some percent of their time, so the tables have paid after a few gigabytes."""
 
 ROOM = 96 << 20
 """Free bytes that the disk must have: twice the largest file."""
