@@ -44,13 +44,24 @@ def build_aside(name: str) -> None:
         return
     _begun.add(name)
     atexit.register(_tidy)
-    with contextlib.suppress(RuntimeError):  # no more threads: a limit of the system, or the interpreter is ending
-        _thread.start_new_thread(_build_quietly, (name,))
+    # Nothing can be written there, or no more threads: a limit of the system, or the interpreter is ending. The lock is
+    # taken here, not on the thread, which could end before it says that it has it.
+    with contextlib.suppress(OSError, RuntimeError):
+        path = _tables.cached_file(name)
+        if _take(path):
+            _thread.start_new_thread(_build_quietly, (name, path))
 
 
-def _build_quietly(name: str) -> None:
+def _build_quietly(name: str, path: str) -> None:
     with contextlib.suppress(Exception):
-        build(name, patience=0)
+        _build_locked(name, path)
+
+
+def _take(path: str) -> bool:
+    taken = _cache.take_lock(lock_of(path))
+    if taken:
+        _locks[path] = os.getpid()
+    return taken
 
 
 def _tidy() -> None:
@@ -80,7 +91,7 @@ def build(name: str, patience: float = _cache.STALE) -> str | None:
     path = _tables.cached_file(name)
     until = time.monotonic() + patience
     while _tables.open_cached(name, {}) is None:
-        if not _ending and _cache.take_lock(lock_of(path)):
+        if _take(path):
             return _build_locked(name, path)
         if time.monotonic() >= until:
             return None
@@ -91,11 +102,12 @@ def build(name: str, patience: float = _cache.STALE) -> str | None:
 def _build_locked(name: str, path: str) -> str | None:
     import shutil
 
-    _locks[path] = os.getpid()
     try:
+        if _tables.open_cached(name, {}) is not None:
+            return path
         if shutil.disk_usage(os.path.dirname(path)).free < ROOM:
             raise OSError(f"less than {ROOM >> 20} MB are free for the tables in {os.path.dirname(path)}")
-        vocab = None if _ending else _tables.build_all_words(name)
+        vocab = _tables.build_all_words(name)
         if _ending:
             return None
         _tables.write_cached(name, vocab)

@@ -211,7 +211,7 @@ def test_where_nothing_can_be_written_the_packages_tables_stay_in_use(kind, cach
     assert opened().encode(TEXT) == packaged().encode(TEXT)
     with pytest.raises(OSError):
         tables.build(NAME)
-    table_builder._build_quietly(NAME)
+    table_builder.build_aside(NAME)
     assert not uses_cache(opened())
     assert kind == "file" or leftovers(cache) == []
 
