@@ -82,8 +82,8 @@ class BuildModules(build_ext):
     def write_tables(self, root: pathlib.Path) -> None:
         """The tables that streamtok._tables maps, made by the modules just built. A build for another kind of machine
         cannot run them: the package then works without."""
-        code = "import sys; from streamtok._tables import write_tables; write_tables(*sys.argv[1:])"
-        command = [sys.executable, "-c", code, str(pathlib.Path("tools/words").resolve()), "streamtok/vocab"]
+        code = "from streamtok._tables import write_tables; write_tables('streamtok/vocab')"
+        command = [sys.executable, "-c", code]
         try:  # in that folder, because Python looks for modules where it stands first
             subprocess.run(command, check=True, cwd=root)
         except (OSError, subprocess.CalledProcessError) as error:

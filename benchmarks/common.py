@@ -28,6 +28,8 @@ import tiktoken
 import streamtok
 from streamtok.registry import ENCODING_CONSTRUCTORS
 
+os.environ.setdefault("STREAMTOK_TABLES", "package")  # what every installation has; "found" measures those of all words
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ENCODINGS = ("r50k_base", "cl100k_base", "o200k_base")
 MB = 1_000_000

@@ -10,7 +10,7 @@ from libc.string cimport memset
 from ._csrc cimport *
 from ._ids cimport COPIED, IdBuffer, array_of, array_over, trim
 from ._text cimport SHORT_ROOM, Text, borrow, borrow_short, check_spans, ends_high, give_back
-from ._vocab cimport Matcher, Vocab, allocation_state, list_of
+from ._vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due, list_of
 
 from ._text import join_surrogate
 from .errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
@@ -91,6 +91,7 @@ cdef class Coder:
         cdef st_status status
         cdef Text text
         cdef uint8_t[SHORT_ROOM] room
+        do_what_is_due(self.vocab)
         alive = borrow_short(source, &text, room)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
@@ -100,6 +101,7 @@ cdef class Coder:
         else:
             with nogil:
                 status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
+        count_bytes(self.vocab, text.n)
         give_back(&text)
         st_encoder_free(&encoder)
         if status:
@@ -116,6 +118,7 @@ cdef class Coder:
         cdef Py_ssize_t n = len(source), at = 0, end
         cdef int last = 0, width = PyUnicode_KIND(source)
         cdef const uint8_t *characters = PyUnicode_DATA(source)
+        do_what_is_due(self.vocab)
         cdef uint8_t *slice = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(STR_SLICE + 1))
         if slice == NULL:
             raise MemoryError
@@ -135,6 +138,7 @@ cdef class Coder:
                     alive = borrow(PyUnicode_Substring(source, at, end), &text)
                 with nogil:
                     status = st_encoder_feed(&encoder, text.data, text.n, text.flags | last, out, &error)
+                count_bytes(self.vocab, text.n)
                 give_back(&text)
                 at = end
         finally:
@@ -207,10 +211,12 @@ cdef class Coder:
         cdef size_t total = 0
         cdef Text text
         memset(&out, 0, sizeof(out))
+        do_what_is_due(self.vocab)
         alive = borrow(source, &text)
         self._init(&encoder, allowed, disallowed)
         with nogil:
             status = st_encoder_count(&encoder, text.data, text.n, text.flags, &out, &total, &error)
+        count_bytes(self.vocab, text.n)
         give_back(&text)
         st_encoder_free(&encoder)
         st_ids_free(&out)
@@ -338,12 +344,14 @@ cdef class CoreStream:
         cdef IdBuffer buffer = self.buffer
         cdef uint8_t[SHORT_ROOM] room
         buffer.ids.size = 0
+        do_what_is_due(self.coder.vocab)
         alive = borrow_short(chunk, &text, room)
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
         else:
             with nogil:
                 status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
+        count_bytes(self.coder.vocab, text.n)
         give_back(&text)
         if status:
             fail(status, &error, self.disallowed, alive, self.encoder.text.partial, self.encoder.text.partial_size, True)

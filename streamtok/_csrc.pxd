@@ -18,6 +18,7 @@ cdef extern from "status.h" nogil:
         ST_UNSORTED_RANKS
         ST_BAD_SPLIT
         ST_BAD_IMAGE
+        ST_BAD_WORDS
     const char *st_strerror(st_status status)
 
 
@@ -105,6 +106,7 @@ cdef extern from "cuts.h" nogil:
 
 cdef extern from "image.h" nogil:
     enum:
+        ST_IMAGE_VERSION
         ST_IMAGE_SECTIONS
     ctypedef struct st_image_place:
         uint64_t start
@@ -137,6 +139,18 @@ cdef extern from "prefetch.h" nogil:
 
 cdef extern from "tier.h" nogil:
     const char *st_tier_name()
+
+
+cdef extern from "word_list.h" nogil:
+    ctypedef struct st_word_list:
+        const uint8_t *shared
+        const uint8_t *rest_lengths
+        const uint8_t *levels
+        const uint8_t *rests
+        size_t count
+        size_t rest_size
+    st_status st_word_list_read(const st_word_list *list, unsigned shift, unsigned least, st_bytes *words,
+                                st_bytes *lengths)
 
 
 cdef extern from "words.h" nogil:

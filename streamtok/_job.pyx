@@ -9,7 +9,7 @@ from ._core cimport Coder
 from ._csrc cimport *
 from ._ids cimport IdBuffer, array_over, trim
 from ._text cimport Text, borrow, give_back
-from ._vocab cimport Matcher, allocation_state, list_of
+from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due, list_of
 
 st_alloc_share(allocation_state())
 
@@ -34,6 +34,7 @@ cdef class Job:
 
     def __cinit__(self, Coder coder not None, list texts not None, Matcher allowed, Matcher disallowed, size_t threads,
                   size_t least, bint counts_only=False):
+        do_what_is_due(coder.vocab)
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
         self.texts, self.owners = texts, []
         st_job_init(&self.job, coder.vocab.vocab, <st_split_family>coder.options.family,
@@ -51,6 +52,7 @@ cdef class Job:
                 self._hold(texts[i], &spans[i])
                 total += spans[i].n
             if total >= 2 * least:
+                count_bytes(coder.vocab, total)
                 with nogil:
                     status = st_job_plan(&self.job, spans, count, threads, least)
         finally:

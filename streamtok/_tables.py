@@ -1,38 +1,64 @@
-"""The tables of the bundled vocabularies: prebuilt with the package, mapped into memory when one is opened.
+"""The tables of the bundled vocabularies: prebuilt, mapped into memory when one is opened.
 
-`vocab/*.tables` holds what csrc/image.h describes: tokens, pairs, cuts, and frequent words with their ids. All
-processes share one copy of a mapped file, and nothing is computed at load. The build writes the files (write_tables).
-Where there is none, as after a build for another kind of machine, the tables are built in memory from the .stv file,
-without the frequent words: the same ids, later and slower.
+A file of tables holds what csrc/image.h describes: tokens, pairs, cuts, and frequent words with their ids. All
+processes share one copy of a mapped file, and nothing is computed at load. `vocab/*.tables`, which the build of the
+package writes, hold as many words as a wheel has room for; files in the user's cache folder, made once a machine, hold
+all of them (table_builder.py). Ids do not depend on which of them is used. Where there is none, as after a build for
+another kind of machine, the tables are built in memory from the .stv file, without the frequent words: the same ids,
+later and slower.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import sys
+import zlib
 from typing import Any
 
-from . import _vocab
+from . import _cache, _vocab, _words
 from ._packed import PackedVocabulary, load_packed
+from ._version import __version__
 from .errors import VocabularyError
 
 WORDS = {
-    "r50k_base": ("r50k", 200_000),
-    "p50k_base": ("r50k", 100_000),
-    "cl100k_base": ("cl100k", 200_000),
-    "o200k_base": ("o200k", 120_000),
+    "r50k_base": ("r50k", _words.WHEEL),
+    "p50k_base": ("r50k", _words.FIRST),
+    "cl100k_base": ("cl100k", _words.WHEEL),
+    "o200k_base": ("o200k", _words.WHEEL),
 }
-"""Bundled vocabulary -> the list of frequent words that was split by its pattern, and how many of them to take: with
-its tokens they fill a table of 16 MB (p50k_base has few users), and all files a wheel of less than 30 MB."""
+"""Bundled vocabulary -> the list of frequent words that was split by its pattern, and the least level of those that
+its tables in a wheel hold."""
+
+_HEAD_BYTES = 256
+"""In front of the image in a cached file: what it was made from. A multiple of 64, as the image must lie."""
+
+_PACKED_HEADER_BYTES = 64
+
+
+def choice() -> str:
+    """What STREAMTOK_TABLES asks for: "all" (unset), "found" (the cached tables if they are there; none are built by
+    themselves), else "package" (neither)."""
+    wanted = os.environ.get("STREAMTOK_TABLES", "")
+    return wanted if wanted == "found" else "package" if wanted else "all"
 
 
 def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Any:
-    """The core's Vocab of a bundled vocabulary.
+    """The core's Vocab of a bundled vocabulary; its `path` is the file that it lies in, None for memory.
 
     Raises:
-        VocabularyError: its file is damaged, or was made by another version or for another kind of machine.
+        VocabularyError: the package's file is damaged, or was made by another version or for another kind of machine.
     """
-    path = os.path.join(os.path.dirname(__file__), "vocab", f"{name}.tables")
+    vocab = None if choice() == "package" else open_cached(name, special_tokens)
+    return open_packaged(name, special_tokens) if vocab is None else vocab
+
+
+# ==== The package's ====
+
+
+def open_packaged(name: str, special_tokens: dict[str, int]) -> Any:
+    """open_vocabulary() without the user's file."""
+    path = _in_package(f"{name}.tables")
     try:
         with open(path, "rb") as file:
             image = _map(file.fileno())
@@ -41,9 +67,13 @@ def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Any:
     except ValueError:  # an empty file cannot be mapped
         raise VocabularyError("the file is empty; install streamtok anew", path) from None
     try:
-        return _vocab.Vocab(None, None, None, None, special_tokens, image=image)
+        return _over(image, special_tokens, path)
     except VocabularyError as error:
         raise VocabularyError(f"{error}; install streamtok anew", path) from None
+
+
+def _in_package(file: str) -> str:
+    return os.path.join(os.path.dirname(__file__), "vocab", file)
 
 
 def _map(file: int) -> mmap.mmap:
@@ -54,6 +84,12 @@ def _map(file: int) -> mmap.mmap:
     return mmap.mmap(file, 0, flags=mmap.MAP_SHARED | populate, prot=mmap.PROT_READ)
 
 
+def _over(image: Any, special_tokens: dict[str, int], path: str) -> Any:
+    vocab = _vocab.Vocab(None, None, None, None, special_tokens, image=image)
+    vocab.path = path
+    return vocab
+
+
 def build_vocabulary(
     packed: PackedVocabulary, special_tokens: dict[str, int], words: tuple[bytes, bytes] | None = None
 ) -> Any:
@@ -62,27 +98,80 @@ def build_vocabulary(
     return _vocab.Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words)
 
 
-def read_words(path: str, most: int) -> tuple[bytes, bytes]:
-    """(words joined, a byte of length each): the first ones of a file that tools/pack_words.py wrote."""
-    import lzma
-
-    with lzma.open(path) as file:
-        count = int.from_bytes(file.read(4), "little")
-        lengths = file.read(count)
-        joined = file.read()
-    if len(lengths) != count or sum(lengths) != len(joined):
-        raise ValueError(
-            f"{path} is no list of words that tools/pack_words.py wrote: its lengths contradict each other"
-        )
-    lengths = lengths[:most]
-    return joined[: sum(lengths)], lengths
+def write_tables(folder: str) -> None:
+    """Writes the tables of all bundled vocabularies for a wheel into the folder, each whole or not at all."""
+    for name, (family, least) in WORDS.items():
+        vocab = build_vocabulary(load_packed(name), {}, _words.read_words(family, least))
+        _write(os.path.join(folder, f"{name}.tables"), b"", vocab)
 
 
-def write_tables(words: str, folder: str) -> None:
-    """Writes the tables of all bundled vocabularies into the folder, each whole or not at all."""
-    for name, (family, most) in WORDS.items():
-        vocab = build_vocabulary(load_packed(name), {}, read_words(os.path.join(words, f"{family}.xz"), most))
-        path = os.path.join(folder, f"{name}.tables")
-        with open(f"{path}.partial", "wb") as file:
-            file.write(vocab.to_image())
-        os.replace(f"{path}.partial", path)
+def _write(path: str, head: bytes, vocab: Any) -> None:
+    def write(file: Any) -> None:
+        file.write(head)
+        vocab.write_image(file.write)
+
+    _cache.replace(path, write)
+
+
+# ==== The user's ====
+
+
+def cached_file(name: str) -> str:
+    """Where the tables of a bundled vocabulary with all words belong. Raises OSError where there is no such place."""
+    return _cached_path(name, _head(name))
+
+
+def _cached_path(name: str, head: bytes) -> str:
+    return os.path.join(_cache.folder(), "tables", f"{name}-{zlib.crc32(head):08x}.tables")
+
+
+def _head(name: str) -> bytes:
+    """What such tables depend on: versions, the kind of machine, and the headers, with checksums, of what they are made
+    from."""
+    facts = f"streamtok {__version__} {_vocab.IMAGE_VERSION} {sys.byteorder} {name}\n".encode()
+    for path, size in ((_in_package(f"{name}.stv"), _PACKED_HEADER_BYTES), (_words.PATH, _words.HEADER_BYTES)):
+        with open(path, "rb") as file:
+            facts += file.read(size)
+    return facts.ljust(_HEAD_BYTES, b"\0")
+
+
+def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
+    """The Vocab over the user's file; None where there is none that can be used. A damaged one is removed."""
+    try:
+        head = _head(name)
+        path = _cached_path(name, head)
+        with open(path, "rb") as file:
+            if not _is_ours(file.fileno()):
+                return None
+            begins_right = file.read(len(head)) == head
+            image = memoryview(_map(file.fileno()))[len(head) :]
+        if begins_right:
+            return _over(image, special_tokens, path)
+    except OSError:
+        return None
+    except ValueError:  # empty, or VocabularyError: the checksum is wrong
+        pass
+    _cache.remove(path)
+    return None
+
+
+def is_cached(vocab: Any) -> bool:
+    """Does a Vocab lie in the user's file?"""
+    return vocab.path is not None and os.path.dirname(vocab.path) != os.path.dirname(_in_package(""))
+
+
+def _is_ours(file: int) -> bool:
+    """Tables are trusted like code: another user's, in a folder that several can write to, are not used."""
+    return not hasattr(os, "geteuid") or os.fstat(file).st_uid in (0, os.geteuid())
+
+
+def build_all_words(name: str) -> Any:
+    """The Vocab of a bundled vocabulary with all its words, in memory. Raises VocabularyError where the package is
+    damaged."""
+    return build_vocabulary(load_packed(name), {}, _words.read_words(WORDS[name][0]))
+
+
+def write_cached(name: str, vocab: Any) -> None:
+    """Puts what build_all_words() made in its place. Raises OSError where it cannot be written."""
+    head = _head(name)
+    _write(_cached_path(name, head), head, vocab)

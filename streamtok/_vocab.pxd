@@ -1,5 +1,5 @@
 from cpython.ref cimport PyObject
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from ._csrc cimport st_ids, st_names, st_special, st_vocab
 
@@ -17,12 +17,28 @@ cdef class Vocab:
     cdef PyObject **ints  # see list_of
     cdef size_t int_count
     cdef Py_buffer image  # what `vocab` lies in, if it was not built here
+    cdef public str path  # of the file that the image is mapped from
+    cdef uint64_t encoded, limit  # bytes encoded so far; from here on `action` is due
+    cdef object action
 
     cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words)
     cdef PyObject **shared_ints(self) noexcept
     cdef object int_of(self, uint32_t token)
     cdef _open(self, image)
     cdef _set_names(self, dict special_tokens)
+
+
+# Bytes are counted where the GIL is held, so in vain now and then in a build without it.
+cdef inline void count_bytes(Vocab vocab, size_t n) noexcept:
+    vocab.encoded += n
+
+
+# To be asked at the beginning of a call, before anything is held or changed: what is due may raise, as Ctrl-C does.
+cdef inline int do_what_is_due(Vocab vocab) except -1:
+    return 0 if vocab.encoded < vocab.limit else reach_limit(vocab)
+
+
+cdef int reach_limit(Vocab vocab) except -1
 
 
 # A Python list of ids[start..end), of a vocabulary or of none.

@@ -1,11 +1,14 @@
-from collections.abc import Iterable, Sequence
-from typing import Any, final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, final
 
 from typing_extensions import Self
+
+_T = TypeVar("_T")
 
 NOTHING: int
 FOUND: int
 HELD: int
+IMAGE_VERSION: int
 
 @final
 class Matcher:
@@ -16,6 +19,7 @@ class Matcher:
 @final
 class Vocab:
     special_tokens: dict[str, int]
+    path: str | None
     def __new__(
         cls,
         blob: bytes | None,
@@ -28,6 +32,8 @@ class Vocab:
         image: Any = None,
     ) -> Self: ...
     def to_image(self) -> bytes: ...
+    def write_image(self, write: Callable[[memoryview], _T]) -> _T: ...
+    def call_after(self, size: int, action: Callable[[], object]) -> None: ...
     @staticmethod
     def image_header(image: bytes) -> tuple[dict[str, int], list[int], dict[str, tuple[int, int]]]: ...
     @property
@@ -44,5 +50,8 @@ class Vocab:
     def token_bytes(self, token: int) -> bytes: ...
     def decode_bytes(self, tokens: Any) -> bytes: ...
 
+def read_word_list(
+    shared: bytes, rest_lengths: bytes, rests: bytes, levels: bytes, *, shift: int, least: int
+) -> tuple[bytes, bytes]: ...
 def allocation_counts() -> tuple[int, int, int]: ...
 def fail_allocations_after(n: int) -> None: ...

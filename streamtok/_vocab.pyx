@@ -1,12 +1,13 @@
 """The vocabulary and the matchers of special tokens as Python objects; see _core.pyx for what encodes with them."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from ._csrc cimport *
@@ -131,6 +132,7 @@ cdef class Vocab:
     buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else."""
     def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
                   tuple words=None, image=None):
+        self.limit = UINT64_MAX
         if image is None:
             self._build(blob, lengths, ranks, splits, dense_side, words)
         else:
@@ -201,6 +203,10 @@ cdef class Vocab:
 
     def to_image(self):
         """The bytes that `image` takes in another process: all tables, ready to be mapped."""
+        return self.write_image(bytes)
+
+    def write_image(self, write):
+        """What write() returns for to_image() as a memoryview, which must not be used afterwards: no copy is made."""
         cdef st_bytes out
         cdef st_status status
         memset(&out, 0, sizeof(out))
@@ -209,9 +215,15 @@ cdef class Vocab:
                 status = st_image_write(self.vocab, &out)
             if status:
                 raise MemoryError
-            return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
+            with PyMemoryView_FromMemory(<char *>out.data, <Py_ssize_t>out.size, PyBUF_READ) as view:
+                return write(view)
         finally:
             st_bytes_free(&out)
+
+    def call_after(self, uint64_t size, action):
+        """Calls action() once, at the beginning of the first call that finds that `size` bytes have been encoded. It runs
+        on the thread of that call, which fails if it raises."""
+        self.limit, self.action = size, action
 
     @staticmethod
     def image_header(bytes image not None):
@@ -332,6 +344,47 @@ cdef class Vocab:
         finally:
             PyBuffer_Release(&buffer)
             st_bytes_free(&out)
+
+
+cdef int reach_limit(Vocab vocab) except -1:
+    action, vocab.action, vocab.limit = vocab.action, None, UINT64_MAX
+    if action is not None:
+        action()
+    return 0
+
+
+# ---- frequent words ----
+
+IMAGE_VERSION = ST_IMAGE_VERSION
+
+
+def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes rests not None, bytes levels not None, *,
+                   unsigned shift, unsigned least):
+    """(words joined, a byte of length each) of a packed list (csrc/word_list.h); VocabularyError if it is none."""
+    cdef st_word_list packed
+    cdef st_bytes words, lengths
+    cdef st_status status
+    if not len(shared) == len(rest_lengths) == len(levels):
+        raise VocabularyError("its lists are of different lengths")
+    packed.shared = <const uint8_t *>PyBytes_AS_STRING(shared)
+    packed.rest_lengths = <const uint8_t *>PyBytes_AS_STRING(rest_lengths)
+    packed.rests = <const uint8_t *>PyBytes_AS_STRING(rests)
+    packed.levels = <const uint8_t *>PyBytes_AS_STRING(levels)
+    packed.count, packed.rest_size = len(levels), len(rests)
+    memset(&words, 0, sizeof(words))
+    memset(&lengths, 0, sizeof(lengths))
+    try:
+        with nogil:
+            status = st_word_list_read(&packed, shift, least, &words, &lengths)
+        if status == ST_BAD_WORDS:
+            raise VocabularyError(st_strerror(status).decode())
+        if status:
+            raise MemoryError
+        return (PyBytes_FromStringAndSize(<const char *>words.data, <Py_ssize_t>words.size),
+                PyBytes_FromStringAndSize(<const char *>lengths.data, <Py_ssize_t>lengths.size))
+    finally:
+        st_bytes_free(&words)
+        st_bytes_free(&lengths)
 
 
 # ---- for tests and benchmarks ----

@@ -15,6 +15,8 @@ def info() -> dict[str, Any]:
     import platform
     from importlib import metadata
 
+    from . import tables
+
     def version(package: str) -> str | None:
         try:
             return metadata.version(package)
@@ -30,6 +32,7 @@ def info() -> dict[str, Any]:
         "engines": list(_core.ENGINES),
         "split_families": list(_core.FAMILIES),
         "simd": _core.tier(),
+        "tables": tables.status(),
         "cuda": cuda_facts(),
         "numpy": version("numpy"),
         "regex": version("regex"),

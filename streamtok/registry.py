@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import core
+from . import core, table_builder
 from ._version import __version__
 from .core import Encoding
 from .load import load_packed
@@ -43,7 +43,9 @@ class _Bundled:
 
     def build(self) -> Encoding:
         """The encoding itself, from the bundled tables: no dictionary is made on the way."""
-        return Encoding._bundled(self.name, self.pat_str, self.vocabulary, dict(self.special_tokens), self.n_vocab)
+        made = Encoding._bundled(self.name, self.pat_str, self.vocabulary, dict(self.special_tokens), self.n_vocab)
+        table_builder.watch(made._vocab, self.vocabulary)
+        return made
 
 
 def _fill_in_the_middle(first: int) -> dict[str, int]:

@@ -1,13 +1,28 @@
 """Fixtures that several test files use, and the profiles: STREAMTOK_PROFILE=default, ci (20,000 random strings) or
-long (1,000,000, and all that the markers slow and long leave out)."""
+long (1,000,000, and all that the markers slow and long leave out). With STREAMTOK_TESTS_TABLES=all every test uses the
+tables of all frequent words."""
 
 from __future__ import annotations
+
+import atexit
+import os
+import pathlib
+import shutil
+import tempfile
 
 import hypothesis
 import oracle
 import pytest
 
 import streamtok
+from streamtok import table_builder, tables
+
+# Nothing here reads or writes the user's cache, and no process builds tables by itself in the middle of a test.
+os.environ["STREAMTOK_CACHE"] = tempfile.mkdtemp(prefix="streamtok-tests-")
+os.environ["STREAMTOK_TABLES"] = "found"
+atexit.register(shutil.rmtree, os.environ["STREAMTOK_CACHE"], ignore_errors=True)
+if os.environ.get("STREAMTOK_TESTS_TABLES") == "all":
+    tables.build()
 
 EXAMPLES = {"default": 100, "ci": 500, "long": 20_000}
 for profile, examples in EXAMPLES.items():
@@ -68,3 +83,21 @@ def make_tiny():
 @pytest.fixture(scope="session")
 def tiny() -> streamtok.Encoding:
     return streamtok.Encoding("tiny", **tiny_arguments())
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory) -> dict[str, pathlib.Path]:
+    """The tables of three vocabularies, one for each way to split; not to be changed."""
+    folder = tmp_path_factory.mktemp("built")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STREAMTOK_CACHE", str(folder))
+        return {name: pathlib.Path(tables.build(name)[name]) for name in oracle.FAMILIES}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> pathlib.Path:
+    """An empty cache folder, and a process that has built nothing yet."""
+    monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("STREAMTOK_TABLES", raising=False)
+    monkeypatch.setattr(table_builder, "_begun", set())
+    return tmp_path / "cache"

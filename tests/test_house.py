@@ -98,6 +98,8 @@ def test_wheel_holds_what_runs_and_no_sources(wheel_names: list[str]):
     expected = {path.relative_to(ROOT).as_posix() for path in shipped}
     assert expected - set(wheel_names) == set()
     kernels = {f"streamtok/{name}/kernels.cu" for name in ("gpu", "train")}
-    assert {"streamtok/py.typed", "streamtok/vocab/o200k_base.stv"} | kernels <= set(wheel_names)
+    assert {"streamtok/py.typed", "streamtok/vocab/o200k_base.stv", "streamtok/vocab/words.stw"} | kernels <= set(
+        wheel_names
+    )
     assert {f"streamtok/vocab/{name}.tables" for name in WORDS} <= set(wheel_names)
     assert any(name.endswith(".pyi") for name in wheel_names), "no stub"

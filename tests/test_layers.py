@@ -21,7 +21,7 @@ portable status prefetch publish bits target_begin target_end lanes_avx512 tier
 alloc key cut_tables
 code_points buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
-code_points_avx512 char_kind text special pairs hash split_blocks train_tokens
+code_points_avx512 char_kind text special pairs hash split_blocks train_tokens word_list
 split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue hot
 block_starts train_text spans
 block_template pretoken train_index first_look
@@ -49,12 +49,12 @@ cuda/encode cuda/train
 """
 
 PYTHON_LAYERS = """
-_version errors disk zstd patterns _unicode_ranges _csrc
+_version errors disk zstd patterns _unicode_ranges _csrc _cache
 _charsets _packed _text _vocab _checksum sources journal pipeline
-_ids _tables _charclass _data_gym stream unstable
+_ids _words _charclass _data_gym stream unstable
 _core
-_job _gate _trainer
-batch checks
+_job _gate _trainer _tables
+batch checks table_builder
 gpu
 device
 documents
@@ -66,8 +66,9 @@ custom files
 pattern_coder
 streaming
 core
-registry info
-model train
+registry
+model tables train
+info
 __init__
 cli
 __main__

@@ -138,15 +138,6 @@ def test_without_tables_the_vocabulary_is_built(tmp_path, monkeypatch):
     assert vocab.to_image()[:8] == b"psttable"
 
 
-def test_words_that_contradict_themselves_are_refused(tmp_path):
-    import lzma
-
-    path = tmp_path / "bad.xz"
-    path.write_bytes(lzma.compress((2).to_bytes(4, "little") + bytes([3, 9]) + b"abcdef"))
-    with pytest.raises(ValueError, match="contradict"):
-        _tables.read_words(str(path), 10)
-
-
 def test_the_mapped_file_outlives_its_encoding():
     """The image belongs to the vocabulary: arrays, streams and copies of it may live longer than the name of it."""
     code = (

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Lists of frequent pieces -> tools/words/*.xz, which the build puts into the piece tables.
+"""Lists of frequent pieces -> streamtok/vocab/words.stw, whose words the tables of the bundled vocabularies hold.
 
     python tools/pack_words.py FOLDER      with r50k.tsv.xz, cl100k.tsv.xz, o200k.tsv.xz: a piece as a JSON string, TAB,
                                            its count in English, TAB, in code, TAB, in text of other languages
 
-What is looked up are pieces, and the atoms that long ones are cut into (csrc/cuts.h). Of those that are no token and
-fit a table's key the most frequent are kept, as many as streamtok/_tables.py may take; of the characters in them all,
-for rare ones stand between cuts by themselves. A packed list is: how many (4 bytes, little-endian), a byte of length
-each, the words joined; all compressed by xz.
+What is looked up are pieces, and the atoms that long ones are cut into (csrc/cuts.h). Those are kept that are no token
+and fit a table's key; of the characters in them all, for rare ones stand between cuts by themselves. The most frequent
+of them go into the tables of a wheel (WHEEL), the others into those that are built once a machine.
 """
 
 from __future__ import annotations
@@ -21,11 +20,18 @@ import pathlib
 from collections.abc import Iterator
 
 import streamtok
-from streamtok._tables import WORDS
+from streamtok import _words
 from streamtok._vocab import Vocab
 
-KEY_BYTES = 15  # ST_KEY_BYTES, csrc/hash.h
-TARGET = pathlib.Path(__file__).parent / "words"
+KEY_BYTES = 15  # ST_KEY_BYTES, csrc/key.h
+
+WHEEL = {"r50k": 200_000, "cl100k": 200_000, "o200k": 120_000}
+"""Words in a wheel's tables: with its tokens they fill a piece table of 16 MB, and all files a wheel of less than 30
+MB."""
+
+FIRST = 25_000
+"""Of these, the ones that are entered first and lie best; they are all that p50k_base has there, which has few
+users."""
 
 # What a class of text weighs, over the pieces that were counted in it.
 WEIGHTS = 0.3 / 55.6e6, 0.2 / 67.3e6, 0.5 / 86.4e6
@@ -48,6 +54,7 @@ def spans(piece: bytes, vocab: Vocab) -> list[bytes]:
 
 
 def frequent_words(path: pathlib.Path, encoding: streamtok.Encoding) -> list[bytes]:
+    """The most frequent first, but for characters by themselves, which come before all."""
     weights: collections.Counter[bytes] = collections.Counter()
     characters: set[str] = set()
     for piece, weight in pieces(path):
@@ -58,25 +65,23 @@ def frequent_words(path: pathlib.Path, encoding: streamtok.Encoding) -> list[byt
     alone = {character.encode() for character in characters} - tokens
     known = tokens | alone
     others = (span for span, _ in weights.most_common() if len(span) <= KEY_BYTES and span not in known)
-    most = max(most for _, most in WORDS.values())
-    return [*sorted(alone), *others][:most]
-
-
-def pack(words: list[bytes]) -> bytes:
-    plain = len(words).to_bytes(4, "little") + bytes(map(len, words)) + b"".join(words)
-    return lzma.compress(plain, preset=9 | lzma.PRESET_EXTREME)
+    return [*sorted(alone), *others]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     folder = parser.parse_args().folder
-    TARGET.mkdir(exist_ok=True)
-    for family in ("r50k", "cl100k", "o200k"):
+    levels: dict[bytes, list[int]] = {}
+    for number, family in enumerate(_words.FAMILIES):
         words = frequent_words(folder / f"{family}.tsv.xz", streamtok.get_encoding(f"{family}_base"))
-        packed = pack(words)
-        (TARGET / f"{family}.xz").write_bytes(packed)
-        print(f"{family}: {len(words):,} words, {len(packed):,} bytes")
+        for i, word in enumerate(words):
+            level = _words.FIRST if i < FIRST else _words.WHEEL if i < WHEEL[family] else _words.REST
+            levels.setdefault(word, [0] * len(_words.FAMILIES))[number] = level
+        print(f"{family}: {len(words):,} words")
+    packed = _words.pack(levels)
+    pathlib.Path(_words.PATH).write_bytes(packed)
+    print(f"{len(levels):,} words, {len(packed):,} bytes")
 
 
 if __name__ == "__main__":

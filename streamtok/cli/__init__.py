@@ -1,4 +1,4 @@
-"""The command `streamtok`: encode, decode, count, inspect, train, bench, info. The extra "cli" has what it needs."""
+"""The command `streamtok`: encode, decode, count, inspect, train, bench, tables, info. Needs the extra "cli"."""
 
 from __future__ import annotations
 

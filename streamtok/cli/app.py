@@ -15,7 +15,7 @@ import click
 from .._version import __version__
 from ..device import is_device_error
 
-_COMMANDS = ("encode", "decode", "count", "inspect", "train", "bench", "info")
+_COMMANDS = ("encode", "decode", "count", "inspect", "train", "bench", "tables", "info")
 
 
 class App(click.Group):

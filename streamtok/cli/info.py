@@ -20,6 +20,9 @@ def command(as_json: bool) -> None:
         if name == "encodings":
             for encoding, n_vocab in value.items():
                 click.echo(f"{'encoding':<16}{encoding:<16}{n_vocab:>7} ids")
+        elif name == "tables":
+            built = ", ".join(f"{vocabulary} {size / 1e6:.1f} MB" for vocabulary, size in value["built"].items())
+            click.echo(f"{'tables':<16}{value['use']}; in {value['folder']}: {built or 'none'}")
         else:
             shown = ", ".join(map(str, value)) if isinstance(value, list) else value
             click.echo(f"{name:<16}{shown}")

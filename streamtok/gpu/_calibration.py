@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import pathlib
 import platform
 import random
@@ -13,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .. import _cache
 from .._version import __version__
 
 # A text must be done this much sooner on the device than on the CPU, by what was measured, to be sent there.
@@ -35,11 +35,8 @@ class Rates:
 
 
 def cache_file() -> pathlib.Path:
-    """Where what was measured is kept; STREAMTOK_CACHE names another folder."""
-    if own := os.environ.get("STREAMTOK_CACHE"):
-        return pathlib.Path(own, "devices.json")
-    folder = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME")
-    return pathlib.Path(folder or pathlib.Path.home() / ".cache", "streamtok", "devices.json")
+    """Where what was measured is kept. Raises FileNotFoundError where the user has no place for it."""
+    return pathlib.Path(_cache.folder(), "devices.json")
 
 
 def key_of(identity: str, family: str) -> str:
@@ -56,20 +53,14 @@ def read(key: str) -> Rates | None:
 
 def write(key: str, rates: Rates) -> None:
     """Keeps what was measured. The file is replaced as a whole; where that cannot be, nothing is kept."""
-    path = cache_file()
     try:
-        kept = json.loads(path.read_text())
+        kept = json.loads(cache_file().read_text())
         kept = kept if isinstance(kept, dict) else {}
     except (OSError, ValueError):
         kept = {}
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps({**kept, key: dataclasses.asdict(rates)}, indent=1))
-        os.replace(partial, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            partial.unlink()
+    text = json.dumps({**kept, key: dataclasses.asdict(rates)}, indent=1)
+    with contextlib.suppress(OSError):
+        _cache.replace(str(cache_file()), lambda file: file.write(text.encode()))
 
 
 def sample(encoding: Any, size: int) -> bytes:

@@ -14,7 +14,7 @@ from ._errors import NotForDevice
 from ._job import BLOCK
 from ._names import Names, cut_at
 from ._pieces import Slice
-from ._tables import Tables
+from ._tables import Tables, vocab_for
 from ._text import DeviceText, pack
 from ._waiting import Steps, complete, copied, joined
 
@@ -41,9 +41,9 @@ class Request:
 class Station:
     """A vocabulary's tables on a device, shared by the lanes there."""
 
-    def __init__(self, device: Any, encoding: Any) -> None:
+    def __init__(self, device: Any, encoding: Any, is_limited: bool = False) -> None:
         self.device, self._encoding = device, encoding
-        self.tables = Tables(device, encoding._vocab)
+        self.tables = Tables(device, vocab_for(encoding, is_limited))
         device.synchronize()  # lanes have streams of their own
 
     def engine(self) -> Engine:

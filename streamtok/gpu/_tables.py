@@ -7,17 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from .. import _tables
 from ._job import JOB
 
 PAIR_PLACES = 8
 """Places a pair in the hash: at so low a load all but a few buckets of two have room to spare, and one load tells."""
 
 FIRST_PLACES = 6
-"""Places an entry in the first table, at least: 32 MB for a bundled vocabulary. With three, in half the memory, English
-text takes 4 % longer."""
+"""Places an entry in the first table, at least: 32 MB for a bundled vocabulary of the package, 64 MB with all words.
+With three, in half the memory, English text takes 4 % longer."""
 
 FILTER_BITS = 20
 """Bits of the filter of long tokens: ST_FILTER_BITS."""
+
+
+def vocab_for(encoding: Any, is_limited: bool) -> Any:
+    """The Vocab whose tables an encoding takes to a device. Where memory is limited the package's: what fits a limit
+    must not depend on what a cache folder holds."""
+    if not is_limited or not _tables.is_cached(encoding._vocab):
+        return encoding._vocab
+    return _tables.open_packaged(encoding._vocabulary, encoding._special_tokens)
 
 
 def _bits(places: int) -> int:

@@ -91,7 +91,7 @@ class GpuEncoder:
         stream: the CUDA stream that works: a CuPy stream, anything with __cuda_stream__ (as torch.cuda.Stream), or a
             handle. None: the one that is current for CuPy when a method is called.
         memory_limit: bytes of device memory for tables and buffers, the result aside. Texts are then encoded in slices,
-            cut where both sides encode apart.
+            cut where both sides encode apart, and the tables are the package's own, the smaller ones.
         ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
 
     Raises:
@@ -115,7 +115,7 @@ class GpuEncoder:
         self._stream, self._lock = stream, threading.Lock()
         self._names = KeptNames(encoding)
         with explained(self.device):
-            self._lane = Lane(Station(self._device, encoding))
+            self._lane = Lane(Station(self._device, encoding, is_limited=memory_limit is not None))
         self._slice = slice_for(memory_limit, self._lane.station.tables.nbytes, self._dtype.itemsize)
         # A short text gets room for all that it could need, more than its share of a limit.
         self._short_size = SHORT if self._slice >= 4 * SHORT else 0

@@ -2,7 +2,7 @@
  *
  *     fuzz_encoder.c   cut texts against whole ones, engine against engine, damaged states, failing allocations
  *     fuzz_vocab.c     damaged vocabularies
- *     fuzz_words.c     words merged side by side, tier against reference
+ *     fuzz_words.c     words merged side by side, tier against reference; packed lists of words
  *     fuzz_train.c     training against its definition, damaged records, failing allocations
  *     threads.c        many threads on one vocabulary
  *

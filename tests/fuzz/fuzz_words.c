@@ -1,5 +1,6 @@
 /* Words merged side by side, by each tier that runs here, against the reference merge: batches of every size, words of every
  * length, with cuts and without, vocabularies of every kind.
+ * And lists of words as they are packed, damaged ones too.
  *
  *     fuzz_words [--seed N] [--iterations N] [--seconds N] [vocabulary.stv ...] */
 #include "fuzz.h"
@@ -11,11 +12,12 @@
 #include "merge_words.h"
 #include "reference.h"
 #include "tier.h"
+#include "word_list.h"
 
 #define MOST_WORDS 700 /* more than any tier sorts at a time */
 
 static struct {
-    uint64_t batches, words;
+    uint64_t batches, words, lists, damaged;
 } counts;
 
 static struct {
@@ -185,6 +187,91 @@ static void check_batch(rng *r, st_vocab *v)
     counts.words += count;
 }
 
+/* ---- packed lists ---- */
+
+#define MOST_LISTED 40
+
+/* A list of words that share beginnings: each array in a block of its own size. One byte of three lists in four is changed. */
+static st_word_list list_new(rng *r)
+{
+    uint8_t shared[MOST_LISTED], rest_lengths[MOST_LISTED], levels[MOST_LISTED], rests[MOST_LISTED * ST_KEY_BYTES];
+    size_t count = rng_below(r, MOST_LISTED + 1), n = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t most = n < ST_KEY_BYTES ? n : ST_KEY_BYTES - 1;
+        shared[i] = (uint8_t)rng_below(r, most + 1);
+        rest_lengths[i] = (uint8_t)(1 + rng_below(r, (size_t)(ST_KEY_BYTES - shared[i])));
+        levels[i] = (uint8_t)rng_next(r);
+        for (size_t k = 0; k < rest_lengths[i]; k++)
+            rests[size++] = (uint8_t)('a' + rng_below(r, 3));
+        n = (size_t)shared[i] + rest_lengths[i];
+    }
+    uint8_t *damaged = rng_one_in(r, 2) ? shared : rest_lengths;
+    if (count && !rng_one_in(r, 4))
+        damaged[rng_below(r, count)] ^= (uint8_t)(1 << rng_below(r, 8));
+    const uint8_t *const from[4] = {shared, rest_lengths, levels, rests};
+    const size_t sizes[4] = {count, count, count, size};
+    uint8_t *to[4];
+    for (int i = 0; i < 4; i++) {
+        to[i] = take(sizes[i]);
+        memcpy(to[i], from[i], sizes[i]);
+    }
+    return (st_word_list){to[0], to[1], to[2], to[3], count, size};
+}
+
+static void list_free(st_word_list *list)
+{
+    free((void *)(uintptr_t)list->shared);
+    free((void *)(uintptr_t)list->rest_lengths);
+    free((void *)(uintptr_t)list->levels);
+    free((void *)(uintptr_t)list->rests);
+}
+
+/* The words by the definition, level by level; 0: the list contradicts itself. */
+static int read_plainly(const st_word_list *list, unsigned shift, unsigned least, st_bytes *words, st_bytes *lengths)
+{
+    for (unsigned level = 3; level >= least; level--) {
+        uint8_t word[512];
+        size_t n = 0, at = 0;
+        for (size_t i = 0; i < list->count; i++) {
+            const size_t rest = list->rest_lengths[i], total = list->shared[i] + rest;
+            if (list->shared[i] > n || !rest || total > ST_KEY_BYTES || at + rest > list->rest_size)
+                return 0;
+            memcpy(word + list->shared[i], list->rests + at, rest);
+            at += rest;
+            n = total;
+            const uint8_t length = (uint8_t)n;
+            if ((list->levels[i] >> shift & 3u) == level)
+                CHECK(!st_bytes_append(words, word, n) && !st_bytes_append(lengths, &length, 1));
+        }
+        if (at != list->rest_size)
+            return 0;
+    }
+    return 1;
+}
+
+static void check_list(rng *r)
+{
+    st_word_list list = list_new(r);
+    st_bytes words = {0}, lengths = {0}, wanted = {0}, wanted_lengths = {0};
+    const unsigned shift = 2 * (unsigned)rng_below(r, 3), least = 1 + (unsigned)rng_below(r, 3);
+    const int is_good = read_plainly(&list, shift, least, &wanted, &wanted_lengths);
+    const st_status status = st_word_list_read(&list, shift, least, &words, &lengths);
+    CHECK(status == (is_good ? ST_OK : ST_BAD_WORDS));
+    if (is_good) {
+        CHECK(words.size == wanted.size && same_bytes(words.data, wanted.data, words.size));
+        CHECK(lengths.size == wanted_lengths.size && same_bytes(lengths.data, wanted_lengths.data, lengths.size));
+    } else {
+        CHECK(!words.size && !lengths.size);
+    }
+    counts.lists++;
+    counts.damaged += !is_good;
+    st_bytes_free(&words);
+    st_bytes_free(&lengths);
+    st_bytes_free(&wanted);
+    st_bytes_free(&wanted_lengths);
+    list_free(&list);
+}
+
 int main(int argc, char **argv)
 {
     settings s = settings_read(argc, argv);
@@ -196,11 +283,14 @@ int main(int argc, char **argv)
         st_vocab *v = kind < (size_t)bundled_count ? bundled[kind] : vocab_new(&r);
         for (int i = 0; i < 10; i++)
             check_batch(&r, v);
+        for (int i = 0; i < 20; i++)
+            check_list(&r);
         if (kind >= (size_t)bundled_count)
             st_vocab_free(v);
     }
-    printf("fuzz_words: %llu batches, %llu words, up to tier %s: no difference\n", (unsigned long long)counts.batches,
-           (unsigned long long)counts.words, st_tier_name());
+    printf("fuzz_words: %llu batches, %llu words, up to tier %s; %llu lists, %llu of them damaged: no difference\n",
+           (unsigned long long)counts.batches, (unsigned long long)counts.words, st_tier_name(),
+           (unsigned long long)counts.lists, (unsigned long long)counts.damaged);
     while (bundled_count)
         st_vocab_free(bundled[--bundled_count]);
     free(bundled);

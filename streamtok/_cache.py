@@ -1,0 +1,74 @@
+"""The user's cache folder. Everything in it may be missing, or gone at any time, and is written as a whole or not at
+all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+STALE = 60.0
+"""Seconds after which a lock, or a file that somebody was writing, belongs to a process that was killed: what is kept
+here takes a second to make."""
+
+
+def folder() -> str:
+    """The folder; STREAMTOK_CACHE names another. Raises FileNotFoundError where the user has none."""
+    if own := os.environ.get("STREAMTOK_CACHE"):
+        return os.path.abspath(own)
+    base = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    if not os.path.isabs(base):
+        raise FileNotFoundError("the user has no home folder, and STREAMTOK_CACHE names no other")
+    return os.path.join(base, "streamtok")
+
+
+def replace(path: str, write: Callable[[Any], object]) -> None:
+    """write(file), then puts the file in the place of `path`. Raises OSError, and then leaves nothing behind."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    partial = partial_of(path)
+    try:
+        with open(partial, "wb") as file:
+            write(file)
+        os.replace(partial, path)
+    except BaseException:
+        remove(partial)
+        raise
+
+
+def partial_of(path: str) -> str:
+    """The file that this process writes before it becomes `path`."""
+    return f"{path}.{os.getpid()}.partial"
+
+
+def remove(path: str) -> None:
+    """Removes a file, if that can be."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def is_stale(path: str) -> bool:
+    """Has it been there for longer than anybody works at it? A clock that was set back counts as that, too."""
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) > STALE
+    except OSError:
+        return False
+
+
+def take_lock(path: str) -> bool:
+    """Makes the file, which then says that a process works at something; False where another one does. To be removed by
+    who made it. Only work is spared: what two processes do at once must be right all the same. Raises OSError where no
+    file can be made."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    for _ in range(2):
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            return True
+        except FileExistsError:
+            if not is_stale(path):
+                return False
+            remove(path)
+    return False

@@ -1,0 +1,131 @@
+"""Building the tables with all frequent words in the user's cache folder (_tables.py): once a machine, by one process
+at a time, aside from what the program does, and never an error to it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import os
+import time
+from typing import Any
+
+from . import _cache, _tables
+
+BUILD_AFTER = 64 << 20
+"""Bytes that a process encodes with a vocabulary before it builds. A build takes 0.5 to 0.7 s of one core, 64 MB of
+text take 0.3 to 0.9 s: whoever goes on for as long again has lost little, and a program that is soon done never begins.
+Later processes are spared some percent of their time, so the tables have paid after a few gigabytes."""
+
+ROOM = 96 << 20
+"""Free bytes that the disk must have: twice the largest file."""
+
+_begun: set[str] = set()
+# Tables under way -> the process that builds them: a forked child has the variable, but not the thread.
+_locks: dict[str, int] = {}
+
+_ending = False  # the interpreter
+
+
+def watch(vocab: Any, name: str) -> None:
+    """Lets a Vocab of that bundled vocabulary have its tables built once it has encoded BUILD_AFTER, if it is not over
+    them."""
+    if _tables.choice() == "all" and not _tables.is_cached(vocab):
+        vocab.call_after(BUILD_AFTER, functools.partial(build_aside, name))
+
+
+def build_aside(name: str) -> None:
+    """Builds on a thread of its own, which nobody waits for. At most once a process and vocabulary."""
+    import _thread
+    import lzma  # noqa: F401 - both here, not on the thread: in a fork an import that was under way would never end
+    import shutil  # noqa: F401
+
+    if name in _begun:
+        return
+    _begun.add(name)
+    atexit.register(_tidy)
+    # Nothing can be written there, or no more threads: a limit of the system, or the interpreter is ending. The lock is
+    # taken here, not on the thread, which could end before it says that it has it.
+    with contextlib.suppress(OSError, RuntimeError):
+        path = _tables.cached_file(name)
+        if _take(path):
+            _thread.start_new_thread(_build_quietly, (name, path))
+
+
+def _build_quietly(name: str, path: str) -> None:
+    with contextlib.suppress(Exception):
+        _build_locked(name, path)
+
+
+def _take(path: str) -> bool:
+    taken = _cache.take_lock(lock_of(path))
+    if taken:
+        _locks[path] = os.getpid()
+    return taken
+
+
+def _tidy() -> None:
+    """The thread ends with the process, wherever it is: what it leaves behind would hold up others until it is
+    stale."""
+    global _ending
+    _ending = True
+    for path, process in list(_locks.items()):
+        if process == os.getpid():
+            _cache.remove(_cache.partial_of(path))
+            _cache.remove(lock_of(path))
+
+
+def lock_of(path: str) -> str:
+    """The file that is there while a process builds the tables `path`."""
+    return f"{path}.lock"
+
+
+def build(name: str, patience: float = _cache.STALE) -> str | None:
+    """Builds the tables of a bundled vocabulary unless good ones are there, and returns their path; None where another
+    process was at it for longer than `patience`, in seconds. Removes those of other versions.
+
+    Raises:
+        OSError: they cannot be written.
+        VocabularyError: the package is damaged.
+    """
+    path = _tables.cached_file(name)
+    until = time.monotonic() + patience
+    while _tables.open_cached(name, {}) is None:
+        if _take(path):
+            return _build_locked(name, path)
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.05)
+    return path
+
+
+def _build_locked(name: str, path: str) -> str | None:
+    import shutil
+
+    try:
+        if _tables.open_cached(name, {}) is not None:
+            return path
+        if shutil.disk_usage(os.path.dirname(path)).free < ROOM:
+            raise OSError(f"less than {ROOM >> 20} MB are free for the tables in {os.path.dirname(path)}")
+        vocab = _tables.build_all_words(name)
+        if _ending:
+            return None
+        _tables.write_cached(name, vocab)
+        for other in done_with(name):
+            if other != path:
+                _cache.remove(other)
+        return path
+    finally:
+        _locks.pop(path, None)
+        _cache.remove(lock_of(path))
+
+
+def done_with(name: str) -> list[str]:
+    """The user's files that belong to a bundled vocabulary and that nobody writes: tables of any version, and what
+    killed processes left behind."""
+    folder = os.path.join(_cache.folder(), "tables")
+    try:
+        found = [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.startswith(f"{name}-")]
+    except FileNotFoundError:
+        return []
+    return [path for path in found if path.endswith(".tables") or _cache.is_stale(path)]

@@ -1,0 +1,81 @@
+"""Tables with all frequent words, in the user's cache folder: build, find and remove them.
+
+The tables in the package hold the most frequent 100,000 to 200,000 words of each vocabulary, what a wheel has room for.
+Those that this module builds hold all 410,000 to 517,000, and make encoding some percent faster; ids do not depend on
+them. A process that has encoded 64 MB builds them by itself, for those that come after it: docs/performance.md tells
+when, and how to switch that off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from . import _cache, _tables, table_builder
+from .registry import ENCODING_CONSTRUCTORS, _Bundled
+
+
+def vocabularies(names: Iterable[str] = ()) -> list[str]:
+    """The bundled vocabularies of encodings or vocabularies by name, each once; all of them where no name is given.
+
+    Raises ValueError for a name that is none of either.
+    """
+    found: dict[str, None] = {}
+    for name in names or _tables.WORDS:
+        recipe = ENCODING_CONSTRUCTORS.get(name)
+        vocabulary = recipe.vocabulary if isinstance(recipe, _Bundled) else name
+        if vocabulary not in _tables.WORDS:
+            known = ", ".join(other for other, made in ENCODING_CONSTRUCTORS.items() if isinstance(made, _Bundled))
+            raise ValueError(f"{name!r} is no bundled encoding, so it has no prebuilt tables: write some of {known}")
+        found[vocabulary] = None
+    return list(found)
+
+
+def build(*names: str) -> dict[str, str]:
+    """Builds the tables of these encodings, or of all bundled ones, where good ones are not there yet: 0.5 to 0.7 s and
+    about 110 MB of memory each. Encodings that are open go on with what they have.
+
+    Returns {vocabulary: path}; gpt2 shares the vocabulary r50k_base, p50k_edit p50k_base, o200k_harmony o200k_base.
+
+    Raises:
+        ValueError: a name that is no bundled encoding.
+        OSError: the folder cannot be written; TimeoutError: another process has been building for a minute.
+    """
+    made = {}
+    for name in vocabularies(names):
+        path = table_builder.build(name)
+        if path is None:
+            raise TimeoutError(f"another process is building the tables of {name}; try again later")
+        made[name] = path
+    return made
+
+
+def remove(*names: str) -> list[str]:
+    """Removes the tables of these encodings, or of all, those of other versions too, and returns their paths. Processes
+    that use them keep them until they end; one that builds just now goes on. Raises OSError where one cannot be
+    removed."""
+    removed = []
+    for name in vocabularies(names):
+        for path in table_builder.done_with(name):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+                removed.append(path)
+    return removed
+
+
+def status() -> dict[str, Any]:
+    """What is there, as a dictionary that json can write: `use`, what STREAMTOK_TABLES asks for ("all", "found",
+    "package"); `folder`, None where the user has none; `built`, {vocabulary: bytes of its file}."""
+    try:
+        folder = os.path.join(_cache.folder(), "tables")
+    except OSError:
+        return {"use": _tables.choice(), "folder": None, "built": {}}
+    built = {}
+    for name in _tables.WORDS:
+        try:
+            built[name] = os.stat(_tables.cached_file(name)).st_size
+        except OSError:
+            continue
+    return {"use": _tables.choice(), "folder": folder, "built": built}
