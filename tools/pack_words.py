@@ -29,7 +29,7 @@ WHEEL = {"r50k": 200_000, "cl100k": 200_000, "o200k": 120_000}
 """Words in a wheel's tables: with its tokens they fill a piece table of 16 MB, and all files a wheel of less than 30
 MB."""
 
-FIRST = 25_000
+FIRST = 100_000
 """Of these, the ones that are entered first and lie best; they are all that p50k_base has there, which has few
 users."""
 
