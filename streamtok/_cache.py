@@ -27,8 +27,8 @@ def folder() -> str:
 
 
 def replace(path: str, write: Callable[[Any], object]) -> None:
-    """write(file), then puts the file in the place of `path`. Raises OSError, and then leaves nothing behind."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    """write(file), then puts the file in the place of `path`, whose folder is there. Raises OSError, and then leaves
+    nothing behind."""
     partial = partial_of(path)
     try:
         with open(partial, "wb") as file:

@@ -38,7 +38,7 @@ MAX_FILE_BYTES = 64 << 20
 _HEADER = struct.Struct("<8sII III 32s 4x")  # magic, version, crc, tokens, gaps, blob bytes, sha256
 _MAGIC = b"streamtk"
 _VERSION = 1
-_CRC_AT = slice(12, 16)  # the CRC covers header and payload, with these four bytes left out
+CRC_AT = slice(12, 16)  # the CRC covers header and payload, with these four bytes left out
 
 
 class PackedVocabulary:
@@ -136,14 +136,14 @@ def pack_to_bytes(packed: PackedVocabulary) -> bytes:
     payload = b"".join((gaps, bytes(packed.lengths), packed.splits, packed.blob))
     digest = bytes.fromhex(packed.sha256)
     header = bytearray(_HEADER.pack(_MAGIC, _VERSION, 0, len(packed.ranks), len(gaps) // 8, len(packed.blob), digest))
-    header[_CRC_AT] = struct.pack("<I", checksum(header + payload))
+    header[CRC_AT] = struct.pack("<I", checksum(header + payload))
     return bytes(header + payload)
 
 
 def checksum(data: bytes | bytearray) -> int:
-    """CRC-32 of a whole .stv file but for the four bytes that hold it."""
+    """CRC-32 of a whole file, of a vocabulary or of words, but for the four bytes CRC_AT that hold it."""
     view = memoryview(data)
-    return zlib.crc32(view[_CRC_AT.stop :], zlib.crc32(view[: _CRC_AT.start]))
+    return zlib.crc32(view[CRC_AT.stop :], zlib.crc32(view[: CRC_AT.start]))
 
 
 def pack_ranks(mergeable_ranks: Mapping[bytes, int]) -> PackedVocabulary:

@@ -121,8 +121,13 @@ def cached_file(name: str) -> str:
     return _cached_path(name, _head(name))
 
 
+def cache_folder() -> str:
+    """The folder of all such tables, which need not be there. Raises OSError where there is no such place."""
+    return os.path.join(_cache.folder(), "tables")
+
+
 def _cached_path(name: str, head: bytes) -> str:
-    return os.path.join(_cache.folder(), "tables", f"{name}-{zlib.crc32(head):08x}.tables")
+    return os.path.join(cache_folder(), f"{name}-{zlib.crc32(head):08x}.tables")
 
 
 def _head(name: str) -> bytes:
@@ -174,4 +179,6 @@ def build_all_words(name: str) -> Any:
 def write_cached(name: str, vocab: Any) -> None:
     """Puts what build_all_words() made in its place. Raises OSError where it cannot be written."""
     head = _head(name)
-    _write(_cached_path(name, head), head, vocab)
+    path = _cached_path(name, head)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    _write(path, head, vocab)

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import os
 import struct
-import zlib
 from collections.abc import Mapping, Sequence
 
 from . import _vocab
+from ._packed import CRC_AT, checksum
 from .errors import VocabularyError
 
 FAMILIES = "r50k", "cl100k", "o200k"
@@ -27,7 +27,6 @@ REST, WHEEL, FIRST = 1, 2, 3
 _HEADER = struct.Struct("<8s8I 24x")  # magic, version, crc, words, bytes of the rests, bytes of each stream
 _MAGIC = b"stwords\0"
 _VERSION = 1
-_CRC_AT = slice(12, 16)  # the CRC covers header and streams, with these four bytes left out
 
 HEADER_BYTES = _HEADER.size
 PATH = os.path.join(os.path.dirname(__file__), "vocab", "words.stw")
@@ -56,7 +55,7 @@ def unpack(data: bytes, family: str, least: int = REST, path: str | None = None)
     _, version, crc, count, rest_bytes, *sizes = _HEADER.unpack_from(data)
     if version != _VERSION:
         raise VocabularyError(f"format version {version}, this streamtok reads {_VERSION}; install it anew", path)
-    if len(data) != _HEADER.size + sum(sizes) or crc != _checksum(data):
+    if len(data) != _HEADER.size + sum(sizes) or crc != checksum(data):
         raise VocabularyError("the file is damaged (its size or CRC-32 is wrong); install streamtok anew", path)
     streams, at = [], _HEADER.size
     for size in sizes:
@@ -82,7 +81,7 @@ def pack(levels: Mapping[bytes, Sequence[int]]) -> bytes:
         before = word
     streams = [_compress(bytes(stream)) for stream in (shared, rest_lengths, rests, joined_levels)]
     header = bytearray(_HEADER.pack(_MAGIC, _VERSION, 0, len(levels), len(rests), *map(len, streams)))
-    header[_CRC_AT] = struct.pack("<I", _checksum(header + b"".join(streams)))
+    header[CRC_AT] = struct.pack("<I", checksum(header + b"".join(streams)))
     return bytes(header) + b"".join(streams)
 
 
@@ -90,8 +89,3 @@ def _compress(stream: bytes) -> bytes:
     import lzma
 
     return lzma.compress(stream, check=lzma.CHECK_NONE, preset=9 | lzma.PRESET_EXTREME)
-
-
-def _checksum(data: bytes | bytearray) -> int:
-    view = memoryview(data)
-    return zlib.crc32(view[_CRC_AT.stop :], zlib.crc32(view[: _CRC_AT.start]))

@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import IO, NoReturn
 
+from . import _cache
 from ._packed import (
     MAX_ENTRIES,
     MAX_FILE_BYTES,
@@ -125,16 +126,8 @@ def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: _Path) -> 
 
     The file appears whole or not at all: it is written beside its place and renamed.
     """
-    path = os.fspath(tiktoken_bpe_file)
-    partial = f"{path}.{os.getpid()}.partial"
-    try:
-        with open(partial, "wb") as file:
-            file.writelines(_lines(sorted(bpe_ranks.items(), key=lambda item: item[1])))
-        os.replace(partial, path)
-    except BaseException:
-        if os.path.exists(partial):
-            os.remove(partial)
-        raise
+    lines = _lines(sorted(bpe_ranks.items(), key=lambda item: item[1]))
+    _cache.replace(os.fspath(tiktoken_bpe_file), lambda file: file.writelines(lines))
 
 
 def data_gym_to_mergeable_bpe_ranks(

@@ -123,7 +123,7 @@ def _build_locked(name: str, path: str) -> str | None:
 def done_with(name: str) -> list[str]:
     """The user's files that belong to a bundled vocabulary and that nobody writes: tables of any version, and what
     killed processes left behind."""
-    folder = os.path.join(_cache.folder(), "tables")
+    folder = _tables.cache_folder()
     try:
         found = [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.startswith(f"{name}-")]
     except FileNotFoundError:

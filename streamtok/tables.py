@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from . import _cache, _tables, table_builder
+from . import _tables, table_builder
 from .registry import ENCODING_CONSTRUCTORS, _Bundled
 
 
@@ -69,7 +69,7 @@ def status() -> dict[str, Any]:
     """What is there, as a dictionary that json can write: `use`, what STREAMTOK_TABLES asks for ("all", "found",
     "package"); `folder`, None where the user has none; `built`, {vocabulary: bytes of its file}."""
     try:
-        folder = os.path.join(_cache.folder(), "tables")
+        folder = _tables.cache_folder()
     except OSError:
         return {"use": _tables.choice(), "folder": None, "built": {}}
     built = {}

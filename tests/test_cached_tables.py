@@ -7,13 +7,12 @@ import pathlib
 import random
 import subprocess
 import sys
-import time
 import types
 
 import nasty
 import oracle
 import pytest
-from cached import NAME, TEXT, digest, leftovers, opened, packaged, put, uses_cache
+from cached import NAME, TEXT, digest, leftovers, opened, packaged, put, uses_cache, wait_for
 
 import streamtok
 from streamtok import _cache, _tables, _vocab, table_builder, tables
@@ -213,10 +212,7 @@ def test_where_nothing_can_be_written_the_packages_tables_stay_in_use(kind, cach
     with pytest.raises(OSError):
         tables.build(NAME)
     table_builder.build_aside(NAME)
-    until = time.monotonic() + 30  # the builder, another thread, may have its lock for a moment
-    while kind != "file" and leftovers(cache) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert kind == "file" or leftovers(cache) == []
+    wait_for(lambda: kind == "file" or leftovers(cache) == [])  # the builder may have its lock for a moment
     assert not uses_cache(opened())
 
 

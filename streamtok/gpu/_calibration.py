@@ -60,6 +60,7 @@ def write(key: str, rates: Rates) -> None:
         kept = {}
     text = json.dumps({**kept, key: dataclasses.asdict(rates)}, indent=1)
     with contextlib.suppress(OSError):
+        cache_file().parent.mkdir(parents=True, exist_ok=True)
         _cache.replace(str(cache_file()), lambda file: file.write(text.encode()))
 
 

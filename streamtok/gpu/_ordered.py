@@ -125,7 +125,7 @@ def _send_for(lane: Lane, row_starts: Any) -> Any:
 def _fetch(lane: Lane, ids: Any, target: Any) -> Steps[None]:
     """Ids from the device into an array on the host, by pinned memory where the array is none."""
     device = lane.device
-    if lane.is_pinned(target) or not len(ids):
+    if lane.is_pinned(target) or not len(ids):  # no ids: row starts may be on their way all the same
         device.download(target, ids)
         yield device.moment()
         return

@@ -20,8 +20,7 @@ from ._errors import DeviceError, explained
 from ._lane import PINNED, Lane, Request, Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
-from ._pieces import Slice, flattened, host_slices, short_bytes
-from ._waiting import Steps
+from ._pieces import flattened, host_slices, short_bytes
 from .encoder import family_for, id_dtype, ordinal_of
 
 CHUNK = 32 << 20
@@ -181,7 +180,7 @@ class GpuPipeline:
 
     def _attempt(self, buffers: list[Any], sizes: Any, request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
         slices = list(host_slices(buffers, sizes, chunk, request.names))
-        works: list[Work] = [functools.partial(_encode_slice, some, request) for some in slices]
+        works: list[Work] = [functools.partial(Lane.encode_host, some=some, request=request) for some in slices]
         ids, results = self._run(works, int(sizes.sum()), out)
         return ids, _indptr(results, [some.begun for some in slices])
 
@@ -255,10 +254,6 @@ def _trimmed(output: Output) -> Any:
         array.resize(output.total, refcheck=False)  # gives pages back, copies nothing
         return array
     return array[: output.total].copy()
-
-
-def _encode_slice(some: Slice, request: Request, lane: Lane) -> Steps[tuple[Any, Any]]:
-    return (yield from lane.encode_host(some, request))
 
 
 def _indptr(results: list[tuple[int, Any]], counts: list[int]) -> Any:
