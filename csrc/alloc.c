@@ -9,12 +9,17 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
 
 #define HUGE_PAGE ((size_t)1 << 21)
+
+#if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older headers lack the name, older systems refuse the advice */
+#endif
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -87,6 +92,19 @@ void *st_alloc_table(size_t size)
     }
 #endif
     return st_calloc(1, size);
+}
+
+void st_alloc_populate(void *from, size_t size)
+{
+#if defined(__linux__)
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, first = ((uintptr_t)from + page) & ~page;
+    const uintptr_t end = ((uintptr_t)from + size) & ~page;
+    if (first < end)
+        madvise((void *)first, end - first, MADV_POPULATE_WRITE); /* where that fails, writing does it */
+#else
+    (void)from;
+    (void)size;
+#endif
 }
 
 void *st_realloc(void *block, size_t size)

@@ -222,6 +222,18 @@ static inline uint32_t *copy_found(uint32_t *to, const uint32_t *from, const uin
     return to + count;
 }
 
+/* New memory costs a fault a page when it is first written, twice what many pages cost that are asked for together. */
+#define PAGES_AT_ONCE ((uintptr_t)1 << 18)
+
+/* Asks for the next ones when writing comes to where they begin. */
+static void ask_for_pages(const st_ids *out, size_t more)
+{
+    const uintptr_t at = (uintptr_t)(out->data + out->size), end = at + more * sizeof *out->data;
+    const uintptr_t from = end & ~(PAGES_AT_ONCE - 1), limit = (uintptr_t)(out->data + out->capacity);
+    if (at < from)
+        st_alloc_populate((void *)from, limit - from < PAGES_AT_ONCE ? limit - from : PAGES_AT_ONCE);
+}
+
 /* The ids that were found, and those of the misses between them. */
 static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, st_ids *out)
 {
@@ -229,6 +241,7 @@ static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, st_ids 
     const size_t most = count_ids(s) + ST_SPARE_IDS; /* copies of fixed size reach so far beyond the end */
     if (st_ids_reserve(out, most))
         return ST_NO_MEMORY;
+    ask_for_pages(out, most);
     uint32_t *to = out->data + out->size;
     const uint32_t *from = s->found;
     for (size_t m = 0; m < s->missed; from = s->places[m++]) {
