@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,18 +39,14 @@ class StreamEncoder:
     stream on leaving, whatever happened; flush() stays the caller's to call.
     """
 
-    __slots__ = ("_options", "_stream", "encoding")
+    # `feed` is a slot for the machine's own method: a Python function around it would take a tenth of a short feed.
+    __slots__ = {
+        "_options": None,
+        "_stream": None,
+        "encoding": "The Encoding that made the stream.",
+        "feed": """feed(chunk)
 
-    def __init__(self, encoding: Encoding, stream: Any, options: dict[str, Any]) -> None:
-        self.encoding = encoding
-        self._stream = stream
-        self._options = options
-
-    def __repr__(self) -> str:
-        return f"<StreamEncoder of {self.encoding.name!r}, {self.pending} bytes pending>"
-
-    def feed(self, chunk: str | bytes | bytearray | memoryview | Any) -> npt.NDArray[np.uint32]:
-        """Takes the next chunk: str, or any C-contiguous buffer of UTF-8 bytes, which may end inside a character.
+        Takes the next chunk: str, or any C-contiguous buffer of UTF-8 bytes, which may end inside a character.
 
         Returns a read-only uint32 array over the stream's own memory: no copy. An array that is still held when feed()
         is called again keeps its memory, so it never changes; one that was dropped lends it to the next call.
@@ -59,8 +55,19 @@ class StreamEncoder:
             ValueError: the text of a disallowed special token, also when its name is split across chunks.
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
             RuntimeError: another thread is inside this stream.
-        """
-        return self._stream.feed(chunk)  # type: ignore[no-any-return]
+        """,
+    }
+
+    feed: Callable[[str | bytes | bytearray | memoryview | Any], npt.NDArray[np.uint32]]
+
+    def __init__(self, encoding: Encoding, stream: Any, options: dict[str, Any]) -> None:
+        self.encoding = encoding
+        self._stream = stream
+        self._options = options
+        StreamEncoder.feed.__set__(self, stream.feed)  # type: ignore[attr-defined]  # the slot, also of a subclass
+
+    def __repr__(self) -> str:
+        return f"<StreamEncoder of {self.encoding.name!r}, {self.pending} bytes pending>"
 
     def flush(self) -> npt.NDArray[np.uint32]:
         """Ends the text and returns the ids that were held back; the stream is then ready for the next text.

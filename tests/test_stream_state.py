@@ -294,3 +294,13 @@ def test_repr_names_the_encoding_and_what_is_pending(enc):
     stream.feed("abc")
     assert repr(stream) == "<StreamEncoder of 'cl100k_base', 3 bytes pending>"
     assert stream.encoding is enc and isinstance(stream, streamtok.StreamEncoder)
+
+
+def test_a_subclass_may_have_its_own_feed():
+    class Counting(streamtok.StreamEncoder):
+        def feed(self, chunk):
+            return len(super().feed(chunk))
+
+    stream = oracle.ours("cl100k_base").stream_encoder()
+    assert Counting(stream.encoding, stream._stream, {}).feed("one two three") == 2
+    assert stream.flush().tolist() == oracle.ours("cl100k_base").encode(" three")
