@@ -64,7 +64,7 @@ class StreamEncoder:
         self.encoding = encoding
         self._stream = stream
         self._options = options
-        StreamEncoder.feed.__set__(self, stream.feed)  # type: ignore[attr-defined]  # the slot, also of a subclass
+        StreamEncoder.feed.__set__(self, stream.feed)  # type: ignore[attr-defined, misc]  # also in a subclass
 
     def __repr__(self) -> str:
         return f"<StreamEncoder of {self.encoding.name!r}, {self.pending} bytes pending>"
