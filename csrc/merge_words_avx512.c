@@ -9,6 +9,8 @@
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
+#include <string.h>
+
 #include "target_begin.h"
 
 #include "lanes_avx512.h"
@@ -295,17 +297,6 @@ static void end(const group *g)
         finish(g, lane);
 }
 
-/* The words of too many parts for a lane: seldom. */
-static void merge_late(const st_vocab *v, const st_cuts *cuts, st_word *const *words, uint32_t count)
-{
-    st_word late[ST_GROUP];
-    for (uint32_t i = 0; i < count; i++)
-        late[i] = *words[i];
-    st_merge_words_avx2(v, cuts, late, count);
-    for (uint32_t i = 0; i < count; i++)
-        words[i]->count = late[i].count;
-}
-
 /* Up to sixteen characters, a lane each. */
 typedef struct characters {
     __mmask16 there;
@@ -379,34 +370,50 @@ static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *wor
     return count;
 }
 
-/* Splits the words into parts, and puts those that fit a lane in order, the longest first: the words of a group should take
- * equally many merges. */
-static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
+/* Words that split put off: merged in turns until a lane can hold their parts, or to the end. */
+static void shorten(const st_vocab *v, const st_cuts *cuts, slab *s, const uint16_t *late, uint32_t count)
 {
-    uint32_t starts[MOST_PARTS + 2] = {0}, late = 0;
-    st_word *put_off[ST_GROUP];
+    st_word words[ST_GROUP];
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = s->words[late[i]];
+    st_shorten_words_avx2(v, cuts, words, count, MOST_PARTS);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t size = split(v, cuts, &words[i], s->parts + ROOM * i);
-        const int fits = size <= MOST_PARTS;
-        s->sizes[i] = (uint8_t)(fits ? size : 0);
-        starts[fits ? MOST_PARTS - size + 1 : MOST_PARTS + 1]++;
-        if (fits)
-            continue;
-        put_off[late++] = &words[i];
-        if (late == ST_GROUP) {
-            merge_late(v, cuts, put_off, late);
-            late = 0;
-        }
+        const uint32_t size = words[i].count <= MOST_PARTS ? words[i].count : 0;
+        memcpy(s->parts + ROOM * late[i], words[i].tokens, size * sizeof *s->parts);
+        s->sizes[late[i]] = (uint8_t)size;
+        s->words[late[i]].count = words[i].count;
     }
-    if (late)
-        merge_late(v, cuts, put_off, late);
+}
+
+/* Puts the words in order, the longest first: those of a group should take equally many merges. */
+static void sort(slab *s, uint32_t count)
+{
+    uint32_t starts[MOST_PARTS + 2] = {0};
+    for (uint32_t i = 0; i < count; i++)
+        starts[MOST_PARTS - s->sizes[i] + 1]++;
     for (uint32_t i = 0; i < MOST_PARTS; i++)
         starts[i + 1] += starts[i];
     for (uint32_t i = 0; i < count; i++)
         s->order[starts[MOST_PARTS - s->sizes[i]]++] = (uint16_t)i;
-    s->words = words;
     s->count = starts[MOST_PARTS - 1]; /* without those of no part */
     s->next = 0;
+}
+
+/* Splits the words into parts. */
+static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
+{
+    uint16_t late[SLAB];
+    uint32_t late_count = 0;
+    s->words = words;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t size = split(v, cuts, &words[i], s->parts + ROOM * i);
+        s->sizes[i] = (uint8_t)size;
+        late[late_count] = (uint16_t)i;
+        late_count += size > MOST_PARTS;
+    }
+    for (uint32_t i = 0; i < late_count; i += ST_GROUP)
+        shorten(v, cuts, s, late + i, late_count - i < ST_GROUP ? late_count - i : ST_GROUP);
+    sort(s, count);
 }
 
 static void merge_slab(const st_pairs *pairs, slab *s)
