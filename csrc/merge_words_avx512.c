@@ -297,7 +297,7 @@ static void end(const group *g)
         finish(g, lane);
 }
 
-/* Up to sixteen characters, a lane each. */
+/* The first sixteen characters of a word, a lane each. Few words have more; their others begin as bytes. */
 typedef struct characters {
     __mmask16 there;
     __mmask16 of_three; /* which have three bytes or more */
@@ -325,10 +325,11 @@ static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes,
     const __m512i text = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0x03020100)), bytes);
     const __m512i two = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0xFF00)), bytes); /* and the byte in front */
     const __m512i border = _mm512_and_si512(two, all(0xFFFF)), lead = _mm512_and_si512(text, all(0xFF));
-    characters c = {.there = first_lanes((uint32_t)_mm_popcnt_u64(starts)), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
+    const uint32_t count = (uint32_t)_mm_popcnt_u64(starts);
+    characters c = {.there = first_lanes(count), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
     /* Sixteen bits are asked for and 32 read: `near` has other tables behind it. */
     const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), c.there & 0xFFFE, border, cuts->near, 2);
-    const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF)), closed = (__mmask16)~(open | open >> 1);
+    const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF)), closed = (__mmask16)~(open | open >> 1 | (count > LANES) << 15);
     const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
     const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* also where it is open: not to wait for that */
     c.tokens = gather(cuts->characters, wanted, code_points(text, c.of_three));
@@ -352,8 +353,6 @@ static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *wor
     uint64_t keep = there, whole = 0; /* bytes that begin a part, and those of them that begin a whole character */
     __m512i tokens = _mm512_setzero_si512();
     if (cuts && v->monotone && _mm512_movepi8_mask(bytes)) {
-        if (_mm_popcnt_u64(starts) > LANES) /* seldom */
-            return MOST_PARTS + 1;
         const characters c = characters_of(cuts->tables, bytes, starts);
         whole = _pdep_u64(c.whole, starts);
         keep &= ~(whole << 1 | _pdep_u64(c.whole & c.of_three, starts) << 2);

@@ -142,12 +142,11 @@ static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t plac
 }
 
 /* Makes the next merge, and sends for the two pairs that it changed. 0: there is none to make. */
-static inline int step(const st_pairs *pairs, lane *l)
+ST_FORCE_INLINE int step(const st_pairs *pairs, lane *l, uint32_t enough)
 {
     const uint32_t best = smallest(l->candidates, l->rows);
-    if (best >= NO_CANDIDATE || !l->merges)
+    if (best >= NO_CANDIDATE || (enough && !l->merges--))
         return 0;
-    l->merges--;
     const uint32_t place = best & 255;
     const uint64_t behind = l->alive & ~(((uint64_t)2 << place) - 1), rest = behind & (behind - 1);
     const uint32_t gone = st_first_bit(behind), next = st_first_bit(rest);
@@ -169,9 +168,9 @@ static void finish(lane *l)
     l->word->count = count;
 }
 
-/* Merges words until no more than `enough` parts of each are left, or nothing merges any more. Two passes over the lanes a
- * step: what the first one writes has reached the cache when the second reads it whole. */
-static void merge_until(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
+/* Merges words until no more than `enough` parts of each are left, or, with 0, to the end; a constant. Two passes over the lanes
+ * a step: what the first one writes has reached the cache when the second reads it whole. */
+ST_FORCE_INLINE void merge_until(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
 {
     lane lanes[ST_GROUP];
     lane *running[ST_GROUP];
@@ -184,7 +183,7 @@ static void merge_until(const st_vocab *v, const st_cuts *cuts, st_word *words, 
         for (size_t i = 0; i < live; i++)
             receive(&v->pairs, running[i]);
         for (size_t i = 0; i < live;) {
-            if (step(&v->pairs, running[i])) {
+            if (step(&v->pairs, running[i], enough)) {
                 i++;
                 continue;
             }
@@ -199,5 +198,5 @@ static void merge_until(const st_vocab *v, const st_cuts *cuts, st_word *words, 
 
 void ST_JOIN(st_merge_words_, ST_TIER)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
 {
-    merge_until(v, cuts, words, count, 1);
+    merge_until(v, cuts, words, count, 0);
 }
