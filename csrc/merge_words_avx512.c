@@ -329,7 +329,8 @@ static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes,
     characters c = {.there = first_lanes(count), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
     /* Sixteen bits are asked for and 32 read: `near` has other tables behind it. */
     const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), c.there & 0xFFFE, border, cuts->near, 2);
-    const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF)), closed = (__mmask16)~(open | open >> 1 | (count > LANES) << 15);
+    const uint32_t open = _mm512_test_epi32_mask(shapes, all(0xFFFF)) | (uint32_t)(count > LANES) << LANES;
+    const __mmask16 closed = (__mmask16)~(open | open >> 1);
     const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
     const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* also where it is open: not to wait for that */
     c.tokens = gather(cuts->characters, wanted, code_points(text, c.of_three));
