@@ -37,6 +37,12 @@ static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
 
 #define ST_TIER avx2
 #include "merge_words_template.h"
+
+void st_shorten_words_avx2(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
+{
+    merge_until(v, cuts, words, count, enough);
+}
+
 #include "target_end.h"
 #else
 typedef int st_no_merge_avx2; /* a file must hold something */

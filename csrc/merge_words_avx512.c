@@ -9,6 +9,8 @@
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
+#include <string.h>
+
 #include "target_begin.h"
 
 #include "lanes_avx512.h"
@@ -29,6 +31,9 @@
 /* Pairs that a group asks for at a time: two for each word, or, when it begins, all. Whole vectors are written. */
 #define QUESTIONS (LANES * MOST_PARTS + LANES)
 
+/* What a slot holds beside its key. */
+#define BELOW_KEY (ST_OVERFLOWED | ST_SLOT_MERGED)
+
 /* Sixteen words being merged. */
 typedef struct group {
     uint32_t candidates[PLACES * LANES]; /* [place][lane]; what stands there counts while the pair is alive */
@@ -37,7 +42,7 @@ typedef struct group {
     uint32_t places;       /* those in use: no word has parts further on */
     uint32_t count;        /* lanes in use */
     uint32_t asked;
-    uint64_t keys[QUESTIONS];    /* the pairs that are on their way */
+    uint64_t keys[QUESTIONS];    /* the pairs that are on their way, the bits below the key set */
     uint32_t buckets[QUESTIONS]; /* where they will be, in bytes */
     uint32_t cells[QUESTIONS];   /* which candidates wait for them */
     uint32_t found[QUESTIONS];   /* 1 + merged, or 0; what lies above ST_SLOT_MERGED says nothing */
@@ -109,32 +114,40 @@ static inline __m512i candidates_of(__m512i found, __m512i cells)
     return _mm512_or_si512(merged, _mm512_srli_epi32(cells, 4));
 }
 
-/* Eight pairs as st_pair_key has them. */
-static inline __m512i key_of(__m256i left, __m256i right)
+/* Eight numbers of 64 bits: the lower or upper eight of sixteen, by their low and high halves. */
+static inline __m512i joined(__m512i low, __m512i high, uint32_t from)
 {
-    const __m512i high = _mm512_slli_epi64(_mm512_cvtepu32_epi64(left), ST_INDEX_BITS);
-    return _mm512_slli_epi64(_mm512_or_si512(high, _mm512_cvtepu32_epi64(right)), ST_INDEX_BITS + 1);
+    const __m512i order = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return _mm512_permutex2var_epi32(low, _mm512_add_epi32(order, all(from)), high);
 }
 
-/* Their buckets as st_pair_bucket finds them, in bytes: the largest table has 64 MB. */
-static inline __m256i bucket_of(const st_pairs *pairs, __m512i key)
+/* What st_pair_bucket multiplies, of eight keys. */
+static inline __m512i hashes_of(__m512i keys)
 {
-    const __m512i pair = _mm512_srli_epi64(key, ST_INDEX_BITS + 1);
-    const __m512i hash = _mm512_mullo_epi64(pair, _mm512_set1_epi64((long long)UINT64_C(0x9E3779B97F4A7C15)));
-    const __m512i number = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)pairs->shift));
-    return _mm512_cvtepi64_epi32(_mm512_slli_epi64(number, 6));
+    const __m512i golden = _mm512_set1_epi64((long long)UINT64_C(0x9E3779B97F4A7C15));
+    return _mm512_mullo_epi64(_mm512_srli_epi64(keys, ST_INDEX_BITS + 1), golden);
+}
+
+/* Their buckets as st_pair_bucket finds them, in bytes: the largest table has 64 MB, and 16 buckets at least need no more than
+ * the upper halves of the hashes. */
+static inline __m512i buckets_of(const st_pairs *pairs, __m512i low, __m512i high)
+{
+    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    const __m512i hashes = _mm512_permutex2var_epi32(hashes_of(low), odd, hashes_of(high));
+    return _mm512_slli_epi32(_mm512_srlv_epi32(hashes, all(pairs->shift - 32)), 6);
 }
 
 /* Adds the pairs of the lanes in the mask to the questions. */
 static inline void ask(const st_pairs *pairs, group *g, __mmask16 mask, __m512i left, __m512i right, __m512i cells)
 {
-    const __m512i low = key_of(_mm512_castsi512_si256(left), _mm512_castsi512_si256(right));
-    const __m512i high = key_of(_mm512_extracti64x4_epi64(left, 1), _mm512_extracti64x4_epi64(right, 1));
-    const __m512i buckets = _mm512_inserti64x4(_mm512_castsi256_si512(bucket_of(pairs, low)), bucket_of(pairs, high), 1);
+    /* The halves of what st_pair_key makes: left << 11 | right >> 10, and right << 22. */
+    const __m512i key_high = _mm512_shldi_epi32(left, _mm512_slli_epi32(right, 32 - ST_INDEX_BITS), 32 - ST_INDEX_BITS);
+    const __m512i key_low = _mm512_or_si512(_mm512_slli_epi32(right, ST_INDEX_BITS + 1), all(BELOW_KEY));
+    const __m512i low = joined(key_low, key_high, 0), high = joined(key_low, key_high, 8);
     const uint32_t from = g->asked, half = from + (uint32_t)_mm_popcnt_u32(mask & 255);
     _mm512_storeu_si512(g->keys + from, _mm512_maskz_compress_epi64((__mmask8)mask, low));
     _mm512_storeu_si512(g->keys + half, _mm512_maskz_compress_epi64((__mmask8)(mask >> 8), high));
-    store(g->buckets + from, _mm512_maskz_compress_epi32(mask, buckets));
+    store(g->buckets + from, _mm512_maskz_compress_epi32(mask, buckets_of(pairs, low, high)));
     store(g->cells + from, _mm512_maskz_compress_epi32(mask, cells));
     g->asked = from + (uint32_t)_mm_popcnt_u32(mask);
 }
@@ -155,9 +168,8 @@ static inline void send(const st_pairs *pairs, group *g)
 /* What find_in_bucket of the other tiers does, but for the bits above the answer. */
 static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
 {
-    const __m512i low = _mm512_set1_epi64((long long)(ST_OVERFLOWED | ST_SLOT_MERGED)), slots = _mm512_loadu_si512(bucket);
-    const __m512i differs = _mm512_andnot_si512(low, _mm512_xor_si512(slots, _mm512_set1_epi64((long long)key)));
-    const __mmask8 same = _mm512_testn_epi64_mask(differs, differs);
+    const __m512i slots = _mm512_loadu_si512(bucket), keys = _mm512_or_si512(slots, _mm512_set1_epi64((long long)BELOW_KEY));
+    const __mmask8 same = _mm512_cmpeq_epi64_mask(keys, _mm512_set1_epi64((long long)key));
     return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(_mm512_maskz_compress_epi64(same, slots)));
 }
 
@@ -183,15 +195,18 @@ static inline void receive(const st_pairs *pairs, group *g)
 /* The smallest candidate of each word: those of parts that are alive, but for the last, which has nothing to merge with. */
 static inline __m512i smallest(const group *g, __m512i alive)
 {
-    const __m512i parts = _mm512_and_si512(alive, all((1u << BEYOND) - 1)), highest = all(1u << 31);
+    const __m512i parts = _mm512_and_si512(alive, all((1u << BEYOND) - (1u << FIRST))), highest = all(1u << 31);
     const __m512i pairs = _mm512_xor_si512(parts, _mm512_srlv_epi32(highest, _mm512_lzcnt_epi32(parts)));
-    __m512i least = all(NO_CANDIDATE), bit = all(1u << FIRST);
-    for (uint32_t place = FIRST; place < g->places; place++) {
-        const __mmask16 there = _mm512_test_epi32_mask(pairs, bit);
-        least = _mm512_mask_min_epu32(least, there, least, load(g->candidates + place * LANES));
-        bit = _mm512_slli_epi32(bit, 1);
+    __m512i least = all(NO_CANDIDATE), other = least;
+    for (uint32_t place = 0; place < g->places; place += AT_ONCE) {
+        const __m512i bits = _mm512_srl_epi32(pairs, _mm_cvtsi32_si128((int)place));
+        for (uint32_t i = 0; i < AT_ONCE; i += 2) {
+            const uint32_t *candidates = g->candidates + (place + i) * LANES;
+            least = _mm512_mask_min_epu32(least, _mm512_test_epi32_mask(bits, all(1u << i)), least, load(candidates));
+            other = _mm512_mask_min_epu32(other, _mm512_test_epi32_mask(bits, all(2u << i)), other, load(candidates + LANES));
+        }
     }
-    return least;
+    return _mm512_min_epu32(least, other);
 }
 
 /* Makes the next merge of every word, and sends for the two pairs that it changed. Returns the lanes that had one. */
@@ -210,10 +225,11 @@ static inline __mmask16 step(const st_pairs *pairs, group *g)
     const __m512i cell_previous = _mm512_or_si512(_mm512_slli_epi32(previous, 4), lane);
     const __mmask16 has_next = _mm512_mask_cmpneq_epi32_mask(merging, next, all(BEYOND));
     const __mmask16 has_previous = _mm512_mask_test_epi32_mask(merging, previous, previous);
+    const __m512i right = gather(g->tokens, has_next, cell_next), left = gather(g->tokens, has_previous, cell_previous);
     store(g->alive, _mm512_mask_xor_epi32(alive, merging, alive, gone));
-    scatter(g->tokens, merging, cell, merged);
-    ask(pairs, g, has_next, merged, gather(g->tokens, has_next, cell_next), cell);
-    ask(pairs, g, has_previous, gather(g->tokens, has_previous, cell_previous), merged, cell_previous);
+    scatter(g->tokens, merging, cell, merged); /* behind the gathers, which would wait for it */
+    ask(pairs, g, has_next, merged, right, cell);
+    ask(pairs, g, has_previous, left, merged, cell_previous);
     send(pairs, g);
     return merging;
 }
@@ -281,18 +297,7 @@ static void end(const group *g)
         finish(g, lane);
 }
 
-/* The words of too many parts for a lane: seldom. */
-static void merge_late(const st_vocab *v, const st_cuts *cuts, st_word *const *words, uint32_t count)
-{
-    st_word late[ST_GROUP];
-    for (uint32_t i = 0; i < count; i++)
-        late[i] = *words[i];
-    st_merge_words_avx2(v, cuts, late, count);
-    for (uint32_t i = 0; i < count; i++)
-        words[i]->count = late[i].count;
-}
-
-/* Up to sixteen characters, a lane each. */
+/* The first sixteen characters of a word, a lane each. Few words have more; their others begin as bytes. */
 typedef struct characters {
     __mmask16 there;
     __mmask16 of_three; /* which have three bytes or more */
@@ -320,14 +325,16 @@ static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes,
     const __m512i text = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0x03020100)), bytes);
     const __m512i two = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0xFF00)), bytes); /* and the byte in front */
     const __m512i border = _mm512_and_si512(two, all(0xFFFF)), lead = _mm512_and_si512(text, all(0xFF));
-    characters c = {.there = first_lanes((uint32_t)_mm_popcnt_u64(starts)), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
+    const uint32_t count = (uint32_t)_mm_popcnt_u64(starts);
+    characters c = {.there = first_lanes(count), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
     /* Sixteen bits are asked for and 32 read: `near` has other tables behind it. */
     const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), c.there & 0xFFFE, border, cuts->near, 2);
-    const __mmask16 open = _mm512_test_epi32_mask(shapes, all(0xFFFF)), closed = (__mmask16)~(open | open >> 1);
+    const uint32_t open = _mm512_test_epi32_mask(shapes, all(0xFFFF)) | (uint32_t)(count > LANES) << LANES;
+    const __mmask16 closed = (__mmask16)~(open | open >> 1);
     const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
-    const __mmask16 wanted = c.there & closed & high & (__mmask16)~longest;
+    const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* also where it is open: not to wait for that */
     c.tokens = gather(cuts->characters, wanted, code_points(text, c.of_three));
-    c.whole = _mm512_mask_cmpneq_epu32_mask(wanted, c.tokens, all(ST_NONE));
+    c.whole = _mm512_mask_cmpneq_epu32_mask(wanted & closed, c.tokens, all(ST_NONE));
     return c;
 }
 
@@ -347,8 +354,6 @@ static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *wor
     uint64_t keep = there, whole = 0; /* bytes that begin a part, and those of them that begin a whole character */
     __m512i tokens = _mm512_setzero_si512();
     if (cuts && v->monotone && _mm512_movepi8_mask(bytes)) {
-        if (_mm_popcnt_u64(starts) > LANES) /* seldom */
-            return MOST_PARTS + 1;
         const characters c = characters_of(cuts->tables, bytes, starts);
         whole = _pdep_u64(c.whole, starts);
         keep &= ~(whole << 1 | _pdep_u64(c.whole & c.of_three, starts) << 2);
@@ -365,34 +370,50 @@ static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *wor
     return count;
 }
 
-/* Splits the words into parts, and puts those that fit a lane in order, the longest first: the words of a group should take
- * equally many merges. */
-static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
+/* Words that split put off: merged in turns until a lane can hold their parts, or to the end. */
+static void shorten(const st_vocab *v, const st_cuts *cuts, slab *s, const uint16_t *late, uint32_t count)
 {
-    uint32_t starts[MOST_PARTS + 2] = {0}, late = 0;
-    st_word *put_off[ST_GROUP];
+    st_word words[ST_GROUP];
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = s->words[late[i]];
+    st_shorten_words_avx2(v, cuts, words, count, MOST_PARTS);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t size = split(v, cuts, &words[i], s->parts + ROOM * i);
-        const int fits = size <= MOST_PARTS;
-        s->sizes[i] = (uint8_t)(fits ? size : 0);
-        starts[fits ? MOST_PARTS - size + 1 : MOST_PARTS + 1]++;
-        if (fits)
-            continue;
-        put_off[late++] = &words[i];
-        if (late == ST_GROUP) {
-            merge_late(v, cuts, put_off, late);
-            late = 0;
-        }
+        const uint32_t size = words[i].count <= MOST_PARTS ? words[i].count : 0;
+        memcpy(s->parts + ROOM * late[i], words[i].tokens, size * sizeof *s->parts);
+        s->sizes[late[i]] = (uint8_t)size;
+        s->words[late[i]].count = words[i].count;
     }
-    if (late)
-        merge_late(v, cuts, put_off, late);
+}
+
+/* Puts the words in order, the longest first: those of a group should take equally many merges. */
+static void sort(slab *s, uint32_t count)
+{
+    uint32_t starts[MOST_PARTS + 2] = {0};
+    for (uint32_t i = 0; i < count; i++)
+        starts[MOST_PARTS - s->sizes[i] + 1]++;
     for (uint32_t i = 0; i < MOST_PARTS; i++)
         starts[i + 1] += starts[i];
     for (uint32_t i = 0; i < count; i++)
         s->order[starts[MOST_PARTS - s->sizes[i]]++] = (uint16_t)i;
-    s->words = words;
     s->count = starts[MOST_PARTS - 1]; /* without those of no part */
     s->next = 0;
+}
+
+/* Splits the words into parts. */
+static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
+{
+    uint16_t late[SLAB];
+    uint32_t late_count = 0;
+    s->words = words;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t size = split(v, cuts, &words[i], s->parts + ROOM * i);
+        s->sizes[i] = (uint8_t)size;
+        late[late_count] = (uint16_t)i;
+        late_count += size > MOST_PARTS;
+    }
+    for (uint32_t i = 0; i < late_count; i += ST_GROUP)
+        shorten(v, cuts, s, late + i, late_count - i < ST_GROUP ? late_count - i : ST_GROUP);
+    sort(s, count);
 }
 
 static void merge_slab(const st_pairs *pairs, slab *s)

@@ -34,7 +34,8 @@ typedef struct lane {
     uint64_t keys[2];           /* those pairs */
     const uint64_t *buckets[2]; /* where they will be */
     st_word *word;
-    int fresh; /* its pairs are still to be looked up */
+    uint32_t merges; /* that it may still make */
+    int fresh;       /* its pairs are still to be looked up */
 } lane;
 
 static inline uint32_t candidate(uint32_t found, uint32_t place)
@@ -74,12 +75,13 @@ static uint32_t split_bytes(const st_vocab *v, const st_word *word, uint32_t *to
 }
 
 /* Takes on a word. The pairs that are not in the grid are sent for; look_up_all comes a round later. */
-static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word)
+static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word, uint32_t enough)
 {
     const int by_characters = cuts && v->monotone && st_has_high_bytes(word->text, word->n);
     const uint32_t n = by_characters ? split_characters(v, cuts, word, l->tokens + FIRST)
                                      : split_bytes(v, word, l->tokens + FIRST);
     l->word = word;
+    l->merges = n > enough ? n - enough : 0;
     l->fresh = 1;
     l->alive = (((uint64_t)2 << n) - 1) | (uint64_t)1 << BEYOND;
     l->tokens[BEFORE] = l->tokens[BEYOND] = ST_NO_TOKEN;
@@ -139,11 +141,11 @@ static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t plac
     st_prefetch(l->buckets[which]);
 }
 
-/* Makes the next merge, and sends for the two pairs that it changed. 0: nothing is left to merge. */
-static inline int step(const st_pairs *pairs, lane *l)
+/* Makes the next merge, and sends for the two pairs that it changed. 0: there is none to make. */
+ST_FORCE_INLINE int step(const st_pairs *pairs, lane *l, uint32_t enough)
 {
     const uint32_t best = smallest(l->candidates, l->rows);
-    if (best >= NO_CANDIDATE)
+    if (best >= NO_CANDIDATE || (enough && !l->merges--))
         return 0;
     const uint32_t place = best & 255;
     const uint64_t behind = l->alive & ~(((uint64_t)2 << place) - 1), rest = behind & (behind - 1);
@@ -166,29 +168,35 @@ static void finish(lane *l)
     l->word->count = count;
 }
 
-/* Two passes over the lanes a step: what the first one writes has reached the cache when the second reads it whole. */
-void ST_JOIN(st_merge_words_, ST_TIER)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
+/* Merges words until no more than `enough` parts of each are left, or, with 0, to the end; a constant. Two passes over the lanes
+ * a step: what the first one writes has reached the cache when the second reads it whole. */
+ST_FORCE_INLINE void merge_until(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
 {
     lane lanes[ST_GROUP];
     lane *running[ST_GROUP];
     size_t started = 0, live = 0;
     for (; live < ST_GROUP && started < count; live++) {
         running[live] = &lanes[live];
-        begin(v, cuts, running[live], &words[started++]);
+        begin(v, cuts, running[live], &words[started++], enough);
     }
     while (live) {
         for (size_t i = 0; i < live; i++)
             receive(&v->pairs, running[i]);
         for (size_t i = 0; i < live;) {
-            if (step(&v->pairs, running[i])) {
+            if (step(&v->pairs, running[i], enough)) {
                 i++;
                 continue;
             }
             finish(running[i]);
             if (started < count)
-                begin(v, cuts, running[i++], &words[started++]);
+                begin(v, cuts, running[i++], &words[started++], enough);
             else
                 running[i] = running[--live];
         }
     }
+}
+
+void ST_JOIN(st_merge_words_, ST_TIER)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
+{
+    merge_until(v, cuts, words, count, 0);
 }
