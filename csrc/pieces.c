@@ -146,21 +146,58 @@ static void add_atoms(st_workspace *w, const st_cuts *cuts, batch *b, size_t end
     b->at = end;
 }
 
+/* Where tokens are longer than most words, a stretch takes longer to cut than what its cuts spare: they pay when there are more
+ * than CUTS_PAY of them. When that has long not been so (a debt of MOST_DEBT), only one stretch in LEFT_WHOLE + 1 is tried, and
+ * what holds a piece of more than LEAST_CUT bytes, which is no word. The ids do not depend on it. */
+#define CUTS_PAY 3
+#define MOST_DEBT (8 * CUTS_PAY)
+#define LEFT_WHOLE 32
+#define LEAST_CUT 40
+
+static void count_cuts(st_workspace *w, size_t cuts)
+{
+    const size_t debt = w->cut_debt + CUTS_PAY;
+    w->cut_debt = debt < cuts ? 0 : debt - cuts < MOST_DEBT ? (unsigned)(debt - cuts) : MOST_DEBT;
+    w->left_whole = w->cut_debt == MOST_DEBT ? LEFT_WHOLE : 0;
+}
+
+/* The ends of the pieces of a stretch as they are, or 0 where they should be cut. */
+static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size_t *longest)
+{
+    size_t count = 0, start = 0;
+    const uint64_t *all = b->ends + b->piece;
+    for (*longest = 0; count < b->count - b->piece && all[count] - b->at <= ST_CUT_STRETCH; count++) {
+        const size_t end = (size_t)all[count] - b->at, n = end - start;
+        ends[count] = (uint32_t)end;
+        *longest = n > *longest ? n : *longest;
+        start = end;
+    }
+    if (*longest > LEAST_CUT)
+        return 0;
+    w->left_whole--;
+    return count;
+}
+
 /* Adds the pieces of a stretch of text, the long ones in atoms: nothing here depends on what they hold. Returns whether there
- * is room for all its spans, and a stretch at all: the next piece may be longer. */
+ * is a stretch at all: the next piece may be longer. */
 static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
 {
-    st_spans *s = &w->spans;
     uint32_t ends[ST_CUT_STRETCH + 16];
-    size_t pieces;
+    size_t pieces = 0, count = 0, longest;
     const st_cuts *cuts = st_vocab_cuts(v);
-    if (!cuts || s->count + ST_CUT_STRETCH > ST_SPANS || b->at + ST_CUT_STRETCH + 16 > b->size)
+    if (!cuts || b->at + ST_CUT_STRETCH + 16 > b->size)
         return 0;
-    const size_t count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
-    st_first_look_any(s, &w->hot, b->text, b->at, ends, count);
+    if (w->left_whole)
+        count = pieces = whole_pieces(w, b, ends, &longest);
+    b->cutting = count && longest > ST_KEY_BYTES;
+    if (!count) {
+        count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
+        count_cuts(w, count - pieces);
+        b->cutting = count > pieces;
+    }
+    st_first_look_any(&w->spans, &w->hot, b->text, b->at, ends, count);
     b->at += count ? ends[count - 1] : 0;
     b->piece += pieces;
-    b->cutting = count > pieces;
     return pieces != 0;
 }
 
@@ -190,7 +227,7 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
 static int add_spans(st_vocab *v, st_workspace *w, batch *b)
 {
     st_spans *s = &w->spans;
-    s->limit = s->count + ST_LOOK_AHEAD < ST_SPANS ? s->count + ST_LOOK_AHEAD : ST_SPANS;
+    s->limit = s->count + ST_LOOK_AHEAD < ST_ROUND_SPANS ? s->count + ST_LOOK_AHEAD : ST_ROUND_SPANS;
     while (s->count < s->limit && b->piece < b->count && b->at - s->first <= UINT32_MAX / 2) {
         if (b->cutting && add_stretch(v, w, b))
             continue;
@@ -200,7 +237,7 @@ static int add_spans(st_vocab *v, st_workspace *w, batch *b)
         if (s->count < s->limit && b->piece < b->count)
             add_piece(v, w, b);
     }
-    return s->count >= s->limit && s->count < ST_SPANS;
+    return s->count >= s->limit && s->count < ST_ROUND_SPANS;
 }
 
 static size_t count_ids(const st_spans *s)
