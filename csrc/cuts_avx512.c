@@ -20,6 +20,7 @@ _Static_assert(WORDS * 64 == ST_CUT_STRETCH, "a bit a byte");
 typedef struct stretch {
     uint64_t starts[WORDS], inside[WORDS];
     size_t n, pieces;
+    __m512i text[WORDS]; /* zeros behind the last piece */
 } stretch;
 
 /* The places where pieces begin or a character of a long piece does, in order, a byte each. A bit of a mask stands for one. */
@@ -66,7 +67,7 @@ static inline uint64_t bits_below(size_t n, size_t word)
 }
 
 /* Reads as many pieces as the stretch takes. */
-static inline void read_pieces(stretch *s, size_t at, const uint64_t *ends, size_t count)
+static inline void read_pieces(stretch *s, const uint8_t *text, size_t at, const uint64_t *ends, size_t count)
 {
     const __m512i first = _mm512_set1_epi64((long long)at), limit = _mm512_set1_epi64(ST_CUT_STRETCH);
     __m512i bits[WORDS] = {_mm512_setzero_si512()}, before = _mm512_setzero_si512();
@@ -88,6 +89,8 @@ static inline void read_pieces(stretch *s, size_t at, const uint64_t *ends, size
     }
     s->pieces = taken;
     s->n = taken ? (size_t)ends[taken - 1] - at : 0;
+    for (size_t i = 0; i < WORDS; i++)
+        s->text[i] = _mm512_maskz_loadu_epi8(bits_below(s->n, i), text + at + 64 * i);
     const __m256i starts = gathered(bits);
     const __m256i there = _mm256_set_epi64x((long long)bits_below(s->n, 3), (long long)bits_below(s->n, 2),
                                             (long long)bits_below(s->n, 1), (long long)bits_below(s->n, 0));
@@ -97,14 +100,13 @@ static inline void read_pieces(stretch *s, size_t at, const uint64_t *ends, size
 
 /* ---- what to look at ---- */
 
-static inline void list_places(places *p, const uint8_t *text, const stretch *s)
+static inline void list_places(places *p, const stretch *s)
 {
     size_t count = 0;
     for (size_t i = 0; i <= WORDS; i++)
         p->starts[i] = 0;
     for (size_t i = 0; i < WORDS; i++) {
-        const __m512i bytes = _mm512_loadu_si512(text + 64 * i);
-        const uint64_t leads = _mm512_cmpge_epi8_mask(bytes, _mm512_set1_epi8(-64)); /* 0x80 to 0xBF lie below, as signed bytes */
+        const uint64_t leads = _mm512_cmpge_epi8_mask(s->text[i], _mm512_set1_epi8(-64)); /* 0x80 to 0xBF lie below */
         const uint64_t which = s->starts[i] | (leads & s->inside[i]), starts = _pext_u64(s->starts[i], which);
         const __m512i numbers = _mm512_add_epi8(byte_numbers(), _mm512_set1_epi8((char)(64 * i)));
         _mm512_storeu_si512(p->at + PADDING + count, _mm512_maskz_compress_epi8(which, numbers));
@@ -172,10 +174,8 @@ static inline __m512i shapes_of(const st_cut_tables *tables, __mmask16 lanes, __
 }
 
 /* Looks at the borders in front of all places. Two ASCII characters count as joined: long pieces of them are rare here. */
-static inline void look_at_borders(places *p, const st_cut_tables *tables, const uint8_t *stretch)
+static inline void look_at_borders(places *p, const st_cut_tables *tables, const __m512i text[WORDS])
 {
-    const __m512i text[WORDS] = {_mm512_loadu_si512(stretch), _mm512_loadu_si512(stretch + 64),
-                                 _mm512_loadu_si512(stretch + 128), _mm512_loadu_si512(stretch + 192)};
     __m512i left = _mm512_setzero_si512(), hash = left;
     for (size_t i = 0; i < WORDS; i++)
         p->joined[i] = p->near[i] = 0;
@@ -223,10 +223,8 @@ static inline __mmask16 is_partial(const st_cut_tables *tables, __m512i shapes, 
 }
 
 /* Of the borders in front of places number 64 * word on those that such a token reaches over. */
-static uint64_t partial(const places *p, size_t word, uint64_t borders, const st_cut_tables *tables, const uint8_t *stretch)
+static uint64_t partial(const places *p, size_t word, uint64_t borders, const st_cut_tables *tables, const __m512i text[WORDS])
 {
-    const __m512i text[WORDS] = {_mm512_loadu_si512(stretch), _mm512_loadu_si512(stretch + 64),
-                                 _mm512_loadu_si512(stretch + 128), _mm512_loadu_si512(stretch + 192)};
     const uint8_t *at = p->at + PADDING + 64 * word;
     const size_t count = (size_t)_mm_popcnt_u64(borders);
     uint8_t right[64], left[64];
@@ -249,7 +247,7 @@ static uint64_t partial(const places *p, size_t word, uint64_t borders, const st
 /* ---- spans ---- */
 
 /* Writes where the spans end that begin at the places, or at cuts, but for the last; returns how many. */
-static inline size_t put_spans(const places *p, const st_cut_tables *tables, const uint8_t *text, uint32_t *spans)
+static inline size_t put_spans(const places *p, const st_cut_tables *tables, const __m512i text[WORDS], uint32_t *spans)
 {
     size_t written = 0;
     for (size_t i = 0; 64 * i < p->count; i++) {
@@ -273,13 +271,13 @@ size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t
 {
     stretch s;
     places p;
-    read_pieces(&s, at, ends, count);
+    read_pieces(&s, text, at, ends, count);
     *pieces = s.pieces;
     if (!s.pieces)
         return 0;
-    list_places(&p, text + at, &s);
-    look_at_borders(&p, cuts->tables, text + at);
-    const size_t written = put_spans(&p, cuts->tables, text + at, spans);
+    list_places(&p, &s);
+    look_at_borders(&p, cuts->tables, s.text);
+    const size_t written = put_spans(&p, cuts->tables, s.text, spans);
     spans[written] = (uint32_t)s.n;
     return written + 1;
 }

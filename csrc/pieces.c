@@ -146,6 +146,21 @@ static void add_atoms(st_workspace *w, const st_cuts *cuts, batch *b, size_t end
     b->at = end;
 }
 
+/* Adds spans that end at b->at + ends[0], b->at + ends[1], ... : at once, but those in the last bytes of the text. */
+static void add_any_spans(st_workspace *w, batch *b, const uint32_t *ends, size_t count)
+{
+    const size_t first = b->at;
+    size_t at_once = count;
+    while (at_once && first + (at_once > 1 ? ends[at_once - 2] : 0) + 16 > b->size)
+        at_once--;
+    st_first_look_any(&w->spans, &w->hot, b->text, first, ends, at_once);
+    b->at += at_once ? ends[at_once - 1] : 0;
+    for (size_t i = at_once; i < count; i++) {
+        add_span(w, b, b->at, first + ends[i] - b->at);
+        b->at = first + ends[i];
+    }
+}
+
 /* Where tokens are longer than most words, a stretch takes longer to cut than what its cuts spare: they pay when there are more
  * than CUTS_PAY of them. When that has long not been so (a debt of MOST_DEBT), only one stretch in LEFT_WHOLE + 1 is tried, and
  * what holds a piece of more than LEAST_CUT bytes, which is no word. The ids do not depend on it. */
@@ -185,7 +200,7 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
     uint32_t ends[ST_CUT_STRETCH + 16];
     size_t pieces = 0, count = 0, longest;
     const st_cuts *cuts = st_vocab_cuts(v);
-    if (!cuts || b->at + ST_CUT_STRETCH + 16 > b->size)
+    if (!cuts)
         return 0;
     if (w->left_whole)
         count = pieces = whole_pieces(w, b, ends, &longest);
@@ -195,8 +210,7 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
         count_cuts(w, count - pieces);
         b->cutting = count > pieces;
     }
-    st_first_look_any(&w->spans, &w->hot, b->text, b->at, ends, count);
-    b->at += count ? ends[count - 1] : 0;
+    add_any_spans(w, b, ends, count);
     b->piece += pieces;
     return pieces != 0;
 }
