@@ -162,7 +162,7 @@ static inline __mmask16 bits_at(__mmask16 lanes, const uint8_t *table, __m512i h
 {
     _Static_assert(ST_CUT_PAIR_BITS == 20 && ST_CUT_PARTIAL_BITS == 20, "two tables");
     const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, _mm512_srli_epi32(hash, 17), table, 4);
-    return _mm512_test_epi32_mask(_mm512_rorv_epi32(word, _mm512_srli_epi32(hash, 12)), all(1)); /* by 0 to 31, whatever is above */
+    return _mm512_test_epi32_mask(_mm512_rorv_epi32(word, _mm512_srli_epi32(hash, 12)), all(1)); /* by less than 32 */
 }
 
 /* Which shapes of partial tokens the bytes on both sides allow (st_cut_shapes), where `four` begins with the right character. */
@@ -203,20 +203,21 @@ static inline void look_at_borders(places *p, const st_cut_tables *tables, const
 #define MIXED_LEFT(a, b) (int)(SHAPE_HASH(a, b) >> 32)
 #define MIXED_RIGHT(a, b) (int)(uint32_t)SHAPE_HASH(a, b)
 #define PART_OF_LEFT(a, b) (int)(a ? (1u << 8 * a) - 1 : UINT32_MAX) /* a mask */
-#define LEFT_ABOVE(a, b) (int)(a ? (1u << 8 * a) - 1 : 0)            /* what a character is that has a proper part of a bytes */
+#define LEFT_ABOVE(a, b) (int)(a ? (1u << 8 * a) - 1 : 0)            /* above it is what has a proper part of a bytes */
 #define PART_OF_RIGHT(a, b) (b ? 32 - 8 * b : 0)                     /* a shift, as of the whole character */
 
 /* Does a token of the first of the shapes reach over the borders in `lanes` (st_cut_is_partial)? */
 static inline __mmask16 is_partial(const st_cut_tables *tables, __m512i shapes, __mmask16 lanes, __m512i left, __m512i four)
 {
-    const __m512i shape = _mm512_sub_epi32(all(31), _mm512_lzcnt_epi32(_mm512_and_si512(shapes, _mm512_sub_epi32(all(0), shapes))));
+    const __m512i lowest = _mm512_and_si512(shapes, _mm512_sub_epi32(all(0), shapes));
+    const __m512i shape = _mm512_sub_epi32(all(31), _mm512_lzcnt_epi32(lowest));
     const __m512i part = _mm512_permutexvar_epi32(shape, EACH_SHAPE(PART_OF_RIGHT)), whole = shift_of(four);
     const __m512i above = _mm512_permutexvar_epi32(shape, EACH_SHAPE(LEFT_ABOVE));
     const __m512i left_part = _mm512_and_si512(left, _mm512_permutexvar_epi32(shape, EACH_SHAPE(PART_OF_LEFT)));
     const __m512i right_part = _mm512_srlv_epi32(four, _mm512_max_epu32(part, whole));
     const __m512i mixed_left = _mm512_permutexvar_epi32(shape, EACH_SHAPE(MIXED_LEFT));
     const __m512i mixed_right = _mm512_permutexvar_epi32(shape, EACH_SHAPE(MIXED_RIGHT));
-    lanes = _mm512_mask_cmpge_epu32_mask(lanes, left, above); /* no character is as small as LEFT_ABOVE of its own size */
+    lanes = _mm512_mask_cmpge_epu32_mask(lanes, left, above); /* equal only where both are 0 */
     lanes &= _mm512_cmpgt_epu32_mask(part, whole) | _mm512_testn_epi32_mask(part, part);
     const hashes l = hashes_of(_mm512_xor_si512(left_part, mixed_left)), r = hashes_of(_mm512_xor_si512(right_part, mixed_right));
     return lanes & bits_at(lanes, tables->partials, _mm512_add_epi32(l.left, r.right));

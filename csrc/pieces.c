@@ -126,6 +126,34 @@ static void add_short_pieces(st_workspace *w, batch *b)
     b->at = count ? (size_t)b->ends[b->piece - 1] : b->at;
 }
 
+/* Where tokens are longer than most words, cutting takes longer than what it spares. It pays when a stretch (cuts.h) has more
+ * than three cuts, or eight long pieces do where they are cut one by one. When that has long not been so, long pieces are left
+ * whole but for one stretch in some 32, and those of more than LEAST_CUT bytes, which are no words. The ids do not depend on
+ * it. In eighths of a cut, and in pieces: */
+#define STRETCH_COSTS 24
+#define PIECE_COSTS 3
+#define MOST_DEBT (8 * STRETCH_COSTS)
+#define STRETCH_LEAVES_WHOLE 800 /* with the short ones */
+#define PIECE_LEAVES_WHOLE 256
+#define LEAST_CUT 40
+
+/* What has cost so much gave so many cuts. */
+static void count_cuts(st_workspace *w, size_t cuts, size_t cost, unsigned leave)
+{
+    const size_t debt = w->cut_debt + cost;
+    w->cut_debt = debt < 8 * cuts ? 0 : debt - 8 * cuts < MOST_DEBT ? (unsigned)(debt - 8 * cuts) : MOST_DEBT;
+    w->left_whole = w->cut_debt == MOST_DEBT ? leave : 0;
+}
+
+/* May the next pieces be left whole, of which the longest has n bytes? */
+static int leaves_whole(st_workspace *w, size_t n, size_t pieces)
+{
+    if (!w->left_whole || n > LEAST_CUT)
+        return 0;
+    w->left_whole -= pieces < w->left_whole ? (unsigned)pieces : w->left_whole;
+    return 1;
+}
+
 /* Cuts are looked for so many at a time. */
 #define CUTS_AT_ONCE 64
 
@@ -161,21 +189,6 @@ static void add_any_spans(st_workspace *w, batch *b, const uint32_t *ends, size_
     }
 }
 
-/* Where tokens are longer than most words, a stretch takes longer to cut than what its cuts spare: they pay when there are more
- * than CUTS_PAY of them. When that has long not been so (a debt of MOST_DEBT), only one stretch in LEFT_WHOLE + 1 is tried, and
- * what holds a piece of more than LEAST_CUT bytes, which is no word. The ids do not depend on it. */
-#define CUTS_PAY 3
-#define MOST_DEBT (8 * CUTS_PAY)
-#define LEFT_WHOLE 32
-#define LEAST_CUT 40
-
-static void count_cuts(st_workspace *w, size_t cuts)
-{
-    const size_t debt = w->cut_debt + CUTS_PAY;
-    w->cut_debt = debt < cuts ? 0 : debt - cuts < MOST_DEBT ? (unsigned)(debt - cuts) : MOST_DEBT;
-    w->left_whole = w->cut_debt == MOST_DEBT ? LEFT_WHOLE : 0;
-}
-
 /* The ends of the pieces of a stretch as they are, or 0 where they should be cut. */
 static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size_t *longest)
 {
@@ -187,14 +200,11 @@ static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size
         *longest = n > *longest ? n : *longest;
         start = end;
     }
-    if (*longest > LEAST_CUT)
-        return 0;
-    w->left_whole--;
-    return count;
+    return count && leaves_whole(w, *longest, count) ? count : 0;
 }
 
-/* Adds the pieces of a stretch of text, the long ones in atoms: nothing here depends on what they hold. Returns whether there
- * is a stretch at all: the next piece may be longer. */
+/* Adds the pieces of a stretch of text, the long ones in atoms or whole: nothing here depends on what they hold. Returns whether
+ * there is a stretch at all: the next piece may be longer. */
 static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
 {
     uint32_t ends[ST_CUT_STRETCH + 16];
@@ -207,7 +217,7 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
     b->cutting = count && longest > ST_KEY_BYTES;
     if (!count) {
         count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
-        count_cuts(w, count - pieces);
+        count_cuts(w, count - pieces, STRETCH_COSTS, STRETCH_LEAVES_WHOLE);
         b->cutting = count > pieces;
     }
     add_any_spans(w, b, ends, count);
@@ -219,11 +229,13 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
 static void add_piece(st_vocab *v, st_workspace *w, batch *b)
 {
     const st_spans *s = &w->spans;
-    const size_t end = (size_t)b->ends[b->piece];
-    const int is_cut = b->inside || is_worth_cutting(v, b->text + b->at, end - b->at);
+    const size_t end = (size_t)b->ends[b->piece], before = s->count;
+    int is_cut = b->inside || is_worth_cutting(v, b->text + b->at, end - b->at);
     const st_cuts *cuts = NULL;
     if (is_cut && !b->inside && b->stretches && add_stretch(v, w, b))
         return;
+    if (is_cut && !b->inside && !b->stretches && leaves_whole(w, end - b->at, 1))
+        is_cut = 0;
     if (is_cut && end - b->at <= UINT32_MAX / 2)
         cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
     if (!cuts) {
@@ -233,6 +245,8 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
     while (b->at < end && s->count < s->limit)
         add_atoms(w, cuts, b, end);
     b->inside = b->at < end;
+    if (cuts && !b->stretches)
+        count_cuts(w, s->count - before - 1, PIECE_COSTS, PIECE_LEAVES_WHOLE);
     b->piece += !b->inside;
 }
 
