@@ -1,213 +1,286 @@
-/* Looking for cuts with AVX-512: the borders of a window of 64 bytes at once, sixteen to a vector. */
+/* Looking for cuts with AVX-512. Everything that depends on the text is a bit in a mask: where pieces begin, which are long,
+ * where tokens join two characters. What is looked at lies in one dense list, so that no branch asks where a piece ends. */
 #include "cuts.h"
-#include "utf8.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#include <string.h>
 
-#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
+#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512cd,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
 #include "lanes_avx512.h"
 
-#define WINDOW 64
-#define WORDS (ST_CUT_STRETCH / 64 + 2)
+#define WORDS 4    /* of 64 bits, one for each byte of a stretch */
+#define ENDS 8    /* of pieces, in a vector */
+#define PADDING 64 /* in front of and behind a list of bytes, to be read or written with its ends */
 
-/* The whole characters of a window; the border in front of number i is bit i of a mask. */
-typedef struct window {
-    const uint8_t *text;
-    __m512i bytes, places; /* the text; where its characters begin, a byte each */
-    uint64_t leads;        /* the same as a mask */
+_Static_assert(WORDS * 64 == ST_CUT_STRETCH, "a bit a byte");
+
+/* The bytes of a stretch where pieces begin, and those that lie in long pieces behind their first byte. */
+typedef struct stretch {
+    uint64_t starts[WORDS], inside[WORDS];
+    size_t n, pieces;
+    __m512i text[WORDS]; /* zeros behind the last piece */
+} stretch;
+
+/* The places where pieces begin or a character of a long piece does, in order, a byte each. A bit of a mask stands for one. */
+typedef struct places {
+    uint8_t at[PADDING + ST_CUT_STRETCH + PADDING]; /* from PADDING on */
+    uint64_t starts[WORDS + 1];                     /* pieces begin there */
+    uint64_t joined[WORDS], near[WORDS];            /* tokens reach over: whole characters of both sides; perhaps parts of them */
     size_t count;
-    uint64_t joined, near; /* borders: that a token spans; that a token might span a part of a character at */
-} window;
+} places;
 
-static inline window read_window(const uint8_t *text, size_t n)
+/* ---- where pieces begin ---- */
+
+/* Ors the lanes of each of four vectors into one lane of the result. */
+static inline __m256i gathered(const __m512i bits[WORDS])
 {
-    const uint64_t there = _bzhi_u64(UINT64_MAX, (uint32_t)(n < WINDOW ? n : WINDOW));
-    window w = {.text = text, .bytes = _mm512_maskz_loadu_epi8(there, text)};
-    w.leads = _mm512_mask_cmpge_epi8_mask(there, w.bytes, _mm512_set1_epi8(-64)); /* 0x80 to 0xBF lie below, as signed bytes */
-    const unsigned last = st_last_bit(w.leads);
-    w.leads ^= (uint64_t)(last + st_utf8_size(text[last]) > WINDOW) << last;
-    w.places = _mm512_maskz_compress_epi8(w.leads, byte_numbers());
-    w.count = (size_t)_mm_popcnt_u64(w.leads);
-    if (w.count > LANES && w.count % LANES <= LANES / 2) /* a vector with few characters takes its full time */
-        w.count -= w.count % LANES;
-    return w;
+    const __m512i low = _mm512_or_si512(_mm512_unpacklo_epi64(bits[0], bits[1]), _mm512_unpackhi_epi64(bits[0], bits[1]));
+    const __m512i high = _mm512_or_si512(_mm512_unpacklo_epi64(bits[2], bits[3]), _mm512_unpackhi_epi64(bits[2], bits[3]));
+    const __m512i both = _mm512_or_si512(_mm512_shuffle_i64x2(low, high, 0x88), _mm512_shuffle_i64x2(low, high, 0xDD));
+    const __m512i even = _mm512_shuffle_i64x2(both, both, 0x08), odd = _mm512_shuffle_i64x2(both, both, 0x0D);
+    return _mm512_castsi512_si256(_mm512_or_si512(even, odd));
 }
 
-/* Where the window's last character begins. */
-static inline size_t last_character(const window *w)
+/* The bits of 256 moved by less than 64 places, towards the first and towards the last. */
+#define DOWN(bits, by) _mm256_shrdi_epi64(bits, _mm256_alignr_epi64(_mm256_setzero_si256(), bits, 1), by)
+#define UP(bits, by) _mm256_shldi_epi64(bits, _mm256_alignr_epi64(bits, _mm256_setzero_si256(), 3), by)
+
+/* Of the runs of ones the bits of those that are ST_KEY_BYTES long at least. */
+static inline __m256i long_runs(__m256i ones)
 {
-    return st_first_bit(_pdep_u64((uint64_t)1 << (w->count - 1), w->leads));
+    _Static_assert(ST_KEY_BYTES == 15, "1 + 1 + 2 + 4 + 7");
+    ones = _mm256_and_si256(ones, DOWN(ones, 1));
+    ones = _mm256_and_si256(ones, DOWN(ones, 2));
+    ones = _mm256_and_si256(ones, DOWN(ones, 4));
+    ones = _mm256_and_si256(ones, DOWN(ones, 7));
+    ones = _mm256_or_si256(ones, UP(ones, 1));
+    ones = _mm256_or_si256(ones, UP(ones, 2));
+    ones = _mm256_or_si256(ones, UP(ones, 4));
+    return _mm256_or_si256(ones, UP(ones, 7));
 }
 
-/* The four bytes from each of LANES characters on, the first one highest. */
-static inline __m512i four_bytes(const window *w, size_t group)
+static inline uint64_t bits_below(size_t n, size_t word)
+{
+    return n <= 64 * word ? 0 : _bzhi_u64(UINT64_MAX, n - 64 * word < 64 ? (uint32_t)(n - 64 * word) : 64);
+}
+
+/* Reads as many pieces as the stretch takes. */
+static inline void read_pieces(stretch *s, const uint8_t *text, size_t at, const uint64_t *ends, size_t count)
+{
+    const __m512i first = _mm512_set1_epi64((long long)at), limit = _mm512_set1_epi64(ST_CUT_STRETCH);
+    __m512i bits[WORDS] = {_mm512_setzero_si512()}, before = _mm512_setzero_si512();
+    for (size_t i = 1; i < WORDS; i++)
+        bits[i] = bits[0];
+    __mmask8 here = 0xFF;
+    size_t taken = 0;
+    while (here == 0xFF) {
+        here = (__mmask8)_bzhi_u32(0xFF, count - taken < ENDS ? (uint32_t)(count - taken) : ENDS);
+        const __m512i end = _mm512_sub_epi64(_mm512_maskz_loadu_epi64(here, ends + taken), first);
+        here = _mm512_mask_cmple_epu64_mask(here, end, limit);
+        const __m512i start = _mm512_alignr_epi64(end, before, ENDS - 1);
+        for (size_t i = 0; i < WORDS; i++) { /* shifts by 64 and more, as of places in other words, give 0 */
+            const __m512i place = _mm512_sub_epi64(start, _mm512_set1_epi64((long long)(64 * i)));
+            bits[i] = _mm512_or_si512(bits[i], _mm512_maskz_sllv_epi64(here, _mm512_set1_epi64(1), place));
+        }
+        taken += (size_t)_mm_popcnt_u32(here);
+        before = end;
+    }
+    s->pieces = taken;
+    s->n = taken ? (size_t)ends[taken - 1] - at : 0;
+    for (size_t i = 0; i < WORDS; i++)
+        s->text[i] = _mm512_maskz_loadu_epi8(bits_below(s->n, i), text + at + 64 * i);
+    const __m256i starts = gathered(bits);
+    const __m256i there = _mm256_set_epi64x((long long)bits_below(s->n, 3), (long long)bits_below(s->n, 2),
+                                            (long long)bits_below(s->n, 1), (long long)bits_below(s->n, 0));
+    _mm256_storeu_si256((__m256i *)s->starts, starts);
+    _mm256_storeu_si256((__m256i *)s->inside, long_runs(_mm256_andnot_si256(starts, there)));
+}
+
+/* ---- what to look at ---- */
+
+static inline void list_places(places *p, const stretch *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i <= WORDS; i++)
+        p->starts[i] = 0;
+    for (size_t i = 0; i < WORDS; i++) {
+        const uint64_t leads = _mm512_cmpge_epi8_mask(s->text[i], _mm512_set1_epi8(-64)); /* 0x80 to 0xBF lie below */
+        const uint64_t which = s->starts[i] | (leads & s->inside[i]), starts = _pext_u64(s->starts[i], which);
+        const __m512i numbers = _mm512_add_epi8(byte_numbers(), _mm512_set1_epi8((char)(64 * i)));
+        _mm512_storeu_si512(p->at + PADDING + count, _mm512_maskz_compress_epi8(which, numbers));
+        p->starts[count / 64] |= starts << count % 64;
+        p->starts[count / 64 + 1] = starts >> 1 >> (63 - count % 64);
+        count += (size_t)_mm_popcnt_u64(which);
+    }
+    p->count = count;
+}
+
+/* The four bytes at each of LANES places of the stretch, the first one highest. Those behind its end are anything. */
+static inline __m512i four_bytes(const __m512i text[WORDS], const uint8_t *at)
 {
     const __m512i which = _mm512_set_epi32(0x0F0F0F0F, 0x0E0E0E0E, 0x0D0D0D0D, 0x0C0C0C0C, 0x0B0B0B0B, 0x0A0A0A0A,
                                            0x09090909, 0x08080808, 0x07070707, 0x06060606, 0x05050505, 0x04040404,
                                            0x03030303, 0x02020202, 0x01010101, 0);
-    const __m512i shifted = _mm512_add_epi8(which, _mm512_set1_epi8((char)(LANES * group)));
-    const __m512i place = _mm512_permutexvar_epi8(shifted, w->places);
-    return _mm512_permutexvar_epi8(_mm512_add_epi8(place, all(0x00010203)), w->bytes);
+    const __m512i place = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)at)), which);
+    const __m512i byte = _mm512_add_epi8(place, all(0x00010203));
+    const __m512i low = _mm512_permutex2var_epi8(text[0], byte, text[1]), high = _mm512_permutex2var_epi8(text[2], byte, text[3]);
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(byte), low, high);
 }
 
-/* Of those the bytes of the character, as st_char_bits has them. */
+/* How far to shift them that only the bytes of the character are left. */
+static inline __m512i shift_of(__m512i four)
+{
+    const __m512i shifts = _mm512_set_epi32(0, 8, 16, 16, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24);
+    return _mm512_permutexvar_epi32(_mm512_srli_epi32(four, 28), shifts);
+}
+
+/* The character, as st_char_bits has it. */
 static inline __m512i characters(__m512i four)
 {
-    __m512i shift = all(24);
-    shift = _mm512_mask_sub_epi32(shift, _mm512_cmpge_epu32_mask(four, all(0x80000000)), shift, all(8));
-    shift = _mm512_mask_sub_epi32(shift, _mm512_cmpge_epu32_mask(four, all(0xE0000000)), shift, all(8));
-    shift = _mm512_mask_sub_epi32(shift, _mm512_cmpge_epu32_mask(four, all(0xF0000000)), shift, all(8));
-    return _mm512_srlv_epi32(four, shift);
+    return _mm512_srlv_epi32(four, shift_of(four));
 }
 
-/* st_cut_hash(left, right, 0): the second 32 bits of (left << 32 | right) * ST_CUT_FACTOR, by halves. */
-static inline __m512i hash(__m512i left, __m512i right)
+/* What a character on the right and one on the left adds to st_cut_hash: the second 32 bits of right * ST_CUT_FACTOR, and
+ * the first 32 of left * ST_CUT_FACTOR. */
+typedef struct hashes {
+    __m512i right, left;
+} hashes;
+
+static inline hashes hashes_of(__m512i character)
 {
     const __m512i low = all((uint32_t)ST_CUT_FACTOR), high = all((uint32_t)(ST_CUT_FACTOR >> 32));
-    const __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(right, low), 32);
-    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(right, 32), low);
-    const __m512i carried = _mm512_mask_blend_epi32(0xAAAA, even, odd);
-    const __m512i rest = _mm512_add_epi32(_mm512_mullo_epi32(right, high), _mm512_mullo_epi32(left, low));
-    return _mm512_add_epi32(carried, rest);
+    const __m512i even = _mm512_mul_epu32(character, low), odd = _mm512_mul_epu32(_mm512_srli_epi64(character, 32), low);
+    const __m512i carried = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+    const __m512i first = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
+    return (hashes){_mm512_add_epi32(carried, _mm512_mullo_epi32(character, high)), first};
 }
 
-/* The bits number `at` of a table, in bit 0. */
-static inline __m512i table_bits(__mmask16 lanes, const void *table, __m512i at)
+/* The bits of a table of 2^20 that the first bits of a hash name. */
+static inline __mmask16 bits_at(__mmask16 lanes, const uint8_t *table, __m512i hash)
 {
-    const __m512i word = _mm512_srli_epi32(at, 5), bit = _mm512_and_si512(at, all(31));
-    return _mm512_srlv_epi32(_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, word, table, 4), bit);
+    _Static_assert(ST_CUT_PAIR_BITS == 20 && ST_CUT_PARTIAL_BITS == 20, "two tables");
+    const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, _mm512_srli_epi32(hash, 17), table, 4);
+    return _mm512_test_epi32_mask(_mm512_rorv_epi32(word, _mm512_srli_epi32(hash, 12)), all(1)); /* by less than 32 */
 }
 
-/* Looks at the borders between `left` and `right`, of which `four` has the first byte. */
-static inline void look_at_borders(const st_cut_tables *tables, window *w, size_t group, __m512i left, __m512i right,
-                                   __m512i four)
+/* Which shapes of partial tokens the bytes on both sides allow (st_cut_shapes), where `four` begins with the right character. */
+static inline __m512i shapes_of(const st_cut_tables *tables, __mmask16 lanes, __m512i left, __m512i four)
 {
-    const __m512i between = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(left, all(0xFF)), 8), _mm512_srli_epi32(four, 24));
-    const __m512i shapes = _mm512_i32gather_epi32(between, tables->near, 2);
-    const __m512i pair = _mm512_srli_epi32(hash(left, right), 32 - ST_CUT_PAIR_BITS);
-    const __mmask16 ascii = _mm512_cmplt_epu32_mask(_mm512_or_si512(left, right), all(0x80));
-    __m512i joined = table_bits((__mmask16)~ascii, tables->pairs, pair);
-    if (ascii) {
-        const __m512i both = _mm512_or_si512(_mm512_slli_epi32(left, 7), right);
-        joined = _mm512_or_si512(joined, table_bits(ascii, tables->ascii, both));
+    const __m512i between = _mm512_and_si512(_mm512_shldi_epi32(left, four, 8), all(0xFFFF));
+    const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, between, tables->near, 2);
+    return _mm512_and_si512(shapes, all(0xFFFF));
+}
+
+/* Looks at the borders in front of all places. Two ASCII characters count as joined: long pieces of them are rare here. */
+static inline void look_at_borders(places *p, const st_cut_tables *tables, const __m512i text[WORDS])
+{
+    __m512i left = _mm512_setzero_si512(), hash = left;
+    for (size_t i = 0; i < WORDS; i++)
+        p->joined[i] = p->near[i] = 0;
+    for (size_t i = 0; i < p->count; i += LANES) {
+        const __m512i four = four_bytes(text, p->at + PADDING + i), right = characters(four);
+        const hashes h = hashes_of(right);
+        const __m512i before = _mm512_alignr_epi32(right, left, LANES - 1);
+        const __m512i sum = _mm512_add_epi32(h.right, _mm512_alignr_epi32(h.left, hash, LANES - 1));
+        const __mmask16 ascii = _mm512_cmplt_epu32_mask(_mm512_or_si512(before, right), all(0x80));
+        const __mmask16 joined = bits_at(0xFFFF, tables->pairs, sum) | ascii;
+        const __m512i shapes = shapes_of(tables, 0xFFFF, before, four);
+        p->joined[i / 64] |= (uint64_t)joined << i % 64;
+        p->near[i / 64] |= (uint64_t)_mm512_test_epi32_mask(shapes, shapes) << i % 64;
+        left = right;
+        hash = h.left;
     }
-    w->joined |= (uint64_t)_mm512_test_epi32_mask(joined, all(1)) << LANES * group;
-    w->near |= (uint64_t)_mm512_test_epi32_mask(shapes, all(0xFFFF)) << LANES * group;
 }
 
-/* Of the borders, as a mask of bytes, those that no token spans with a part of a character. */
-static uint64_t without_partial(const st_cuts *cuts, const window *w, uint64_t borders)
+/* ---- tokens that reach over a border with a part of a character ---- */
+
+/* The numbers of shapes, 4 * a + b, each with something in its lane. */
+#define EACH_SHAPE(x) _mm512_set_epi32(x(3, 3), x(3, 2), x(3, 1), x(3, 0), x(2, 3), x(2, 2), x(2, 1), x(2, 0), \
+                                       x(1, 3), x(1, 2), x(1, 1), x(1, 0), x(0, 3), x(0, 2), x(0, 1), x(0, 0))
+#define SHAPE_HASH(a, b) ((4 * a + b) * UINT64_C(0xD6E8FEB86659FD93)) /* as in st_cut_hash */
+#define MIXED_LEFT(a, b) (int)(SHAPE_HASH(a, b) >> 32)
+#define MIXED_RIGHT(a, b) (int)(uint32_t)SHAPE_HASH(a, b)
+#define PART_OF_LEFT(a, b) (int)(a ? (1u << 8 * a) - 1 : UINT32_MAX) /* a mask */
+#define LEFT_ABOVE(a, b) (int)(a ? (1u << 8 * a) - 1 : 0)            /* above it is what has a proper part of a bytes */
+#define PART_OF_RIGHT(a, b) (b ? 32 - 8 * b : 0)                     /* a shift, as of the whole character */
+
+/* Does a token of the first of the shapes reach over the borders in `lanes` (st_cut_is_partial)? */
+static inline __mmask16 is_partial(const st_cut_tables *tables, __m512i shapes, __mmask16 lanes, __m512i left, __m512i four)
 {
+    const __m512i lowest = _mm512_and_si512(shapes, _mm512_sub_epi32(all(0), shapes));
+    const __m512i shape = _mm512_sub_epi32(all(31), _mm512_lzcnt_epi32(lowest));
+    const __m512i part = _mm512_permutexvar_epi32(shape, EACH_SHAPE(PART_OF_RIGHT)), whole = shift_of(four);
+    const __m512i above = _mm512_permutexvar_epi32(shape, EACH_SHAPE(LEFT_ABOVE));
+    const __m512i left_part = _mm512_and_si512(left, _mm512_permutexvar_epi32(shape, EACH_SHAPE(PART_OF_LEFT)));
+    const __m512i right_part = _mm512_srlv_epi32(four, _mm512_max_epu32(part, whole));
+    const __m512i mixed_left = _mm512_permutexvar_epi32(shape, EACH_SHAPE(MIXED_LEFT));
+    const __m512i mixed_right = _mm512_permutexvar_epi32(shape, EACH_SHAPE(MIXED_RIGHT));
+    lanes = _mm512_mask_cmpge_epu32_mask(lanes, left, above); /* equal only where both are 0 */
+    lanes &= _mm512_cmpgt_epu32_mask(part, whole) | _mm512_testn_epi32_mask(part, part);
+    const hashes l = hashes_of(_mm512_xor_si512(left_part, mixed_left)), r = hashes_of(_mm512_xor_si512(right_part, mixed_right));
+    return lanes & bits_at(lanes, tables->partials, _mm512_add_epi32(l.left, r.right));
+}
+
+/* Of the borders in front of places number 64 * word on those that such a token reaches over. */
+static uint64_t partial(const places *p, size_t word, uint64_t borders, const st_cut_tables *tables, const __m512i text[WORDS])
+{
+    const uint8_t *at = p->at + PADDING + 64 * word;
+    const size_t count = (size_t)_mm_popcnt_u64(borders);
+    uint8_t right[64], left[64];
     uint64_t found = 0;
-    for (; borders; borders &= borders - 1) {
-        const unsigned at = st_first_bit(borders), x = st_last_bit(w->leads & (((uint64_t)1 << at) - 1));
-        found |= (uint64_t)!st_cuts_partial(cuts, w->text, x, at, at + st_utf8_size(w->text[at])) << at;
-    }
-    return found;
-}
-
-/* The cuts between the characters of the window, a bit a byte. */
-static inline uint64_t cuts_of(const st_cuts *cuts, window *w)
-{
-    __m512i before = _mm512_setzero_si512();
-    for (size_t group = 0; LANES * group < w->count; group++) {
-        const __m512i four = four_bytes(w, group), here = characters(four);
-        look_at_borders(cuts->tables, w, group, _mm512_alignr_epi32(here, before, LANES - 1), here, four);
-        before = here;
-    }
-    const uint64_t open = _bzhi_u64(~(w->joined | 1), (uint32_t)w->count);
-    const uint64_t surely = _pdep_u64(open & ~w->near, w->leads), perhaps = _pdep_u64(open & w->near, w->leads);
-    return perhaps ? surely | without_partial(cuts, w, perhaps) : surely;
-}
-
-/* Writes base + the number of each set bit, as far as there is room; returns how many. May write up to 16 more. */
-static inline size_t put_borders(uint64_t mask, size_t base, uint32_t *borders)
-{
-    __m512i places = _mm512_maskz_compress_epi8(mask, byte_numbers());
-    const size_t count = (size_t)_mm_popcnt_u64(mask);
+    _mm512_storeu_si512(right, _mm512_maskz_compress_epi8(borders, _mm512_loadu_si512(at)));
+    _mm512_storeu_si512(left, _mm512_maskz_compress_epi8(borders, _mm512_loadu_si512(at - 1)));
     for (size_t i = 0; i < count; i += LANES) {
-        const __m512i wide = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places));
-        _mm512_storeu_si512(borders + i, _mm512_add_epi32(wide, all((uint32_t)base)));
-        places = _mm512_shuffle_i64x2(places, places, 0x39); /* the next sixteen bytes */
+        __mmask16 lanes = (__mmask16)_bzhi_u32(0xFFFF, count - i < LANES ? (uint32_t)(count - i) : LANES);
+        const __m512i four = four_bytes(text, right + i), before = characters(four_bytes(text, left + i));
+        __m512i shapes = shapes_of(tables, lanes, before, four);
+        do {
+            found |= (uint64_t)is_partial(tables, shapes, lanes, before, four) << i;
+            shapes = _mm512_and_si512(shapes, _mm512_sub_epi32(shapes, all(1)));
+            lanes = _mm512_mask_test_epi32_mask(lanes, shapes, shapes);
+        } while (lanes);
     }
-    return count;
+    return _pdep_u64(found, borders);
 }
 
-/* Each bit becomes the exclusive or of all up to it: between the first and the second of two ones there are ones. */
-static inline uint64_t fill(uint64_t bits)
-{
-    for (int i = 1; i < 64; i *= 2)
-        bits ^= bits << i;
-    return bits;
-}
+/* ---- spans ---- */
 
-/* A stretch, a bit a byte: where pieces end, the bytes of long ones, the cuts. */
-typedef struct stretch {
-    uint64_t ends[WORDS], in_long[WORDS], cuts[WORDS];
-    size_t n;
-} stretch;
-
-/* Reads as many pieces as the stretch takes; returns how many. */
-static size_t read_pieces(stretch *s, size_t at, const uint64_t *ends, size_t count)
+/* Writes where the spans end that begin at the places, or at cuts, but for the last; returns how many. */
+static inline size_t put_spans(const places *p, const st_cut_tables *tables, const __m512i text[WORDS], uint32_t *spans)
 {
-    size_t taken = 0, start = 0;
-    while (taken < count && ends[taken] - at <= ST_CUT_STRETCH) {
-        const size_t end = (size_t)ends[taken++] - at, is_long = end - start > ST_KEY_BYTES;
-        s->ends[end / 64] |= (uint64_t)1 << end % 64;
-        s->in_long[start / 64] ^= (uint64_t)is_long << start % 64;
-        s->in_long[end / 64] ^= (uint64_t)is_long << end % 64;
-        start = end;
-    }
-    s->n = start;
-    for (size_t i = 0, inside = 0; i <= s->n / 64; i++) {
-        s->in_long[i] = fill(s->in_long[i]) ^ (0 - (uint64_t)inside);
-        inside = s->in_long[i] >> 63;
-    }
-    return taken;
-}
-
-/* The first byte from `at` on that is in a long piece (flip = 0), or in none (all ones); s->n or more: there is none. */
-static inline size_t next_byte(const stretch *s, size_t at, uint64_t flip)
-{
-    size_t word = at / 64;
-    uint64_t here = (s->in_long[word] ^ flip) >> at % 64 << at % 64;
-    while (!here && word < s->n / 64)
-        here = s->in_long[++word] ^ flip;
-    return here ? 64 * word + st_first_bit(here) : s->n;
-}
-
-/* Finds the cuts in the runs of long pieces. Windows overlap by a character, whose border to the next is in the second. */
-static void find_cuts(const st_cuts *cuts, const uint8_t *text, stretch *s)
-{
-    size_t at = 0, end;
-    while ((at = next_byte(s, at, 0)) < s->n) {
-        for (end = next_byte(s, at, UINT64_MAX); at < end;) {
-            window w = read_window(text + at, end - at);
-            const uint64_t found = cuts_of(cuts, &w);
-            s->cuts[at / 64] |= found << at % 64;
-            s->cuts[at / 64 + 1] |= at % 64 ? found >> (64 - at % 64) : 0;
-            const size_t last = at + last_character(&w), behind = last + st_utf8_size(text[last]);
-            at = behind < end ? last : end;
+    size_t written = 0;
+    for (size_t i = 0; 64 * i < p->count; i++) {
+        const uint64_t there = bits_below(p->count, i), open = there & ~(p->joined[i] | p->starts[i]);
+        const uint64_t perhaps = open & p->near[i];
+        uint64_t begins = (p->starts[i] | open) & (UINT64_MAX - !i); /* the first begins where no span ends */
+        if (perhaps)
+            begins ^= partial(p, i, perhaps, tables, text);
+        __m512i found = _mm512_maskz_compress_epi8(begins, _mm512_loadu_si512(p->at + PADDING + 64 * i));
+        for (size_t k = 0; k < 64; k += LANES) {
+            _mm512_storeu_si512(spans + written + k, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found)));
+            found = _mm512_shuffle_i64x2(found, found, 0x39); /* the next sixteen bytes */
         }
+        written += (size_t)_mm_popcnt_u64(begins);
     }
+    return written;
 }
 
 size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends, size_t count,
                                 uint32_t *spans, size_t *pieces)
 {
-    stretch s = {{0}, {0}, {0}, 0};
-    size_t written = 0;
-    *pieces = read_pieces(&s, at, ends, count);
-    if (!*pieces)
+    stretch s;
+    places p;
+    read_pieces(&s, text, at, ends, count);
+    *pieces = s.pieces;
+    if (!s.pieces)
         return 0;
-    find_cuts(cuts, text + at, &s);
-    for (size_t i = 0; i <= s.n / 64; i++)
-        written += put_borders(s.ends[i] | (s.cuts[i] & s.in_long[i]), 64 * i, spans + written);
-    return written;
+    list_places(&p, &s);
+    look_at_borders(&p, cuts->tables, s.text);
+    const size_t written = put_spans(&p, cuts->tables, s.text, spans);
+    spans[written] = (uint32_t)s.n;
+    return written + 1;
 }
 #include "target_end.h"
 #else

@@ -126,6 +126,34 @@ static void add_short_pieces(st_workspace *w, batch *b)
     b->at = count ? (size_t)b->ends[b->piece - 1] : b->at;
 }
 
+/* Where tokens are longer than most words, cutting takes longer than what it spares. It pays when a stretch (cuts.h) has more
+ * than three cuts, or eight long pieces do where they are cut one by one. When that has long not been so, long pieces are left
+ * whole but for one stretch in some 32, and those of more than LEAST_CUT bytes, which are no words. The ids do not depend on
+ * it. In eighths of a cut, and in pieces: */
+#define STRETCH_COSTS 24
+#define PIECE_COSTS 3
+#define MOST_DEBT (8 * STRETCH_COSTS)
+#define STRETCH_LEAVES_WHOLE 800 /* with the short ones */
+#define PIECE_LEAVES_WHOLE 256
+#define LEAST_CUT 40
+
+/* What has cost so much gave so many cuts. */
+static void count_cuts(st_workspace *w, size_t cuts, size_t cost, unsigned leave)
+{
+    const size_t debt = w->cut_debt + cost;
+    w->cut_debt = debt < 8 * cuts ? 0 : debt - 8 * cuts < MOST_DEBT ? (unsigned)(debt - 8 * cuts) : MOST_DEBT;
+    w->left_whole = w->cut_debt == MOST_DEBT ? leave : 0;
+}
+
+/* May the next pieces be left whole, of which the longest has n bytes? */
+static int leaves_whole(st_workspace *w, size_t n, size_t pieces)
+{
+    if (!w->left_whole || n > LEAST_CUT)
+        return 0;
+    w->left_whole -= pieces < w->left_whole ? (unsigned)pieces : w->left_whole;
+    return 1;
+}
+
 /* Cuts are looked for so many at a time. */
 #define CUTS_AT_ONCE 64
 
@@ -146,21 +174,54 @@ static void add_atoms(st_workspace *w, const st_cuts *cuts, batch *b, size_t end
     b->at = end;
 }
 
-/* Adds the pieces of a stretch of text, the long ones in atoms: nothing here depends on what they hold. Returns whether there
- * is room for all its spans, and a stretch at all: the next piece may be longer. */
+/* Adds spans that end at b->at + ends[0], b->at + ends[1], ... : at once, but those in the last bytes of the text. */
+static void add_any_spans(st_workspace *w, batch *b, const uint32_t *ends, size_t count)
+{
+    const size_t first = b->at;
+    size_t at_once = count;
+    while (at_once && first + (at_once > 1 ? ends[at_once - 2] : 0) + 16 > b->size)
+        at_once--;
+    st_first_look_any(&w->spans, &w->hot, b->text, first, ends, at_once);
+    b->at += at_once ? ends[at_once - 1] : 0;
+    for (size_t i = at_once; i < count; i++) {
+        add_span(w, b, b->at, first + ends[i] - b->at);
+        b->at = first + ends[i];
+    }
+}
+
+/* The ends of the pieces of a stretch as they are, or 0 where they should be cut. */
+static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size_t *longest)
+{
+    size_t count = 0, start = 0;
+    const uint64_t *all = b->ends + b->piece;
+    for (*longest = 0; count < b->count - b->piece && all[count] - b->at <= ST_CUT_STRETCH; count++) {
+        const size_t end = (size_t)all[count] - b->at, n = end - start;
+        ends[count] = (uint32_t)end;
+        *longest = n > *longest ? n : *longest;
+        start = end;
+    }
+    return count && leaves_whole(w, *longest, count) ? count : 0;
+}
+
+/* Adds the pieces of a stretch of text, the long ones in atoms or whole: nothing here depends on what they hold. Returns whether
+ * there is a stretch at all: the next piece may be longer. */
 static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
 {
-    st_spans *s = &w->spans;
     uint32_t ends[ST_CUT_STRETCH + 16];
-    size_t pieces;
+    size_t pieces = 0, count = 0, longest;
     const st_cuts *cuts = st_vocab_cuts(v);
-    if (!cuts || s->count + ST_CUT_STRETCH > ST_SPANS || b->at + ST_CUT_STRETCH + 16 > b->size)
+    if (!cuts)
         return 0;
-    const size_t count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
-    st_first_look_any(s, &w->hot, b->text, b->at, ends, count);
-    b->at += count ? ends[count - 1] : 0;
+    if (w->left_whole)
+        count = pieces = whole_pieces(w, b, ends, &longest);
+    b->cutting = count && longest > ST_KEY_BYTES;
+    if (!count) {
+        count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
+        count_cuts(w, count - pieces, STRETCH_COSTS, STRETCH_LEAVES_WHOLE);
+        b->cutting = count > pieces;
+    }
+    add_any_spans(w, b, ends, count);
     b->piece += pieces;
-    b->cutting = count > pieces;
     return pieces != 0;
 }
 
@@ -168,11 +229,13 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
 static void add_piece(st_vocab *v, st_workspace *w, batch *b)
 {
     const st_spans *s = &w->spans;
-    const size_t end = (size_t)b->ends[b->piece];
-    const int is_cut = b->inside || is_worth_cutting(v, b->text + b->at, end - b->at);
+    const size_t end = (size_t)b->ends[b->piece], before = s->count;
+    int is_cut = b->inside || is_worth_cutting(v, b->text + b->at, end - b->at);
     const st_cuts *cuts = NULL;
     if (is_cut && !b->inside && b->stretches && add_stretch(v, w, b))
         return;
+    if (is_cut && !b->inside && !b->stretches && leaves_whole(w, end - b->at, 1))
+        is_cut = 0;
     if (is_cut && end - b->at <= UINT32_MAX / 2)
         cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
     if (!cuts) {
@@ -182,6 +245,8 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
     while (b->at < end && s->count < s->limit)
         add_atoms(w, cuts, b, end);
     b->inside = b->at < end;
+    if (cuts && !b->stretches)
+        count_cuts(w, s->count - before - 1, PIECE_COSTS, PIECE_LEAVES_WHOLE);
     b->piece += !b->inside;
 }
 
@@ -190,7 +255,7 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
 static int add_spans(st_vocab *v, st_workspace *w, batch *b)
 {
     st_spans *s = &w->spans;
-    s->limit = s->count + ST_LOOK_AHEAD < ST_SPANS ? s->count + ST_LOOK_AHEAD : ST_SPANS;
+    s->limit = s->count + ST_LOOK_AHEAD < ST_ROUND_SPANS ? s->count + ST_LOOK_AHEAD : ST_ROUND_SPANS;
     while (s->count < s->limit && b->piece < b->count && b->at - s->first <= UINT32_MAX / 2) {
         if (b->cutting && add_stretch(v, w, b))
             continue;
@@ -200,7 +265,7 @@ static int add_spans(st_vocab *v, st_workspace *w, batch *b)
         if (s->count < s->limit && b->piece < b->count)
             add_piece(v, w, b);
     }
-    return s->count >= s->limit && s->count < ST_SPANS;
+    return s->count >= s->limit && s->count < ST_ROUND_SPANS;
 }
 
 static size_t count_ids(const st_spans *s)

@@ -5,7 +5,9 @@
 
 #include "hot.h"
 
-#define ST_SPANS 2048
+#define ST_ROUND_SPANS 2048
+/* The last of them may come with others, out of a stretch of text (cuts.h). */
+#define ST_SPANS (ST_ROUND_SPANS + 256)
 
 /* Spans that are looked at before their misses are sent for. */
 #define ST_LOOK_AHEAD 256

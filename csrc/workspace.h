@@ -38,6 +38,7 @@ typedef struct st_workspace {
     st_long_scratch scratch;
     uint64_t ends[ST_BATCH + 4];
     st_spans spans;
+    unsigned cut_debt, left_whole; /* how long cuts have not paid; pieces still to be left whole (pieces.c) */
     st_word words[ST_SPANS]; /* those to be merged */
     uint32_t tokens[ST_SHORT_MERGE];
     st_long_piece long_piece; /* for pieces whose end is known */

@@ -98,8 +98,31 @@ def crowds() -> list[str]:
     ]
 
 
+def turns() -> list[str]:
+    """Words in which there is hardly a cut, ideographs with a cut at nearly every border, giant words, ASCII, in turns:
+    whether long pieces are cut depends on what cuts have given before."""
+    rng = random.Random(24)
+    words = "государственного программирования исследование возможностей المستخدمين المعلومات प्रधानमंत्री".split()
+    kinds = (
+        lambda: " " + rng.choice(words),
+        lambda: "".join(chr(rng.randrange(0x4E00, 0x9FFF)) for _ in range(rng.randint(3, 20))) + "，",
+        lambda: " " + "".join(rng.choices(words, k=rng.randint(2, 9))),
+        lambda: " " + "".join(rng.choices(foreign_tokens()[:9_000], k=rng.randint(1, 6))),
+        lambda: rng.choice((" the", " of", ".", " ________________________", " x" * 9)),
+    )
+    made = []
+    for longest in (40, 300, 1_500):
+        units = []
+        while len(units) < 6_000:
+            kind = rng.choice(kinds)
+            units += [kind() for _ in range(rng.randint(1, longest))]
+        made.append("".join(units))
+    return made
+
+
 def inputs(name: str) -> list[str]:
-    return texts() + batches() + crowds() if name in NAMES else batches() + crowds()
+    always = batches() + crowds() + turns()
+    return texts() + always if name in NAMES else always
 
 
 def encodings(engine: str) -> Iterator[tuple[str, streamtok.Encoding]]:
