@@ -13,8 +13,8 @@ typedef size_t st_first_look_function(st_spans *s, const st_hot *hot, const uint
 /* By tier (tier.h), and by the one in use. */
 st_first_look_function st_first_look_portable, st_first_look_avx512, st_first_look;
 
-/* The same for spans of any length, text[at..at + ends[0]), text[at + ends[0]..at + ends[1]), ... , behind the last of which 16
- * bytes can be read. */
+/* The same for spans of any length, text[at..at + ends[0]), text[at + ends[0]..at + ends[1]), ... , from each of whose starts
+ * 16 bytes can be read. */
 typedef void st_first_look_any_function(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at,
                                         const uint32_t *ends, size_t count);
 

@@ -204,6 +204,7 @@ void st_first_look_any_avx512(st_spans *s, const st_hot *hot, const uint8_t *tex
                               size_t count)
 {
     looked_for l;
+    const size_t readable = (count > 1 ? ends[count - 2] : 0) + 16; /* from `at` on: the last span begins 16 bytes before */
     const __m512i origin = each(at - s->first);
     __m512i before = _mm512_setzero_si512();
     size_t first = 0;
@@ -213,7 +214,7 @@ void st_first_look_any_avx512(st_spans *s, const st_hot *hot, const uint8_t *tex
         const __m512i end = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(here, ends + l.count));
         const __m512i start = _mm512_alignr_epi64(end, before, SPANS - 1);
         const size_t last = spans > 1 ? ends[l.count + spans - 2] : first;
-        const sixteen bytes = last - first + 16 <= 128 ? read_near(text + at, ends[count - 1] + 16, start, first)
+        const sixteen bytes = last - first + 16 <= 128 ? read_near(text + at, readable, start, first)
                                                        : read_anywhere(text + at, start, here);
         put_keys(&l, bytes, _mm512_add_epi64(start, origin), _mm512_sub_epi64(end, start));
         before = end;
