@@ -195,12 +195,11 @@ ST_INLINE unsigned st_contraction(st_split_family family, const uint8_t *text)
 }
 
 /* A contraction makes no start of its letters (o200k: nor of its apostrophe, being attached to the word before it,
- * unless that word is nothing but a contraction's tail), and a start of what is behind it. */
-ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_block *b, const uint8_t *text,
-                                           st_facts *facts, st_edge *edge)
+ * unless that word is nothing but a contraction's tail), and a start of what is behind it. `candidates` are apostrophes. */
+ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_block *b, uint64_t candidates,
+                                           const uint8_t *text, st_facts *facts, st_edge *edge)
 {
     const int attached = family == ST_SPLIT_O200K;
-    uint64_t candidates = b->apostrophe & (attached ? st_behind(facts->word, edge->word) : facts->first);
     uint64_t starts = (facts->starts & ~edge->clear) | edge->set, ended = edge->ended;
     edge->clear = edge->set = edge->ended = 0;
     for (; candidates; candidates &= candidates - 1) {
@@ -256,15 +255,15 @@ ST_FORCE_INLINE uint64_t st_block_starts(st_split_family family, const st_block 
     facts.starts |= st_word_starts(family, b, &facts, edge);
     if (family == ST_SPLIT_O200K)
         facts.starts |= st_case_starts(b, next, &facts, edge);
-    if (b->number | edge->number) {
-        uint64_t numbers = b->number & ~st_behind(b->number, edge->number) & ~st_behind(b->blank, edge->blank);
-        if (family != ST_SPLIT_R50K)
-            numbers = st_number_starts(b, edge);
-        facts.starts |= numbers;
-    }
+    if (family == ST_SPLIT_R50K)
+        facts.starts |= b->number & ~st_behind(b->number, edge->number) & ~st_behind(b->blank, edge->blank);
+    else if (b->number | edge->number)
+        facts.starts |= st_number_starts(b, edge);
     facts.starts |= st_white_starts(family, b, next, &facts, edge);
-    if (b->apostrophe | edge->set)
-        st_apply_contractions(family, b, text, &facts, edge);
+    const uint64_t ticks = family == ST_SPLIT_O200K ? st_behind(facts.word, edge->word) : facts.first;
+    const uint64_t candidates = b->apostrophe & ticks & st_ahead(b->letter, next->letter, 1);
+    if (candidates | edge->set)
+        st_apply_contractions(family, b, candidates, text, &facts, edge);
     edge->word = st_carry_of(facts.word);
     edge->number = st_carry_of(b->number);
     if (family == ST_SPLIT_R50K)

@@ -36,7 +36,9 @@ ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *text, st
     b->other = ~(b->letter | b->mark | b->number | b->white);
 }
 
-/* A run of st_split_blocks: what it was given, and where it stands. `here` is the block at text + at. */
+/* A run of st_split_blocks: what it was given, and where it stands: `here` is the block at text + at, or was the last one,
+ * `next` the one behind it. The two change places from block to block: copied, the masks would be read back in vectors
+ * while they are still on their way to memory one by one. */
 typedef struct st_block_run {
     const uint8_t *text;
     size_t n, at, hard; /* hard: see st_split_progress */
@@ -44,15 +46,15 @@ typedef struct st_block_run {
     uint64_t *to;
     st_edge edge;
     st_rows rows;
-    st_block here;
+    st_block *here, *next;
 } st_block_run;
 
 /* Writes the ends that lie in the block `here`, in front of the offset `limit`, and moves on to the next. `bytes` are the
  * block's, wherever they lie. */
-ST_FORCE_INLINE void st_take_block(st_split_family family, st_block_run *run, const uint8_t *bytes, const st_block *next,
-                                   size_t limit)
+ST_FORCE_INLINE void st_take_block(st_split_family family, st_block_run *run, const uint8_t *bytes, size_t limit)
 {
-    uint64_t hard = 0, starts = st_block_starts(family, &run->here, next, bytes, &run->edge, &hard);
+    st_block *const here = run->here;
+    uint64_t hard = 0, starts = st_block_starts(family, here, run->next, bytes, &run->edge, &hard);
     if (hard) {
         starts &= (hard & (0 - hard)) - 1;
         run->hard = run->at + st_first_bit(hard) + 1;
@@ -60,7 +62,8 @@ ST_FORCE_INLINE void st_take_block(st_split_family family, st_block_run *run, co
     if (limit < run->at + ST_BLOCK_BYTES)
         starts &= limit > run->at ? ((uint64_t)1 << (limit - run->at)) - 1 : 0;
     run->to += st_put_places(run->at ? starts : starts & ~(uint64_t)1, run->base + run->at, run->to);
-    run->here = *next;
+    run->here = run->next;
+    run->next = here;
     run->at += ST_BLOCK_BYTES;
 }
 
@@ -86,34 +89,31 @@ static size_t st_certain(st_split_family family, const uint8_t *text, size_t n)
 /* The last block and a half, from a copy with blanks behind it. */
 ST_FORCE_INLINE void st_take_tail(st_split_family family, st_block_run *run)
 {
-    static const st_block nothing;
     uint8_t bytes[3 * ST_BLOCK_BYTES];
     const size_t left = run->n - run->at, limit = st_certain(family, run->text, run->n);
-    st_block next;
     memset(bytes, ST_BLANK, sizeof bytes);
     memcpy(bytes, run->text + run->at, left);
     if (left < ST_BLOCK_BYTES) /* the text is shorter than a block */
-        st_classify(family, bytes, &run->rows, &nothing, &run->here);
-    st_classify(family, bytes + ST_BLOCK_BYTES, &run->rows, &run->here, &next);
-    st_take_block(family, run, bytes, &next, limit);
+        st_classify(family, bytes, &run->rows, run->next, run->here);
+    st_classify(family, bytes + ST_BLOCK_BYTES, &run->rows, run->here, run->next);
+    st_take_block(family, run, bytes, limit);
     if (run->hard || left <= ST_BLOCK_BYTES)
         return;
-    st_classify(family, bytes + 2 * ST_BLOCK_BYTES, &run->rows, &run->here, &next);
-    st_take_block(family, run, bytes + ST_BLOCK_BYTES, &next, limit);
+    st_classify(family, bytes + 2 * ST_BLOCK_BYTES, &run->rows, run->here, run->next);
+    st_take_block(family, run, bytes + ST_BLOCK_BYTES, limit);
 }
 
 ST_FORCE_INLINE st_split_progress st_split_all(st_split_family family, const uint8_t *text, size_t n, uint64_t base,
                                                uint64_t *ends, size_t capacity)
 {
-    static const st_block nothing;
     const uint64_t *const full = ends + capacity - ST_BLOCK_BYTES; /* beyond it a block's ends might not fit */
-    st_block_run run = {.text = text, .n = n, .base = base, .to = ends};
-    st_block next;
+    st_block blocks[2] = {{0}, {0}}; /* in front of the text there is nothing */
+    st_block_run run = {.text = text, .n = n, .base = base, .to = ends, .here = &blocks[0], .next = &blocks[1]};
     if (n >= ST_BLOCK_BYTES)
-        st_classify(family, text, &run.rows, &nothing, &run.here);
+        st_classify(family, text, &run.rows, run.next, run.here);
     while (run.at + 2 * ST_BLOCK_BYTES <= n && run.to <= full && !run.hard) {
-        st_classify(family, text + run.at + ST_BLOCK_BYTES, &run.rows, &run.here, &next);
-        st_take_block(family, &run, text + run.at, &next, SIZE_MAX);
+        st_classify(family, text + run.at + ST_BLOCK_BYTES, &run.rows, run.here, run.next);
+        st_take_block(family, &run, text + run.at, SIZE_MAX);
     }
     if (!run.hard && run.to + ST_BLOCK_BYTES <= full)
         st_take_tail(family, &run);
