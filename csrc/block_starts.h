@@ -103,11 +103,11 @@ ST_INLINE uint64_t st_runs_that_end(uint64_t run, uint64_t next_run, uint64_t st
     return starts;
 }
 
-/* Which of `first`, white space right behind a line break, no further line break follows in the same run: all that is
+/* Which characters of white space right behind a line break no further line break follows in the same run: all that is
  * before them is one piece. The runs that begin there end where the sum sets a bit; nearly always that tells it all. */
-ST_FORCE_INLINE uint64_t st_after_breaks(const st_block *b, const st_block *next, uint64_t first, uint64_t *hard)
+ST_FORCE_INLINE uint64_t st_after_breaks(const st_block *b, const st_block *next, const st_edge *edge, uint64_t *hard)
 {
-    const uint64_t run = b->white & ~b->newline, sum = run + first;
+    const uint64_t run = b->white & ~b->newline, first = run & st_behind(b->newline, edge->newline), sum = run + first;
     if (sum >= run && !(sum & ~run & b->newline))
         return first;
     return st_runs_that_end(run, next->white & ~next->newline, b->newline, next->newline, first, hard);
@@ -120,9 +120,7 @@ ST_FORCE_INLINE uint64_t st_white_starts(st_split_family family, const st_block 
     uint64_t starts = white & ~st_behind(white, edge->white);
     if (family == ST_SPLIT_R50K)
         return starts | last;
-    const uint64_t first = b->white & ~b->newline & st_behind(b->newline, edge->newline);
-    if (first)
-        starts |= st_after_breaks(b, next, first, &facts->hard);
+    starts |= st_after_breaks(b, next, edge, &facts->hard);
     edge->white = st_carry_of(white);
     return starts | (last & ~b->newline);
 }

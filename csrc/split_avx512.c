@@ -9,9 +9,15 @@
 #include "target_begin.h"
 
 #include "block.h"
+#include "every_byte.h"
 #include "lanes_avx512.h"
 
 typedef __m512i st_vector;
+
+static inline __m512i every(unsigned byte)
+{
+    return all(st_every_byte[byte & 0xFF]);
+}
 
 static inline st_vector st_vector_load(const uint8_t *text)
 {
@@ -25,18 +31,18 @@ static inline uint64_t st_vector_high(st_vector v)
 
 static inline uint64_t st_vector_is(st_vector v, unsigned byte)
 {
-    return _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)byte));
+    return _mm512_cmpeq_epi8_mask(v, every(byte));
 }
 
 /* Where the range lies at an end, signed or not, one comparison tells. */
 ST_FORCE_INLINE uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
 {
     if (first + n == 0x100)
-        return _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)first));
+        return _mm512_cmpge_epu8_mask(v, every(first));
     if (first == 0x80)
-        return _mm512_cmplt_epi8_mask(v, _mm512_set1_epi8((char)(first + n)));
-    const __m512i from_first = _mm512_sub_epi8(v, _mm512_set1_epi8((char)first));
-    return _mm512_cmplt_epu8_mask(from_first, _mm512_set1_epi8((char)n));
+        return _mm512_cmplt_epi8_mask(v, every(first + n));
+    const __m512i from_first = _mm512_sub_epi8(v, every(first));
+    return _mm512_cmplt_epu8_mask(from_first, every(n));
 }
 
 /* Characters beyond ASCII are looked up by the blocks of unicode_tables.h, here rows: 256 code points. Two rows hold what
@@ -57,8 +63,8 @@ static inline placed place(const uint8_t *text, __m512i v, __mmask64 leads, __mm
 {
     const __m512i second = _mm512_maskz_loadu_epi8(leads, text + 1), third = _mm512_maskz_loadu_epi8(three, text + 2);
     const __m512i last = _mm512_mask_mov_epi8(second, three, third), last_but_one = _mm512_mask_mov_epi8(v, three, second);
-    const __m512i six = _mm512_set1_epi8(0x3F), high = _mm512_slli_epi16(v, 4);
-    const __m512i bits = _mm512_mask_mov_epi8(_mm512_set1_epi8(0x07), three, _mm512_set1_epi8(0x0F));
+    const __m512i six = every(0x3F), high = _mm512_slli_epi16(v, 4);
+    const __m512i bits = _mm512_mask_mov_epi8(every(0x07), three, every(0x0F));
     /* 0xCA: where the first has ones, the second, else the third */
     const placed p = {_mm512_ternarylogic_epi64(bits, _mm512_srli_epi16(last_but_one, 2), _mm512_maskz_mov_epi8(three, high), 0xCA),
                       _mm512_ternarylogic_epi64(six, last, _mm512_slli_epi16(last_but_one, 6), 0xCA)};
@@ -95,14 +101,14 @@ static inline __m512i kinds_by_rows(const uint8_t *text, placed p, uint64_t lead
         pairs = _mm512_or_si512(pairs, look_up(rows->blocks[0], these, p));
         rest &= ~these;
     }
-    const __mmask64 odd = _mm512_test_epi8_mask(p.low, _mm512_set1_epi8(1));
-    return _mm512_and_si512(_mm512_mask_mov_epi8(pairs, odd, _mm512_srli_epi16(pairs, 4)), _mm512_set1_epi8(15));
+    const __mmask64 odd = _mm512_test_epi8_mask(p.low, every(1));
+    return _mm512_and_si512(_mm512_mask_mov_epi8(pairs, odd, _mm512_srli_epi16(pairs, 4)), every(15));
 }
 
 /* The kinds at first bytes, handed on to the second and third ones; those that begin the block are the block before's. */
 static inline __m512i spread(__m512i kinds, uint64_t tail, st_rows *rows)
 {
-    const __m512i one = _mm512_set1_epi8(1);
+    const __m512i one = every(1);
     __m512i from = _mm512_mask_sub_epi8(byte_numbers(), tail, byte_numbers(), one);
     from = _mm512_mask_sub_epi8(from, tail & tail << 1, from, one);
     return _mm512_mask_mov_epi8(_mm512_permutexvar_epi8(from, kinds), tail & ~(tail + 1), rows->last);
@@ -114,7 +120,7 @@ static __m512i add_fours(const uint8_t *text, __m512i kinds, uint64_t leads)
     for (; leads; leads &= leads - 1) {
         unsigned size;
         const unsigned at = st_first_bit(leads), kind = st_kind_of(st_utf8_decode(text + at, &size));
-        kinds = _mm512_mask_mov_epi8(kinds, (uint64_t)15 << at, _mm512_set1_epi8((char)kind));
+        kinds = _mm512_mask_mov_epi8(kinds, (uint64_t)15 << at, every(kind));
     }
     return kinds;
 }
@@ -134,10 +140,10 @@ static void st_classify_mixed(st_split_family family, const uint8_t *text, st_ve
     const placed p = place(text, v, leads, st_vector_in(v, 0xE0, 32));
     const uint64_t cjk = is_cjk(p.rows);
     __m512i kinds = kinds_by_rows(text, p, leads & ~cjk & ~four, rows);
-    kinds = spread(_mm512_mask_mov_epi8(kinds, cjk, _mm512_set1_epi8(ST_KIND_CASELESS)), b->tail, rows);
+    kinds = spread(_mm512_mask_mov_epi8(kinds, cjk, every(ST_KIND_CASELESS)), b->tail, rows);
     if (four)
         kinds = add_fours(text, kinds, four);
-    rows->last = _mm512_permutexvar_epi8(_mm512_set1_epi8(63), kinds);
+    rows->last = _mm512_permutexvar_epi8(every(63), kinds);
     const __m512i ascii = _mm512_permutex2var_epi8(_mm512_loadu_si512(st_byte_kinds), v, _mm512_loadu_si512(st_byte_kinds + 64));
     kinds = _mm512_mask_mov_epi8(ascii, b->high, kinds);
     b->letter = st_vector_in(kinds, ST_KIND_UPPER, 3);

@@ -17,7 +17,7 @@ ROOT = oracle.PROJECT
 # From the bottom to the top; a file may use those on lines above its own, and those beside it only where no ring forms.
 # A file that is not in the list has to be given its place.
 C_LAYERS = """
-portable status prefetch publish bits target_begin target_end lanes_avx512 tier
+portable status prefetch publish bits target_begin target_end lanes_avx512 every_byte tier
 alloc key cut_tables
 code_points buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
