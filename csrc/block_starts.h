@@ -103,11 +103,11 @@ ST_INLINE uint64_t st_runs_that_end(uint64_t run, uint64_t next_run, uint64_t st
     return starts;
 }
 
-/* Which of `first`, white space right behind a line break, no further line break follows in the same run: all that is
+/* Which characters of white space right behind a line break no further line break follows in the same run: all that is
  * before them is one piece. The runs that begin there end where the sum sets a bit; nearly always that tells it all. */
-ST_FORCE_INLINE uint64_t st_after_breaks(const st_block *b, const st_block *next, uint64_t first, uint64_t *hard)
+ST_FORCE_INLINE uint64_t st_after_breaks(const st_block *b, const st_block *next, const st_edge *edge, uint64_t *hard)
 {
-    const uint64_t run = b->white & ~b->newline, sum = run + first;
+    const uint64_t run = b->white & ~b->newline, first = run & st_behind(b->newline, edge->newline), sum = run + first;
     if (sum >= run && !(sum & ~run & b->newline))
         return first;
     return st_runs_that_end(run, next->white & ~next->newline, b->newline, next->newline, first, hard);
@@ -120,9 +120,7 @@ ST_FORCE_INLINE uint64_t st_white_starts(st_split_family family, const st_block 
     uint64_t starts = white & ~st_behind(white, edge->white);
     if (family == ST_SPLIT_R50K)
         return starts | last;
-    const uint64_t first = b->white & ~b->newline & st_behind(b->newline, edge->newline);
-    if (first)
-        starts |= st_after_breaks(b, next, first, &facts->hard);
+    starts |= st_after_breaks(b, next, edge, &facts->hard);
     edge->white = st_carry_of(white);
     return starts | (last & ~b->newline);
 }
@@ -195,12 +193,11 @@ ST_INLINE unsigned st_contraction(st_split_family family, const uint8_t *text)
 }
 
 /* A contraction makes no start of its letters (o200k: nor of its apostrophe, being attached to the word before it,
- * unless that word is nothing but a contraction's tail), and a start of what is behind it. */
-ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_block *b, const uint8_t *text,
-                                           st_facts *facts, st_edge *edge)
+ * unless that word is nothing but a contraction's tail), and a start of what is behind it. `candidates` are apostrophes. */
+ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_block *b, uint64_t candidates,
+                                           const uint8_t *text, st_facts *facts, st_edge *edge)
 {
     const int attached = family == ST_SPLIT_O200K;
-    uint64_t candidates = b->apostrophe & (attached ? st_behind(facts->word, edge->word) : facts->first);
     uint64_t starts = (facts->starts & ~edge->clear) | edge->set, ended = edge->ended;
     edge->clear = edge->set = edge->ended = 0;
     for (; candidates; candidates &= candidates - 1) {
@@ -256,15 +253,15 @@ ST_FORCE_INLINE uint64_t st_block_starts(st_split_family family, const st_block 
     facts.starts |= st_word_starts(family, b, &facts, edge);
     if (family == ST_SPLIT_O200K)
         facts.starts |= st_case_starts(b, next, &facts, edge);
-    if (b->number | edge->number) {
-        uint64_t numbers = b->number & ~st_behind(b->number, edge->number) & ~st_behind(b->blank, edge->blank);
-        if (family != ST_SPLIT_R50K)
-            numbers = st_number_starts(b, edge);
-        facts.starts |= numbers;
-    }
+    if (family == ST_SPLIT_R50K)
+        facts.starts |= b->number & ~st_behind(b->number, edge->number) & ~st_behind(b->blank, edge->blank);
+    else if (b->number | edge->number)
+        facts.starts |= st_number_starts(b, edge);
     facts.starts |= st_white_starts(family, b, next, &facts, edge);
-    if (b->apostrophe | edge->set)
-        st_apply_contractions(family, b, text, &facts, edge);
+    const uint64_t ticks = family == ST_SPLIT_O200K ? st_behind(facts.word, edge->word) : facts.first;
+    const uint64_t candidates = b->apostrophe & ticks & st_ahead(b->letter, next->letter, 1);
+    if (candidates | edge->set)
+        st_apply_contractions(family, b, candidates, text, &facts, edge);
     edge->word = st_carry_of(facts.word);
     edge->number = st_carry_of(b->number);
     if (family == ST_SPLIT_R50K)

@@ -79,6 +79,7 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 }
 
 #define ST_TIER avx2
+#include "block_rows.h"
 #include "block_template.h"
 #include "target_end.h"
 #else

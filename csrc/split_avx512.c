@@ -1,4 +1,5 @@
 /* The splitter on AVX-512: compares make the masks themselves. Ice Lake, Zen 4 and later. */
+#include "bits.h"
 #include "split_rules.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -7,9 +8,16 @@
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
+#include "block.h"
+#include "every_byte.h"
 #include "lanes_avx512.h"
 
 typedef __m512i st_vector;
+
+static inline __m512i every(unsigned byte)
+{
+    return all(st_every_byte[byte & 0xFF]);
+}
 
 static inline st_vector st_vector_load(const uint8_t *text)
 {
@@ -23,36 +31,150 @@ static inline uint64_t st_vector_high(st_vector v)
 
 static inline uint64_t st_vector_is(st_vector v, unsigned byte)
 {
-    return _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)byte));
+    return _mm512_cmpeq_epi8_mask(v, every(byte));
 }
 
-static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
+/* Where the range lies at an end, signed or not, one comparison tells. */
+ST_FORCE_INLINE uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
 {
-    const __m512i from_first = _mm512_sub_epi8(v, _mm512_set1_epi8((char)first));
-    return _mm512_cmplt_epu8_mask(from_first, _mm512_set1_epi8((char)n));
+    if (first + n == 0x100)
+        return _mm512_cmpge_epu8_mask(v, every(first));
+    if (first == 0x80)
+        return _mm512_cmplt_epi8_mask(v, every(first + n));
+    const __m512i from_first = _mm512_sub_epi8(v, every(first));
+    return _mm512_cmplt_epu8_mask(from_first, every(n));
 }
 
-/* Two kinds a byte become one; a byte of text picks by its low six bits, the only ones that the permutation reads. */
-static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+/* Characters beyond ASCII are looked up by the blocks of unicode_tables.h, here rows: 256 code points. Two rows hold what
+ * most texts are written in, a script and its punctuation, so those that were met last are looked up without asking. */
+typedef struct st_rows {
+    uint32_t numbers[2]; /* code point >> 8, in each of the four bytes */
+    uint32_t blocks[2];  /* of st_kind_blocks */
+    __m512i last;        /* the kind of the last byte of the block before, in each byte */
+} st_rows;
+
+/* Characters of two and three bytes, at their first bytes: which row they are of, and where in it. */
+typedef struct placed {
+    __m512i rows, low; /* code point >> 8, code point & 255 */
+} placed;
+
+/* Bytes behind the block are read only where a character of it goes on there. */
+static inline placed place(const uint8_t *text, __m512i v, __mmask64 leads, __mmask64 three)
 {
-    const __m256i packed = _mm256_loadu_si256((const __m256i *)(const void *)row);
-    const __m512i wide = _mm512_cvtepu8_epi16(packed);
-    const __m512i kinds = _mm512_and_si512(_mm512_or_si512(wide, _mm512_slli_epi16(wide, 4)), _mm512_set1_epi8(15));
-    return _mm512_permutexvar_epi8(v, kinds);
+    const __m512i second = _mm512_maskz_loadu_epi8(leads, text + 1), third = _mm512_maskz_loadu_epi8(three, text + 2);
+    const __m512i last = _mm512_mask_mov_epi8(second, three, third), last_but_one = _mm512_mask_mov_epi8(v, three, second);
+    const __m512i six = every(0x3F), high = _mm512_slli_epi16(v, 4);
+    const __m512i bits = _mm512_mask_mov_epi8(every(0x07), three, every(0x0F));
+    /* 0xCA: where the first has ones, the second, else the third */
+    const placed p = {_mm512_ternarylogic_epi64(bits, _mm512_srli_epi16(last_but_one, 2), _mm512_maskz_mov_epi8(three, high), 0xCA),
+                      _mm512_ternarylogic_epi64(six, last, _mm512_slli_epi16(last_but_one, 6), 0xCA)};
+    return p;
 }
 
-/* The numbers of the set bits are pressed together in a register, then widened eight at a time. */
+/* Two kinds for each of the characters `these`, of which its lowest bit picks one; 0 for others. */
+static inline __m512i look_up(uint32_t block, __mmask64 these, placed p)
+{
+    const uint8_t *row = st_kind_blocks + ((size_t)block << (ST_KIND_SHIFT - 1));
+    return _mm512_maskz_permutex2var_epi8(these, _mm512_loadu_si512(row), _mm512_srli_epi16(p.low, 1),
+                                          _mm512_loadu_si512(row + 64));
+}
+
+/* The row of the character at `text` takes the place of the one met less lately. */
+static inline void enter_row(const uint8_t *text, st_rows *rows)
+{
+    unsigned size;
+    const uint32_t number = st_utf8_decode(text, &size) >> ST_KIND_SHIFT;
+    rows->numbers[1] = rows->numbers[0];
+    rows->blocks[1] = rows->blocks[0];
+    rows->numbers[0] = number * 0x01010101u;
+    rows->blocks[0] = st_kind_index[number];
+}
+
+static inline __m512i kinds_by_rows(const uint8_t *text, placed p, uint64_t leads, st_rows *rows)
+{
+    const __mmask64 first = _mm512_mask_cmpeq_epi8_mask(leads, p.rows, all(rows->numbers[0]));
+    const __mmask64 second = _mm512_mask_cmpeq_epi8_mask(leads, p.rows, all(rows->numbers[1]));
+    __m512i pairs = _mm512_or_si512(look_up(rows->blocks[0], first, p), look_up(rows->blocks[1], second, p));
+    for (uint64_t rest = leads & ~(first | second); rest;) {
+        enter_row(text + st_first_bit(rest), rows);
+        const __mmask64 these = _mm512_mask_cmpeq_epi8_mask(rest, p.rows, all(rows->numbers[0]));
+        pairs = _mm512_or_si512(pairs, look_up(rows->blocks[0], these, p));
+        rest &= ~these;
+    }
+    const __mmask64 odd = _mm512_test_epi8_mask(p.low, every(1));
+    return _mm512_and_si512(_mm512_mask_mov_epi8(pairs, odd, _mm512_srli_epi16(pairs, 4)), every(15));
+}
+
+/* The kinds at first bytes, handed on to the second and third ones; those that begin the block are the block before's. */
+static inline __m512i spread(__m512i kinds, uint64_t tail, st_rows *rows)
+{
+    const __m512i one = every(1);
+    __m512i from = _mm512_mask_sub_epi8(byte_numbers(), tail, byte_numbers(), one);
+    from = _mm512_mask_sub_epi8(from, tail & tail << 1, from, one);
+    return _mm512_mask_mov_epi8(_mm512_permutexvar_epi8(from, kinds), tail & ~(tail + 1), rows->last);
+}
+
+/* Characters of four bytes, one by one: they are rare. */
+static __m512i add_fours(const uint8_t *text, __m512i kinds, uint64_t leads)
+{
+    for (; leads; leads &= leads - 1) {
+        unsigned size;
+        const unsigned at = st_first_bit(leads), kind = st_kind_of(st_utf8_decode(text + at, &size));
+        kinds = _mm512_mask_mov_epi8(kinds, (uint64_t)15 << at, every(kind));
+    }
+    return kinds;
+}
+
+/* Rows of nothing but caseless letters, of which CJK text would need many: U+4E00-9EFF, U+AC00-D6FF. */
+static inline __mmask64 is_cjk(__m512i rows)
+{
+    return st_vector_in(rows, 0x4E, 0x9F - 0x4E) | st_vector_in(rows, 0xAC, 0xD7 - 0xAC);
+}
+
+static void st_classify_mixed(st_split_family family, const uint8_t *text, st_vector v, st_rows *rows,
+                              const st_block *before, st_block *b)
+{
+    (void)before;
+    b->tail = st_vector_in(v, 0x80, 64);
+    const uint64_t leads = b->high & ~b->tail, four = st_vector_in(v, 0xF0, 16);
+    const placed p = place(text, v, leads, st_vector_in(v, 0xE0, 32));
+    const uint64_t cjk = is_cjk(p.rows);
+    __m512i kinds = kinds_by_rows(text, p, leads & ~cjk & ~four, rows);
+    kinds = spread(_mm512_mask_mov_epi8(kinds, cjk, every(ST_KIND_CASELESS)), b->tail, rows);
+    if (four)
+        kinds = add_fours(text, kinds, four);
+    rows->last = _mm512_permutexvar_epi8(every(63), kinds);
+    const __m512i ascii = _mm512_permutex2var_epi8(_mm512_loadu_si512(st_byte_kinds), v, _mm512_loadu_si512(st_byte_kinds + 64));
+    kinds = _mm512_mask_mov_epi8(ascii, b->high, kinds);
+    b->letter = st_vector_in(kinds, ST_KIND_UPPER, 3);
+    b->number = st_vector_is(kinds, ST_KIND_NUMBER);
+    b->white = st_vector_in(kinds, ST_KIND_NEWLINE, 2);
+    if (family == ST_SPLIT_O200K) {
+        b->upper = st_vector_is(kinds, ST_KIND_UPPER);
+        b->lower = st_vector_is(kinds, ST_KIND_LOWER);
+        b->mark = st_vector_is(kinds, ST_KIND_MARK);
+    }
+}
+
+/* Eight of the bytes, from the number `first` on, each in the lowest byte of a lane of 64 bits. */
+static inline __m512i eight_from(__m512i bytes, int first)
+{
+    const __m512i which = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(first));
+    return _mm512_maskz_permutexvar_epi8(UINT64_C(0x0101010101010101), which, bytes);
+}
+
+/* The numbers of the set bits are pressed together in a register, then widened eight at a time. The first 24 without
+ * asking, because few blocks of text have more: a loop over eights would end where nobody foresees. */
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
     const __m512i bases = _mm512_set1_epi64((long long)base);
-    const size_t count = (size_t)_mm_popcnt_u64(mask);
-    __m512i places = _mm512_maskz_compress_epi8(mask, byte_numbers());
-    for (size_t i = 0; i < count; i += 8) {
-        const __m512i wide = _mm512_cvtepu8_epi64(_mm512_castsi512_si128(places));
-        _mm512_storeu_si512(to + i, _mm512_add_epi64(wide, bases));
-        places = _mm512_alignr_epi64(places, places, 1);
-    }
-    return count;
+    const __m512i places = _mm512_maskz_compress_epi8(mask, byte_numbers());
+    const int count = (int)_mm_popcnt_u64(mask);
+    for (int i = 0; i < 24; i += 8)
+        _mm512_storeu_si512(to + i, _mm512_add_epi64(eight_from(places, i), bases));
+    for (int i = 24; i < count; i += 8)
+        _mm512_storeu_si512(to + i, _mm512_add_epi64(eight_from(places, i), bases));
+    return (size_t)count;
 }
 
 #define ST_TIER avx512

@@ -68,6 +68,7 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 }
 
 #define ST_TIER neon
+#include "block_rows.h"
 #include "block_template.h"
 #else
 typedef int st_no_neon; /* a file must hold something */

@@ -78,4 +78,5 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 }
 
 #define ST_TIER portable
+#include "block_rows.h"
 #include "block_template.h"

@@ -17,14 +17,14 @@ ROOT = oracle.PROJECT
 # From the bottom to the top; a file may use those on lines above its own, and those beside it only where no ring forms.
 # A file that is not in the list has to be given its place.
 C_LAYERS = """
-portable status prefetch publish bits target_begin target_end lanes_avx512 tier
+portable status prefetch publish bits target_begin target_end lanes_avx512 every_byte tier
 alloc key cut_tables
 code_points buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
 code_points_avx512 char_kind text special pairs hash split_blocks train_tokens word_list
 split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue hot
-block_starts train_text spans
-block_template pretoken train_index first_look
+block_ascii block_starts train_text spans
+block_rows block_template pretoken train_index first_look
 train_count trainer
 split_portable split_avx2 split_avx512 split_neon first_look_avx512
 vocab

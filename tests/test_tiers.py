@@ -62,13 +62,24 @@ def long_strings(rng: random.Random) -> list[str]:
     return ["".join(rng.choice(kind) for _ in range(65_536 + rng.randint(1, 40))) for kind in kinds]
 
 
+def characters() -> list[str]:
+    """Every character of the first plane and some beyond, in order and mixed, between ASCII that shows their kinds."""
+    rng = random.Random(24)
+    points = [*range(0x80, 0xD800), *range(0xE000, 0x10000), *rng.sample(range(0x10000, 0x110000), 4_000)]
+    made = []
+    for order in (points, rng.sample(points, len(points))):
+        spaced = [chr(point) + rng.choice(("", "a", "B", "1", " ", "!")) for point in order]
+        made += ["".join(spaced[i : i + 500]) for i in range(0, len(spaced), 500)]
+    return made
+
+
 def texts() -> list[str]:
     rng = random.Random(20)
     made = list(nasty.random_strings(rng, 600, 300))
     for length in (*range(0, 140), 191, 192, 193, 255, 256, 257):
         made.append("".join(rng.choice(UNITS) for _ in range(length))[:length])
         made.append("".join(rng.choice("abcXYZ 012.,'\n中é") for _ in range(length)))
-    made += [long_pieces(rng) for _ in range(300)] + long_strings(rng)
+    made += [long_pieces(rng) for _ in range(300)] + long_strings(rng) + characters()
     return made + ["".join(rng.choice(UNITS) for _ in range(40)) for _ in range(300)]
 
 

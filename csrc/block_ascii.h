@@ -1,0 +1,24 @@
+/* block_ascii.h - the kinds of 64 bytes of ASCII as masks, on the vectors of a tier. Include it after defining
+ *
+ *     st_vector                     64 bytes
+ *     st_vector_load(text)          of 64 readable bytes at any address
+ *     st_vector_is(v, byte)         a mask as in block.h: the bytes equal to this one
+ *     st_vector_in(v, first, n)     the bytes in first .. first + n - 1
+ */
+#ifndef ST_BLOCK_ASCII_H
+#define ST_BLOCK_ASCII_H
+
+#include "block.h"
+#include "split_rules.h"
+
+/* Bytes that are not ASCII are in none of the masks. */
+ST_FORCE_INLINE void st_classify_ascii(st_vector v, st_block *b)
+{
+    b->upper = st_vector_in(v, 'A', 26);
+    b->lower = st_vector_in(v, 'a', 26);
+    b->letter = b->upper | b->lower;
+    b->number = st_vector_in(v, '0', 10);
+    b->white = st_vector_is(v, ST_BLANK) | st_vector_in(v, '\t', 5);
+}
+
+#endif
