@@ -33,6 +33,14 @@ static void send_for_lines(const st_piece_table *table, st_spans *s, size_t from
     s->long_count = longs;
 }
 
+/* The ids of an entry that is in use, of one that is not anything that can be read; *count: how many. */
+static inline const uint32_t *ids_of(const st_piece_table *pieces, const st_piece_entry *entry, uint32_t *count)
+{
+    const uint32_t inside = st_piece_count(entry);
+    *count = inside == ST_MORE_IDS ? entry->ids[1] : inside;
+    return inside == ST_MORE_IDS ? pieces->more.data + entry->ids[0] : entry->ids;
+}
+
 /* Looks for the short misses up to number `end` of their list at the one line of the piece table where each belongs, without a
  * branch that depends on what is there. Those that are not found are listed. */
 static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s, size_t end)
@@ -45,15 +53,15 @@ static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s,
         const st_piece_entry *line = line_of(&pieces, s->hashes[m]);
         const int first = st_piece_matches(line, key), second = st_piece_matches(line + 1, key), is_there = first | second;
         const st_piece_entry *entry = line + second;
-        const uint32_t count = st_piece_count(entry);
-        const int is_found = is_there & (count <= ST_INLINE_IDS), is_other = is_there | st_line_overflowed(line);
-        const size_t keep = 0 - (size_t)is_found;
-        s->ids[m] = entry->ids;
-        s->counts[m] = count;
+        const int is_few = st_piece_count(entry) <= ST_INLINE_IDS, is_other = (is_there ^ 1) & st_line_overflowed(line);
+        const size_t keep = 0 - (size_t)(is_there & is_few);
+        s->ids[m] = ids_of(&pieces, entry, &s->counts[m]);
+        st_prefetch(s->ids[m]); /* many lie elsewhere */
         s->absent[absent] = s->others[others] = (uint16_t)m;
-        absent += !is_other;
-        others += is_other & !is_found;
-        st_hot_put(hot, (st_hot_place(key) & keep) | (ST_HOT_NOWHERE & ~keep), key, entry->ids, count);
+        absent += !(is_there | is_other);
+        others += is_other;
+        st_hot_put(hot, (st_hot_place(key) & keep) | (ST_HOT_NOWHERE & ~keep), key, entry->ids,
+                   st_piece_count(entry));
     }
     s->looked = end;
     s->absent_count = absent;
@@ -79,7 +87,7 @@ void st_send_for_misses(const st_vocab *v, st_workspace *w, size_t from)
     send_for_more(&v->pieces, w, absent, other);
 }
 
-/* A span of up to ST_KEY_BYTES bytes that lies further on in the piece table, or has many ids. */
+/* A span of up to ST_KEY_BYTES bytes that lies further on in the piece table. */
 static int look_further(const st_vocab *v, st_workspace *w, size_t m)
 {
     st_spans *s = &w->spans;
@@ -87,10 +95,8 @@ static int look_further(const st_vocab *v, st_workspace *w, size_t m)
     const st_piece_entry *entry = st_piece_find(&v->pieces, key, s->hashes[m] >> v->pieces.shift);
     if (!entry)
         return 0;
-    const int many = st_piece_count(entry) == ST_MORE_IDS;
-    s->counts[m] = many ? entry->ids[1] : st_piece_count(entry);
-    s->ids[m] = many ? v->pieces.more.data + entry->ids[0] : entry->ids;
-    if (!many)
+    s->ids[m] = ids_of(&v->pieces, entry, &s->counts[m]);
+    if (st_piece_count(entry) <= ST_INLINE_IDS)
         st_hot_put(&w->hot, st_hot_place(key), key, entry->ids, s->counts[m]);
     return 1;
 }

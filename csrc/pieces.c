@@ -287,6 +287,14 @@ static inline uint32_t *copy_found(uint32_t *to, const uint32_t *from, const uin
     return to + count;
 }
 
+/* Of more than ST_INLINE_IDS ids those behind the first ones, as many at a time; the last of them overlap. */
+static inline void copy_more(uint32_t *to, const uint32_t *from, size_t count)
+{
+    for (size_t i = ST_INLINE_IDS; i + ST_INLINE_IDS < count; i += ST_INLINE_IDS)
+        memcpy(to + i, from + i, ST_INLINE_IDS * sizeof *to);
+    memcpy(to + count - ST_INLINE_IDS, from + count - ST_INLINE_IDS, ST_INLINE_IDS * sizeof *to);
+}
+
 /* New memory costs a fault a page when it is first written, twice what many pages cost that are asked for together. */
 #define PAGES_AT_ONCE ((uintptr_t)1 << 18)
 
@@ -313,12 +321,12 @@ static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, st_ids 
         const size_t count = s->counts[m];
         to = copy_found(to, from, s->places[m]);
         memcpy(to, s->ids[m], ST_INLINE_IDS * sizeof *to);
-        if (count - 1 >= ST_INLINE_IDS) { /* none or many: seldom */
+        if (count > ST_INLINE_IDS)
+            copy_more(to, s->ids[m], count);
+        if (!count) { /* seldom */
             out->size = (size_t)(to - out->data);
-            if (count)
-                memcpy(to, s->ids[m], count * sizeof *to);
-            else if (st_encode_span(v, w, ST_ENGINE_FAST, text + s->starts[m], st_miss_length(s, m), 0, out) ||
-                     st_ids_reserve(out, most))
+            if (st_encode_span(v, w, ST_ENGINE_FAST, text + s->starts[m], st_miss_length(s, m), 0, out) ||
+                st_ids_reserve(out, most))
                 return ST_NO_MEMORY;
             to = out->data + out->size;
         }

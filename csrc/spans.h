@@ -35,7 +35,7 @@ typedef struct st_spans {
     /* Numbers of misses: those of more than ST_KEY_BYTES bytes, and the others. */
     uint16_t longs[ST_SPANS], shorts[ST_SPANS];
     size_t long_count, short_count, looked; /* `looked` short ones were looked for in a line of the piece table; of those: */
-    uint16_t others[ST_SPANS];              /* those that may lie further on, or have many ids */
+    uint16_t others[ST_SPANS];              /* those that may lie further on */
     uint16_t absent[ST_SPANS];              /* those that are in no table */
     size_t other_count, absent_count;
     uint32_t space[ST_SPAN_IDS]; /* for the ids of those */
