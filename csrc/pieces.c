@@ -298,12 +298,12 @@ static inline void copy_more(uint32_t *to, const uint32_t *from, size_t count)
 /* New memory costs a fault a page when it is first written, twice what many pages cost that are asked for together. */
 #define PAGES_AT_ONCE ((uintptr_t)1 << 18)
 
-/* Asks for the next ones when writing comes to where they begin. */
+/* Asks for the next ones when writing comes to where they begin. What is shorter is used again and again. */
 static void ask_for_pages(const st_ids *out, size_t more)
 {
     const uintptr_t at = (uintptr_t)(out->data + out->size), end = at + more * sizeof *out->data;
     const uintptr_t from = end & ~(PAGES_AT_ONCE - 1), limit = (uintptr_t)(out->data + out->capacity);
-    if (at < from)
+    if (at < from && out->capacity * sizeof *out->data >= PAGES_AT_ONCE)
         st_alloc_populate((void *)from, limit - from < PAGES_AT_ONCE ? limit - from : PAGES_AT_ONCE);
 }
 
