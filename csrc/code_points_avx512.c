@@ -56,7 +56,7 @@ ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, ui
     __mmask16 surrogates = 0;
     for (size_t i = 0; i < n; i += LANES) {
         const uint32_t count = n - i < LANES ? (uint32_t)(n - i) : LANES;
-        const __m512i c = load(from + i * width, (__mmask16)_bzhi_u32(0xFFFF, count), width);
+        const __m512i c = load(from + i * width, first_lanes(count), width);
         if (!_mm512_cmpge_epu32_mask(c, all(0x80))) {
             _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(c));
             to += count;

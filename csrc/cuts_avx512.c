@@ -63,7 +63,7 @@ static inline __m256i long_runs(__m256i ones)
 
 static inline uint64_t bits_below(size_t n, size_t word)
 {
-    return n <= 64 * word ? 0 : _bzhi_u64(UINT64_MAX, n - 64 * word < 64 ? (uint32_t)(n - 64 * word) : 64);
+    return n <= 64 * word ? 0 : first_bytes(n - 64 * word);
 }
 
 /* Reads as many pieces as the stretch takes. */
@@ -76,7 +76,7 @@ static inline void read_pieces(stretch *s, const uint8_t *text, size_t at, const
     __mmask8 here = 0xFF;
     size_t taken = 0;
     while (here == 0xFF) {
-        here = (__mmask8)_bzhi_u32(0xFF, count - taken < ENDS ? (uint32_t)(count - taken) : ENDS);
+        here = first_wide_lanes(count - taken);
         const __m512i end = _mm512_sub_epi64(_mm512_maskz_loadu_epi64(here, ends + taken), first);
         here = _mm512_mask_cmple_epu64_mask(here, end, limit);
         const __m512i start = _mm512_alignr_epi64(end, before, ENDS - 1);
@@ -233,7 +233,7 @@ static uint64_t partial(const places *p, size_t word, uint64_t borders, const st
     _mm512_storeu_si512(right, _mm512_maskz_compress_epi8(borders, _mm512_loadu_si512(at)));
     _mm512_storeu_si512(left, _mm512_maskz_compress_epi8(borders, _mm512_loadu_si512(at - 1)));
     for (size_t i = 0; i < count; i += LANES) {
-        __mmask16 lanes = (__mmask16)_bzhi_u32(0xFFFF, count - i < LANES ? (uint32_t)(count - i) : LANES);
+        __mmask16 lanes = first_lanes(count - i);
         const __m512i four = four_bytes(text, right + i), before = characters(four_bytes(text, left + i));
         __m512i shapes = shapes_of(tables, lanes, before, four);
         do {

@@ -10,6 +10,8 @@
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,bmi,bmi2,popcnt"
 #include "target_begin.h"
 
+#include "lanes_avx512.h"
+
 #define SPANS 8   /* a lane of 64 bits each */
 #define GROUPS 40 /* for ST_LOOK_AHEAD spans, or a stretch of cuts.h */
 
@@ -29,11 +31,6 @@ static inline __m512i each(uint64_t value)
     return _mm512_set1_epi64((long long)value);
 }
 
-static inline __mmask8 lanes_up_to(size_t count)
-{
-    return (__mmask8)_bzhi_u32(0xFF, (uint32_t)(count < SPANS ? count : SPANS));
-}
-
 /* ---- keys ---- */
 
 /* The 16 bytes from each lane's place on; text[0..readable) can be read. */
@@ -45,8 +42,8 @@ typedef struct sixteen {
 ST_FORCE_INLINE sixteen read_near(const uint8_t *text, size_t readable, __m512i places, size_t first)
 {
     const size_t left = readable - first, more = left > 64 ? left - 64 : 0;
-    const __m512i a = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (uint32_t)(left < 64 ? left : 64)), text + first);
-    const __m512i b = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (uint32_t)(more < 64 ? more : 64)), text + first + 64);
+    const __m512i a = _mm512_maskz_loadu_epi8(first_bytes(left), text + first);
+    const __m512i b = _mm512_maskz_loadu_epi8(first_bytes(more), text + first + 64);
     const __m512i lowest = _mm512_broadcast_i32x4(_mm_set_epi64x(0x0808080808080808, 0)), next = each(0x0706050403020100);
     const __m512i from = _mm512_add_epi8(_mm512_shuffle_epi8(_mm512_sub_epi64(places, each(first)), lowest), next);
     const __m512i eight = each(0x0808080808080808);
@@ -141,11 +138,11 @@ ST_FORCE_INLINE uint32_t *look_at_eight(looked_for *l, size_t g, const st_hot *h
     const size_t i = g * SPANS;
     const entries e = read_entries(hot, l->places + i);
     const __m512i low = _mm512_loadu_si512(l->low + i), high = _mm512_loadu_si512(l->high + i);
-    const __m512i differ = _mm512_slli_epi64(_mm512_xor_si512(e.high, high), 4);
-    const __mmask8 hits = _mm512_testn_epi64_mask(_mm512_or_si512(differ, _mm512_xor_si512(e.low, low)), each(UINT64_MAX)) &
-                          lanes_up_to(l->count - i);
+    const __m512i high_differs = _mm512_slli_epi64(_mm512_xor_si512(e.high, high), 4);
+    const __m512i differs = _mm512_or_si512(high_differs, _mm512_xor_si512(e.low, low));
+    const __mmask8 here = first_wide_lanes(l->count - i), hits = _mm512_mask_testn_epi64_mask(here, differs, differs);
     const __m512i counts = _mm512_maskz_srli_epi64(hits, e.high, 60);
-    const uint64_t misses = lanes_up_to(l->count - i) & (__mmask8)~hits;
+    const uint64_t misses = here ^ hits;
     l->misses[g / SPANS] = (g % SPANS ? l->misses[g / SPANS] : 0) | misses << g % SPANS * SPANS;
     l->found[g] = to;
     l->counts[g] = (uint64_t)_mm_cvtsi128_si64(_mm512_cvtepi64_epi8(counts));
@@ -183,7 +180,7 @@ size_t st_first_look_avx512(st_spans *s, const st_hot *hot, const uint8_t *text,
     __m512i before = each(at);
     l.count = 0;
     for (size_t first = at; l.count < count && first < readable; first = (size_t)ends[l.count - 1]) {
-        __mmask8 here = lanes_up_to(count - l.count);
+        __mmask8 here = first_wide_lanes(count - l.count);
         const __m512i end = _mm512_maskz_loadu_epi64(here, ends + l.count), start = _mm512_alignr_epi64(end, before, SPANS - 1);
         const __m512i n = _mm512_sub_epi64(end, start);
         here &= _mm512_cmple_epu64_mask(n, each(ST_KEY_BYTES)) & _mm512_cmplt_epu64_mask(start, each(readable));
@@ -210,7 +207,7 @@ void st_first_look_any_avx512(st_spans *s, const st_hot *hot, const uint8_t *tex
     size_t first = 0;
     for (l.count = 0; l.count < count; l.count += SPANS) {
         const size_t spans = count - l.count < SPANS ? count - l.count : SPANS;
-        const __mmask8 here = lanes_up_to(spans);
+        const __mmask8 here = first_wide_lanes(spans);
         const __m512i end = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(here, ends + l.count));
         const __m512i start = _mm512_alignr_epi64(end, before, SPANS - 1);
         const size_t last = spans > 1 ? ends[l.count + spans - 2] : first;

@@ -1,8 +1,9 @@
-/* Constants that several files for AVX-512 want; to be included behind target_begin.h. */
+/* Constants and masks that several files for AVX-512 want; to be included behind target_begin.h. */
 #ifndef ST_LANES_AVX512_H
 #define ST_LANES_AVX512_H
 
 #include <immintrin.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LANES 16 /* of 32 bits */
@@ -10,6 +11,23 @@
 static inline __m512i all(uint32_t value)
 {
     return _mm512_set1_epi32((int)value);
+}
+
+/* Masks of the first `count` lanes of 32 bits, of 64 bits, and of the first bytes; all for more. (The instruction reads eight
+ * bits of the count.) */
+static inline __mmask16 first_lanes(size_t count)
+{
+    return (__mmask16)_bzhi_u32(0xFFFF, (uint32_t)(count < 16 ? count : 16));
+}
+
+static inline __mmask8 first_wide_lanes(size_t count)
+{
+    return (__mmask8)_bzhi_u32(0xFF, (uint32_t)(count < 8 ? count : 8));
+}
+
+static inline __mmask64 first_bytes(size_t count)
+{
+    return _bzhi_u64(UINT64_MAX, (uint32_t)(count < 64 ? count : 64));
 }
 
 /* 0 to 63, a byte each. */

@@ -73,12 +73,6 @@ static inline void store(uint32_t *to, __m512i value)
     _mm512_storeu_si512(to, value);
 }
 
-/* The lowest `count` of sixteen lanes; all for more. */
-static inline __mmask16 first_lanes(uint32_t count)
-{
-    return (__mmask16)_bzhi_u32(0xFFFF, count < LANES ? count : LANES); /* the instruction reads eight bits of the count */
-}
-
 static inline __m512i numbers(void)
 {
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
