@@ -123,8 +123,6 @@ st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_
     planner p = {job, 0, 0, 0, 0, 0, threads ? threads : 1, least ? least : 1};
     for (size_t i = 0; i < count; i++)
         p.left += texts[i].n;
-    if (!job->counts_only) /* an id for four bytes, roughly; more is found when it is needed */
-        ST_TRY(st_ids_reserve(&job->out, p.left / 4));
     choose_size(&p);
     for (size_t i = 0; i < count; i++)
         ST_TRY(plan_text(&p, &texts[i], i));

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from ._csrc cimport *
-from ._ids cimport COPIED, IdBuffer, array_of, array_over, trim
+from ._ids cimport COPIED, IdBuffer, array_of, array_over, recycle, reserve, trim
 from ._text cimport SHORT_ROOM, Text, borrow, borrow_short, check_spans, ends_high, give_back
 from ._vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due, list_of
 
@@ -95,7 +95,7 @@ cdef class Coder:
         alive = borrow_short(source, &text, room)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
-            st_ids_reserve(out, text.n // 4)  # where memory is short, the encoder will say so
+            reserve(out, text.n // 4)  # where memory is short, the encoder will say so
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         else:
@@ -123,7 +123,7 @@ cdef class Coder:
         if slice == NULL:
             raise MemoryError
         self._init(&encoder, allowed, disallowed)
-        st_ids_reserve(out, n // 2)  # as above; a character beyond ASCII has two bytes or more
+        reserve(out, n // 2)  # as above; a character beyond ASCII has two bytes or more
         try:
             while not last and status == ST_OK:
                 end = min(at + STR_SLICE, n)
@@ -165,7 +165,7 @@ cdef class Coder:
 
     cdef void _return_ids(self, st_ids *ids, bint borrowed) noexcept:
         if not borrowed or ids.capacity > 4 * COPIED:
-            st_ids_free(ids)
+            recycle(ids)
         if borrowed:
             self.spare = ids[0]
             st_flag_lower(&self.is_lent)
@@ -346,6 +346,8 @@ cdef class CoreStream:
         buffer.ids.size = 0
         do_what_is_due(self.coder.vocab)
         alive = borrow_short(chunk, &text, room)
+        if text.n >= RESERVE_FROM:
+            reserve(&buffer.ids, text.n // 4)
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
         else:

@@ -7,7 +7,7 @@ from libc.string cimport memset
 
 from ._core cimport Coder
 from ._csrc cimport *
-from ._ids cimport IdBuffer, array_over, trim
+from ._ids cimport IdBuffer, array_over, reserve, trim
 from ._text cimport Text, borrow, give_back
 from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due, list_of
 
@@ -53,6 +53,8 @@ cdef class Job:
                 total += spans[i].n
             if total >= 2 * least:
                 count_bytes(coder.vocab, total)
+                if not counts_only:
+                    reserve(&self.job.out, total // 4)  # an id for four bytes, roughly; more is found when it is needed
                 with nogil:
                     status = st_job_plan(&self.job, spans, count, threads, least)
         finally:

@@ -7,7 +7,7 @@ import gc
 import pytest
 
 import streamtok
-from streamtok import _vocab
+from streamtok import _ids, _vocab
 
 TEXT = "abc abcabc é 中中 ab's\n" * 3
 LONG = "a" * 200 + "中" * 100 + "é" * 90
@@ -15,6 +15,7 @@ LONG = "a" * 200 + "中" * 100 + "é" * 90
 
 def live() -> int:
     gc.collect()
+    _ids.free_spare()
     return _vocab.allocation_counts()[2]
 
 
@@ -228,3 +229,27 @@ def test_dropped_encodings_leave_no_memory(make_tiny):
         enc.encode_batch([TEXT * 9000] * 4)
         del enc, kept
         assert live() == before
+
+
+def test_memory_of_a_dropped_array_serves_the_next(make_tiny):
+    """Large ones: a second array lies where the first was, and none lies where one is that somebody still holds."""
+    enc = make_tiny()
+    texts = [TEXT * (3000 + 7 * i) for i in range(8)]
+    wanted = [enc.encode(text) for text in texts]
+    first = enc.encode_to_numpy(texts[0])
+    where = first.ctypes.data
+    view = first[5:]
+    del first
+    assert enc.encode_to_numpy(texts[1]).ctypes.data != where
+    assert view.tolist() == wanted[0][5:]
+    del view
+    again = enc.encode_to_numpy(texts[1])
+    assert again.ctypes.data == where and again.tolist() == wanted[1]
+    held = []
+    for text in texts * 3:
+        held.append(enc.encode_to_numpy(text))
+        held.append(enc.encode_ragged([text, "abc"])[0])
+        if len(held) > 5:
+            del held[::2]
+        for array in held:
+            assert array.tolist() in (*wanted, *([*ids, 257] for ids in wanted))
