@@ -14,6 +14,11 @@ STALE = 60.0
 here takes a second to make."""
 
 
+DAY = 86_400.0
+UNUSED = 30 * DAY
+"""Seconds after which a file that nobody has opened is taken for one that nobody needs."""
+
+
 def folder() -> str:
     """The folder; STREAMTOK_CACHE names another. Raises FileNotFoundError where the user has none."""
     if own := os.environ.get("STREAMTOK_CACHE"):
@@ -51,11 +56,28 @@ def remove(path: str) -> None:
 
 
 def is_stale(path: str) -> bool:
-    """Has it been there for longer than anybody works at it? A clock that was set back counts as that, too."""
+    """Has it been there for longer than anybody works at it?"""
+    return _age(path) > STALE
+
+
+def is_unused(path: str) -> bool:
+    """Has nobody noted for a long time that it is used?"""
+    return _age(path) > UNUSED
+
+
+def note_use(path: str) -> None:
+    """Lets the file's time say, to a day, when it was used last."""
+    if _age(path) > DAY:
+        with contextlib.suppress(OSError):
+            os.utime(path)
+
+
+def _age(path: str) -> float:
+    """Seconds since it was written, or noted as used. A clock that was set back counts as time, too."""
     try:
-        return abs(time.time() - os.stat(path).st_mtime) > STALE
+        return abs(time.time() - os.stat(path).st_mtime)
     except OSError:
-        return False
+        return 0.0
 
 
 def take_lock(path: str) -> bool:

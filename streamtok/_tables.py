@@ -151,7 +151,9 @@ def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
             begins_right = file.read(len(head)) == head
             image = memoryview(_map(file.fileno()))[len(head) :]
         if begins_right:
-            return _over(image, special_tokens, path)
+            vocab = _over(image, special_tokens, path)
+            _cache.note_use(path)
+            return vocab
     except OSError:
         return None
     except ValueError:  # empty, or VocabularyError: the checksum is wrong

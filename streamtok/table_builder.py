@@ -82,7 +82,7 @@ def lock_of(path: str) -> str:
 
 def build(name: str, patience: float = _cache.STALE) -> str | None:
     """Builds the tables of a bundled vocabulary unless good ones are there, and returns their path; None where another
-    process was at it for longer than `patience`, in seconds. Removes those of other versions.
+    process was at it for longer than `patience`, in seconds. Removes those of other versions that nobody uses any more.
 
     Raises:
         OSError: they cannot be written.
@@ -111,13 +111,18 @@ def _build_locked(name: str, path: str) -> str | None:
         if _ending:
             return None
         _tables.write_cached(name, vocab)
-        for other in done_with(name):
-            if other != path:
-                _cache.remove(other)
+        _remove_unused(name, path)
         return path
     finally:
         _locks.pop(path, None)
         _cache.remove(lock_of(path))
+
+
+def _remove_unused(name: str, path: str) -> None:
+    """All that is there of a vocabulary, but for `path`, and for tables that another version of streamtok uses."""
+    for other in done_with(name):
+        if other != path and (not other.endswith(".tables") or _cache.is_unused(other)):
+            _cache.remove(other)
 
 
 def done_with(name: str) -> list[str]:

@@ -22,20 +22,32 @@ def test_build_find_and_remove(cache):
     assert tables.status() == {"use": "all", "folder": str(cache / "tables"), "built": {}}
     old = cache / "tables" / f"{NAME}-00000000.tables"
     old.parent.mkdir(parents=True)
-    old.write_bytes(b"of another version")
+    old.write_bytes(b"of a version that is gone")
+    os.utime(old, (1, 1))
+    other = old.with_name(f"{NAME}-00000001.tables")
+    other.write_bytes(b"of a version that is used")
     stale, fresh = (old.with_name(f"{NAME}-0.tables.{number}.partial") for number in (1, 2))
     stale.write_bytes(b"killed")
     os.utime(stale, (1, 1))
     fresh.write_bytes(b"being written")
     made = tables.build("gpt2", NAME)
     assert list(made) == [NAME] and made[NAME] == _tables.cached_file(NAME)
-    assert not old.exists() and not stale.exists() and fresh.exists()
+    assert not old.exists() and not stale.exists() and fresh.exists() and other.exists()
     assert tables.status()["built"] == {NAME: os.stat(made[NAME]).st_size}
     assert uses_cache(opened()) and uses_cache(opened("gpt2")) and not uses_cache(opened("p50k_base"))
     before = os.stat(made[NAME])
     assert tables.build(NAME) == made and os.path.samestat(os.stat(made[NAME]), before), "it was good"
-    assert tables.remove() == [made[NAME]] and tables.remove() == [] and fresh.exists()
+    assert sorted(tables.remove()) == sorted([made[NAME], str(other)]) and tables.remove() == [] and fresh.exists()
     assert not uses_cache(opened())
+
+
+def test_opening_notes_the_day(cache):
+    made = tables.build(NAME)[NAME]
+    for age, noted in ((_cache.DAY / 2, False), (2 * _cache.DAY, True), (-2 * _cache.DAY, True)):
+        then = time.time() - age
+        os.utime(made, (then, then))
+        assert uses_cache(opened())
+        assert (abs(os.stat(made).st_mtime - then) > 1) == noted
 
 
 def test_an_unknown_name_is_refused(cache):
