@@ -9,7 +9,7 @@ from libc.string cimport memset
 
 from ._csrc cimport *
 from ._ids cimport COPIED, IdBuffer, array_of, array_over, recycle, reserve, trim
-from ._text cimport SHORT_ROOM, Text, borrow, borrow_short, check_spans, ends_high, give_back
+from ._text cimport SHORT_ROOM, Text, borrow, borrow_apart, borrow_short, check_spans, ends_high, give_back
 from ._vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due, list_of
 
 from ._text import join_surrogate
@@ -212,7 +212,7 @@ cdef class Coder:
         cdef Text text
         memset(&out, 0, sizeof(out))
         do_what_is_due(self.vocab)
-        alive = borrow(source, &text)
+        alive = borrow_apart(source, &text)
         self._init(&encoder, allowed, disallowed)
         with nogil:
             status = st_encoder_count(&encoder, text.data, text.n, text.flags, &out, &total, &error)

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 from ._core cimport Coder, fail
 from ._csrc cimport *
-from ._text cimport Text, borrow, ends_high, give_back
+from ._text cimport Text, borrow_apart, ends_high, give_back
 from ._vocab cimport Matcher, allocation_state
 
 from ._text import join_surrogate, mend_surrogates
@@ -26,7 +26,7 @@ cdef class Utf8:
     cdef object owner
 
     def __cinit__(self, source):
-        self.owner = borrow(source, &self.text)
+        self.owner = borrow_apart(source, &self.text)
 
     def __dealloc__(self):
         give_back(&self.text)
@@ -149,7 +149,7 @@ cdef class Gate:
         cdef st_segments segments
         cdef st_status status
         cdef Text text
-        alive = borrow(chunk, &text)
+        alive = borrow_apart(chunk, &text)
         try:
             with nogil:
                 status = st_text_stage_take(&self.stage, text.data, text.n, text.flags & ST_FEED_TRUSTED, final, &segments,

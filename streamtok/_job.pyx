@@ -8,7 +8,7 @@ from libc.string cimport memset
 from ._core cimport Coder
 from ._csrc cimport *
 from ._ids cimport IdBuffer, array_over, reserve, trim
-from ._text cimport Text, borrow, give_back
+from ._text cimport Text, borrow_apart, give_back
 from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due, list_of
 
 st_alloc_share(allocation_state())
@@ -68,7 +68,7 @@ cdef class Job:
     cdef int _hold(self, object source, st_job_text *span) except -1:
         cdef Held held
         cdef Text text
-        owner = borrow(source, &text)
+        owner = borrow_apart(source, &text)
         if PyBytes_CheckExact(source):  # the list keeps it, and it does not change
             give_back(&text)
         elif text.held:

@@ -4,7 +4,10 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyObject_CheckBuffer, PyObject_GetBuff
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from ._csrc cimport ST_FEED_TRUSTED, ST_NOT_CONVERTED, st_code_points
+from ._csrc cimport *
+from ._vocab cimport allocation_state
+
+st_alloc_share(allocation_state())
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -35,13 +38,42 @@ cdef object borrow(object source, Text *text):
     return source
 
 
+cdef class Utf8Copy:
+    """UTF-8 in memory of its own."""
+    cdef uint8_t *data
+
+    def __dealloc__(self):
+        st_free(self.data)
+
+
+cdef object borrow_apart(object source, Text *text):
+    if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
+        return borrow(source, text)
+    cdef Utf8Copy utf8 = Utf8Copy.__new__(Utf8Copy)
+    cdef size_t n = <size_t>len(source)
+    utf8.data = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(n))
+    if utf8.data != NULL:
+        text.n = st_code_points(PyUnicode_DATA(source), n, <unsigned>PyUnicode_KIND(source), utf8.data)
+    if utf8.data == NULL or text.n == ST_NOT_CONVERTED:
+        return borrow(source, text)
+    text.data = <const uint8_t *>st_realloc(utf8.data, text.n)
+    if text.data == NULL:
+        text.data = utf8.data
+    utf8.data = <uint8_t *>text.data
+    text.flags, text.held = ST_FEED_TRUSTED, False
+    return utf8
+
+
 cdef object borrow_short(object source, Text *text, uint8_t *room):
-    if PyUnicode_Check(source) and not PyUnicode_IS_ASCII(source) and len(source) <= SHORT_STR:
-        text.n = st_code_points(PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source), room)
-        if text.n != ST_NOT_CONVERTED:
-            text.data, text.flags, text.held = room, ST_FEED_TRUSTED, False
-            return source
-    return borrow(source, text)
+    if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
+        return borrow(source, text)
+    if len(source) > SHORT_STR:
+        return borrow_apart(source, text)
+    text.n = st_code_points(PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source), room)
+    if text.n == ST_NOT_CONVERTED:
+        return borrow(source, text)
+    text.data, text.flags, text.held = room, ST_FEED_TRUSTED, False
+    return source
 
 
 def mend_surrogates(str text not None):

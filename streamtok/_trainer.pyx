@@ -6,7 +6,7 @@ from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ._csrc cimport *
-from ._text cimport Text, borrow, check_spans, give_back
+from ._text cimport Text, borrow_apart, check_spans, give_back
 from ._vocab cimport Matcher, allocation_state
 
 from ._core import FAMILIES, FAULTS
@@ -47,7 +47,7 @@ cdef class Counter:
         cdef st_status status
         cdef Text text
         cdef const st_special *special = self.special.special if self.special is not None else NULL
-        alive = borrow(source, &text)
+        alive = borrow_apart(source, &text)
         with nogil:
             status = st_train_count_text(&self.counter, <st_split_family>self.family, special, text.data, text.n,
                                          text.flags & ST_FEED_TRUSTED, &error)
@@ -68,7 +68,7 @@ cdef class Counter:
         owners = []
         try:
             for source in sources:
-                owners.append(borrow(source, &texts[held]))
+                owners.append(borrow_apart(source, &texts[held]))
                 held += 1
             with nogil:
                 while i < count and status == ST_OK:

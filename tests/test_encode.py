@@ -355,3 +355,27 @@ def test_a_long_str_is_encoded_in_slices(name):
             assert enc.encode_to_numpy(text, disallowed_special=()).tolist() == whole.tolist(), (around, shift)
     with pytest.raises(ValueError, match="endoftext"):
         enc.encode("ж" * (slice_size - 5) + "<|endoftext|>" + "ж" * 70_000)
+
+
+@pytest.mark.parametrize("name", oracle.FAMILIES)
+@pytest.mark.parametrize(
+    "words", ["naïve été ", "жить привет ", "中文 kanji ", "👋 中 ", "a\ud83d\udc4b b ", "\udc4b é "]
+)
+def test_every_way_in_of_a_str_takes_the_same_text(name, words):
+    """Around the lengths at which the UTF-8 of a str is made in another place: one, two and four bytes a character,
+    pairs of surrogates and lone ones."""
+    enc = oracle.ours(name)
+    for length in (1, 15, 2047, 2048, 2049, 5000, 65_536, 65_537):
+        text = (words * (length // len(words) + 1))[:length]
+        data = streamtok._text.mend_surrogates(text).encode()
+        want = enc.encode_to_numpy(data, disallowed_special=()).tolist()
+        assert enc.encode(text) == want
+        assert enc.encode_to_numpy(text).tolist() == want
+        assert enc.count(text) == enc.count(text, num_threads=2) == len(want)
+        stream = enc.stream_encoder()
+        assert stream.feed(text).tolist() + stream.flush().tolist() == want
+        assert enc.encode_batch([text, "a", text] * 3, num_threads=2)[-1] == want
+        ids, starts = enc.encode_ragged([text, data], num_threads=2)
+        assert ids.tolist() == 2 * want and starts[1] == len(want)
+    long = words * 100_000
+    assert enc.encode_to_numpy(long, num_threads=2).tolist() == enc.encode_to_numpy(long).tolist()
