@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include "portable.h"
+#include "prefetch.h"
 
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,bmi,bmi2,popcnt"
 #include "target_begin.h"
@@ -15,9 +16,9 @@
 #define SPANS 8   /* a lane of 64 bits each */
 #define GROUPS 40 /* for ST_LOOK_AHEAD spans, or a stretch of cuts.h */
 
-/* Spans that have a key; the arrays are whole vectors. */
+/* Spans that have a key; the arrays are whole vectors, none of which lies across two lines. */
 typedef struct looked_for {
-    uint64_t low[GROUPS * SPANS], high[GROUPS * SPANS];
+    _Alignas(64) uint64_t low[GROUPS * SPANS], high[GROUPS * SPANS];
     uint64_t starts[GROUPS * SPANS]; /* in the round's text */
     uint64_t places[GROUPS * SPANS]; /* in the hot table */
     uint64_t counts[GROUPS];         /* of their ids, a byte each; 0 for a miss */
@@ -62,6 +63,19 @@ ST_FORCE_INLINE __m512i places_of(__m512i low, __m512i high)
 {
     const __m512i mixed = _mm512_xor_si512(low, _mm512_rol_epi64(high, ST_HOT_TURN));
     return _mm512_srli_epi64(_mm512_mullo_epi64(mixed, each(ST_HOT_FACTOR)), 64 - ST_HOT_BITS);
+}
+
+/* What text repeats less often has left the second-level cache, and a round of such entries would wait for one after the other. A
+ * vector that was just written can be read in parts only when it has reached the cache, so they are sent for so much later: */
+#define GROUPS_LATER 2
+
+ST_FORCE_INLINE void send_for_entries(const looked_for *l, const st_hot *hot)
+{
+    if (l->count < GROUPS_LATER * SPANS)
+        return;
+    const uint64_t *places = l->places + l->count - GROUPS_LATER * SPANS;
+    for (size_t i = 0; i < SPANS; i++)
+        st_prefetch(&hot->entries[places[i]]);
 }
 
 /* Notes the keys of eight spans of n bytes; of long ones their length (st_key_of_long). */
@@ -186,6 +200,7 @@ size_t st_first_look_avx512(st_spans *s, const st_hot *hot, const uint8_t *text,
         here &= _mm512_cmple_epu64_mask(n, each(ST_KEY_BYTES)) & _mm512_cmplt_epu64_mask(start, each(readable));
         here &= (__mmask8)(here ^ (here + 1)); /* up to the first that is not */
         put_keys(&l, read_near(text, readable + 15, start, first), _mm512_sub_epi64(start, each(s->first)), n);
+        send_for_entries(&l, hot);
         if (here != 0xFF) { /* a branch, so that the next eight need not wait for the number of these */
             l.count += (size_t)_mm_popcnt_u32(here);
             break;
@@ -214,6 +229,7 @@ void st_first_look_any_avx512(st_spans *s, const st_hot *hot, const uint8_t *tex
         const sixteen bytes = last - first + 16 <= 128 ? read_near(text + at, readable, start, first)
                                                        : read_anywhere(text + at, start, here);
         put_keys(&l, bytes, _mm512_add_epi64(start, origin), _mm512_sub_epi64(end, start));
+        send_for_entries(&l, hot);
         before = end;
         first = ends[l.count + spans - 1];
     }
