@@ -4,6 +4,7 @@
 
 #if defined(ST_X86)
 #include <immintrin.h>
+#include <string.h>
 
 #define ST_TARGET "avx2,bmi,bmi2"
 #include "target_begin.h"
@@ -16,6 +17,13 @@ static inline block load_block(const uint8_t *text)
 {
     const __m256i *from = (const __m256i *)(const void *)text;
     return (block){_mm256_loadu_si256(from), _mm256_loadu_si256(from + 1)};
+}
+
+static inline block load_rest(const uint8_t *text, size_t n)
+{
+    uint8_t bytes[64] = {0};
+    memcpy(bytes, text, n);
+    return load_block(bytes);
 }
 
 /* There is no comparison without signs, but a maximum. */

@@ -8,11 +8,18 @@
 #define ST_TARGET "avx512f,avx512bw,bmi,bmi2"
 #include "target_begin.h"
 
+#include "lanes_avx512.h"
+
 typedef __m512i block;
 
 static inline block load_block(const uint8_t *text)
 {
     return _mm512_loadu_si512(text);
+}
+
+static inline block load_rest(const uint8_t *text, size_t n)
+{
+    return _mm512_maskz_loadu_epi8(first_bytes(n), text);
 }
 
 static inline uint64_t at_least(block bytes, uint8_t value)

@@ -4,6 +4,7 @@
  *     ST_TIER                  the tier's name: the function made here is st_text_valid_<ST_TIER>
  *     block                    64 bytes
  *     load_block(text)
+ *     load_rest(text, n)       of n bytes, 0 < n < 64, with zeros behind them
  *     at_least(bytes, value)   which bytes are `value` or above, a bit for each
  *
  * A byte must be a continuation exactly where a lead byte in front of it asks for one, and the first continuation behind E0, ED,
@@ -49,12 +50,13 @@ size_t ST_JOIN(st_text_valid_, ST_TIER)(const uint8_t *text, size_t n)
 {
     leads l = {0};
     size_t at = 0;
-    for (; at + 64 <= n; at += 64) {
-        const block bytes = load_block(text + at);
+    for (; at < n; at += 64) {
+        const block bytes = n - at >= 64 ? load_block(text + at) : load_rest(text + at, n - at);
         if (!(at_least(bytes, 0x80) | l.two >> 61)) /* all ASCII, and the last three bytes before it */
             continue;
-        if (wrong_bytes(bytes, &l))
+        if (wrong_bytes(bytes, &l)) /* what is cut at the end of the text has zeros behind it, unless the text ends with the block */
             break;
     }
+    at = at < n ? at : n;
     return at - st_utf8_unfinished(text, at);
 }
