@@ -7,7 +7,10 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 STALE = 60.0
 """Seconds after which a lock, or a file that somebody was writing, belongs to a process that was killed: what is kept

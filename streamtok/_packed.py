@@ -21,11 +21,13 @@ import zlib
 from array import array
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
 
 from .errors import VocabularyError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
 
 # What a vocabulary may hold. o200k_base has 2e5 tokens, the largest published ones 1e6. Tables are indexed

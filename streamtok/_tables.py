@@ -14,12 +14,15 @@ import mmap
 import os
 import sys
 import zlib
-from typing import Any
 
 from . import _cache, _vocab, _words
 from ._packed import PackedVocabulary, load_packed
 from ._version import __version__
 from .errors import VocabularyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 WORDS = {
     "r50k_base": ("r50k", _words.WHEEL),

@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core, _job
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
     import numpy as np
     import numpy.typing as npt
 
-T = TypeVar("T")
-R = TypeVar("R")
+    _T = TypeVar("_T")
+    _R = TypeVar("_R")
 
 # A thread's share of less text than this is done sooner than the thread is started.
 _LEAST_SHARE = 1 << 16
@@ -39,7 +41,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def thread_map(function: Callable[[T], R], items: list[T], num_threads: int) -> list[R]:
+def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int) -> list[_R]:
     """[function(item) for item in items], on several threads."""
     num_threads = min(threads_for(num_threads), len(items))
     if num_threads <= 1:

@@ -6,12 +6,14 @@ import contextlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any
 
 from ._packed import PackedVocabulary
 from .errors import VocabularyError, not_a_str_error
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
     import numpy.typing as npt
 

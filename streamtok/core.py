@@ -7,7 +7,6 @@ import warnings
 from array import array
 from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _core, _text, _vocab, batch
 from . import device as devices
@@ -16,11 +15,17 @@ from ._tables import build_vocabulary, open_vocabulary
 from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, index_named
 from .decoding import Decoding
 from .patterns import family_of
-from .streaming import AllowedSpecial, DisallowedSpecial, Streaming
+from .streaming import Streaming
 
+# As typing's, here and wherever an import of the package comes by: importing it takes as long as loading a vocabulary.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     import numpy as np
     import numpy.typing as npt
+
+    from .streaming import _AllowedSpecial, _DisallowedSpecial
 
 # Set by registry.py, which imports this module: an encoding that came from there is pickled as its name.
 _registered: dict[str, Encoding] = {}
@@ -166,7 +171,7 @@ class Encoding(Decoding, Streaming):
 
     # ==== Special tokens ====
 
-    def _find_matchers(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> tuple[Any, Any]:
+    def _find_matchers(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
         """Matchers of the allowed and the disallowed names; None where there are none."""
         if allowed == "all":
             allowed = self.special_tokens_set
@@ -189,7 +194,7 @@ class Encoding(Decoding, Streaming):
             )
         return found
 
-    def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> tuple[Any, Any]:
+    def _matchers_for(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
         if not allowed and disallowed == "all":
             return self._default_matchers
         if not allowed and not disallowed:
@@ -263,8 +268,8 @@ class Encoding(Decoding, Streaming):
         self,
         text: str,
         *,
-        allowed_special: AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: DisallowedSpecial = "all",
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """(ids, offsets): offsets[i] is the index in `text` of the first character that holds bytes of token i.
 
@@ -291,8 +296,8 @@ class Encoding(Decoding, Streaming):
         self,
         text: str | bytes | bytearray | memoryview,
         *,
-        allowed_special: AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: DisallowedSpecial = "all",
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
         errors: str = "strict",
         num_threads: int = 1,
     ) -> int:
@@ -306,8 +311,8 @@ class Encoding(Decoding, Streaming):
         text: str,
         n: int,
         *,
-        allowed_special: AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: DisallowedSpecial = "all",
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
     ) -> str:
         """The longest beginning of `text` that ends where one of its tokens ends, on a character boundary, and
         encodes to at most n ids. Reads little more of the text than it returns.
@@ -344,8 +349,8 @@ class Encoding(Decoding, Streaming):
         texts: Iterable[str | bytes],
         *,
         num_threads: int = 8,
-        allowed_special: AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: DisallowedSpecial = "all",
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
         errors: str = "strict",
         device: str = "cpu",
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
@@ -479,4 +484,5 @@ class Encoding(Decoding, Streaming):
             other = _resolve_registered(value)
             self.__dict__, self._coder, self._default_matchers = other.__dict__, other._coder, other._default_matchers
             return
-        self.__init__(**cast("dict[str, Any]", value))  # type: ignore[misc]
+        options: Any = value
+        self.__init__(**options)  # type: ignore[misc]

@@ -3,31 +3,34 @@ those calls do that name a device."""
 
 from __future__ import annotations
 
-import re
-import threading
+import _thread
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import batch
 from .patterns import kernels_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
     from .gpu._select import Auto
     from .gpu.pipeline import GpuPipeline
 
-T = TypeVar("T")
-Matchers = tuple[Any, Any]
+    _T = TypeVar("_T")
+    _Matchers = tuple[Any, Any]
 
 # Bytes of a file that a device gets at once: busy long enough with them, and what is under way of text and ids fits
 # memory that was used before. Fresh memory costs the system more than all else here: a ceiling of 0.4 GB/s with 32 MB.
 _FILE_CHUNK = 8 << 20
 
-_lock = threading.Lock()
+_lock = _thread.allocate_lock()
 
 
 def check_device(device: Any) -> str:
     """Raises ValueError unless it is "cpu", "auto", "cuda" or "cuda:N"."""
+    import re
+
     if not isinstance(device, str) or not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
         raise ValueError(f"device={device!r} is unknown: write 'cpu', 'cuda', 'cuda:N' or 'auto'")
     return device
@@ -69,7 +72,9 @@ class Devices:
             return None
         return self.auto.pipeline_for(size(), num_threads) if device == "auto" else self.pipeline(device)
 
-    def run(self, device: str, pipeline: GpuPipeline | None, on_gpu: Callable[[Any], T], on_cpu: Callable[[], T]) -> T:
+    def run(
+        self, device: str, pipeline: GpuPipeline | None, on_gpu: Callable[[Any], _T], on_cpu: Callable[[], _T]
+    ) -> _T:
         """on_gpu(pipeline), or on_cpu() where there is no pipeline; and where it fails under "auto"."""
         if pipeline is None:
             return on_cpu()
@@ -144,7 +149,7 @@ def _size_of(text: Any) -> int:
         return 0  # no text: the CPU says so
 
 
-def encode_array(encoding: Any, device: str, text: Any, matchers: Matchers, errors: str, num_threads: int) -> Any:
+def encode_array(encoding: Any, device: str, text: Any, matchers: _Matchers, errors: str, num_threads: int) -> Any:
     devices = devices_of(encoding)
     pipeline = devices.choose(device, lambda: _size_of(text), num_threads)
     return devices.run(
@@ -156,7 +161,7 @@ def encode_array(encoding: Any, device: str, text: Any, matchers: Matchers, erro
 
 
 def encode_ragged(
-    encoding: Any, device: str, texts: list[Any], matchers: Matchers, errors: str, num_threads: int
+    encoding: Any, device: str, texts: list[Any], matchers: _Matchers, errors: str, num_threads: int
 ) -> tuple[Any, Any]:
     devices = devices_of(encoding)
     pipeline = devices.choose(device, lambda: sum(map(_size_of, texts)), num_threads)
@@ -173,7 +178,9 @@ def encode_ragged(
     )
 
 
-def encode_lists(encoding: Any, device: str, texts: list[str], matchers: Matchers, num_threads: int) -> list[list[int]]:
+def encode_lists(
+    encoding: Any, device: str, texts: list[str], matchers: _Matchers, num_threads: int
+) -> list[list[int]]:
     def on_gpu(gpu: Any) -> list[list[int]]:
         ids, indptr = gpu.coder("strict").encode_many(texts, *matchers)
         ids, borders = ids.tolist(), indptr.tolist()
@@ -185,7 +192,7 @@ def encode_lists(encoding: Any, device: str, texts: list[str], matchers: Matcher
     return devices.run(device, pipeline, on_gpu, on_cpu)
 
 
-def stream(encoding: Any, device: str, matchers: Matchers, errors: str, copy: bool) -> Any:
+def stream(encoding: Any, device: str, matchers: _Matchers, errors: str, copy: bool) -> Any:
     """What a StreamEncoder runs on, gathering text for a device; None where it is the CPU's."""
     devices = devices_of(encoding)
     if check_device(device) == "cpu" or devices._family is None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from . import _core
 from ._version import __version__
 from .device import cuda_facts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def info() -> dict[str, Any]:

@@ -13,7 +13,6 @@ import binascii
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import IO, NoReturn
 
 from . import _cache
 from ._packed import (
@@ -28,6 +27,10 @@ from ._packed import (
     shown,
 )
 from .errors import VocabularyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, NoReturn
 
 __all__ = [
     "PackedVocabulary",

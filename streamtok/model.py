@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .registry import get_encoding
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .core import Encoding
 

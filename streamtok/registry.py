@@ -7,15 +7,18 @@ module there, openai_public, is left alone.
 
 from __future__ import annotations
 
-import threading
+import _thread
 from collections.abc import Callable
-from typing import Any
 
 from . import core, table_builder
 from ._version import __version__
 from .core import Encoding
 from .load import load_packed
 from .patterns import CL100K, O200K, R50K
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ENCODINGS: dict[str, Encoding] = {}
 """The encodings made so far. One is made at most once, and the same object is handed out ever after."""
@@ -85,7 +88,7 @@ def _bundled() -> dict[str, Callable[[], dict[str, Any]]]:
 ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = _bundled()
 """Name -> function that gives the keyword arguments of Encoding. Plugins' are added once they are looked for."""
 
-_lock = threading.RLock()
+_lock = _thread.RLock()
 _plugins: list[str] | None = None  # names of the plugin modules; None until they are looked for
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _core
 from . import device as devices
 from .patterns import family_of
 from .stream import StreamEncoder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     import numpy as np
     import numpy.typing as npt
 
-    from .core import Encoding
     from .files import EncodedFile
 
-AllowedSpecial = Literal["all"] | AbstractSet[str]
-DisallowedSpecial = Literal["all"] | Collection[str]
+    _AllowedSpecial = Literal["all"] | AbstractSet[str]
+    _DisallowedSpecial = Literal["all"] | Collection[str]
 
 
 class Streaming:
@@ -28,7 +29,7 @@ class Streaming:
     name: str
     _pat_str: str | None
 
-    def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> tuple[Any, Any]:
+    def _matchers_for(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
         raise NotImplementedError
 
     def _coder_for(self, errors: str) -> Any:
@@ -36,8 +37,8 @@ class Streaming:
 
     def stream_encoder(
         self,
-        allowed_special: AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: DisallowedSpecial = "all",
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
         errors: str = "strict",
         copy: bool = False,
         device: str = "cpu",
@@ -71,7 +72,7 @@ class Streaming:
         }
         if device != "cpu":
             options["device"] = device
-        return StreamEncoder(cast("Encoding", self), stream, options)
+        return StreamEncoder(self, stream, options)  # type: ignore[arg-type]
 
     def encode_stream(self, chunks: Iterable[str | bytes], **options: Any) -> Iterator[npt.NDArray[np.uint32]]:
         """Yields the ids of a text that comes as an iterable of chunks, an array as soon as there are ids that no later

@@ -8,9 +8,12 @@ import contextlib
 import functools
 import os
 import time
-from typing import Any
 
 from . import _cache, _tables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 BUILD_AFTER = 64 << 20
 """Bytes that a process encodes with a vocabulary before it builds. A build takes 0.5 to 0.7 s of one core, 64 MB of

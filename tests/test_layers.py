@@ -328,6 +328,14 @@ def test_import_and_loading_and_lists_load_no_other_package():
     assert not fresh_modules(code) & {"cupy", "regex", "tiktoken", "numpy"}
 
 
+def test_import_and_loading_load_nothing_slow_of_the_standard_library():
+    """Each of these takes a millisecond or more. Without `site`, which may load some by itself."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import streamtok; streamtok.get_encoding('o200k_base')"
+    script = f"{code}\nprint(*{{'typing', 'threading', 're', 'lzma', 'hashlib'}} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout.split()) == (0, []), run.stdout + run.stderr
+
+
 def test_arrays_load_numpy_alone():
     code = "import streamtok; streamtok.get_encoding('r50k_base').stream_encoder().feed('a b')"
     assert fresh_modules(code) & {"cupy", "regex", "tiktoken", "numpy"} == {"numpy"}
