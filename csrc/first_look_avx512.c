@@ -16,14 +16,17 @@
 #define SPANS 8   /* a lane of 64 bits each */
 #define GROUPS 40 /* for ST_LOOK_AHEAD spans, or a stretch of cuts.h */
 
+#define ENTRY_SHIFT 5 /* from a number of an entry to bytes */
+_Static_assert(sizeof(st_piece_entry) == 1 << ENTRY_SHIFT, "an entry has so many bytes");
+
 /* Spans that have a key; the arrays are whole vectors, none of which lies across two lines. */
 typedef struct looked_for {
     _Alignas(64) uint64_t low[GROUPS * SPANS], high[GROUPS * SPANS];
     uint64_t starts[GROUPS * SPANS]; /* in the round's text */
-    uint64_t places[GROUPS * SPANS]; /* in the hot table */
-    uint64_t counts[GROUPS];         /* of their ids, a byte each; 0 for a miss */
-    uint32_t *found[GROUPS];         /* where the ids begin */
-    uint64_t misses[GROUPS / SPANS]; /* a bit a span, so of eight groups at once */
+    uint64_t places[GROUPS * SPANS]; /* of their entries in the hot table, in bytes */
+    uint64_t ends[GROUPS];           /* of their ids in `found`, a byte each; a miss has none */
+    uint32_t *found[GROUPS];         /* where the ids of a group begin */
+    uint8_t misses[GROUPS], many[GROUPS]; /* a bit a span: those not found, and those of more than ST_INLINE_IDS ids */
     size_t count;
 } looked_for;
 
@@ -58,11 +61,17 @@ ST_FORCE_INLINE sixteen read_anywhere(const uint8_t *text, __m512i places, __mma
                      _mm512_mask_i64gather_epi64(none, here, places, text + 8, 1)};
 }
 
-/* As st_hot_place. */
+/* As st_hot_place, but in bytes. */
 ST_FORCE_INLINE __m512i places_of(__m512i low, __m512i high)
 {
     const __m512i mixed = _mm512_xor_si512(low, _mm512_rol_epi64(high, ST_HOT_TURN));
-    return _mm512_srli_epi64(_mm512_mullo_epi64(mixed, each(ST_HOT_FACTOR)), 64 - ST_HOT_BITS);
+    const __m512i place = _mm512_srli_epi64(_mm512_mullo_epi64(mixed, each(ST_HOT_FACTOR)), 64 - ST_HOT_BITS);
+    return _mm512_slli_epi64(place, ENTRY_SHIFT);
+}
+
+ST_FORCE_INLINE const st_piece_entry *entry_at(const st_hot *hot, uint64_t place)
+{
+    return (const st_piece_entry *)(const void *)((const uint8_t *)hot->entries + place);
 }
 
 /* What text repeats less often has left the second-level cache, and a round of such entries would wait for one after the other. A
@@ -75,7 +84,7 @@ ST_FORCE_INLINE void send_for_entries(const looked_for *l, const st_hot *hot)
         return;
     const uint64_t *places = l->places + l->count - GROUPS_LATER * SPANS;
     for (size_t i = 0; i < SPANS; i++)
-        st_prefetch(&hot->entries[places[i]]);
+        st_prefetch(entry_at(hot, places[i]));
 }
 
 /* Notes the keys of eight spans of n bytes; of long ones their length (st_key_of_long). */
@@ -96,93 +105,85 @@ ST_FORCE_INLINE void put_keys(looked_for *l, sixteen bytes, __m512i starts, __m5
 
 /* ---- entries ---- */
 
-/* The entries of eight spans, turned: keys, and ids by twos. */
-typedef struct entries {
-    __m512i low, high, ids, more_ids;
-} entries;
-
-/* Of two spans. */
-ST_FORCE_INLINE __m512i two_entries(const st_hot *hot, const uint64_t *places)
+/* The keys of four entries. */
+ST_FORCE_INLINE __m512i four_keys(const st_hot *hot, const uint64_t *places)
 {
-    const __m256i first = _mm256_loadu_si256((const __m256i *)(const void *)&hot->entries[places[0]]);
-    const __m256i second = _mm256_loadu_si256((const __m256i *)(const void *)&hot->entries[places[1]]);
-    return _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+    __m128i key[4];
+    for (size_t i = 0; i < 4; i++)
+        key[i] = _mm_loadu_si128((const __m128i *)(const void *)&entry_at(hot, places[i])->key);
+    const __m512i two = _mm512_inserti32x4(_mm512_castsi128_si512(key[0]), key[1], 1);
+    return _mm512_inserti32x4(_mm512_inserti32x4(two, key[2], 2), key[3], 3);
 }
 
-/* Four loads of two entries each and eight shuffles: two thirds of the time of a gather for each of their words. */
-ST_FORCE_INLINE entries read_entries(const st_hot *hot, const uint64_t *places)
+/* Writes the first ids of eight spans, as many of each as an entry holds: what is too many, the next span writes over. Copies one
+ * by one spare the shuffles of packing ids in vectors, and the branch whether some span has more than two. */
+ST_FORCE_INLINE void put_ids(uint32_t *to, const st_hot *hot, const uint64_t *places, uint64_t ends)
 {
-    const __m512i a = two_entries(hot, places), b = two_entries(hot, places + 2);
-    const __m512i c = two_entries(hot, places + 4), d = two_entries(hot, places + 6);
-    const __m512i evens = _mm512_unpacklo_epi64(a, b), more_evens = _mm512_unpacklo_epi64(c, d);
-    const __m512i odds = _mm512_unpackhi_epi64(a, b), more_odds = _mm512_unpackhi_epi64(c, d);
-    const __m512i keys = _mm512_set_epi64(13, 9, 12, 8, 5, 1, 4, 0), ids = _mm512_set_epi64(15, 11, 14, 10, 7, 3, 6, 2);
-    return (entries){_mm512_permutex2var_epi64(evens, keys, more_evens), _mm512_permutex2var_epi64(odds, keys, more_odds),
-                     _mm512_permutex2var_epi64(evens, ids, more_evens), _mm512_permutex2var_epi64(odds, ids, more_odds)};
+    for (size_t i = 0; i < SPANS; i++) {
+        const size_t before = (uint8_t)(ends << 8 >> 8 * i);
+        memcpy(to + before, entry_at(hot, places[i])->ids, ST_INLINE_IDS * sizeof *to);
+    }
 }
 
-/* Writes the numbers of the mask one behind the other; returns where they end. */
-ST_FORCE_INLINE uint32_t *put_ids(uint32_t *to, __mmask16 mask, __m512i ids)
-{
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(mask, ids));
-    return to + _mm_popcnt_u32(mask);
-}
-
-/* The same for lanes that have up to two ids, and for any. */
-ST_FORCE_INLINE uint32_t *put_pairs(uint32_t *to, const entries *e, __m512i counts)
-{
-    const __m512i twice = _mm512_shuffle_epi32(counts, _MM_PERM_CCAA), number = each((uint64_t)1 << 32);
-    return put_ids(to, _mm512_cmpgt_epi32_mask(twice, number), e->ids);
-}
-
-ST_FORCE_INLINE uint32_t *put_fours(uint32_t *to, const entries *e, __m512i counts)
-{
-    const __m512i number = _mm512_set_epi32(3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0);
-    const __m512i first = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), last = _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4);
-    const __m512i lane = _mm512_set_epi32(6, 6, 6, 6, 4, 4, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0);
-    const __m512i lanes = _mm512_add_epi32(lane, _mm512_set1_epi32(8));
-    const __m512i here = _mm512_permutexvar_epi32(lane, counts), others = _mm512_permutexvar_epi32(lanes, counts);
-    to = put_ids(to, _mm512_cmpgt_epi32_mask(here, number), _mm512_permutex2var_epi64(e->ids, first, e->more_ids));
-    return put_ids(to, _mm512_cmpgt_epi32_mask(others, number), _mm512_permutex2var_epi64(e->ids, last, e->more_ids));
-}
-
-/* Looks for the spans of group number g. Returns where their ids end. */
-ST_FORCE_INLINE uint32_t *look_at_eight(looked_for *l, size_t g, const st_hot *hot, uint32_t *to)
+/* Looks for the spans of group number g that are `here`. Returns where their ids end. */
+ST_FORCE_INLINE uint32_t *look_at_eight(looked_for *l, size_t g, __mmask8 here, const st_hot *hot, uint32_t *to)
 {
     const size_t i = g * SPANS;
-    const entries e = read_entries(hot, l->places + i);
+    const __m512i first = four_keys(hot, l->places + i), last = four_keys(hot, l->places + i + 4);
+    const __m512i lows = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), highs = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
+    const __m512i e_low = _mm512_permutex2var_epi64(first, lows, last);
+    const __m512i e_high = _mm512_permutex2var_epi64(first, highs, last);
     const __m512i low = _mm512_loadu_si512(l->low + i), high = _mm512_loadu_si512(l->high + i);
-    const __m512i high_differs = _mm512_slli_epi64(_mm512_xor_si512(e.high, high), 4);
-    const __m512i differs = _mm512_or_si512(high_differs, _mm512_xor_si512(e.low, low));
-    const __mmask8 here = first_wide_lanes(l->count - i), hits = _mm512_mask_testn_epi64_mask(here, differs, differs);
-    const __m512i counts = _mm512_maskz_srli_epi64(hits, e.high, 60);
-    const uint64_t misses = here ^ hits;
-    l->misses[g / SPANS] = (g % SPANS ? l->misses[g / SPANS] : 0) | misses << g % SPANS * SPANS;
+    const __m512i high_differs = _mm512_slli_epi64(_mm512_xor_si512(e_high, high), 4);
+    const __m512i differs = _mm512_or_si512(high_differs, _mm512_xor_si512(e_low, low));
+    const __mmask8 hits = _mm512_mask_testn_epi64_mask(here, differs, differs);
+    const __m512i counts = _mm512_maskz_srli_epi64(hits, e_high, 60);
+    const uint64_t ends = (uint64_t)_mm_cvtsi128_si64(_mm512_cvtepi64_epi8(counts)) * UINT64_C(0x0101010101010101);
+    l->misses[g] = (uint8_t)(here ^ hits);
+    l->many[g] = (uint8_t)_mm512_cmpgt_epu64_mask(counts, each(ST_INLINE_IDS));
     l->found[g] = to;
-    l->counts[g] = (uint64_t)_mm_cvtsi128_si64(_mm512_cvtepi64_epi8(counts));
-    return _mm512_cmpgt_epu64_mask(counts, each(2)) ? put_fours(to, &e, counts) : put_pairs(to, &e, counts);
+    l->ends[g] = ends;
+    put_ids(to, hot, l->places + i, ends);
+    return to + (ends >> 56);
 }
 
-/* ---- misses ---- */
+/* ---- misses, and words of many ids ---- */
+
+/* Where the ids of a span end. */
+ST_FORCE_INLINE uint32_t *end_of(const looked_for *l, size_t i)
+{
+    return l->found[i / SPANS] + (uint8_t)(l->ends[i / SPANS] >> 8 * (i % SPANS));
+}
 
 ST_FORCE_INLINE void list_miss(st_spans *s, const looked_for *l, size_t i)
 {
-    const size_t missed = s->missed++, g = i / SPANS;
-    const uint64_t before = l->counts[g] * UINT64_C(0x0101010101010100); /* each byte the sum of those below it */
+    const size_t missed = s->missed++;
     s->keys[missed] = (st_key){l->low[i], l->high[i]};
     s->starts[missed] = (uint32_t)l->starts[i];
-    s->places[missed] = l->found[g] + (uint8_t)(before >> 8 * (i % SPANS));
+    s->places[missed] = end_of(l, i);
+}
+
+ST_FORCE_INLINE void put_last_ids(const st_hot *hot, const looked_for *l, size_t i)
+{
+    memcpy(end_of(l, i) - ST_INLINE_IDS, hot->last[l->places[i] >> ENTRY_SHIFT], sizeof hot->last[0]);
 }
 
 /* The spans that have a key now: their ids, and those that are not found. */
 ST_FORCE_INLINE void look_at_all(st_spans *s, const st_hot *hot, looked_for *l)
 {
     uint32_t *to = s->found + s->found_count;
-    for (size_t g = 0; g * SPANS < l->count; g++)
-        to = look_at_eight(l, g, hot, to);
-    for (size_t k = 0; k * SPANS < l->count; k += SPANS)
-        for (uint64_t misses = l->misses[k / SPANS]; misses; misses &= misses - 1)
-            list_miss(s, l, SPANS * k + (size_t)_tzcnt_u64(misses));
+    memset(l->misses, 0, sizeof l->misses);
+    memset(l->many, 0, sizeof l->many);
+    for (size_t g = 0; g < l->count / SPANS; g++)
+        to = look_at_eight(l, g, 0xFF, hot, to);
+    if (l->count % SPANS)
+        to = look_at_eight(l, l->count / SPANS, first_wide_lanes(l->count % SPANS), hot, to);
+    for (size_t g = 0; g * SPANS < l->count; g += SPANS) {
+        for (uint64_t misses = st_load64(l->misses + g); misses; misses &= misses - 1)
+            list_miss(s, l, SPANS * g + (size_t)_tzcnt_u64(misses));
+        for (uint64_t many = st_load64(l->many + g); many; many &= many - 1)
+            put_last_ids(hot, l, SPANS * g + (size_t)_tzcnt_u64(many));
+    }
     s->found_count = (size_t)(to - s->found);
     s->count += l->count;
 }

@@ -18,8 +18,14 @@
 /* One entry more takes what is to be kept nowhere, so that writing needs no branch. */
 #define ST_HOT_NOWHERE ((size_t)1 << ST_HOT_BITS)
 
+/* The ids of a word that it knows: twice those of an entry. */
+#define ST_HOT_IDS 8
+
+/* Most words have ids for an entry only. The last ones of others lie apart, so that the second-level cache holds no room for
+ * what is not there. */
 typedef struct st_hot {
-    st_piece_entry entries[ST_HOT_NOWHERE + 1]; /* all of up to ST_INLINE_IDS ids */
+    st_piece_entry entries[ST_HOT_NOWHERE + 1];            /* key.high >> 60 is the number of ids, the first of them follow */
+    uint32_t last[ST_HOT_NOWHERE + 1][ST_HOT_IDS - ST_INLINE_IDS]; /* of more than ST_INLINE_IDS, the last; they may overlap */
 } st_hot;
 
 /* One multiplication, which vectors have too; its top bits see every byte. Turned, because text repeats itself: bytes 8 apart
@@ -39,6 +45,15 @@ static inline void st_hot_put(st_hot *hot, size_t place, st_key key, const uint3
     st_piece_entry *entry = &hot->entries[place];
     entry->key = (st_key){key.low, key.high | (uint64_t)count << 60};
     memcpy(entry->ids, ids, sizeof entry->ids);
+}
+
+/* The same for count <= ST_HOT_IDS. */
+static inline void st_hot_put_any(st_hot *hot, st_key key, const uint32_t *ids, size_t count)
+{
+    const size_t place = st_hot_place(key);
+    st_hot_put(hot, place, key, ids, count);
+    if (count > ST_INLINE_IDS)
+        memcpy(hot->last[place], ids + count - ST_INLINE_IDS, sizeof hot->last[place]);
 }
 
 #endif

@@ -41,12 +41,18 @@ static inline const uint32_t *ids_of(const st_piece_table *pieces, const st_piec
     return inside == ST_MORE_IDS ? pieces->more.data + entry->ids[0] : entry->ids;
 }
 
+/* Has the piece table more ids of it than an entry, and the hot table room for them? */
+static inline int is_many(uint32_t count)
+{
+    return count - (ST_INLINE_IDS + 1) < ST_HOT_IDS - ST_INLINE_IDS;
+}
+
 /* Looks for the short misses up to number `end` of their list at the one line of the piece table where each belongs, without a
  * branch that depends on what is there. Those that are not found are listed. */
 static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s, size_t end)
 {
     const st_piece_table pieces = *table;
-    size_t absent = s->absent_count, others = s->other_count;
+    size_t absent = s->absent_count, others = s->other_count, many = s->many_count;
     for (size_t i = s->looked; i < end; i++) {
         const size_t m = s->shorts[i];
         const st_key key = s->keys[m];
@@ -57,7 +63,8 @@ static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s,
         const size_t keep = 0 - (size_t)(is_there & is_few);
         s->ids[m] = ids_of(&pieces, entry, &s->counts[m]);
         st_prefetch(s->ids[m]); /* many lie elsewhere */
-        s->absent[absent] = s->others[others] = (uint16_t)m;
+        s->absent[absent] = s->others[others] = s->many[many] = (uint16_t)m;
+        many += (size_t)(is_there & is_many(s->counts[m]));
         absent += !(is_there | is_other);
         others += is_other;
         st_hot_put(hot, (st_hot_place(key) & keep) | (ST_HOT_NOWHERE & ~keep), key, entry->ids,
@@ -66,6 +73,16 @@ static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s,
     s->looked = end;
     s->absent_count = absent;
     s->other_count = others;
+    s->many_count = many;
+}
+
+/* Enters the first words of the list of those with many ids, which have come from memory meanwhile. */
+static void put_many(st_hot *hot, st_spans *s, size_t end)
+{
+    for (size_t i = 0; i < end; i++)
+        st_hot_put_any(hot, s->keys[s->many[i]], s->ids[s->many[i]], s->counts[s->many[i]]);
+    memmove(s->many, s->many + end, (s->many_count - end) * sizeof *s->many);
+    s->many_count -= end;
 }
 
 /* Sends for what the listed ones need next: a place in the cache, or the line behind one that has overflowed. */
@@ -96,11 +113,12 @@ static void send_for_places(st_workspace *w, const uint8_t *text)
 void st_send_for_misses(const st_vocab *v, st_workspace *w, const uint8_t *text, size_t from)
 {
     st_spans *s = &w->spans;
-    const size_t absent = s->absent_count, other = s->other_count, sent = s->short_count;
+    const size_t absent = s->absent_count, other = s->other_count, sent = s->short_count, many = s->many_count;
     send_for_lines(&v->pieces, s, from);
     if (s->missed <= FEW_MISSES)
         send_for_places(w, text);
     look_at_lines(&v->pieces, &w->hot, s, sent);
+    put_many(&w->hot, s, many);
     send_for_more(&v->pieces, w, absent, other);
 }
 
@@ -115,6 +133,8 @@ static int look_further(const st_vocab *v, st_workspace *w, size_t m)
     s->ids[m] = ids_of(&v->pieces, entry, &s->counts[m]);
     if (st_piece_count(entry) <= ST_INLINE_IDS)
         st_hot_put(&w->hot, st_hot_place(key), key, entry->ids, s->counts[m]);
+    s->many[s->many_count] = (uint16_t)m;
+    s->many_count += is_many(s->counts[m]);
     return 1;
 }
 
@@ -175,8 +195,8 @@ static size_t ask_cache(st_workspace *w, const uint8_t *text)
             st_same_bytes(entry->bytes, bytes, n)) {
             memcpy(&s->space[used - room], entry->ids, sizeof entry->ids);
             s->counts[m] = entry->count;
-            if (n <= ST_KEY_BYTES && entry->count <= ST_INLINE_IDS) /* met twice now: most words never are */
-                st_hot_put(&w->hot, st_hot_place(s->keys[m]), s->keys[m], entry->ids, entry->count);
+            if (n <= ST_KEY_BYTES) /* met twice now: most words never are */
+                st_hot_put_any(&w->hot, s->keys[m], entry->ids, entry->count);
             continue;
         }
         w->words[words] = (st_word){bytes, &s->space[used - room], (uint32_t)n, 0};
@@ -219,4 +239,5 @@ void st_answer_misses(st_vocab *v, st_workspace *w, const uint8_t *text)
     look_again(v, w, text);
     if (s->absent_count)
         merge_words(v, w, ask_cache(w, text));
+    put_many(&w->hot, s, s->many_count);
 }

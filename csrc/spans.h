@@ -20,7 +20,7 @@
 #define ST_SPARE_SPANS 8
 
 typedef struct st_spans {
-    uint32_t found[ST_SPANS * ST_INLINE_IDS + ST_SPARE_IDS]; /* the ids of all spans that are no misses */
+    uint32_t found[ST_SPANS * ST_HOT_IDS + ST_SPARE_IDS]; /* the ids of all spans that are no misses */
     size_t found_count, count, limit;                        /* of ids; of spans; of spans for now */
     size_t first;                                            /* where the round starts in the text */
 
@@ -37,7 +37,8 @@ typedef struct st_spans {
     size_t long_count, short_count, looked; /* `looked` short ones were looked for in a line of the piece table; of those: */
     uint16_t others[ST_SPANS];              /* those that may lie further on */
     uint16_t absent[ST_SPANS];              /* those that are in no table */
-    size_t other_count, absent_count;
+    uint16_t many[ST_SPANS];                /* those with ids for the hot table that had to be sent for */
+    size_t other_count, absent_count, many_count;
     uint32_t space[ST_SPAN_IDS]; /* for the ids of those */
 } st_spans;
 
@@ -46,7 +47,7 @@ static inline void st_begin_spans(st_spans *s, size_t first)
 {
     s->first = first;
     s->found_count = s->count = s->missed = 0;
-    s->long_count = s->short_count = s->looked = s->other_count = s->absent_count = 0;
+    s->long_count = s->short_count = s->looked = s->other_count = s->absent_count = s->many_count = 0;
 }
 
 /* The key of a span that is too long for one: it has no length, so nothing matches it, and says how long it is. */

@@ -34,6 +34,13 @@ WORDS = (
     "éàçxyz",
     "\U0001f600a\U0001f680",
 )
+# Words that tables hold, of one id to a dozen.
+FREQUENT = (
+    "את של על לא זה הוא היא עם אני כל יותר ישראל אחרי להיות בשנת העולם הזה אנשים ירושלים ממשלת חברת לפני כאשר "
+    "한국 대한민국 있는 것으로 있다 그리고 서울 사람들이 때문에 대통령 말했다 하지만 위해 경우 이러한 프로그램 "
+    "ការ របស់ នៅ ជា បាន និង ដែល មាន ក្នុង កម្ពុជា ประเทศ และ การ ของ है के में और भारत सरकार लिए किया "
+    "في من على إلى التي المملكة الذي العربية المتحدة города который России and the of government to in development"
+).split()
 UNITS = (*LONG, "'", "'s", "'LL", "\u017f", "中A", "Ab", "\n/", "/", "!\u0301", "é", "É", "\u00a0", "\u3000", "²", "12")
 
 
@@ -105,6 +112,9 @@ def crowds() -> list[str]:
     return [
         " ".join(rng.sample(mixed, len(mixed))),
         " ".join(sorted(mixed)),
+        " ".join(rng.choices(FREQUENT, k=6_000)),
+        *(" ".join(rng.choices(FREQUENT, k=rng.randint(1, 40))) for _ in range(100)),
+        " ".join(rng.choices(mixed + 60 * FREQUENT, k=6_000)),
         *(" ".join(often)[:n] for n in range(1, 80)),
     ]
 
