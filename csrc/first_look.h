@@ -43,15 +43,15 @@ static inline void st_look_at_span(st_spans *s, const st_hot *hot, st_list_ends 
 {
     const st_piece_entry *entry = &hot->entries[st_hot_place(key)];
     const uint64_t differ = (entry->key.low ^ key.low) | (entry->key.high ^ key.high) << 4;
-    const uint64_t count = (entry->key.high >> 60) & (0 - (uint64_t)(differ == 0));
+    const uint64_t count = entry->key.high >> 60;
     memcpy(ends->found, entry->ids, sizeof entry->ids);
     s->keys[ends->missed] = key;
     s->starts[ends->missed] = (uint32_t)start;
     s->places[ends->missed] = ends->found;
     ends->missed += differ != 0;
-    if (count > ST_INLINE_IDS) /* seldom; elsewhere no more memory is touched than the entry */
+    if (count > ST_INLINE_IDS) /* seldom; of a miss too, as that does no harm */
         memcpy(ends->found + count - ST_INLINE_IDS, hot->last[entry - hot->entries], sizeof hot->last[0]);
-    ends->found += count;
+    ends->found += count & (0 - (uint64_t)(differ == 0));
 }
 
 #endif
