@@ -12,7 +12,7 @@
 /* 2^15 entries of 32 bytes: 1 MB, half a second-level cache of 2 MB. What has left that cache is sent for in time
  * (first_look.c), so that fewer misses weigh more than a smaller table. Tests take fewer. */
 #ifndef ST_HOT_BITS
-#define ST_HOT_BITS 15
+#define ST_HOT_BITS 16
 #endif
 
 /* One entry more takes what is to be kept nowhere, so that writing needs no branch. */
