@@ -13,22 +13,10 @@
 
 #include "lanes_avx512.h"
 
-#define SPANS 8   /* a lane of 64 bits each */
-#define GROUPS 40 /* for ST_LOOK_AHEAD spans, or a stretch of cuts.h */
+#define SPANS 8 /* a lane of 64 bits each */
+#define GROUPS (ST_WAITING / SPANS)
 
-#define ENTRY_SHIFT 5 /* from a number of an entry to bytes */
-_Static_assert(sizeof(st_piece_entry) == 1 << ENTRY_SHIFT, "an entry has so many bytes");
-
-/* Spans that have a key; the arrays are whole vectors, none of which lies across two lines. */
-typedef struct looked_for {
-    _Alignas(64) uint64_t low[GROUPS * SPANS], high[GROUPS * SPANS];
-    uint64_t starts[GROUPS * SPANS]; /* in the round's text */
-    uint64_t places[GROUPS * SPANS]; /* of their entries in the hot table, in bytes */
-    uint64_t ends[GROUPS];           /* of their ids in `found`, a byte each; a miss has none */
-    uint32_t *found[GROUPS];         /* where the ids of a group begin */
-    uint8_t misses[GROUPS], many[GROUPS]; /* a bit a span: those not found, and those of more than ST_INLINE_IDS ids */
-    size_t count;
-} looked_for;
+_Static_assert(sizeof(st_piece_entry) == 1 << ST_ENTRY_SHIFT, "an entry has so many bytes");
 
 static inline __m512i each(uint64_t value)
 {
@@ -66,30 +54,27 @@ ST_FORCE_INLINE __m512i places_of(__m512i low, __m512i high)
 {
     const __m512i mixed = _mm512_xor_si512(low, _mm512_rol_epi64(high, ST_HOT_TURN));
     const __m512i place = _mm512_srli_epi64(_mm512_mullo_epi64(mixed, each(ST_HOT_FACTOR)), 64 - ST_HOT_BITS);
-    return _mm512_slli_epi64(place, ENTRY_SHIFT);
-}
-
-ST_FORCE_INLINE const st_piece_entry *entry_at(const st_hot *hot, uint64_t place)
-{
-    return (const st_piece_entry *)(const void *)((const uint8_t *)hot->entries + place);
+    return _mm512_slli_epi64(place, ST_ENTRY_SHIFT);
 }
 
 /* What text repeats less often has left the second-level cache, and a round of such entries would wait for one after the other. A
  * vector that was just written can be read in parts only when it has reached the cache, so they are sent for so much later: */
 #define GROUPS_LATER 2
 
-ST_FORCE_INLINE void send_for_entries(const looked_for *l, const st_hot *hot)
+ST_FORCE_INLINE void send_for_entries(const st_spans *s, const st_hot *hot, size_t count)
 {
-    if (l->count < GROUPS_LATER * SPANS)
+    if (s->waiting_count < GROUPS_LATER * SPANS)
         return;
-    const uint64_t *places = l->places + l->count - GROUPS_LATER * SPANS;
-    for (size_t i = 0; i < SPANS; i++)
-        st_prefetch(entry_at(hot, places[i]));
+    const uint64_t *places = s->waiting.places + s->waiting_count - GROUPS_LATER * SPANS;
+    for (size_t i = 0; i < count; i++)
+        st_prefetch(st_hot_entry(hot, places[i]));
 }
 
-/* Notes the keys of eight spans of n bytes; of long ones their length (st_key_of_long). */
-ST_FORCE_INLINE void put_keys(looked_for *l, sixteen bytes, __m512i starts, __m512i n)
+/* Adds `count` spans of n bytes, of long ones their length as the key (st_key_of_long). */
+ST_FORCE_INLINE void add_eight(st_spans *s, const st_hot *hot, sixteen bytes, __m512i starts, __m512i n, size_t count)
 {
+    st_waiting *w = &s->waiting;
+    const size_t at = s->waiting_count;
     const __mmask8 is_long = _mm512_cmpgt_epu64_mask(n, each(ST_KEY_BYTES));
     const __m512i ones = each(UINT64_MAX), bits = _mm512_slli_epi64(n, 3);
     /* Shifts by 64 and more, as for n >= 8 here and n <= 8 there, give 0. */
@@ -97,20 +82,76 @@ ST_FORCE_INLINE void put_keys(looked_for *l, sixteen bytes, __m512i starts, __m5
     const __m512i high = _mm512_and_si512(_mm512_srlv_epi64(ones, _mm512_sub_epi64(each(128), bits)), bytes.high);
     const __m512i key_low = _mm512_mask_mov_epi64(low, is_long, n);
     const __m512i key_high = _mm512_maskz_or_epi64((__mmask8)~is_long, high, _mm512_slli_epi64(n, 56));
-    _mm512_storeu_si512(l->low + l->count, key_low);
-    _mm512_storeu_si512(l->high + l->count, key_high);
-    _mm512_storeu_si512(l->starts + l->count, starts);
-    _mm512_storeu_si512(l->places + l->count, places_of(key_low, key_high));
+    _mm512_storeu_si512(w->low + at, key_low);
+    _mm512_storeu_si512(w->high + at, key_high);
+    _mm512_storeu_si512(w->starts + at, starts);
+    _mm512_storeu_si512(w->places + at, places_of(key_low, key_high));
+    send_for_entries(s, hot, SPANS);
+    s->waiting_count = at + count;
+}
+
+size_t st_add_pieces_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
+                            const uint64_t *ends, size_t count)
+{
+    __m512i before = each(at);
+    size_t done = 0;
+    for (size_t first = at; done < count && first < readable; first = (size_t)ends[done - 1]) {
+        __mmask8 here = first_wide_lanes(count - done);
+        const __m512i end = _mm512_maskz_loadu_epi64(here, ends + done), start = _mm512_alignr_epi64(end, before, SPANS - 1);
+        const __m512i n = _mm512_sub_epi64(end, start), starts = _mm512_sub_epi64(start, each(s->first));
+        const sixteen bytes = read_near(text, readable + 15, start, first);
+        here &= _mm512_cmple_epu64_mask(n, each(ST_KEY_BYTES)) & _mm512_cmplt_epu64_mask(start, each(readable));
+        here &= (__mmask8)(here ^ (here + 1)); /* up to the first that is not */
+        if (here != 0xFF) { /* a branch, so that the next eight need not wait for the number of these */
+            const size_t left = (size_t)_mm_popcnt_u32(here);
+            add_eight(s, hot, bytes, starts, n, left);
+            done += left;
+            break;
+        }
+        add_eight(s, hot, bytes, starts, n, SPANS);
+        done += SPANS;
+        before = end;
+    }
+    s->count += done;
+    return done;
+}
+
+void st_add_spans_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
+{
+    const size_t readable = (count > 1 ? ends[count - 2] : 0) + 16; /* from `at` on: the last span begins 16 bytes before */
+    const __m512i origin = each(at - s->first);
+    __m512i before = _mm512_setzero_si512();
+    size_t first = 0;
+    for (size_t done = 0; done < count; done += SPANS) {
+        const size_t spans = count - done < SPANS ? count - done : SPANS;
+        const __mmask8 here = first_wide_lanes(spans);
+        const __m512i end = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(here, ends + done));
+        const __m512i start = _mm512_alignr_epi64(end, before, SPANS - 1);
+        const size_t last = spans > 1 ? ends[done + spans - 2] : first;
+        const sixteen bytes = last - first + 16 <= 128 ? read_near(text + at, readable, start, first)
+                                                       : read_anywhere(text + at, start, here);
+        add_eight(s, hot, bytes, _mm512_add_epi64(start, origin), _mm512_sub_epi64(end, start), spans);
+        before = end;
+        first = ends[done + spans - 1];
+    }
+    s->count += count;
 }
 
 /* ---- entries ---- */
+
+/* What is found of the spans that wait; those of a group of eight together. */
+typedef struct looked_at {
+    uint64_t ends[GROUPS];   /* of their ids in `found`, a byte each; a miss has none */
+    uint32_t *found[GROUPS]; /* where the ids of a group begin */
+    uint8_t misses[GROUPS], many[GROUPS]; /* a bit a span: those not found, and those of more than ST_INLINE_IDS ids */
+} looked_at;
 
 /* The keys of four entries. */
 ST_FORCE_INLINE __m512i four_keys(const st_hot *hot, const uint64_t *places)
 {
     __m128i key[4];
     for (size_t i = 0; i < 4; i++)
-        key[i] = _mm_loadu_si128((const __m128i *)(const void *)&entry_at(hot, places[i])->key);
+        key[i] = _mm_loadu_si128((const __m128i *)(const void *)&st_hot_entry(hot, places[i])->key);
     const __m512i two = _mm512_inserti32x4(_mm512_castsi128_si512(key[0]), key[1], 1);
     return _mm512_inserti32x4(_mm512_inserti32x4(two, key[2], 2), key[3], 3);
 }
@@ -121,19 +162,19 @@ ST_FORCE_INLINE void put_ids(uint32_t *to, const st_hot *hot, const uint64_t *pl
 {
     for (size_t i = 0; i < SPANS; i++) {
         const size_t before = (uint8_t)(ends << 8 >> 8 * i);
-        memcpy(to + before, entry_at(hot, places[i])->ids, ST_INLINE_IDS * sizeof *to);
+        memcpy(to + before, st_hot_entry(hot, places[i])->ids, ST_INLINE_IDS * sizeof *to);
     }
 }
 
 /* Looks for the spans of group number g that are `here`. Returns where their ids end. */
-ST_FORCE_INLINE uint32_t *look_at_eight(looked_for *l, size_t g, __mmask8 here, const st_hot *hot, uint32_t *to)
+ST_FORCE_INLINE uint32_t *look_at_eight(looked_at *l, const st_waiting *w, size_t g, __mmask8 here, const st_hot *hot, uint32_t *to)
 {
     const size_t i = g * SPANS;
-    const __m512i first = four_keys(hot, l->places + i), last = four_keys(hot, l->places + i + 4);
+    const __m512i first = four_keys(hot, w->places + i), last = four_keys(hot, w->places + i + 4);
     const __m512i lows = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), highs = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
     const __m512i e_low = _mm512_permutex2var_epi64(first, lows, last);
     const __m512i e_high = _mm512_permutex2var_epi64(first, highs, last);
-    const __m512i low = _mm512_loadu_si512(l->low + i), high = _mm512_loadu_si512(l->high + i);
+    const __m512i low = _mm512_loadu_si512(w->low + i), high = _mm512_loadu_si512(w->high + i);
     const __m512i high_differs = _mm512_slli_epi64(_mm512_xor_si512(e_high, high), 4);
     const __m512i differs = _mm512_or_si512(high_differs, _mm512_xor_si512(e_low, low));
     const __mmask8 hits = _mm512_mask_testn_epi64_mask(here, differs, differs);
@@ -143,99 +184,56 @@ ST_FORCE_INLINE uint32_t *look_at_eight(looked_for *l, size_t g, __mmask8 here, 
     l->many[g] = (uint8_t)_mm512_cmpgt_epu64_mask(counts, each(ST_INLINE_IDS));
     l->found[g] = to;
     l->ends[g] = ends;
-    put_ids(to, hot, l->places + i, ends);
+    put_ids(to, hot, w->places + i, ends);
     return to + (ends >> 56);
 }
 
 /* ---- misses, and words of many ids ---- */
 
 /* Where the ids of a span end. */
-ST_FORCE_INLINE uint32_t *end_of(const looked_for *l, size_t i)
+ST_FORCE_INLINE uint32_t *end_of(const looked_at *l, size_t i)
 {
     return l->found[i / SPANS] + (uint8_t)(l->ends[i / SPANS] >> 8 * (i % SPANS));
 }
 
-ST_FORCE_INLINE void list_miss(st_spans *s, const looked_for *l, size_t i)
+ST_FORCE_INLINE void list_miss(st_spans *s, const looked_at *l, size_t i)
 {
     const size_t missed = s->missed++;
-    s->keys[missed] = (st_key){l->low[i], l->high[i]};
-    s->starts[missed] = (uint32_t)l->starts[i];
+    s->keys[missed] = (st_key){s->waiting.low[i], s->waiting.high[i]};
+    s->starts[missed] = (uint32_t)s->waiting.starts[i];
     s->places[missed] = end_of(l, i);
 }
 
-ST_FORCE_INLINE void put_last_ids(const st_hot *hot, const looked_for *l, size_t i)
+ST_FORCE_INLINE void put_last_ids(const st_spans *s, const st_hot *hot, const looked_at *l, size_t i)
 {
-    memcpy(end_of(l, i) - ST_INLINE_IDS, hot->last[l->places[i] >> ENTRY_SHIFT], sizeof hot->last[0]);
+    memcpy(end_of(l, i) - ST_INLINE_IDS, hot->last[s->waiting.places[i] >> ST_ENTRY_SHIFT], sizeof hot->last[0]);
 }
 
-/* The spans that have a key now: their ids, and those that are not found. */
-ST_FORCE_INLINE void look_at_all(st_spans *s, const st_hot *hot, looked_for *l)
+/* Eight groups at once. */
+ST_FORCE_INLINE void list_groups(st_spans *s, const st_hot *hot, const looked_at *l, size_t g)
 {
+    for (uint64_t misses = st_load64(l->misses + g); misses; misses &= misses - 1)
+        list_miss(s, l, SPANS * g + (size_t)_tzcnt_u64(misses));
+    for (uint64_t many = st_load64(l->many + g); many; many &= many - 1)
+        put_last_ids(s, hot, l, SPANS * g + (size_t)_tzcnt_u64(many));
+}
+
+void st_first_look_avx512(st_spans *s, const st_hot *hot)
+{
+    const size_t whole = s->waiting_count / SPANS, left = s->waiting_count % SPANS, groups = whole + (left != 0);
     uint32_t *to = s->found + s->found_count;
-    memset(l->misses, 0, sizeof l->misses);
-    memset(l->many, 0, sizeof l->many);
-    for (size_t g = 0; g < l->count / SPANS; g++)
-        to = look_at_eight(l, g, 0xFF, hot, to);
-    if (l->count % SPANS)
-        to = look_at_eight(l, l->count / SPANS, first_wide_lanes(l->count % SPANS), hot, to);
-    for (size_t g = 0; g * SPANS < l->count; g += SPANS) {
-        for (uint64_t misses = st_load64(l->misses + g); misses; misses &= misses - 1)
-            list_miss(s, l, SPANS * g + (size_t)_tzcnt_u64(misses));
-        for (uint64_t many = st_load64(l->many + g); many; many &= many - 1)
-            put_last_ids(hot, l, SPANS * g + (size_t)_tzcnt_u64(many));
-    }
+    looked_at l;
+    memset(l.misses, 0, sizeof l.misses);
+    memset(l.many, 0, sizeof l.many);
+    send_for_entries(s, hot, GROUPS_LATER * SPANS); /* the last ones; the first have come meanwhile */
+    for (size_t g = 0; g < whole; g++)
+        to = look_at_eight(&l, &s->waiting, g, 0xFF, hot, to);
+    if (left)
+        to = look_at_eight(&l, &s->waiting, whole, first_wide_lanes(left), hot, to);
+    for (size_t g = 0; g < groups; g += 8)
+        list_groups(s, hot, &l, g);
     s->found_count = (size_t)(to - s->found);
-    s->count += l->count;
-}
-
-size_t st_first_look_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
-                            const uint64_t *ends, size_t count)
-{
-    looked_for l;
-    __m512i before = each(at);
-    l.count = 0;
-    for (size_t first = at; l.count < count && first < readable; first = (size_t)ends[l.count - 1]) {
-        __mmask8 here = first_wide_lanes(count - l.count);
-        const __m512i end = _mm512_maskz_loadu_epi64(here, ends + l.count), start = _mm512_alignr_epi64(end, before, SPANS - 1);
-        const __m512i n = _mm512_sub_epi64(end, start);
-        here &= _mm512_cmple_epu64_mask(n, each(ST_KEY_BYTES)) & _mm512_cmplt_epu64_mask(start, each(readable));
-        here &= (__mmask8)(here ^ (here + 1)); /* up to the first that is not */
-        put_keys(&l, read_near(text, readable + 15, start, first), _mm512_sub_epi64(start, each(s->first)), n);
-        send_for_entries(&l, hot);
-        if (here != 0xFF) { /* a branch, so that the next eight need not wait for the number of these */
-            l.count += (size_t)_mm_popcnt_u32(here);
-            break;
-        }
-        l.count += SPANS;
-        before = end;
-    }
-    look_at_all(s, hot, &l);
-    return l.count;
-}
-
-void st_first_look_any_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends,
-                              size_t count)
-{
-    looked_for l;
-    const size_t readable = (count > 1 ? ends[count - 2] : 0) + 16; /* from `at` on: the last span begins 16 bytes before */
-    const __m512i origin = each(at - s->first);
-    __m512i before = _mm512_setzero_si512();
-    size_t first = 0;
-    for (l.count = 0; l.count < count; l.count += SPANS) {
-        const size_t spans = count - l.count < SPANS ? count - l.count : SPANS;
-        const __mmask8 here = first_wide_lanes(spans);
-        const __m512i end = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(here, ends + l.count));
-        const __m512i start = _mm512_alignr_epi64(end, before, SPANS - 1);
-        const size_t last = spans > 1 ? ends[l.count + spans - 2] : first;
-        const sixteen bytes = last - first + 16 <= 128 ? read_near(text + at, readable, start, first)
-                                                       : read_anywhere(text + at, start, here);
-        put_keys(&l, bytes, _mm512_add_epi64(start, origin), _mm512_sub_epi64(end, start));
-        send_for_entries(&l, hot);
-        before = end;
-        first = ends[l.count + spans - 1];
-    }
-    l.count = count;
-    look_at_all(s, hot, &l);
+    s->waiting_count = 0;
 }
 #include "target_end.h"
 #else

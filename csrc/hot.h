@@ -24,9 +24,17 @@
 /* Most words have ids for an entry only. The last ones of others lie apart, so that the second-level cache holds no room for
  * what is not there. */
 typedef struct st_hot {
-    st_piece_entry entries[ST_HOT_NOWHERE + 1];            /* key.high >> 60 is the number of ids, the first of them follow */
-    uint32_t last[ST_HOT_NOWHERE + 1][ST_HOT_IDS - ST_INLINE_IDS]; /* of more than ST_INLINE_IDS, the last; they may overlap */
-} st_hot;
+    st_piece_entry entries[ST_HOT_NOWHERE + 2];            /* key.high >> 60 is the number of ids, the first of them follow */
+    uint32_t last[ST_HOT_NOWHERE + 4][ST_HOT_IDS - ST_INLINE_IDS]; /* of more than ST_INLINE_IDS, the last; they may overlap */
+} st_hot; /* whole lines */
+
+/* Vectors know a place by its bytes. */
+#define ST_ENTRY_SHIFT 5
+
+static inline const st_piece_entry *st_hot_entry(const st_hot *hot, uint64_t bytes)
+{
+    return (const st_piece_entry *)(const void *)((const uint8_t *)hot->entries + bytes);
+}
 
 /* One multiplication, which vectors have too; its top bits see every byte. Turned, because text repeats itself: bytes 8 apart
  * that are the same would take each other away. */

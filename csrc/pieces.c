@@ -106,14 +106,11 @@ static int is_worth_cutting(const st_vocab *v, const uint8_t *text, size_t n)
 /* Adds the span text[at..at + n). */
 static void add_span(st_workspace *w, const batch *b, size_t at, size_t n)
 {
-    st_spans *s = &w->spans;
-    st_list_ends lists = st_list_ends_of(s);
     const uint8_t *text = b->text + at;
     st_key key = st_key_of_long(n);
     if (n <= ST_KEY_BYTES)
         key = at + 16 <= b->size ? st_key_of_padded(text, n) : st_key_of(text, n);
-    st_look_at_span(s, &w->hot, &lists, at - s->first, key);
-    st_move_list_ends(s, lists, 1);
+    st_add_span(&w->spans, &w->hot, at - w->spans.first, key);
 }
 
 /* Adds pieces as long as they are short, which most are. */
@@ -121,7 +118,7 @@ static void add_short_pieces(st_workspace *w, batch *b)
 {
     const size_t room = w->spans.limit - w->spans.count, left = b->count - b->piece, most = room < left ? room : left;
     const size_t readable = b->size < 16 ? 0 : b->size - 15;
-    const size_t count = st_first_look(&w->spans, &w->hot, b->text, readable, b->at, b->ends + b->piece, most);
+    const size_t count = st_add_pieces(&w->spans, &w->hot, b->text, readable, b->at, b->ends + b->piece, most);
     b->piece += count;
     b->at = count ? (size_t)b->ends[b->piece - 1] : b->at;
 }
@@ -181,7 +178,7 @@ static void add_any_spans(st_workspace *w, batch *b, const uint32_t *ends, size_
     size_t at_once = count;
     while (at_once && first + (at_once > 1 ? ends[at_once - 2] : 0) + 16 > b->size)
         at_once--;
-    st_first_look_any(&w->spans, &w->hot, b->text, first, ends, at_once);
+    st_add_spans(&w->spans, &w->hot, b->text, first, ends, at_once);
     b->at += at_once ? ends[at_once - 1] : 0;
     for (size_t i = at_once; i < count; i++) {
         add_span(w, b, b->at, first + ends[i] - b->at);
@@ -265,6 +262,7 @@ static int add_spans(st_vocab *v, st_workspace *w, batch *b)
         if (s->count < s->limit && b->piece < b->count)
             add_piece(v, w, b);
     }
+    st_first_look(s, &w->hot);
     return s->count >= s->limit && s->count < ST_ROUND_SPANS;
 }
 

@@ -19,7 +19,19 @@
 #define ST_SPARE_IDS 16
 #define ST_SPARE_SPANS 8
 
+/* Spans that have a key and wait for their first look: as many as are looked at before their misses are sent for, the rest of a
+ * stretch of text, and a vector. */
+#define ST_WAITING (ST_LOOK_AHEAD + 256 + 64)
+
+typedef struct st_waiting {
+    uint64_t low[ST_WAITING], high[ST_WAITING]; /* keys */
+    uint64_t starts[ST_WAITING];                /* in the round's text */
+    uint64_t places[ST_WAITING];                /* in the hot table, in bytes */
+} st_waiting; /* whole lines */
+
 typedef struct st_spans {
+    st_waiting waiting;
+    size_t waiting_count;
     uint32_t found[ST_SPANS * ST_HOT_IDS + ST_SPARE_IDS]; /* the ids of all spans that are no misses */
     size_t found_count, count, limit;                        /* of ids; of spans; of spans for now */
     size_t first;                                            /* where the round starts in the text */
@@ -46,7 +58,7 @@ typedef struct st_spans {
 static inline void st_begin_spans(st_spans *s, size_t first)
 {
     s->first = first;
-    s->found_count = s->count = s->missed = 0;
+    s->waiting_count = s->found_count = s->count = s->missed = 0;
     s->long_count = s->short_count = s->looked = s->other_count = s->absent_count = s->many_count = 0;
 }
 

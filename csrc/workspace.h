@@ -30,6 +30,7 @@ typedef struct st_cache_entry {
  * that there are enough misses to merge side by side. */
 #define ST_BATCH 2048
 
+/* The cache, the hot table and what spans begin with lie in whole lines of memory. */
 typedef struct st_workspace {
     st_part part;
     uint8_t padding[64 - sizeof(st_part)]; /* so that an entry of the cache is one line */
