@@ -13,7 +13,11 @@
 
 #include "block_ascii.h"
 #include "block_starts.h"
+#include "prefetch.h"
 #include "split_blocks.h"
+
+/* Text is read in bursts of some kilobytes, too short for the processor to see by itself that more will be wanted. */
+#define ST_SEND_AHEAD 1024
 
 #define ST_JOIN_(a, b) a##b
 #define ST_JOIN(a, b) ST_JOIN_(a, b)
@@ -112,6 +116,7 @@ ST_FORCE_INLINE st_split_progress st_split_all(st_split_family family, const uin
     if (n >= ST_BLOCK_BYTES)
         st_classify(family, text, &run.rows, run.next, run.here);
     while (run.at + 2 * ST_BLOCK_BYTES <= n && run.to <= full && !run.hard) {
+        st_prefetch(text + run.at + ST_SEND_AHEAD); /* which may lie behind it */
         st_classify(family, text + run.at + ST_BLOCK_BYTES, &run.rows, run.here, run.next);
         st_take_block(family, &run, text + run.at, SIZE_MAX);
     }

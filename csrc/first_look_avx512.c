@@ -61,20 +61,19 @@ ST_FORCE_INLINE __m512i places_of(__m512i low, __m512i high)
  * vector that was just written can be read in parts only when it has reached the cache, so they are sent for so much later: */
 #define GROUPS_LATER 2
 
-ST_FORCE_INLINE void send_for_entries(const st_spans *s, const st_hot *hot, size_t count)
+ST_FORCE_INLINE void send_for_entries(const st_spans *s, const st_hot *hot, size_t at, size_t count)
 {
-    if (s->waiting_count < GROUPS_LATER * SPANS)
+    if (at < GROUPS_LATER * SPANS)
         return;
-    const uint64_t *places = s->waiting.places + s->waiting_count - GROUPS_LATER * SPANS;
+    const uint64_t *places = s->waiting.places + at - GROUPS_LATER * SPANS;
     for (size_t i = 0; i < count; i++)
         st_prefetch(st_hot_entry(hot, places[i]));
 }
 
-/* Adds `count` spans of n bytes, of long ones their length as the key (st_key_of_long). */
-ST_FORCE_INLINE void add_eight(st_spans *s, const st_hot *hot, sixteen bytes, __m512i starts, __m512i n, size_t count)
+/* Puts the spans of n bytes from number `at` of those that wait on; of long ones the key is the length (st_key_of_long). */
+ST_FORCE_INLINE void put_eight(st_spans *s, const st_hot *hot, sixteen bytes, __m512i starts, __m512i n, size_t at)
 {
     st_waiting *w = &s->waiting;
-    const size_t at = s->waiting_count;
     const __mmask8 is_long = _mm512_cmpgt_epu64_mask(n, each(ST_KEY_BYTES));
     const __m512i ones = each(UINT64_MAX), bits = _mm512_slli_epi64(n, 3);
     /* Shifts by 64 and more, as for n >= 8 here and n <= 8 there, give 0. */
@@ -86,14 +85,14 @@ ST_FORCE_INLINE void add_eight(st_spans *s, const st_hot *hot, sixteen bytes, __
     _mm512_storeu_si512(w->high + at, key_high);
     _mm512_storeu_si512(w->starts + at, starts);
     _mm512_storeu_si512(w->places + at, places_of(key_low, key_high));
-    send_for_entries(s, hot, SPANS);
-    s->waiting_count = at + count;
+    send_for_entries(s, hot, at, SPANS);
 }
 
 size_t st_add_pieces_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
                             const uint64_t *ends, size_t count)
 {
     __m512i before = each(at);
+    const size_t from = s->waiting_count;
     size_t done = 0;
     for (size_t first = at; done < count && first < readable; first = (size_t)ends[done - 1]) {
         __mmask8 here = first_wide_lanes(count - done);
@@ -104,14 +103,15 @@ size_t st_add_pieces_avx512(st_spans *s, const st_hot *hot, const uint8_t *text,
         here &= (__mmask8)(here ^ (here + 1)); /* up to the first that is not */
         if (here != 0xFF) { /* a branch, so that the next eight need not wait for the number of these */
             const size_t left = (size_t)_mm_popcnt_u32(here);
-            add_eight(s, hot, bytes, starts, n, left);
+            put_eight(s, hot, bytes, starts, n, from + done);
             done += left;
             break;
         }
-        add_eight(s, hot, bytes, starts, n, SPANS);
+        put_eight(s, hot, bytes, starts, n, from + done);
         done += SPANS;
         before = end;
     }
+    s->waiting_count = from + done;
     s->count += done;
     return done;
 }
@@ -130,10 +130,11 @@ void st_add_spans_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, si
         const size_t last = spans > 1 ? ends[done + spans - 2] : first;
         const sixteen bytes = last - first + 16 <= 128 ? read_near(text + at, readable, start, first)
                                                        : read_anywhere(text + at, start, here);
-        add_eight(s, hot, bytes, _mm512_add_epi64(start, origin), _mm512_sub_epi64(end, start), spans);
+        put_eight(s, hot, bytes, _mm512_add_epi64(start, origin), _mm512_sub_epi64(end, start), s->waiting_count + done);
         before = end;
         first = ends[done + spans - 1];
     }
+    s->waiting_count += count;
     s->count += count;
 }
 
@@ -167,7 +168,8 @@ ST_FORCE_INLINE void put_ids(uint32_t *to, const st_hot *hot, const uint64_t *pl
 }
 
 /* Looks for the spans of group number g that are `here`. Returns where their ids end. */
-ST_FORCE_INLINE uint32_t *look_at_eight(looked_at *l, const st_waiting *w, size_t g, __mmask8 here, const st_hot *hot, uint32_t *to)
+ST_FORCE_INLINE uint32_t *look_at_eight(looked_at *l, const st_waiting *w, size_t g, __mmask8 here, const st_hot *hot,
+                                        uint32_t *to)
 {
     const size_t i = g * SPANS;
     const __m512i first = four_keys(hot, w->places + i), last = four_keys(hot, w->places + i + 4);
@@ -225,7 +227,7 @@ void st_first_look_avx512(st_spans *s, const st_hot *hot)
     looked_at l;
     memset(l.misses, 0, sizeof l.misses);
     memset(l.many, 0, sizeof l.many);
-    send_for_entries(s, hot, GROUPS_LATER * SPANS); /* the last ones; the first have come meanwhile */
+    send_for_entries(s, hot, s->waiting_count, GROUPS_LATER * SPANS); /* the last ones; the first have come meanwhile */
     for (size_t g = 0; g < whole; g++)
         to = look_at_eight(&l, &s->waiting, g, 0xFF, hot, to);
     if (left)
