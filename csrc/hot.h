@@ -9,7 +9,7 @@
 #include "hash.h"
 #include "piece_entry.h"
 
-/* 2^15 entries of 32 bytes: 1 MB, half a second-level cache of 2 MB. What has left that cache is sent for in time
+/* 2^16 entries of 32 bytes: 2 MB, as much as a large second-level cache has. What has left that cache is sent for in time
  * (first_look.c), so that fewer misses weigh more than a smaller table. Tests take fewer. */
 #ifndef ST_HOT_BITS
 #define ST_HOT_BITS 16

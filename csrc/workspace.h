@@ -36,9 +36,9 @@ typedef struct st_workspace {
     uint8_t padding[64 - sizeof(st_part)]; /* so that an entry of the cache is one line */
     st_cache_entry cache[1u << ST_CACHE_BITS];
     st_hot hot;
+    st_spans spans;
     st_long_scratch scratch;
     uint64_t ends[ST_BATCH + 4];
-    st_spans spans;
     unsigned cut_debt, left_whole; /* how long cuts have not paid; pieces still to be left whole (pieces.c) */
     st_word words[ST_SPANS]; /* those to be merged */
     uint32_t tokens[ST_SHORT_MERGE];
