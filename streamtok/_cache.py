@@ -16,7 +16,6 @@ STALE = 60.0
 """Seconds after which a lock, or a file that somebody was writing, belongs to a process that was killed: what is kept
 here takes a second to make."""
 
-
 DAY = 86_400.0
 UNUSED = 30 * DAY
 """Seconds after which a file that nobody has opened is taken for one that nobody needs."""

@@ -1,6 +1,7 @@
 """Text from Python, borrowed without a copy: the UTF-8 of a str, or a buffer of bytes."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -39,11 +40,15 @@ cdef object borrow(object source, Text *text):
 
 
 cdef class Utf8Copy:
-    """UTF-8 in memory of its own."""
+    """UTF-8 in memory of its own. bytes() of it, as of all else that is borrowed from, is for messages."""
     cdef uint8_t *data
+    cdef size_t n
 
     def __dealloc__(self):
         st_free(self.data)
+
+    def __bytes__(self):
+        return PyBytes_FromStringAndSize(<const char *>self.data, <Py_ssize_t>self.n)
 
 
 cdef object borrow_apart(object source, Text *text):
@@ -59,7 +64,7 @@ cdef object borrow_apart(object source, Text *text):
     text.data = <const uint8_t *>st_realloc(utf8.data, text.n)
     if text.data == NULL:
         text.data = utf8.data
-    utf8.data = <uint8_t *>text.data
+    utf8.data, utf8.n = <uint8_t *>text.data, text.n
     text.flags, text.held = ST_FEED_TRUSTED, False
     return utf8
 

@@ -159,6 +159,18 @@ def test_broken_utf8_is_refused_where_decoding_the_whole_refuses_it(enc):
             assert mine.object[mine.start : mine.end] == data[expected.start : expected.end], (data[:cut], data[cut:])
 
 
+@pytest.mark.parametrize("length", [1, 10, 2048, 2049, 70_000])
+def test_a_str_behind_a_cut_character_is_refused_with_its_bytes(enc, length):
+    text = "é" * length
+    stream = enc.stream_encoder()
+    stream.feed(b"a\xe4")
+    with pytest.raises(UnicodeDecodeError, match="invalid continuation byte at byte 1 of the stream") as caught:
+        stream.feed(text)
+    mine = caught.value
+    assert (mine.object, mine.start, mine.end) == (b"\xe4" + text.encode(), 0, 1)
+    assert stream.feed(b"\xb8\xad").tolist() + stream.flush().tolist() == enc.encode("a中")
+
+
 @pytest.mark.parametrize("held", [b"", b"\xe4", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xc3"])
 def test_stream_is_as_before_bytes_that_were_refused(enc, held):
     rest = {b"": b"", b"\xe4": b"\xb8\xad", b"\xe4\xb8": b"\xad", b"\xf0\x9f\x98": b"\x80", b"\xc3": b"\xa9"}[held]
