@@ -95,28 +95,11 @@ static void send_for_more(const st_piece_table *pieces, st_workspace *w, size_t 
         st_prefetch(&pieces->entries[2 * (((s->hashes[s->others[i]] >> pieces->shift) + 1) & pieces->mask)]);
 }
 
-/* A short text waits for each of its reads. So few misses send for their places in the cache at once: one in five will ask there,
- * and is spared a wait. More of them gain nothing by it. */
-#define FEW_MISSES 8
-
-static void send_for_places(st_workspace *w, const uint8_t *text)
-{
-    const st_spans *s = &w->spans;
-    for (size_t m = 0; m < s->missed; m++) {
-        const size_t n = st_miss_length(s, m);
-        const int is_long = n > ST_KEY_BYTES;
-        if (n <= ST_CACHED_BYTES)
-            st_prefetch(cache_entry(w, is_long ? st_hash_bytes(text + s->starts[m], n) : s->hashes[m]));
-    }
-}
-
-void st_send_for_misses(const st_vocab *v, st_workspace *w, const uint8_t *text, size_t from)
+void st_send_for_misses(const st_vocab *v, st_workspace *w, size_t from)
 {
     st_spans *s = &w->spans;
     const size_t absent = s->absent_count, other = s->other_count, sent = s->short_count, many = s->many_count;
     send_for_lines(&v->pieces, s, from);
-    if (s->missed <= FEW_MISSES)
-        send_for_places(w, text);
     look_at_lines(&v->pieces, &w->hot, s, sent);
     put_many(&w->hot, s, many);
     send_for_more(&v->pieces, w, absent, other);

@@ -6,7 +6,7 @@
 #include "workspace.h"
 
 /* Sends for the lines of the misses from number `from` on, and looks at what was sent for before. */
-void st_send_for_misses(const st_vocab *vocab, st_workspace *workspace, const uint8_t *text, size_t from);
+void st_send_for_misses(const st_vocab *vocab, st_workspace *workspace, size_t from);
 
 /* Gives all misses of the round their ids. Spans whose count is 0 then are too long, or too many: to be encoded alone. */
 void st_answer_misses(st_vocab *vocab, st_workspace *workspace, const uint8_t *text);

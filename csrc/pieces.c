@@ -344,7 +344,7 @@ static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *ou
     do {
         const size_t missed = s->missed;
         more = add_spans(v, w, b);
-        st_send_for_misses(v, w, text, missed);
+        st_send_for_misses(v, w, missed);
     } while (more);
     st_answer_misses(v, w, text);
     return emit(v, w, text, out);
