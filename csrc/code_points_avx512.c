@@ -1,4 +1,5 @@
-/* Code points to UTF-8 with AVX-512: sixteen are spread to four bytes each, and those that count pressed together. */
+/* Code points to UTF-8 with AVX-512: sixteen are spread to four bytes each, and those that count pressed together; 64 that
+ * are ASCII lose their zeros. */
 #include "code_points.h"
 #include "portable.h"
 
@@ -50,24 +51,56 @@ static inline __m512i spread(__m512i c)
     return bytes;
 }
 
+/* The next 64 characters, if all are ASCII: most of a text is, where one character beyond it has widened all. */
+ST_FORCE_INLINE int take_ascii(const uint8_t *from, unsigned width, uint8_t *to)
+{
+    __m512i c[4], any = _mm512_setzero_si512();
+    for (unsigned i = 0; i < width; i++) {
+        c[i] = _mm512_loadu_si512(from + 64 * i);
+        any = _mm512_or_si512(any, c[i]);
+    }
+    if (_mm512_test_epi32_mask(any, all(width == 1 ? 0x80808080 : width == 2 ? 0xFF80FF80 : 0xFFFFFF80)))
+        return 0;
+    for (unsigned i = 0; i < width; i++)
+        if (width == 1)
+            _mm512_storeu_si512(to, c[i]);
+        else if (width == 2)
+            _mm256_storeu_si256((__m256i *)(void *)(to + 32 * i), _mm512_cvtepi16_epi8(c[i]));
+        else
+            _mm_storeu_si128((__m128i *)(void *)(to + 16 * i), _mm512_cvtepi32_epi8(c[i]));
+    return 1;
+}
+
+/* Up to sixteen characters; where their bytes end. */
+static inline uint8_t *take_sixteen(__m512i c, uint32_t count, uint8_t *to, __mmask16 *surrogates)
+{
+    if (!_mm512_cmpge_epu32_mask(c, all(0x80))) {
+        _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(c));
+        return to + count;
+    }
+    *surrogates |= _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, all(0xFFFFF800)), all(0xD800));
+    const __m512i bytes = spread(c);
+    const uint64_t firsts = UINT64_C(0x1111111111111111); /* a zero counts as a byte there */
+    const uint64_t kept = _bzhi_u64(firsts | _mm512_test_epi8_mask(bytes, bytes), 4 * count);
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(kept, bytes));
+    return to + _mm_popcnt_u64(kept);
+}
+
 ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, uint8_t *to)
 {
     uint8_t *const first = to;
     __mmask16 surrogates = 0;
-    for (size_t i = 0; i < n; i += LANES) {
-        const uint32_t count = n - i < LANES ? (uint32_t)(n - i) : LANES;
-        const __m512i c = load(from + i * width, first_lanes(count), width);
-        if (!_mm512_cmpge_epu32_mask(c, all(0x80))) {
-            _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(c));
-            to += count;
+    for (size_t i = 0; i < n;) {
+        if (n - i >= 64 && take_ascii(from + i * width, width, to)) {
+            i += 64;
+            to += 64;
             continue;
         }
-        surrogates |= _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, all(0xFFFFF800)), all(0xD800));
-        const __m512i bytes = spread(c);
-        const uint64_t firsts = UINT64_C(0x1111111111111111); /* a zero counts as a byte there */
-        const uint64_t kept = _bzhi_u64(firsts | _mm512_test_epi8_mask(bytes, bytes), 4 * count);
-        _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(kept, bytes));
-        to += _mm_popcnt_u64(kept);
+        const size_t end = n - i < 64 ? n : i + 64;
+        for (; i < end; i += LANES) {
+            const uint32_t count = end - i < LANES ? (uint32_t)(end - i) : LANES;
+            to = take_sixteen(load(from + i * width, first_lanes(count), width), count, to, &surrogates);
+        }
     }
     return surrogates ? ST_NOT_CONVERTED : (size_t)(to - first);
 }

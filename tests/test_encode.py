@@ -357,6 +357,23 @@ def test_a_long_str_is_encoded_in_slices(name):
         enc.encode("ж" * (slice_size - 5) + "<|endoftext|>" + "ж" * 70_000)
 
 
+@pytest.mark.parametrize("widest", ["é", "\xff", "ж", "\u0800", "\uffff", "👋", "\ud83e"])
+def test_a_str_that_is_nearly_all_ascii(widest):
+    """64 characters are taken at once: one beyond ASCII at each place. The widest decides how all of them lie."""
+    enc = oracle.ours("o200k_base")
+    rng = random.Random(12)
+    for length in (63, 64, 65, 130, 400):
+        for at in range(min(length, 130)):
+            text = (
+                "".join(rng.choices("abc D1.\x7f\n", k=at))
+                + widest
+                + "".join(rng.choices("abc D1.", k=length - at - 1))
+            )
+            for repeated in (text, text * (5000 // length)):
+                data = streamtok._text.mend_surrogates(repeated).encode()
+                assert enc.encode_to_numpy(repeated).tolist() == enc.encode_to_numpy(data).tolist(), (length, at)
+
+
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 @pytest.mark.parametrize(
     "words", ["naïve été ", "жить привет ", "中文 kanji ", "👋 中 ", "a\ud83d\udc4b b ", "\udc4b é "]
