@@ -85,14 +85,23 @@ static void put_many(st_hot *hot, st_spans *s, size_t end)
     s->many_count -= end;
 }
 
-/* Sends for what the listed ones need next: a place in the cache, or the line behind one that has overflowed. */
+/* The number-th line behind the one where the hash belongs. */
+static const st_piece_entry *line_behind(const st_piece_table *pieces, uint64_t hash, uint64_t number)
+{
+    return &pieces->entries[2 * (((hash >> pieces->shift) + number) & pieces->mask)];
+}
+
+/* Sends for what the listed ones need next: a place in the cache, or the lines behind one that has overflowed: of two that are
+ * asked, the second is the last for nearly all. */
 static void send_for_more(const st_piece_table *pieces, st_workspace *w, size_t absent, size_t other)
 {
     const st_spans *s = &w->spans;
     for (size_t i = absent; i < s->absent_count; i++)
         st_prefetch(cache_entry(w, s->hashes[s->absent[i]]));
-    for (size_t i = other; i < s->other_count; i++)
-        st_prefetch(&pieces->entries[2 * (((s->hashes[s->others[i]] >> pieces->shift) + 1) & pieces->mask)]);
+    for (size_t i = other; i < s->other_count; i++) {
+        st_prefetch(line_behind(pieces, s->hashes[s->others[i]], 1));
+        st_prefetch(line_behind(pieces, s->hashes[s->others[i]], 2));
+    }
 }
 
 void st_send_for_misses(const st_vocab *v, st_workspace *w, size_t from)
@@ -138,12 +147,6 @@ static int is_long_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t
 static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text)
 {
     st_spans *s = &w->spans;
-    for (size_t i = 0; i < s->other_count; i++) {
-        const size_t m = s->others[i];
-        s->absent[s->absent_count] = (uint16_t)m;
-        s->absent_count += !look_further(v, w, m);
-        st_prefetch(cache_entry(w, s->hashes[m]));
-    }
     for (size_t i = 0; i < s->long_count; i++) {
         const size_t m = s->longs[i], n = st_miss_length(s, m);
         s->ids[m] = s->space; /* something that can be read */
@@ -153,6 +156,12 @@ static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text)
         s->hashes[m] = st_hash_bytes(text + s->starts[m], n);
         st_prefetch(cache_entry(w, s->hashes[m]));
         s->absent[s->absent_count++] = (uint16_t)m;
+    }
+    for (size_t i = 0; i < s->other_count; i++) {
+        const size_t m = s->others[i];
+        s->absent[s->absent_count] = (uint16_t)m;
+        s->absent_count += !look_further(v, w, m);
+        st_prefetch(cache_entry(w, s->hashes[m]));
     }
 }
 
@@ -218,7 +227,9 @@ static void merge_words(st_vocab *v, st_workspace *w, size_t words)
 void st_answer_misses(st_vocab *v, st_workspace *w, const uint8_t *text)
 {
     st_spans *s = &w->spans;
+    const size_t absent = s->absent_count, other = s->other_count;
     look_at_lines(&v->pieces, &w->hot, s, s->short_count);
+    send_for_more(&v->pieces, w, absent, other);
     look_again(v, w, text);
     if (s->absent_count)
         merge_words(v, w, ask_cache(w, text));

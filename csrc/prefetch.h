@@ -2,10 +2,14 @@
 #ifndef ST_PREFETCH_H
 #define ST_PREFETCH_H
 
+static inline void st_prefetch(const void *address)
+{
 #if defined(__GNUC__) || defined(__clang__)
-#define st_prefetch(address) __builtin_prefetch(address)
+    __builtin_prefetch(address);
+    __asm__ volatile(""); /* without it GCC takes a function that only prefetches for one without effect, and drops its calls */
 #else
-#define st_prefetch(address) ((void)(address))
+    (void)address;
 #endif
+}
 
 #endif
