@@ -6,6 +6,11 @@
 /* A joint is tried behind so many tokens, one after the other, before the run is given up. */
 #define TRIES 12
 
+/* The tokens of a ruler can be longer than a small window, also where the unit that it repeats is short. Larger windows pay
+ * where it goes on for so many bytes; other text takes longer in them. */
+#define LONGEST_UNIT 8
+#define LONG_REPEAT 2048
+
 /* One window: its tokens, and how many of them are kept. */
 typedef struct window {
     uint32_t tokens[ST_SHORT_MERGE];
@@ -58,6 +63,61 @@ static st_status append(st_ids *out, const uint32_t *tokens, size_t count)
     return ST_OK;
 }
 
+/* How many bytes from text on are the same `period` bytes further on, within text[0..n)? */
+static size_t repeated(const uint8_t *text, size_t n, size_t period)
+{
+    size_t same = 0;
+    while (same + period + ST_SMALL_WINDOW <= n && !memcmp(text + same, text + same + period, ST_SMALL_WINDOW))
+        same += ST_SMALL_WINDOW;
+    while (same + period < n && text[same] == text[same + period])
+        same++;
+    return same;
+}
+
+/* How far text[0..n) repeats the few bytes that it begins with; 0 where that is not worth larger windows. */
+static size_t long_repeat(const uint8_t *text, size_t n)
+{
+    for (size_t period = 1; period <= LONGEST_UNIT && period + LONG_REPEAT <= n; period++)
+        if (!memcmp(text, text + period, LONG_REPEAT))
+            return period + repeated(text, n, period);
+    return 0;
+}
+
+/* Appends the first `count` tokens of a window so many times. */
+static st_status append_times(st_ids *out, const uint32_t *tokens, size_t count, size_t times)
+{
+    const size_t total = count * times;
+    ST_TRY(st_ids_reserve(out, total));
+    uint32_t *to = out->data + out->size;
+    memcpy(to, tokens, count * sizeof *to);
+    for (size_t have = count, more; have < total; have += more) {
+        more = have < total - have ? have : total - have;
+        memcpy(to + have, to, more * sizeof *to);
+    }
+    out->size += total;
+    return ST_OK;
+}
+
+/* A window whose first token comes again, while the bytes between the two are repeated for longer than the window: the tokens
+ * between them are repeated too, since in the window they follow each other. Appends them until the same window comes for the last
+ * time, and moves it there. */
+static st_status take_repeats(const st_vocab *v, const uint8_t *text, size_t n, window *w, size_t size, st_ids *out)
+{
+    const uint8_t *from = text + w->start;
+    const size_t left = n - w->start;
+    for (size_t i = 1; i < w->count; i++) {
+        if (w->tokens[i] != w->tokens[0])
+            continue;
+        const size_t period = end_of(v, w, i) - w->start;
+        if (period + size > left || memcmp(from, from + period, size))
+            continue;
+        const size_t times = (repeated(from, left, period) - size) / period + 1;
+        w->start += times * period;
+        return append_times(out, w->tokens, i, times);
+    }
+    return ST_OK;
+}
+
 /* Does the window go on from what was appended since `before`? */
 static size_t joins(const st_vocab *v, uint64_t *memo, const st_ids *out, size_t before, const window *w)
 {
@@ -68,12 +128,15 @@ st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *tex
                            st_ids *out, int *done)
 {
     window windows[2], *w = &windows[0], *next = &windows[1];
-    size_t before = out->size, size = ST_SMALL_WINDOW;
+    size_t before = out->size, size = ST_SMALL_WINDOW, until = 0; /* where a ruler ends */
     *done = 1;
     merge_window(v, w, text, n, 0, size);
     while (end_of(v, w, w->count) < n) {
+        ST_TRY(take_repeats(v, text, n, w, size, out));
         size_t keep = join(v, memo, text, n, w, size, next);
-        if (!keep && size < largest) {
+        if (!keep && w->start >= until)
+            until = w->start + long_repeat(text + w->start, n - w->start);
+        if (!keep && size < (w->start < until ? ST_SHORT_MERGE : largest)) {
             size *= 2;
             merge_window(v, w, text, n, w->start, size);
             keep = joins(v, memo, out, before, w); /* its first token may be another now: the joint must still hold */
@@ -89,6 +152,8 @@ st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *tex
         window *merged = next;
         next = w;
         w = merged;
+        if (size > largest && w->start >= until)
+            size = ST_SMALL_WINDOW;
     }
     return append(out, w->tokens, w->count);
 }

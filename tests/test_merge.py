@@ -267,6 +267,44 @@ def test_runs_of_a_damaged_vocabulary():
             assert both.ours.encode_ordinary(text) == both.theirs.encode_ordinary(text), (kind, text[:3])
 
 
+def repeats(rng: random.Random, tokens: list[bytes]):
+    """Pieces that repeat a unit, of whatever length the last one is cut to; often with something before and behind."""
+    letters = b"ab=- \r\n."
+    for _ in range(25 * ROUNDS):
+        unit = rng.choice((rng.choice(tokens), bytes(rng.choices(letters, k=rng.randint(2, 40)))))[:64]
+        n = rng.choice((rng.randint(257, 800), rng.randint(800, 9000)))
+        around = [bytes(rng.choices(letters, k=rng.choice((0, 0, 1, 7, 300)))) for _ in range(2)]
+        yield around[0] + (unit * n)[:n] + around[1]
+
+
+@pytest.mark.parametrize("name", [*VOCABULARIES, *oracle.DAMAGED])
+def test_unit_over_and_over_is_merged_as_by_the_reference(name):
+    """Two bytes, as of CR LF, or more: a period of tokens is copied, and both ends of it must be right."""
+    if name in oracle.DAMAGED:
+        enc = oracle.damaged_pair(name).ours
+        made = {"pat_str": enc._pat_str, "mergeable_ranks": oracle.damaged_ranks(name), "special_tokens": {}}
+        reference = streamtok.Encoding(name, **made, engine="reference")
+    else:
+        enc, reference = oracle.ours(name), oracle.ours(name, "reference")
+    rng = random.Random(name)
+    tokens = [token for token in enc._mergeable_ranks if len(token) == 2 or rng.random() < 0.05]
+    for piece in repeats(rng, tokens):
+        assert enc._encode_single_piece(piece) == reference._encode_single_piece(piece), piece
+
+
+@pytest.mark.parametrize("name", oracle.FAMILIES)
+def test_unit_over_and_over_is_streamed_as_by_the_reference(name):
+    """Cut anywhere, in chunks long enough to be merged without their end (2,048 bytes) and short ones."""
+    enc, reference = oracle.without_pattern(name), oracle.without_pattern(name, "reference")
+    rng = random.Random(name)
+    units = ["\r\n", " ", "=-", "ab", "\t ", "的", "é", "na", "-" * 70 + "=", "the quick brown fox "]
+    for unit in units * (ROUNDS // 6):
+        parts = [rng.choice(units) * rng.randint(0, 2), unit * rng.randint(1000, 6000), rng.choice(units) * 999]
+        data = "".join(parts).encode()
+        chunks = oracle.random_cuts(rng, data, (1, 100, 2500, 7000))
+        assert oracle.streamed(enc.stream_encoder(), chunks) == reference.encode_ordinary(data.decode()), parts
+
+
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 def test_words_of_every_length_merge_side_by_side(name):
     """Up to 60 bytes a word is one lane, whatever it holds; longer ones take other ways."""
