@@ -410,6 +410,7 @@ static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word
     sort(s, count);
 }
 
+/* A group takes in pairs only when all others have made their merges: what it sent for has had the most time then. */
 static void merge_slab(const st_pairs *pairs, slab *s)
 {
     group groups[GROUPS];
@@ -418,9 +419,8 @@ static void merge_slab(const st_pairs *pairs, slab *s)
     for (; live < GROUPS && s->next < s->count; live++)
         begin(pairs, s, running[live] = &groups[live]);
     while (live) {
-        for (uint32_t i = 0; i < live; i++)
-            receive(pairs, running[i]);
         for (uint32_t i = 0; i < live;) {
+            receive(pairs, running[i]);
             if (step(pairs, running[i])) {
                 i++;
                 continue;
