@@ -38,4 +38,25 @@ static inline __m512i byte_numbers(void)
                            15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 }
 
+/* Swaps rows and columns of the eight by eight numbers in the lower halves, and of those in the upper ones: what was number j of
+ * half i is number i of half j. */
+static inline void transpose_halves(__m512i rows[8])
+{
+    const __m512i even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    __m512i two[8], four[8];
+    for (int i = 0; i < 8; i += 2) {
+        two[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
+        two[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; k++) {
+            four[i + 2 * k] = _mm512_unpacklo_epi64(two[i + k], two[i + k + 2]);
+            four[i + 2 * k + 1] = _mm512_unpackhi_epi64(two[i + k], two[i + k + 2]);
+        }
+    for (int i = 0; i < 4; i++) {
+        rows[i] = _mm512_permutex2var_epi64(four[i], even, four[i + 4]);
+        rows[i + 4] = _mm512_permutex2var_epi64(four[i], odd, four[i + 4]);
+    }
+}
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "target_begin.h"
 
+#include "byte_tokens_avx512.h"
 #include "lanes_avx512.h"
 #include "prefetch.h"
 
@@ -37,7 +38,7 @@
 /* Sixteen words being merged. */
 typedef struct group {
     uint32_t candidates[PLACES * LANES]; /* [place][lane]; what stands there counts while the pair is alive */
-    uint32_t tokens[PLACES * LANES];
+    uint32_t tokens[(PLACES + 1) * LANES]; /* they come and go eight places at a time, from FIRST on */
     uint32_t alive[LANES]; /* a bit a part; those of the stand-ins stay set */
     uint32_t places;       /* those in use: no word has parts further on */
     uint32_t count;        /* lanes in use */
@@ -66,6 +67,11 @@ typedef struct slab {
 static inline __m512i load(const uint32_t *from)
 {
     return _mm512_loadu_si512(from);
+}
+
+static inline __m256i load_eight(const uint32_t *from)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
 }
 
 static inline void store(uint32_t *to, __m512i value)
@@ -228,21 +234,31 @@ static inline __mmask16 step(const st_pairs *pairs, group *g)
     return merging;
 }
 
-/* The tokens of the word in a lane. */
-static void finish(const group *g, uint32_t lane)
+/* Gives a word those of eight tokens that are parts of it. */
+static inline void append_parts(st_word *word, __mmask8 parts, const uint32_t *tokens)
 {
-    st_word *word = g->words[lane];
-    const uint32_t parts = g->alive[lane] & ~(1u << BEFORE | 1u << BEYOND);
-    uint32_t count = 0;
-    for (uint32_t from = 0; from < g->places; from += LANES) {
-        const __mmask16 mask = (__mmask16)(parts >> from);
-        const __m512i cells = _mm512_add_epi32(_mm512_slli_epi32(numbers(), 4), all(from * LANES + lane));
-        const __m512i tokens = _mm512_maskz_compress_epi32(mask, gather(g->tokens, mask, cells));
-        const uint32_t more = (uint32_t)_mm_popcnt_u32(mask);
-        _mm512_mask_storeu_epi32(word->tokens + count, first_lanes(more), tokens);
-        count += more;
+    const uint32_t count = (uint32_t)_mm_popcnt_u32(parts);
+    _mm256_mask_storeu_epi32(word->tokens + word->count, first_wide_lanes(count),
+                             _mm256_maskz_compress_epi32(parts, load_eight(tokens)));
+    word->count += count;
+}
+
+/* The tokens of all words: eight places become eight tokens of each word. */
+static void end(const group *g)
+{
+    uint32_t rows[8][LANES];
+    for (uint32_t lane = 0; lane < g->count; lane++)
+        g->words[lane]->count = 0;
+    for (uint32_t from = FIRST; from < g->places; from += 8) {
+        __m512i columns[8];
+        for (uint32_t i = 0; i < 8; i++)
+            columns[i] = load(g->tokens + (from + i) * LANES);
+        transpose_halves(columns);
+        for (uint32_t i = 0; i < 8; i++)
+            store(rows[i], columns[i]);
+        for (uint32_t lane = 0; lane < g->count; lane++)
+            append_parts(g->words[lane], (__mmask8)((g->alive[lane] & ~(1u << BEYOND)) >> from), rows[lane & 7] + (lane & 8));
     }
-    word->count = count;
 }
 
 /* Looks up the pairs that the words begin with: in the grid at once, the others a pass later. */
@@ -267,28 +283,26 @@ static void look_up_all(const st_pairs *pairs, group *g)
 static void begin(const st_pairs *pairs, slab *s, group *g)
 {
     const uint32_t left = s->count - s->next, count = left < LANES ? left : LANES, most = s->sizes[s->order[s->next]];
-    const __m256i order = _mm256_maskz_loadu_epi16(first_lanes(count), s->order + s->next);
-    const __m512i rows = _mm512_mullo_epi32(_mm512_cvtepu16_epi32(order), all(ROOM));
-    for (uint32_t lane = 0; lane < count; lane++) {
-        const uint32_t number = s->order[s->next + lane];
+    const uint32_t *parts[LANES];
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        const uint32_t number = lane < count ? s->order[s->next + lane] : 0;
+        parts[lane] = s->parts + ROOM * number;
         g->words[lane] = &s->words[number];
-        g->alive[lane] = (((uint32_t)2 << s->sizes[number]) - 1) | 1u << BEYOND;
+        g->alive[lane] = ((lane < count ? (uint32_t)2 << s->sizes[number] : 2) - 1) | 1u << BEYOND;
     }
-    for (uint32_t lane = count; lane < LANES; lane++)
-        g->alive[lane] = 1u << BEFORE | 1u << BEYOND;
     s->next += count;
     g->count = count;
     g->places = FIRST + most;
     g->asked = 0;
-    for (uint32_t i = 0; i < most; i++)
-        store(g->tokens + (FIRST + i) * LANES, gather(s->parts + i, 0xFFFF, rows));
+    for (uint32_t at = 0; at < most; at += 8) {
+        __m512i columns[8];
+        for (uint32_t i = 0; i < 8; i++)
+            columns[i] = _mm512_inserti64x4(_mm512_castsi256_si512(load_eight(parts[i] + at)), load_eight(parts[i + 8] + at), 1);
+        transpose_halves(columns);
+        for (uint32_t i = 0; i < 8; i++)
+            store(g->tokens + (FIRST + at + i) * LANES, columns[i]);
+    }
     look_up_all(pairs, g);
-}
-
-static void end(const group *g)
-{
-    for (uint32_t lane = 0; lane < g->count; lane++)
-        finish(g, lane);
 }
 
 /* The first sixteen characters of a word, a lane each. Few words have more; their others begin as bytes. */
@@ -332,15 +346,17 @@ static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes,
     return c;
 }
 
-/* Sixteen parts: the tokens of bytes, but for those that are the next whole characters. */
-static inline void put_tokens(const st_pairs *pairs, __m128i bytes, __mmask16 whole, __m512i characters, uint32_t *to)
+/* Sixteen parts: the tokens of bytes (already these where they are narrow), but for those that are the next whole characters. */
+static inline void put_tokens(const byte_tokens *b, __m128i bytes, __mmask16 whole, __m512i characters, uint32_t *to)
 {
-    const __m512i single = gather(pairs->byte_token, 0xFFFF, _mm512_cvtepu8_epi32(bytes));
+    __m512i single = _mm512_cvtepu8_epi32(bytes);
+    if (!b->narrow)
+        single = gather(b->wide, 0xFFFF, single);
     store(to, _mm512_mask_expand_epi32(single, whole, characters));
 }
 
 /* The parts that a word begins with; returns how many. Those beyond MOST_PARTS are not written. */
-static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *word, uint32_t *parts)
+static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_cuts *cuts, const st_word *word, uint32_t *parts)
 {
     const uint64_t there = ((uint64_t)1 << word->n) - 1;
     const __m512i bytes = _mm512_maskz_loadu_epi8(there, word->text);
@@ -354,12 +370,13 @@ static uint32_t split(const st_vocab *v, const st_cuts *cuts, const st_word *wor
         tokens = _mm512_maskz_compress_epi32(c.whole, c.tokens);
     }
     const uint32_t count = (uint32_t)_mm_popcnt_u64(keep), is_whole = (uint32_t)_pext_u64(whole, keep);
-    const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, bytes));
-    put_tokens(&v->pairs, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, parts);
+    const __m512i single = b->narrow ? narrow_tokens(b, bytes) : bytes;
+    const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, single));
+    put_tokens(b, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, parts);
     if (count > LANES) {
         const __mmask16 rest = (__mmask16)(0xFFFF << _mm_popcnt_u32(is_whole & 0xFFFF));
         tokens = _mm512_maskz_compress_epi32(rest, tokens);
-        put_tokens(&v->pairs, _mm256_extracti128_si256(kept, 1), (__mmask16)(is_whole >> LANES), tokens, parts + LANES);
+        put_tokens(b, _mm256_extracti128_si256(kept, 1), (__mmask16)(is_whole >> LANES), tokens, parts + LANES);
     }
     return count;
 }
@@ -396,11 +413,12 @@ static void sort(slab *s, uint32_t count)
 /* Splits the words into parts. */
 static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
 {
+    const byte_tokens b = byte_tokens_of(&v->pairs);
     uint16_t late[SLAB];
     uint32_t late_count = 0;
     s->words = words;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t size = split(v, cuts, &words[i], s->parts + ROOM * i);
+        const uint32_t size = split(v, &b, cuts, &words[i], s->parts + ROOM * i);
         s->sizes[i] = (uint8_t)size;
         late[late_count] = (uint16_t)i;
         late_count += size > MOST_PARTS;

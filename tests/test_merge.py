@@ -305,6 +305,20 @@ def test_unit_over_and_over_is_streamed_as_by_the_reference(name):
         assert oracle.streamed(enc.stream_encoder(), chunks) == reference.encode_ordinary(data.decode()), parts
 
 
+def test_bytes_of_any_rank_begin_words():
+    """The lanes look up the tokens of bytes in one way where all are below 256, and in another where one is not."""
+    ranks = oracle.ours("r50k_base")._mergeable_ranks
+    tokens = sorted((token for token in ranks if b"z" not in token), key=ranks.__getitem__)[:3000]
+    late = {token: rank for rank, token in enumerate([*tokens, b"z"])}
+    made = {"pat_str": streamtok.patterns.CL100K, "mergeable_ranks": late, "special_tokens": {}}
+    enc, reference = (streamtok.Encoding("late", **made, engine=engine) for engine in ("fast", "reference"))
+    assert enc._vocab.monotone and late[b"z"] > 255
+    rng = random.Random(8)
+    for letters in ("etaoinsz", "zyx", "azбщé", "的一z"):
+        text = "".join(" " + "".join(rng.choices(letters, k=rng.randint(1, 40))) for _ in range(500))
+        assert enc.encode_ordinary(text) == reference.encode_ordinary(text), letters
+
+
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 def test_words_of_every_length_merge_side_by_side(name):
     """Up to 60 bytes a word is one lane, whatever it holds; longer ones take other ways."""

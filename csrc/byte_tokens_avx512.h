@@ -1,0 +1,38 @@
+/* The tokens of single bytes, 64 at a time; to be included behind target_begin.h. A gather of sixteen costs more than that. */
+#ifndef ST_BYTE_TOKENS_AVX512_H
+#define ST_BYTE_TOKENS_AVX512_H
+
+#include "lanes_avx512.h"
+#include "pairs.h"
+
+typedef struct byte_tokens {
+    const uint32_t *wide; /* of all bytes */
+    int narrow;           /* they are all less than 256, as in most vocabularies; */
+    __m512i tokens[4];    /* then a byte each */
+} byte_tokens;
+
+static inline byte_tokens byte_tokens_of(const st_pairs *pairs)
+{
+    byte_tokens b = {.wide = pairs->byte_token};
+    uint8_t tokens[256];
+    __m512i highest = _mm512_setzero_si512();
+    for (uint32_t i = 0; i < 256; i += LANES) {
+        const __m512i some = _mm512_loadu_si512(pairs->byte_token + i);
+        highest = _mm512_max_epu32(highest, some);
+        _mm_storeu_si128((__m128i *)(void *)(tokens + i), _mm512_cvtepi32_epi8(some));
+    }
+    b.narrow = !_mm512_cmpgt_epu32_mask(highest, all(255));
+    for (uint32_t i = 0; i < 4; i++)
+        b.tokens[i] = _mm512_loadu_si512(tokens + 64 * i);
+    return b;
+}
+
+/* A byte each, where they are narrow. */
+static inline __m512i narrow_tokens(const byte_tokens *b, __m512i bytes)
+{
+    const __m512i low = _mm512_permutex2var_epi8(b->tokens[0], bytes, b->tokens[1]);
+    const __m512i high = _mm512_permutex2var_epi8(b->tokens[2], bytes, b->tokens[3]);
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high);
+}
+
+#endif
