@@ -9,6 +9,11 @@
 /* A text of at most so many bytes is copied there whole: that takes less time than a small batch beside its own. */
 #define SHORT_TEXT 8192
 
+/* The machine that goes on inside an open piece takes ten times as long for a byte as blocks, which begin at a start (pretoken.c).
+ * With so many bytes of new text, an open piece of up to so many is read again from its start. */
+#define READ_AGAIN_FROM 256
+#define READ_AGAIN_UP_TO 64
+
 /* A stretch of text that lies in one place, and how far it is done: everything before `piece` is encoded, the open
  * piece begins there (less encoder->open.taken), and the scanner has read up to `read`. */
 typedef struct run {
@@ -130,6 +135,14 @@ static st_status keep_tail(feed_context *c, run *r)
     return st_bytes_append(&e->carry.bytes, r->text + r->piece, r->size - r->piece);
 }
 
+/* How far what is held has been read: to the end of the open piece, or, when it is to be read again, not at all. */
+static size_t held_and_read(st_encoder *e, size_t n)
+{
+    if (n >= READ_AGAIN_FROM && e->scan.length <= READ_AGAIN_UP_TO && !e->open.taken)
+        st_scan_init(&e->scan);
+    return (size_t)(e->scan.length - e->open.taken);
+}
+
 /* Completes what is held with the beginning of text[0..n), until the open piece begins in `text` itself; *direct then
  * says where reading goes on there. Returns with *direct untouched (text = NULL) when all of the text was used. */
 static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, int final, run *direct)
@@ -137,7 +150,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
     st_carry *carry = &c->encoder->carry;
     size_t old = carry->bytes.size, used = 0, bridge = n <= SHORT_TEXT ? n : BRIDGE;
     run r = {NULL, 0, carry->start, 0};
-    r.read = carry->start + (size_t)(c->encoder->scan.length - c->encoder->open.taken);
+    r.read = carry->start + held_and_read(c->encoder, n);
     do {
         size_t part = n - used < bridge ? n - used : bridge;
         bridge *= 2;
