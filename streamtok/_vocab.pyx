@@ -43,7 +43,8 @@ cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end):
     cdef size_t at, count, i
     cdef uint32_t token
     result = PyList_New(<Py_ssize_t>(end - start))
-    for at in range(start, end, AT_ONCE):
+    at = start
+    while at < end:  # a range() with a step that is no literal would be Python's, a sixth of a short text's time
         count = min(<size_t>AT_ONCE, end - at)
         for i in range(count):
             token = ids.data[at + i]
@@ -56,6 +57,7 @@ cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end):
                 item = <object>found[i]
             Py_INCREF(item)  # SET_ITEM takes this one
             PyList_SET_ITEM(result, <Py_ssize_t>(at - start + i), item)
+        at += count
     return result
 
 
