@@ -43,6 +43,34 @@ def test_cut_in_two_at_every_byte(name, options):
 
 @each_family
 @each_allowed
+def test_an_open_piece_is_read_again_where_much_follows(name, options):
+    """With 256 bytes of new text, an open piece of up to 64 is read from its start whatever becomes of it."""
+    _, ours, theirs = oracle.pair(name)
+    stream, rng = ours.stream_encoder(**options), random.Random(name)
+    for text in strings():
+        filler = "".join(rng.choice(strings()) for _ in range(60))
+        filler += "it's 12\n" * (32 - min(len(filler.encode()) // 8, 32))
+        data, want = (text + filler).encode(), theirs.encode(text + filler, **options)
+        for cut in {*range(min(len(text.encode()), 12)), *(rng.randrange(len(data) - 255) for _ in range(2))}:
+            assert streamed(stream, (data[:cut], data[cut:])) == want, (data[:cut], data[cut:])
+
+
+@each_family
+def test_chunks_of_about_256_bytes(name):
+    """On either side of what decides whether an open piece is read again, of real text and of runs that are longer."""
+    _, ours, theirs = oracle.pair(name)
+    rng, stream = random.Random(16), ours.stream_encoder(disallowed_special=())
+    runs = "".join(
+        rng.choice(("a", "B", " ", "\n", "中", "\u0301", "7", "!", "'s", "/")) * rng.randint(1, 90) for _ in range(3000)
+    )
+    for text in (oracle.topics()[:200_000], oracle.stdlib_sources(200_000), runs):
+        want = theirs.encode_to_numpy(text, disallowed_special=())
+        for sizes in ((255, 256, 257), (1, 3, 40, 64, 65, 256, 300), (2, 20, 256)):
+            assert_same(streamed(stream, random_cuts(rng, text.encode(), sizes)), want, ours, str(sizes))
+
+
+@each_family
+@each_allowed
 def test_one_byte_at_a_time(name, options):
     _, ours, theirs = oracle.pair(name)
     stream = ours.stream_encoder(**options)
