@@ -151,10 +151,13 @@ static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text)
         const size_t m = s->longs[i], n = st_miss_length(s, m);
         s->ids[m] = s->space; /* something that can be read */
         s->counts[m] = 0;
-        if (is_long_token(v, s, m, text + s->starts[m], n) || n > ST_GROUP_BYTES)
+        if (is_long_token(v, s, m, text + s->starts[m], n) || n > ST_WIDE_BYTES)
             continue;
         s->hashes[m] = st_hash_bytes(text + s->starts[m], n);
-        st_prefetch(cache_entry(w, s->hashes[m]));
+        if (n <= ST_CACHED_BYTES)
+            st_prefetch(cache_entry(w, s->hashes[m]));
+        else
+            st_prefetch(st_wide_entry_of(&w->wide, s->hashes[m]));
         s->absent[s->absent_count++] = (uint16_t)m;
     }
     for (size_t i = 0; i < s->other_count; i++) {
@@ -167,43 +170,79 @@ static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text)
 
 /* ---- the cache, and merging ---- */
 
-/* The cache holds merge results only, so it serves pieces and atoms alike. Its ids are copied out: a merge of the same
- * batch may take the entry. Spans that it does not hold become words to merge; returns how many. */
+/* A result that was merged before, as the caches have it; NULL: they have not. */
+typedef struct known {
+    const uint32_t *ids;
+    size_t count;
+} known;
+
+static inline known find_wide(st_workspace *w, uint64_t hash, const uint8_t *text, size_t n)
+{
+    const st_wide_entry *entry = st_wide_find(&w->wide, hash, text, n);
+    return entry ? (known){entry->ids, entry->count} : (known){NULL, 0};
+}
+
+static inline known find_known(st_workspace *w, uint64_t hash, const uint8_t *text, size_t n)
+{
+    if (n > ST_CACHED_BYTES) /* seldom, as what follows is */
+        return find_wide(w, hash, text, n);
+    const st_cache_entry *entry = cache_entry(w, hash);
+    if (entry->length != n || entry->tag != (uint16_t)hash || !st_same_bytes(entry->bytes, text, n))
+        return (known){NULL, 0};
+    return entry->count == ST_CACHED_WIDE ? find_wide(w, hash, text, n) : (known){entry->ids, entry->count};
+}
+
+/* The caches hold merge results only, so they serve pieces and atoms alike. The ids are copied out: a merge of the same
+ * batch may take the entry. Spans that they do not hold become words to merge; returns how many. What is too long for
+ * that is left to be encoded alone. */
 static size_t ask_cache(st_workspace *w, const uint8_t *text)
 {
     st_spans *s = &w->spans;
     size_t words = 0, used = 0;
     for (size_t i = 0; i < s->absent_count; i++) {
         const size_t m = s->absent[i], n = st_miss_length(s, m), room = n > ST_CACHED_IDS ? n : ST_CACHED_IDS;
-        const uint64_t hash = s->hashes[m];
-        const st_cache_entry *entry = cache_entry(w, hash);
         const uint8_t *bytes = text + s->starts[m];
         s->counts[m] = 0;
         if (room > ST_SPAN_IDS - used)
             continue;
-        s->ids[m] = &s->space[used];
+        const known k = find_known(w, s->hashes[m], bytes, n);
+        uint32_t *ids = &s->space[used];
+        if (!k.ids && n > ST_GROUP_BYTES)
+            continue;
+        s->ids[m] = ids;
         used += room;
-        if (n <= ST_CACHED_BYTES && entry->length == n && entry->tag == (uint16_t)hash &&
-            st_same_bytes(entry->bytes, bytes, n)) {
-            memcpy(&s->space[used - room], entry->ids, sizeof entry->ids);
-            s->counts[m] = entry->count;
-            if (n <= ST_KEY_BYTES) /* met twice now: most words never are */
-                st_hot_put_any(&w->hot, s->keys[m], entry->ids, entry->count);
+        if (k.ids) {
+            memcpy(ids, k.ids, ST_CACHED_IDS * sizeof *ids);
+            for (size_t more = ST_CACHED_IDS; more < k.count; more++) /* seldom */
+                ids[more] = k.ids[more];
+            s->counts[m] = (uint32_t)k.count;
+            if (n <= ST_KEY_BYTES && k.count <= ST_HOT_IDS) /* met twice now: most words never are */
+                st_hot_put_any(&w->hot, s->keys[m], ids, k.count);
             continue;
         }
-        w->words[words] = (st_word){bytes, &s->space[used - room], (uint32_t)n, 0};
+        w->words[words] = (st_word){bytes, ids, (uint32_t)n, 0};
         s->absent[words++] = (uint16_t)m;
     }
     return words;
 }
 
+/* Of the words with too many ids for an entry, those that text repeats are blanks and rulers; of others half never come again. */
+static inline int is_wide(const st_word *word)
+{
+    return word->n > ST_CACHED_BYTES ||
+           (word->count > ST_CACHED_IDS && word->text[word->n - 1] == word->text[word->n - 2]);
+}
+
 static void remember(st_workspace *w, const st_word *word, uint64_t hash)
 {
-    if (word->n > ST_CACHED_BYTES || word->count > ST_CACHED_IDS)
+    const int wide = is_wide(word);
+    if (wide)
+        st_wide_put(&w->wide, hash, word->text, word->n, word->tokens, word->count);
+    if (word->n > ST_CACHED_BYTES || (word->count > ST_CACHED_IDS && !wide))
         return;
     st_cache_entry *entry = cache_entry(w, hash);
     entry->length = (uint8_t)word->n;
-    entry->count = (uint8_t)word->count;
+    entry->count = wide ? ST_CACHED_WIDE : (uint8_t)word->count;
     entry->tag = (uint16_t)hash;
     memcpy(entry->bytes, word->text, word->n);
     memcpy(entry->ids, word->tokens, sizeof entry->ids); /* the word has room for that many */

@@ -305,6 +305,16 @@ static void ask_for_pages(const st_ids *out, size_t more)
         st_alloc_populate((void *)from, limit - from < PAGES_AT_ONCE ? limit - from : PAGES_AT_ONCE);
 }
 
+/* A span that the wide cache did not hold, and may hold now. */
+static st_status encode_alone(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
+{
+    const size_t before = out->size;
+    ST_TRY(st_encode_span(v, w, ST_ENGINE_FAST, text, n, 0, out));
+    if (n <= ST_WIDE_BYTES)
+        st_wide_put(&w->wide, st_hash_bytes(text, n), text, n, out->data + before, out->size - before);
+    return ST_OK;
+}
+
 /* The ids that were found, and those of the misses between them. */
 static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, st_ids *out)
 {
@@ -323,8 +333,7 @@ static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, st_ids 
             copy_more(to, s->ids[m], count);
         if (!count) { /* seldom */
             out->size = (size_t)(to - out->data);
-            if (st_encode_span(v, w, ST_ENGINE_FAST, text + s->starts[m], st_miss_length(s, m), 0, out) ||
-                st_ids_reserve(out, most))
+            if (encode_alone(v, w, text + s->starts[m], st_miss_length(s, m), out) || st_ids_reserve(out, most))
                 return ST_NO_MEMORY;
             to = out->data + out->size;
         }

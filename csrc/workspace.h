@@ -10,12 +10,14 @@
 #include "reference.h"
 #include "spans.h"
 #include "vocab.h"
+#include "wide_cache.h"
 
 /* 2^16 entries of one cache line each: 4 MB. Against 2^14, multilingual text gains 6 to 10 % and the first call of a
  * process loses about a millisecond (docs/design.md). */
 #define ST_CACHE_BITS 16
 #define ST_CACHED_BYTES 28
 #define ST_CACHED_IDS 8
+#define ST_CACHED_WIDE 255 /* in place of the number of ids: they are in the wide cache, if still there */
 
 /* The ids of one piece that is no token, or of an atom: always the result of merging. */
 typedef struct st_cache_entry {
@@ -35,6 +37,7 @@ typedef struct st_workspace {
     st_part part;
     uint8_t padding[64 - sizeof(st_part)]; /* so that an entry of the cache is one line */
     st_cache_entry cache[1u << ST_CACHE_BITS];
+    st_wide_cache wide;
     st_hot hot;
     st_spans spans;
     st_long_scratch scratch;

@@ -329,3 +329,30 @@ def test_words_of_every_length_merge_side_by_side(name):
         rng.shuffle(words)
         text = "".join(words)
         assert enc.encode_ordinary(text) == reference.encode_ordinary(text), alphabet
+
+
+def rulers_and_blanks(rng: random.Random) -> list[str]:
+    """Spans around the lengths and the numbers of ids that one cache, the other, or neither has room for."""
+    spans = []
+    for _ in range(400):
+        body = rng.choice([" ", "-", "*", "=-", "ж", "\t", "_a", "的", "/", "\n "])
+        n = rng.choice(
+            [9, 12, 15, 16, 17, 27, 28, 29, 30, 59, 60, 61, 64, 65, 66, 123, 124, 125, 126, rng.randint(1, 140)]
+        )
+        front, behind = rng.choice(["", "/", "#", " ", "x"]), rng.choice(["", "/", "x", "\n", "}"])
+        spans.append(front + (body * n)[: max(1, n - len(front) - len(behind))] + behind)
+    return spans
+
+
+@pytest.mark.parametrize("kind", [*oracle.FAMILIES, *oracle.DAMAGED])
+def test_long_spans_that_come_again_have_the_same_ids(kind):
+    """More kinds of them than are remembered, so that they push each other out."""
+    rng = random.Random(kind)
+    if kind in oracle.DAMAGED:
+        enc, other = oracle.damaged_pair(kind).ours, oracle.damaged_pair(kind).theirs
+    else:
+        enc, other = oracle.ours(kind), oracle.ours(kind, "reference")
+    for _ in range(ROUNDS):
+        spans = rulers_and_blanks(rng)
+        text = "".join(rng.choice(["\n", "a", "1", " b"]) + span for span in rng.choices(spans, k=3000))
+        assert enc.encode_ordinary(text) == other.encode_ordinary(text)
