@@ -3,9 +3,8 @@
  * token every two become one, and an odd one stays at the right end; where two runs meet, one of each. */
 #include "merge_run.h"
 
-#include <string.h>
-
 #define MOST_RUNS 64 /* a megabyte of any byte needs no more than a dozen with the published vocabularies */
+#define FEW_RUNS 8   /* to begin with: a ruler has up to five, and what has more merges in fewer steps byte by byte */
 
 typedef struct run {
     uint32_t token;
@@ -16,11 +15,6 @@ typedef struct runs {
     run at[MOST_RUNS];
     size_t size;
 } runs;
-
-int st_is_run(const uint8_t *text, size_t n)
-{
-    return n > 1 && !memcmp(text, text + 1, n - 1);
-}
 
 /* Runs of no tokens are none, and neighbours of one token are one run. Returns 0 when there is no room. */
 static int add(runs *r, uint32_t token, size_t count)
@@ -81,21 +75,35 @@ static int merge_pair(const runs *from, runs *to, uint32_t left, uint32_t right,
 
 static st_status write_out(const runs *r, st_ids *tokens)
 {
-    for (size_t i = 0; i < r->size; i++) {
-        ST_TRY(st_ids_reserve(tokens, r->at[i].count));
+    size_t count = 0;
+    for (size_t i = 0; i < r->size; i++)
+        count += r->at[i].count;
+    ST_TRY(st_ids_reserve(tokens, count));
+    for (size_t i = 0; i < r->size; i++)
         for (size_t k = 0; k < r->at[i].count; k++)
             tokens->data[tokens->size++] = r->at[i].token;
-    }
     return ST_OK;
 }
 
-st_status st_merge_run(const st_vocab *v, uint8_t byte, size_t n, st_ids *tokens, int *done)
+/* Returns 0 where the bytes are more than a few runs. */
+static int read_runs(const st_pairs *pairs, const uint8_t *text, size_t n, runs *r)
 {
-    runs a = {{{v->pairs.byte_token[byte], n}}, 1}, b;
-    runs *from = &a, *to = &b;
+    r->size = 0;
+    for (size_t start = 0, end = 0; start < n; start = end) {
+        while (end < n && text[end] == text[start])
+            end++;
+        if (r->size == FEW_RUNS || !add(r, pairs->byte_token[text[start]], end - start))
+            return 0;
+    }
+    return 1;
+}
+
+st_status st_merge_runs(const st_vocab *v, const uint8_t *text, size_t n, st_ids *tokens, int *done)
+{
+    runs a, b, *from = &a, *to = &b;
     uint32_t left = ST_NO_TOKEN, right = ST_NO_TOKEN, merged;
     *done = 0;
-    if (!v->monotone)
+    if (!v->monotone || !read_runs(&v->pairs, text, n, &a))
         return ST_OK;
     while ((merged = lowest(&v->pairs, from, &left, &right)) != ST_NONE) {
         if (!merge_pair(from, to, left, right, merged))

@@ -21,15 +21,8 @@ static void to_ids(const st_vocab *v, const uint32_t *tokens, size_t count, uint
 
 static st_status merge_long(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
 {
-    size_t before = out->size;
-    int done = 0;
-    if (st_is_run(text, n))
-        ST_TRY(st_merge_run(v, text[0], n, out, &done));
-    if (done) {
-        to_ids(v, out->data + before, out->size - before, out->data + before);
-        return ST_OK;
-    }
-    size_t largest = n <= LARGE_WINDOWS_UP_TO ? ST_SHORT_MERGE : ST_SMALL_WINDOW;
+    const size_t before = out->size, largest = n <= LARGE_WINDOWS_UP_TO ? ST_SHORT_MERGE : ST_SMALL_WINDOW;
+    int done;
     ST_TRY(st_merge_windows(v, w->scratch.memo, text, n, largest, out, &done));
     if (done) {
         to_ids(v, out->data + before, out->size - before, out->data + before);
@@ -50,6 +43,13 @@ static st_status put_id(st_ids *out, uint32_t id)
 
 static st_status merge_alone(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
 {
+    const size_t before = out->size;
+    int done;
+    ST_TRY(st_merge_runs(v, text, n, out, &done));
+    if (done) {
+        to_ids(v, out->data + before, out->size - before, out->data + before);
+        return ST_OK;
+    }
     if (n > ST_SHORT_MERGE)
         return merge_long(v, w, text, n, out);
     if (st_ids_reserve(out, n))

@@ -331,6 +331,21 @@ def test_words_of_every_length_merge_side_by_side(name):
         assert enc.encode_ordinary(text) == reference.encode_ordinary(text), alphabet
 
 
+@pytest.mark.parametrize("kind", [*oracle.FAMILIES, *oracle.DAMAGED])
+def test_pieces_of_few_runs_are_merged_as_those_of_many(kind):
+    """Up to eight runs of a byte are merged as runs, of any lengths; what begins with nine is not."""
+    if kind in oracle.DAMAGED:
+        enc, other = oracle.damaged_pair(kind).ours, oracle.damaged_pair(kind).theirs
+    else:
+        enc, other = oracle.ours(kind), oracle.ours(kind, "reference")
+    rng = random.Random(kind)
+    for _ in range(150 * ROUNDS):
+        alphabet = rng.sample([*b"-=*/#_ .~+<>ab\n\t\xd0\xbe\xe2"], rng.randint(1, 4))
+        lengths = rng.choices((1, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 63, 64, 65, 100), k=rng.randint(1, 10))
+        piece = b"".join(bytes([rng.choice(alphabet)]) * n for n in lengths)
+        assert enc._encode_single_piece(piece) == other._encode_single_piece(piece), piece
+
+
 def rulers_and_blanks(rng: random.Random) -> list[str]:
     """Spans around the lengths and the numbers of ids that one cache, the other, or neither has room for."""
     spans = []
