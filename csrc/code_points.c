@@ -8,6 +8,11 @@ static st_code_points_function *const by_tier[ST_TIERS] = {
 #endif
 };
 
+int st_code_points_has_tier(void)
+{
+    return by_tier[st_tier()] != NULL;
+}
+
 size_t st_code_points(const void *characters, size_t n, unsigned width, uint8_t *to)
 {
     st_code_points_function *const convert = by_tier[st_tier()];

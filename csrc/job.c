@@ -1,7 +1,6 @@
 #include "job.h"
 
 #include "publish.h"
-#include "utf8.h"
 
 /* Shares of this size are no worse than longer ones, and the ids of one stay in the second-level cache. */
 #define MOST ((size_t)1 << 20)
@@ -41,8 +40,9 @@ void st_job_free(st_job *job)
 typedef struct planner {
     st_job *job;
     size_t part_room, share_room;
-    size_t left, wanted, size; /* bytes not in a share yet; of a whole share; in the open one */
+    size_t left, wanted, size; /* bytes or characters not in a share yet; of a whole share; in the open one */
     size_t threads, least;
+    st_bytes text; /* UTF-8 of characters in which a cut is looked for */
 } planner;
 
 /* Shares grow smaller towards the end, so that the threads end together. */
@@ -82,26 +82,17 @@ static st_status add_part(planner *p, const st_job_text *whole, size_t source, s
         job->parts = parts;
         p->part_room = room;
     }
-    job->parts[job->part_count++] = (st_job_part){{whole->text + start, end - start, whole->flags}, source, 0};
+    job->parts[job->part_count++] = (st_job_part){st_job_text_part(whole, start, end - start), source, 0};
     p->size += end - start;
     return ST_OK;
 }
 
-/* The next cut behind `start` that leaves no tiny rest; 0: none. Places without a cut are passed over. */
-static size_t next_cut(const planner *p, const st_job_text *whole, size_t start)
+/* The next cut behind `start` that leaves no tiny rest; 0: none. */
+static size_t next_cut(planner *p, const st_job_text *whole, size_t start)
 {
     st_vocab *vocab = p->job->family == ST_SPLIT_NONE ? p->job->vocab : NULL;
     const st_cut_rules rules = {p->job->allowed, p->job->disallowed, whole->flags & ST_FEED_TRUSTED, vocab};
-    size_t from = start;
-    while (whole->n - from > p->wanted + p->wanted / 2) {
-        size_t found = st_last_cut(whole->text, whole->n, from + p->wanted / 2, from + p->wanted, &rules);
-        if (found)
-            return found;
-        from += p->wanted;
-        while (from < whole->n && st_utf8_is_continuation(whole->text[from]))
-            from++; /* a place to look from lies between characters */
-    }
-    return 0;
+    return st_job_text_cut(whole, start, p->wanted, &rules, &p->text);
 }
 
 static st_status plan_text(planner *p, const st_job_text *whole, size_t source)
@@ -118,18 +109,26 @@ static st_status plan_text(planner *p, const st_job_text *whole, size_t source)
     return p->size >= p->wanted ? close_share(p) : ST_OK;
 }
 
-st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
+static st_status plan_all(planner *p, const st_job_text *texts, size_t count)
 {
-    planner p = {job, 0, 0, 0, 0, 0, threads ? threads : 1, least ? least : 1};
+    st_job *job = p->job;
     for (size_t i = 0; i < count; i++)
-        p.left += texts[i].n;
-    choose_size(&p);
+        p->left += texts[i].n;
+    choose_size(p);
     for (size_t i = 0; i < count; i++)
-        ST_TRY(plan_text(&p, &texts[i], i));
-    if (p.size || !job->share_count)
-        ST_TRY(close_share(&p));
+        ST_TRY(plan_text(p, &texts[i], i));
+    if (p->size || !job->share_count)
+        ST_TRY(close_share(p));
     job->shares[job->share_count].first = job->part_count; /* empty texts at the end */
     return ST_OK;
+}
+
+st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
+{
+    planner p = {.job = job, .threads = threads ? threads : 1, .least = least ? least : 1};
+    const st_status status = plan_all(&p, texts, count);
+    st_bytes_free(&p.text);
+    return status;
 }
 
 /* ---- buffers ---- */
@@ -155,15 +154,6 @@ static void give_buffer(st_job *job, st_ids *ids)
 
 /* ---- the work ---- */
 
-static st_status encode_part(st_encoder *encoder, st_job_part *part, st_ids *ids, st_feed_error *error)
-{
-    const st_job_text *s = &part->span;
-    size_t before = ids->size;
-    ST_TRY(st_encoder_feed(encoder, s->text, s->n, s->flags | ST_FEED_FINAL, ids, error));
-    part->ids = ids->size - before;
-    return ST_OK;
-}
-
 static void fail(st_job *job, st_job_share *share, size_t part, st_status status)
 {
     share->failed = part;
@@ -171,15 +161,11 @@ static void fail(st_job *job, st_job_share *share, size_t part, st_status status
     st_job_stop(job);
 }
 
-static int encode_share(st_job *job, st_encoder *encoder, st_job_share *share, st_ids *ids)
+static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job_share *share, st_ids *ids)
 {
-    st_feed_error error;
     for (size_t i = share->first; i < share[1].first; i++) {
         st_job_part *part = &job->parts[i];
-        const st_job_text *s = &part->span;
-        st_status status = job->counts_only
-                               ? st_encoder_count(encoder, s->text, s->n, s->flags, ids, &part->ids, &error)
-                               : encode_part(encoder, part, ids, &error);
+        const st_status status = st_job_text_encode(&part->span, encoder, job->counts_only, room, ids, &part->ids);
         if (status) {
             fail(job, share, i, status);
             return 0;
@@ -211,6 +197,7 @@ static void place(st_job *job)
 void st_job_work(st_job *job)
 {
     st_encoder encoder;
+    st_bytes room = {NULL, 0, 0};
     st_encoder_init(&encoder, job->vocab, job->family);
     encoder.engine = job->engine;
     encoder.text.errors = job->errors;
@@ -226,7 +213,7 @@ void st_job_work(st_job *job)
             fail(job, share, share->first, ST_NO_MEMORY);
             break;
         }
-        if (!encode_share(job, &encoder, share, ids) || job->counts_only) {
+        if (!encode_share(job, &encoder, &room, share, ids) || job->counts_only) {
             give_buffer(job, ids);
             continue;
         }
@@ -234,6 +221,7 @@ void st_job_work(st_job *job)
         place(job);
     }
     st_encoder_free(&encoder);
+    st_bytes_free(&room);
 }
 
 void st_job_stop(st_job *job)

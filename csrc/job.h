@@ -16,15 +16,7 @@
 #ifndef ST_JOB_H
 #define ST_JOB_H
 
-#include "encoder.h"
-#include "parts.h"
-
-/* One whole text; flags: ST_FEED_TRUSTED or 0. */
-typedef struct st_job_text {
-    const uint8_t *text;
-    size_t n;
-    int flags;
-} st_job_text;
+#include "job_text.h"
 
 typedef struct st_job_part {
     st_job_text span;
@@ -65,7 +57,7 @@ typedef struct st_job {
 /* Sets all but names and counts_only, which are none and 0. */
 void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors);
 
-/* Cuts the texts into shares for so many threads. A share has at least about `least` bytes, a part, too. */
+/* Cuts the texts into shares for so many threads. A share has at least about `least` bytes, or characters, and a part, too. */
 st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least);
 
 /* Takes shares until there are no more. */
@@ -75,7 +67,8 @@ void st_job_work(st_job *job);
 void st_job_stop(st_job *job);
 
 /* Puts status and total; after a failure `failed_text` is the first text in order that fails: encode it by itself for
- * the error with its offsets. ST_NO_MEMORY: memory was short, no text is to blame. */
+ * the error with its offsets. ST_NO_MEMORY: memory was short, no text is to blame. ST_INVALID_UTF8 for a text of characters: it
+ * has surrogates, which no job knows how to mend. */
 void st_job_finish(st_job *job);
 
 /* Adds to counts[i] the ids of text i. */

@@ -9,7 +9,10 @@ from libc.string cimport memset
 
 from ._csrc cimport *
 from ._ids cimport COPIED, IdBuffer, array_of, array_over, recycle, reserve, trim
-from ._text cimport SHORT_ROOM, Text, borrow, borrow_apart, borrow_short, check_spans, ends_high, give_back
+from ._text cimport (
+    SHORT_ROOM, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, borrow_apart, borrow_short, check_spans,
+    ends_high, give_back,
+)
 from ._vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due, list_of
 
 from ._text import join_surrogate
@@ -25,14 +28,13 @@ cdef enum:
 cdef enum:
     RESERVE_FROM = 1 << 16
 
+# For longer texts that is too rough: what is too small is moved, and so much too much comes anew from the system each time.
+cdef enum:
+    EXPECT_FROM = 1 << 23
+
 # A str that is not ASCII is turned into UTF-8 this many characters at a time: 128 KB at most, which a core's cache holds.
 cdef enum:
     STR_SLICE = 32768
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
-    int PyUnicode_KIND(object text)
-    const uint8_t *PyUnicode_DATA(object text)
 
 FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
 ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
@@ -71,9 +73,19 @@ cdef class Coder:
         self.options.family = FAMILIES[family] if family is not None else 0
         self.options.engine = ENGINES[engine]
         self.options.errors = ERRORS[errors]
+        self.expected[0], self.expected[1] = 1024 // 4, 1024 // 2
 
     def __dealloc__(self):
         st_ids_free(&self.spare)
+
+    cdef size_t _ids_expected(self, size_t n, bint characters) noexcept:
+        if n < EXPECT_FROM:  # a character beyond ASCII has two bytes or more
+            return n // 2 if characters else n // 4
+        return (n // 1024 + 1) * self.expected[characters]
+
+    cdef void _expect(self, size_t n, bint characters, size_t ids) noexcept:
+        if n >= EXPECT_FROM:
+            self.expected[characters] = <uint32_t>(ids // (n // 1024 + 1) * 17 // 16 + 1)
 
     cdef void _init(self, st_encoder *encoder, Matcher allowed, Matcher disallowed) noexcept:
         st_encoder_init(encoder, self.vocab.vocab, <st_split_family>self.options.family)
@@ -91,11 +103,12 @@ cdef class Coder:
         cdef st_status status
         cdef Text text
         cdef uint8_t[SHORT_ROOM] room
+        cdef size_t before = out.size
         do_what_is_due(self.vocab)
         alive = borrow_short(source, &text, room)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
-            reserve(out, text.n // 4)  # where memory is short, the encoder will say so
+            reserve(out, self._ids_expected(text.n, False))  # where memory is short, the encoder will say so
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         else:
@@ -106,6 +119,7 @@ cdef class Coder:
         st_encoder_free(&encoder)
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
+        self._expect(text.n, False, out.size - before)
         return 0
 
     cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
@@ -116,14 +130,15 @@ cdef class Coder:
         cdef st_status status = ST_OK
         cdef Text text
         cdef Py_ssize_t n = len(source), at = 0, end
+        cdef size_t before = out.size
         cdef int last = 0, width = PyUnicode_KIND(source)
-        cdef const uint8_t *characters = PyUnicode_DATA(source)
+        cdef const uint8_t *characters = <const uint8_t *>PyUnicode_DATA(source)
         do_what_is_due(self.vocab)
         cdef uint8_t *slice = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(STR_SLICE + 1))
         if slice == NULL:
             raise MemoryError
         self._init(&encoder, allowed, disallowed)
-        reserve(out, n // 2)  # as above; a character beyond ASCII has two bytes or more
+        reserve(out, self._ids_expected(n, True))
         try:
             while not last and status == ST_OK:
                 end = min(at + STR_SLICE, n)
@@ -146,6 +161,7 @@ cdef class Coder:
             st_free(slice)
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
+        self._expect(n, True, out.size - before)
         return 0
 
     @property
@@ -347,7 +363,7 @@ cdef class CoreStream:
         do_what_is_due(self.coder.vocab)
         alive = borrow_short(chunk, &text, room)
         if text.n >= RESERVE_FROM:
-            reserve(&buffer.ids, text.n // 4)
+            reserve(&buffer.ids, self.coder._ids_expected(text.n, False))
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
         else:

@@ -61,6 +61,7 @@ cdef extern from "code_points.h" nogil:
     size_t ST_NOT_CONVERTED
     size_t ST_CODE_POINTS_ROOM(size_t n)
     size_t st_code_points(const void *characters, size_t n, unsigned width, uint8_t *to)
+    bint st_code_points_has_tier()
 
 
 cdef extern from "pairs.h" nogil:
@@ -278,11 +279,15 @@ cdef extern from "parts.h" nogil:
     size_t st_cut_margin(const st_cut_rules *rules)
 
 
-cdef extern from "job.h" nogil:
+cdef extern from "job_text.h" nogil:
     ctypedef struct st_job_text:
-        const uint8_t *text
+        const void *text
         size_t n
+        unsigned width
         int flags
+
+
+cdef extern from "job.h" nogil:
     ctypedef struct st_job:
         const st_special *allowed
         const st_special *disallowed

@@ -9,13 +9,10 @@ from libc.string cimport memcpy, memset
 
 from ._core cimport Coder, fail
 from ._csrc cimport *
-from ._text cimport Text, borrow_apart, ends_high, give_back
+from ._text cimport PyUnicode_IS_ASCII, Text, borrow_apart, ends_high, give_back
 from ._vocab cimport Matcher, allocation_state
 
 from ._text import join_surrogate, mend_surrogates
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
 
 st_alloc_share(allocation_state())
 

@@ -2,13 +2,14 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_CheckExact
+from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from ._core cimport Coder
 from ._csrc cimport *
 from ._ids cimport IdBuffer, array_over, reserve, trim
-from ._text cimport Text, borrow_apart, give_back
+from ._text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
 from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due, list_of
 
 st_alloc_share(allocation_state())
@@ -31,6 +32,7 @@ cdef class Job:
     cdef Coder coder
     cdef Matcher allowed, disallowed
     cdef list texts, owners
+    cdef size_t units[2]  # bytes of UTF-8, characters of str
 
     def __cinit__(self, Coder coder not None, list texts not None, Matcher allowed, Matcher disallowed, size_t threads,
                   size_t least, bint counts_only=False):
@@ -42,7 +44,7 @@ cdef class Job:
         self.job.allowed = allowed.special if allowed is not None else NULL
         self.job.disallowed = disallowed.special if disallowed is not None else NULL
         self.job.counts_only = counts_only
-        cdef size_t count = len(texts), total = 0, i
+        cdef size_t count = len(texts), total, i
         cdef st_status status = ST_OK
         cdef st_job_text *spans = <st_job_text *>st_malloc(count * sizeof(st_job_text))
         if spans == NULL:
@@ -50,11 +52,12 @@ cdef class Job:
         try:
             for i in range(count):
                 self._hold(texts[i], &spans[i])
-                total += spans[i].n
+                self.units[spans[i].width != 0] += spans[i].n
+            total = self.units[0] + self.units[1]
             if total >= 2 * least:
                 count_bytes(coder.vocab, total)
                 if not counts_only:
-                    reserve(&self.job.out, total // 4)  # an id for four bytes, roughly; more is found when it is needed
+                    reserve(&self.job.out, coder._ids_expected(self.units[0], False) + coder._ids_expected(self.units[1], True))
                 with nogil:
                     status = st_job_plan(&self.job, spans, count, threads, least)
         finally:
@@ -68,7 +71,12 @@ cdef class Job:
     cdef int _hold(self, object source, st_job_text *span) except -1:
         cdef Held held
         cdef Text text
-        owner = borrow_apart(source, &text)
+        if PyUnicode_Check(source) and not PyUnicode_IS_ASCII(source) and st_code_points_has_tier():
+            span.text, span.n, span.width = PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source)
+            span.flags = ST_FEED_TRUSTED
+            self.owners.append(source)
+            return 0
+        owner = borrow(source, &text)
         if PyBytes_CheckExact(source):  # the list keeps it, and it does not change
             give_back(&text)
         elif text.held:
@@ -76,7 +84,7 @@ cdef class Job:
             held.text = text
             owner = held
         self.owners.append(owner)
-        span.text, span.n, span.flags = text.data, text.n, text.flags
+        span.text, span.n, span.width, span.flags = text.data, text.n, 0, text.flags
         return 0
 
     @property
@@ -92,10 +100,17 @@ cdef class Job:
         """No share is taken any more."""
         st_job_stop(&self.job)
 
+    def has_surrogates(self):
+        """Once the work is done: has it failed because of surrogates in a str? They are mended elsewhere, by one thread."""
+        st_job_finish(&self.job)
+        return self.job.status == ST_INVALID_UTF8 and PyUnicode_Check(self.texts[self.job.failed_text])
+
     cdef int _finish(self) except -1:
         cdef IdBuffer buffer
         st_job_finish(&self.job)
         if self.job.status == ST_OK:
+            if not self.units[0] or not self.units[1]:
+                self.coder._expect(self.units[0] + self.units[1], not self.units[0], self.job.total)
             return 0
         if self.job.status != ST_NO_MEMORY:  # the same by itself, for the error that tells of the whole text
             buffer = IdBuffer.__new__(IdBuffer)

@@ -2,6 +2,12 @@ from cpython.buffer cimport PyBuffer_Release
 from libc.stdint cimport int64_t, uint8_t
 
 
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+    int PyUnicode_KIND(object text)
+    const void *PyUnicode_DATA(object text)
+
+
 cdef struct Text:
     # Borrowed UTF-8: of a str, or of a buffer, which is then to be given back.
     const uint8_t *data

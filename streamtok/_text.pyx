@@ -12,9 +12,6 @@ st_alloc_share(allocation_state())
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
-    bint PyUnicode_IS_ASCII(object text)
-    int PyUnicode_KIND(object text)
-    const void *PyUnicode_DATA(object text)
 
 
 cdef object borrow(object source, Text *text):

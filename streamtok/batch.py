@@ -80,7 +80,7 @@ def _job_for(
     if job.share_count < 2:
         return None
     _work_together(job, min(threads, job.share_count) - 1)
-    return job
+    return None if job.has_surrogates() else job
 
 
 def _work_together(job: _job.Job, helpers: int) -> None:

@@ -38,7 +38,8 @@ misses
 pieces
 open_piece
 encoder parts
-encoder_state job
+encoder_state job_text
+job
 cuda/grid cuda/job
 cuda/planes cuda/queue cuda/train_job
 cuda/again cuda/check cuda/cuts cuda/gather cuda/lookup cuda/merge cuda/pack cuda/rest cuda/split cuda/tables

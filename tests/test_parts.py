@@ -101,6 +101,42 @@ def test_a_text_without_a_pattern_is_cut_where_no_token_spans(name):
                 assert_threads_do_not_matter(enc, broken, rng, errors=errors, allowed_special="all")
 
 
+@pytest.mark.parametrize("widest", ["", "\xff", "ж", "👋"])
+@pytest.mark.parametrize("name", [*oracle.FAMILIES, "without pattern"])
+def test_a_str_is_cut_by_its_characters(name, widest):
+    """Of one, two or four bytes: each part becomes UTF-8 by itself, near a special token or not; several texts too."""
+    enc = oracle.without_pattern("o200k_base") if name == "without pattern" else oracle.ours(name)
+    rng = random.Random(name + widest)
+    for size in [400] * 20 + [3000] * 5 + [40_000, 100_000]:
+        text = streamtok._text.mend_surrogates(mixed_text(rng, size))
+        text = "".join(character for character in text if character <= (widest or "\x7f")) + widest
+        job = _job.Job(enc._coder, [text], None, None, 8, 16)
+        job.work()
+        assert (job.share_count > len(text) // 2000) and not job.has_surrogates()
+        assert job.array().tolist() == enc.encode_to_numpy(text.encode(), disallowed_special=()).tolist()
+        for options in SPECIAL:
+            assert_threads_do_not_matter(enc, text, rng, **options)
+        several = [text[at : at + 100] for at in range(0, len(text), 100)] + [text.encode(), text]
+        want = [outcome(enc.encode, part, disallowed_special=()) for part in [*several[:-2], text, text]]
+        ids, starts = enc.encode_ragged(several, num_threads=8, disallowed_special=())
+        assert [ids[a:b].tolist() for a, b in itertools.pairwise(starts)] == want
+
+
+@pytest.mark.parametrize("odd", ["\ud83d", "\udc4b", "\ud83d\udc4b"])
+def test_a_str_with_surrogates_is_mended_on_several_threads_too(enc, odd):
+    rng = random.Random(ascii(odd))
+    for at in [0, 5, 100, 1500, 2999]:
+        text = (mixed_text(rng, 3000) + "é" * 3000)[:3000]
+        text = text[:at] + odd + text[at:]
+        for options in SPECIAL:
+            assert_threads_do_not_matter(enc, text, rng, **options)
+        with_name = [text, "well <|endoftext|>", "é" * 100]
+        with pytest.raises(ValueError, match="disallowed special token"):
+            enc.encode_ragged(with_name, num_threads=8)
+        ids, _ = enc.encode_ragged(with_name, num_threads=8, disallowed_special=())
+        assert ids.tolist() == [id for part in with_name for id in enc.encode(part, disallowed_special=())]
+
+
 def test_ids_are_tiktokens(family):
     rng = random.Random(7)
     for _ in range(40):

@@ -147,7 +147,7 @@ static void run_job(rng *r)
     st_job together;
     st_job_init(&together, vocab, ST_SPLIT_CL100K, ST_ENGINE_FAST, ST_ERRORS_STRICT);
     for (size_t i = 0; i < TEXTS; i++)
-        spans[i] = (st_job_text){texts[i].data, texts[i].size, rng_one_in(r, 2) ? ST_FEED_TRUSTED : 0};
+        spans[i] = (st_job_text){texts[i].data, texts[i].size, 0, rng_one_in(r, 2) ? ST_FEED_TRUSTED : 0};
     CHECK(st_job_plan(&together, spans, TEXTS, count, 1 + rng_below(r, 100)) == ST_OK);
     CHECK(pthread_barrier_init(&start, NULL, (unsigned)count) == 0);
     for (size_t i = 0; i < count; i++)

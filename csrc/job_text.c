@@ -1,0 +1,106 @@
+#include "job_text.h"
+
+#include "code_points.h"
+#include "utf8.h"
+
+/* Characters that become UTF-8 at once: 32 to 128 KB, which stay in the second-level cache while they are encoded. */
+#define SLICE ((size_t)1 << 15)
+
+/* A cut is looked for in so many characters; in text there is one in nearly every line. */
+#define CUT_REACH ((size_t)1 << 12)
+
+/* The UTF-8 of a few characters, in `room`. */
+static st_status convert(const st_job_text *s, st_bytes *room)
+{
+    room->size = 0;
+    ST_TRY(st_bytes_reserve(room, ST_CODE_POINTS_ROOM(s->n)));
+    const size_t size = st_code_points(s->text, s->n, s->width, room->data);
+    if (size == ST_NOT_CONVERTED)
+        return ST_INVALID_UTF8;
+    room->size = size;
+    return ST_OK;
+}
+
+static size_t count_characters(const uint8_t *text, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += !st_utf8_is_continuation(text[i]);
+    return count;
+}
+
+/* Where the UTF-8 of so many characters ends. */
+static size_t end_of_characters(const uint8_t *text, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++)
+        at += st_utf8_size(text[at]);
+    return at;
+}
+
+/* The last cut in the `reach` characters up to `until`. They are looked at with what a stretch of a longer text wants on both
+ * sides, in bytes, which no fewer characters have. */
+static size_t cut_in_characters(const st_job_text *whole, size_t reach, size_t until, const st_cut_rules *rules, st_bytes *room)
+{
+    const size_t margin = st_cut_margin(rules), from = until - reach, before = from < margin ? from : margin;
+    const size_t behind = whole->n - until < margin ? whole->n - until : margin, first = from - before;
+    const st_job_text part = st_job_text_part(whole, first, before + reach + behind);
+    if (margin > 2 * CUT_REACH || convert(&part, room)) /* no cut is found between names so long */
+        return 0;
+    const size_t found = st_last_cut(room->data, room->size, end_of_characters(room->data, before),
+                                     end_of_characters(room->data, before + reach), rules);
+    return found ? first + count_characters(room->data, found) : 0;
+}
+
+/* A place between characters at or behind `at`. */
+static size_t border_behind(const st_job_text *whole, size_t at)
+{
+    const uint8_t *text = whole->text;
+    while (!whole->width && at < whole->n && st_utf8_is_continuation(text[at]))
+        at++;
+    return at;
+}
+
+size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, const st_cut_rules *rules, st_bytes *room)
+{
+    const size_t reach = wanted / 2 < CUT_REACH ? wanted / 2 : CUT_REACH;
+    while (whole->n - start > wanted + wanted / 2) {
+        const size_t until = start + wanted;
+        const size_t found = whole->width ? cut_in_characters(whole, reach, until, rules, room)
+                                          : st_last_cut(whole->text, whole->n, start + wanted / 2, until, rules);
+        if (found)
+            return found;
+        start = border_behind(whole, until);
+    }
+    return 0;
+}
+
+static st_status feed(const uint8_t *text, size_t n, int flags, st_encoder *encoder, int counts_only, st_ids *ids, size_t *count)
+{
+    st_feed_error error; /* who wants to know encodes the whole text by itself */
+    const size_t before = ids->size;
+    ST_TRY(st_encoder_feed(encoder, text, n, flags, ids, &error));
+    *count += ids->size - before;
+    if (counts_only)
+        ids->size = before;
+    return ST_OK;
+}
+
+st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *room, st_ids *ids, size_t *count)
+{
+    st_feed_error error;
+    if (!s->width && counts_only)
+        return st_encoder_count(encoder, s->text, s->n, s->flags, ids, count, &error);
+    if (!s->width)
+        return feed(s->text, s->n, s->flags | ST_FEED_FINAL, encoder, 0, ids, count);
+    size_t at = 0, end;
+    do {
+        end = s->n - at < SLICE ? s->n : at + SLICE;
+        const st_job_text slice = st_job_text_part(s, at, end - at);
+        ST_TRY(convert(&slice, room));
+        const int flags = ST_FEED_TRUSTED | (end == s->n ? ST_FEED_FINAL : 0);
+        ST_TRY(feed(room->data, room->size, flags, encoder, counts_only, ids, count));
+        at = end;
+    } while (at < s->n);
+    return ST_OK;
+}
