@@ -23,11 +23,12 @@ typedef struct stretch {
     __m512i text[WORDS]; /* zeros behind the last piece */
 } stretch;
 
-/* The places where pieces begin or a character of a long piece does, in order, a byte each. A bit of a mask stands for one. */
+/* The places where the characters of long pieces begin, in order, a byte each. A bit of a mask stands for one. */
 typedef struct places {
     uint8_t at[PADDING + ST_CUT_STRETCH + PADDING]; /* from PADDING on */
     uint64_t starts[WORDS + 1];                     /* pieces begin there */
     uint64_t joined[WORDS], near[WORDS];            /* tokens reach over: whole characters of both sides; perhaps parts of them */
+    uint64_t which[WORDS];                          /* as bits of the stretch */
     size_t count;
 } places;
 
@@ -107,11 +108,13 @@ static inline void list_places(places *p, const stretch *s)
         p->starts[i] = 0;
     for (size_t i = 0; i < WORDS; i++) {
         const uint64_t leads = _mm512_cmpge_epi8_mask(s->text[i], _mm512_set1_epi8(-64)); /* 0x80 to 0xBF lie below */
-        const uint64_t which = s->starts[i] | (leads & s->inside[i]), starts = _pext_u64(s->starts[i], which);
+        const uint64_t before_inside = s->inside[i] >> 1 | (i + 1 < WORDS ? s->inside[i + 1] << 63 : 0);
+        const uint64_t which = (s->starts[i] & before_inside) | (leads & s->inside[i]), starts = _pext_u64(s->starts[i], which);
         const __m512i numbers = _mm512_add_epi8(byte_numbers(), _mm512_set1_epi8((char)(64 * i)));
         _mm512_storeu_si512(p->at + PADDING + count, _mm512_maskz_compress_epi8(which, numbers));
         p->starts[count / 64] |= starts << count % 64;
         p->starts[count / 64 + 1] = starts >> 1 >> (63 - count % 64);
+        p->which[i] = which;
         count += (size_t)_mm_popcnt_u64(which);
     }
     p->count = count;
@@ -247,22 +250,36 @@ static uint64_t partial(const places *p, size_t word, uint64_t borders, const st
 
 /* ---- spans ---- */
 
-/* Writes where the spans end that begin at the places, or at cuts, but for the last; returns how many. */
-static inline size_t put_spans(const places *p, const st_cut_tables *tables, const __m512i text[WORDS], uint32_t *spans)
+/* The places that are cuts. */
+static inline void find_cuts(const places *p, const st_cut_tables *tables, const __m512i text[WORDS], uint64_t cuts[WORDS + 1])
 {
-    size_t written = 0;
+    for (size_t i = 0; i <= WORDS; i++)
+        cuts[i] = 0;
     for (size_t i = 0; 64 * i < p->count; i++) {
-        const uint64_t there = bits_below(p->count, i), open = there & ~(p->joined[i] | p->starts[i]);
-        const uint64_t perhaps = open & p->near[i];
-        uint64_t begins = (p->starts[i] | open) & (UINT64_MAX - !i); /* the first begins where no span ends */
-        if (perhaps)
-            begins ^= partial(p, i, perhaps, tables, text);
-        __m512i found = _mm512_maskz_compress_epi8(begins, _mm512_loadu_si512(p->at + PADDING + 64 * i));
-        for (size_t k = 0; k < 64; k += LANES) {
+        const uint64_t open = bits_below(p->count, i) & ~(p->joined[i] | p->starts[i]), perhaps = open & p->near[i];
+        cuts[i] = perhaps ? open ^ partial(p, i, perhaps, tables, text) : open;
+    }
+}
+
+/* Writes where the spans end that begin at starts of pieces, or at cuts, but for the last; returns how many. */
+static inline size_t put_spans(const stretch *s, const places *p, const uint64_t cuts[WORDS + 1], uint32_t *spans)
+{
+    size_t written = 0, listed = 0;
+    for (size_t i = 0; i < WORDS; i++) {
+        const size_t word = listed / 64, bit = listed % 64;
+        const uint64_t here = cuts[word] >> bit | cuts[word + 1] << 1 << (63 - bit);
+        uint64_t begins = s->starts[i] | _pdep_u64(here, p->which[i]);
+        begins &= UINT64_MAX - !i; /* the first begins where no span ends */
+        const size_t count = (size_t)_mm_popcnt_u64(begins);
+        const __m512i numbers = _mm512_add_epi8(byte_numbers(), _mm512_set1_epi8((char)(64 * i)));
+        __m512i found = _mm512_maskz_compress_epi8(begins, numbers);
+        size_t k = 0;
+        do { /* nearly always once */
             _mm512_storeu_si512(spans + written + k, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found)));
             found = _mm512_shuffle_i64x2(found, found, 0x39); /* the next sixteen bytes */
-        }
-        written += (size_t)_mm_popcnt_u64(begins);
+        } while ((k += LANES) < count);
+        written += count;
+        listed += (size_t)_mm_popcnt_u64(p->which[i]);
     }
     return written;
 }
@@ -272,13 +289,15 @@ size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t
 {
     stretch s;
     places p;
+    uint64_t found[WORDS + 1];
     read_pieces(&s, text, at, ends, count);
     *pieces = s.pieces;
     if (!s.pieces)
         return 0;
     list_places(&p, &s);
     look_at_borders(&p, cuts->tables, s.text);
-    const size_t written = put_spans(&p, cuts->tables, s.text, spans);
+    find_cuts(&p, cuts->tables, s.text, found);
+    const size_t written = put_spans(&s, &p, found, spans);
     spans[written] = (uint32_t)s.n;
     return written + 1;
 }
