@@ -1,6 +1,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from ._csrc cimport st_encoder, st_feed_error, st_ids, st_status
+from ._ids cimport Expected
 from ._vocab cimport Matcher, Vocab
 
 
@@ -15,13 +16,10 @@ cdef class Coder:
     cdef Options options
     cdef st_ids spare  # for the ids of a short text; the flag is up while a call has it
     cdef int is_lent
-    # Ids that 1,024 bytes of the last long text had, or 1,024 characters of a str, and a little more. Any number will do.
-    cdef uint32_t expected[2]
+    cdef Expected expected
 
     cdef void _init(self, st_encoder *encoder, Matcher allowed, Matcher disallowed) noexcept
     cdef int _encode(self, object source, Matcher allowed, Matcher disallowed, st_ids *out) except -1
-    cdef size_t _ids_expected(self, size_t n, bint characters) noexcept
-    cdef void _expect(self, size_t n, bint characters, size_t ids) noexcept
     cdef bint _borrow_ids(self, st_ids *ids) noexcept
     cdef void _return_ids(self, st_ids *ids, bint borrowed) noexcept
     cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1

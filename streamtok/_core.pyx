@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from ._csrc cimport *
-from ._ids cimport COPIED, IdBuffer, array_of, array_over, recycle, reserve, trim
+from ._ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, recycle, reserve, trim
 from ._text cimport (
     SHORT_ROOM, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, borrow_apart, borrow_short, check_spans,
     ends_high, give_back,
@@ -27,10 +27,6 @@ cdef enum:
 # From here on room for the ids is made at once, roughly, and trimmed: growing moves them several times.
 cdef enum:
     RESERVE_FROM = 1 << 16
-
-# For longer texts that is too rough: what is too small is moved, and so much too much comes anew from the system each time.
-cdef enum:
-    EXPECT_FROM = 1 << 23
 
 # A str that is not ASCII is turned into UTF-8 this many characters at a time: 128 KB at most, which a core's cache holds.
 cdef enum:
@@ -73,19 +69,10 @@ cdef class Coder:
         self.options.family = FAMILIES[family] if family is not None else 0
         self.options.engine = ENGINES[engine]
         self.options.errors = ERRORS[errors]
-        self.expected[0], self.expected[1] = 1024 // 4, 1024 // 2
+        init_expected(&self.expected)
 
     def __dealloc__(self):
         st_ids_free(&self.spare)
-
-    cdef size_t _ids_expected(self, size_t n, bint characters) noexcept:
-        if n < EXPECT_FROM:  # a character beyond ASCII has two bytes or more
-            return n // 2 if characters else n // 4
-        return (n // 1024 + 1) * self.expected[characters]
-
-    cdef void _expect(self, size_t n, bint characters, size_t ids) noexcept:
-        if n >= EXPECT_FROM:
-            self.expected[characters] = <uint32_t>(ids // (n // 1024 + 1) * 17 // 16 + 1)
 
     cdef void _init(self, st_encoder *encoder, Matcher allowed, Matcher disallowed) noexcept:
         st_encoder_init(encoder, self.vocab.vocab, <st_split_family>self.options.family)
@@ -108,7 +95,7 @@ cdef class Coder:
         alive = borrow_short(source, &text, room)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
-            reserve(out, self._ids_expected(text.n, False))  # where memory is short, the encoder will say so
+            reserve(out, ids_expected(&self.expected, text.n, False))  # where memory is short, the encoder will say so
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         else:
@@ -119,7 +106,7 @@ cdef class Coder:
         st_encoder_free(&encoder)
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
-        self._expect(text.n, False, out.size - before)
+        expect(&self.expected, text.n, False, out.size - before)
         return 0
 
     cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
@@ -138,7 +125,7 @@ cdef class Coder:
         if slice == NULL:
             raise MemoryError
         self._init(&encoder, allowed, disallowed)
-        reserve(out, self._ids_expected(n, True))
+        reserve(out, ids_expected(&self.expected, n, True))
         try:
             while not last and status == ST_OK:
                 end = min(at + STR_SLICE, n)
@@ -161,7 +148,7 @@ cdef class Coder:
             st_free(slice)
         if status:
             fail(status, &error, disallowed, source, NULL, 0, None)
-        self._expect(n, True, out.size - before)
+        expect(&self.expected, n, True, out.size - before)
         return 0
 
     @property
@@ -363,7 +350,7 @@ cdef class CoreStream:
         do_what_is_due(self.coder.vocab)
         alive = borrow_short(chunk, &text, room)
         if text.n >= RESERVE_FROM:
-            reserve(&buffer.ids, self.coder._ids_expected(text.n, False))
+            reserve(&buffer.ids, ids_expected(&self.coder.expected, text.n, False))
         if text.n < RELEASE_GIL_FROM:
             status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
         else:

@@ -1,9 +1,17 @@
+from libc.stdint cimport uint32_t
+
 from ._csrc cimport st_ids
 
 
 # So many ids are copied sooner than memory of their own is had and given back.
 cdef enum:
     COPIED = 1024
+
+
+# Ids that 1,024 bytes of the last long text had, or 1,024 characters of a str, and a little more.
+cdef struct Expected:
+    uint32_t of_bytes
+    uint32_t of_characters
 
 
 cdef class IdBuffer:
@@ -16,6 +24,12 @@ cdef object array_over(IdBuffer buffer)
 
 # The same of ids in memory that is wanted again if they are few, and taken from where it is if they are many.
 cdef object array_of(st_ids *ids)
+
+# How many ids so many bytes, or characters of a str that is not ASCII, will have, roughly; and what they had. Of several threads
+# the last one is believed: any number will do.
+cdef void init_expected(Expected *expected) noexcept
+cdef size_t ids_expected(const Expected *expected, size_t n, bint characters) noexcept
+cdef void expect(Expected *expected, size_t n, bint characters, size_t ids) noexcept
 
 # Room for about so many further ids: the first ones in memory that another array has left. Where memory is short, no more room.
 cdef void reserve(st_ids *ids, size_t more) noexcept

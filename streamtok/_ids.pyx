@@ -38,6 +38,29 @@ cdef st_ids spare
 cdef int spare_is_lent = 0
 
 
+# From here on a guess is too rough: what is too small has to be moved, and so much too much comes anew from the system each time.
+cdef enum:
+    EXPECT_FROM = 1 << 23
+
+
+cdef void init_expected(Expected *expected) noexcept:
+    expected.of_bytes, expected.of_characters = 1024 // 4, 1024 // 2
+
+
+cdef size_t ids_expected(const Expected *expected, size_t n, bint characters) noexcept:
+    if n < EXPECT_FROM:  # a character beyond ASCII has two bytes or more
+        return n // 2 if characters else n // 4
+    return (n // 1024 + 1) * (expected.of_characters if characters else expected.of_bytes)
+
+
+cdef void expect(Expected *expected, size_t n, bint characters, size_t ids) noexcept:
+    cdef uint32_t of = <uint32_t>(ids // (n // 1024 + 1) * 17 // 16 + 1)
+    if n >= EXPECT_FROM and characters:
+        expected.of_characters = of
+    elif n >= EXPECT_FROM:
+        expected.of_bytes = of
+
+
 cdef void exchange_spare(st_ids *ids) noexcept:
     global spare
     cdef st_ids other

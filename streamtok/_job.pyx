@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 from ._core cimport Coder
 from ._csrc cimport *
-from ._ids cimport IdBuffer, array_over, reserve, trim
+from ._ids cimport IdBuffer, array_over, expect, ids_expected, reserve, trim
 from ._text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
 from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due, list_of
 
@@ -57,7 +57,8 @@ cdef class Job:
             if total >= 2 * least:
                 count_bytes(coder.vocab, total)
                 if not counts_only:
-                    reserve(&self.job.out, coder._ids_expected(self.units[0], False) + coder._ids_expected(self.units[1], True))
+                    reserve(&self.job.out, ids_expected(&coder.expected, self.units[0], False)
+                            + ids_expected(&coder.expected, self.units[1], True))
                 with nogil:
                     status = st_job_plan(&self.job, spans, count, threads, least)
         finally:
@@ -110,7 +111,7 @@ cdef class Job:
         st_job_finish(&self.job)
         if self.job.status == ST_OK:
             if not self.units[0] or not self.units[1]:
-                self.coder._expect(self.units[0] + self.units[1], not self.units[0], self.job.total)
+                expect(&self.coder.expected, self.units[0] + self.units[1], not self.units[0], self.job.total)
             return 0
         if self.job.status != ST_NO_MEMORY:  # the same by itself, for the error that tells of the whole text
             buffer = IdBuffer.__new__(IdBuffer)
