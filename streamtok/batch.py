@@ -159,5 +159,7 @@ def encode_many_aside(
     indptr = np.zeros(len(texts) + 1, np.int64)
     job = _job.Job(coder, texts, allowed, disallowed, 1, 0)
     job.work()
+    if job.has_surrogates():
+        return coder.encode_many(texts, allowed, disallowed)
     ids = job.array(counts=indptr[1:])
     return ids, np.cumsum(indptr)

@@ -83,7 +83,7 @@ def test_a_stream_for_each_of_sixteen_threads(family):
 
 
 def test_second_thread_inside_a_stream_gets_a_runtime_error(enc):
-    data = (oracle.topics() * 6).encode()
+    data = (oracle.topics() * 30).encode()
     stream = enc.stream_encoder()
     calls = [
         lambda: stream.feed(b"x"),
