@@ -27,9 +27,17 @@ def main() -> None:
         _answer(channel, error=f"{type(error).__name__}: {error}")
 
 
+def _stay_on_one_core() -> None:
+    """One text is one core's work: some libraries encode it in a thread of a pool, beside one that splits."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
 def _serve(channel: TextIO) -> None:
     first = json.loads(sys.stdin.readline())
     entry = Entry(first["contender"], first["threads"])
+    if entry.threads is None:
+        _stay_on_one_core()
     start = time.perf_counter()
     encode = contender(entry.name).load(Vocabulary(**first["vocabulary"]), entry.threads)
     _answer(channel, load=time.perf_counter() - start)
