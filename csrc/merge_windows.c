@@ -101,10 +101,10 @@ static st_status append_times(st_ids *out, const uint32_t *tokens, size_t count,
 /* A window whose first token comes again, while the bytes between the two are repeated for longer than the window: the tokens
  * between them are repeated too, since in the window they follow each other. Appends them until the same window comes for the last
  * time, and moves it there. */
-static st_status take_repeats(const st_vocab *v, const uint8_t *text, size_t n, window *w, size_t size, st_ids *out)
+static st_status take_repeats(const st_vocab *v, const uint8_t *text, size_t n, window *w, st_ids *out)
 {
     const uint8_t *from = text + w->start;
-    const size_t left = n - w->start;
+    const size_t left = n - w->start, size = end_of(v, w, w->count) - w->start; /* the next window may be smaller */
     for (size_t i = 1; i < w->count; i++) {
         if (w->tokens[i] != w->tokens[0])
             continue;
@@ -132,7 +132,7 @@ st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *tex
     *done = 1;
     merge_window(v, w, text, n, 0, size);
     while (end_of(v, w, w->count) < n) {
-        ST_TRY(take_repeats(v, text, n, w, size, out));
+        ST_TRY(take_repeats(v, text, n, w, out));
         size_t keep = join(v, memo, text, n, w, size, next);
         if (!keep && w->start >= until)
             until = w->start + long_repeat(text + w->start, n - w->start);

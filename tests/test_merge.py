@@ -275,6 +275,14 @@ def repeats(rng: random.Random, tokens: list[bytes]):
         n = rng.choice((rng.randint(257, 800), rng.randint(800, 9000)))
         around = [bytes(rng.choices(letters, k=rng.choice((0, 0, 1, 7, 300)))) for _ in range(2)]
         yield around[0] + (unit * n)[:n] + around[1]
+    units = [b"\r\n", b" ", b"\n", b"=-", b"-", b"=", b"ab", b"\t ", "的".encode(), "é".encode(), b"#"]
+    for _ in range(15 * ROUNDS):  # rulers side by side: what the first one has made larger serves the next
+        parts = [rng.choice(units) * rng.choice((40, 300, 1300, 2500)) for _ in range(rng.randint(2, 4))]
+        yield (
+            rng.choice((b"", b"\n", b"x"))
+            + rng.choice((b"", b"\n", b" x")).join(parts)
+            + rng.choice((b"", b"\n", b"abc"))
+        )
 
 
 @pytest.mark.parametrize("name", [*VOCABULARIES, *oracle.DAMAGED])
