@@ -6,8 +6,10 @@
  *
  * An iteration is a new vocabulary and its threads; with a file, its first tokens, else one made from chance. */
 #define _POSIX_C_SOURCE 200809L /* for the barrier */
+#include "code_points.h"
 #include "fuzz.h"
 #include "job.h"
+#include "utf8.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@
 #define THREADS_MOST (ST_POOL_SIZE + 8)
 
 static st_vocab *vocab;
-static st_bytes texts[TEXTS];
+static st_bytes texts[TEXTS], characters[TEXTS]; /* the same, four bytes a character */
 static st_ids expected[TEXTS];
 static pthread_barrier_t start;
 
@@ -45,6 +47,17 @@ static void make_text(rng *r, st_bytes *text)
     st_bytes_free(&raw);
 }
 
+static void make_characters(const st_bytes *text, st_bytes *to)
+{
+    to->size = 0;
+    for (size_t at = 0; at < text->size;) {
+        unsigned size;
+        const uint32_t character = st_utf8_decode(text->data + at, &size);
+        CHECK(st_bytes_append(to, &character, sizeof character) == ST_OK);
+        at += size;
+    }
+}
+
 /* The reference engine uses none of the lazily built parts, so they are still to build when the threads begin. */
 static void make_texts(rng *r)
 {
@@ -54,6 +67,7 @@ static void make_texts(rng *r)
     e.engine = ST_ENGINE_REFERENCE;
     for (int i = 0; i < TEXTS; i++) {
         make_text(r, &texts[i]);
+        make_characters(&texts[i], &characters[i]);
         expected[i].size = 0;
         CHECK(st_encoder_feed(&e, texts[i].data, texts[i].size, ST_FEED_FINAL, &expected[i], &error) == ST_OK);
     }
@@ -139,6 +153,13 @@ static void check_job(const st_job *together)
     CHECK(together->out.size == at && together->total == at);
 }
 
+static st_job_text pick_text(rng *r, size_t i)
+{
+    if (st_code_points_has_tier() && rng_one_in(r, 2))
+        return (st_job_text){characters[i].data, characters[i].size / 4, 4, ST_FEED_TRUSTED};
+    return (st_job_text){texts[i].data, texts[i].size, 0, rng_one_in(r, 2) ? ST_FEED_TRUSTED : 0};
+}
+
 static void run_job(rng *r)
 {
     static pthread_t threads[THREADS_MOST];
@@ -147,7 +168,7 @@ static void run_job(rng *r)
     st_job together;
     st_job_init(&together, vocab, ST_SPLIT_CL100K, ST_ENGINE_FAST, ST_ERRORS_STRICT);
     for (size_t i = 0; i < TEXTS; i++)
-        spans[i] = (st_job_text){texts[i].data, texts[i].size, 0, rng_one_in(r, 2) ? ST_FEED_TRUSTED : 0};
+        spans[i] = pick_text(r, i);
     CHECK(st_job_plan(&together, spans, TEXTS, count, 1 + rng_below(r, 100)) == ST_OK);
     CHECK(pthread_barrier_init(&start, NULL, (unsigned)count) == 0);
     for (size_t i = 0; i < count; i++)
@@ -185,6 +206,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < TEXTS; i++) {
         st_bytes_free(&texts[i]);
+        st_bytes_free(&characters[i]);
         st_ids_free(&expected[i]);
     }
     source_free(&file);
