@@ -27,12 +27,4 @@ static inline byte_tokens byte_tokens_of(const st_pairs *pairs)
     return b;
 }
 
-/* A byte each, where they are narrow. */
-static inline __m512i narrow_tokens(const byte_tokens *b, __m512i bytes)
-{
-    const __m512i low = _mm512_permutex2var_epi8(b->tokens[0], bytes, b->tokens[1]);
-    const __m512i high = _mm512_permutex2var_epi8(b->tokens[2], bytes, b->tokens[3]);
-    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high);
-}
-
 #endif

@@ -127,9 +127,7 @@ static inline __m512i four_bytes(const __m512i text[WORDS], const uint8_t *at)
                                            0x09090909, 0x08080808, 0x07070707, 0x06060606, 0x05050505, 0x04040404,
                                            0x03030303, 0x02020202, 0x01010101, 0);
     const __m512i place = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)at)), which);
-    const __m512i byte = _mm512_add_epi8(place, all(0x00010203));
-    const __m512i low = _mm512_permutex2var_epi8(text[0], byte, text[1]), high = _mm512_permutex2var_epi8(text[2], byte, text[3]);
-    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(byte), low, high);
+    return look_up_bytes(text, _mm512_add_epi8(place, all(0x00010203)));
 }
 
 /* How far to shift them that only the bytes of the character are left. */

@@ -20,11 +20,11 @@ static inline st_job_text st_job_text_part(const st_job_text *whole, size_t star
     return (st_job_text){text + start * (whole->width ? whole->width : 1), n, whole->width, whole->flags};
 }
 
-/* The last place p, from + wanted / 2 <= p <= from + wanted, where the text may be cut (parts.h), 0 if none is found. `room`: memory
- * that is kept between calls. */
+/* A place about `wanted` behind `from` where the text may be cut (parts.h), farther away where there is none nearer; 0 if none leaves
+ * more than a tiny rest. `room`: memory that is kept between calls. */
 size_t st_job_text_cut(const st_job_text *whole, size_t from, size_t wanted, const st_cut_rules *rules, st_bytes *room);
 
-/* Appends the ids of the text, and adds their number to *count. Where ids are only counted, `ids` is left empty.
+/* Appends the ids of the text, and adds their number to *count. Where they are only counted, `ids` is scratch.
  * ST_INVALID_UTF8 for characters: there is a surrogate among them. */
 st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *room, st_ids *ids, size_t *count);
 

@@ -38,6 +38,14 @@ static inline __m512i byte_numbers(void)
                            15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 }
 
+/* Of a table of 256 bytes those with these numbers. */
+static inline __m512i look_up_bytes(const __m512i table[4], __m512i numbers)
+{
+    const __m512i low = _mm512_permutex2var_epi8(table[0], numbers, table[1]);
+    const __m512i high = _mm512_permutex2var_epi8(table[2], numbers, table[3]);
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(numbers), low, high);
+}
+
 /* Swaps rows and columns of the eight by eight numbers in the lower halves, and of those in the upper ones: what was number j of
  * half i is number i of half j. */
 static inline void transpose_halves(__m512i rows[8])

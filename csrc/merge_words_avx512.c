@@ -370,7 +370,7 @@ static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_c
         tokens = _mm512_maskz_compress_epi32(c.whole, c.tokens);
     }
     const uint32_t count = (uint32_t)_mm_popcnt_u64(keep), is_whole = (uint32_t)_pext_u64(whole, keep);
-    const __m512i single = b->narrow ? narrow_tokens(b, bytes) : bytes;
+    const __m512i single = b->narrow ? look_up_bytes(b->tokens, bytes) : bytes;
     const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, single));
     put_tokens(b, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, parts);
     if (count > LANES) {
