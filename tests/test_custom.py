@@ -11,6 +11,7 @@ import time
 import pytest
 import regex
 import tiktoken
+from linear import assert_linear, cpu_seconds
 
 from streamtok.custom import PatternSplitter, PatternStream
 from streamtok.patterns import CL100K, O200K, R50K
@@ -235,16 +236,17 @@ def test_lone_surrogate_leaves_the_stream_as_it_was() -> None:
 @pytest.mark.parametrize("name", ["words", "cl100k", "o200k", "llama3", "lines", "dropped"])
 @pytest.mark.parametrize("unit", ["a", "A", " ", "\n", "1", "中"])
 def test_endless_piece_takes_linear_time(name: str, unit: str) -> None:
-    def seconds(count: int) -> float:
-        begin = time.perf_counter()
-        text = unit * count
-        parts = [text[at : at + 512] for at in range(0, count, 512)]
-        assert fed(splitter(PATTERNS[name]).stream(), parts) == pieces_of(PATTERNS[name], text)
-        return time.perf_counter() - begin
+    pattern, text = splitter(PATTERNS[name]), unit * 1_000_000
+    parts = [text[at : at + 512] for at in range(0, len(text), 512)]
+    assert fed(pattern.stream(), parts) == pieces_of(PATTERNS[name], text)
 
-    seconds(1000)
-    # Other programs disturb the clock: one quiet measurement of three is enough.
-    assert any(seconds(1_000_000) < 8 * max(0.1, seconds(250_000)) for _ in range(3))
+    def feed_all(stream: PatternStream, parts: list[str]) -> None:
+        for part in parts:
+            stream.feed(part)
+        stream.flush()
+
+    assert_linear(lambda n: cpu_seconds(lambda: feed_all(pattern.stream(), parts[: n // 512])), 250_000)
+    assert_linear(lambda n: cpu_seconds(lambda: pattern.split(text[:n])), 250_000)
 
 
 def test_single_characters_into_a_long_piece_are_cheap() -> None:

@@ -6,11 +6,12 @@ import base64
 import functools
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 
 import numpy as np
 import oracle
 import pytest
+from linear import assert_linear, cpu_seconds
 from oracle import PROFILE, assert_same
 
 from streamtok import _vocab
@@ -123,24 +124,10 @@ def test_memory_does_not_grow_with_the_piece(name, unit):
     assert after[2] == before[2] and after[1] - before[1] <= 3 * 16_384 + 4096
 
 
-def seconds(ours, data: bytes, times: int) -> float:
-    stream = ours.stream_encoder()
-    begin = time.process_time()
-    for _ in range(times):
-        stream.feed(data)
+def feed_all(stream, chunks: Iterable[bytes]) -> None:
+    for chunk in chunks:
+        stream.feed(chunk)
     stream.flush()
-    return time.process_time() - begin
-
-
-def assert_linear(seconds: Callable[[int], float], n: int) -> None:
-    """4n takes about 4 times as long as n, not 16 times: the line between is drawn at 8. A busy machine gets more
-    tries: the best of each."""
-    best = [float("inf")] * 3
-    for _ in range(10):
-        best = [min(old, seconds(n << step)) for step, old in enumerate(best)]
-        if best[2] <= 8 * best[0]:
-            return
-    pytest.fail(f"{n} and two doublings took {best} s at best")
 
 
 @pytest.mark.slow
@@ -151,12 +138,7 @@ def test_time_is_linear(name, unit):
     data = random_text(unit)[: 3 << 18] if unit in RANDOM else (unit * (CHUNK // len(unit.encode()))).encode()
 
     def seconds(times: int) -> float:
-        stream = ours.stream_encoder()
-        begin = time.process_time()
-        for _ in range(times):
-            stream.feed(data)
-        stream.flush()
-        return time.process_time() - begin
+        return cpu_seconds(lambda: feed_all(ours.stream_encoder(), [data] * times))
 
     assert_linear(seconds, max(1, SIZE // 8 // len(data)))
 
@@ -170,11 +152,7 @@ def test_time_of_one_byte_feeds_is_linear(name, unit):
     bites = [data[at : at + 1] for at in range(len(data))]
 
     def seconds(n: int) -> float:
-        stream = ours.stream_encoder(errors="ignore")
-        begin = time.process_time()
-        for bite in bites[:n]:
-            stream.feed(bite)
-        return time.process_time() - begin
+        return cpu_seconds(lambda: feed_all(ours.stream_encoder(errors="ignore"), bites[:n]))
 
     assert_linear(seconds, 20_000)
 
