@@ -138,6 +138,18 @@ def test_without_tables_the_vocabulary_is_built(tmp_path, monkeypatch):
     assert vocab.to_image()[:8] == b"psttable"
 
 
+@pytest.mark.parametrize("missing", ["MADV_HUGEPAGE", "_MADV_POPULATE_READ", "both"])
+def test_what_an_older_system_refuses_is_done_without(missing, monkeypatch):
+    if missing == "MADV_HUGEPAGE":
+        monkeypatch.delattr(mmap, missing, raising=False)
+    else:
+        monkeypatch.setattr(_tables, "_MADV_POPULATE_READ", 12345)  # no advice that any kernel knows
+    if missing == "both":
+        monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 12346, raising=False)
+    vocab = _tables.open_packaged("r50k_base", {})
+    assert vocab.path and vocab.find(b" hello") == 23748
+
+
 def test_the_mapped_file_outlives_its_encoding():
     """The image belongs to the vocabulary: arrays, streams and copies of it may live longer than the name of it."""
     code = (
