@@ -4,13 +4,13 @@
 
 #include "bits.h"
 
-#define ST_CUT_PAIR_BITS 20    /* o200k enters 21,000 pairs: 2 % of 128 KB of bits, which stay in the cache */
-#define ST_CUT_PARTIAL_BITS 20
+#define ST_CUT_BITS 20    /* o200k enters 21,000 pairs: 2 % of 128 KB of bits; smaller sets are folded (fill_cuts.c) */
+#define ST_CUT_SURE 0x80U /* of the classes of two bytes: a token does reach over the border with a part of a character */
 
 /* The tables as they lie in memory and in an image (image.h). */
 typedef struct st_cut_tables {
-    uint8_t pairs[1u << (ST_CUT_PAIR_BITS - 3)];
-    uint8_t partials[1u << (ST_CUT_PARTIAL_BITS - 3)];
+    uint8_t pairs[1u << (ST_CUT_BITS - 3)];
+    uint8_t partials[1u << (ST_CUT_BITS - 3)];
     /* Bit 4 * a + b: some token that reaches over a border holds a bytes of X and b of Y, 0 meaning all of it. Indexed by
      * the last byte of X and the first of Y. */
     uint16_t near[1u << 16];
@@ -19,6 +19,11 @@ typedef struct st_cut_tables {
     uint32_t ascii[128 * 4];
     /* Token that a character of two or three bytes is by itself, ST_NONE = none; by code point. */
     uint32_t characters[1u << 16];
+    /* The same as near[], coarser and for many bytes at once: where near[x << 8 | y] is not 0, left_classes[x] and
+     * right_classes[y] have a bit in common. */
+    uint8_t left_classes[256], right_classes[256];
+    uint8_t pair_shift, partial_shift; /* what is left of a hash is a place in the two bit sets */
+    uint8_t unused[62];
 } st_cut_tables;
 
 /* A character, or a part of one, as its bytes in one number; distinct ones differ. 1 <= n <= 4. */
@@ -49,7 +54,7 @@ ST_INLINE unsigned st_table_bit(const uint8_t *bits, uint32_t at)
 /* Do the two characters, as st_char_bits gives them, stand side by side in a token? */
 ST_INLINE unsigned st_cut_is_pair(const st_cut_tables *tables, uint32_t left, uint32_t right)
 {
-    return st_table_bit(tables->pairs, st_cut_hash(left, right, 0) >> (32 - ST_CUT_PAIR_BITS));
+    return st_table_bit(tables->pairs, st_cut_hash(left, right, 0) >> tables->pair_shift);
 }
 
 ST_INLINE unsigned st_cut_is_ascii_pair(const st_cut_tables *tables, uint32_t left, uint32_t right)
@@ -76,7 +81,7 @@ ST_INLINE unsigned st_cut_is_partial(const st_cut_tables *tables, unsigned shape
         a = a ? a : border - x;
         b = b ? b : end - border;
         const uint32_t hash = st_cut_hash(st_char_bits(text + border - a, a), st_char_bits(text + border, b), shape);
-        if (st_table_bit(tables->partials, hash >> (32 - ST_CUT_PARTIAL_BITS)))
+        if (st_table_bit(tables->partials, hash >> tables->partial_shift))
             return 1;
     }
     return 0;

@@ -3,92 +3,11 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "fill_cuts.h"
 #include "publish.h"
 #include "text.h"
 #include "tier.h"
 #include "utf8.h"
-
-static void set_bit(uint8_t *bits, uint32_t at)
-{
-    bits[at >> 3] |= (uint8_t)(1u << (at & 7));
-}
-
-/* Bytes of the character part that ends in front of the border: a whole character (then *part is 0), or, when the token
- * begins inside it, its last 1 to 3 bytes (then *part is their number). 0: no valid text has this. */
-static size_t part_before(const uint8_t *token, size_t border, unsigned *part)
-{
-    size_t n = 1;
-    while (n < border && n <= 3 && st_utf8_is_continuation(token[border - n]))
-        n++;
-    const uint8_t first = token[border - n];
-    if (st_utf8_is_continuation(first)) {
-        *part = (unsigned)n;
-        return n == border && n <= 3 ? n : 0;
-    }
-    *part = 0;
-    return st_utf8_size(first) == n ? n : 0;
-}
-
-static size_t part_behind(const uint8_t *token, size_t border, size_t n, unsigned *part)
-{
-    size_t size = st_utf8_size(token[border]), there = n - border < size ? n - border : size;
-    for (size_t i = 1; i < there; i++)
-        if (!st_utf8_is_continuation(token[border + i]))
-            return 0;
-    *part = there < size ? (unsigned)there : 0;
-    return there;
-}
-
-/* Enters what the token holds on the two sides of one of its inner character borders. */
-static void enter_border(st_cut_tables *cuts, const uint8_t *token, size_t border, size_t n)
-{
-    unsigned a, b;
-    size_t x = part_before(token, border, &a), y = part_behind(token, border, n, &b);
-    if (!x || !y)
-        return;
-    uint32_t shape = 4 * a + b;
-    uint32_t hash = st_cut_hash(st_char_bits(token + border - x, x), st_char_bits(token + border, y), shape);
-    if (shape == 0) {
-        set_bit(cuts->pairs, hash >> (32 - ST_CUT_PAIR_BITS));
-        return;
-    }
-    set_bit(cuts->partials, hash >> (32 - ST_CUT_PARTIAL_BITS));
-    cuts->near[(size_t)token[border - 1] << 8 | token[border]] |= (uint16_t)(1u << shape);
-}
-
-static void enter_ascii_pairs(st_cut_tables *cuts, const uint8_t *token, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if ((token[i - 1] | token[i]) < 0x80)
-            cuts->ascii[4 * token[i - 1] + token[i] / 32] |= (uint32_t)1 << (token[i] & 31);
-}
-
-static void enter_character(st_cut_tables *cuts, const st_vocab *vocab, uint32_t index)
-{
-    const uint8_t *token = st_token_bytes(vocab, index);
-    size_t n = st_token_length(vocab, index);
-    unsigned size;
-    st_text_error error;
-    if (n >= 2 && n <= 3 && st_text_check(token, n, &error) == n && st_utf8_size(token[0]) == n &&
-        st_token_reachable(vocab, index))
-        cuts->characters[st_utf8_decode(token, &size)] = index;
-}
-
-static void build(st_cut_tables *cuts, const st_vocab *vocab)
-{
-    memset(cuts->characters, 0xff, sizeof cuts->characters);
-    for (uint32_t i = 0; i < vocab->count; i++) {
-        const uint8_t *token = st_token_bytes(vocab, i);
-        size_t n = st_token_length(vocab, i);
-        enter_ascii_pairs(cuts, token, n);
-        if (!st_has_high_bytes(token, n))
-            continue;
-        enter_character(cuts, vocab, i);
-        for (size_t border = 1; border < n; border++)
-            if (!st_utf8_is_continuation(token[border]) && (token[border - 1] | token[border]) >= 0x80)
-                enter_border(cuts, token, border, n);
-    }
-}
 
 static void release(st_part *part)
 {
@@ -121,7 +40,7 @@ static st_cuts *build_cuts(const st_vocab *vocab)
     st_cut_tables *tables = st_alloc_table(sizeof *tables);
     st_cuts *cuts = tables ? new_cuts(tables, tables) : NULL;
     if (cuts)
-        build(tables, vocab);
+        st_fill_cuts(tables, vocab);
     else
         st_free(tables);
     return cuts;

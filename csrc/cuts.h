@@ -3,9 +3,9 @@
  * tables hold, where the whole pieces are nearly all distinct.
  *
  * The test looks at the character X before the border and Y behind it: is there a token in which X, or an end of X,
- * is followed by Y, or a beginning of Y? All (X, Y) that stand in a token are hashed into one bit set of 2^20 bits
- * (one load a border); tokens that begin inside X or end inside Y are listed in a second, small one by what they hold
- * of X and Y, and a table of the two bytes at the border says whether such a token can be near at all. A false hit costs a cut, not an id.
+ * is followed by Y, or a beginning of Y? All (X, Y) that stand in a token are hashed into one bit set (one
+ * load a border); tokens that begin inside X or end inside Y are listed in a second, small one by what they hold of X and Y,
+ * and the two bytes at the border say whether such a token can be near at all. A false hit costs a cut, not an id.
  * Two ASCII characters have a table of their own, without false hits: such borders matter where a text is one piece, having
  * no pattern, and nearly every word there begins at a cut.
  *

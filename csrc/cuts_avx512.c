@@ -8,7 +8,7 @@
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512cd,bmi,bmi2,popcnt,lzcnt"
 #include "target_begin.h"
 
-#include "lanes_avx512.h"
+#include "borders_avx512.h"
 
 #define WORDS 4    /* of 64 bits, one for each byte of a stretch */
 #define ENDS 8    /* of pieces, in a vector */
@@ -20,14 +20,15 @@ _Static_assert(WORDS * 64 == ST_CUT_STRETCH, "a bit a byte");
 typedef struct stretch {
     uint64_t starts[WORDS], inside[WORDS];
     size_t n, pieces;
-    __m512i text[WORDS]; /* zeros behind the last piece */
+    uint64_t near[WORDS], sure[WORDS]; /* tokens may reach over with a part of the character in front or behind; they do */
+    __m512i text[WORDS];               /* zeros behind the last piece */
 } stretch;
 
 /* The places where the characters of long pieces begin, in order, a byte each. A bit of a mask stands for one. */
 typedef struct places {
     uint8_t at[PADDING + ST_CUT_STRETCH + PADDING]; /* from PADDING on */
     uint64_t starts[WORDS + 1];                     /* pieces begin there */
-    uint64_t joined[WORDS], near[WORDS];            /* tokens reach over: whole characters of both sides; perhaps parts of them */
+    uint64_t joined[WORDS + 1], near[WORDS + 1];    /* tokens reach over; perhaps, with parts of the characters */
     uint64_t which[WORDS];                          /* as bits of the stretch */
     size_t count;
 } places;
@@ -99,21 +100,39 @@ static inline void read_pieces(stretch *s, const uint8_t *text, size_t at, const
     _mm256_storeu_si256((__m256i *)s->inside, long_runs(_mm256_andnot_si256(starts, there)));
 }
 
+static inline void find_near(stretch *s, const st_cut_tables *tables)
+{
+    const byte_classes classes = byte_classes_of(tables);
+    __m512i before = _mm512_setzero_si512();
+    for (size_t i = 0; i < WORDS; i++) {
+        const __m512i common = common_classes(&classes, s->text[i], &before);
+        s->near[i] = _mm512_test_epi8_mask(common, common);
+        s->sure[i] = _mm512_movepi8_mask(common); /* the highest bit is ST_CUT_SURE */
+    }
+}
+
 /* ---- what to look at ---- */
+
+/* Appends bits to a list of `count`; what lies behind them is zeros. */
+static inline void append(uint64_t *list, size_t count, uint64_t bits)
+{
+    list[count / 64] |= bits << count % 64;
+    list[count / 64 + 1] = bits >> 1 >> (63 - count % 64);
+}
 
 static inline void list_places(places *p, const stretch *s)
 {
     size_t count = 0;
-    for (size_t i = 0; i <= WORDS; i++)
-        p->starts[i] = 0;
+    p->starts[0] = p->joined[0] = p->near[0] = 0;
     for (size_t i = 0; i < WORDS; i++) {
         const uint64_t leads = _mm512_cmpge_epi8_mask(s->text[i], _mm512_set1_epi8(-64)); /* 0x80 to 0xBF lie below */
         const uint64_t before_inside = s->inside[i] >> 1 | (i + 1 < WORDS ? s->inside[i + 1] << 63 : 0);
-        const uint64_t which = (s->starts[i] & before_inside) | (leads & s->inside[i]), starts = _pext_u64(s->starts[i], which);
+        const uint64_t which = (s->starts[i] & before_inside) | (leads & s->inside[i]);
         const __m512i numbers = _mm512_add_epi8(byte_numbers(), _mm512_set1_epi8((char)(64 * i)));
         _mm512_storeu_si512(p->at + PADDING + count, _mm512_maskz_compress_epi8(which, numbers));
-        p->starts[count / 64] |= starts << count % 64;
-        p->starts[count / 64 + 1] = starts >> 1 >> (63 - count % 64);
+        append(p->starts, count, _pext_u64(s->starts[i], which));
+        append(p->joined, count, _pext_u64(s->sure[i], which));
+        append(p->near, count, _pext_u64(s->near[i], which));
         p->which[i] = which;
         count += (size_t)_mm_popcnt_u64(which);
     }
@@ -158,12 +177,12 @@ static inline hashes hashes_of(__m512i character)
     return (hashes){_mm512_add_epi32(carried, _mm512_mullo_epi32(character, high)), first};
 }
 
-/* The bits of a table of 2^20 that the first bits of a hash name. */
-static inline __mmask16 bits_at(__mmask16 lanes, const uint8_t *table, __m512i hash)
+/* The bits of a table that the first bits of a hash name, what `shift` leaves of it. */
+static inline __mmask16 bits_at(__mmask16 lanes, const uint8_t *table, __m512i hash, uint8_t shift)
 {
-    _Static_assert(ST_CUT_PAIR_BITS == 20 && ST_CUT_PARTIAL_BITS == 20, "two tables");
-    const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, _mm512_srli_epi32(hash, 17), table, 4);
-    return _mm512_test_epi32_mask(_mm512_rorv_epi32(word, _mm512_srli_epi32(hash, 12)), all(1)); /* by less than 32 */
+    const __m512i place = _mm512_srl_epi32(hash, _mm_cvtsi32_si128(shift));
+    const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, _mm512_srli_epi32(place, 5), table, 4);
+    return _mm512_test_epi32_mask(_mm512_rorv_epi32(word, place), all(1)); /* by its last five bits */
 }
 
 /* Which shapes of partial tokens the bytes on both sides allow (st_cut_shapes), where `four` begins with the right character. */
@@ -178,18 +197,14 @@ static inline __m512i shapes_of(const st_cut_tables *tables, __mmask16 lanes, __
 static inline void look_at_borders(places *p, const st_cut_tables *tables, const __m512i text[WORDS])
 {
     __m512i left = _mm512_setzero_si512(), hash = left;
-    for (size_t i = 0; i < WORDS; i++)
-        p->joined[i] = p->near[i] = 0;
     for (size_t i = 0; i < p->count; i += LANES) {
         const __m512i four = four_bytes(text, p->at + PADDING + i), right = characters(four);
         const hashes h = hashes_of(right);
         const __m512i before = _mm512_alignr_epi32(right, left, LANES - 1);
         const __m512i sum = _mm512_add_epi32(h.right, _mm512_alignr_epi32(h.left, hash, LANES - 1));
         const __mmask16 ascii = _mm512_cmplt_epu32_mask(_mm512_or_si512(before, right), all(0x80));
-        const __mmask16 joined = bits_at(0xFFFF, tables->pairs, sum) | ascii;
-        const __m512i shapes = shapes_of(tables, 0xFFFF, before, four);
+        const __mmask16 joined = bits_at(0xFFFF, tables->pairs, sum, tables->pair_shift) | ascii;
         p->joined[i / 64] |= (uint64_t)joined << i % 64;
-        p->near[i / 64] |= (uint64_t)_mm512_test_epi32_mask(shapes, shapes) << i % 64;
         left = right;
         hash = h.left;
     }
@@ -221,7 +236,7 @@ static inline __mmask16 is_partial(const st_cut_tables *tables, __m512i shapes, 
     lanes = _mm512_mask_cmpge_epu32_mask(lanes, left, above); /* equal only where both are 0 */
     lanes &= _mm512_cmpgt_epu32_mask(part, whole) | _mm512_testn_epi32_mask(part, part);
     const hashes l = hashes_of(_mm512_xor_si512(left_part, mixed_left)), r = hashes_of(_mm512_xor_si512(right_part, mixed_right));
-    return lanes & bits_at(lanes, tables->partials, _mm512_add_epi32(l.left, r.right));
+    return lanes & bits_at(lanes, tables->partials, _mm512_add_epi32(l.left, r.right), tables->partial_shift);
 }
 
 /* Of the borders in front of places number 64 * word on those that such a token reaches over. */
@@ -237,11 +252,10 @@ static uint64_t partial(const places *p, size_t word, uint64_t borders, const st
         __mmask16 lanes = first_lanes(count - i);
         const __m512i four = four_bytes(text, right + i), before = characters(four_bytes(text, left + i));
         __m512i shapes = shapes_of(tables, lanes, before, four);
-        do {
+        while ((lanes = _mm512_mask_test_epi32_mask(lanes, shapes, shapes))) {
             found |= (uint64_t)is_partial(tables, shapes, lanes, before, four) << i;
             shapes = _mm512_and_si512(shapes, _mm512_sub_epi32(shapes, all(1)));
-            lanes = _mm512_mask_test_epi32_mask(lanes, shapes, shapes);
-        } while (lanes);
+        }
     }
     return _pdep_u64(found, borders);
 }
@@ -292,6 +306,7 @@ size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t
     *pieces = s.pieces;
     if (!s.pieces)
         return 0;
+    find_near(&s, cuts->tables);
     list_places(&p, &s);
     look_at_borders(&p, cuts->tables, s.text);
     find_cuts(&p, cuts->tables, s.text, found);

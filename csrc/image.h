@@ -11,7 +11,7 @@
 
 #include "cuts.h"
 
-#define ST_IMAGE_VERSION 3
+#define ST_IMAGE_VERSION 4
 
 /* The arrays of st_vocab, its pairs and pieces, and st_cut_tables. */
 enum st_image_section {

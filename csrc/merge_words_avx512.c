@@ -13,6 +13,7 @@
 
 #include "target_begin.h"
 
+#include "borders_avx512.h"
 #include "byte_tokens_avx512.h"
 #include "lanes_avx512.h"
 #include "prefetch.h"
@@ -331,13 +332,13 @@ static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes,
     const __m512i at = _mm512_maskz_compress_epi8(starts, byte_numbers());
     const __m512i places = all_bytes(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(at)));
     const __m512i text = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0x03020100)), bytes);
-    const __m512i two = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0xFF00)), bytes); /* and the byte in front */
-    const __m512i border = _mm512_and_si512(two, all(0xFFFF)), lead = _mm512_and_si512(text, all(0xFF));
+    const __m512i lead = _mm512_and_si512(text, all(0xFF));
     const uint32_t count = (uint32_t)_mm_popcnt_u64(starts);
     characters c = {.there = first_lanes(count), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
-    /* Sixteen bits are asked for and 32 read: `near` has other tables behind it. */
-    const __m512i shapes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), c.there & 0xFFFE, border, cuts->near, 2);
-    const uint32_t open = _mm512_test_epi32_mask(shapes, all(0xFFFF)) | (uint32_t)(count > LANES) << LANES;
+    const byte_classes classes = byte_classes_of(cuts);
+    __m512i before = _mm512_setzero_si512();
+    const __m512i common = common_classes(&classes, bytes, &before);
+    const uint32_t open = (uint32_t)_pext_u64(_mm512_test_epi8_mask(common, common), starts);
     const __mmask16 closed = (__mmask16)~(open | open >> 1);
     const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
     const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* also where it is open: not to wait for that */

@@ -18,7 +18,7 @@ ROOT = oracle.PROJECT
 # A file that is not in the list has to be given its place.
 C_LAYERS = """
 portable status prefetch publish bits target_begin target_end lanes_avx512 every_byte tier
-alloc key cut_tables
+alloc key cut_tables borders_avx512
 code_points buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
 code_points_avx512 char_kind text special pairs byte_tokens_avx512 hash split_blocks train_tokens word_list
@@ -28,7 +28,7 @@ block_rows block_template pretoken train_index first_look
 train_count trainer
 split_portable split_avx2 split_avx512 split_neon first_look_avx512
 vocab
-automaton cuts decoder compatible
+automaton fill_cuts cuts decoder compatible
 cuts_avx512 merge_windows merge_run merge_words merge_words_template reference_stream
 merge_words_portable merge_words_avx2 merge_words_avx512
 words image

@@ -1,0 +1,32 @@
+/* Borders of which the two bytes tell something, 64 at once (cut_tables.h); to be included behind target_begin.h. */
+#ifndef ST_BORDERS_AVX512_H
+#define ST_BORDERS_AVX512_H
+
+#include "cut_tables.h"
+#include "lanes_avx512.h"
+
+typedef struct byte_classes {
+    __m512i left[4], right[4];
+} byte_classes;
+
+static inline byte_classes byte_classes_of(const st_cut_tables *tables)
+{
+    byte_classes c;
+    for (size_t i = 0; i < 4; i++) {
+        c.left[i] = _mm512_loadu_si512(tables->left_classes + 64 * i);
+        c.right[i] = _mm512_loadu_si512(tables->right_classes + 64 * i);
+    }
+    return c;
+}
+
+/* For each byte what its classes and those of the byte in front have in common. *before holds the left classes of the 64
+ * bytes in front, and then of these. */
+static inline __m512i common_classes(const byte_classes *c, __m512i bytes, __m512i *before)
+{
+    const __m512i one_back = _mm512_add_epi8(byte_numbers(), _mm512_set1_epi8(63));
+    const __m512i left = look_up_bytes(c->left, bytes), lagging = _mm512_permutex2var_epi8(*before, one_back, left);
+    *before = left;
+    return _mm512_and_si512(lagging, look_up_bytes(c->right, bytes));
+}
+
+#endif
