@@ -190,9 +190,27 @@ def check_faults() -> None:
         assert got == want, data
 
 
+def random_strs(rng: random.Random) -> Iterator[str]:
+    """One, two and four bytes a character, the ends of what takes one to four bytes in UTF-8, halves of characters."""
+    kinds = ["ab \n\x00\x7f", "é\x80\xff", "ж\u0100\u07ff", "中\u0800\ud7ff\ue000\uffff"]
+    kinds += ["👋\U00010000\U0010ffff", "\ud800\udfff"]
+    for _ in range(3000):
+        alphabet = "".join(rng.sample(kinds, rng.randint(1, 3))) + kinds[0] * rng.choice((0, 1, 20))
+        yield "".join(rng.choices(alphabet, k=rng.choice((rng.randint(0, 40), rng.randint(0, 200), 2100))))
+
+
+def check_strs() -> None:
+    """A str gives the ids of its UTF-8 as Python makes it."""
+    enc = oracle.ours("r50k_base")
+    for text in random_strs(random.Random(23)):
+        data = streamtok._text.mend_surrogates(text).encode()
+        assert (enc.encode_to_numpy(text) == enc.encode_to_numpy(data)).all(), text
+
+
 def digest() -> dict[str, str]:
     """What one process makes of the texts: whole, and in random chunks."""
     check_faults()
+    check_strs()
     result = {"tier": streamtok.info()["simd"]}
     for name, enc in encodings("fast"):
         sums = hashlib.sha256()
