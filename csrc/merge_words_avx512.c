@@ -375,7 +375,7 @@ static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_c
     const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, single));
     put_tokens(b, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, parts);
     if (count > LANES) {
-        const __mmask16 rest = (__mmask16)(0xFFFF << _mm_popcnt_u32(is_whole & 0xFFFF));
+        const __mmask16 rest = (__mmask16)(0xFFFFu << _mm_popcnt_u32(is_whole & 0xFFFF));
         tokens = _mm512_maskz_compress_epi32(rest, tokens);
         put_tokens(b, _mm256_extracti128_si256(kept, 1), (__mmask16)(is_whole >> LANES), tokens, parts + LANES);
     }

@@ -37,6 +37,14 @@ def often(monkeypatch):
     monkeypatch.setattr("streamtok.train.inputs.CHUNK", 7000)
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT as a terminal's programs have it: what runs in the background of a script is started with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def ranks(enc: streamtok.Encoding) -> dict[bytes, int]:
     return enc._mergeable_ranks
 
@@ -128,7 +136,7 @@ def test_texts_of_an_iterable_are_passed_over(tmp_path, often):
     assert len(seen) == len(texts)
 
 
-def test_an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on(files, tmp_path, often):
+def test_an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on(files, tmp_path, often, interruptible):
     want = ranks(train(files, SIZE))
     for number in (3, 40):
         folder = tmp_path / str(number)
