@@ -11,15 +11,14 @@
 #define ST_TARGET "avx2,bmi,bmi2"
 #include "target_begin.h"
 
-#define EIGHT 8
-#define MANY 32
+#define LANES 8  /* code points in a vector */
+#define BLOCK 32 /* that are narrowed together where all are ASCII: `width` vectors */
 
 static inline __m256i all(uint32_t value)
 {
     return _mm256_set1_epi32((int)value);
 }
 
-/* `width` vectors of 32 bytes are MANY code points; they need not be aligned. */
 ST_FORCE_INLINE __m256i load(const uint8_t *from, unsigned width)
 {
     switch (width) {
@@ -94,7 +93,8 @@ static inline uint8_t *press(__m256i bytes, const sizes *s, uint8_t *to)
     const unsigned a = (unsigned)_mm256_extract_epi32(both, 0), b = (unsigned)_mm256_extract_epi32(both, 2);
     const unsigned c = (unsigned)_mm256_extract_epi32(both, 4), d = (unsigned)_mm256_extract_epi32(both, 6);
     const __m256i upper = _mm256_set_epi64x(0x0808080808080808, 0, 0x0808080808080808, 0); /* each half has two pairs */
-    const __m256i places = _mm256_set_epi64x((long long)kept_bytes[d], (long long)kept_bytes[c], (long long)kept_bytes[b], (long long)kept_bytes[a]);
+    const __m256i places = _mm256_set_epi64x((long long)kept_bytes[d], (long long)kept_bytes[c], (long long)kept_bytes[b],
+                                             (long long)kept_bytes[a]);
     const __m256i pressed = _mm256_shuffle_epi8(bytes, _mm256_or_si256(places, upper));
     const __m128i low = _mm256_castsi256_si128(pressed), high = _mm256_extracti128_si256(pressed, 1);
     _mm_storel_epi64((__m128i *)(void *)to, low);
@@ -145,9 +145,9 @@ ST_FORCE_INLINE int take_ascii(const uint8_t *from, unsigned width, uint8_t *to)
 /* Fewer than eight at the end of the text: zeros behind them are a byte each, which is not counted. */
 ST_FORCE_INLINE uint8_t *take_rest(const uint8_t *from, size_t count, unsigned width, uint8_t *to, __m256i *surrogates)
 {
-    uint8_t rest[4 * EIGHT] = {0};
+    uint8_t rest[4 * LANES] = {0};
     memcpy(rest, from, count * width);
-    return take_eight(load(rest, width), to, surrogates) - (EIGHT - count);
+    return take_eight(load(rest, width), to, surrogates) - (LANES - count);
 }
 
 ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, uint8_t *to)
@@ -155,13 +155,13 @@ ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, ui
     uint8_t *const first = to;
     __m256i surrogates = _mm256_setzero_si256();
     size_t i = 0;
-    while (n - i >= EIGHT) {
-        if (n - i >= MANY && take_ascii(from + i * width, width, to)) {
-            i += MANY;
-            to += MANY;
+    while (n - i >= LANES) {
+        if (n - i >= BLOCK && take_ascii(from + i * width, width, to)) {
+            i += BLOCK;
+            to += BLOCK;
             continue;
         }
-        for (size_t end = n - i < MANY ? n - EIGHT : i + MANY - EIGHT; i <= end; i += EIGHT)
+        for (size_t end = n - i < BLOCK ? n - LANES : i + BLOCK - LANES; i <= end; i += LANES)
             to = take_eight(load(from + i * width, width), to, &surrogates);
     }
     if (i < n)
