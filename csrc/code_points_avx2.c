@@ -107,15 +107,24 @@ static inline uint8_t *press(__m256i bytes, const sizes *s, uint8_t *to)
     return to + size_of_pair(d);
 }
 
-static inline uint8_t *take_eight(__m256i c, uint8_t *to, __m256i *surrogates)
+static inline uint8_t *take_eight(__m256i c, uint8_t *to, uint32_t *wrong)
 {
     const sizes s = sizes_of(c);
-    const __m256i found = _mm256_cmpeq_epi32(_mm256_and_si256(c, all(0xFFFFF800)), all(0xD800));
-    *surrogates = _mm256_or_si256(*surrogates, found);
+    const __m256i surrogates = _mm256_cmpeq_epi32(_mm256_and_si256(c, all(0xFFFFF800)), all(0xD800));
+    *wrong |= (uint32_t)_mm256_movemask_epi8(surrogates);
     return press(spread(c, &s), &s, to);
 }
 
-/* ---- the whole ---- */
+ST_FORCE_INLINE uint8_t *take(const uint8_t *from, size_t count, unsigned width, uint8_t *to, uint32_t *wrong)
+{
+    if (count == LANES)
+        return take_eight(load(from, width), to, wrong);
+    uint8_t rest[4 * LANES] = {0}; /* zeros behind the text are a byte each, which is not counted */
+    memcpy(rest, from, count * width);
+    return take_eight(load(rest, width), to, wrong) - (LANES - count);
+}
+
+/* ---- ASCII ---- */
 
 /* 32 numbers of `width` bytes without their zeros. */
 ST_FORCE_INLINE __m256i narrow(const __m256i c[4], unsigned width)
@@ -142,44 +151,8 @@ ST_FORCE_INLINE int take_ascii(const uint8_t *from, unsigned width, uint8_t *to)
     return 1;
 }
 
-/* Fewer than eight at the end of the text: zeros behind them are a byte each, which is not counted. */
-ST_FORCE_INLINE uint8_t *take_rest(const uint8_t *from, size_t count, unsigned width, uint8_t *to, __m256i *surrogates)
-{
-    uint8_t rest[4 * LANES] = {0};
-    memcpy(rest, from, count * width);
-    return take_eight(load(rest, width), to, surrogates) - (LANES - count);
-}
-
-ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, uint8_t *to)
-{
-    uint8_t *const first = to;
-    __m256i surrogates = _mm256_setzero_si256();
-    size_t i = 0;
-    while (n - i >= LANES) {
-        if (n - i >= BLOCK && take_ascii(from + i * width, width, to)) {
-            i += BLOCK;
-            to += BLOCK;
-            continue;
-        }
-        for (size_t end = n - i < BLOCK ? n - LANES : i + BLOCK - LANES; i <= end; i += LANES)
-            to = take_eight(load(from + i * width, width), to, &surrogates);
-    }
-    if (i < n)
-        to = take_rest(from + i * width, n - i, width, to, &surrogates);
-    return _mm256_testz_si256(surrogates, surrogates) ? (size_t)(to - first) : ST_NOT_CONVERTED;
-}
-
-size_t st_code_points_avx2(const void *characters, size_t n, unsigned width, uint8_t *to)
-{
-    switch (width) {
-    case 1:
-        return convert(characters, n, 1, to);
-    case 2:
-        return convert(characters, n, 2, to);
-    default:
-        return convert(characters, n, 4, to);
-    }
-}
+#define ST_TIER avx2
+#include "code_points_template.h"
 #include "target_end.h"
 #else
 typedef int st_no_code_points_avx2; /* a file must hold something */

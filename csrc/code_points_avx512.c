@@ -11,6 +11,8 @@
 
 #include "lanes_avx512.h"
 
+#define BLOCK 64
+
 static inline __m512i load(const uint8_t *from, __mmask16 lanes, unsigned width)
 {
     switch (width) {
@@ -71,51 +73,23 @@ ST_FORCE_INLINE int take_ascii(const uint8_t *from, unsigned width, uint8_t *to)
     return 1;
 }
 
-/* Up to sixteen characters; where their bytes end. */
-static inline uint8_t *take_sixteen(__m512i c, uint32_t count, uint8_t *to, __mmask16 *surrogates)
+ST_FORCE_INLINE uint8_t *take(const uint8_t *from, size_t count, unsigned width, uint8_t *to, uint32_t *wrong)
 {
+    const __m512i c = load(from, first_lanes(count), width);
     if (!_mm512_cmpge_epu32_mask(c, all(0x80))) {
         _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(c));
         return to + count;
     }
-    *surrogates |= _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, all(0xFFFFF800)), all(0xD800));
+    *wrong |= _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, all(0xFFFFF800)), all(0xD800));
     const __m512i bytes = spread(c);
     const uint64_t firsts = UINT64_C(0x1111111111111111); /* a zero counts as a byte there */
-    const uint64_t kept = _bzhi_u64(firsts | _mm512_test_epi8_mask(bytes, bytes), 4 * count);
+    const uint64_t kept = _bzhi_u64(firsts | _mm512_test_epi8_mask(bytes, bytes), (uint32_t)(4 * count));
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(kept, bytes));
     return to + _mm_popcnt_u64(kept);
 }
 
-ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, uint8_t *to)
-{
-    uint8_t *const first = to;
-    __mmask16 surrogates = 0;
-    for (size_t i = 0; i < n;) {
-        if (n - i >= 64 && take_ascii(from + i * width, width, to)) {
-            i += 64;
-            to += 64;
-            continue;
-        }
-        const size_t end = n - i < 64 ? n : i + 64;
-        for (; i < end; i += LANES) {
-            const uint32_t count = end - i < LANES ? (uint32_t)(end - i) : LANES;
-            to = take_sixteen(load(from + i * width, first_lanes(count), width), count, to, &surrogates);
-        }
-    }
-    return surrogates ? ST_NOT_CONVERTED : (size_t)(to - first);
-}
-
-size_t st_code_points_avx512(const void *characters, size_t n, unsigned width, uint8_t *to)
-{
-    switch (width) {
-    case 1:
-        return convert(characters, n, 1, to);
-    case 2:
-        return convert(characters, n, 2, to);
-    default:
-        return convert(characters, n, 4, to);
-    }
-}
+#define ST_TIER avx512
+#include "code_points_template.h"
 #include "target_end.h"
 #else
 typedef int st_no_code_points_avx512; /* a file must hold something */

@@ -100,6 +100,7 @@ static inline void read_pieces(stretch *s, const uint8_t *text, size_t at, const
     _mm256_storeu_si256((__m256i *)s->inside, long_runs(_mm256_andnot_si256(starts, there)));
 }
 
+/* Where the bytes on both sides let a token reach over with a part of a character, and where one surely does. */
 static inline void find_near(stretch *s, const st_cut_tables *tables)
 {
     const byte_classes classes = byte_classes_of(tables);

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,12 @@ def cpu_seconds(call: Callable[[], object]) -> float:
     begin = time.process_time()
     call()
     return time.process_time() - begin
+
+
+def feed_all(stream: Any, chunks: Iterable[Any]) -> None:
+    for chunk in chunks:
+        stream.feed(chunk)
+    stream.flush()
 
 
 def assert_linear(seconds: Callable[[int], float], n: int) -> None:

@@ -11,7 +11,7 @@ import time
 import pytest
 import regex
 import tiktoken
-from linear import assert_linear, cpu_seconds
+from linear import assert_linear, cpu_seconds, feed_all
 
 from streamtok.custom import PatternSplitter, PatternStream
 from streamtok.patterns import CL100K, O200K, R50K
@@ -239,12 +239,6 @@ def test_endless_piece_takes_linear_time(name: str, unit: str) -> None:
     pattern, text = splitter(PATTERNS[name]), unit * 1_000_000
     parts = [text[at : at + 512] for at in range(0, len(text), 512)]
     assert fed(pattern.stream(), parts) == pieces_of(PATTERNS[name], text)
-
-    def feed_all(stream: PatternStream, parts: list[str]) -> None:
-        for part in parts:
-            stream.feed(part)
-        stream.flush()
-
     assert_linear(lambda n: cpu_seconds(lambda: feed_all(pattern.stream(), parts[: n // 512])), 250_000)
     assert_linear(lambda n: cpu_seconds(lambda: pattern.split(text[:n])), 250_000)
 

@@ -19,7 +19,7 @@ ROOT = oracle.PROJECT
 C_LAYERS = """
 portable status prefetch publish bits target_begin target_end lanes_avx512 every_byte tier
 alloc key cut_tables borders_avx512
-code_points buffer utf8 unicode_tables scan block piece_entry
+code_points code_points_template buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
 code_points_avx2 code_points_avx512 char_kind text special
 pairs byte_tokens_avx512 hash split_blocks train_tokens word_list

@@ -6,12 +6,11 @@ import base64
 import functools
 import random
 import time
-from collections.abc import Iterable
 
 import numpy as np
 import oracle
 import pytest
-from linear import assert_linear, cpu_seconds
+from linear import assert_linear, cpu_seconds, feed_all
 from oracle import PROFILE, assert_same
 
 from streamtok import _vocab
@@ -122,12 +121,6 @@ def test_memory_does_not_grow_with_the_piece(name, unit):
     after = _vocab.allocation_counts()
     # A buffer of ids that is a few short may grow once more; 16 KB are its 4,096 ids at most.
     assert after[2] == before[2] and after[1] - before[1] <= 3 * 16_384 + 4096
-
-
-def feed_all(stream, chunks: Iterable[bytes]) -> None:
-    for chunk in chunks:
-        stream.feed(chunk)
-    stream.flush()
 
 
 @pytest.mark.slow
