@@ -8,14 +8,13 @@ import pathlib
 import subprocess
 import sys
 
+import campaign
+import campaign_texts
 import numpy as np
 import pytest
 
 TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
-sys.path.append(str(TOOLS))
 
-import campaign
-import campaign_texts
 
 pytest.importorskip("tiktoken", reason="tiktoken is the oracle here")
 
