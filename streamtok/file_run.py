@@ -235,7 +235,7 @@ class FileRun:
         if self._header is None:
             hint = "a pipe cannot be read twice, so nothing is kept to resume from"
         else:
-            hint = "nothing is lost: put this right and run again with resume=True (command line: --resume)"
+            hint = "nothing is lost: put this right and run again with resume=True"
         reason = error.strerror or str(error)
         kind = OSError if type(error).__module__ == "builtins" else type(error)
         return kind(error.errno, f"{reason}; {hint}", error.filename or self._sink.partial)

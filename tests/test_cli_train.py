@@ -83,11 +83,11 @@ def test_report_and_plot(here):
         (["0.txt", "--vocab-size", "300"], 2, "--output"),
         (["0.txt", "--vocab-size", "300", "-o", "a", "--max-memory", "big"], 2, "500MB"),
         (["0.txt", "--vocab-size", "300", "-o", "gone/a.tiktoken"], 2, "no folder"),
-        (["0.txt", "--vocab-size", "200", "-o", "a"], 1, "vocab_size=200"),
+        (["0.txt", "--vocab-size", "200", "-o", "a"], 1, "--vocab-size 200"),
         (["gone.txt", "--vocab-size", "300", "-o", "a"], 1, "gone.txt"),
         (["*.md", "--vocab-size", "300", "-o", "a"], 1, "no file matches"),
         (["0.txt", "--vocab-size", "300", "-o", "a", "--special", "x", "--special", "x"], 1, "twice"),
-        (["0.txt", "--vocab-size", "300", "-o", "a", "--pattern", "(a"], 1, "pat_str"),
+        (["0.txt", "--vocab-size", "300", "-o", "a", "--pattern", "(a"], 1, "--pattern has"),
     ],
 )
 def test_what_is_refused(here, args, status, words):

@@ -187,7 +187,7 @@ def test_checkpoints_of_other_runs_are_refused(files, tmp_path, often):
     with pytest.raises(Stop):
         train(files, SIZE, checkpoint=folder, progress=stop_at(10))
     for changes, word in (
-        ({"ties": "huggingface"}, "ties was 'lexicographic' and is 'huggingface'"),
+        ({"ties": "huggingface"}, "option ties was 'lexicographic' and is 'huggingface'"),
         ({"pattern": "o200k"}, "pattern"),
         ({"special_tokens": ["<|x|>"]}, "special_tokens"),
         ({"min_frequency": 5}, "min_frequency"),

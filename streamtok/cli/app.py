@@ -5,15 +5,19 @@ Exit status: 0 done, 1 an error (or `count --max` exceeded), 2 wrong usage, 130 
 
 from __future__ import annotations
 
-import io
-import os
+import contextlib
 import sys
+import warnings
+from collections.abc import Iterator
 from importlib import import_module
+from typing import Any
 
 import click
 
 from .._version import __version__
 from ..device import is_device_error
+from . import streams
+from .wording import describe, spoken
 
 _COMMANDS = ("encode", "decode", "count", "inspect", "train", "bench", "tables", "info")
 
@@ -30,52 +34,49 @@ class App(click.Group):
         command: click.Command = import_module(f".{name}", __package__).command
         return command
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        streams.open_missing()
+        with warnings.catch_warnings():
+            for kind in (UserWarning, RuntimeWarning):  # as if this were the only call of the process
+                warnings.simplefilter("always", kind)
+            warnings.showwarning = _say_warning
+            return super().main(*args, **extra)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["streamtok.args"] = list(args)  # for the command that resumes
-        return super().parse_args(ctx, args)
+        with _answered(ctx):  # --help may meet a full disk
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        if isinstance(sys.stdout, io.TextIOWrapper):  # names and texts need not be in the terminal's character set
-            sys.stdout.reconfigure(errors="backslashreplace")
-        try:
+        streams.any_text_is_printable()
+        with _answered(ctx):
             result = super().invoke(ctx)
             sys.stdout.flush()  # here, where a full disk can still be reported
             return result
-        except BrokenPipeError:
-            _silence_stdout()
-            ctx.exit(141)
-        except KeyboardInterrupt:
-            click.echo("streamtok: stopped", err=True)
-            ctx.exit(130)
-        except (OSError, ValueError, KeyError, ImportError, MemoryError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not is_device_error(error):  # such as click's own
-                raise
-            click.echo(f"streamtok: {describe(error)}", err=True)
-            if isinstance(error, OSError):
-                _silence_stdout()
-            ctx.exit(1)
 
 
-def _silence_stdout() -> None:
-    """Send what is still buffered nowhere: Python would report a second failure when it flushes at exit."""
+@contextlib.contextmanager
+def _answered(ctx: click.Context) -> Iterator[None]:
+    """What goes wrong inside becomes one line and a status."""
     try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
-    except (OSError, ValueError):
-        pass  # standard output is no file, as in a test
+        yield
+    except BrokenPipeError:
+        streams.silence_stdout()
+        ctx.exit(141)
+    except KeyboardInterrupt:
+        click.echo("streamtok: stopped", err=True)
+        ctx.exit(130)
+    except (OSError, ValueError, KeyError, ImportError, MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not is_device_error(error):  # such as click's own
+            raise
+        click.echo(f"streamtok: {describe(error)}", err=True)
+        if isinstance(error, OSError):
+            streams.silence_stdout()
+        ctx.exit(1)
 
 
-def describe(error: BaseException) -> str:
-    """The error in one line, the file first."""
-    if isinstance(error, OSError) and error.strerror:
-        place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-        return f"{place}{error.strerror}"
-    if isinstance(error, MemoryError) and not isinstance(error, RuntimeError):  # a device's says more
-        return "out of memory"
-    if isinstance(error, KeyError) and error.args:
-        return str(error.args[0])
-    return " ".join(str(error).split())
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"streamtok: {spoken(' '.join(str(message).split()))}", err=True)
 
 
 @click.command(cls=App, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

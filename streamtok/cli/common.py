@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +12,7 @@ from typing import Any, BinaryIO
 import click
 
 from .. import disk
+from .wording import describe
 
 _PATTERNS = {"r50k": "R50K", "cl100k": "CL100K", "o200k": "O200K"}
 
@@ -60,6 +62,8 @@ def _is_saved(path: str) -> bool:
 
 
 def _load_vocab(path: str, pattern: str | None, special: Iterable[str]) -> Any:
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if pattern is None and not special and _is_saved(path):
         from ..train import load
 
@@ -144,7 +148,7 @@ def ids_dtype(encoding: Any, dtype: str) -> Any:
     try:
         return choose_dtype(encoding, dtype)
     except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        raise click.UsageError(describe(error)) from None
 
 
 @contextlib.contextmanager

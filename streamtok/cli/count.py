@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from .app import describe
 from .common import encoding_options, load_encoding, progress_bar, source_of, specials, text_options
+from .wording import describe
 
 
 class _Enough(Exception):

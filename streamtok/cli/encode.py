@@ -19,6 +19,7 @@ from .common import (
     specials,
     text_options,
 )
+from .wording import describe
 
 _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size of the text
 
@@ -113,7 +114,7 @@ def _check_device(device: str, output: str) -> None:
     try:
         check_device(device)
     except ValueError as error:
-        raise click.UsageError(f"--device: {error}") from None
+        raise click.UsageError(describe(error)) from None
     if output == "-" and device != "cpu":
         raise click.UsageError("--device is for files: name one with -o, or leave it out")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -108,14 +107,11 @@ def command(
     options.update(pattern=None if pattern == "none" else pattern, special_tokens=special, checkpoint=checkpoint)
     name = os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
     try:
-        with _bar() as move, warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always", UserWarning)
+        with _bar() as move:
             encoding = train(sources, vocab_size, progress=move, name=name, **options)
     except KeyboardInterrupt:
         _say_how_to_go_on(ctx, checkpoint)
         ctx.exit(130)
-    for each in said:
-        click.echo(f"streamtok: {each.message}", err=True)
     save(encoding, output)
     facts = encoding.training
     click.echo(

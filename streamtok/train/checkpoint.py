@@ -175,7 +175,7 @@ def _check_run(folder: str, found: dict[str, Any], wanted: dict[str, Any], input
     """Raise ResumeError unless the options are those of the run that began, and the inputs as far as it has read them:
     what it has not come to may have been mended, added or left out since."""
     changes = [
-        f"{name} was {shown(found['options'].get(name))} and is {shown(value)}"
+        f"option {name} was {shown(found['options'].get(name))} and is {shown(value)}"
         for name, value in wanted["options"].items()
         if found["options"].get(name) != value
     ]
