@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from streamtok import _charsets as charsets
 from streamtok._charsets import Ranges
+from streamtok.errors import shown
 
 _CONTROLS = {"a": 7, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "e": 27}
 _HEX = re.compile(r"\\(?:[xuU]\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
@@ -111,7 +112,7 @@ class ClassReader:
         try:
             ranges = self._folded(charsets.posix(found[2]))
         except KeyError:
-            self.fail(f"names an unknown class {found[0]}")
+            self.fail(f"names an unknown class {shown(found[0])}")
         self.at = found.end()
         return charsets.invert(ranges) if found[1] else ranges
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 import regex
 
 from streamtok import _unicode_ranges as tables
+from streamtok.errors import shown
 
 Ranges = tuple[tuple[int, int], ...]
 LAST = 0x10FFFF
@@ -150,7 +151,7 @@ def named(text: str) -> Ranges:
     key = re.sub(r"[\s_-]", "", text).lower()
     key = re.sub(r"^(?:gc|generalcategory)[=:]|^is(?=.)", "", key)
     if not key:
-        raise ValueError(f"no character property is called {text!r}")
+        raise ValueError(f"no character property is called {shown(text)}")
     short = _LONG_NAMES.get(key, "LC" if key == "lc" else key.capitalize())
     if short == "LC" or any(name.startswith(short) for name in tables.CATEGORIES):
         return category(short)
@@ -167,7 +168,7 @@ def _asked(text: str) -> Ranges:
     try:
         pattern = regex.compile(rf"\p{{{text}}}+")
     except regex.error:
-        raise ValueError(f"no character property is called {text!r}") from None
+        raise ValueError(f"no character property is called {shown(text)}") from None
     every = "".join(map(chr, range(LAST + 1)))
     found = normal((match.start(), match.end() - 1) for match in pattern.finditer(every))
     return intersect(found, invert(category("Cn")))

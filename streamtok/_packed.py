@@ -22,7 +22,7 @@ from array import array
 from collections.abc import Mapping
 from itertools import accumulate
 
-from .errors import VocabularyError
+from .errors import VocabularyError, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,14 +220,3 @@ def _rank_array(values: list[Any], tokens: list[bytes]) -> np.ndarray:
     import numpy as np
 
     return np.array(values, np.int64)
-
-
-def shown(value: object) -> str:
-    """repr, cut to what fits in a message."""
-    # A huge int or bytes would take long to write out only to be cut.
-    if isinstance(value, (bytes, str)):
-        value = value[:40]
-    elif isinstance(value, int) and value.bit_length() > 128:
-        return f"an int of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from streamtok import _charsets as charsets
 from streamtok._charclass import ClassReader
 from streamtok._charsets import EVERYTHING, NEWLINE, Ranges
+from streamtok.errors import shortened
 
 
 class Set(NamedTuple):
@@ -219,7 +220,9 @@ class Reader(ClassReader):
         self.flags = (before | on - {"u"}) - off
         if end == ")":
             if self.depth > 1:  # tiktoken's engine lets them leak out of the group around, others do not
-                self.fail(f"sets flags inside a group; write (?{found[1]}:...) around what they are for", start)
+                self.fail(
+                    f"sets flags inside a group; write (?{shortened(found[1])}:...) around what they are for", start
+                )
             return None
         body = self._to_close(start)
         self.flags = before

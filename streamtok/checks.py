@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from ._packed import PackedVocabulary
-from .errors import VocabularyError, not_a_str_error
+from .errors import VocabularyError, not_a_str_error, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def check_allowed(names: Any, disallowed: Any) -> None:
     if isinstance(names, AbstractSet):
         return
     if isinstance(names, str):
-        raise TypeError(f"allowed_special={names!r} is one str; write {{{names!r}}} for that name, or 'all'")
+        raise TypeError(f"allowed_special={shown(names)} is one str; write {{{shown(names)}}} for that name, or 'all'")
     if isinstance(names, bytes) or not isinstance(names, Iterable) or disallowed == "all":
         kind = type(names).__name__
         raise TypeError(f"allowed_special is of type {kind}; write a set of names, as {{'<|endoftext|>'}}, or 'all'")
@@ -108,20 +108,20 @@ def check_special(packed: PackedVocabulary, special_tokens: dict[str, int]) -> N
     ranks = packed.ranks if isinstance(packed.ranks, range) else set(packed.ranks) if special_tokens else ()
     for name, token in special_tokens.items():
         if not isinstance(name, str) or not isinstance(token, int) or isinstance(token, bool):
-            raise TypeError(f"special_tokens maps str to int, got {name!r}: {token!r}")
+            raise TypeError(f"special_tokens maps str to int, got {shown(name)}: {shown(token)}")
         if not name:
             raise VocabularyError("the name of a special token is empty; every text would hold it")
         if not 0 <= token <= 0x7FFFFFFF:
-            raise VocabularyError(f"special token {name!r} has id {token}; ids go from 0 to 2**31 - 1")
+            raise VocabularyError(f"special token {shown(name)} has id {shown(token)}; ids go from 0 to 2**31 - 1")
         if token in ranks:
             raise VocabularyError(
-                f"special token {name!r} has id {token}, which an ordinary token has; give it its own"
+                f"special token {shown(name)} has id {shown(token)}, which an ordinary token has; give it its own"
             )
 
 
 def check_n_vocab(count: int, largest: int, explicit: int | None) -> None:
     if explicit and (count != explicit or largest != explicit - 1):
         raise VocabularyError(
-            f"explicit_n_vocab is {explicit}, but there are {count} tokens and the largest id is {largest}; "
+            f"explicit_n_vocab is {shown(explicit)}, but there are {count} tokens and the largest id is {largest}; "
             "leave it out, or give a vocabulary without gaps"
         )

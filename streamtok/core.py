@@ -14,6 +14,7 @@ from ._packed import PackedVocabulary, load_packed, pack_ranks
 from ._tables import build_vocabulary, open_vocabulary
 from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, index_named
 from .decoding import Decoding
+from .errors import QUOTED, shown
 from .patterns import family_of
 from .streaming import Streaming
 
@@ -121,14 +122,15 @@ class Encoding(Decoding, Streaming):
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
         if pat_str is None and self._warns_without_pattern:
             warnings.warn(
-                f"{name!r} has no pattern: texts are merged whole, and ids are not those that a model was trained on",
+                f"{shown(name)} has no pattern: texts are merged whole, and ids are not those that a model was "
+                "trained on",
                 stacklevel=3,
             )
         self._engine, self._vocab = engine, vocab
         self.max_token_value: int = max(vocab.highest_id, max(special_tokens.values(), default=0))
         check_n_vocab(vocab.count + len(special_tokens), self.max_token_value, explicit_n_vocab)
         if engine not in _core.ENGINES:
-            raise ValueError(f"unknown engine {engine!r}; write one of {', '.join(map(repr, _core.ENGINES))}")
+            raise ValueError(f"unknown engine {shown(engine)}; write one of {', '.join(map(repr, _core.ENGINES))}")
         self._special_token_values = set(special_tokens.values())
         self._coders: dict[str, Any] = {}
         self._coder: Any = self._coder_for("strict")
@@ -140,7 +142,7 @@ class Encoding(Decoding, Streaming):
         """What encodes whole texts with one error mode: the C core, with or without `regex` before it."""
         if errors not in self._coders:
             if errors not in _core.ERRORS:
-                raise ValueError(f"unknown errors={errors!r}; write one of {', '.join(map(repr, _core.ERRORS))}")
+                raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, _core.ERRORS))}")
             family = family_of(self._pat_str)
             if family is not None:
                 self._coders[errors] = _core.Coder(self._vocab, family, self._engine, errors)
@@ -183,7 +185,7 @@ class Encoding(Decoding, Streaming):
         if found is None:
             for name in key[0] | key[1]:
                 if not isinstance(name, str):
-                    raise TypeError(f"special tokens are given by name, as str; got {name!r}")
+                    raise TypeError(f"special tokens are given by name, as str; got {shown(name)}")
             if len(self._matchers) >= _MATCHERS_KEPT:
                 self._matchers.clear()
             known = [name for name in self._special_tokens if name in key[0]]
@@ -387,7 +389,7 @@ class Encoding(Decoding, Streaming):
             try:
                 return self._special_tokens[data.decode()]
             except (KeyError, UnicodeDecodeError):
-                raise KeyError(data) from None
+                raise KeyError(data if len(data) <= QUOTED else shown(data)) from None
         return token  # type: ignore[no-any-return]
 
     # ==== Facts ====

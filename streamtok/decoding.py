@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from . import batch
 from .checks import id_array
+from .errors import unknown_handler_error
 from .stream import StreamDecoder
 
 TYPE_CHECKING = False
@@ -34,7 +35,7 @@ class Decoding:
         >>> enc.decode([24912, 2375])
         'hello world'
         """
-        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+        return text_of(self.decode_bytes(tokens), errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included. Raises KeyError if it is unknown."""
@@ -70,6 +71,13 @@ class Decoding:
     def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
         """A decoder that takes ids as they come and returns whole characters only. errors: as for bytes.decode."""
         return StreamDecoder(self, errors)
+
+
+def text_of(data: bytes, errors: str) -> str:
+    try:
+        return data.decode("utf-8", errors=errors)
+    except LookupError:
+        raise unknown_handler_error(errors) from None
 
 
 def batch_map(function: Any, items: Sequence[Any], num_threads: int) -> list[Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from . import batch
+from .errors import shown
 from .patterns import kernels_of
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ def check_device(device: Any) -> str:
     import re
 
     if not isinstance(device, str) or not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
-        raise ValueError(f"device={device!r} is unknown: write 'cpu', 'cuda', 'cuda:N' or 'auto'")
+        raise ValueError(f"device={shown(device)} is unknown: write 'cpu', 'cuda', 'cuda:N' or 'auto'")
     return device
 
 

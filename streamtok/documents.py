@@ -18,6 +18,7 @@ import numpy as np
 from . import _job
 from .batch import encode_many_aside
 from .device import DeviceCoder
+from .errors import shortened, shown
 from .pipeline import Emit, Ids, Pipeline, Prepare
 from .sources import PathSource, Reader, StreamSource
 
@@ -54,13 +55,14 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.documents not in _KINDS:
-            raise ValueError(f"documents={self.documents!r} is unknown: write one of {', '.join(map(repr, _KINDS))}")
+            known = ", ".join(map(repr, _KINDS))
+            raise ValueError(f"documents={shown(self.documents)} is unknown: write one of {known}")
         if self.errors not in ("strict", "replace", "ignore"):
-            raise ValueError(f"errors={self.errors!r} is unknown: write 'strict', 'replace' or 'ignore'")
+            raise ValueError(f"errors={shown(self.errors)} is unknown: write 'strict', 'replace' or 'ignore'")
         for name in ("allowed_special", "disallowed_special"):
             value = getattr(self, name)
             if isinstance(value, str) and value != "all":
-                raise ValueError(f"{name}={value!r} is one string: write a set of names, or 'all'")
+                raise ValueError(f"{name}={shown(value)} is one string: write a set of names, or 'all'")
             object.__setattr__(self, name, value if value == "all" else frozenset(value))
 
     def as_json(self) -> dict[str, Any]:
@@ -193,7 +195,8 @@ class Documents:
         return np.insert(ids, indptr[1:], self._eot[0]) if len(self._eot) else ids
 
     def _located(self, error: ValueError) -> ValueError:
-        where = self.name if self.options.documents == "text" else f"{self.name}, line {self.line + 1}"
+        name = shortened(self.name)
+        where = name if self.options.documents == "text" else f"{name}, line {self.line + 1}"
         if isinstance(error, UnicodeDecodeError):
             hint = f"{error.reason} (in {where}; errors='replace' puts U+FFFD in the place of such bytes)"
             return UnicodeDecodeError(error.encoding, error.object, error.start, error.end, hint)
@@ -205,7 +208,7 @@ def _eot_ids(encoding: Any) -> Ids:
         return np.array([encoding.eot_token], dtype=np.uint32)
     except KeyError:
         raise ValueError(
-            f"append_eot=True, but the encoding {encoding.name!r} has no <|endoftext|> token to append: "
+            f"append_eot=True, but the encoding {shown(encoding.name)} has no <|endoftext|> token to append: "
             "leave append_eot out or choose another encoding"
         ) from None
 
@@ -440,18 +443,13 @@ def text_at(key: str, line: str) -> str:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not a JSON object ({error}); mend the line, or read it with documents='lines'") from None
     if not isinstance(record, dict):
-        raise ValueError(f"the line holds a JSON {type(record).__name__}, an object with {key!r} is needed")
+        raise ValueError(f"the line holds a JSON {type(record).__name__}, an object with {shown(key)} is needed")
     if key not in record:
-        raise ValueError(f"the object has no {key!r}, its keys are {_shortened(list(record))}; name one with key=")
+        raise ValueError(f"the object has no {shown(key)}, its keys are {shown(list(record))}; name one with key=")
     value = record[key]
     if not isinstance(value, str):
-        raise ValueError(f"the value of {key!r} is {_shortened(value)}, a string is needed")
+        raise ValueError(f"the value of {shown(key)} is {shown(value)}, a string is needed")
     return value
-
-
-def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 _KINDS: dict[str, type[Documents]] = {"text": TextDocuments, "lines": LineDocuments, "jsonl": JsonDocuments}

@@ -1,8 +1,60 @@
-"""The one exception class of our own. Everything else raises Python's built-in exceptions."""
+"""The one exception class of our own, and how messages quote values. Everything else raises built-in exceptions."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+QUOTED = 200
+"""Characters of one value that a message quotes at most. The names and texts that people mix up are shorter; a whole
+document, given by mistake for a name, would hide what the message says."""
+
+_LONGEST_INT = 640  # bits, which fit in 200 digits
+
+
+def shown(value: object) -> str:
+    """repr() for messages: of a str or bytes the first 200 characters, of anything else the first 200 of its repr."""
+    if isinstance(value, (str, bytes, bytearray)):
+        return repr(value) if len(value) <= QUOTED else f"{value[:QUOTED]!r}..."
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INT:
+        return f"an int of {value.bit_length()} bits"
+    try:
+        text = _brief().repr(value)
+    except Exception:  # a __repr__ that fails must not hide the error that the message is about
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
+
+
+def _brief() -> Any:
+    """What writes out the beginning of a large collection, not all of it only to be cut."""
+    import reprlib
+
+    brief = reprlib.Repr()
+    brief.maxstring = brief.maxother = QUOTED
+    brief.maxlist = brief.maxtuple = brief.maxset = brief.maxfrozenset = brief.maxdict = brief.maxarray = 20
+    return brief
+
+
+def shortened(text: str) -> str:
+    """A name or a path for messages, as it is: both of its ends where it has more than 200 characters."""
+    return text if len(text) <= QUOTED else f"{text[: QUOTED // 2]}...{text[-QUOTED // 2 :]}"
+
+
+@contextlib.contextmanager
+def short_file_names() -> Iterator[None]:
+    """Cuts the file name of an OSError as shortened() does: its message would quote all of it, and text that was given
+    for a path can be long."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error.filename, (str, bytes)):
+            error.filename = shortened(os.fsdecode(error.filename))
+        raise
 
 
 class VocabularyError(ValueError):
@@ -25,7 +77,7 @@ class VocabularyError(ValueError):
         super().__init__(reason, self.path, line)
 
     def __str__(self) -> str:
-        place = self.path
+        place = None if self.path is None else shortened(self.path)
         if self.line is not None:
             place = f"line {self.line}" if place is None else f"{place}, line {self.line}"
         return self.reason if place is None else f"{place}: {self.reason}"
@@ -38,12 +90,13 @@ def disallowed_special_error(name: str, offset: int | None = None) -> ValueError
         name: the special token's text.
         offset: in a stream, the byte offset of the name since the text began.
     """
+    quoted = shown(name)
     message = (
-        f"Encountered text corresponding to disallowed special token {name!r}.\n"
+        f"Encountered text corresponding to disallowed special token {quoted}.\n"
         "If you want this text to be encoded as a special token, "
-        f"pass it to `allowed_special`, e.g. `allowed_special={{{name!r}, ...}}`.\n"
+        f"pass it to `allowed_special`, e.g. `allowed_special={{{quoted}, ...}}`.\n"
         f"If you want this text to be encoded as normal text, disable the check for this token "
-        f"by passing `disallowed_special=(enc.special_tokens_set - {{{name!r}}})`.\n"
+        f"by passing `disallowed_special=(enc.special_tokens_set - {{{quoted}}})`.\n"
         "To disable this check for all special tokens, pass `disallowed_special=()`.\n"
     )
     if offset is not None:
@@ -56,6 +109,11 @@ def invalid_utf8_error(data: bytes, start: int, end: int, reason: str, offset: i
     if offset is not None:
         reason += f" at byte {offset} of the stream"
     return UnicodeDecodeError("utf-8", data, start, end, reason)
+
+
+def unknown_handler_error(errors: str) -> LookupError:
+    """What Python raises for a name that is no mode of bytes.decode(); its own message quotes all of the name."""
+    return LookupError(f"unknown error handler name {shown(errors)}")
 
 
 def not_a_str_error(text: object) -> TypeError:

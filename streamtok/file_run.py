@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from . import disk
 from ._version import __version__
 from .documents import Device, Documents, Options, make_documents
+from .errors import shortened
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
 from .pipeline import Aside
 from .sink import IdSink
@@ -148,7 +149,9 @@ class FileRun:
         try:
             documents.stream.setstate(point.stream)
         except ValueError as error:
-            raise ResumeError(f"{self._journal_path}: cannot resume: {error}; start over with resume=False") from None
+            raise ResumeError(
+                f"{shortened(self._journal_path)}: cannot resume: {error}; start over with resume=False"
+            ) from None
         documents.documents, documents.text_bytes = point.documents, point.text_bytes
         self._index, self._journaled, self._resumed_ids = point.source, point.text_bytes, point.ids
         self._finished_bytes = sum(source.size or 0 for source in self._sources[: point.source])

@@ -18,6 +18,7 @@ import numpy as np
 from .batch import threads_for
 from .device import check_device, file_chunk
 from .documents import Device, Documents, Options, Tick, make_documents
+from .errors import short_file_names, shown
 from .file_run import EncodedFile, FileRun, Progress
 from .journal import ResumeError
 from .pipeline import Emit
@@ -38,6 +39,7 @@ __all__ = [
 Path = str | os.PathLike[str]
 
 
+@short_file_names()
 def encode_file(
     encoding: Any,
     src: Path | BinaryIO | list[Path | BinaryIO],
@@ -83,7 +85,7 @@ def encode_file(
     options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors)
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
-            raise ValueError(f"{name}={value} takes no bytes: write 1 or more")
+            raise ValueError(f"{name}={shown(value)} takes no bytes: write 1 or more")
     sink = IdSink(_target(dst), format, choose_dtype(encoding, dtype))
     sources = make_sources(src)
     run_on = _device_for(encoding, device, sources)
@@ -126,7 +128,7 @@ def _target(dst: Path) -> str:
             raise FileNotFoundError(errno.ENOENT, "there is no such directory; make it first", folder) from None
         return path
     if not stat.S_ISREG(mode):
-        raise ValueError(f"dst={path!r} is a directory, device or pipe: name a regular file or a new one")
+        raise ValueError(f"dst={shown(path)} is a directory, device or pipe: name a regular file or a new one")
     return path
 
 
@@ -137,10 +139,10 @@ def choose_dtype(encoding: Any, dtype: str) -> np.dtype[Any]:
     """
     fits = encoding.max_token_value <= 0xFFFF
     if dtype not in ("auto", "uint16", "uint32"):
-        raise ValueError(f"dtype={dtype!r} is unknown: write 'auto', 'uint16' or 'uint32'")
+        raise ValueError(f"dtype={shown(dtype)} is unknown: write 'auto', 'uint16' or 'uint32'")
     if dtype == "uint16" and not fits:
         raise ValueError(
-            f"dtype='uint16' holds ids up to 65535, and {encoding.name!r} has ids up to "
+            f"dtype='uint16' holds ids up to 65535, and {shown(encoding.name)} has ids up to "
             f"{encoding.max_token_value}: write dtype='uint32' or 'auto'"
         )
     return np.dtype("<u2" if dtype == "uint16" or (dtype == "auto" and fits) else "<u4")

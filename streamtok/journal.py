@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from . import disk
+from .errors import shortened, shown
 
 FORMAT_VERSION = 1
 
@@ -153,7 +154,7 @@ def read_journal(path: str) -> tuple[dict[str, Any] | None, list[Mark]]:
             begin = end
     if header is None and marks:
         raise ResumeError(
-            f"{path}: the header of the journal is damaged, so nothing says which source and options the "
+            f"{shortened(path)}: the header of the journal is damaged, so nothing says which source and options the "
             "entries below it belong to; start over with resume=False"
         )
     return header, marks
@@ -166,7 +167,7 @@ def read_point(path: str, mark: Mark) -> Point:
         record = _from_line(file.read(mark.end - mark.begin))
     point = _to_point(record) if record else None
     if point is None:
-        raise ResumeError(f"{path}: the journal changed while it was read; is another run using it?")
+        raise ResumeError(f"{shortened(path)}: the journal changed while it was read; is another run using it?")
     return point
 
 
@@ -175,7 +176,7 @@ def check_header(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> No
     changes = list(_changes(found, {"format_version": FORMAT_VERSION, **wanted}))
     if changes:
         raise ResumeError(
-            f"{path}: cannot resume, because " + "; ".join(changes) + ". Put back what the first run had, "
+            f"{shortened(path)}: cannot resume, because " + "; ".join(changes) + ". Put back what the first run had, "
             "or start over with resume=False"
         )
 
@@ -183,18 +184,19 @@ def check_header(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> No
 def _changes(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
     """Say, one phrase a change, how the run that is wanted differs from the one that wrote the journal."""
     if found.get("format_version") != wanted["format_version"]:
-        yield f"the journal has format version {found.get('format_version')!r}, this release reads {FORMAT_VERSION}"
+        version = shown(found.get("format_version"))
+        yield f"the journal has format version {version}, this release reads {FORMAT_VERSION}"
         return
     if found.get("streamtok") != wanted["streamtok"]:
-        yield f"streamtok {found.get('streamtok')} began it and this is streamtok {wanted['streamtok']}"
+        yield f"streamtok {shown(found.get('streamtok'))} began it and this is streamtok {wanted['streamtok']}"
     if found.get("encoding") != wanted["encoding"]:
-        yield f"the encoding was {found.get('encoding')!r} and is {wanted['encoding']!r}"
+        yield f"the encoding was {shown(found.get('encoding'))} and is {shown(wanted['encoding'])}"
     elif found.get("fingerprint") != wanted["fingerprint"]:
-        yield f"the vocabulary, pattern or special tokens of {wanted['encoding']!r} changed"
+        yield f"the vocabulary, pattern or special tokens of {shown(wanted['encoding'])} changed"
     before = found.get("options") or {}
     for name, value in wanted["options"].items():
         if before.get(name) != value:
-            yield f"option {name} was {before.get(name)!r} and is {value!r}"
+            yield f"option {name} was {shown(before.get(name))} and is {shown(value)}"
     yield from _source_changes(found.get("sources") or [], wanted["sources"])
 
 
@@ -204,8 +206,8 @@ def _source_changes(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> 
         return
     for old, new in zip(before, now):
         if old["size"] != new["size"]:
-            yield f"source {new['name']} had {old['size']} bytes and has {new['size']}"
+            yield f"source {shortened(new['name'])} had {shown(old['size'])} bytes and has {new['size']}"
         elif old["sha256"] != new["sha256"]:
-            yield f"the content of source {new['name']} changed"
+            yield f"the content of source {shortened(new['name'])} changed"
         elif old["mtime_ns"] != new["mtime_ns"]:
-            yield f"source {new['name']} was modified after the first run (its modification time changed)"
+            yield f"source {shortened(new['name'])} was modified after the first run (its modification time changed)"

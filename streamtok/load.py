@@ -24,9 +24,8 @@ from ._packed import (
     check_single_bytes,
     load_packed,
     pack_ranks,
-    shown,
 )
-from .errors import VocabularyError
+from .errors import VocabularyError, short_file_names, shortened, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ BUNDLED_URLS = {f"{_PUBLIC}{name}.tiktoken": name for name in ("r50k_base", "p50
 _MAX_LINE = MAX_TOKEN_BYTES * 4 // 3 + 64
 
 
+@short_file_names()
 def read_file(blobpath: _Path) -> bytes:
     """The bytes of a local file, or of the rank file at a URL if that one is bundled.
 
@@ -69,8 +69,8 @@ def read_file(blobpath: _Path) -> bytes:
         packed = load_packed(BUNDLED_URLS[path])
         return b"".join(_lines(zip(packed.tokens(), packed.ranks)))
     raise ValueError(
-        f"{path} is not bundled with streamtok, and streamtok downloads nothing: download the file yourself, "
-        "and give the path of your copy instead of the URL"
+        f"{shortened(path)} is not bundled with streamtok, and streamtok downloads nothing: download the file "
+        "yourself, and give the path of your copy instead of the URL"
     )
 
 
@@ -93,6 +93,7 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
     return hashlib.sha256(data).hexdigest() == expected_hash
 
 
+@short_file_names()
 def load_tiktoken_bpe(tiktoken_bpe_file: _Path, expected_hash: str | None = None) -> dict[bytes, int]:
     """{token bytes: rank} of a rank file: a line a token, `base64(token bytes) rank`.
 
@@ -124,6 +125,7 @@ def load_tiktoken_bpe(tiktoken_bpe_file: _Path, expected_hash: str | None = None
         return _parse(file, path)
 
 
+@short_file_names()
 def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: _Path) -> None:
     """Writes {token bytes: rank} as a rank file, by rank; load_tiktoken_bpe reads it back.
 
@@ -160,7 +162,8 @@ def data_gym_to_mergeable_bpe_ranks(
         merges.update((token, rank) for token, rank in listed.items() if len(token) == 1)
     if merges != listed:
         odd = next(token for token in [*merges, *listed] if merges.get(token) != listed.get(token))
-        seen = f"the token {shown(odd)} has rank {listed.get(odd)} here, and {merges.get(odd)} by {vocab}"
+        ranks = f"{shown(listed.get(odd))} here, and {merges.get(odd)} by {shortened(vocab)}"
+        seen = f"the token {shown(odd)} has rank {ranks}"
         raise VocabularyError(f"{seen}; give the two files of one release", encoder)
     return merges
 
@@ -190,7 +193,9 @@ def _cached(blobpath: _Path) -> str:
 
 
 def _refuse_hash(path: _Path, expected: str) -> NoReturn:
-    raise VocabularyError(f"the sha256 is not the expected {expected}: the file is damaged, or another one", path)
+    raise VocabularyError(
+        f"the sha256 is not the expected {shortened(expected)}: the file is damaged, or another one", path
+    )
 
 
 def _lines(ranks: Iterable[tuple[bytes, int]]) -> Iterator[bytes]:

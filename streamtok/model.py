@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .errors import shortened
 from .registry import get_encoding
 
 TYPE_CHECKING = False
@@ -70,7 +71,7 @@ def encoding_name_for_model(model_name: str) -> str:
         if model_name.startswith(prefix):
             return name
     raise KeyError(
-        f"Could not automatically map {model_name} to a tokeniser. "
+        f"Could not automatically map {shortened(model_name)} to a tokeniser. "
         "Please use `streamtok.get_encoding` to explicitly get the tokeniser you expect."
     )
 

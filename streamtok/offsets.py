@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _text
+from .errors import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +72,7 @@ def token_sizes(encoding: Encoding, data: bytes, ids: npt.NDArray[np.uint32]) ->
 def truncate(encoding: Encoding, text: str, n: int, options: dict[str, Any]) -> str:
     """See Encoding.truncate."""
     if n < 0:
-        raise ValueError(f"n is {n}; a text has 0 or more tokens")
+        raise ValueError(f"n is {shown(n)}; a text has 0 or more tokens")
     read, ids = _first_ids(encoding, text, n + 1, options)
     if len(ids) <= n:
         return text

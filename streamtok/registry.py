@@ -13,6 +13,7 @@ from collections.abc import Callable
 from . import core, table_builder
 from ._version import __version__
 from .core import Encoding
+from .errors import shortened
 from .load import load_packed
 from .patterns import CL100K, O200K, R50K
 
@@ -124,7 +125,7 @@ def _make(name: str) -> Encoding:
         plugins = _find_plugins()
         if name not in ENCODING_CONSTRUCTORS:
             raise ValueError(
-                f"Unknown encoding {name}.\n"
+                f"Unknown encoding {shortened(name)}.\n"
                 f"Plugins found: {plugins}\n"
                 f"streamtok version: {__version__} (are you on latest?)"
             )
@@ -154,7 +155,7 @@ def _find_plugins() -> list[str]:
             raise ValueError(f"tiktoken plugin {module} does not define ENCODING_CONSTRUCTORS")
         for name in constructors:
             if name in found or name in ENCODING_CONSTRUCTORS:
-                raise ValueError(f"Duplicate encoding name {name} in tiktoken plugin {module}")
+                raise ValueError(f"Duplicate encoding name {shortened(name)} in tiktoken plugin {module}")
         found.update(constructors)
     # Only now that all is well: a plugin that failed is reported again by the next call.
     ENCODING_CONSTRUCTORS.update(found)

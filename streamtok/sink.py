@@ -10,6 +10,7 @@ import numpy as np
 
 from . import disk
 from ._checksum import crc32, joined_crc32
+from .errors import shown
 from .journal import Mark
 from .pipeline import Ids
 
@@ -55,7 +56,7 @@ class IdSink:
 
     def __init__(self, target: str, format: str, dtype: np.dtype[Any]) -> None:
         if format not in ("bin", "npy"):
-            raise ValueError(f"format={format!r} is unknown: write 'bin' or 'npy'")
+            raise ValueError(f"format={shown(format)} is unknown: write 'bin' or 'npy'")
         self.target = target
         self.partial = target + ".partial"
         self.ids = 0

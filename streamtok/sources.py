@@ -10,6 +10,8 @@ import stat
 import zlib
 from typing import Any, BinaryIO
 
+from .errors import shortened, shown
+
 # Enough to notice another file, little enough not to read a terabyte before the work begins.
 _HASHED_BYTES = 64 << 10
 
@@ -90,7 +92,7 @@ class PathSource:
     def check_not(self, target: str) -> None:
         """Raise ValueError when this is the file `target`, which the output will replace."""
         if os.path.exists(target) and os.path.samefile(self.path, target):
-            raise ValueError(f"dst is the source {self.path!r} itself: name another file to write")
+            raise ValueError(f"dst is the source {shown(self.path)} itself: name another file to write")
 
     @property
     def size(self) -> int | None:
@@ -167,7 +169,7 @@ class StreamSource:
         except (AttributeError, OSError):
             return
         if same:
-            raise ValueError(f"dst is the file that src reads from, {target!r}: name another file to write")
+            raise ValueError(f"dst is the file that src reads from, {shown(target)}: name another file to write")
 
     def open(self, offset: int = 0) -> Reader:
         """Read on from `offset` bytes behind where the stream stood when it was given."""
@@ -250,7 +252,7 @@ class Reader:
         if chunk is None:
             raise BlockingIOError(errno.EAGAIN, "the stream does not block and has no data now", self.name)
         if isinstance(chunk, str):
-            raise TypeError(f"{self.name}: the stream gives str; open it in binary mode ('rb')")
+            raise TypeError(f"{shortened(self.name)}: the stream gives str; open it in binary mode ('rb')")
         return bytes(chunk)
 
     def skip(self, n: int) -> None:

@@ -7,6 +7,8 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 
+from .errors import unknown_handler_error
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
@@ -166,7 +168,10 @@ class StreamDecoder:
     def __init__(self, encoding: Decoding, errors: str = "replace") -> None:
         self.encoding = encoding
         self.errors = errors
-        codecs.lookup_error(errors)  # LookupError now rather than at the first broken character
+        try:  # now rather than at the first broken character
+            codecs.lookup_error(errors)
+        except LookupError:
+            raise unknown_handler_error(errors) from None
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import _tables, table_builder
+from .errors import shown
 from .registry import ENCODING_CONSTRUCTORS, _Bundled
 
 
@@ -28,7 +29,8 @@ def vocabularies(names: Iterable[str] = ()) -> list[str]:
         vocabulary = recipe.vocabulary if isinstance(recipe, _Bundled) else name
         if vocabulary not in _tables.WORDS:
             known = ", ".join(other for other, made in ENCODING_CONSTRUCTORS.items() if isinstance(made, _Bundled))
-            raise ValueError(f"{name!r} is no bundled encoding, so it has no prebuilt tables: write some of {known}")
+            seen = f"{shown(name)} is no bundled encoding, so it has no prebuilt tables"
+            raise ValueError(f"{seen}: write some of {known}")
         found[vocabulary] = None
     return list(found)
 

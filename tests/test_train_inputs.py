@@ -229,5 +229,5 @@ def test_json_lines_that_are_none(tmp_path):
 
 
 def test_a_long_text_in_a_list_is_no_path_and_the_error_says_what_to_write():
-    with pytest.raises(OSError, match=r"for a list of texts write iter\(texts\)"):
+    with pytest.raises(OSError, match=r"to train on texts in memory pass iter\(texts\)"):
         train(["a text that is longer than any path may be " * 200], 300)

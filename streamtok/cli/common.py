@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import click
 
 from .. import disk
+from ..errors import shown
 from .wording import describe
 
 _PATTERNS = {"r50k": "R50K", "cl100k": "CL100K", "o200k": "O200K"}
@@ -51,7 +52,7 @@ def load_encoding(
         return streamtok.encoding_for_model(model) if model else streamtok.get_encoding(encoding or "o200k_base")
     except (KeyError, ValueError) as error:
         if model:
-            raise click.UsageError(f"no encoding is known for the model {model!r}: name one with -e") from None
+            raise click.UsageError(f"no encoding is known for the model {shown(model)}: name one with -e") from None
         names = ", ".join(streamtok.list_encoding_names())
         raise click.UsageError(f"{str(error).splitlines()[0].rstrip('.')}: write one of {names}") from None
 
@@ -74,7 +75,7 @@ def _load_vocab(path: str, pattern: str | None, special: Iterable[str]) -> Any:
     for item in special:
         name, equals, token = item.rpartition("=")
         if not equals or not name or not token.isdecimal():
-            raise click.UsageError(f"--special {item!r} is not NAME=ID, such as '<|endoftext|>=50256'")
+            raise click.UsageError(f"--special {shown(item)} is not NAME=ID, such as '<|endoftext|>=50256'")
         tokens[name] = int(token)
     from .. import Encoding, patterns
     from ..load import load_tiktoken_bpe
@@ -116,7 +117,7 @@ def specials(names: tuple[str, ...], encoding: Any) -> Any:
     unknown = sorted(set(names) - encoding.special_tokens_set)
     if unknown:
         known = ", ".join(sorted(encoding.special_tokens_set)[:8]) or "none"
-        raise click.UsageError(f"{encoding.name} has no special token {unknown[0]!r} (it has {known})")
+        raise click.UsageError(f"{encoding.name} has no special token {shown(unknown[0])} (it has {known})")
     return frozenset(names)
 
 

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from ..errors import shown
 from .common import encoding_options, ids_dtype, load_encoding, open_input, open_output
 
 _CHUNK = 64 << 10  # bytes read at a time
@@ -132,6 +133,6 @@ def _to_array(words: list[bytes]) -> Any:
 def _not_an_id(word: bytes) -> ValueError:
     seen = word[:_LONGEST_NUMBER].decode("utf-8", "replace")
     return ValueError(
-        f"{seen!r} is no token id: text ids are integers separated by white space or commas; "
+        f"{shown(seen)} is no token id: text ids are integers separated by white space or commas; "
         "for binary ids add --format bin or npy"
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ..errors import shown
 from .common import (
     check_output,
     encoding_options,
@@ -125,7 +126,7 @@ def _check_files(files: tuple[str, ...], output: str) -> None:
     check_output(output)
     for name in files:
         if name != "-" and os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output):
-            raise click.UsageError(f"{output} is the source {name!r} itself: name another file with -o")
+            raise click.UsageError(f"{output} is the source {shown(name)} itself: name another file with -o")
 
 
 def _check_ids(encoding: Any, dtype: str, append_eot: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ..errors import shown
 from .common import encoding_options, load_encoding, source_of, specials, text_options
 
 # Of the eight colours that every terminal tells apart; finer ones fall together where there are only eight.
@@ -46,7 +47,7 @@ def _source(argument: str, is_text: bool) -> Any:
     import io
 
     if not is_text and "\n" not in argument and not any(c.isspace() for c in argument) and os.sep in argument:
-        raise click.UsageError(f"there is no file {argument!r}; if that is the text, add --text")
+        raise click.UsageError(f"there is no file {shown(argument)}; if that is the text, add --text")
     return io.BytesIO(argument.encode("utf-8", "surrogateescape"))
 
 
@@ -130,9 +131,9 @@ class _View:
             self._position += 1
 
     def _show_plain(self, token: int, parts: list[tuple[str, bool]], is_special: bool) -> None:
-        shown = "".join(text if is_bytes else visible(text).replace('"', '\\"') for text, is_bytes in parts)
+        text = "".join(text if is_bytes else visible(text).replace('"', '\\"') for text, is_bytes in parts)
         ids = f"{self._position}\t{token}\t" if self._ids else ""
-        click.echo(f'{ids}"{shown}"{" special" if is_special else ""}')
+        click.echo(f'{ids}"{text}"{" special" if is_special else ""}')
 
     def _show_coloured(self, token: int, parts: list[tuple[str, bool]], is_special: bool) -> None:
         from rich.text import Text

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from ..errors import shortened, shown
 from .common import bars_between, source_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
@@ -27,7 +28,7 @@ class _Bytes(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         try:
             return int(float(number) * _UNITS[unit])
         except (ValueError, KeyError, OverflowError):
-            self.fail(f"{value!r} is no size such as 500MB or 2GiB", param, ctx)
+            self.fail(f"{shown(value)} is no size such as 500MB or 2GiB", param, ctx)
 
 
 class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -38,7 +39,7 @@ class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         try:
             return int(float(text[:-1]) * 1000) if text.endswith("k") else int(text)
         except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no number such as 32000 or 32k", param, ctx)
+            self.fail(f"{shown(value)} is no number such as 32000 or 32k", param, ctx)
 
 
 @click.command()
@@ -100,7 +101,8 @@ def command(
     if plot is not None and held_out is None:
         raise click.UsageError("--plot draws what --held-out reports: name a text there")
     if not os.path.isdir(os.path.dirname(os.path.realpath(output))):
-        raise click.UsageError(f"there is no folder {os.path.dirname(os.path.realpath(output))!r} to write {output} to")
+        folder = os.path.dirname(os.path.realpath(output))
+        raise click.UsageError(f"there is no folder {shown(folder)} to write {shortened(output)} to")
     from ..train import save, train
 
     sources = [source_of(name) for name in files]

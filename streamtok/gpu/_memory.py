@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..errors import shown
 from ._engine import ALL_ROOM, SMALLER, USUAL_ROOM
 from ._errors import DeviceMemoryError
 
@@ -31,7 +32,7 @@ def slice_for(limit: int | None, tables: int, id_bytes: int) -> int:
     least = tables + LEAST_SLICE * bytes_for(id_bytes)
     if limit < least:
         raise DeviceMemoryError(
-            f"memory_limit={limit} is too small: the tables take {tables} bytes and the smallest slice of text "
+            f"memory_limit={shown(limit)} is too small: the tables take {tables} bytes and the smallest slice of text "
             f"{least - tables}; write memory_limit={least} or more"
         )
     return min(DEFAULT_SLICE, (limit - tables) // bytes_for(id_bytes))

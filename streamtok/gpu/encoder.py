@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import _core
 from ..checks import index_named
+from ..errors import shown
 from ..patterns import kernels_of
 from . import _open
 from ._engine import SHORT
@@ -46,18 +47,18 @@ def ordinal_of(device: Any) -> int:
         return int(device[5:])
     if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
         return device
-    raise ValueError(f"device={device!r} names no CUDA device: write a number from 0, 'cuda' or 'cuda:N'")
+    raise ValueError(f"device={shown(device)} names no CUDA device: write a number from 0, 'cuda' or 'cuda:N'")
 
 
 def id_dtype(encoding: Any, ids: str) -> Any:
     """The dtype by that name. Raises ValueError where ids of the encoding would not fit."""
     if ids not in _DTYPES:
-        raise ValueError(f"ids={ids!r} is unknown: write one of {', '.join(map(repr, _DTYPES))}")
+        raise ValueError(f"ids={shown(ids)} is unknown: write one of {', '.join(map(repr, _DTYPES))}")
     dtype: np.dtype[Any] = np.dtype(_DTYPES[ids])
     most = int(np.iinfo(_DTYPES[ids]).max)
     if encoding.max_token_value > most:
         raise ValueError(
-            f"ids={ids!r} holds ids up to {most}, and {encoding.name!r} has ids up to "
+            f"ids={shown(ids)} holds ids up to {most}, and {shown(encoding.name)} has ids up to "
             f"{encoding.max_token_value}: write ids='uint32', 'int32' or 'int64'"
         )
     return dtype
@@ -68,7 +69,7 @@ def family_for(encoding: Any) -> str:
     family = kernels_of(encoding._pat_str)
     if family is None:
         raise ValueError(
-            f"{encoding.name!r} has a pattern of its own, for which there are no kernels: encode on the CPU "
+            f"{shown(encoding.name)} has a pattern of its own, for which there are no kernels: encode on the CPU "
             "(device='cpu'), or use one of streamtok.patterns"
         )
     return family

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import index_named
+from ..errors import shown
 from . import _open
 from ._engine import SHORT
 from ._errors import DeviceError, explained
@@ -59,13 +60,13 @@ class GpuPipeline:
         lanes: int = LANES,
     ) -> None:
         if (chunk_size is not None and chunk_size < 1) or lanes < 1:
-            raise ValueError(f"chunk_size={chunk_size} and lanes={lanes}: write 1 or more")
+            raise ValueError(f"chunk_size={shown(chunk_size)} and lanes={shown(lanes)}: write 1 or more")
         self.encoding, self.ids = encoding, ids
         self._dtype = id_dtype(encoding, ids)
         names = list(device) if isinstance(device, Sequence) and not isinstance(device, str) else [device]
         self.devices = [f"cuda:{ordinal_of(name)}" for name in names]
         if not names or len(set(self.devices)) != len(names):
-            raise ValueError(f"device={device!r}: name each device once, one at least")
+            raise ValueError(f"device={shown(device)}: name each device once, one at least")
         # One thread serves all devices: of more than two larger chunks leave it the time.
         self.family, self.chunk = family_for(encoding), chunk_size or (CHUNK if len(names) <= 2 else PINNED)
         self._lanes: list[Lane] = []

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..batch import threads_for
 from ..device import check_device
+from ..errors import short_file_names
 from ..journal import ResumeError
 from .encoding import TrainedEncoding
 from .options import check_memory, check_size, make_options
@@ -28,6 +29,7 @@ from .saving import load, save
 __all__ = ["Point", "Progress", "ResumeError", "TrainedEncoding", "draw", "load", "report", "save", "train"]
 
 
+@short_file_names()
 def train(
     sources: Any,
     vocab_size: int,

@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import disk
-from .._packed import shown
 from .._version import __version__
-from ..errors import VocabularyError
+from ..errors import VocabularyError, shortened, shown
 from ..journal import ResumeError
 from .inputs import Place
 from .records import Blocks, Store, check_file, write_file
@@ -80,7 +79,8 @@ class Checkpoint:
             return None
         except (ValueError, KeyError) as error:
             raise VocabularyError(
-                f"this is no checkpoint that this release reads ({error}); remove it to begin anew", path
+                f"this is no checkpoint that this release reads ({shortened(str(error))}); remove it to begin anew",
+                path,
             ) from None
         return record
 
@@ -188,9 +188,9 @@ def _check_run(folder: str, found: dict[str, Any], wanted: dict[str, Any], input
     for index, (was, each) in enumerate(zip(before, now)):
         half_read = found["pieces"] is None and index == place.input and each is not None
         if was != each and not (half_read and inputs[index].begins_as(place)):
-            changes.append(f"the source {(each or was or {}).get('name')} is not the one that was read")
+            changes.append(f"the source {shown((each or was or {}).get('name'))} is not the one that was read")
     if changes:
         raise ResumeError(
-            f"{folder}: this checkpoint is of another run: {'; '.join(changes)}. Put back what that run had, or name "
-            "another folder"
+            f"{shortened(folder)}: this checkpoint is of another run: {'; '.join(changes)}. Put back what that run "
+            "had, or name another folder"
         )

@@ -12,9 +12,8 @@ from typing import Any
 
 from .. import patterns
 from .._data_gym import LETTERS
-from .._packed import shown
 from ..core import Encoding
-from ..errors import VocabularyError
+from ..errors import VocabularyError, shown
 from .encoding import TrainedEncoding
 from .textfiles import Json, read_text
 
@@ -117,7 +116,7 @@ def _vocab_lines(encoding: Encoding, indent: str) -> str:
     taken = {text for _, text in entries}
     for name, token in encoding._special_tokens.items():
         if name in taken:
-            raise ValueError(f"the special token {name!r} is spelled as an ordinary token in letters: rename it")
+            raise ValueError(f"the special token {shown(name)} is spelled as an ordinary token in letters: rename it")
         entries.append((token, name))
     return ",\n".join(f"{indent}{_quoted(text)}: {token}" for token, text in sorted(entries))
 
@@ -203,7 +202,9 @@ def _ranks(file: Json, listed: dict[str, Any], special: dict[str, int], *near: s
             raise file.refused(f"the id of {shown(name)} is {shown(token)}; ids are integers", *near, name)
         if name in special:
             if special[name] != token:
-                reason = f"the special token {name!r} has id {token} here and {special[name]} elsewhere"
+                reason = (
+                    f"the special token {shown(name)} has id {shown(token)} here and {shown(special[name])} elsewhere"
+                )
                 raise file.refused(reason, *near, name)
             continue
         if not name or not LETTERS.keys() >= set(name):

@@ -20,12 +20,15 @@ from typing import Any, NamedTuple
 from .. import _job
 from .._text import mend_surrogates
 from ..documents import text_at
+from ..errors import shortened, shown
 from ..sources import PathSource, Reader, StreamSource
 
 CHUNK = 1 << 20
 """Bytes read at a time, and of a stretch where the text has places to cut."""
 
 _MANY = 1 << 12  # texts of one stretch, when they are short
+_LONGEST_NAME = 255  # of a file, on nearly all systems
+_TEXTS = "to train on texts in memory pass iter(texts)"
 _JSON_LINES = (".jsonl", ".ndjson")
 _PACKED = (".gz", ".xz", ".zst")
 
@@ -66,9 +69,9 @@ class How:
 
     def __post_init__(self) -> None:
         if self.documents not in (None, "text", "lines", "jsonl"):
-            raise ValueError(f"documents={self.documents!r} is unknown: write 'text', 'lines', 'jsonl' or None")
+            raise ValueError(f"documents={shown(self.documents)} is unknown: write 'text', 'lines', 'jsonl' or None")
         if self.errors not in ("strict", "replace", "ignore"):
-            raise ValueError(f"errors={self.errors!r} is unknown: write 'strict', 'replace' or 'ignore'")
+            raise ValueError(f"errors={shown(self.errors)} is unknown: write 'strict', 'replace' or 'ignore'")
 
 
 def open_inputs(sources: Any) -> list[FileInput | TextsInput]:
@@ -103,7 +106,8 @@ def _open(source: Any) -> list[FileInput | TextsInput]:
         return [TextsInput([source])]
     if hasattr(source, "read"):
         if isinstance(source, io.TextIOBase):
-            raise TypeError(f"{getattr(source, 'name', 'the stream')} is open as text: open it in binary mode ('rb')")
+            name = shortened(str(getattr(source, "name", "the stream")))
+            raise TypeError(f"{name} is open as text: open it in binary mode ('rb')")
         return [FileInput(StreamSource(source))]
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"a source of type {type(source).__name__}: give a path, an open binary file, or bytes")
@@ -111,7 +115,7 @@ def _open(source: Any) -> list[FileInput | TextsInput]:
     if any(character in path for character in "*?[") and not os.path.exists(path):
         paths = sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
         if not paths:
-            raise FileNotFoundError(errno.ENOENT, "no file matches this pattern", path)
+            raise FileNotFoundError(errno.ENOENT, _for_no_path("no file matches this pattern", path), path)
         return [FileInput(PathSource(each)) for each in paths]
     return [FileInput(PathSource(path))]
 
@@ -124,16 +128,25 @@ def _look_at(inputs: list[FileInput]) -> None:
             each.look()
         except OSError as error:
             failed.append(error)
+        except ValueError as error:  # a NUL, which no path holds
+            raise ValueError(f"{_TEXTS}; {shown(each.name)} is no path: {error}") from None
     if failed:
         first = failed[0]
         reason = first.strerror or "it cannot be read"
         if len(failed) > 1:
             reason += f" (and {len(failed) - 1} more of {len(inputs)} files cannot be read)"
         if isinstance(first, FileNotFoundError) or first.errno == errno.ENAMETOOLONG:
-            reason += "; paths are given as str: for a list of texts write iter(texts)"
+            reason = _for_no_path(reason, str(first.filename))
         elif isinstance(first, IsADirectoryError):
             reason += "; for the files in it write a glob, as 'folder/**/*.txt'"
         raise type(first)(first.errno, reason, first.filename)
+
+
+def _for_no_path(reason: str, path: str) -> str:
+    """What to write where a text was given for a path: first where it looks like one, behind the reason where not."""
+    if len(path.split()) > 1 or len(path) > _LONGEST_NAME:
+        return f"{_TEXTS}; as a path: {reason}"
+    return f"{reason}; {_TEXTS}"
 
 
 class FileInput:
@@ -232,10 +245,10 @@ class FileInput:
                 if text.strip():
                     texts.append(text_at(how.key, text))
             except UnicodeDecodeError as error:
-                reason = f"{error.reason} (in {self.name}, line {number + 1}; errors='replace' reads on)"
+                reason = f"{error.reason} (in {shortened(self.name)}, line {number + 1}; errors='replace' reads on)"
                 raise UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason) from None
             except ValueError as error:
-                raise ValueError(f"{self.name}, line {number + 1}: {error}") from None
+                raise ValueError(f"{shortened(self.name)}, line {number + 1}: {error}") from None
         return texts
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from .. import patterns
 from .._data_gym import LETTERS
 from .._packed import MAX_ENTRIES, MAX_TOKEN_BYTES
+from ..errors import shown
 
 PATTERNS = {"cl100k": patterns.CL100K, "o200k": patterns.O200K, "r50k": patterns.R50K}
 ALPHABETS = {"lexicographic": bytes(range(256)), "huggingface": bytes(LETTERS.values())}
@@ -64,12 +65,12 @@ def make_options(**given: Any) -> Options:
     """The Options of the arguments of train(). Raises ValueError or TypeError for one that is refused."""
     pattern, ties, alphabet = given.pop("pattern"), given["ties"], given.pop("initial_alphabet")
     if ties not in ALPHABETS:
-        raise ValueError(f"ties={ties!r} is unknown: write one of {', '.join(map(repr, ALPHABETS))}")
+        raise ValueError(f"ties={shown(ties)} is unknown: write one of {', '.join(map(repr, ALPHABETS))}")
     if given["min_frequency"] < 0:
-        raise ValueError(f"min_frequency={given['min_frequency']} is below 0")
+        raise ValueError(f"min_frequency={shown(given['min_frequency'])} is below 0")
     longest = given["max_token_length"]
     if longest is not None and longest < 1:
-        raise ValueError(f"max_token_length={longest}: a token has at least 1 byte; None means no limit")
+        raise ValueError(f"max_token_length={shown(longest)}: a token has at least 1 byte; None means no limit")
     given["special_tokens"] = _checked_special(given["special_tokens"])
     return Options(pat_str=_pat_str(pattern), alphabet=_checked_alphabet(alphabet, ties), **given)
 
@@ -90,7 +91,7 @@ def _pat_str(pattern: str | None) -> str | None:
 
 def _checked_special(names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, (str, bytes)):
-        raise TypeError(f"special_tokens={names!r} is one string: write a list of names")
+        raise TypeError(f"special_tokens={shown(names)} is one string: write a list of names")
     names = tuple(names)
     for index, name in enumerate(names):
         if not isinstance(name, str):
@@ -98,7 +99,7 @@ def _checked_special(names: Iterable[str]) -> tuple[str, ...]:
         if not name:
             raise ValueError(f"special_tokens[{index}] is empty: every text would hold it; leave it out")
         if name in names[:index]:
-            raise ValueError(f"special_tokens[{index}], {name!r}, is there twice: leave one out")
+            raise ValueError(f"special_tokens[{index}], {shown(name)}, is there twice: leave one out")
     return names
 
 
@@ -121,14 +122,16 @@ def check_size(vocab_size: int, special: int) -> None:
         raise TypeError(f"vocab_size is of type {type(vocab_size).__name__}: write an int")
     if vocab_size < least:
         raise ValueError(
-            f"vocab_size={vocab_size} is below {least}: the 256 bytes and {special} special tokens are always in it"
+            f"vocab_size={shown(vocab_size)} is below {least}: the 256 bytes and {special} special tokens are always "
+            "in it"
         )
     if vocab_size > MAX_ENTRIES:
-        raise ValueError(f"vocab_size={vocab_size} is above {MAX_ENTRIES}, the most that a vocabulary may have")
+        raise ValueError(f"vocab_size={shown(vocab_size)} is above {MAX_ENTRIES}, the most that a vocabulary may have")
 
 
 def check_memory(max_memory: int | None) -> None:
     if max_memory is not None and max_memory < LEAST_MEMORY:
         raise ValueError(
-            f"max_memory={max_memory} is below {LEAST_MEMORY}: Python and the code take {BASE_MEMORY} of it already"
+            f"max_memory={shown(max_memory)} is below {LEAST_MEMORY}: Python and the code take {BASE_MEMORY} of it "
+            "already"
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..core import Encoding
+from ..errors import shown
 from .encoding import TrainedEncoding
 from .inputs import How, Place, open_inputs
 from .options import scanner_of
@@ -38,7 +39,7 @@ def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = N
     sizes = _spread(len(ordered)) if sizes is None else sorted(set(sizes))
     if not sizes or sizes[0] < 256 or sizes[-1] > len(ordered):
         raise ValueError(
-            f"sizes={list(sizes)} leave the range of this vocabulary: write numbers from 256 to {len(ordered)}"
+            f"sizes={shown(list(sizes))} leave the range of this vocabulary: write numbers from 256 to {len(ordered)}"
         )
     cut = [
         TrainedEncoding(

@@ -8,7 +8,7 @@ import os
 
 from .. import disk
 from ..core import Encoding
-from ..errors import VocabularyError
+from ..errors import VocabularyError, short_file_names, shortened, shown
 from ..load import dump_tiktoken_bpe, load_tiktoken_bpe
 from . import huggingface
 from .encoding import TrainedEncoding
@@ -18,6 +18,7 @@ _FORMAT = "streamtok vocabulary"
 _VERSION = 1
 
 
+@short_file_names()
 def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
     """Write an encoding's vocabulary: `load` reads it back.
 
@@ -44,6 +45,7 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
     disk.sync_directory(target)
 
 
+@short_file_names()
 def load(path: str | os.PathLike[str]) -> TrainedEncoding:
     """The encoding that `save` wrote to this path.
 
@@ -86,7 +88,7 @@ class _Facts(Json):
         tokens: dict[str, int] = self.field("special_tokens", dict)
         for name, token in tokens.items():
             if type(token) is not int:
-                raise self.refused(f"the id of {name!r} is {token!r}; ids are integers", name)
+                raise self.refused(f"the id of {shown(name)} is {shown(token)}; ids are integers", name)
         return tokens
 
     def pattern(self) -> str | None:
@@ -108,7 +110,8 @@ def _make(facts: _Facts, ranks: dict[bytes, int], path: str) -> TrainedEncoding:
     sha256 = facts.field("sha256", str)
     if _sha256(path) != sha256:
         raise VocabularyError(
-            f"its sha256 is not the {sha256} that {facts.path} names: one of the two is damaged, or another's",
+            f"its sha256 is not the {shortened(sha256)} that {shortened(facts.path)} names: "
+            "one of the two is damaged, or another's",
             path,
             1,
         )

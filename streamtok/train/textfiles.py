@@ -6,8 +6,8 @@ import json
 import os
 from typing import Any, TypeVar
 
-from .._packed import MAX_FILE_BYTES, shown
-from ..errors import VocabularyError
+from .._packed import MAX_FILE_BYTES
+from ..errors import VocabularyError, shown
 from .records import write_file
 
 
@@ -66,10 +66,10 @@ class Json:
         """The value of a field, which has to be of this type."""
         record = self.record if of is None else of
         if name not in record:
-            raise self.refused(f"there is no {name!r}: it has been lost, or this is another kind of file")
+            raise self.refused(f"there is no {shown(name)}: it has been lost, or this is another kind of file")
         value = record[name]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise self.refused(f"{name!r} is {shown(value)}; a {kind.__name__} is needed", name)
+            raise self.refused(f"{shown(name)} is {shown(value)}; a {kind.__name__} is needed", name)
         return value
 
 

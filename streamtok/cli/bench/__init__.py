@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...errors import shown
 from ..common import load_encoding, source_of
 from .contenders import FED, REFERENCE, RIVALS, Entry, Vocabulary
 
@@ -26,7 +27,7 @@ def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     names = list(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
     for name in names:
         if name not in RIVALS:
-            raise click.BadParameter(f"{name!r} is none of {', '.join(RIVALS)}")
+            raise click.BadParameter(f"{shown(name)} is none of {', '.join(RIVALS)}")
         if not _is_installed(name):
             raise click.BadParameter(
                 f"{name} is not installed: pip install {RIVALS[name].package}, or leave it out of --against"
@@ -37,7 +38,7 @@ def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[int]:
     words = [word.strip() for word in (value or "").split(",") if word.strip()]
     if not all(word.isdecimal() and 0 < int(word) <= 1024 for word in words):
-        raise click.BadParameter(f"{value!r} is no list of numbers of threads: write 4, or 1,2,4")
+        raise click.BadParameter(f"{shown(value)} is no list of numbers of threads: write 4, or 1,2,4")
     return list(dict.fromkeys(map(int, words)))
 
 
