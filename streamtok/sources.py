@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import lzma
 import os
 import stat
-import zlib
 from typing import Any, BinaryIO
 
 from .errors import shortened, shown
+from .members import SUFFIXES, DamagedError, Members
 
 # Enough to notice another file, little enough not to read a terabyte before the work begins.
 _HASHED_BYTES = 64 << 10
@@ -115,8 +114,7 @@ class PathSource:
         seen, now = self._seen, os.fstat(reader.raw.fileno())
         if seen is None or not stat.S_ISREG(seen.st_mode):
             return
-        # Behind the end of compressed data there may be padding that its reader leaves alone.
-        read = reader.position() if reader.is_plain else seen.st_size
+        read = reader.position()
         if (now.st_size, now.st_mtime_ns) != (seen.st_size, seen.st_mtime_ns) or read != seen.st_size:
             raise SourceError(
                 errno.ESTALE,
@@ -205,11 +203,9 @@ class Reader:
         """At most `n` bytes of text, b"" at the end. Raises SourceError for damaged compressed data."""
         try:
             chunk = self._read_some(n)
-        except (EOFError, zlib.error, lzma.LZMAError) as error:
-            raise self._damaged(error) from None
+        except DamagedError as error:
+            raise SourceError(errno.EBADMSG, str(error), self.name) from None
         except OSError as error:
-            if error.errno is None:  # gzip.BadGzipFile
-                raise self._damaged(error) from None
             raise OSError(error.errno, error.strerror, self.name) from None  # the reading of open files names none
         if not isinstance(chunk, bytes):
             chunk = self._to_bytes(chunk)
@@ -240,13 +236,6 @@ class Reader:
             _advise(self.raw.fileno(), self.raw.tell(), 2 * size, os.POSIX_FADV_WILLNEED)
         except OSError:
             pass  # a pipe, say
-
-    def _damaged(self, error: Exception) -> SourceError:
-        return SourceError(
-            errno.EBADMSG,
-            f"the compressed data cannot be read past its byte {self.raw.tell()}: {error}",
-            self.name,
-        )
 
     def _to_bytes(self, chunk: Any) -> bytes:
         if chunk is None:
@@ -287,16 +276,6 @@ class Reader:
         self.close()
 
 
-def _decompressor(suffix: str, raw: Any) -> Any:
+def _decompressor(suffix: str, raw: Any) -> Members | None:
     """An object whose read(n) gives the text in `raw`, None for a plain file."""
-    if suffix == ".gz":
-        import gzip
-
-        return gzip.GzipFile(fileobj=raw, mode="rb")
-    if suffix == ".xz":
-        return lzma.LZMAFile(raw)
-    if suffix == ".zst":
-        from .zstd import open_zstd
-
-        return open_zstd(raw)
-    return None
+    return Members(raw, suffix) if suffix in SUFFIXES else None

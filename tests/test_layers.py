@@ -51,7 +51,7 @@ cuda/encode cuda/train
 """
 
 PYTHON_LAYERS = """
-_version errors disk zstd patterns _unicode_ranges _csrc _cache
+_version errors disk zstd members patterns _unicode_ranges _csrc _cache
 _charsets _packed _vocab _checksum sources journal pipeline
 _ids _text _words _charclass _data_gym stream unstable
 _core
