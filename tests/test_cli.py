@@ -22,7 +22,7 @@ import streamtok.files
 click_testing = pytest.importorskip("click.testing")
 pytest.importorskip("rich")
 
-from streamtok.cli import inspect as cli_inspect  # noqa: E402
+from streamtok.cli import token_view  # noqa: E402
 from streamtok.cli.app import app  # noqa: E402
 
 ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()[:30_000]
@@ -204,12 +204,12 @@ def test_inspect_shows_each_token_once(enc, here):
     (here / "hello").write_text("from the file")
     assert run("inspect", "-t", "hello").stdout == '"hello"\n'
     assert '"from"' in run("inspect", "hello").stdout
-    assert "no file" in run("inspect", "no/such.txt", status=2).stderr
+    assert "No such file" in run("inspect", "no/such.txt", status=1).stderr
 
 
 def test_inspect_names_the_bytes_of_a_split_character():
     def shown(tokens):
-        splitter = cli_inspect.Splitter()
+        splitter = token_view.Splitter()
         return ["".join(text for text, _ in splitter.parts(token)) for token in tokens]
 
     family = "👩".encode()

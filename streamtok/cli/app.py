@@ -19,7 +19,10 @@ from ..device import is_device_error
 from . import streams
 from .wording import describe, spoken
 
-_COMMANDS = ("encode", "decode", "count", "inspect", "train", "bench", "tables", "info")
+_COMMANDS = (
+    *("encode", "decode", "count", "truncate", "inspect", "encodings"),
+    *("train", "bench", "tables", "info"),
+)
 
 
 class App(click.Group):

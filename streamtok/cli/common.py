@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 import click
+from click.shell_completion import CompletionItem
 
 from .. import disk
 from ..errors import shown
@@ -18,14 +19,46 @@ from .wording import describe
 _PATTERNS = {"r50k": "R50K", "cl100k": "CL100K", "o200k": "O200K"}
 
 
+def encoding_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For the shell to complete."""
+    import streamtok
+
+    return [name for name in streamtok.list_encoding_names() if name.startswith(incomplete)]
+
+
+def model_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For the shell to complete."""
+    from ..model import MODEL_TO_ENCODING
+
+    return sorted(name for name in MODEL_TO_ENCODING if name.startswith(incomplete))
+
+
+def file_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """For the shell to complete, which knows them."""
+    return [CompletionItem(incomplete, type="file")]
+
+
 def encoding_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose the encoding; `load_encoding` takes them."""
     options = (
-        click.option("-e", "--encoding", metavar="NAME", help="Encoding by name.  [default: o200k_base]"),
-        click.option("-m", "--model", metavar="NAME", help="The encoding of a model, such as gpt-4o."),
+        click.option(
+            "-e",
+            "--encoding",
+            metavar="NAME",
+            shell_complete=encoding_names,
+            help="Encoding by name.  [default: o200k_base]",
+        ),
+        click.option(
+            "-m",
+            "--model",
+            metavar="NAME",
+            shell_complete=model_names,
+            help="The encoding of a model, such as gpt-4o.",
+        ),
         click.option(
             "--vocab",
             metavar="FILE",
+            shell_complete=file_names,
             help="Vocabulary of your own: what train wrote, or a .tiktoken file, which needs --pattern.",
         ),
         click.option("--pattern", type=click.Choice(list(_PATTERNS)), help="How texts split, with --vocab."),
@@ -119,11 +152,6 @@ def specials(names: tuple[str, ...], encoding: Any) -> Any:
         known = ", ".join(sorted(encoding.special_tokens_set)[:8]) or "none"
         raise click.UsageError(f"{encoding.name} has no special token {shown(unknown[0])} (it has {known})")
     return frozenset(names)
-
-
-def source_of(name: str) -> Any:
-    """What encode_file reads for a FILE argument: standard input for "-"."""
-    return sys.stdin.buffer if name == "-" else name
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from .common import encoding_options, load_encoding, progress_bar, source_of, specials, text_options
+from .common import encoding_options, file_names, load_encoding, progress_bar, specials, text_options
+from .operands import RULE, operand, text_option
 from .wording import describe
 
 
@@ -23,8 +24,9 @@ class _Count:
     bytes: int = 0
 
 
-@click.command()
-@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.command(epilog=RULE)
+@click.argument("arguments", nargs=-1, metavar="[FILE|TEXT]...", shell_complete=file_names)
+@text_option
 @click.option("--by-file", is_flag=True, help="A line for each file and one for the total.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON object with tokens, bytes and encoding.")
 @click.option(
@@ -36,7 +38,8 @@ class _Count:
 def command(
     ctx: click.Context,
     /,
-    files: tuple[str, ...],
+    arguments: tuple[str, ...],
+    is_text: bool,
     by_file: bool,
     as_json: bool,
     limit: int | None,
@@ -44,7 +47,9 @@ def command(
     errors: str,
     **chosen: Any,
 ) -> None:
-    """Count the tokens of FILEs (standard input without, or for '-'), each a text of its own, in constant memory.
+    """Count the tokens of FILEs or TEXTs (standard input without).
+
+    Each is a text of its own; memory is constant.
 
     .gz, .xz and .zst files are decompressed.
     """
@@ -55,10 +60,10 @@ def command(
     counts: list[_Count] = []
     is_over = failed = False
     with progress_bar("count") as move:
-        for name in files or ("-",):
+        for name in arguments or ("-",):
             try:
                 counts.append(_Count(name))
-                _count(encoding, counts, options, limit, move)
+                _count(encoding, operand(name, is_text and bool(arguments)), counts, options, limit, move)
             except _Enough:
                 is_over = True
                 break
@@ -72,8 +77,8 @@ def command(
         ctx.exit(1)
 
 
-def _count(encoding: Any, counts: list[_Count], options: Any, limit: int | None, move: Any) -> None:
-    """Count the source that the last of `counts` names. Raises _Enough above `limit` in all."""
+def _count(encoding: Any, source: Any, counts: list[_Count], options: Any, limit: int | None, move: Any) -> None:
+    """Count the source, which the last of `counts` names. Raises _Enough above `limit` in all."""
     from ..files import encode_sources
 
     this, before = counts[-1], sum(count.tokens for count in counts)
@@ -91,7 +96,7 @@ def _count(encoding: Any, counts: list[_Count], options: Any, limit: int | None,
 
     # A small first step stops soon on a small limit; without one there is nothing to stop for.
     size = 1 << 20 if limit is None else 64 << 10
-    this.bytes = encode_sources(encoding, source_of(this.path), emit, options, chunk_size=size, tick=tick).text_bytes
+    this.bytes = encode_sources(encoding, source, emit, options, chunk_size=size, tick=tick).text_bytes
 
 
 def _print(counts: list[_Count], encoding: str, by_file: bool, as_json: bool, exceeded: int | None) -> None:

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
+import itertools
+import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import click
 
 from ..errors import shown
-from .common import encoding_options, ids_dtype, load_encoding, open_input, open_output
+from .common import encoding_options, file_names, ids_dtype, load_encoding, open_input, open_output
+from .operands import looks_like_path
 
 _CHUNK = 64 << 10  # bytes read at a time
 _LONGEST_NUMBER = 20  # digits; no id is as long, so more are no number list
+_ID_CHARACTERS = set("0123456789[],; \t\r\n")
 _SEPARATORS = bytes.maketrans(b"[],;", b"    ")
 
 
 @click.command()
-@click.argument("file", default="-", metavar="[FILE]")
-@click.option("-o", "--output", default="-", metavar="OUT", help="File to write.  [default: standard output]")
+@click.argument("arguments", nargs=-1, metavar="[FILE|ID]...", shell_complete=file_names)
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="OUT",
+    shell_complete=file_names,
+    help="File to write.  [default: standard output]",
+)
 @click.option(
     "--format",
     type=click.Choice(["text", "bin", "npy"]),
@@ -31,23 +45,46 @@ _SEPARATORS = bytes.maketrans(b"[],;", b"    ")
     help="Of bin ids; auto is what encode writes.",
 )
 @encoding_options
-def command(file: str, output: str, format: str | None, dtype: str, **chosen: Any) -> None:
-    """Turn the token ids in FILE (or standard input) back into the bytes of the text.
+def command(arguments: tuple[str, ...], output: str, format: str | None, dtype: str, **chosen: Any) -> None:
+    """Turn token ids back into text.
 
-    FILE is what encode wrote, or integers separated by white space or commas. The bytes written are those that were
-    encoded.
+    The ids are in FILEs (standard input without, or for '-'), or are the arguments themselves: one of digits is an ID,
+    unless a file has that name. A FILE is what encode wrote, or integers separated by white space or commas. The bytes
+    written are those that were encoded.
     """
     encoding = load_encoding(**chosen)
-    if format is None:
-        suffix = file.lower().rpartition(".")[2]
-        format = suffix if suffix in ("bin", "npy") else "text"
-    with open_input(file) as stream:
-        arrays = _ids(stream, format, encoding, dtype)
-        with open_output(output) as write:
-            position = 0
-            for ids in arrays:
-                write(_decode(encoding, ids, position))
-                position += len(ids)
+    sources = [_Source(each) for each in arguments or ("-",)]
+    with contextlib.ExitStack() as opened:
+        streams = [opened.enter_context(source.open()) for source in sources]
+        arrays = [_ids(stream, source.format(format), encoding, dtype) for stream, source in zip(streams, sources)]
+        write = opened.enter_context(open_output(output))
+        position = 0
+        for ids in itertools.chain.from_iterable(arrays):
+            write(_decode(encoding, ids, position))
+            position += len(ids)
+
+
+class _Source:
+    """An argument: a file of ids, standard input, or ids. Raises FileNotFoundError for a missing file, ValueError for
+    what is neither a file nor an id."""
+
+    def __init__(self, argument: str) -> None:
+        self._argument = argument
+        self._is_ids = argument != "-" and not os.path.lexists(argument)
+        if self._is_ids and not (argument and set(argument) <= _ID_CHARACTERS):
+            if looks_like_path(argument):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argument)
+            raise ValueError(f"{shown(argument)} is no token id, and there is no file of that name")
+
+    def open(self) -> contextlib.AbstractContextManager[BinaryIO]:
+        return io.BytesIO(self._argument.encode()) if self._is_ids else open_input(self._argument)
+
+    def format(self, given: str | None) -> str:
+        """Of the ids. given: --format, which is about files."""
+        if given is not None and not self._is_ids:
+            return given
+        suffix = self._argument.lower().rpartition(".")[2]
+        return suffix if suffix in ("bin", "npy") else "text"
 
 
 def _decode(encoding: Any, ids: Any, position: int) -> bytes:

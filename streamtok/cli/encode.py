@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -13,26 +15,35 @@ from ..errors import shown
 from .common import (
     check_output,
     encoding_options,
+    file_names,
     ids_dtype,
     load_encoding,
     progress_bar,
-    source_of,
     specials,
     text_options,
 )
+from .operands import RULE, Text, operand, text_option
 from .wording import describe
 
 _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size of the text
 
 
-@click.command()
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("-o", "--output", default="-", metavar="OUT", help="File to write.  [default: standard output]")
+@click.command(epilog=RULE)
+@click.argument("arguments", nargs=-1, metavar="[FILE|TEXT]...", shell_complete=file_names)
+@text_option
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="OUT",
+    shell_complete=file_names,
+    help="File to write.  [default: standard output]",
+)
 @click.option(
     "--format",
     type=click.Choice(["text", "bin", "npy"]),
     help="text: one id a line. bin: little-endian integers. npy: for numpy.load.  "
-    "[default: by the suffix of OUT, text on standard output]",
+    "[default: by the suffix of OUT; on standard output text, the ids of a TEXT in one line]",
 )
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32"]), default="auto", show_default=True)
 @click.option(
@@ -59,23 +70,31 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
     metavar="cpu|cuda|cuda:N|auto",
     help="Where to encode, with -o; auto: the GPU where it is faster. The output is the same.",
 )
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="A JSON object: what was written, with -o; else a TEXT's ids, an object each.",
+)
 @text_options
 @encoding_options
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
-    files: tuple[str, ...],
+    arguments: tuple[str, ...],
+    is_text: bool,
     output: str,
     format: str | None,
     dtype: str,
     resume: bool,
     threads: int,
     device: str,
+    as_json: bool,
     allow_special: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Encode FILEs (standard input without, or for '-') to token ids.
+    """Turn FILEs or TEXTs (standard input without) into token ids.
 
     .gz, .xz and .zst files are decompressed. With -o the work survives Ctrl-C and crashes: run the same command
     with --resume to go on.
@@ -86,16 +105,19 @@ def command(
         raise click.UsageError("--threads is for files: name one with -o, or leave it out")
     _check_device(device, output)
     encoding = load_encoding(**chosen)
-    _check_files(files, output)
+    sources = [operand(each, is_text) for each in arguments] or [operand("-")]
+    _check_files(sources, output)
+    _check_json(sources, output, format, as_json)
     _check_ids(encoding, dtype, options["append_eot"])
     options["allowed_special"] = specials(allow_special, encoding)
-    sources = [source_of(name) for name in files or ("-",)]
     if output == "-":
-        _encode_to_stdout(encoding, sources, format or "text", dtype, options)
+        for source in sources:
+            form = "json" if as_json else format or ("line" if isinstance(source, Text) else "text")
+            _encode_to_stdout(encoding, source, form, dtype, options)
     else:
         format = format or ("npy" if output.lower().endswith(".npy") else "bin")
         options.update(format=format, dtype=dtype, resume=resume, num_threads=threads, device=device)
-        _encode_to_file(ctx, encoding, sources, output, options)
+        _encode_to_file(ctx, encoding, sources, output, as_json, options)
 
 
 def _check_format(output: str, format: str | None, resume: bool) -> None:
@@ -120,13 +142,22 @@ def _check_device(device: str, output: str) -> None:
         raise click.UsageError("--device is for files: name one with -o, or leave it out")
 
 
-def _check_files(files: tuple[str, ...], output: str) -> None:
+def _check_files(sources: list[Any], output: str) -> None:
     if output == "-":
         return
     check_output(output)
-    for name in files:
-        if name != "-" and os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output):
+    for name in sources:
+        if isinstance(name, str) and os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output):
             raise click.UsageError(f"{output} is the source {shown(name)} itself: name another file with -o")
+
+
+def _check_json(sources: list[Any], output: str, format: str | None, as_json: bool) -> None:
+    if not as_json or output != "-":
+        return
+    if format is not None:
+        raise click.UsageError("--json and --format are two formats: write one of them, or name a file with -o")
+    if not all(isinstance(source, Text) for source in sources):
+        raise click.UsageError("--json holds all ids of a text in memory: name a file with -o, or give a TEXT")
 
 
 def _check_ids(encoding: Any, dtype: str, append_eot: bool) -> None:
@@ -135,26 +166,34 @@ def _check_ids(encoding: Any, dtype: str, append_eot: bool) -> None:
         raise click.UsageError(f"--append-eot: {encoding.name} has no <|endoftext|>; with --vocab, --special gives one")
 
 
-def _encode_to_stdout(encoding: Any, sources: list[Any], format: str, dtype: str, options: dict[str, Any]) -> None:
+def _encode_to_stdout(encoding: Any, source: Any, form: str, dtype: str, options: dict[str, Any]) -> None:
+    """form: "text" is an id a line, "line" all in one, "json" an object, "bin" integers of the dtype."""
     from ..files import Options, choose_dtype, encode_sources
 
     stdout = sys.stdout.buffer
     binary = choose_dtype(encoding, dtype)
+    kept: list[int] = []
 
     def emit(ids: Any) -> None:
-        if format == "bin":
+        if form == "bin":
             stdout.write(ids.astype(binary, copy=False).tobytes())
+        elif form != "text":
+            kept.extend(ids.tolist())
         elif len(ids):
             stdout.write(("\n".join(map(str, ids.tolist())) + "\n").encode("ascii"))
 
     def tick(documents: Any, reader: Any) -> None:
         stdout.flush()
 
-    encode_sources(encoding, sources, emit, Options(**options), chunk_size=_STDOUT_CHUNK, tick=tick)
+    done = encode_sources(encoding, source, emit, Options(**options), chunk_size=_STDOUT_CHUNK, tick=tick)
+    if form == "line":
+        click.echo(" ".join(map(str, kept)))
+    elif form == "json":
+        click.echo(json.dumps({"encoding": encoding.name, "bytes": done.text_bytes, "ids": kept}))
 
 
 def _encode_to_file(
-    ctx: click.Context, encoding: Any, sources: list[Any], output: str, options: dict[str, Any]
+    ctx: click.Context, encoding: Any, sources: list[Any], output: str, as_json: bool, options: dict[str, Any]
 ) -> None:
     from ..files import encode_file
 
@@ -167,7 +206,12 @@ def _encode_to_file(
     except KeyboardInterrupt:
         _say_how_to_resume(ctx, output)
         ctx.exit(130)
-    if move is not None:
+    if as_json:
+        names = [source if isinstance(source, str) else getattr(source, "name", None) for source in sources]
+        written = asdict(result)
+        output = written.pop("path")
+        click.echo(json.dumps({"encoding": encoding.name, "sources": names, "output": output, **written}))
+    elif move is not None:
         rate = result.bytes / max(result.seconds, 1e-9) / 1e6
         click.echo(
             f"{result.ids:,} ids in {result.path} ({result.format}, {result.dtype}), "

@@ -2,154 +2,115 @@
 
 from __future__ import annotations
 
-import os
+import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from ..errors import shown
-from .common import encoding_options, load_encoding, source_of, specials, text_options
+from .colour import color_option, console, is_coloured
+from .common import encoding_options, file_names, load_encoding, specials, text_options
+from .operands import RULE, operand, text_option
+from .token_view import Bordered, Coloured, Json, Quoted, Splitter, Token
 
-# Of the eight colours that every terminal tells apart; finer ones fall together where there are only eight.
-_STYLES = ("black on cyan", "black on yellow", "black on green", "black on magenta")
-_SPECIAL = "bold white on red"
 _CHUNK = 16 << 10  # every token becomes a few Python objects
+_COUNTED_CHUNK = 1 << 20  # where most of them may be counted only
+_TERMINAL_LIMIT = 2000  # tokens: some screens full
 
 
-@click.command()
-@click.argument("file", default="-", metavar="[FILE|TEXT]")
-@click.option("-t", "--text", "is_text", is_flag=True, help="The argument is the text, even if a file has that name.")
+@click.command(epilog=RULE)
+@click.argument("argument", default="-", metavar="[FILE|TEXT]", shell_complete=file_names)
+@text_option
 @click.option("--ids", is_flag=True, help="One token a line: position, id, token.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"Show the first N tokens; all are counted.  [default: {_TERMINAL_LIMIT} on a terminal, else all]",
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON object with tokens and totals.")
+@color_option
 @text_options
 @encoding_options
-def command(file: str, is_text: bool, ids: bool, allow_special: tuple[str, ...], errors: str, **chosen: Any) -> None:
+def command(
+    argument: str,
+    is_text: bool,
+    ids: bool,
+    limit: int | None,
+    as_json: bool,
+    color: str,
+    allow_special: tuple[str, ...],
+    errors: str,
+    **chosen: Any,
+) -> None:
     r"""Show where a text is cut into tokens.
 
-    The argument is a FILE, or the text itself when no file has that name; standard input without one. On a
-    terminal tokens are coloured in turn; in a pipe there is one a line, quoted. Bytes of a character that is split
-    among tokens are shown as <e2><98>, and the character behind its last byte; special tokens are marked.
+    On a terminal tokens stand side by side, coloured in turn, or with borders between them where there are no colours;
+    in a pipe there is one a line, quoted. Bytes of a character that is split among tokens are shown as <e2><98>, and
+    the character behind its last byte; special tokens are marked. Totals of ids,
+    bytes and characters go to standard error.
     """
     encoding = load_encoding(**chosen)
-    source = _source(file, is_text)
+    source = operand(argument, is_text)
     from ..files import Options, encode_sources
 
-    view = _View(encoding, ids)
     options = Options(allowed_special=specials(allow_special, encoding), errors=errors)
-    encode_sources(encoding, source, view.show, options, chunk_size=_CHUNK)
-    view.end()
+    if limit is None and sys.stdout.isatty() and not as_json:
+        limit = _TERMINAL_LIMIT
+    totals = _Totals(encoding, _view(encoding, ids, as_json, color), limit)
+    chunk = _CHUNK if limit is None else _COUNTED_CHUNK
+    done = encode_sources(encoding, source, totals.take, options, chunk_size=chunk)
+    totals.end()
+    _print_totals(totals, done.text_bytes, as_json)
 
 
-def _source(argument: str, is_text: bool) -> Any:
-    if not is_text and (argument == "-" or os.path.exists(argument)):
-        return source_of(argument)
-    import io
-
-    if not is_text and "\n" not in argument and not any(c.isspace() for c in argument) and os.sep in argument:
-        raise click.UsageError(f"there is no file {shown(argument)}; if that is the text, add --text")
-    return io.BytesIO(argument.encode("utf-8", "surrogateescape"))
+def _view(encoding: Any, ids: bool, as_json: bool, color: str) -> Any:
+    if as_json:
+        return Json(encoding.name)
+    if is_coloured(color):
+        return Coloured(console(color), ids)
+    return Bordered() if sys.stdout.isatty() and not ids else Quoted(ids)
 
 
-class Splitter:
-    """Tells which bytes of a token are whole characters and which belong to one shared with its neighbours."""
-
-    def __init__(self) -> None:
-        self._begun = b""  # bytes of a character that has not ended
-        self._missing = 0  # bytes it still needs
-
-    def parts(self, token: bytes) -> Iterator[tuple[str, bool]]:
-        """Yield (text, is_bytes) for the pieces of `token` in turn."""
-        position = 0
-        if self._missing:
-            position = min(self._missing, len(token))
-            yield self._go_on(token[:position]), True
-        whole = _whole_characters(token, position)
-        if position < whole:
-            yield token[position:whole].decode("utf-8", "replace"), False
-        if whole < len(token):
-            self._begun = token[whole:]
-            self._missing = _length(self._begun[0]) - len(self._begun)
-            yield _hex(self._begun), True
-
-    def _go_on(self, data: bytes) -> str:
-        self._begun += data
-        self._missing -= len(data)
-        if self._missing:
-            return _hex(data)
-        character, self._begun = self._begun.decode("utf-8", "replace"), b""
-        return f"{_hex(data)}={visible(character)}"
+def _print_totals(totals: _Totals, text_bytes: int, as_json: bool) -> None:
+    if as_json:
+        report = {"ids": totals.ids, "bytes": text_bytes, "characters": totals.characters, "shown": totals.shown}
+        click.echo(json.dumps(report)[1:])
+        return
+    part = "" if totals.shown in (0, totals.ids) else f"; shown are the first {totals.shown:,} ids (--limit)"
+    click.echo(f"{totals.ids:,} ids, {text_bytes:,} bytes, {totals.characters:,} characters{part}", err=True)
 
 
-def _length(lead: int) -> int:
-    """Bytes of the character that begins with `lead`, 1 for what begins none."""
-    return 2 if 0xC2 <= lead < 0xE0 else 3 if 0xE0 <= lead < 0xF0 else 4 if 0xF0 <= lead < 0xF5 else 1
+class _Totals:
+    """Counts what comes, and shows the first `limit` ids of it, all for None."""
 
-
-def _whole_characters(token: bytes, position: int) -> int:
-    """Where the last character that ends within the token ends."""
-    for back in range(1, min(3, len(token) - position) + 1):
-        lead = token[-back]
-        if lead >= 0xC0:
-            return len(token) - back if _length(lead) > back else len(token)
-    return len(token)
-
-
-def _hex(data: bytes) -> str:
-    return "".join(f"<{byte:02x}>" for byte in data)
-
-
-def visible(text: str) -> str:
-    """The text with control characters escaped: a text must not steer the terminal that shows it."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-class _View:
-    """Prints tokens as they come."""
-
-    def __init__(self, encoding: Any, ids: bool) -> None:
-        self._encoding, self._ids = encoding, ids
-        self._is_terminal = sys.stdout.isatty()
+    def __init__(self, encoding: Any, view: Any, limit: int | None) -> None:
+        self._encoding, self._view, self._limit = encoding, view, limit
         self._splitter = Splitter()
-        self._position = 0
-        self._console: Any = None
-        if self._is_terminal:
-            from rich.console import Console
+        self._offset = 0
+        self.ids = self.characters = self.shown = 0
 
-            self._console = Console(highlight=False, soft_wrap=True)
-
-    def show(self, ids: Any) -> None:
-        """Print the next tokens."""
-        pieces = self._encoding.decode_tokens_bytes(ids.tolist())
-        for token, piece in zip(ids.tolist(), pieces):
+    def take(self, ids: Any) -> None:
+        """The next ids of the text."""
+        room = len(ids) if self._limit is None else min(len(ids), self._limit - self.shown)
+        tokens = ids[:room].tolist()
+        for token, data in zip(tokens, self._encoding.decode_tokens_bytes(tokens)):
             is_special = self._encoding.is_special_token(token)
-            parts = list(self._splitter.parts(piece))
-            if self._is_terminal:
-                self._show_coloured(token, parts, is_special)
-            else:
-                self._show_plain(token, parts, is_special)
-            self._position += 1
-
-    def _show_plain(self, token: int, parts: list[tuple[str, bool]], is_special: bool) -> None:
-        text = "".join(text if is_bytes else visible(text).replace('"', '\\"') for text, is_bytes in parts)
-        ids = f"{self._position}\t{token}\t" if self._ids else ""
-        click.echo(f'{ids}"{text}"{" special" if is_special else ""}')
-
-    def _show_coloured(self, token: int, parts: list[tuple[str, bool]], is_special: bool) -> None:
-        from rich.text import Text
-
-        style = _SPECIAL if is_special else _STYLES[self._position % len(_STYLES)]
-        line = Text(end="")
-        if self._ids:
-            line.append(f"{self._position:>8} {token:>7} ", style="dim")
-        for text, is_bytes in parts:
-            line.append(text if is_bytes else visible(text), style=f"{style} bold italic" if is_bytes else style)
-            # Colours stop before the line does, or the terminal paints the rest of it.
-            if not self._ids:
-                line.append("\n" * text.count("\n"))
-        self._console.print(line, end="\n" if self._ids else "")
+            parts = list(self._splitter.parts(data))
+            self._view.show(Token(self.shown, token, data, self._offset, is_special, parts))
+            self._offset += len(data)
+            self.shown += 1
+        self.ids += len(ids)
+        self.characters += _characters(self._encoding.decode_bytes(ids))
 
     def end(self) -> None:
-        """End the last line."""
-        if self._is_terminal and not self._ids and self._position:
-            self._console.print()
+        """No more ids come."""
+        self._view.end()
+
+
+def _characters(data: bytes) -> int:
+    """Characters that begin in the UTF-8."""
+    import numpy as np
+
+    codes = np.frombuffer(data, np.int8)
+    return int((codes >= -64).sum())  # all but 0x80 to 0xbf, which go on with one

@@ -6,9 +6,11 @@ import os
 
 import click
 
+from .common import encoding_names
+
 
 @click.command()
-@click.argument("names", metavar="[ENCODING]...", nargs=-1)
+@click.argument("names", metavar="[ENCODING]...", nargs=-1, shell_complete=encoding_names)
 @click.option("--remove", is_flag=True, help="Remove them, those of other versions too.")
 def command(names: tuple[str, ...], remove: bool) -> None:
     """Build the tables of all frequent words, for all bundled encodings or for those named, and say where they are.

@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from ..errors import shortened, shown
-from .common import bars_between, source_of
+from .common import bars_between
+from .operands import source_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 

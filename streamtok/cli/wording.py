@@ -7,6 +7,8 @@ import re
 
 import click
 
+from ..errors import shortened
+
 # Arguments of the library whose options have another name.
 _RENAMED = {
     "num_threads": "--threads",
@@ -23,7 +25,7 @@ _PLAIN = re.compile(r"[\w.:/+-]+")
 def describe(error: BaseException) -> str:
     """The error in one line, the file first."""
     if isinstance(error, OSError) and error.strerror:
-        place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        place = f"{shortened(os.fsdecode(error.filename))}: " if error.filename else ""
         return place + spoken(error.strerror)
     if isinstance(error, MemoryError) and not isinstance(error, RuntimeError):  # a device's says more
         return "out of memory"

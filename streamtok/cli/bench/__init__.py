@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import tempfile
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import shown
-from ..common import load_encoding, source_of
+from ..colour import color_option, console
+from ..common import encoding_names, file_names, load_encoding
+from ..operands import source_of
 from .contenders import FED, REFERENCE, RIVALS, Entry, Vocabulary
 
 if TYPE_CHECKING:
@@ -50,8 +53,16 @@ def _is_installed(rival: str) -> bool:
 
 
 @click.command()
-@click.argument("file", metavar="FILE")
-@click.option("-e", "--encoding", metavar="NAME", default="o200k_base", show_default=True, help="Encoding by name.")
+@click.argument("file", metavar="FILE", shell_complete=file_names)
+@click.option(
+    "-e",
+    "--encoding",
+    metavar="NAME",
+    default="o200k_base",
+    show_default=True,
+    shell_complete=encoding_names,
+    help="Encoding by name.",
+)
 @click.option(
     "--against",
     metavar="NAME,...",
@@ -60,7 +71,8 @@ def _is_installed(rival: str) -> bool:
 )
 @click.option("--threads", metavar="N,...", callback=_numbers, help="Also time batches on so many threads.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON object with all figures.")
-def command(file: str, encoding: str, against: list[str] | None, threads: list[int], as_json: bool) -> None:
+@color_option
+def command(file: str, encoding: str, against: list[str] | None, threads: list[int], as_json: bool, color: str) -> None:
     """Measure how fast FILE (or standard input, for '-') is encoded, after a check of the ids.
 
     The ids are compared first: with tiktoken's, or with those of the reference engine where tiktoken is not
@@ -78,7 +90,10 @@ def command(file: str, encoding: str, against: list[str] | None, threads: list[i
     sample = read_sample("standard input" if file == "-" else file, source_of(file))
     with _saying("checking ids") as say:
         figures = measure(sample, chosen, against, threads, say)
-    print_report(figures, as_json)
+    if as_json:
+        click.echo(json.dumps(figures))
+    else:
+        print_report(figures, console(color))
 
 
 def measure(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import platform
@@ -92,11 +91,8 @@ def _row(timing: Timing, sizes: list[int], by_entry: dict[Entry, Timing]) -> dic
     }
 
 
-def print_report(figures: dict[str, Any], as_json: bool) -> None:
-    """On standard output."""
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
+def print_report(figures: dict[str, Any], console: Any) -> None:
+    """On standard output. console: rich's, for the table."""
     machine = figures["machine"]
     part = "" if figures["is_whole_file"] else "the first "
     click.echo(
@@ -106,7 +102,7 @@ def print_report(figures: dict[str, Any], as_json: bool) -> None:
     click.echo(f"{machine['cpu']}, {machine['usable_cores']} of {machine['cores']} cores; {machine['platform']}")
     versions = "".join(f", {name} {version or '?'}" for name, version in machine["rivals"].items())
     click.echo(f"streamtok {machine['streamtok']} ({machine['simd']}), Python {machine['python']}{versions}")
-    _print_table(figures["rows"])
+    _print_table(figures["rows"], console)
     for refused in figures["refused"]:
         reason = shorten(refused["reason"], 200, placeholder=" ...")
         click.echo(f"not timed: {refused['library']} ({refused['mode']}): {reason}")
@@ -122,9 +118,8 @@ def print_report(figures: dict[str, Any], as_json: bool) -> None:
         )
 
 
-def _print_table(rows: list[dict[str, Any]]) -> None:
+def _print_table(rows: list[dict[str, Any]], console: Any) -> None:
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
 
     rivals = list(dict.fromkeys(name for row in rows for name in row["times_as_fast_as"]))
@@ -143,7 +138,6 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
             "?" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 1e6:,.0f}",
             *(f"{ratios[name]:.2f}x" if name in ratios else "" for name in rivals),
         )
-    console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 60 + 14 * len(rivals))  # a pipe has no width that it could be cut to
     console.print(table)

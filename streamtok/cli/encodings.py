@@ -1,0 +1,29 @@
+"""streamtok encodings: which encodings there are."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="A JSON list of objects.")
+def command(as_json: bool) -> None:
+    """List the encodings, with the family of their pattern and how many ids they have.
+
+    The families are those of --pattern; 'own' is a pattern of its own, which is slow.
+    """
+    import streamtok
+
+    from ..patterns import family_of
+
+    rows = []
+    for name in streamtok.list_encoding_names():
+        encoding = streamtok.get_encoding(name)
+        rows.append({"name": name, "pattern": family_of(encoding._pat_str) or "own", "n_vocab": encoding.n_vocab})
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    for row in rows:
+        click.echo(f"{row['name']:<16}{row['pattern']:<8}{row['n_vocab']:>8,} ids")
