@@ -6,6 +6,7 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.number cimport PyNumber_Index
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -318,16 +319,17 @@ cdef class Vocab:
             st_reference_scratch_free(&scratch)
             st_ids_free(&out)
 
-    def token_bytes(self, uint32_t token):
+    def token_bytes(self, token):
         """The bytes of one id, special tokens included. KeyError if it is unknown."""
         cdef size_t n = 0
-        cdef const uint8_t *data = st_decode_one(self.vocab, &self.names, token, &n)
+        cdef uint32_t value = PyNumber_Index(token)  # by itself, Cython takes a float, too
+        cdef const uint8_t *data = st_decode_one(self.vocab, &self.names, value, &n)
         if data == NULL:
-            raise KeyError(str(token))
+            raise KeyError(str(value))
         return PyBytes_FromStringAndSize(<const char *>data, <Py_ssize_t>n)
 
     def decode_bytes(self, tokens):
-        """The bytes of many ids: a uint32 buffer, or any iterable of ints. KeyError names the first unknown one."""
+        """The bytes of many ids, a uint32 buffer. KeyError names the first unknown one."""
         cdef st_bytes out
         cdef size_t bad = 0, n
         cdef st_status status

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from ._packed import PackedVocabulary
-from .errors import VocabularyError, not_a_str_error, shown
+from .errors import VocabularyError, not_a_str_error, shortened, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,23 +86,108 @@ def check_allowed(names: Any, disallowed: Any) -> None:
         raise TypeError(f"allowed_special is of type {kind}; write a set of names, as {{'<|endoftext|>'}}, or 'all'")
 
 
-def id_array(tokens: Iterable[int]) -> array[int] | npt.NDArray[np.uint32]:
-    """Ids as a C array of uint32. OverflowError and TypeError as tiktoken has them."""
-    dtype = getattr(tokens, "dtype", None)
-    if dtype is None:
+def id_array(tokens: Any) -> array[int] | npt.NDArray[np.uint32]:
+    """Ids as one row of uint32 in C memory: of a list, a range or another iterable of ints, or of an array.
+
+    An array is what numpy, DLPack or the buffer protocol reads: tensors, Series, array.array, memoryview. bytes are the
+    numbers that iterating over them gives, as in tiktoken. A CUDA array is copied by CuPy where that is installed.
+
+    Raises OverflowError and TypeError as tiktoken has them, TypeError for an array of something else than integers,
+    ValueError for one of several rows.
+    """
+    if isinstance(tokens, (list, tuple, range, array)):
         return array("I", tokens)
+    if isinstance(tokens, (bytes, bytearray)):
+        return array("I", list(tokens))
+    found = as_numpy(tokens)
+    return array("I", tokens) if found is None else _checked_row(found)
+
+
+def id_rows(batch: Any) -> list[Any]:
+    """The rows of a batch of ids: the items of a list, the rows of an array of two dimensions."""
+    found = None if isinstance(batch, (list, tuple)) else as_numpy(batch)
+    if found is None:
+        return list(batch)
+    if found.ndim != 2:
+        raise ValueError(f"a batch is an array of two dimensions, got one of shape {found.shape}; write decode(ids)")
+    return list(found)
+
+
+def single_id(token: Any) -> int | None:
+    """The id, where it is one: an int, a number of numpy's, a tensor without dimensions. None for anything else.
+
+    Raises TypeError for a bool or float."""
+    if type(token) is int:
+        return token
+    if not isinstance(token, int) and getattr(token, "ndim", None) != 0:
+        return None
+    if isinstance(token, bool) or "bool" in str(getattr(token, "dtype", "")):
+        raise TypeError("an id is an int, got a bool")
+    return operator.index(token)
+
+
+def as_numpy(value: Any) -> npt.NDArray[Any] | None:
+    """An array, of whatever package, as numpy's, without a copy where it lies in the CPU's memory; None for what is no
+    array. Raises TypeError for one on a device that it cannot be copied from."""
+    if hasattr(value, "__array__"):
+        import numpy as np
+
+        try:
+            return np.asarray(value)
+        except Exception:  # CuPy's arrays and torch's on a device refuse to be copied unasked
+            if not _lies_on_a_device(value):
+                raise
+        return _from_device(value)
+    if hasattr(value, "__dlpack__"):
+        import numpy as np
+
+        return _from_device(value) if _lies_on_a_device(value) else np.from_dlpack(value)
+    try:
+        view = memoryview(value)
+    except TypeError:
+        return None
     import numpy as np
 
-    if getattr(tokens, "ndim", 1) > 1:
+    return np.asarray(view)
+
+
+_CPU, _PINNED = 1, 3  # device types of DLPack that the CPU reads; CUDA's is 2
+
+
+def _lies_on_a_device(value: Any) -> bool:
+    if hasattr(value, "__cuda_array_interface__"):
+        return True
+    return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] not in (_CPU, _PINNED)
+
+
+def _from_device(value: Any) -> npt.NDArray[Any]:
+    try:
+        import cupy
+
+        found = cupy.asarray(value) if hasattr(value, "__cuda_array_interface__") else cupy.from_dlpack(value)
+        return found.get()  # type: ignore[no-any-return]
+    except Exception as error:
+        raise TypeError(
+            f"ids lie on a device, and CuPy cannot copy them ({shortened(str(error))}): "
+            "copy them to the CPU first, as with ids.cpu()"
+        ) from None
+
+
+def _checked_row(ids: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
+    import numpy as np
+
+    if ids.ndim > 1:
         raise ValueError(
-            f"ids are one row, got an array of shape {tokens.shape}; "  # type: ignore[attr-defined]
+            f"ids are one row, got an array of shape {ids.shape}; "
             "write decode_batch(ids) for a text of each row, or ids.ravel() for a single one"
         )
-    if dtype.kind not in "iu":
-        raise TypeError(f"ids are integers, got an array of {dtype}")
-    if dtype != np.uint32 and len(tokens) and (tokens.min() < 0 or tokens.max() > 0xFFFFFFFF):  # type: ignore
+    if not ids.ndim:
+        raise TypeError("ids are a row, got a single number; write [number]")
+    if ids.dtype.kind not in "iu" and len(ids):  # without any, np.array([]) is one of floats
+        raise TypeError(f"ids are integers, got an array of {shortened(str(ids.dtype))}")
+    if ids.dtype != np.uint32 and len(ids) and (ids.min() < 0 or ids.max() > 0xFFFFFFFF):
         raise OverflowError("an id is negative or does not fit in 32 bits")
-    return np.ascontiguousarray(tokens, np.uint32)
+    return np.ascontiguousarray(ids, np.uint32)
 
 
 def check_special(packed: PackedVocabulary, special_tokens: dict[str, int]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from .checks import single_id
 from .errors import unknown_handler_error
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .core import Encoding
-    from .decoding import Decoding
+    from .decoding import Decoding, _Ids
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
 _STATE_MAGIC = b"stream\x00\x01"
@@ -177,13 +178,15 @@ class StreamDecoder:
     def __repr__(self) -> str:
         return f"<StreamDecoder of {self.encoding.name!r}, {self.pending} bytes pending>"
 
-    def feed(self, tokens: Sequence[int]) -> str:
-        """The text that these ids complete.
+    def feed(self, tokens: int | _Ids) -> str:
+        """The text that this id, or these ids, complete: an int, or what Encoding.decode takes.
 
         Raises KeyError for an unknown id, as Encoding.decode does, and UnicodeDecodeError with errors="strict"; the
         decoder is then as it was before the call.
         """
-        return self._decode(self.encoding.decode_bytes(tokens), final=False)
+        token = single_id(tokens)
+        data = self.encoding.decode_bytes(tokens if token is None else [token])  # type: ignore[arg-type]
+        return self._decode(data, final=False)
 
     def flush(self) -> str:
         """Ends the text: what is left of an unfinished character, handled as `errors` says."""
