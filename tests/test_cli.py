@@ -387,11 +387,12 @@ def test_terminal_gets_colours_and_a_bar(enc, here):
     assert "cannot" not in shown and "binary ids" in on_terminal("encode", "--format", "bin", "big.txt", status=2)
 
 
-def on_terminal(*args, status=0):
+def on_terminal(*args, status=0, **variables):
     import pty
 
     leader, follower = pty.openpty()
-    environment = {**ENVIRONMENT, "TERM": "xterm-256color", "COLUMNS": "120"}
+    without = {name: value for name, value in ENVIRONMENT.items() if name != "NO_COLOR"}
+    environment = {**without, "TERM": "xterm-256color", "COLUMNS": "120", **variables}
     child = subprocess.Popen([*COMMAND, *args], env=environment, stdout=follower, stderr=follower)
     os.close(follower)
     shown = b""

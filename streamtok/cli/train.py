@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..errors import shortened, shown
-from .common import bars_between
+from .common import bars_between, file_names
 from .operands import source_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
@@ -44,13 +44,14 @@ class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=file_names)
 @click.option("--vocab-size", type=_Number(), required=True, metavar="N", help="Tokens in all, such as 32000 or 32k.")
 @click.option(
     "-o",
     "--output",
     required=True,
     metavar="OUT",
+    shell_complete=file_names,
     help="NAME.tiktoken (and NAME.tiktoken.json), NAME.json for Hugging Face's tokenizer.json, or a folder for "
     "vocab.json and merges.txt.",
 )
@@ -73,10 +74,18 @@ class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--threads", type=click.IntRange(min=1), help="Threads that count.  [default: all cores]")
 @click.option("--max-memory", type=_Bytes(), metavar="SIZE", help="Memory that may be taken, such as 2GB.")
 @click.option(
-    "--checkpoint", metavar="FOLDER", help="Where to go on from after Ctrl-C or a crash: the same command again."
+    "--checkpoint",
+    metavar="FOLDER",
+    shell_complete=file_names,
+    help="Where to go on from after Ctrl-C or a crash: the same command again.",
 )
-@click.option("--held-out", metavar="FILE", help="Report how this text is compressed as the vocabulary grows.")
-@click.option("--plot", metavar="FILE", help="Draw that report, as .svg, .png or .pdf.")
+@click.option(
+    "--held-out",
+    metavar="FILE",
+    shell_complete=file_names,
+    help="Report how this text is compressed as the vocabulary grows.",
+)
+@click.option("--plot", metavar="FILE", shell_complete=file_names, help="Draw that report, as .svg, .png or .pdf.")
 @click.option(
     "--device", default="cpu", show_default=True, metavar="cpu|cuda|cuda:N|auto", help="Where to count and merge."
 )
