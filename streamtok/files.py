@@ -24,6 +24,7 @@ from .journal import ResumeError
 from .pipeline import Emit
 from .sink import IdSink
 from .sources import SourceError, make_sources
+from .suffixes import ids_format_to_write
 
 __all__ = [
     "EncodedFile",
@@ -45,7 +46,7 @@ def encode_file(
     src: Path | BinaryIO | list[Path | BinaryIO],
     dst: Path,
     *,
-    format: str = "bin",
+    format: str | None = None,
     dtype: str = "auto",
     documents: str = "text",
     key: str = "text",
@@ -62,8 +63,9 @@ def encode_file(
 ) -> EncodedFile:
     """Encode `src`, a path, an open binary stream or a list of them, into the file `dst`.
 
-    format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads. dtype: "auto" is
-    uint16 when every id of the encoding fits, else uint32. Paths that end in .gz, .xz or .zst are decompressed.
+    format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads; None goes by the suffix
+    of `dst`: .npy is "npy"; .bin, no suffix or an unknown one "bin"; that of another format is refused. dtype: "auto"
+    is uint16 when every id of the encoding fits, else uint32. Paths that end in .gz, .xz or .zst are decompressed.
     documents: "text" makes each source a document, "lines" each line, "jsonl" the string at `key` of each line's
     object. Documents are encoded apart from each other; append_eot puts the end-of-text token behind each.
     Special tokens in the text are ordinary text unless `allowed_special` names them; `disallowed_special` refuses.
@@ -86,8 +88,11 @@ def encode_file(
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
             raise ValueError(f"{name}={shown(value)} takes no bytes: write 1 or more")
-    sink = IdSink(_target(dst), format, choose_dtype(encoding, dtype))
-    sources = make_sources(src)
+    target, sources = _target(dst), make_sources(src)
+    for source in sources:
+        source.check_not(target)
+    format = ids_format_to_write(os.fsdecode(dst)) if format is None else format
+    sink = IdSink(target, format, choose_dtype(encoding, dtype))
     run_on = _device_for(encoding, device, sources)
     if run_on is not None:
         chunk_size = max(chunk_size, run_on.chunk)

@@ -13,8 +13,10 @@ from typing import Any, BinaryIO
 import click
 
 from ..errors import shown
+from ..suffixes import ids_format_to_read
 from .common import encoding_options, file_names, ids_dtype, load_encoding, open_input, open_output
 from .operands import looks_like_path
+from .wording import describe
 
 _CHUNK = 64 << 10  # bytes read at a time
 _LONGEST_NUMBER = 20  # digits; no id is as long, so more are no number list
@@ -35,7 +37,7 @@ _SEPARATORS = bytes.maketrans(b"[],;", b"    ")
 @click.option(
     "--format",
     type=click.Choice(["text", "bin", "npy"]),
-    help="What FILE holds.  [default: by its suffix, text when that says nothing]",
+    help="What FILE holds.  [default: by its suffix, text on standard input]",
 )
 @click.option(
     "--dtype",
@@ -56,7 +58,8 @@ def command(arguments: tuple[str, ...], output: str, format: str | None, dtype: 
     sources = [_Source(each) for each in arguments or ("-",)]
     with contextlib.ExitStack() as opened:
         streams = [opened.enter_context(source.open()) for source in sources]
-        arrays = [_ids(stream, source.format(format), encoding, dtype) for stream, source in zip(streams, sources)]
+        formats = [source.format(format, stream) for stream, source in zip(streams, sources)]
+        arrays = [_ids(stream, each, encoding, dtype) for stream, each in zip(streams, formats)]
         write = opened.enter_context(open_output(output))
         position = 0
         for ids in itertools.chain.from_iterable(arrays):
@@ -79,12 +82,31 @@ class _Source:
     def open(self) -> contextlib.AbstractContextManager[BinaryIO]:
         return io.BytesIO(self._argument.encode()) if self._is_ids else open_input(self._argument)
 
-    def format(self, given: str | None) -> str:
-        """Of the ids. given: --format, which is about files."""
-        if given is not None and not self._is_ids:
+    def format(self, given: str | None, stream: Any) -> str:
+        """Of the ids in the stream. given: --format, which is about files. Without it the suffix of a file decides, as
+        for encode; what comes through standard input, a pipe or a device is text, as encode writes it there."""
+        if self._is_ids:
+            return "text"
+        if given is not None:
             return given
-        suffix = self._argument.lower().rpartition(".")[2]
-        return suffix if suffix in ("bin", "npy") else "text"
+        if self._argument == "-" or not os.path.isfile(self._argument):
+            return "text"
+        try:
+            format = ids_format_to_read(self._argument)
+        except ValueError as error:
+            raise click.UsageError(describe(error)) from None
+        if format == "bin" and not self._argument.lower().endswith(".bin"):
+            self._check_binary(stream.peek(1))
+        return format
+
+    def _check_binary(self, begin: bytes) -> None:
+        """Raise UsageError for numbers in text, where nothing but an unknown suffix says that ids are binary: as binary
+        ids they could be those of another text."""
+        if begin and set(begin.decode("latin-1")) <= _ID_CHARACTERS:
+            raise click.UsageError(
+                f"{shown(self._argument)} has no suffix that names its format, and begins as ids in text do: write "
+                "--format text, or --format bin if they are binary"
+            )
 
 
 def _decode(encoding: Any, ids: Any, position: int) -> bytes:

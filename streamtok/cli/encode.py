@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ..errors import shown
+from ..suffixes import ids_format_to_write
 from .common import (
     check_output,
     encoding_options,
@@ -106,7 +107,7 @@ def command(
     _check_device(device, output)
     encoding = load_encoding(**chosen)
     sources = [operand(each, is_text) for each in arguments] or [operand("-")]
-    _check_files(sources, output)
+    _check_files(sources, output, format)
     _check_json(sources, output, format, as_json)
     _check_ids(encoding, dtype, options["append_eot"])
     options["allowed_special"] = specials(allow_special, encoding)
@@ -115,7 +116,6 @@ def command(
             form = "json" if as_json else format or ("line" if isinstance(source, Text) else "text")
             _encode_to_stdout(encoding, source, form, dtype, options)
     else:
-        format = format or ("npy" if output.lower().endswith(".npy") else "bin")
         options.update(format=format, dtype=dtype, resume=resume, num_threads=threads, device=device)
         _encode_to_file(ctx, encoding, sources, output, as_json, options)
 
@@ -142,13 +142,17 @@ def _check_device(device: str, output: str) -> None:
         raise click.UsageError("--device is for files: name one with -o, or leave it out")
 
 
-def _check_files(sources: list[Any], output: str) -> None:
+def _check_files(sources: list[Any], output: str, format: str | None) -> None:
     if output == "-":
         return
     check_output(output)
     for name in sources:
         if isinstance(name, str) and os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output):
             raise click.UsageError(f"{output} is the source {shown(name)} itself: name another file with -o")
+    try:
+        format or ids_format_to_write(output)
+    except ValueError as error:
+        raise click.UsageError(describe(error)) from None
 
 
 def _check_json(sources: list[Any], output: str, format: str | None, as_json: bool) -> None:

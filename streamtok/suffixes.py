@@ -1,0 +1,68 @@
+"""What the suffix of a file's name says: one rule for the library and the command, for reading and for writing.
+
+docs/files.md has the same table for users.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .errors import shown
+from .members import SUFFIXES as PACKED
+
+_JSON_LINES = frozenset((".jsonl", ".ndjson"))
+
+# Ids can be read from these as integers in text, but the file that encode_file writes is none of them.
+_TEXT = frozenset(
+    ".txt .text .md .rst .tex .log .json .jsonl .ndjson .csv .tsv .html .htm .xml .svg .yaml .yml .toml .ini "
+    ".srt".split()
+)
+
+# Known formats that hold no ids as they lie in memory.
+_OTHER = frozenset(PACKED) | frozenset(
+    ".bz2 .lzma .lz4 .br .zip .7z .rar .tar .tgz .txz .tzst .parquet .arrow .feather .orc .avro .npz .pt .pth .ckpt "
+    ".safetensors .gguf .onnx .h5 .hdf5 .pkl .pickle .sqlite .db .pdf .docx .xlsx .epub .png .jpg .jpeg .gif".split()
+)
+
+
+def documents_of(name: str) -> str:
+    """What the documents of a source are when nothing else is said: "jsonl" for .jsonl and .ndjson, also with .gz, .xz
+    or .zst behind, else "text", the whole source."""
+    stem, suffix = os.path.splitext(name.lower())
+    suffix = os.path.splitext(stem)[1] if suffix in PACKED else suffix
+    return "jsonl" if suffix in _JSON_LINES else "text"
+
+
+def ids_format_to_write(name: str) -> str:
+    """The format of a file of ids to be written: "npy" for .npy, "bin" for .bin, no suffix or an unknown one.
+
+    Raises ValueError for the suffix of another known format, which the file would not have.
+    """
+    suffix = _suffix(name)
+    if suffix in _TEXT or suffix in _OTHER:
+        raise ValueError(
+            f"dst={shown(name)} ends in {suffix}, and what is written is binary ids: name a .bin or .npy file, "
+            "or write format='bin' or format='npy' to have them under this name"
+        )
+    return "npy" if suffix == ".npy" else "bin"
+
+
+def ids_format_to_read(name: str) -> str:
+    """The same for a file of ids to be read; "text" for the suffixes of text.
+
+    Raises ValueError for the suffix of another known format, which holds no ids that can be read here.
+    """
+    suffix = _suffix(name)
+    if suffix in _OTHER:
+        unpack = ", unpacked" if suffix in PACKED else ""
+        raise ValueError(
+            f"{shown(name)} ends in {suffix}, which names no file of ids: give a .bin, .npy or .txt file{unpack}, "
+            "or write format='bin', format='npy' or format='text' where the name misleads"
+        )
+    if suffix in _TEXT:
+        return "text"
+    return "npy" if suffix == ".npy" else "bin"
+
+
+def _suffix(name: str) -> str:
+    return os.path.splitext(name)[1].lower()
