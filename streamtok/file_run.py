@@ -24,6 +24,16 @@ _WRITES_AHEAD = 4  # stretches of ids that wait to be written, beside those that
 _POINTS_AHEAD = 2  # points that wait for the disk
 
 
+class Earlier(NamedTuple):
+    """What a run that did not finish had left, and what became of it: the place from which this run goes on, or why it
+    does not."""
+
+    ids: int  # that were taken over
+    source: str  # which was being read
+    offset: int  # bytes of its text (decompressed) that are done
+    discarded: str  # why nothing was taken over; "" where something was
+
+
 class Progress(NamedTuple):
     """How far a run is; sizes are those of the files as they lie on the disk, compressed or not."""
 
@@ -31,6 +41,7 @@ class Progress(NamedTuple):
     bytes_total: int | None  # None when a source has no size beforehand
     ids: int
     seconds: float
+    earlier: Earlier | None  # None where no run had left anything
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,7 @@ class EncodedFile:
     crc32: int  # of the ids as they lie in the file
     seconds: float  # of this call
     resumed_ids: int  # ids that an earlier run had written already
+    earlier: Earlier | None  # None where no run had left anything
 
 
 class FileRun:
@@ -76,6 +88,7 @@ class FileRun:
         self._index = 0  # of the source being read
         self._journaled = 0  # documents.text_bytes at the last entry
         self._resumed_ids = 0
+        self._earlier: Earlier | None = None
         self._has_earlier = False  # whether ids of an earlier run are there to go on from
         self._finished_bytes = 0  # of the sources before it, as they lie on the disk
         self._position = 0  # in the source being read
@@ -100,7 +113,7 @@ class FileRun:
             disk.remove(self._journal_path)
             return self._result()
         try:
-            self._start(marks)
+            self._start(marks, resume)
             self._encode()
             self._finish()
         except BaseException as error:
@@ -124,7 +137,7 @@ class FileRun:
             check_header(self._journal_path, found, self._header)
         return marks
 
-    def _start(self, marks: list[Mark]) -> None:
+    def _start(self, marks: list[Mark], resume: bool) -> None:
         """Begin where the last good mark says, or at the beginning."""
         self._has_earlier = bool(marks)
         self._sink.open()
@@ -136,6 +149,8 @@ class FileRun:
             self._go_on(point)
             return
         self._has_earlier = False
+        if self._sink.has_earlier_ids or marks:
+            self._earlier = Earlier(0, self._sources[0].name, 0, _why_discarded(marks, resume))
         disk.remove(self._journal_path)  # before the ids that it speaks of go
         self._sink.start()
         if self._header is not None:
@@ -153,6 +168,9 @@ class FileRun:
         documents.documents, documents.text_bytes = point.documents, point.text_bytes
         self._index, self._journaled, self._resumed_ids = point.source, point.text_bytes, point.ids
         self._finished_bytes = sum(source.size or 0 for source in self._sources[: point.source])
+        self._earlier = Earlier(
+            point.ids, self._sources[min(point.source, len(self._sources) - 1)].name, point.offset, ""
+        )
         if point.source < len(self._sources):
             name = self._sources[point.source].name
             documents.begin(name, offset=point.offset, line=point.line, is_open=point.is_open)
@@ -201,7 +219,7 @@ class FileRun:
             sizes = [source.size for source in self._sources]
             total = None if None in sizes else sum(size or 0 for size in sizes)
             read = self._finished_bytes + self._position
-            self._progress(Progress(read, total, self._sink.ids, time.monotonic() - self._began))
+            self._progress(Progress(read, total, self._sink.ids, time.monotonic() - self._began, self._earlier))
 
     def _finish(self) -> None:
         self._keep_point()
@@ -271,4 +289,13 @@ class FileRun:
             crc32=sink.crc,
             seconds=time.monotonic() - self._began,
             resumed_ids=self._resumed_ids,
+            earlier=self._earlier,
         )
+
+
+def _why_discarded(marks: list[Mark], resume: bool) -> str:
+    if not resume:
+        return "this run was begun with resume=False"
+    if not marks:
+        return "its journal holds no point to go on from"
+    return "its ids are not those that its journal speaks of"

@@ -67,6 +67,7 @@ class IdSink:
         self._used = 0
         self._unadvised = 0  # bytes written since the system was told to let go
         self._fd = -1
+        self.has_earlier_ids = False  # whether an earlier run left some in the unfinished file
 
     def open(self) -> None:
         """Open the unfinished file, with what an earlier run left in it.
@@ -74,6 +75,7 @@ class IdSink:
         Raises BlockingIOError while another process writes it.
         """
         self._fd = disk.open_locked(self.partial)
+        self.has_earlier_ids = os.fstat(self._fd).st_size > self._header_bytes
 
     def start(self) -> None:
         """Begin with no ids; what an earlier run left is dropped."""

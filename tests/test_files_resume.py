@@ -33,6 +33,7 @@ def test_go_on_from_every_entry(enc, here, run):
         result = encode(enc, run, resume=True)
         assert pathlib.Path("out.bin").read_bytes() == wanted
         assert (result.resumed_ids > 0) == (keep > 1)
+        assert result.earlier.ids == result.resumed_ids and (result.earlier.discarded == "") == (keep > 1)
 
 
 def test_last_entry_cut_at_every_byte(enc, here):
@@ -97,15 +98,16 @@ def test_whole_entries_of_nonsense_are_passed_over(enc, here):
 
 def test_nothing_to_resume_begins_anew(enc, here):
     wanted = expected(enc)
-    assert encode(enc, resume=True).resumed_ids == 0
+    assert encode(enc, resume=True).earlier is None
     stop_at(enc, 2500)
     os.unlink("out.bin.partial")
-    assert encode(enc, resume=True).resumed_ids == 0
+    assert encode(enc, resume=True).earlier.discarded == "its ids are not those that its journal speaks of"
     stop_at(enc, 2500)
     os.unlink("out.bin.journal")
-    assert encode(enc, resume=True).resumed_ids == 0
+    assert encode(enc, resume=True).earlier.discarded == "its journal holds no point to go on from"
     stop_at(enc, 2500)
-    assert encode(enc).resumed_ids == 0
+    result = encode(enc)
+    assert result.resumed_ids == 0 and result.earlier.discarded == "this run was begun with resume=False"
     assert pathlib.Path("out.bin").read_bytes() == wanted and leftovers() == []
 
 

@@ -24,7 +24,7 @@ from .common import (
     text_options,
 )
 from .operands import RULE, Text, operand, text_option
-from .wording import describe
+from .wording import describe, spoken
 
 _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size of the text
 
@@ -203,17 +203,15 @@ def _encode_to_file(
 
     try:
         with progress_bar(os.path.basename(output)) as move:
-            progress = None
-            if move is not None:
-                progress = lambda at: move(at.bytes_read, at.bytes_total, at.ids)  # noqa: E731
-            result = encode_file(encoding, sources, output, progress=progress, **options)
+            teller = _Teller(output, move)
+            result = encode_file(encoding, sources, output, progress=teller.tell, **options)
     except KeyboardInterrupt:
         _say_how_to_resume(ctx, output)
         ctx.exit(130)
     if as_json:
         names = [source if isinstance(source, str) else getattr(source, "name", None) for source in sources]
         written = asdict(result)
-        output = written.pop("path")
+        output, _ = written.pop("path"), written.pop("earlier")
         click.echo(json.dumps({"encoding": encoding.name, "sources": names, "output": output, **written}))
     elif move is not None:
         rate = result.bytes / max(result.seconds, 1e-9) / 1e6
@@ -222,6 +220,26 @@ def _encode_to_file(
             f"documents: {result.documents:,}, {result.bytes:,} bytes of text, {rate:,.0f} MB/s",
             err=True,
         )
+
+
+class _Teller:
+    """Says at the beginning of a run what became of an earlier one, and moves the bar."""
+
+    def __init__(self, output: str, move: Any) -> None:
+        self._output, self._move = output, move
+        self._is_begun = False
+
+    def tell(self, at: Any) -> None:
+        if not self._is_begun and at.earlier is not None:
+            click.echo(f"streamtok: {self._said(at.earlier)}", err=True)
+        self._is_begun = True
+        if self._move is not None:
+            self._move(at.bytes_read, at.bytes_total, at.ids)
+
+    def _said(self, earlier: Any) -> str:
+        if earlier.discarded:
+            return f"the earlier partial result of {self._output} was discarded: {spoken(earlier.discarded)}"
+        return f"resuming at byte {earlier.offset:,} of {earlier.source}, behind {earlier.ids:,} ids"
 
 
 def _say_how_to_resume(ctx: click.Context, output: str) -> None:
