@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import time
 
@@ -41,6 +43,26 @@ def test_it_writes_what_train_returns(here):
         assert load(name)._mergeable_ranks == want._mergeable_ranks
         again = run("encode", "0.txt", "--vocab", name, "--allow-special", "<|end|>").stdout.split()
         assert again == ids
+
+
+def test_both_ways_of_the_readme_write_the_same_files(here):
+    zstandard = pytest.importorskip("zstandard")
+    (here / "corpus").mkdir()
+    for i in range(2):
+        text = (here / f"{i}.txt").read_bytes() + b"<|endoftext|>"
+        (here / "corpus" / f"{i}.txt.zst").write_bytes(zstandard.ZstdCompressor().compress(text))
+    page = (oracle.PROJECT / "README.md").read_text(encoding="utf-8")
+    (snippet,) = re.findall(r"^```python\n(from streamtok\.train import .*?)^```", page, re.M | re.S)
+    (line,) = re.findall(r'^streamtok (train "corpus/.*)$', page, re.M)
+    with pytest.warns(UserWarning, match="no more than"):  # the text is small
+        exec(snippet, {})
+    names = ("mine.tiktoken", "mine.tiktoken.json")
+    written = [(here / name).read_bytes() for name in names]
+    for name in names:
+        (here / name).unlink()
+    run(*shlex.split(line))
+    assert [(here / name).read_bytes() for name in names] == written
+    assert load("mine.tiktoken")._special_tokens.keys() == {"<|endoftext|>"}
 
 
 def test_options_reach_the_trainer(here):

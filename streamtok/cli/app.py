@@ -82,7 +82,12 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.echo(f"streamtok: {spoken(' '.join(str(message).split()))}", err=True)
 
 
-@click.command(cls=App, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_EPILOG = "Exit status: 0 done, 1 an error, 2 wrong usage, 130 Ctrl-C, 141 nobody reads the output."
+
+
+@click.command(
+    cls=App, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="streamtok")
 def app() -> None:
     """Exact, streaming tokenizer: the ids of tiktoken, from text of any size, in constant memory."""

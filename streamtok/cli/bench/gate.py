@@ -64,9 +64,17 @@ class Gate:
         return self._digests[entry.threads is not None]
 
     @property
-    def ids(self) -> int:
+    def compared(self) -> int:
         """Ids that were compared, over all slices."""
         return sum(right.number for right in self._digests[False])
+
+    def count(self) -> int:
+        """Ids of the file's text in one piece, as `streamtok count` has them: slices are cut where the text is not, and
+        a small text is there several times."""
+        import streamtok
+
+        text = self.sample.data[: self.sample.file_bytes]
+        return streamtok.get_encoding(self.vocabulary.name).count(text, disallowed_special=())
 
     def _right_ids(self, oracle: Encode, is_batch: bool) -> list[Ids]:
         form = Entry(self.oracle, 1 if is_batch else None)

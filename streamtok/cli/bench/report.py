@@ -65,7 +65,9 @@ def report(gate: Gate, timings: list[Timing], machine: dict[str, Any]) -> dict[s
         "repeats": sample.repeats,
         "cold_starts": COLD_STARTS,
         "warm_passes": WARM_PASSES,
-        "ids": gate.ids,
+        "ids": gate.count(),
+        "slices": len(sample.slices),
+        "ids_compared": gate.compared,
         "checked_against": gate.oracle_name,
         "machine": machine,
         "rows": [_row(timing, sizes, by_entry) for timing in timings],
@@ -97,7 +99,8 @@ def print_report(figures: dict[str, Any], console: Any) -> None:
     part = "" if figures["is_whole_file"] else "the first "
     click.echo(
         f"{figures['file']}: {part}{figures['bytes']:,} bytes, {figures['encoding']}; "
-        f"{figures['ids']:,} ids, the same as those of {figures['checked_against']}"
+        f"{figures['ids']:,} ids. Compared: {figures['ids_compared']:,} ids of {figures['slices']} slices, the same as "
+        f"those of {figures['checked_against']}"
     )
     click.echo(f"{machine['cpu']}, {machine['usable_cores']} of {machine['cores']} cores; {machine['platform']}")
     versions = "".join(f", {name} {version or '?'}" for name, version in machine["rivals"].items())
