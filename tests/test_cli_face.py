@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import textwrap
 
@@ -68,6 +69,14 @@ def test_help_and_page_have_all_commands_and_the_rule():
     assert "Exit status: 0 done, 1 an error, 2 wrong usage" in " ".join(shown.split())
     for status in (0, 1, 2, 130, 141):
         assert f"\n| {status} | " in PAGE
+
+
+def test_examples_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (oracle.PROJECT / "README.md").read_text(encoding="utf-8")
+    for line, result in (('encode "hello world"', "24912 2375\n"), ("decode 24912 2375", "hello world")):
+        assert re.search(rf"^streamtok {line} +# {result.strip()}$", page, re.M)
+        assert run(*shlex.split(line)).stdout == result
 
 
 def test_help_loads_nothing_slow():

@@ -75,6 +75,10 @@ def test_files_texts_and_standard_input_together(here, enc):
     want = [len(enc.encode_ordinary(each)) for each in ("some text", TEXT, "from a pipe")]
     shown = run("count", "--by-file", "some text", "in.txt", "-", input="from a pipe").stdout.splitlines()
     assert [int(line.split()[0]) for line in shown] == [*want, sum(want)]
+    assert [line.split(maxsplit=1)[1] for line in shown] == ["'some text'", "in.txt", "-", "total"]
+    assert run("count", "--by-file", "two\nlines").stdout.startswith("3 'two\\nlines'\n")
+    report = json.loads(run("count", "--json", "--by-file", "two\nlines").stdout)
+    assert report["files"] == [{"path": "two\nlines", "tokens": 3, "bytes": 9}]
 
 
 # ==== encode and decode ====
@@ -116,7 +120,7 @@ def test_ids_as_arguments(here, enc):
     run("encode", "-t", TEXT, "-o", "a.npy")
     assert run("decode", "a.bin", ids[0], "-", "a.npy", input="13").stdout == TEXT + enc.decode([ids[0], 13]) + TEXT
     (here / "13").write_text("14")
-    assert run("decode", "13").stdout == enc.decode([14])
+    assert run("decode", "--format", "text", "13").stdout == enc.decode([14])
     run("decode", *ids, "-o", "back.txt")
     assert (here / "back.txt").read_bytes() == TEXT.encode()
 

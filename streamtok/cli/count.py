@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from ..errors import shown
 from .common import encoding_options, file_names, load_encoding, progress_bar, specials, text_options
-from .operands import RULE, operand, text_option
+from .operands import RULE, Text, operand, text_option
 from .wording import describe
 
 
@@ -63,7 +64,10 @@ def command(
         for name in arguments or ("-",):
             try:
                 counts.append(_Count(name))
-                _count(encoding, operand(name, is_text and bool(arguments)), counts, options, limit, move)
+                source = operand(name, is_text and bool(arguments))
+                if isinstance(source, Text) and not as_json:
+                    counts[-1].path = shown(name)  # quoted, in one line
+                _count(encoding, source, counts, options, limit, move)
             except _Enough:
                 is_over = True
                 break
