@@ -15,10 +15,11 @@
 #define READ_AGAIN_UP_TO 64
 
 /* A stretch of text that lies in one place, and how far it is done: everything before `piece` is encoded, the open
- * piece begins there (less encoder->open.taken), and the scanner has read up to `read`. */
+ * piece begins there (less encoder->open.taken), and the scanner has read up to `read`, in front of the first name that is not done. */
 typedef struct run {
     const uint8_t *text;
     size_t size, piece, read;
+    st_special_search names; /* how far it was looked through for allowed ones */
 } run;
 
 typedef struct feed_context {
@@ -37,7 +38,6 @@ void st_encoder_init(st_encoder *e, st_vocab *vocab, st_split_family family)
 void st_encoder_free(st_encoder *e)
 {
     st_bytes_free(&e->carry.bytes);
-    st_watch_free(&e->watch);
     st_text_stage_free(&e->text);
     st_open_piece_free(&e->open);
 }
@@ -46,8 +46,9 @@ void st_encoder_reset(st_encoder *e)
 {
     st_scan_init(&e->scan);
     e->carry.bytes.size = e->carry.start = 0;
-    e->watch.tail.size = 0;
-    e->watch.offset = e->text.offset = 0;
+    st_watch_reset(&e->watch);
+    e->name = 0;
+    e->text.offset = 0;
     e->open.taken = 0;
     e->open.tail.active = 0;
     e->text.partial_size = 0;
@@ -103,7 +104,7 @@ static st_status encode_run(feed_context *c, run *r, int final)
         st_special_match match = {r->size, r->size, 0};
         st_special_result result = ST_SPECIAL_NONE;
         if (allowed)
-            result = st_special_find(allowed, r->text, r->read, r->size, r->size, final, &match);
+            result = st_special_find(allowed, &r->names, r->text, SIZE_MAX, r->size, final, &match);
         ST_TRY(scan_until(c, r, result == ST_SPECIAL_NONE ? r->size : match.start));
         if (result != ST_SPECIAL_FOUND)
             break;
@@ -112,6 +113,7 @@ static st_status encode_run(feed_context *c, run *r, int final)
         c->sink.out->data[c->sink.out->size++] = match.id;
         r->piece = r->read = match.end;
     }
+    c->encoder->name = r->names.node;
     return final ? end_text(c, r) : ST_OK;
 }
 
@@ -149,7 +151,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
 {
     st_carry *carry = &c->encoder->carry;
     size_t old = carry->bytes.size, used = 0, bridge = n <= SHORT_TEXT ? n : BRIDGE;
-    run r = {NULL, 0, carry->start, 0};
+    run r = {NULL, 0, carry->start, 0, {0, old, 0, c->encoder->name}};
     r.read = carry->start + held_and_read(c->encoder, n);
     do {
         size_t part = n - used < bridge ? n - used : bridge;
@@ -163,7 +165,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
         ST_TRY(encode_run(c, &r, final && used == n));
         ST_TRY(keep_tail(c, &r));
         if (r.piece >= old && used < n) {
-            *direct = (run){text, n, r.piece - old, r.read - old};
+            *direct = (run){text, n, r.piece - old, r.read - old, {0, r.names.at - old, 0, r.names.node}};
             carry->start = carry->bytes.size;
             return ST_OK;
         }
@@ -175,7 +177,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
 static st_status encode_segment(feed_context *c, const uint8_t *text, size_t n, int final)
 {
     st_encoder *e = c->encoder;
-    run direct = {text, n, 0, 0};
+    run direct = {text, n, 0, 0, {0, 0, 0, 0}};
     if (e->carry.start < e->carry.bytes.size || e->open.taken) {
         direct.text = NULL;
         ST_TRY(cross_border(c, text, n, final, &direct));
@@ -193,13 +195,14 @@ typedef struct snapshot {
     st_scan scan;
     uint64_t taken;
     size_t carry_start, carry_size, out_size;
-    uint32_t active;
+    uint32_t active, name;
+    st_watch watch;
 } snapshot;
 
 static st_status take_snapshot(st_encoder *e, const st_ids *out, snapshot *s)
 {
-    *s = (snapshot){e->scan, e->open.taken, e->carry.start, e->carry.bytes.size, out->size, e->open.tail.active};
-    ST_TRY(st_watch_save(&e->watch));
+    *s = (snapshot){e->scan, e->open.taken, e->carry.start, e->carry.bytes.size, out->size, e->open.tail.active,
+                    e->name, e->watch};
     return e->open.tail.active ? st_long_piece_copy(&e->open.saved_tail, &e->open.tail) : ST_OK;
 }
 
@@ -216,7 +219,8 @@ static void roll_back(st_encoder *e, st_ids *out, const snapshot *s)
         e->open.saved_tail = broken;
     }
     e->open.tail.active = s->active;
-    st_watch_restore(&e->watch);
+    e->name = s->name;
+    e->watch = s->watch;
 }
 
 static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
@@ -316,14 +320,15 @@ uint64_t st_encoder_pending(const st_encoder *e)
 
 static st_status copy_state(st_encoder *target, const st_encoder *source)
 {
-    const st_bytes *carry = &source->carry.bytes, *tail = &source->watch.tail;
+    const st_bytes *carry = &source->carry.bytes;
     size_t start = source->carry.start;
     if (carry->size > start)
         ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + start, carry->size - start));
-    ST_TRY(st_bytes_append(&target->watch.tail, tail->data, tail->size));
     if (source->open.tail.active)
         ST_TRY(st_long_piece_copy(&target->open.tail, &source->open.tail));
+    target->watch.node = source->watch.node;
     target->watch.offset = source->watch.offset;
+    target->name = source->name;
     target->scan = source->scan;
     target->open.taken = source->open.taken;
     target->text.offset = source->text.offset;

@@ -30,6 +30,7 @@ typedef struct st_encoder {
     st_engine engine;
     st_text_stage text;
     st_watch watch;     /* for disallowed special tokens */
+    uint32_t name;      /* the end of the carry that begins an allowed name, as a node of `allowed`; 0 = none */
     st_scan scan;       /* of the open piece */
     st_carry carry;     /* the open piece but for what was taken from its front, then text not yet scanned */
     st_open_piece open; /* what was taken of the open piece */

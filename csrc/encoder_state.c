@@ -19,11 +19,12 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
 {
     const st_bytes *carry = &e->carry.bytes;
     const uint8_t *waiting = carry->size ? carry->data + e->carry.start : NULL;
+    size_t watched = 0;
+    const uint8_t *watch = e->watch.node ? st_special_bytes(e->watch.names, e->watch.node, &watched) : NULL;
     uint32_t previous = e->open.tail.active ? st_long_piece_previous(&e->open.tail, e->vocab) : ST_NONE;
     if (put(out, e->scan.length) || put(out, e->scan.point) || put(out, (uint64_t)e->scan.state << 32 | e->scan.memo) ||
         put(out, e->open.taken) || put(out, e->text.offset) || put_block(out, e->text.partial, e->text.partial_size) ||
-        put(out, e->watch.offset) || put_block(out, e->watch.tail.data, e->watch.tail.size) ||
-        put_block(out, waiting, carry->size - e->carry.start) ||
+        put(out, e->watch.offset) || put_block(out, watch, watched) || put_block(out, waiting, carry->size - e->carry.start) ||
         put(out, (uint64_t)e->open.tail.active << 1 | (e->open.tail.active && e->open.tail.merged_only)) || put(out, previous))
         return ST_NO_MEMORY;
     return put_block(out, e->open.tail.text.data, e->open.tail.active ? e->open.tail.text.size : 0);
@@ -65,11 +66,11 @@ static const uint8_t *get_block(reader *r, size_t *n)
     return block;
 }
 
-/* Is `text` the beginning of one of these names, and nothing more? Then an encoder may have held it back. */
-static int begins_name(const st_special *names, const uint8_t *text, size_t n)
+/* Takes `text` over as the end of a text that begins one of these names. 0: it is none that an encoder may have held. */
+static int take_beginning(const st_special *names, const uint8_t *text, size_t n, uint32_t *node)
 {
-    st_special_match match;
-    return names && st_special_find(names, text, 0, 1, n, 0, &match) == ST_SPECIAL_HELD && match.start == 0;
+    *node = names ? st_special_walk(names, text, n) : 0;
+    return n == 0 || *node != 0;
 }
 
 /* With nothing taken from the front of the open piece, scanning the carry again must lead to the very same scan. */
@@ -85,8 +86,9 @@ static int scan_is_reproduced(const st_encoder *e, const uint8_t *text, size_t n
            again.state == e->scan.state && again.memo == e->scan.memo;
 }
 
-/* Do the parts fit together? carry = scanned bytes of the open piece that are not taken, then a held name. */
-static int consistent(const st_encoder *e)
+/* Do the parts fit together? carry = scanned bytes of the open piece that are not taken, then a held name, whose node is
+ * found here. */
+static int consistent(st_encoder *e)
 {
     const uint8_t *carry = e->carry.bytes.data;
     size_t n = e->carry.bytes.size;
@@ -97,9 +99,7 @@ static int consistent(const st_encoder *e)
     size_t scanned = (size_t)(e->scan.length - e->open.taken);
     if (n && st_text_check(carry, n, &error) != n)
         return 0;
-    if (scanned < n && !begins_name(e->allowed, carry + scanned, n - scanned))
-        return 0;
-    if (e->watch.tail.size && !begins_name(e->watch.names, e->watch.tail.data, e->watch.tail.size))
+    if (!take_beginning(e->allowed, n ? carry + scanned : NULL, n - scanned, &e->name))
         return 0;
     if (e->text.partial_size && st_utf8_unfinished(e->text.partial, e->text.partial_size) != e->text.partial_size)
         return 0;
@@ -147,7 +147,9 @@ static st_status load(st_encoder *e, reader *r)
         return ST_BAD_STATE;
     memcpy(e->text.partial, partial_bytes, partial);
     e->text.partial_size = (uint32_t)partial;
-    if (st_bytes_append(&e->watch.tail, watch_bytes, watch) || st_bytes_append(&e->carry.bytes, carry_bytes, carry))
+    if (!take_beginning(e->watch.names, watch_bytes, watch, &e->watch.node))
+        return ST_BAD_STATE;
+    if (st_bytes_append(&e->carry.bytes, carry_bytes, carry))
         return ST_NO_MEMORY;
     st_status status = load_open(e, flags, previous, open_bytes, open);
     return status ? status : consistent(e) ? ST_OK : ST_BAD_STATE;

@@ -30,12 +30,14 @@ size_t st_cut_margin(const st_cut_rules *rules)
 static size_t name_before(const st_special *names, const uint8_t *text, size_t n, size_t at)
 {
     st_special_match match;
+    st_special_search search;
     size_t margin, from;
     if (!names)
         return at;
     margin = names->longest + LOOK_BACK;
     from = at > margin ? at - margin : 0;
-    return st_special_find(names, text, from, at, n, 1, &match) == ST_SPECIAL_FOUND ? match.start : at;
+    search = st_special_search_from(from);
+    return st_special_find(names, &search, text, at, n, 1, &match) == ST_SPECIAL_FOUND ? match.start : at;
 }
 
 static size_t smaller(size_t a, size_t b)

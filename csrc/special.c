@@ -2,116 +2,156 @@
 
 #include <string.h>
 
-#include "alloc.h"
-
-static uint32_t child_of(const st_special *s, uint32_t node, uint8_t byte)
+st_special_search st_special_search_behind(const st_special *s, uint32_t node)
 {
-    if (node == 0)
-        return s->first[byte];
-    uint32_t child = s->nodes[node].child;
-    while (child && s->nodes[child].byte != byte)
-        child = s->nodes[child].sibling;
-    return child;
+    const st_special_search search = {s->depth[node], s->depth[node], 0, node};
+    return search;
 }
 
-static st_status add_child(st_special *s, uint32_t node, uint8_t byte, uint32_t *child)
-{
-    if (s->count == s->capacity) {
-        st_special_node *nodes = st_realloc(s->nodes, 2 * (size_t)s->capacity * sizeof *nodes);
-        if (!nodes)
-            return ST_NO_MEMORY;
-        s->nodes = nodes;
-        s->capacity *= 2;
-    }
-    *child = s->count++;
-    s->nodes[*child] = (st_special_node){0, s->nodes[node].child, ST_NO_SPECIAL, byte};
-    s->nodes[node].child = *child;
-    if (node == 0)
-        s->first[byte] = *child;
-    return ST_OK;
-}
-
-static st_status add_name(st_special *s, const uint8_t *name, size_t n, uint32_t id)
-{
-    uint32_t node = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t child = child_of(s, node, name[i]);
-        if (!child && add_child(s, node, name[i], &child))
-            return ST_NO_MEMORY;
-        node = child;
-    }
-    s->nodes[node].id = id;
-    if (s->only_first == -2)
-        s->only_first = name[0];
-    else if (s->only_first != name[0])
-        s->only_first = -1;
-    s->longest = n > s->longest ? n : s->longest;
-    return ST_OK;
-}
-
-st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
-                         st_special **special)
-{
-    st_status status = ST_OK;
-    st_special *s = *special = st_calloc(1, sizeof *s);
-    if (!s)
-        return ST_NO_MEMORY;
-    s->capacity = 64;
-    s->only_first = -2; /* no name yet */
-    s->nodes = st_malloc(s->capacity * sizeof *s->nodes);
-    if (!s->nodes)
-        status = ST_NO_MEMORY;
-    else
-        s->nodes[s->count++] = (st_special_node){0, 0, ST_NO_SPECIAL, 0};
-    for (size_t i = 0; i < count && !status; names += lengths[i++])
-        status = lengths[i] ? add_name(s, names, lengths[i], ids[i]) : ST_EMPTY_TOKEN;
-    if (status) {
-        st_special_free(s);
-        *special = NULL;
-    }
-    return status;
-}
-
-void st_special_free(st_special *s)
-{
-    if (!s)
-        return;
-    st_free(s->nodes);
-    st_free(s);
-}
-
-/* First place in text[from..until) where some name may begin. */
+/* First place in text[from..until), or `until`, where some name may begin. */
 static size_t next_start(const st_special *s, const uint8_t *text, size_t from, size_t until)
 {
+    if (from >= until)
+        return until;
     if (s->only_first >= 0) {
-        const uint8_t *hit = from < until ? memchr(text + from, s->only_first, until - from) : NULL;
+        if ( text[from] == s->only_first)
+            return from;
+        const uint8_t *hit = memchr(text + from, s->only_first, until - from);
         return hit ? (size_t)(hit - text) : until;
     }
-    while (from < until && !s->first[text[from]])
+    const uint32_t *first = s->first;
+    while (until - from >= 4 && !(first[text[from]] | first[text[from + 1]] | first[text[from + 2]] | first[text[from + 3]]))
+        from += 4;
+    while (from < until && !first[text[from]])
         from++;
     return from;
 }
 
-st_special_result st_special_find(const st_special *s, const uint8_t *text, size_t from, size_t until, size_t n,
+/* The node cannot go on. 1: *match is the first name that begins in front of where its link begins; 0: there is none, and
+ * the search stands at that link. */
+static int give_up(const st_special *s, st_special_search *k, st_special_match *match)
+{
+    const uint32_t node = k->node, fail = s->nodes[node].fail;
+    const size_t start = k->at - s->depth[node], next = k->at - s->depth[fail];
+    if (s->nodes[node].bits & ST_SPECIAL_LOUD) {
+        const size_t bytes = s->place[node] + 1 - s->depth[node];
+        for (size_t at = k->from > start ? k->from : start; at < next; at++) {
+            const uint32_t name = at == start ? s->name[node] : s->inner ? s->inner[bytes + (at - start)] : 0;
+            if (!name)
+                continue;
+            *match = (st_special_match){at, at + s->names[name - 1].length, s->names[name - 1].id};
+            k->from = match->end;
+            return 1;
+        }
+    }
+    k->node = fail;
+    return 0;
+}
+
+/* The text ended inside the node. */
+static st_special_result end_of_text(const st_special *s, st_special_search *k, int final, st_special_match *match)
+{
+    while (final && k->node)
+        if (give_up(s, k, match))
+            return ST_SPECIAL_FOUND;
+    if (!k->node)
+        return ST_SPECIAL_NONE;
+    const size_t start = k->at - s->depth[k->node];
+    const uint32_t name = s->name[k->node];
+    *match = (st_special_match){start, start, ST_NO_SPECIAL};
+    if (name) {
+        match->end += s->names[name - 1].length;
+        match->id = s->names[name - 1].id;
+    }
+    return ST_SPECIAL_HELD;
+}
+
+/* Follows the rows from a node that has one, while there is one and no name has to be given up. Returns how far it came. */
+static size_t follow_rows(const st_special *s, uint32_t *node, const uint8_t *text, size_t at, size_t starts, size_t stop)
+{
+    uint32_t row = (st_special_row(s->nodes[*node]) - 1) * s->classes;
+    while (at < stop) {
+        if (!row && (at = next_start(s, text, at, starts)) >= starts)
+            break;
+        const uint32_t next = s->cells[row + s->class_of[text[at]]];
+        if (next >= ST_SPECIAL_NODE) {
+            if (next == ST_SPECIAL_STUCK)
+                break;
+            *node = next - ST_SPECIAL_NODE;
+            return at + 1;
+        }
+        row = next;
+        at++;
+    }
+    *node = s->row_nodes[row / s->classes];
+    return at;
+}
+
+/* Reads on until the text ends, the node cannot go on and may have names in it, or all starts are behind `until`. */
+static void read_on(const st_special *s, st_special_search *k, const uint8_t *text, size_t until, size_t n)
+{
+    uint32_t node = k->node;
+    size_t at = k->at - k->before;
+    const size_t starts = until < k->before ? 0 : until - k->before < n ? until - k->before : n;
+    const size_t stop = n - starts > s->longest ? starts + s->longest : n; /* where all starts are behind `until` */
+    while (at < stop) {
+        if (st_special_row(s->nodes[node])) {
+            at = follow_rows(s, &node, text, at, starts, stop);
+            if (at >= stop || !node)
+                break;
+        }
+        const int goes_on = s->nodes[node].bits & ST_SPECIAL_GOES_ON;
+        const uint32_t child = goes_on ? st_special_child(s, node, text[at]) : 0;
+        if (child) {
+            node = child;
+            at++;
+        } else if (!goes_on || s->nodes[node].bits & ST_SPECIAL_LOUD) {
+            break;
+        } else {
+            node = s->nodes[node].fail;
+        }
+    }
+    k->node = node;
+    k->at = at + k->before;
+}
+
+/* Can the node not go on with text[at]? At the end of the text that is not known. */
+static int is_stuck(const st_special *s, const st_special_search *k, const uint8_t *text, size_t n)
+{
+    const size_t at = k->at - k->before;
+    if (!(s->nodes[k->node].bits & ST_SPECIAL_GOES_ON) || k->at - s->depth[k->node] < k->from)
+        return 1;
+    return at < n && !st_special_child(s, k->node, text[at]);
+}
+
+st_special_result st_special_find(const st_special *s, st_special_search *k, const uint8_t *text, size_t until, size_t n,
                                   int final, st_special_match *match)
 {
-    if (s->longest == 0)
-        return ST_SPECIAL_NONE;
-    for (size_t start = from; (start = next_start(s, text, start, until)) < until; start++) {
-        uint32_t node = 0, id = ST_NO_SPECIAL;
-        size_t at = start, end = 0;
-        while (at < n && (node = child_of(s, node, text[at])) != 0) {
-            at++;
-            if (s->nodes[node].id != ST_NO_SPECIAL) {
-                id = s->nodes[node].id;
-                end = at;
-            }
-        }
-        int open = at == n && node && s->nodes[node].child && !final; /* the text ended inside a name */
-        if (!open && id == ST_NO_SPECIAL)
-            continue;
-        *match = (st_special_match){start, end, id};
-        return open ? ST_SPECIAL_HELD : ST_SPECIAL_FOUND;
+    st_special_result result = ST_SPECIAL_NONE;
+    for (;;) {
+        while (k->node && is_stuck(s, k, text, n))
+            if (give_up(s, k, match))
+                return match->start < until ? ST_SPECIAL_FOUND : ST_SPECIAL_NONE;
+        if (k->at - s->depth[k->node] >= until)
+            return ST_SPECIAL_NONE;
+        if (k->at - k->before == n)
+            break;
+        read_on(s, k, text, until, n);
     }
-    return ST_SPECIAL_NONE;
+    result = end_of_text(s, k, final, match);
+    return result != ST_SPECIAL_NONE && match->start >= until ? ST_SPECIAL_NONE : result;
+}
+
+uint32_t st_special_walk(const st_special *s, const uint8_t *text, size_t n)
+{
+    uint32_t node = n ? s->first[text[0]] : 0;
+    for (size_t i = 1; i < n && node; i++)
+        node = st_special_child(s, node, text[i]);
+    return s->nodes[node].bits & ST_SPECIAL_GOES_ON ? node : 0;
+}
+
+const uint8_t *st_special_bytes(const st_special *s, uint32_t node, size_t *n)
+{
+    *n = s->depth[node];
+    return node ? s->bytes + s->place[node] + 1 - *n : s->bytes;
 }

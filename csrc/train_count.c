@@ -74,10 +74,9 @@ st_status st_train_count_text(st_train_counter *c, st_split_family family, const
     size_t at = 0;
     if (!trusted && st_text_check(text, n, error) != n)
         return ST_INVALID_UTF8;
-    while (special && at < n) {
-        st_special_match match;
-        if (st_special_find(special, text, at, n, n, 1, &match) != ST_SPECIAL_FOUND)
-            break;
+    st_special_match match;
+    st_special_search search = st_special_search_from(0);
+    while (special && st_special_find(special, &search, text, SIZE_MAX, n, 1, &match) == ST_SPECIAL_FOUND) {
         ST_TRY(count_stretch(c, family, text + at, match.start - at, text + n));
         at = match.end;
     }

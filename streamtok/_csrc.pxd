@@ -160,6 +160,7 @@ cdef extern from "words.h" nogil:
 
 cdef extern from "special.h" nogil:
     ctypedef struct st_special:
+        uint32_t count
         size_t longest
     st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                              st_special **special)
@@ -173,8 +174,15 @@ cdef extern from "special.h" nogil:
         size_t start
         size_t end
         uint32_t id
-    st_special_result st_special_find(const st_special *special, const uint8_t *text, size_t start, size_t until,
-                                      size_t n, int final, st_special_match *match)
+    ctypedef struct st_special_search:
+        size_t before
+        size_t at
+        uint32_t node
+    st_special_search st_special_search_behind(const st_special *special, uint32_t node)
+    st_special_result st_special_find(const st_special *special, st_special_search *search, const uint8_t *text,
+                                      size_t until, size_t n, int final, st_special_match *match)
+    uint32_t st_special_walk(const st_special *special, const uint8_t *text, size_t n)
+    const uint8_t *st_special_bytes(const st_special *special, uint32_t node, size_t *n)
 
 
 cdef extern from "pretoken.h" nogil:
@@ -229,13 +237,11 @@ cdef extern from "text_stage.h" nogil:
 cdef extern from "watch.h" nogil:
     ctypedef struct st_watch:
         const st_special *names
-        st_bytes tail
+        uint32_t node
         uint64_t offset
-    void st_watch_free(st_watch *watch)
+    void st_watch_reset(st_watch *watch)
     st_status st_watch_chunk(st_watch *watch, const st_text_stage *stage, const st_segments *segments, int final,
                              uint64_t *offset, uint32_t *id)
-    st_status st_watch_save(st_watch *watch)
-    void st_watch_restore(st_watch *watch)
 
 
 cdef extern from "pieces.h" nogil:

@@ -129,7 +129,6 @@ cdef class Gate:
 
     def __dealloc__(self):
         st_text_stage_free(&self.stage)
-        st_watch_free(&self.watch)
 
     def take(self, chunk, bint final=False):
         """The bytes that a chunk adds to the text. An error leaves the gate as it was."""
@@ -145,6 +144,7 @@ cdef class Gate:
         cdef st_feed_error error
         cdef st_segments segments
         cdef st_status status
+        cdef st_watch watch = self.watch
         cdef Text text
         alive = borrow_apart(chunk, &text)
         try:
@@ -154,15 +154,12 @@ cdef class Gate:
                 if status == ST_INVALID_UTF8:
                     error.offset = self.stage.offset - self.stage.partial_size + error.text.start
                 if status == ST_OK:
-                    status = st_watch_save(&self.watch)
-                    if status == ST_OK:
-                        status = st_watch_chunk(&self.watch, &self.stage, &segments, final, &error.offset, &error.id)
-                        if status != ST_OK:
-                            st_watch_restore(&self.watch)
+                    status = st_watch_chunk(&watch, &self.stage, &segments, final, &error.offset, &error.id)
             if status:
                 fail(status, &error, self.disallowed, alive, self.stage.partial, self.stage.partial_size, True)
             result = self._text_of(&segments)
             st_text_stage_commit(&self.stage, &segments, text.n)
+            self.watch = watch
             if final:
                 self.reset()
             return result
@@ -179,8 +176,7 @@ cdef class Gate:
 
     def reset(self):
         self.stage.offset = self.stage.partial_size = 0
-        self.watch.tail.size = 0
-        self.watch.offset = 0
+        st_watch_reset(&self.watch)
         self.high = None
 
     def pass_over(self, int64_t n):

@@ -91,18 +91,64 @@ cdef class Matcher:
         if status:
             raise MemoryError
 
-    def find(self, bytes text not None, size_t start, bint final):
-        """(NOTHING | FOUND | HELD, start, end, id) of the first name in text[start:]; id is None for a mere beginning."""
-        cdef st_special_match match
-        cdef size_t n = len(text)
-        cdef st_special_result result
-        result = st_special_find(self.special, <const uint8_t *>PyBytes_AS_STRING(text), start, n, n, final, &match)
-        if result == ST_SPECIAL_NONE:
-            return result, n, n, None
-        return result, match.start, match.end, None if match.id == ST_NO_SPECIAL else match.id
+    def search(self, bytes text not None, uint32_t node=0):
+        """A NameSearch through a text. node: where the one through the text in front of it stopped."""
+        return NameSearch(self, text, node)
+
+    def length_of(self, uint32_t node):
+        """Bytes of the beginning of a name that a node stands for."""
+        cdef size_t n
+        if node >= self.special.count:
+            raise ValueError(f"there is no node {node}")
+        st_special_bytes(self.special, node, &n)
+        return n
+
+    def bytes_of(self, uint32_t node, size_t start=0, size_t stop=<size_t>-1):
+        """The same bytes from `start` to `stop`."""
+        cdef size_t n = self.length_of(node)
+        stop = min(stop, n)
+        start = min(start, stop)
+        return PyBytes_FromStringAndSize(<const char *>st_special_bytes(self.special, node, &n) + start,
+                                         <Py_ssize_t>(stop - start))
+
+    def node_of(self, bytes text not None):
+        """The node of a beginning of a name that goes on; 0 if it is none."""
+        return st_special_walk(self.special, <const uint8_t *>PyBytes_AS_STRING(text), len(text))
 
     def __dealloc__(self):
         st_special_free(self.special)
+
+
+cdef class NameSearch:
+    """Goes through the names in a text, leftmost first, the longest of those at one place, none inside another. Takes time in
+    proportion to the text, whatever the names.
+
+    Places count from where the node begins that it was made with: from the end of the text in front, if that is 0."""
+    cdef Matcher matcher
+    cdef bytes text
+    cdef st_special_search search
+
+    def __cinit__(self, Matcher matcher not None, bytes text not None, uint32_t node=0):
+        if node >= matcher.special.count:
+            raise ValueError(f"there is no node {node}")
+        self.matcher, self.text = matcher, text
+        self.search = st_special_search_behind(matcher.special, node)
+
+    def next(self, bint final):
+        """(NOTHING | FOUND | HELD, start, end, id) of the next name; id is None for a mere beginning. final: no text follows."""
+        cdef st_special_match match
+        cdef size_t n = len(self.text)
+        cdef st_special_result result
+        result = st_special_find(self.matcher.special, &self.search, <const uint8_t *>PyBytes_AS_STRING(self.text),
+                                 <size_t>-1, n, final, &match)
+        if result == ST_SPECIAL_NONE:
+            return result, n + self.search.before, n + self.search.before, None
+        return result, match.start, match.end, None if match.id == ST_NO_SPECIAL else match.id
+
+    @property
+    def node(self):
+        """Where the search stopped: the end of the text that may begin a name."""
+        return self.search.node
 
 
 NOTHING, FOUND, HELD = ST_SPECIAL_NONE, ST_SPECIAL_FOUND, ST_SPECIAL_HELD

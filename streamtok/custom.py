@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import regex
@@ -129,9 +130,24 @@ class PatternSplitter:
         compiled = self._compiled
         return byte_spans(text, list(compiled.matches(compiled.plain, compiled.symbols(text), 0)))
 
-    def stream(self) -> PatternStream:
-        """A stream of its own. Raises ValueError for a pattern that cannot be streamed."""
-        return PatternStream(self)
+    def stream(self, context: str = "", pending: str = "") -> PatternStream:
+        """A stream of its own; with what another one held, it goes on as that would.
+
+        Raises ValueError for a pattern that cannot be streamed.
+        """
+        stream = PatternStream(self)
+        stream._context = context
+        stream._keep(pending)
+        return stream
+
+
+class _Mark(NamedTuple):
+    context: str
+    pending: list[str]
+    parts: int
+    length: int
+    size: int
+    retry_at: int
 
 
 class PatternStream:
@@ -154,8 +170,9 @@ class PatternStream:
     def reset(self) -> None:
         """Forget everything; the next feed begins a text."""
         self._context = ""  # the end of what was decided, as far as look-behinds reach
-        self._pending: list[str] = []
+        self._pending: list[str] = []  # only ever appended to, or replaced
         self._length = 0
+        self._bytes = 0
         self._retry_at = 0
 
     @property
@@ -163,16 +180,22 @@ class PatternStream:
         """The text that is not decided yet."""
         return "".join(self._pending)
 
+    @property
+    def pending_bytes(self) -> int:
+        """Its bytes in UTF-8."""
+        return self._bytes
+
     def feed(self, text: str) -> tuple[str, np.ndarray]:
         """The text that is now decided, and the pieces in it as (start, end) in its UTF-8 bytes.
 
         What was returned, feed after feed and flush at the end, joins to what was fed. Raises UnicodeEncodeError for
         a lone surrogate, and is then as before the call.
         """
-        text.encode("utf-8")  # refuse surrogates before anything is kept
+        size = len(text.encode("utf-8"))  # refuses surrogates before anything is kept
         if text:
             self._pending.append(text)
             self._length += len(text)
+            self._bytes += size
         if not text or self._length < self._retry_at:
             return "", byte_spans("", [])
         compiled = self.splitter._compiled
@@ -203,10 +226,22 @@ class PatternStream:
         reach = self.splitter._compiled.context
         if reach:
             self._context = (self._context + decided[-reach:])[-reach:]
-        self._pending = [rest] if rest else []
-        self._length = len(rest)
+        self._keep(rest)
         self._retry_at = 2 * len(rest) if len(rest) > _RETRY_ALWAYS else 0
         return decided, byte_spans(decided, spans)
+
+    def _keep(self, text: str) -> None:
+        self._pending = [text] if text else []
+        self._length, self._bytes = len(text), len(text.encode())
+
+    def mark(self) -> _Mark:
+        """For go_back(): takes the same time however much is pending, as a copy does not."""
+        return _Mark(self._context, self._pending, len(self._pending), self._length, self._bytes, self._retry_at)
+
+    def go_back(self, mark: _Mark) -> None:
+        """To the state of a mark of this stream; once for each mark, and not behind an older one."""
+        self._context, self._pending, parts, self._length, self._bytes, self._retry_at = mark
+        del self._pending[parts:]
 
     def copy(self) -> PatternStream:
         """A stream in the same state that goes its own way."""

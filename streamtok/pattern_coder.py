@@ -38,9 +38,9 @@ class PatternCoder:
         text = as_text(source, self.errors)
         data = text.encode()
         if disallowed is not None:
-            kind, start, end, _ = disallowed.find(data, 0, True)
+            kind, _, _, index = disallowed.search(data).next(True)
             if kind == _vocab.FOUND:
-                raise disallowed_special_error(data[start:end].decode())
+                raise disallowed_special_error(disallowed.names[index])
         parts, _ = encode_segments(self, data, allowed, final=True)
         return _joined(parts)
 
@@ -71,16 +71,21 @@ class PatternCoder:
 
 
 def encode_segments(
-    coder: PatternCoder, data: bytes, allowed: Any, final: bool, stream: PatternStream | None = None
-) -> tuple[list[Any], bytes]:
-    """(arrays of ids, text held back) of UTF-8: ordinary text between allowed special tokens. A stream takes the
-    ordinary text and gives back what is decided; without one it is split as a whole."""
+    coder: PatternCoder, data: bytes, allowed: Any, final: bool, stream: PatternStream | None = None, node: int = 0
+) -> tuple[list[Any], int]:
+    """(arrays of ids, node of the text held back) of UTF-8: ordinary text between allowed special tokens.
+
+    A stream takes the ordinary text and gives back what is decided; without one it is split as a whole. node: what was
+    held back of the text in front of `data`, as _vocab.NameSearch has it.
+    """
     import numpy as np
 
     parts, at = [], 0
+    held = allowed.length_of(node) if node else 0
 
     def ordinary(end: int, ends: bool) -> None:
-        text = data[at:end].decode()
+        before = allowed.bytes_of(node, at, min(end, held)) if at < held else b""
+        text = (before + data[max(0, at - held) : max(0, end - held)]).decode()
         if stream is None:
             parts.append(coder.encode_ordinary(text))
             return
@@ -88,17 +93,17 @@ def encode_segments(
         for decided, spans in [stream.feed(text), stream.flush()] if ends else [stream.feed(text)]:
             parts.append(coder.spans.encode_spans(decided.encode(), spans))
 
-    while allowed is not None:
-        kind, start, end, token = allowed.find(data, at, final)
-        if kind != _vocab.FOUND:
-            held = start if kind == _vocab.HELD else len(data)
-            ordinary(held, final)
-            return parts, data[held:]
+    if allowed is None:
+        ordinary(len(data), final)
+        return parts, 0
+    names = allowed.search(data, node)
+    while (found := names.next(final))[0] == _vocab.FOUND:
+        _, start, end, token = found
         ordinary(start, True)
         parts.append(np.array([token], np.uint32))
         at = end
-    ordinary(len(data), final)
-    return parts, b""
+    ordinary(found[1], final)
+    return parts, names.node
 
 
 class _State(NamedTuple):
@@ -106,8 +111,8 @@ class _State(NamedTuple):
 
     partial: bytes = b""  # a cut character
     high: str = ""  # a high surrogate at the end of the last str
-    held: bytes = b""  # text that may become an allowed special token
-    watch: bytes = b""  # end of the text that may become a disallowed one
+    held: int = 0  # node of the text that may become an allowed special token
+    watch: int = 0  # node of the end of the text that may become a disallowed one
     offset: int = 0
 
 
@@ -133,9 +138,12 @@ class PatternCoreStream:
             text, size, state = self._take(chunk, final)
             data = text.encode()
             watch = self._check(state, data, final)
-            pieces = self._pieces.copy()
-            parts, held = encode_segments(self.coder, state.held + data, self.allowed, final, pieces)
-            self._pieces = pieces  # only now: a call that raised changed nothing
+            before = self._pieces.mark()
+            try:
+                parts, held = encode_segments(self.coder, data, self.allowed, final, self._pieces, state.held)
+            except BaseException:
+                self._pieces.go_back(before)
+                raise
             self._state = _State() if final else state._replace(held=held, watch=watch, offset=state.offset + size)
             return _joined(parts)
         finally:
@@ -166,22 +174,22 @@ class PatternCoreStream:
             offset = self._state.offset - len(self._state.partial) + error.start
             raise invalid_utf8_error(data, error.start, error.end, error.reason, offset) from None
 
-    def _check(self, state: _State, data: bytes, final: bool) -> bytes:
+    def _check(self, state: _State, data: bytes, final: bool) -> int:
         """The new watch; raises if a disallowed name is complete."""
         if self.disallowed is None:
-            return b""
-        watched = state.watch + data
-        kind, start, end, index = self.disallowed.find(watched, 0, final)
+            return 0
+        names = self.disallowed.search(data, state.watch)
+        kind, start, _, index = names.next(final)
         if kind != _vocab.NOTHING and index is not None:
-            offset = state.offset - len(state.watch) - len(state.partial) + start
-            raise disallowed_special_error(watched[start:end].decode(), offset)
-        return watched[start:] if kind == _vocab.HELD else b""
+            offset = state.offset - self.disallowed.length_of(state.watch) - len(state.partial) + start
+            raise disallowed_special_error(self.disallowed.names[index], offset)
+        return names.node  # type: ignore[no-any-return]
 
     @property
     def pending(self) -> int:
         state = self._state
-        waiting = len(state.partial) + len(state.held) + (3 if state.high else 0)
-        return waiting + len(self._pieces.pending.encode())
+        held: int = self.allowed.length_of(state.held) if state.held else 0
+        return len(state.partial) + held + (3 if state.high else 0) + self._pieces.pending_bytes
 
     @property
     def offset(self) -> int:
@@ -198,13 +206,16 @@ class PatternCoreStream:
 
     def save(self) -> bytes:
         state = self._state
-        parts = [state.partial.hex(), state.high, state.held.hex(), state.watch.hex(), state.offset]
+        held = self.allowed.bytes_of(state.held) if state.held else b""
+        watch = self.disallowed.bytes_of(state.watch) if state.watch else b""
+        parts = [state.partial.hex(), state.high, held.hex(), watch.hex(), state.offset]
         return json.dumps([*parts, self._pieces._context, self._pieces.pending]).encode()
 
     def load(self, data: bytes) -> bool:
         try:
             partial, high, held, watch, offset, context, pending = json.loads(data)
-            state = _State(bytes.fromhex(partial), high, bytes.fromhex(held), bytes.fromhex(watch), int(offset))
+            nodes = _node(self.allowed, bytes.fromhex(held)), _node(self.disallowed, bytes.fromhex(watch))
+            state = _State(bytes.fromhex(partial), high, *nodes, int(offset))
             pieces = self.coder.splitter.stream()
             decided, _ = pieces.feed(pending)
             fits = len(context) <= (self.coder.splitter._compiled.context or 0)
@@ -212,10 +223,16 @@ class PatternCoreStream:
             return False
         if decided and not context:
             return False  # more could have left than had
-        pieces = self.coder.splitter.stream()
-        pieces._context, pieces._pending, pieces._length = context, [pending] if pending else [], len(pending)
-        self._state, self._pieces = state, pieces
+        self._state, self._pieces = state, self.coder.splitter.stream(context, pending)
         return fits
+
+
+def _node(names: Any, held: bytes) -> int:
+    """Where a search through a text stood that ended with what was held."""
+    node: int = names.node_of(held) if held and names is not None else 0
+    if held and not node:
+        raise ValueError
+    return node
 
 
 def as_text(source: Any, errors: str) -> str:

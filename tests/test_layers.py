@@ -21,7 +21,7 @@ portable status prefetch publish bits target_begin target_end lanes_avx512 every
 alloc key cut_tables borders_avx512
 code_points code_points_template buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
-code_points_avx2 code_points_avx512 char_kind text special
+code_points_avx2 code_points_avx512 char_kind text special special_build special_rows
 pairs byte_tokens_avx512 hash split_blocks train_tokens word_list
 split_rules text_stage watch merge reference piece_table train_table train_pairs train_queue hot wide_cache
 block_ascii block_starts train_text spans

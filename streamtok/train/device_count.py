@@ -138,8 +138,9 @@ class DeviceCounting:
                 yield data
             return
         data, at = bytes(data), 0
+        names = self._special.search(data)
         while at < len(data):
-            found, start, end, _ = self._special.find(data, at, True)
+            found, start, end, _ = names.next(True)
             if found != FOUND:
                 start = end = len(data)
             if start > at:

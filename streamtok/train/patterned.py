@@ -23,7 +23,7 @@ class PatternCounter:
         self.spans = self  # what encode_segments() takes the two methods below from
         self._decoder = codecs.getincrementaldecoder("utf-8")(how.errors)
         self._pieces: Any = PatternSplitter(pat_str).stream() if pat_str is not None else _Whole()
-        self._held = b""
+        self._held = 0  # node of the beginning of a name
 
     def take(self, chunk: Any, ends: bool) -> None:
         """The next chunk of a text; ends: it is the last."""
@@ -33,7 +33,7 @@ class PatternCounter:
         except UnicodeDecodeError as error:
             start = max(error.start - held, 0)
             raise UnicodeDecodeError("utf-8", bytes(chunk), start, start + 1, error.reason) from None
-        _, self._held = encode_segments(self, self._held + text.encode(), self.special, ends, self._pieces)  # type: ignore[arg-type]
+        _, self._held = encode_segments(self, text.encode(), self.special, ends, self._pieces, self._held)  # type: ignore[arg-type]
 
     def encode_spans(self, text: bytes, spans: Any) -> Any:
         self.counter.count_spans(text, spans)

@@ -1,0 +1,282 @@
+#include "special.h"
+
+#include <string.h>
+
+#include "alloc.h"
+
+#define NOWHERE UINT32_MAX
+
+/* What is needed only while a matcher is built. */
+typedef struct builder {
+    st_special *s;
+    size_t total;      /* bytes of all names */
+    uint32_t *parent;  /* node */
+    uint32_t *by_depth; /* the nodes, the shorter first */
+    uint32_t *link;    /* byte: where the same name is found as begins here, NOWHERE = in `inner` at once */
+} builder;
+
+/* ---- the tree ---- */
+
+static uint32_t child_of(const st_special *s, uint32_t node, uint8_t byte)
+{
+    return node ? st_special_child(s, node, byte) : s->first[byte];
+}
+
+/* At most one for each name: what the name has behind it is each time the next node. */
+static void add_edge(st_special *s, uint32_t node, uint8_t byte, uint32_t child)
+{
+    const uint64_t key = ((uint64_t)node << 8 | byte) + 1;
+    uint64_t slot = st_special_slot(key, s->edge_mask);
+    while (s->edges[slot].key)
+        slot = (slot + 1) & s->edge_mask;
+    s->edges[slot] = (st_special_edge){key, child, 0};
+    s->nodes[node].bits |= ST_SPECIAL_BRANCHES;
+}
+
+static uint32_t add_child(builder *b, uint32_t node, size_t place)
+{
+    st_special *s = b->s;
+    const uint32_t child = s->count++;
+    const uint8_t byte = s->bytes[place];
+    if (!node) {
+        s->first[byte] = child;
+    } else if (child == node + 1) {
+        s->nodes[node].bits |= (uint32_t)byte << 24 | ST_SPECIAL_NEXT;
+    } else {
+        add_edge(s, node, byte, child);
+    }
+    s->nodes[node].bits |= ST_SPECIAL_GOES_ON;
+    s->nodes[child] = (st_special_node){0, 0};
+    s->depth[child] = s->depth[node] + 1;
+    s->place[child] = (uint32_t)place;
+    s->name[child] = 0;
+    b->parent[child] = node;
+    return child;
+}
+
+static void add_name(builder *b, size_t start, uint32_t number)
+{
+    st_special *s = b->s;
+    const size_t n = s->names[number].length;
+    uint32_t node = 0;
+    for (size_t i = start; i < start + n; i++) {
+        const uint32_t child = child_of(s, node, s->bytes[i]);
+        node = child ? child : add_child(b, node, i);
+    }
+    s->name[node] = number + 1; /* of names that are twice there the last */
+    if (number == 0)
+        s->only_first = s->bytes[start];
+    else if (s->only_first != s->bytes[start])
+        s->only_first = -1;
+    s->longest = n > s->longest ? n : s->longest;
+}
+
+/* ---- links ---- */
+
+/* Sorts the nodes by depth: counts[d] is where those of depth d go. */
+static st_status sort_nodes(builder *b)
+{
+    const st_special *s = b->s;
+    uint32_t *counts = st_calloc(s->longest + 2, sizeof *counts);
+    if (!counts)
+        return ST_NO_MEMORY;
+    for (uint32_t node = 0; node < s->count; node++)
+        counts[s->depth[node] + 1]++;
+    for (size_t depth = 1; depth <= s->longest; depth++)
+        counts[depth] += counts[depth - 1];
+    for (uint32_t node = 0; node < s->count; node++)
+        b->by_depth[counts[s->depth[node]]++] = node;
+    st_free(counts);
+    return ST_OK;
+}
+
+static void link_nodes(builder *b)
+{
+    st_special *s = b->s;
+    for (uint32_t i = 1; i < s->count; i++) {
+        const uint32_t node = b->by_depth[i], parent = b->parent[node];
+        uint32_t end = s->nodes[parent].fail, found = 0;
+        const uint8_t byte = s->bytes[s->place[node]];
+        if (!s->name[node])
+            s->name[node] = s->name[parent];
+        if (!parent)
+            continue;
+        while (!(found = child_of(s, end, byte)) && end)
+            end = s->nodes[end].fail;
+        s->nodes[node].fail = found;
+    }
+}
+
+/* ---- names inside names ---- */
+
+/* While the name from bytes[start] on was read the node that begins at bytes[at] could not go on. */
+static void note_inner(builder *b, size_t at, uint32_t node)
+{
+    st_special *s = b->s;
+    const size_t given_up = s->depth[node] - s->depth[s->nodes[node].fail], bytes = s->place[node] + 1 - s->depth[node];
+    s->inner[at] = s->name[node];
+    for (size_t i = 1; i < given_up; i++)
+        b->link[at + i] = (uint32_t)(bytes + i);
+}
+
+/* For each place in a name, which name begins there, as far as it is decided within the name. */
+static void read_name(builder *b, size_t start, size_t n)
+{
+    const st_special *s = b->s;
+    uint32_t node = 0;
+    for (size_t at = start + 1; at < start + n; at++) {
+        uint32_t child;
+        while (!(child = child_of(s, node, s->bytes[at])) && node) {
+            note_inner(b, at - s->depth[node], node);
+            node = s->nodes[node].fail;
+        }
+        node = child;
+    }
+}
+
+/* Follows the links. They lead to places nearer to the beginning of a name, so each chain ends; and it is gone through
+ * twice, the second time to shorten it. */
+static void follow_links(builder *b)
+{
+    uint32_t *inner = b->s->inner, *link = b->link;
+    for (size_t i = 0; i < b->total; i++) {
+        size_t end = i, next;
+        while (link[end] != NOWHERE)
+            end = link[end];
+        for (size_t at = i; at != end; at = next) {
+            next = link[at];
+            inner[at] = inner[end];
+            link[at] = NOWHERE;
+        }
+    }
+}
+
+/* Sets ST_SPECIAL_LOUD; names are in `inner`, and from now on their number in front of each place in `link`. */
+static void find_loud(builder *b)
+{
+    st_special *s = b->s;
+    uint32_t count = 0;
+    for (size_t i = 0; i < b->total; i++) {
+        b->link[i] = count;
+        count += s->inner[i] != 0;
+    }
+    for (uint32_t node = 1; node < s->count; node++) {
+        const size_t given_up = s->depth[node] - s->depth[s->nodes[node].fail], bytes = s->place[node] + 1 - s->depth[node];
+        const size_t last = bytes + given_up - 1; /* the last place given up */
+        if (s->name[node] || b->link[last] + (s->inner[last] != 0) > b->link[bytes] + (s->inner[bytes] != 0))
+            s->nodes[node].bits |= ST_SPECIAL_LOUD;
+    }
+    if (!count) {
+        st_free(s->inner);
+        s->inner = NULL;
+    }
+}
+
+/* ---- a matcher ---- */
+
+/* Room for what is not needed: names begin alike. Where the system has none for a smaller block, the larger one stays. */
+static void *shrunk(void *block, size_t size)
+{
+    void *smaller = st_realloc(block, size);
+    return smaller ? smaller : block;
+}
+
+static void shrink(st_special *s)
+{
+    s->nodes = shrunk(s->nodes, s->count * sizeof *s->nodes);
+    s->depth = shrunk(s->depth, s->count * sizeof *s->depth);
+    s->place = shrunk(s->place, s->count * sizeof *s->place);
+    s->name = shrunk(s->name, s->count * sizeof *s->name);
+}
+
+static st_status get_room(builder *b, size_t count)
+{
+    st_special *s = b->s;
+    const size_t nodes = b->total + 1;
+    for (s->edge_mask = 1; s->edge_mask < 2 * count; s->edge_mask = 2 * s->edge_mask + 1)
+        ;
+    s->nodes = st_malloc(nodes * sizeof *s->nodes);
+    s->depth = st_malloc(nodes * sizeof *s->depth);
+    s->place = st_malloc(nodes * sizeof *s->place);
+    s->name = st_malloc(nodes * sizeof *s->name);
+    s->bytes = st_malloc(nodes);
+    s->inner = st_calloc(nodes, sizeof *s->inner);
+    s->edges = st_calloc((size_t)s->edge_mask + 1, sizeof *s->edges);
+    s->names = st_malloc((count + 1) * sizeof *s->names);
+    b->parent = st_malloc(nodes * sizeof *b->parent);
+    b->by_depth = st_malloc(nodes * sizeof *b->by_depth);
+    b->link = st_malloc(nodes * sizeof *b->link);
+    const int all = s->nodes && s->depth && s->place && s->name && s->bytes && s->inner && s->edges && s->names && b->parent &&
+                    b->by_depth && b->link;
+    return all ? ST_OK : ST_NO_MEMORY;
+}
+
+static st_status build(builder *b, const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count)
+{
+    st_special *s = b->s;
+    size_t start = 0;
+    ST_TRY(get_room(b, count));
+    if (b->total)
+        memcpy(s->bytes, names, b->total);
+    memset(b->link, 0xFF, b->total * sizeof *b->link);
+    s->nodes[0] = (st_special_node){0, ST_SPECIAL_GOES_ON};
+    s->depth[0] = s->place[0] = s->name[0] = 0;
+    s->count = 1;
+    s->name_count = (uint32_t)count;
+    for (uint32_t i = 0; i < count; start += lengths[i++]) {
+        s->names[i] = (st_special_name){(uint32_t)lengths[i], ids[i]};
+        add_name(b, start, i);
+    }
+    ST_TRY(sort_nodes(b));
+    link_nodes(b);
+    for (size_t i = 0, at = 0; i < count; at += lengths[i++])
+        read_name(b, at, lengths[i]);
+    follow_links(b);
+    find_loud(b);
+    shrink(s);
+    return st_special_add_rows(s, b->by_depth, b->total);
+}
+
+st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
+                         st_special **special)
+{
+    builder b = {NULL, 0, NULL, NULL, NULL};
+    *special = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!lengths[i])
+            return ST_EMPTY_TOKEN;
+        if (lengths[i] >= UINT32_MAX - 1 - b.total)
+            return ST_NO_MEMORY;
+        b.total += lengths[i];
+    }
+    b.s = st_calloc(1, sizeof *b.s);
+    if (!b.s)
+        return ST_NO_MEMORY;
+    b.s->only_first = -1;
+    const st_status status = build(&b, names, lengths, ids, count);
+    st_free(b.parent);
+    st_free(b.by_depth);
+    st_free(b.link);
+    if (status)
+        st_special_free(b.s);
+    else
+        *special = b.s;
+    return status;
+}
+
+void st_special_free(st_special *s)
+{
+    if (!s)
+        return;
+    st_free(s->nodes);
+    st_free(s->depth);
+    st_free(s->place);
+    st_free(s->name);
+    st_free(s->bytes);
+    st_free(s->inner);
+    st_free(s->edges);
+    st_free(s->names);
+    st_free(s->cells);
+    st_free(s->row_nodes);
+    st_free(s);
+}

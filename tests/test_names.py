@@ -1,0 +1,272 @@
+"""The search for names: against one that states the rule, with names made to trouble it, and its time."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+
+import numpy as np
+import pytest
+from linear import assert_linear, cpu_seconds, feed_all
+
+import streamtok
+from streamtok import _vocab, batch
+
+# ==== Against the rule ====
+
+
+def by_the_rule(names: list[bytes], text: bytes, final: bool) -> tuple[list[tuple[int, int, int]], int, int | None]:
+    """(names in the text as (start, end, number), place from which it waits, number of the name that waits there): from
+    left to right, at each place the longest name, none inside another; where a longer one may still come, it waits."""
+    found, at = [], 0
+    while at < len(text):
+        rest = text[at:]
+        fits = [i for i, name in enumerate(names) if rest.startswith(name)]
+        best = max(fits, key=lambda i: len(names[i]), default=None)
+        if not final and any(len(name) > len(rest) and name.startswith(rest) for name in names):
+            return found, at, best
+        if best is None:
+            at += 1
+        else:
+            found.append((at, at + len(names[best]), best))
+            at += len(names[best])
+    return found, len(text), None
+
+
+def alphabet(rng: random.Random) -> list[str]:
+    return [*rng.choice(["a", "ab", "abc", "<|>", "éè", "中丮a", "😀😁"])]
+
+
+def nested_names(rng: random.Random, letters: list[str]) -> list[str]:
+    """Names that are beginnings, ends and middles of one another, and runs."""
+    names = {"".join(rng.choices(letters, k=rng.randint(1, 8))) for _ in range(rng.randint(1, 12))}
+    for name in list(names):
+        a, b = sorted(rng.choices(range(len(name) + 1), k=2))
+        names |= {name[a:b], name[:a], name[b:], name + rng.choice(sorted(names)), name * rng.randint(1, 3)}
+    names |= {rng.choice(letters) * k for k in rng.choices(range(1, 20), k=rng.randint(0, 4))}
+    return rng.sample(sorted(names - {""}), min(len(names - {""}), rng.randint(1, 15)))
+
+
+def text_of(rng: random.Random, letters: list[str], names: list[str], size: int) -> str:
+    parts = [*letters, *names, *(name[: rng.randint(0, len(name))] for name in names)]
+    return "".join(rng.choices(parts, k=size)) + rng.choice(["", letters[0] * 30, " "])
+
+
+def searched(matcher, chunks: list[bytes]) -> list[tuple[list[tuple[int, int, int]], int, int | None]]:
+    """What by_the_rule has, after each chunk, and at the end of the text."""
+    found, node, size, results = [], 0, 0, []
+    for i, chunk in enumerate([*chunks, b""]):
+        search = matcher.search(chunk, node)
+        origin = size - matcher.length_of(node)
+        while (hit := search.next(i == len(chunks)))[0] == _vocab.FOUND:
+            found.append((origin + hit[1], origin + hit[2], hit[3]))
+        size += len(chunk)
+        node = search.node
+        held = size if hit[0] == _vocab.NOTHING else origin + hit[1]
+        assert held == size - matcher.length_of(node)
+        results.append((found[:], held, hit[3]))
+    return results
+
+
+def random_cuts(rng: random.Random, text: bytes) -> list[bytes]:
+    cuts = sorted(rng.choices(range(len(text) + 1), k=rng.randint(0, 9)))
+    return [text[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]
+
+
+def test_names_are_found_and_held_as_the_rule_says_wherever_the_text_is_cut():
+    rng = random.Random(1)
+    for _ in range(1500):
+        letters = alphabet(rng)
+        names = nested_names(rng, letters)
+        encoded = [name.encode() for name in names]
+        matcher = _vocab.Matcher(names)
+        text = text_of(rng, letters, names, rng.randint(1, 12)).encode()
+        chunks = [bytes([byte]) for byte in text] if rng.random() < 0.3 else random_cuts(rng, text)
+        seen = b""
+        for i, result in enumerate(searched(matcher, chunks)):
+            seen = b"".join(chunks[: i + 1])
+            assert result == by_the_rule(encoded, seen, i == len(chunks)), (names, chunks[: i + 1])
+
+
+def test_all_sets_of_short_names_in_all_short_texts():
+    """Every set of up to three names of up to three letters of two, in every text of six."""
+    words = ["".join(letters) for k in (1, 2, 3) for letters in itertools.product("ab", repeat=k)]
+    texts = ["".join(letters).encode() for letters in itertools.product("ab", repeat=6)]
+    for count in (1, 2, 3):
+        for names in itertools.combinations(words, count):
+            matcher, encoded = _vocab.Matcher(names), [name.encode() for name in names]
+            for text in texts[sum(map(len, names)) % 3 :: 3]:
+                for final, result in zip((False, True), searched(matcher, [text])):
+                    assert result == by_the_rule(encoded, text, final), (names, text)
+
+
+def test_beginnings_of_names_and_their_nodes_go_back_and_forth():
+    rng = random.Random(2)
+    for _ in range(100):
+        names = nested_names(rng, alphabet(rng))
+        matcher, encoded = _vocab.Matcher(names), [name.encode() for name in names]
+        beginnings = {name[:k] for name in encoded for k in range(1, len(name) + 1)}
+        for text in beginnings | {text + b"a" for text in beginnings} | {b"zz"}:
+            node = matcher.node_of(text)
+            goes_on = any(len(name) > len(text) and name.startswith(text) for name in encoded)
+            assert bool(node) == goes_on, (names, text)
+            if node:
+                assert matcher.bytes_of(node) == text and matcher.length_of(node) == len(text)
+        with pytest.raises(ValueError, match="no node"):
+            matcher.bytes_of(10**6)
+
+
+# ==== Through the faces ====
+
+
+def options_of(rng: random.Random, names: list[str]) -> dict:
+    some = set(rng.sample(names, rng.randint(0, len(names))))
+    refused = rng.choice(["all", (), set(rng.sample(names, rng.randint(0, len(names)))) - some])
+    return {"allowed_special": rng.choice(["all", some, some]), "disallowed_special": refused}
+
+
+def outcome(call, *args, **options) -> list[int] | str:
+    try:
+        return list(call(*args, **options))
+    except ValueError as error:
+        return str(error).split("\n")[0]
+
+
+def test_nested_names_give_tiktokens_ids_in_calls_threads_and_batches(make_tiny, monkeypatch):
+    """tiktoken's own order of nested names follows a hash, so it gets those sets alone in which none begins another."""
+    tiktoken = pytest.importorskip("tiktoken")
+    monkeypatch.setattr(batch, "_LEAST_PART", 16)
+    monkeypatch.setattr(batch, "_LEAST_SHARE", 16)
+    monkeypatch.setattr(batch, "_cores", lambda: 4)
+    rng = random.Random(3)
+    compared = 0
+    for _ in range(150):
+        letters = alphabet(rng)
+        names = nested_names(rng, letters)
+        apart = [name for name in names if not any(name != other and name.startswith(other) for other in names)]
+        special = {name: 1000 + i for i, name in enumerate(apart)}
+        enc = make_tiny(special_tokens=special)
+        theirs = tiktoken.Encoding(
+            "names", pat_str=enc._pat_str, mergeable_ranks=enc._mergeable_ranks, special_tokens=special
+        )
+        for _ in range(4):
+            options, text = options_of(rng, apart), text_of(rng, letters, apart, rng.randint(1, 40))
+            want = outcome(theirs.encode, text, **options)
+            compared += isinstance(want, list)
+            assert outcome(enc.encode, text, **options) == want, (apart, text, options)
+            assert outcome(enc.encode_to_numpy, text.encode(), num_threads=4, **options) == want
+            both = outcome(enc.encode_batch, [text, "x"], num_threads=2, **options)
+            assert both == ([want, theirs.encode("x")] if isinstance(want, list) else want) or "x" in apart
+            if isinstance(want, list):
+                assert enc.count(text, **options) == len(want)
+    assert compared > 300
+
+
+@functools.cache
+def custom(pattern: str, names: tuple[str, ...]) -> streamtok.Encoding:
+    ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"aa": 257}
+    special = {name: 1000 + i for i, name in enumerate(names)}
+    return streamtok.Encoding("names", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
+
+
+def streamed(rng: random.Random, stream: streamtok.StreamEncoder, text: bytes) -> list[int]:
+    ids = []
+    for chunk in random_cuts(rng, text):
+        ids += stream.feed(chunk).tolist()
+        if rng.random() < 0.2:
+            stream.setstate(stream.getstate())
+    return ids + stream.flush().tolist()
+
+
+def test_streams_with_nested_names_give_the_ids_and_errors_of_the_whole_text(make_tiny):
+    rng = random.Random(4)
+    for _ in range(300):
+        letters = alphabet(rng)
+        names = nested_names(rng, letters)
+        if rng.random() < 0.3:
+            enc = custom(r"\w+|\s+|[^\w\s]", tuple(names))
+        else:
+            enc = make_tiny(special_tokens={name: 1000 + i for i, name in enumerate(names)})
+        options, text = options_of(rng, names), text_of(rng, letters, names, rng.randint(1, 20))
+        want = outcome(enc.encode, text, **options)
+        got = outcome(streamed, rng, enc.stream_encoder(**options), text.encode())
+        if isinstance(want, str):  # a stream refuses a name at once, without waiting for a longer one
+            got, want = got[:50], want[:50]
+        assert got == want, (names, text, options)
+
+
+def test_a_name_inside_the_beginning_of_another_is_refused_with_the_end_of_the_text(make_tiny):
+    """ "b" may be in front of the end of "abcd" as long as the text goes on; flush() knows that it is not."""
+    enc = make_tiny(special_tokens={"abcd": 1000, "b": 1001})
+    for encoding in enc, custom(r"\w+|\s+|[^\w\s]", ("abcd", "b")):
+        stream = encoding.stream_encoder()
+        stream.feed("xab")
+        with pytest.raises(ValueError, match=r"'b'(.|\n)*byte 2 of"):
+            stream.flush()
+        assert stream.pending == 3
+
+
+# ==== Time ====
+
+HOSTILE = {
+    "long": (["a" * 4000 + "b"], "a"),
+    "longer": (["a" * 60_000 + "b"], "a"),
+    "tokens that are long looked at": (["a", "a" * 4000 + "b"], "a"),
+    "a thousand lengths": (["a" * k + "b" for k in range(1, 1000)], "a"),
+    "all lengths": (["a" * k for k in range(1, 300)], "a"),
+    "beginnings of one": (["ab" * 2000 + "c", "ba" * 500 + "d"], "ab"),
+    "Fibonacci": (["abaababaabaababaababaabaababaabaab" * 60 + "c"], "abaababaabaababaababa"),
+}
+each_hostile = pytest.mark.parametrize("names, unit", HOSTILE.values(), ids=HOSTILE.keys())
+
+
+@each_hostile
+@pytest.mark.parametrize("role", ["allowed_special", "disallowed_special"])
+def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
+    """In text that begins names everywhere; once it took as many steps as the longest name has bytes."""
+    matcher = _vocab.Matcher(names)
+    text = (unit * (400_000 // len(unit))).encode()
+
+    def search(data: bytes) -> None:
+        names = matcher.search(data)
+        while names.next(True)[0] == _vocab.FOUND:
+            pass
+
+    assert_linear(lambda n: cpu_seconds(lambda: search(text[:n])), 100_000)
+    assert min(cpu_seconds(lambda: search(text)) for _ in range(3)) < 0.4  # 1 us a byte, for a name that is found each
+    enc = make_tiny(special_tokens={name: 1000 + i for i, name in enumerate(names)})
+    options = {"allowed_special": "all"} if role == "allowed_special" else {}
+    if role == "disallowed_special" and len(unit) == 1 and unit in names:
+        return  # the first byte is an error
+    bites = [text[at : at + 16] for at in range(0, 64_000, 16)]
+    feeds = cpu_seconds(lambda: feed_all(enc.stream_encoder(**options), bites))
+    plain = min(cpu_seconds(lambda: feed_all(enc.stream_encoder(disallowed_special=()), bites)) for _ in range(3))
+    assert feeds < 10 * plain + 0.1
+
+
+def test_matchers_are_built_in_linear_time():
+    assert_linear(lambda n: cpu_seconds(lambda: _vocab.Matcher(["a" * n + "b"])), 100_000)
+    names = [f"<|reserved_{i}|>" for i in range(40_000)]
+    assert_linear(lambda n: cpu_seconds(lambda: _vocab.Matcher(names[:n])), 10_000)
+
+
+def test_memory_of_a_matcher_is_what_the_header_says():
+    names = ["ab" * 200_000, "b" * 200_000] + [f"<{i}>" for i in range(10_000)]
+    before = _vocab.allocation_counts()
+    matcher = _vocab.Matcher(names)
+    after = _vocab.allocation_counts()
+    size = sum(len(name.encode()) for name in names)
+    # All that was asked for, in building it too, and once more what was given back.
+    assert after[1] - before[1] <= 2 * (25 * size + 72 * len(names)) + 25 * size + 4096
+    assert matcher.names == names
+
+
+def test_names_behind_one_another_are_found_in_a_large_text(make_tiny):
+    enc = make_tiny(special_tokens={"a": 1000, "a" * 500 + "b": 1001})
+    text = "a" * 20_000 + "b" + "a" * 100
+    want = [1000] * 19_500 + [1001] + [1000] * 100
+    assert enc.encode(text, allowed_special="all") == want
+    stream = enc.stream_encoder(allowed_special="all")
+    parts = [stream.feed(text[at : at + 7]).copy() for at in range(0, len(text), 7)]
+    assert np.concatenate([*parts, stream.flush()]).tolist() == want
