@@ -62,6 +62,10 @@ def test_a_file_wins_unless_text_is_said(here, enc):
     (here / "a word").write_text("what the file holds")
     assert run("count", "a word").stdout == "4\n" and run("count", "a word", "-t").stdout == "2\n"
     assert run("encode", "-t", "-").stdout == f"{enc.encode('-')[0]}\n"
+    for command in (["count"], ["encode"], ["inspect"], ["truncate", "-n", "9"]):
+        piped = run(*command, "-t", input="a word")
+        assert piped.stdout == run(*command, input="a word").stdout != run(*command, "-t", "-").stdout
+    assert run("truncate", "-n", "9", "--", "- item").stdout == "- item"
 
 
 def test_a_single_word_that_is_no_file_is_said():

@@ -43,14 +43,14 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def messages() -> list[tuple[str, str, set[str]]]:
-    """(place, message, arguments in it), of the whole library but the command itself."""
+def messages(sought: re.Pattern[str] = ARGUMENT) -> list[tuple[str, str, set[str]]]:
+    """(place, message, what is sought in it), of the whole library but the command itself."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         if "cli" in path.parts or path.name == "_unicode_ranges.py":
             continue
         for line, text in texts(ast.parse(path.read_text(encoding="utf-8"))):
-            names = set(ARGUMENT.findall(text))
+            names = set(sought.findall(text))
             if names and "\n" not in text:  # else the documentation of a compiled class
                 found.append((f"{path.relative_to(PACKAGE)}:{line}", text, names))
     return found
@@ -77,6 +77,21 @@ def test_every_message_of_the_library_is_spoken_in_options():
     assert not wrong
 
 
+CALL = re.compile(r"(?<![\w.\\'])([A-Za-z_]+)\((?:\w*|\w+=\.\.\.)\)")
+
+# Advised to callers of functions that the command does not call, or not in that way.
+NOT_ADVISED = {"decode", "decode_batch", "getstate", "split", "stream_encoder", "train"}
+
+
+def test_no_message_advises_to_call_a_function():
+    advised = set()
+    for place, text, calls in messages(CALL):
+        advised |= calls
+        said = spoken(f"what was seen; {text}", command("train"))  # some texts are but the end of a message
+        assert calls <= NOT_ADVISED or not CALL.search(said), place
+    assert {"iter", "GpuEncoder"} <= advised and NOT_ADVISED <= advised
+
+
 def test_what_is_not_passed_is_no_option():
     assert not NOT_PASSED & {each for name in app.list_commands(click.Context(app)) for each in arguments(name)}
 
@@ -97,6 +112,13 @@ def test_what_is_not_passed_is_no_option():
         ("decode", "errors='replace' puts", "errors='replace' puts"),  # decode has no such option
         ("train", "special_tokens[1], 'a', is there twice", "--special 2, 'a', is there twice"),
         ("train", "pat_str has a '('", "--pattern has a '('"),
+        ("train", "gone; to train on texts pass iter(texts)", "gone"),
+        ("train", "to train on texts pass iter(texts); as a path: gone", "as a path: gone"),
+        (
+            "encode",
+            "no memory (5): give it back, or go on with GpuEncoder(memory_limit=...)",
+            "no memory (5): give it back",
+        ),
         ("train", "min_frequency=-1 is below 0", "--min-frequency -1 is below 0"),
         ("train", "ties='pat_str' of option ties", "--ties pat_str of --ties"),
     ],

@@ -106,7 +106,7 @@ def command(
         raise click.UsageError("--threads is for files: name one with -o, or leave it out")
     _check_device(device, output)
     encoding = load_encoding(**chosen)
-    sources = [operand(each, is_text) for each in arguments] or [operand("-")]
+    sources = [operand(each, is_text) for each in arguments or (None,)]
     _check_files(sources, output, format)
     _check_json(sources, output, format, as_json)
     _check_ids(encoding, dtype, options["append_eot"])

@@ -19,7 +19,7 @@ _TERMINAL_LIMIT = 2000  # tokens: some screens full
 
 
 @click.command(epilog=RULE)
-@click.argument("argument", default="-", metavar="[FILE|TEXT]", shell_complete=file_names)
+@click.argument("argument", required=False, metavar="[FILE|TEXT]", shell_complete=file_names)
 @text_option
 @click.option("--ids", is_flag=True, help="One token a line: position, id, token.")
 @click.option(
@@ -33,7 +33,7 @@ _TERMINAL_LIMIT = 2000  # tokens: some screens full
 @text_options
 @encoding_options
 def command(
-    argument: str,
+    argument: str | None,
     is_text: bool,
     ids: bool,
     limit: int | None,

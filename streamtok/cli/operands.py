@@ -17,7 +17,7 @@ from ..errors import shown
 RULE = (
     "An argument is the FILE of that name; '-' is standard input. Where there is no such file, it is the TEXT itself, "
     "unless it looks like a path: with a slash, with the suffix of a file at its end, or as a pattern such as *.md. "
-    "Those are missing files. --text takes all arguments for texts."
+    "Those are missing files. --text takes all arguments for texts; a text that begins with - stands behind --."
 )
 
 _SUFFIX = re.compile(r"\.(?=\w*[A-Za-z])\w{1,8}$", re.ASCII)
@@ -51,11 +51,13 @@ def looks_like_path(argument: str) -> bool:
     return is_glob or any(each in argument for each in separators) or _SUFFIX.search(argument) is not None
 
 
-def operand(argument: str, is_text: bool = False) -> Any:
-    """The source that an argument names, as encode_file takes it: a path, standard input, or a Text.
+def operand(argument: str | None, is_text: bool = False) -> Any:
+    """The source that an argument names, as encode_file takes it: a path, standard input (also for None), or a Text.
 
     Raises FileNotFoundError for a missing file.
     """
+    if argument is None:
+        return source_of("-")
     if not is_text:
         if argument == "-" or os.path.lexists(argument):
             return source_of(argument)

@@ -15,13 +15,13 @@ _CHUNK = 64 << 10
 
 
 @click.command(epilog=RULE)
-@click.argument("argument", default="-", metavar="[FILE|TEXT]", shell_complete=file_names)
+@click.argument("argument", required=False, metavar="[FILE|TEXT]", shell_complete=file_names)
 @text_option
 @click.option("-n", "--tokens", type=click.IntRange(min=0), required=True, metavar="N", help="Tokens to keep.")
 @text_options
 @encoding_options
 def command(
-    argument: str, is_text: bool, tokens: int, allow_special: tuple[str, ...], errors: str, **chosen: Any
+    argument: str | None, is_text: bool, tokens: int, allow_special: tuple[str, ...], errors: str, **chosen: Any
 ) -> None:
     """Write the beginning of a text, up to N tokens.
 

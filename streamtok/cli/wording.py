@@ -18,6 +18,9 @@ _RENAMED = {
     "dst": "--output",
 }
 
+# Calls of Python that messages advise. Who has a shell before him cannot follow: that clause is left out.
+_ADVISED_CALL = re.compile(r"(?:^|; |, or )(?:(?!; |, or ).)*\b(?:iter|GpuEncoder)\((?:\w*|\w+=\.\.\.)\)")
+
 _VALUE = r"""'[^'\n]*'|"[^"\n]*"|[\w.+-]*\w"""
 _PLAIN = re.compile(r"[\w.:/+-]+")
 
@@ -37,9 +40,11 @@ def spoken(message: str, command: click.Command | None = None) -> str:
     """The library's message with the options of the command in the place of the arguments that they stand for.
 
     Every argument that is named with its value (errors='replace', resume=True, key=), as `option NAME`, or whose name
-    cannot be another word (min_frequency, special_tokens[1]) becomes its option. Quoted text stays as it is.
+    cannot be another word (min_frequency, special_tokens[1]) becomes its option. Quoted text stays as it is. Advice to
+    call a function is left out.
     command: the one whose options are meant, by default the one that runs.
     """
+    message = _ADVISED_CALL.sub("", message).removeprefix("; ") or message
     options = _options(command or _running())
     if not options:
         return message
