@@ -64,6 +64,7 @@ def test_help_and_page_have_all_commands_and_the_rule():
     shown = run("--help").stdout
     for name in COMMANDS:
         assert re.search(rf"^  {name} ", shown, re.M) and f"| `{name}" in PAGE, name
+    assert "..." not in shown.partition("Commands:")[2]  # each is said in a line
     for name in ("encode", "count", "truncate", "inspect"):
         assert " ".join(RULE.split()) in " ".join(run(name, "--help").stdout.split())
     assert "Exit status: 0 done, 1 an error, 2 wrong usage" in " ".join(shown.split())

@@ -47,6 +47,12 @@ def test_a_reader_that_is_gone_is_no_error(args):
     assert done.stderr == b"141\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_full_disk_for_a_completion_script():
+    done = shell("_STREAMTOK_COMPLETE=fish_source CMD > /dev/full")
+    assert (done.returncode, done.stderr) == (1, b"streamtok: No space left on device\n")
+
+
 def test_closed_streams_that_are_not_used():
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         assert shell(f"CMD {closed}", args=["encode", "in.txt", "-o", "out.bin"]).returncode == 0, closed

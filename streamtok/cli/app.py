@@ -43,7 +43,12 @@ class App(click.Group):
             for kind in (UserWarning, RuntimeWarning):  # as if this were the only call of the process
                 warnings.simplefilter("always", kind)
             warnings.showwarning = _say_warning
-            return super().main(*args, **extra)
+            try:
+                return super().main(*args, **extra)
+            except OSError as error:  # a completion script that cannot be written; _answered() has all else
+                click.echo(f"streamtok: {describe(error)}", err=True)
+                streams.silence_stdout()
+                sys.exit(1)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["streamtok.args"] = list(args)  # for the command that resumes

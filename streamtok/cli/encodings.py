@@ -10,9 +10,10 @@ import click
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="A JSON list of objects.")
 def command(as_json: bool) -> None:
-    """List the encodings, with the family of their pattern and how many ids they have.
+    """List the encodings.
 
-    The families are those of --pattern; 'own' is a pattern of its own, which is slow.
+    Each with the family of its pattern and how many ids it has. The families are those of --pattern; 'own' is a pattern
+    of its own, which is slow.
     """
     import streamtok
 

@@ -11,7 +11,10 @@ import click
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="A JSON object.")
 def command(as_json: bool) -> None:
-    """Show versions, engines and encodings, for a bug report or to see what a machine offers."""
+    """Show versions, engines and encodings.
+
+    For a bug report, or to see what a machine offers.
+    """
     report = _report()
     if as_json:
         click.echo(json.dumps(report, default=str))

@@ -47,8 +47,8 @@ def command(
 
     On a terminal tokens stand side by side, coloured in turn, or with borders between them where there are no colours;
     in a pipe there is one a line, quoted. Bytes of a character that is split among tokens are shown as <e2><98>, and
-    the character behind its last byte; special tokens are marked. Totals of ids,
-    bytes and characters go to standard error.
+    the character behind its last byte; special tokens are marked. Totals of ids, bytes and characters go to standard
+    error.
     """
     encoding = load_encoding(**chosen)
     source = operand(argument, is_text)

@@ -13,10 +13,10 @@ from .common import encoding_names
 @click.argument("names", metavar="[ENCODING]...", nargs=-1, shell_complete=encoding_names)
 @click.option("--remove", is_flag=True, help="Remove them, those of other versions too.")
 def command(names: tuple[str, ...], remove: bool) -> None:
-    """Build the tables of all frequent words, for all bundled encodings or for those named, and say where they are.
+    """Build the tables of all frequent words.
 
-    They make encoding some percent faster; ids do not depend on them. The folder is in the user's cache, or where
-    STREAMTOK_CACHE says.
+    For all bundled encodings or for those named; it says where they are. They make encoding some percent faster; ids do
+    not depend on them. The folder is in the user's cache, or where STREAMTOK_CACHE says.
     """
     from .. import tables
 

@@ -103,10 +103,10 @@ def command(
     plot: str | None,
     **options: Any,
 ) -> None:
-    """Learn a vocabulary of N tokens from FILEs ('-' is standard input; globs are expanded).
+    """Learn a vocabulary of N tokens from FILEs.
 
-    .gz, .xz and .zst files are decompressed, .jsonl files are read as JSON lines. The result does not depend on threads
-    or memory.
+    '-' is standard input; globs are expanded. .gz, .xz and .zst files are decompressed, .jsonl files are read as JSON
+    lines. The result does not depend on threads or memory.
     """
     if plot is not None and held_out is None:
         raise click.UsageError("--plot draws what --held-out reports: name a text there")

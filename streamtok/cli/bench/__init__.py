@@ -73,12 +73,12 @@ def _is_installed(rival: str) -> bool:
 @click.option("--json", "as_json", is_flag=True, help="A JSON object with all figures.")
 @color_option
 def command(file: str, encoding: str, against: list[str] | None, threads: list[int], as_json: bool, color: str) -> None:
-    """Measure how fast FILE (or standard input, for '-') is encoded, after a check of the ids.
+    """Measure how fast FILE is encoded, after a check of the ids.
 
-    The ids are compared first: with tiktoken's, or with those of the reference engine where tiktoken is not
-    installed. If they differ, nothing is timed. Then every row gets a process of its own, and they take turns: cold is
-    the first call in it (three processes), warm are five later ones, each with text that was not there before. At most
-    the first 24 MiB of FILE are used; .gz, .xz and .zst files are decompressed.
+    '-' is standard input. The ids are compared first: with tiktoken's, or with those of the reference engine where
+    tiktoken is not installed. If they differ, nothing is timed. Then every row gets a process of its own, and they take
+    turns: cold is the first call in it (three processes), warm are five later ones, each with text that was not there
+    before. At most the first 24 MiB of FILE are used, in six slices; .gz, .xz and .zst files are decompressed.
     """
     os.environ.setdefault("STREAMTOK_TABLES", "found")  # nobody builds them while something is timed
     chosen = load_encoding(encoding, None, None, None, ())
