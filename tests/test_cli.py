@@ -282,6 +282,8 @@ def test_wrong_usage_is_status_2(here, args, complaint):
     [
         (["encode", "missing.txt"], "missing.txt: No such file"),
         (["encode", "."], "Is a directory"),
+        (["count", "--vocab", "missing"], "missing: No such file"),
+        (["encode", "--vocab", "missing.tiktoken", "in.txt"], "missing.tiktoken: No such file"),
         (["encode", "in.txt", "-o", "missing/out.bin"], "missing: there is no such directory"),
         (["encode", "-", "-o", "out.bin", "--resume"], "cannot resume"),
         (["encode", "in.txt", "--documents", "jsonl"], "in.txt, line 1: not a JSON object"),
