@@ -25,6 +25,13 @@ def checked(text: str) -> str:
     return text
 
 
+def checked_text(text: Any) -> Any:
+    """A str, or a buffer of bytes."""
+    if not isinstance(text, str) and not _is_buffer(text):
+        raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(text).__name__}")
+    return text
+
+
 def checked_all(texts: Iterable[str]) -> list[str]:
     texts = list(texts)
     for index, text in enumerate(texts):

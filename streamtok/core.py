@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import warnings
 from array import array
 from collections.abc import Callable, Collection, Iterable
@@ -12,7 +13,7 @@ from . import _core, _text, _vocab, batch
 from . import device as devices
 from ._packed import PackedVocabulary, load_packed, pack_ranks
 from ._tables import build_vocabulary, open_vocabulary
-from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, index_named
+from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, checked_text, index_named
 from .decoding import Decoding
 from .errors import QUOTED, shown
 from .patterns import family_of
@@ -21,12 +22,14 @@ from .streaming import Streaming
 # As typing's, here and wherever an import of the package comes by: importing it takes as long as loading a vocabulary.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeVar
 
     import numpy as np
     import numpy.typing as npt
 
     from .streaming import _AllowedSpecial, _DisallowedSpecial
+
+    _Text = TypeVar("_Text", str, bytes)
 
 # Set by registry.py, which imports this module: an encoding that came from there is pickled as its name.
 _registered: dict[str, Encoding] = {}
@@ -310,21 +313,28 @@ class Encoding(Decoding, Streaming):
 
     def truncate(
         self,
-        text: str,
+        text: _Text,
         n: int,
         *,
         allowed_special: _AllowedSpecial = set(),  # noqa: B006
         disallowed_special: _DisallowedSpecial = "all",
-    ) -> str:
-        """The longest beginning of `text` that ends where one of its tokens ends, on a character boundary, and
-        encodes to at most n ids. Reads little more of the text than it returns.
+    ) -> _Text:
+        """The longest beginning of `text`, a str or UTF-8 bytes, that encodes to at most n ids and ends between two
+        characters: text[:k] with the largest such k. Reads little more of the text than it returns.
 
-        Raises ValueError for a negative n, and for a disallowed special token in what was read.
+        One exception: where a stream has to hold back more than 1,024 bytes, as in blanks without end behind a line
+        break (docs/streaming.md), it is a beginning that has at most n ids, and with its next character more.
+
+        A pair of surrogates is one character; lone ones are returned as they are. Of a buffer other than bytes the
+        beginning is bytes.
+
+        Raises ValueError for a negative n, and for a disallowed special token in what was read; UnicodeDecodeError for
+        bytes that are not UTF-8 there.
         """
-        from .offsets import truncate
+        from .truncation import truncate
 
         options = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
-        return truncate(self, checked(text), n, options)
+        return truncate(self, checked_text(text), operator.index(n), options)  # type: ignore[no-any-return]
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encodes a list of strings on several threads, taking the text of special tokens for ordinary text."""

@@ -1,20 +1,14 @@
-"""Where tokens lie in text: character offsets, and truncation to a number of tokens."""
+"""Where tokens lie in text: character offsets."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from . import _text
-from .errors import shown
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from .core import Encoding
-
-# Characters given to the encoder at a time while truncating: small against most limits, large against a call's cost.
-_SLICE = 4096
 
 
 def character_offsets(data: bytes, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -67,41 +61,3 @@ def token_sizes(encoding: Encoding, data: bytes, ids: npt.NDArray[np.uint32]) ->
             shift += size - int(sizes[i])
             sizes[i] = size
     return sizes
-
-
-def truncate(encoding: Encoding, text: str, n: int, options: dict[str, Any]) -> str:
-    """See Encoding.truncate."""
-    if n < 0:
-        raise ValueError(f"n is {shown(n)}; a text has 0 or more tokens")
-    read, ids = _first_ids(encoding, text, n + 1, options)
-    if len(ids) <= n:
-        return text
-    if "\ud800" <= text[read - 1] < "\udc00":
-        read += 1  # half of a character, whose other half may follow
-    data = _text.mend_surrogates(text[:read]).encode()
-    ends = token_sizes(encoding, data, ids[:n]).cumsum().tolist()
-    while ends:
-        end = ends.pop()
-        while 0x80 <= data[end] < 0xC0:  # something follows: there are more than n tokens
-            end -= 1
-        head = data[:end].decode()
-        # Cut short, the last piece may split otherwise: white space whose line break is gone, say. Rarely into more.
-        if encoding.count(head, **options) <= n:
-            return head
-    return ""
-
-
-def _first_ids(
-    encoding: Encoding, text: str, wanted: int, options: dict[str, Any]
-) -> tuple[int, npt.NDArray[np.uint32]]:
-    """(characters read, ids): the ids of the text, or its first `wanted` ones and some more."""
-    import numpy as np
-
-    stream = encoding.stream_encoder(**options, copy=True)
-    parts, found = [], 0
-    for at in range(0, len(text), _SLICE):
-        parts.append(stream.feed(text[at : at + _SLICE]))
-        found += len(parts[-1])
-        if found >= wanted:
-            return min(at + _SLICE, len(text)), np.concatenate(parts)
-    return len(text), np.concatenate([*parts, stream.flush()])

@@ -175,7 +175,7 @@ def test_truncate_to_less_than_nothing_is_a_value_error(both):
     with pytest.raises(ValueError, match="n is -1"):
         both.ours.truncate("a", -1)
     with pytest.raises(TypeError):
-        both.ours.truncate(b"a", 1)
+        both.ours.truncate(5, 1)
 
 
 def test_ids_in_an_array_of_another_kind_are_checked(both):

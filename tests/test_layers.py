@@ -61,7 +61,7 @@ stream
 gpu
 device
 documents
-offsets
+offsets truncation
 decoding
 _pattern load sink
 _pattern_code file_run

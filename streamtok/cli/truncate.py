@@ -25,8 +25,8 @@ def command(
 ) -> None:
     """Write the beginning of a text, up to N tokens.
 
-    It goes to standard output, and ends on the border of a token and of a character. Of a long FILE little more is read
-    than is written.
+    It goes to standard output: the longest beginning that has no more tokens and ends between two characters. Of a
+    long FILE little more is read than is written.
     """
     encoding = load_encoding(**chosen)
     allowed = specials(allow_special, encoding)
