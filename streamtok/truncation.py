@@ -1,7 +1,7 @@
 """The beginning of a text that has at most n ids.
 
-A longer beginning may have fewer ids: what ends the shorter one may be cut out of a longer token. What only grows is how
-many ids a stream has given, which no later text takes back: where these are more than n, all longer beginnings have
+A longer beginning may have fewer ids: what ends the shorter one may be part of one token in the longer. What only grows
+is how many ids a stream has given, which no later text takes back: where these are more than n, all longer ones have
 more. From there the search goes back, a character at a time. It is short, because a stream holds back little; where it
 holds back much, as it must in a run of blanks behind a line break, the search goes by halves.
 """
