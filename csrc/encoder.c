@@ -134,6 +134,8 @@ static st_status keep_tail(feed_context *c, run *r)
         return ST_OK;
     }
     e->carry.start = e->carry.bytes.size;
+    if (r->piece == r->size)
+        return ST_OK;
     return st_bytes_append(&e->carry.bytes, r->text + r->piece, r->size - r->piece);
 }
 

@@ -25,6 +25,11 @@ static uint64_t checksum(const uint8_t *data, size_t n)
     return st_fold_multiply(sums[0] ^ sums[1], sums[2] + sums[3]) ^ st_hash_bytes(data, n);
 }
 
+uint64_t st_image_checksum(const uint8_t *image, size_t n)
+{
+    return checksum(image + CHECKED_FROM, n - CHECKED_FROM);
+}
+
 static uint32_t slots_bits(uint32_t shift)
 {
     return 64 - shift;
@@ -43,6 +48,18 @@ static void measure(const st_image_header *h, uint64_t *sizes)
     sizes[ST_IMAGE_CUTS] = sizeof(st_cut_tables);
     sizes[ST_IMAGE_BYTES] = h->sections[ST_IMAGE_BYTES].size; /* these two are free */
     sizes[ST_IMAGE_MORE] = h->sections[ST_IMAGE_MORE].size;
+}
+
+/* Where each section begins, one behind the other; returns where the last one ends. */
+static uint64_t lay_out(st_image_place *places, const uint64_t *sizes)
+{
+    uint64_t end = sizeof(st_image_header);
+    for (int i = 0; i < ST_IMAGE_SECTIONS; i++) {
+        end = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        places[i] = (st_image_place){end, sizes[i]};
+        end += sizes[i];
+    }
+    return end;
 }
 
 /* ---- writing ---- */
@@ -80,13 +97,7 @@ st_status st_image_write(st_vocab *v, st_bytes *out)
     describe(v, &h, data);
     data[ST_IMAGE_CUTS] = cuts->tables;
     measure(&h, sizes);
-    h.size = sizeof h;
-    for (int i = 0; i < ST_IMAGE_SECTIONS; i++) {
-        h.size = (h.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        h.sections[i].start = h.size;
-        h.sections[i].size = sizes[i];
-        h.size += sizes[i];
-    }
+    h.size = lay_out(h.sections, sizes);
     ST_TRY(st_bytes_reserve(out, (size_t)h.size));
     uint8_t *image = out->data + start;
     memset(image, 0, (size_t)h.size);
@@ -94,7 +105,7 @@ st_status st_image_write(st_vocab *v, st_bytes *out)
         if (sizes[i])
             memcpy(image + h.sections[i].start, data[i], (size_t)sizes[i]);
     memcpy(image, &h, sizeof h);
-    h.checksum = checksum(image + CHECKED_FROM, (size_t)h.size - CHECKED_FROM);
+    h.checksum = st_image_checksum(image, (size_t)h.size);
     memcpy(image, &h, sizeof h);
     out->size += (size_t)h.size;
     return ST_OK;
@@ -105,19 +116,18 @@ st_status st_image_write(st_vocab *v, st_bytes *out)
 static int is_sound(const st_image_header *h, const uint8_t *image, size_t n)
 {
     uint64_t sizes[ST_IMAGE_SECTIONS];
+    st_image_place places[ST_IMAGE_SECTIONS];
     if (h->magic != MAGIC || h->version != ST_IMAGE_VERSION || h->byte_order != BYTE_ORDER_MARK || h->size != n)
         return 0;
-    if (h->checksum != checksum(image + CHECKED_FROM, n - CHECKED_FROM))
+    if (h->checksum != st_image_checksum(image, n))
         return 0;
     if (h->count > ST_MAX_TOKENS || h->dense_side > ST_MAX_TOKENS || h->pair_shift < 32 || h->pair_shift > 63 ||
         h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX)
         return 0;
     measure(h, sizes);
-    for (int i = 0; i < ST_IMAGE_SECTIONS; i++)
-        if (h->sections[i].size != sizes[i] || h->sections[i].start % ALIGNMENT || h->sections[i].start > n ||
-            sizes[i] > n - h->sections[i].start)
-            return 0;
-    return 1;
+    if (sizes[ST_IMAGE_BYTES] > n || sizes[ST_IMAGE_MORE] > n)
+        return 0;
+    return lay_out(places, sizes) == n && !memcmp(places, h->sections, sizeof places);
 }
 
 /* The tables answer as the code that reads them expects: a sample of tokens is found, and its pairs. Catches an image of an

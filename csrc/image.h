@@ -45,6 +45,9 @@ typedef struct st_image_header {
     st_image_place sections[ST_IMAGE_SECTIONS];
 } st_image_header;
 
+/* The sum that belongs in the header of an image of n bytes, n >= sizeof(st_image_header). */
+uint64_t st_image_checksum(const uint8_t *image, size_t n);
+
 /* Appends the image of a vocabulary, its cuts included. */
 st_status st_image_write(st_vocab *vocab, st_bytes *out);
 

@@ -56,7 +56,7 @@ static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const s
         const uint32_t code_point = st_utf8_decode(text + at, &size);
         end = at + size;
         const unsigned open_behind = end < word->n ? st_cut_shapes(cuts->tables, text, end) : 0;
-        const uint32_t whole = (code_point < 0x10000) & !(open_before | open_behind) ? cuts->tables->characters[code_point] : ST_NONE;
+        const uint32_t whole = ((code_point < 0x10000) & !(open_before | open_behind)) ? cuts->tables->characters[code_point] : ST_NONE;
         if (whole != ST_NONE)
             tokens[count++] = whole;
         else

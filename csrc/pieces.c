@@ -64,7 +64,8 @@ static st_status merge_reference(st_vocab *v, st_workspace *w, const uint8_t *te
 {
     size_t first = out->size;
     st_status status = st_reference_merge(&v->pairs, text, n, &w->reference, out);
-    to_ids(v, out->data + first, out->size - first, out->data + first);
+    if (out->size > first)
+        to_ids(v, out->data + first, out->size - first, out->data + first);
     return status;
 }
 

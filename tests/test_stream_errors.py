@@ -81,6 +81,17 @@ def test_offset_is_of_the_whole_stream(enc):
         stream.feed("中" + NAME)
 
 
+@pytest.mark.parametrize("chunks", [["ab"], ["a", "b"], ["xa", "b"]])
+def test_a_disallowed_name_inside_what_may_become_a_longer_one_is_refused_at_the_end(make_tiny, chunks):
+    """ "ab" is held, since it begins "ab!"; then the text ends, and "b" is in it."""
+    enc = make_tiny(special_tokens={"ab!": 1000, "b": 1001})
+    stream = enc.stream_encoder(disallowed_special="all")
+    for chunk in chunks:
+        stream.feed(chunk)
+    with pytest.raises(ValueError, match="disallowed special token 'b'"):
+        stream.flush()
+
+
 def test_some_allowed_and_some_disallowed_names_split_across_chunks():
     ours, theirs = oracle.ours("cl100k_base"), oracle.theirs("cl100k_base")
     text = "a<|fim_prefix|>b<|endoftext|> <|endofprompt|>c<|fim_suffix"

@@ -1,12 +1,20 @@
 /* What the fuzz programs share: chance, vocabularies, texts, guarded memory, and how a failure is told.
  *
- *     fuzz_encoder.c   cut texts against whole ones, engine against engine, damaged states, failing allocations
- *     fuzz_vocab.c     damaged vocabularies
- *     fuzz_words.c     words merged side by side, tier against reference; packed lists of words
- *     fuzz_train.c     training against its definition, damaged records, failing allocations
- *     threads.c        many threads on one vocabulary
+ *     fuzz_feed.c    cut texts against whole ones, engine against engine, special names, copies, failing allocations
+ *     fuzz_state.c   saved states of an encoder: true ones go on, damaged ones are refused or harmless
+ *     fuzz_names.c   special names of any bytes, against a search that compares names
+ *     fuzz_decode.c  ids to bytes
+ *     fuzz_merge.c   words merged side by side, tier against reference
+ *     fuzz_vocab.c   hostile vocabularies
+ *     fuzz_image.c   tables as one block, damaged
+ *     fuzz_words.c   packed lists of words, and words entered in a vocabulary
+ *     fuzz_train.c   training against its definition, damaged records, saved states, failing allocations
+ *     fuzz_job.c     many threads on one vocabulary and in one job
+ *     fuzz_split.c   the splitter in blocks against the machine that defines the pieces
  *
- * Everything follows from the seed of an iteration: `--seed S --iterations 1` repeats the one that failed. */
+ * Each defines the two functions below. libFuzzer calls the first, or driver.c does, where there is no libFuzzer: what an
+ * input does follows from its bytes alone (and from the files named in STREAMTOK_FUZZ_VOCAB). tools/fuzz.py builds and
+ * runs them. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -14,32 +22,39 @@
 #include "encoder.h"
 #include "encoder_state.h"
 
+/* ---- a harness ---- */
+
+/* Does all that one input stands for; a difference or a broken promise ends the process by abort(). */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* Frees what is kept between inputs, and prints in one line what was done. */
+void harness_close(void);
+
 /* ---- chance (support.c) ---- */
 
+/* Choices are read from the bytes of an input, so that a fuzzer steers them; when these are used up, they come from a
+ * generator, whose seed is the first eight bytes. */
 typedef struct rng {
     uint64_t state;
+    const uint8_t *given;
+    size_t left;
 } rng;
 
+rng rng_of(const uint8_t *data, size_t n);
 uint64_t rng_next(rng *r);
 size_t rng_below(rng *r, size_t n); /* in [0, n); n > 0 */
 int rng_one_in(rng *r, size_t n);
 size_t rng_size(rng *r, size_t most); /* in [0, most], every number of bits equally likely */
+const uint8_t *rng_rest(rng *r, size_t *n); /* the bytes that are not used up, as they are */
 
 /* ---- the run (support.c) ---- */
 
-typedef struct settings {
-    uint64_t seed, iterations;
-    double seconds; /* the run ends when either is used up; 0 = no limit of that kind */
-    char **files;   /* .stv vocabularies */
-    int file_count;
-} settings;
+/* Published vocabularies (.stv), named in STREAMTOK_FUZZ_VOCAB with ':' between them. */
+#define FILES_MOST 8
+extern const char *vocab_files[FILES_MOST];
+size_t vocab_files_read(void); /* how many; the same at each call */
 
-settings settings_read(int argc, char **argv);
-
-/* Begins iteration `done` (counted from 0): its seed is settings.seed + done. 0: the run is over. */
-int next_iteration(const settings *s, uint64_t done);
-
-/* What a failure prints besides its place; set it once. An iteration that hangs fails as well. */
+/* What a failure prints besides its place; set it once. */
 extern void (*describe_failure)(void);
 
 _Noreturn void fail(const char *file, int line, const char *what);

@@ -1,12 +1,7 @@
-/* The splitter in blocks against the machine that defines the pieces: random text, random chunks, the tier in use.
- *
- *     fuzz_split TEXTS SEED
- *
- * Exit status 1 and the first difference if there is one. */
+/* The splitter in blocks, of the tier in use, against the machine that defines the pieces: random text, random chunks. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "pretoken.h"
 #include "split_rules.h"
 #include "tier.h"
@@ -29,43 +24,53 @@ static const char *const units[] = {
 static uint8_t text[MOST + 100];
 static uint64_t wanted[MOST + 100], found[MOST + 100];
 
-static size_t make_text(void)
+static uint64_t texts;
+static size_t size; /* of the text */
+
+static void describe(void)
 {
-    const size_t kinds = rand() % 3 ? 2 + (size_t)rand() % 6 : UNITS, most = 1 + (size_t)rand() % (rand() % 2 ? 200 : MOST - 100);
-    size_t chosen[UNITS], n = 0;
-    for (size_t i = 0; i < kinds; i++)
-        chosen[i] = kinds == UNITS ? i : (size_t)rand() % UNITS;
-    while (n < most) {
-        const char *unit = units[chosen[(size_t)rand() % kinds]];
-        memcpy(text + n, unit, strlen(unit));
-        n += strlen(unit);
-    }
-    return n;
+    fprintf(stderr, "  tier %s\n", st_tier_name());
+    print_bytes("text", text, size);
 }
 
-static size_t by_machine(st_split_family family, st_scan *scan, size_t n)
+static void make_text(rng *r)
+{
+    const size_t kinds = rng_one_in(r, 3) ? UNITS : 2 + rng_below(r, 6);
+    const size_t most = 1 + rng_below(r, rng_one_in(r, 2) ? 200 : MOST - 100);
+    size_t chosen[UNITS];
+    for (size_t i = 0; i < kinds; i++)
+        chosen[i] = kinds == UNITS ? i : rng_below(r, UNITS);
+    for (size = 0; size < most;) {
+        const char *unit = units[chosen[rng_below(r, kinds)]];
+        memcpy(text + size, unit, strlen(unit));
+        size += strlen(unit);
+    }
+}
+
+static size_t by_machine(st_split_family family, st_scan *scan)
 {
     size_t used;
     switch (family) {
     case ST_SPLIT_R50K:
-        return st_split(ST_SPLIT_R50K, scan, text, n, &used, wanted, MOST + 100);
+        return st_split(ST_SPLIT_R50K, scan, text, size, &used, wanted, MOST + 100);
     case ST_SPLIT_CL100K:
-        return st_split(ST_SPLIT_CL100K, scan, text, n, &used, wanted, MOST + 100);
+        return st_split(ST_SPLIT_CL100K, scan, text, size, &used, wanted, MOST + 100);
     default:
-        return st_split(ST_SPLIT_O200K, scan, text, n, &used, wanted, MOST + 100);
+        return st_split(ST_SPLIT_O200K, scan, text, size, &used, wanted, MOST + 100);
     }
 }
 
 /* Feeds the text in chunks, with a capacity that blocks may or may not have room in. */
-static size_t by_feeding(st_split_family family, st_scan *scan, size_t n)
+static size_t by_feeding(rng *r, st_split_family family, st_scan *scan)
 {
-    const size_t capacity = ST_SCAN_MIN_CAPACITY + (size_t)rand() % (rand() % 2 ? 40 : 900);
+    const size_t capacity = ST_SCAN_MIN_CAPACITY + rng_below(r, rng_one_in(r, 2) ? 40 : 900);
+    const size_t most = rng_one_in(r, 2) ? 80 : 2000;
     uint64_t ends[1000], open = 0;
     size_t count = 0;
-    for (size_t at = 0, stop; at < n; at = stop) {
-        stop = at + 1 + (size_t)rand() % (rand() % 2 ? 80 : 2000);
-        stop = stop < n ? stop : n;
-        while (stop < n && st_utf8_is_continuation(text[stop]))
+    for (size_t at = 0, stop; at < size; at = stop) {
+        stop = at + 1 + rng_below(r, most);
+        stop = stop < size ? stop : size;
+        while (stop < size && st_utf8_is_continuation(text[stop]))
             stop++;
         for (size_t used; at < stop; at += used) {
             const size_t more = st_scan_feed(family, scan, text + at, stop - at, &used, ends, capacity);
@@ -77,24 +82,24 @@ static size_t by_feeding(st_split_family family, st_scan *scan, size_t n)
     return count;
 }
 
-int main(int argc, char **argv)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    const long texts = argc > 1 ? atol(argv[1]) : 10000;
-    srand(argc > 2 ? (unsigned)atol(argv[2]) : 1);
-    printf("tier %s\n", st_tier_name());
-    for (long i = 0; i < texts; i++) {
-        const size_t n = make_text();
-        for (int family = ST_SPLIT_R50K; family <= ST_SPLIT_O200K; family++) {
-            st_scan one, other;
-            st_scan_init(&one);
-            st_scan_init(&other);
-            const size_t count = by_machine((st_split_family)family, &one, n);
-            if (by_feeding((st_split_family)family, &other, n) != count || memcmp(wanted, found, count * sizeof *found) ||
-                memcmp(&one, &other, sizeof one)) {
-                printf("family %d, text %ld of %zu bytes: %.*s\n", family, i, n, (int)n, (const char *)text);
-                return 1;
-            }
-        }
+    rng r = rng_of(data, n);
+    describe_failure = describe;
+    make_text(&r);
+    for (int family = ST_SPLIT_R50K; family <= ST_SPLIT_O200K; family++) {
+        st_scan one, other;
+        st_scan_init(&one);
+        st_scan_init(&other);
+        const size_t count = by_machine((st_split_family)family, &one);
+        CHECK(by_feeding(&r, (st_split_family)family, &other) == count);
+        CHECK(same_bytes(wanted, found, count * sizeof *found) && !memcmp(&one, &other, sizeof one));
     }
+    texts++;
     return 0;
+}
+
+void harness_close(void)
+{
+    printf("fuzz_split: %llu texts, tier %s: no difference\n", (unsigned long long)texts, st_tier_name());
 }

@@ -1,8 +1,7 @@
 /* Training on pieces from chance: the merges must be those of counting all pairs anew each time, by both rules for ties,
- * whatever room the lists have, in however many runs, and memory may be short at any moment. Damaged records must be
- * refused without a crash.
- *
- *     fuzz_train [--seed N] [--iterations N] [--seconds N] */
+ * whatever room the lists have, in however many runs, gone on with in another trainer from a saved state, and memory may be
+ * short at any moment. Damaged records must be refused without a crash. Texts of any bytes are counted as the pieces that
+ * a splitter of its own finds, special names cut out. */
 #include "fuzz.h"
 #include "train_count.h"
 #include "trainer.h"
@@ -15,7 +14,7 @@
 #define WANTED (256 + 60)
 
 static struct {
-    uint64_t texts, merges, failed_allocations, damaged;
+    uint64_t texts, merges, resumed, failed_allocations, damaged, counted;
 } counts;
 
 typedef struct piece {
@@ -113,27 +112,56 @@ static void learn_plainly(plain *t, const st_train_options *options)
 
 /* ---- by the engine ---- */
 
-static st_status learn(rng r, const st_train_options *options, st_trainer *trainer)
+/* A trainer with the pieces in it, ready to begin. */
+static st_status fill(const st_train_options *options, const st_bytes *parts, st_trainer *trainer)
 {
-    st_bytes parts[2] = {{0}, {0}};
-    st_train_table table = {0};
     st_status status = st_trainer_init(trainer, options);
-    for (size_t i = 0; i < piece_count && !status; i++)
-        status = st_train_table_add(&table, pieces[i].bytes, pieces[i].n, pieces[i].count);
-    if (!status)
-        status = st_train_table_write(&table, parts, 2);
     for (size_t i = 0; i < 2 && !status; i++)
         status = st_train_text_measure(&trainer->text, parts[i].data, parts[i].size);
     if (!status)
         status = st_train_text_lay_out(&trainer->text);
     for (size_t i = 2; i-- > 0 && !status;)
         status = st_train_text_place(&trainer->text, parts[i].data, parts[i].size);
+    return status ? status : st_train_text_finish(&trainer->text);
+}
+
+/* What a checkpoint holds goes into a new trainer: the learned tokens and the text as it is. */
+static st_status go_on_elsewhere(const st_train_options *options, const st_bytes *parts, st_trainer *trainer)
+{
+    st_trainer other;
+    st_status status = fill(options, parts, &other);
+    for (size_t i = 256; i < trainer->tokens.count && !status; i++)
+        status = st_train_tokens_add(&other.tokens, trainer->tokens.pairs[i]);
+    if (!status) {
+        CHECK(other.text.places == trainer->text.places);
+        memcpy(other.text.tokens, trainer->text.tokens, trainer->text.places * sizeof *other.text.tokens);
+        st_trainer_begin(&other, trainer->index.least);
+        counts.resumed++;
+    }
+    st_trainer_free(trainer);
+    *trainer = other;
+    return status;
+}
+
+static st_status learn(rng r, const st_train_options *options, st_trainer *trainer)
+{
+    st_bytes parts[2] = {{0}, {0}};
+    st_train_table table = {0};
+    st_status status = ST_OK;
+    memset(trainer, 0, sizeof *trainer);
+    for (size_t i = 0; i < piece_count && !status; i++)
+        status = st_train_table_add(&table, pieces[i].bytes, pieces[i].n, pieces[i].count);
     if (!status)
-        status = st_train_text_finish(&trainer->text);
+        status = st_train_table_write(&table, parts, 2);
+    if (!status)
+        status = fill(options, parts, trainer);
     if (!status)
         st_trainer_begin(trainer, rng_one_in(&r, 2) ? 0 : 1 + rng_below(&r, 20));
-    while (!status && !trainer->done)
+    while (!status && !trainer->done) {
         status = st_trainer_run(trainer, 1 + rng_below(&r, 30), 1 + rng_below(&r, 1000));
+        if (!status && !trainer->done && rng_one_in(&r, 4))
+            status = go_on_elsewhere(options, parts, trainer);
+    }
     st_train_table_free(&table);
     st_bytes_free(&parts[0]);
     st_bytes_free(&parts[1]);
@@ -152,7 +180,7 @@ static void check_merges(rng *r)
                                       longest, 0, rng_one_in(r, 2) ? SIZE_MAX : (size_t)rng_below(r, 100)};
     learn_plainly(&by_definition, &options);
     const int64_t live = st_alloc_read().live;
-    const rng seed = {rng_next(r)};
+    const rng seed = {rng_next(r), NULL, 0};
     st_status status = ST_NO_MEMORY;
     for (int64_t succeeding = rng_one_in(r, 8) ? 0 : -1; status == ST_NO_MEMORY; succeeding = next_failure(succeeding)) {
         st_alloc_fail_after(succeeding);
@@ -225,22 +253,122 @@ static void check_counter(rng *r)
     free(exact);
 }
 
-int main(int argc, char **argv)
+/* ---- texts of any bytes ---- */
+
+static const char names[] = "<|x|>" "<|" "ab";
+static const size_t name_lengths[] = {5, 2, 2};
+#define NAME_COUNT 3
+
+/* Bytes of the longest name at the place; 0: none. */
+static size_t name_at(const uint8_t *text, size_t n)
 {
-    settings run = settings_read(argc, argv);
+    size_t longest = 0, at = 0;
+    for (size_t i = 0; i < NAME_COUNT; at += name_lengths[i++])
+        if (name_lengths[i] <= n && !memcmp(text, names + at, name_lengths[i]) && name_lengths[i] > longest)
+            longest = name_lengths[i];
+    return longest;
+}
+
+/* Splits one text without names, and adds its pieces. */
+static void count_plainly(st_train_table *table, st_split_family family, const uint8_t *text, size_t n, uint64_t *seen)
+{
+    uint64_t *ends = take((n + ST_SCAN_MIN_CAPACITY) * sizeof *ends), start = 0;
+    size_t used, count = 0;
+    st_scan scan;
+    st_scan_init(&scan);
+    if (n) {
+        count = st_scan_feed(family, &scan, text, n, &used, ends, n + ST_SCAN_MIN_CAPACITY);
+        CHECK(used == n);
+    }
+    const uint64_t open = count ? ends[count - 1] : 0;
+    const size_t more = st_scan_finish(family, &scan, ends + count);
+    for (size_t i = count; i < count + more; i++)
+        ends[i] += open;
+    for (size_t i = 0; i < count + more; start = ends[i++])
+        CHECK(st_train_table_add(table, text + start, (size_t)(ends[i] - start), 1) == ST_OK);
+    *seen += count + more;
+    free(ends);
+}
+
+static int same_counts(st_train_table *a, st_train_table *b)
+{
+    st_bytes one = {0}, other = {0};
+    st_train_record record;
+    size_t at = 0;
+    int same = a->short_count == b->short_count && a->long_count == b->long_count;
+    CHECK(st_train_table_write(a, &one, 1) == ST_OK);
+    while (same && at < one.size) { /* each of a's pieces takes b to twice its count, and none is new to b */
+        CHECK(st_train_record_read(one.data, one.size, &at, &record) == ST_OK);
+        CHECK(st_train_table_add(b, record.piece, record.n, record.count) == ST_OK);
+    }
+    same = same && a->short_count == b->short_count && a->long_count == b->long_count;
+    CHECK(st_train_table_read(a, one.data, one.size) == ST_OK);
+    one.size = 0;
+    CHECK(st_train_table_write(a, &one, 1) == ST_OK && st_train_table_write(b, &other, 1) == ST_OK);
+    same = same && one.size == other.size;
+    st_bytes_free(&one);
+    st_bytes_free(&other);
+    return same;
+}
+
+static void check_counting(rng *r)
+{
+    static st_train_counter counter;
+    static st_train_table plain;
+    static const uint32_t ids[NAME_COUNT] = {0, 1, 2};
+    st_text_error error;
+    size_t n, from = 0;
+    uint64_t seen = 0;
+    const st_split_family family = (st_split_family)rng_below(r, 4);
+    const int with_names = rng_one_in(r, 2);
+    st_special *special = NULL;
+    st_bytes text = {0};
+    const uint8_t *rest = rng_rest(r, &n);
+    CHECK(st_bytes_reserve(&text, 1) == ST_OK && st_text_repair(rest, n, ST_ERRORS_REPLACE, &text) == ST_OK);
+    CHECK(!with_names || st_special_new((const uint8_t *)names, name_lengths, ids, NAME_COUNT, &special) == ST_OK);
+    st_train_counter_init(&counter);
+    CHECK(st_train_count_text(&counter, family, special, text.data, text.size, 0, &error) == ST_OK);
+    for (size_t at = 0, length; at <= text.size; at++) {
+        length = with_names && at < text.size ? name_at(text.data + at, text.size - at) : 0;
+        if (!length && at < text.size)
+            continue;
+        count_plainly(&plain, family, text.data + from, at - from, &seen);
+        from = at + length;
+        at = length ? from - 1 : at;
+    }
+    CHECK(counter.pieces == seen && same_counts(&counter.table, &plain));
+    counts.counted += seen;
+    st_train_table_free(&plain);
+    st_train_counter_free(&counter);
+    st_special_free(special);
+    st_bytes_free(&text);
+}
+
+/* ---- the harness ---- */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    rng r = rng_of(data, n);
     describe_failure = describe;
-    for (uint64_t done = 0; next_iteration(&run, done); done++) {
-        rng r = {run.seed + done};
+    if (rng_one_in(&r, 2)) {
+        piece_count = 0;
+        check_counting(&r);
+    } else {
         make_pieces(&r);
         check_merges(&r);
         check_damage(&r);
         check_counter(&r);
-        counts.texts++;
-        CHECK(st_alloc_read().live == 0);
     }
-    free(run.files);
-    printf("fuzz_train: %llu texts, %llu merges, %llu failed allocations, %llu damaged records: no difference, no leak\n",
-           (unsigned long long)counts.texts, (unsigned long long)counts.merges,
-           (unsigned long long)counts.failed_allocations, (unsigned long long)counts.damaged);
+    counts.texts++;
+    CHECK(st_alloc_read().live == 0);
     return 0;
+}
+
+void harness_close(void)
+{
+    printf("fuzz_train: %llu texts, %llu merges, %llu states gone on with, %llu failed allocations, %llu damaged records, "
+           "%llu pieces counted: no difference, no leak\n",
+           (unsigned long long)counts.texts, (unsigned long long)counts.merges, (unsigned long long)counts.resumed,
+           (unsigned long long)counts.failed_allocations, (unsigned long long)counts.damaged,
+           (unsigned long long)counts.counted);
 }

@@ -1,7 +1,6 @@
 /* Damaged vocabularies: st_vocab_new must name the damage with the right code and place, and never crash or leak, also
- * when memory is short. Sound ones: the pairs found by merging are those of BPE's definition and of stored splits.
- *
- *     fuzz_vocab [--seed N] [--iterations N] [--seconds N] */
+ * when memory is short. Sound ones: the pairs found by merging are those of BPE's definition and of stored splits. Lists of
+ * any bytes: accepted exactly where no rule is broken. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -228,77 +227,120 @@ static void check_limits(source *s, rng *r)
     s->count = 0; /* its lengths are wrong: nothing to describe */
 }
 
-/* ---- special tokens ---- */
+/* ---- lists of any bytes ---- */
 
-static void check_special(rng *r)
+#define RAW_MOST 200
+
+static int is_there(const source *s, size_t count, const uint8_t *bytes, size_t n)
 {
-    uint8_t names[64];
-    size_t lengths[16], count = rng_below(r, 17), total = 0;
-    uint32_t ids[16];
-    int empty = 0;
-    const int64_t live = st_alloc_read().live;
-    for (size_t i = 0; i < count; i++) {
-        lengths[i] = rng_one_in(r, 30) ? 0 : 1 + rng_below(r, 4);
-        empty |= lengths[i] == 0;
-        total += lengths[i];
-        ids[i] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < total; i++)
-        names[i] = (uint8_t)"ab<"[rng_below(r, 3)];
-    st_special *special;
-    st_status status = ST_NO_MEMORY;
-    for (int64_t succeeding = 0; status == ST_NO_MEMORY; succeeding = next_failure(succeeding)) {
-        st_alloc_fail_after(succeeding);
-        status = st_special_new(names, lengths, ids, count, &special);
-        st_alloc_fail_after(-1);
-        CHECK(!status || (!special && st_alloc_read().live == live));
-        counts.failed_allocations += status == ST_NO_MEMORY;
-    }
-    CHECK(status == (empty ? ST_EMPTY_TOKEN : ST_OK));
-    st_special_free(special);
+    const uint8_t *at = s->bytes;
+    for (size_t i = 0; i < count; at += s->lengths[i++])
+        if (s->lengths[i] == n && same_bytes(at, bytes, n))
+            return 1;
+    return 0;
 }
 
-/* ---- the program ---- */
-
-static void one_case(rng *r)
+/* The 256 bytes, mostly, in any place among tokens read from the input: a length and as many bytes each. */
+static source source_raw(rng *r)
 {
-    source s = source_grown(r);
-    current = &s;
+    source s = {take(256 + RAW_MOST * 32), take((256 + RAW_MOST) * 4), take((256 + RAW_MOST) * 4), NULL, 0};
+    const size_t more = rng_below(r, RAW_MOST), left_out = rng_one_in(r, 8) ? rng_below(r, 256) : 256;
+    size_t used = 0, single = 0;
+    uint32_t id = 0;
+    for (size_t i = 0; single < 256 || i < more;) {
+        uint32_t n = 1;
+        if (single < 256 && (i >= more || rng_one_in(r, 2))) {
+            n = single != left_out;
+            s.bytes[used] = (uint8_t)single++;
+            if (!n)
+                continue;
+        } else {
+            n = (uint32_t)rng_below(r, rng_one_in(r, 40) ? 32 : 8) + !rng_one_in(r, 60);
+            for (uint32_t k = 0; k < n; k++)
+                s.bytes[used + k] = (uint8_t)rng_below(r, 256);
+            i++;
+            if (!rng_one_in(r, 60) && (n < 2 || is_there(&s, s.count, s.bytes + used, n)))
+                continue; /* mostly one that is new */
+        }
+        used += n;
+        s.lengths[s.count] = n;
+        id += (uint32_t)(rng_one_in(r, 20) ? rng_size(r, 1 << 20) : 1);
+        s.ids[s.count++] = id;
+    }
+    return s;
+}
+
+static int is_sound(const source *s)
+{
+    const uint8_t *at = s->bytes;
+    size_t singles = 0;
+    for (size_t i = 0; i < s->count; at += s->lengths[i++]) {
+        if (!s->lengths[i] || is_there(s, i, at, s->lengths[i]) || (i && s->ids[i] <= s->ids[i - 1]))
+            return 0;
+        singles += s->lengths[i] == 1;
+    }
+    return singles == 256;
+}
+
+static void check_raw(source *s)
+{
+    st_vocab *v;
+    size_t bad = SIZE_MAX;
+    const st_status status = build_against_odds(s, &v, &bad);
+    CHECK((status == ST_OK) == is_sound(s));
+    CHECK(!status || bad < 256 + s->count);
+    st_vocab_free(v);
+    if (status)
+        counts.refused++;
+    else
+        check_sound(s);
+}
+
+/* ---- the harness ---- */
+
+static void check_grown(source *s, rng *r)
+{
     if (rng_one_in(r, 2))
-        source_damage(&s, r);
+        source_damage(s, r);
     switch (rng_below(r, 10)) {
-    case 0: check_duplicate(&s, r); break;
-    case 1: check_missing_byte(&s, r); break;
-    case 2: check_too_long(&s, r); break;
-    case 3: check_unsorted(&s, r); break;
-    case 4: case 5: check_bad_splits(&s, r); break;
-    case 6: check_limits(&s, r); break;
+    case 0: check_duplicate(s, r); break;
+    case 1: check_missing_byte(s, r); break;
+    case 2: check_too_long(s, r); break;
+    case 3: check_unsorted(s, r); break;
+    case 4: case 5: check_bad_splits(s, r); break;
+    case 6: check_limits(s, r); break;
     case 7: {
-        size_t index = rng_below(r, s.count);
-        set_token(&s, index, NULL, 0);
-        check_refused(&s, ST_EMPTY_TOKEN, index);
+        size_t index = rng_below(r, s->count);
+        set_token(s, index, NULL, 0);
+        check_refused(s, ST_EMPTY_TOKEN, index);
         break;
     }
-    default: check_sound(&s);
+    default: check_sound(s);
     }
-    current = NULL;
-    source_free(&s);
-    check_special(r);
-    counts.sources++;
 }
 
-int main(int argc, char **argv)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    settings run = settings_read(argc, argv);
+    rng r = rng_of(data, n);
+    const int raw = rng_one_in(&r, 2);
+    source s = raw ? source_raw(&r) : source_grown(&r);
     describe_failure = describe;
-    for (uint64_t done = 0; next_iteration(&run, done); done++) {
-        rng r = {run.seed + done};
-        one_case(&r);
-        CHECK(st_alloc_read().live == 0);
-    }
-    free(run.files);
-    printf("fuzz_vocab: %llu vocabularies, %llu sound ones built twice, %llu refused, %llu failed allocations: "
-           "no crash, no leak\n", (unsigned long long)counts.sources, (unsigned long long)counts.built,
-           (unsigned long long)counts.refused, (unsigned long long)counts.failed_allocations);
+    current = &s;
+    if (raw)
+        check_raw(&s);
+    else
+        check_grown(&s, &r);
+    current = NULL;
+    source_free(&s);
+    counts.sources++;
+    CHECK(st_alloc_read().live == 0);
     return 0;
+}
+
+void harness_close(void)
+{
+    printf("fuzz_vocab: %llu vocabularies, %llu sound ones built twice, %llu refused, %llu failed allocations: no crash, no "
+           "leak\n",
+           (unsigned long long)counts.sources, (unsigned long long)counts.built, (unsigned long long)counts.refused,
+           (unsigned long long)counts.failed_allocations);
 }

@@ -1,191 +1,15 @@
-/* Words merged side by side, by each tier that runs here, against the reference merge: batches of every size, words of every
- * length, with cuts and without, vocabularies of every kind.
- * And lists of words as they are packed, damaged ones too.
- *
- *     fuzz_words [--seed N] [--iterations N] [--seconds N] [vocabulary.stv ...] */
+/* Frequent words. Packed lists of them, whole and damaged, against a reader that goes byte by byte. Lists of any bytes,
+ * entered in a vocabulary: no id of any text changes. */
 #include "fuzz.h"
+#include "word_list.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cuts.h"
-#include "merge_words.h"
-#include "reference.h"
-#include "tier.h"
-#include "word_list.h"
-
-#define MOST_WORDS 700 /* more than any tier sorts at a time */
-
 static struct {
-    uint64_t batches, words, lists, damaged;
+    uint64_t lists, damaged, entered, texts, failed_allocations;
 } counts;
-
-static struct {
-    const char *tier;
-    const st_word *word;
-    const st_vocab *vocab;
-} current;
-
-static void describe(void)
-{
-    if (!current.word)
-        return;
-    fprintf(stderr, "  tier %s, %u tokens, monotone %d\n", current.tier, current.vocab->count, current.vocab->monotone);
-    print_bytes("word", current.word->text, current.word->n);
-}
-
-/* ---- vocabularies ---- */
-
-static st_vocab **bundled;
-static int bundled_count;
-
-static void open_bundled(const settings *s)
-{
-    bundled = take((size_t)s->file_count * sizeof *bundled);
-    for (; bundled_count < s->file_count; bundled_count++) {
-        source from = source_read(s->files[bundled_count]);
-        bundled[bundled_count] = source_vocab(&from, 0);
-        source_free(&from);
-    }
-}
-
-static st_vocab *vocab_new(rng *r)
-{
-    static const uint32_t sides[] = {0, 1, 8, 97, 512};
-    source from = source_grown(r);
-    if (rng_one_in(r, 2))
-        source_damage(&from, r);
-    st_vocab *vocab = source_vocab(&from, sides[rng_below(r, 5)]);
-    source_free(&from);
-    return vocab;
-}
-
-/* ---- words ---- */
-
-static size_t put_character(uint32_t code, uint8_t *to)
-{
-    if (code < 0x80) {
-        to[0] = (uint8_t)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        to[0] = (uint8_t)(0xC0 | code >> 6);
-        to[1] = (uint8_t)(0x80 | (code & 63));
-        return 2;
-    }
-    if (code < 0x10000) {
-        to[0] = (uint8_t)(0xE0 | code >> 12);
-        to[1] = (uint8_t)(0x80 | (code >> 6 & 63));
-        to[2] = (uint8_t)(0x80 | (code & 63));
-        return 3;
-    }
-    to[0] = (uint8_t)(0xF0 | code >> 18);
-    to[1] = (uint8_t)(0x80 | (code >> 12 & 63));
-    to[2] = (uint8_t)(0x80 | (code >> 6 & 63));
-    to[3] = (uint8_t)(0x80 | (code & 63));
-    return 4;
-}
-
-/* Where characters are taken from: ASCII of all kinds, scripts of two, three and four bytes. */
-static const struct {
-    uint32_t first, count;
-} ranges[] = {{'a', 26}, {0, 128}, {'a', 3}, {0x430, 32}, {0x80, 0x700}, {0x900, 128}, {0xE01, 58}, {0x4E00, 500},
-              {0xAC00, 11000}, {0x800, 0xD000}, {0xFF00, 200}, {0x1F600, 60}};
-#define RANGES (sizeof ranges / sizeof ranges[0])
-
-/* Adds a token of the vocabulary that is whole characters; nothing if chance picks another, or there is no room. */
-static size_t put_token(rng *r, const st_vocab *v, uint8_t *to, size_t room)
-{
-    const uint32_t index = (uint32_t)rng_below(r, v->count);
-    const size_t n = st_token_length(v, index);
-    st_text_error error;
-    if (n > room || st_text_check(st_token_bytes(v, index), n, &error) != n)
-        return 0;
-    memcpy(to, st_token_bytes(v, index), n);
-    return n;
-}
-
-/* A word of at most `most` bytes, which is at least 4. */
-static uint32_t make_word(rng *r, const st_vocab *v, size_t most, uint8_t *to)
-{
-    const size_t kind = rng_below(r, 4), range = rng_below(r, RANGES), other = rng_below(r, RANGES);
-    size_t n = 0;
-    for (int tries = 0; n + 4 <= most && tries < 200; tries++) {
-        const size_t from = kind == 1 && rng_one_in(r, 3) ? other : range;
-        if (kind >= 2 && !rng_one_in(r, 4))
-            n += put_token(r, v, to + n, most - n);
-        else
-            n += put_character(ranges[from].first + (uint32_t)rng_below(r, ranges[from].count), to + n);
-    }
-    return (uint32_t)n;
-}
-
-/* Each word lies in a block of its own, and so do its tokens, for sanitizers to see where they end. */
-static void make_words(rng *r, const st_vocab *v, st_word *words, size_t count)
-{
-    const size_t longest = 4 + rng_below(r, ST_GROUP_BYTES - 3);
-    for (size_t i = 0; i < count; i++) {
-        uint8_t bytes[ST_GROUP_BYTES];
-        const uint32_t n = make_word(r, v, 4 + rng_below(r, longest - 3), bytes);
-        uint8_t *text = take(n);
-        memcpy(text, bytes, n);
-        words[i] = (st_word){text, take(n * sizeof(uint32_t)), n, 0};
-    }
-}
-
-static void free_words(st_word *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        free((void *)(uintptr_t)words[i].text);
-        free(words[i].tokens);
-    }
-}
-
-/* ---- merging ---- */
-
-static void check_words(const st_vocab *v, const st_word *words, size_t count)
-{
-    static st_reference_scratch scratch;
-    static st_ids wanted;
-    for (size_t i = 0; i < count; i++) {
-        current.word = &words[i];
-        wanted.size = 0;
-        CHECK(st_reference_merge(&v->pairs, words[i].text, words[i].n, &scratch, &wanted) == ST_OK);
-        CHECK(words[i].count == wanted.size && same_bytes(words[i].tokens, wanted.data, wanted.size * sizeof *wanted.data));
-    }
-    current.word = NULL;
-}
-
-static void merge_by(const char *tier, st_merge_words_function *merge, const st_vocab *v, const st_cuts *cuts, st_word *words,
-                     size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        words[i].count = 0;
-        memset(words[i].tokens, 0xEE, words[i].n * sizeof *words[i].tokens);
-    }
-    current.tier = tier;
-    merge(v, cuts, words, count);
-    check_words(v, words, count);
-}
-
-static void check_batch(rng *r, st_vocab *v)
-{
-    static st_word words[MOST_WORDS];
-    const size_t count = rng_one_in(r, 20) ? rng_below(r, MOST_WORDS + 1) : rng_below(r, 41);
-    const st_cuts *cuts = rng_one_in(r, 3) ? NULL : st_vocab_cuts(v);
-    make_words(r, v, words, count);
-    current.vocab = v;
-    merge_by("portable", st_merge_words_portable, v, cuts, words, count);
-#if defined(ST_X86)
-    if (st_tier() >= ST_TIER_AVX2)
-        merge_by("avx2", st_merge_words_avx2, v, cuts, words, count);
-    if (st_tier() >= ST_TIER_AVX512)
-        merge_by("avx512", st_merge_words_avx512, v, cuts, words, count);
-#endif
-    free_words(words, count);
-    counts.batches++;
-    counts.words += count;
-}
 
 /* ---- packed lists ---- */
 
@@ -272,28 +96,111 @@ static void check_list(rng *r)
     list_free(&list);
 }
 
-int main(int argc, char **argv)
+/* ---- words in a vocabulary ---- */
+
+#define MOST_ENTERED 300
+
+/* Tokens, parts of text that the patterns make, and bytes of the input as they are. */
+static void make_entered(rng *r, const st_vocab *v, st_bytes *words, uint8_t *lengths, size_t count)
 {
-    settings s = settings_read(argc, argv);
-    describe_failure = describe;
-    open_bundled(&s);
-    for (uint64_t done = 0; next_iteration(&s, done); done++) {
-        rng r = {s.seed + done};
-        const size_t kind = rng_below(&r, 2 * (size_t)bundled_count + 1);
-        st_vocab *v = kind < (size_t)bundled_count ? bundled[kind] : vocab_new(&r);
-        for (int i = 0; i < 10; i++)
-            check_batch(&r, v);
-        for (int i = 0; i < 20; i++)
-            check_list(&r);
-        if (kind >= (size_t)bundled_count)
-            st_vocab_free(v);
+    st_bytes text = {0};
+    for (size_t i = 0; i < count; i++) {
+        text_random(r, v, 64, &text);
+        const size_t n = rng_below(r, rng_one_in(r, 8) ? 40 : ST_KEY_BYTES + 1);
+        size_t from = rng_below(r, text.size - n);
+        if (i && rng_one_in(r, 8)) { /* one that was there before */
+            lengths[i] = lengths[0];
+            CHECK(st_bytes_reserve(words, lengths[0]) == ST_OK);
+            CHECK(st_bytes_append(words, words->data, lengths[0]) == ST_OK);
+            continue;
+        }
+        lengths[i] = (uint8_t)n;
+        CHECK(st_bytes_append(words, text.data + from, n) == ST_OK);
     }
-    printf("fuzz_words: %llu batches, %llu words, up to tier %s; %llu lists, %llu of them damaged: no difference\n",
-           (unsigned long long)counts.batches, (unsigned long long)counts.words, st_tier_name(),
-           (unsigned long long)counts.lists, (unsigned long long)counts.damaged);
-    while (bundled_count)
-        st_vocab_free(bundled[--bundled_count]);
-    free(bundled);
-    free(s.files);
+    st_bytes_free(&text);
+}
+
+static st_status vocab_with_words(const source *s, const st_bytes *words, const uint8_t *lengths, size_t count, st_vocab **v)
+{
+    const st_vocab_source from = {s->bytes, s->lengths, s->ids, s->splits, s->count, count};
+    size_t bad;
+    st_status status = st_vocab_new(&from, 64, v, &bad);
+    if (!status)
+        status = st_vocab_add_words(*v, words->data, lengths, count);
+    if (status)
+        st_vocab_free(*v);
+    return status;
+}
+
+/* A text of the words themselves, and of what lies near them. */
+static void check_text(rng *r, st_vocab *v, const st_bytes *words)
+{
+    st_bytes text = {0};
+    st_ids ids[2] = {{0}, {0}};
+    st_feed_error error;
+    const st_split_family family = (st_split_family)rng_below(r, 4);
+    text_random(r, v, 200, &text);
+    CHECK(st_bytes_append(&text, words->data, words->size) == ST_OK);
+    for (int engine = 0; engine < 2; engine++) {
+        st_encoder e;
+        st_encoder_init(&e, v, family);
+        e.engine = engine ? ST_ENGINE_REFERENCE : ST_ENGINE_FAST;
+        e.text.errors = ST_ERRORS_REPLACE;
+        CHECK(st_encoder_feed(&e, text.data, text.size, ST_FEED_FINAL, &ids[engine], &error) == ST_OK);
+        st_encoder_free(&e);
+    }
+    CHECK(ids[0].size == ids[1].size && same_bytes(ids[0].data, ids[1].data, ids[0].size * sizeof *ids[0].data));
+    st_bytes_free(&text);
+    st_ids_free(&ids[0]);
+    st_ids_free(&ids[1]);
+    counts.texts++;
+}
+
+static void check_entered(rng *r)
+{
+    const size_t count = rng_below(r, MOST_ENTERED);
+    uint8_t *lengths = take(count);
+    st_bytes words = {0};
+    st_vocab *v = NULL;
+    source s = source_grown(r);
+    if (rng_one_in(r, 2))
+        source_damage(&s, r);
+    st_vocab *plain = source_vocab(&s, 64);
+    make_entered(r, plain, &words, lengths, count);
+    st_vocab_free(plain);
+    const int64_t live = st_alloc_read().live;
+    st_status status = ST_NO_MEMORY;
+    for (int64_t succeeding = rng_one_in(r, 4) ? 0 : -1; status; succeeding = next_failure(succeeding)) {
+        CHECK(status == ST_NO_MEMORY);
+        st_alloc_fail_after(succeeding);
+        status = vocab_with_words(&s, &words, lengths, count, &v);
+        st_alloc_fail_after(-1);
+        CHECK(!status || st_alloc_read().live == live);
+        counts.failed_allocations += status == ST_NO_MEMORY;
+    }
+    check_text(r, v, &words);
+    counts.entered += count;
+    st_vocab_free(v);
+    source_free(&s);
+    st_bytes_free(&words);
+    free(lengths);
+}
+
+/* ---- the harness ---- */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    rng r = rng_of(data, n);
+    for (int i = 0; i < 8; i++)
+        check_list(&r);
+    check_entered(&r);
     return 0;
+}
+
+void harness_close(void)
+{
+    printf("fuzz_words: %llu lists, %llu of them damaged, %llu words entered, %llu texts, %llu failed allocations: no "
+           "difference\n",
+           (unsigned long long)counts.lists, (unsigned long long)counts.damaged, (unsigned long long)counts.entered,
+           (unsigned long long)counts.texts, (unsigned long long)counts.failed_allocations);
 }

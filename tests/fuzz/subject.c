@@ -3,23 +3,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Iterations in a row that share a made vocabulary: building one takes as long as using it. */
-#define SHARED_BITS 4
+/* Vocabularies that are kept from one input to the next: building one takes as long as using it. */
+#define MADE_MOST 8
 
-#define FILES_MOST 8
+typedef struct made_vocab {
+    size_t number; /* which; 0 = none yet */
+    st_vocab *vocab;
+    const char *name;
+} made_vocab;
 
 static subject current;
 static source files[FILES_MOST];
 static st_vocab *whole[FILES_MOST];
-static const char *file_names[FILES_MOST];
 static size_t file_count;
-static st_vocab *made;
-static uint64_t made_for = NOWHERE;
-static const char *made_name;
+static made_vocab made[MADE_MOST];
 
 static void describe(void)
 {
-    static const char *const families[] = {"r50k", "cl100k", "o200k"};
+    static const char *const families[] = {"r50k", "cl100k", "o200k", "none"};
     static const char *const errors[] = {"strict", "replace", "ignore"};
     const subject *s = &current;
     if (!s->vocab)
@@ -29,16 +30,15 @@ static void describe(void)
     print_bytes("text", s->text.data, s->text.size);
 }
 
-void subjects_open(const settings *s)
+static void open_files(void)
 {
+    if (describe_failure)
+        return;
     describe_failure = describe;
-    CHECK(s->file_count <= FILES_MOST);
-    for (; file_count < (size_t)s->file_count; file_count++) {
-        file_names[file_count] = s->files[file_count];
-        files[file_count] = source_read(s->files[file_count]);
+    for (const size_t count = vocab_files_read(); file_count < count; file_count++) {
+        files[file_count] = source_read(vocab_files[file_count]);
         whole[file_count] = source_vocab(&files[file_count], 0);
     }
-    free(s->files);
 }
 
 static void forget_subject(void)
@@ -56,7 +56,8 @@ void subjects_close(void)
     st_bytes_free(&current.text);
     st_bytes_free(&current.valid);
     st_ids_free(&current.ids);
-    st_vocab_free(made);
+    for (size_t i = 0; i < MADE_MOST; i++)
+        st_vocab_free(made[i].vocab);
     for (size_t i = 0; i < file_count; i++) {
         st_vocab_free(whole[i]);
         source_free(&files[i]);
@@ -65,40 +66,42 @@ void subjects_close(void)
 
 /* ---- the vocabulary ---- */
 
-static void make_vocab(uint64_t number)
+static const made_vocab *make_vocab(size_t number)
 {
-    if (number == made_for)
-        return;
-    rng r = {number};
+    made_vocab *m = &made[number % MADE_MOST];
+    if (m->number == number)
+        return m;
+    rng r = {number, NULL, 0};
     source s = {0};
-    size_t kind = rng_below(&r, file_count ? 5 : 4);
+    const size_t kind = rng_below(&r, file_count ? 5 : 4);
     if (kind < 4) {
-        made_name = kind < 2 ? "grown" : "grown and damaged";
+        m->name = kind < 2 ? "grown" : "grown and damaged";
         s = source_grown(&r);
     } else {
-        made_name = "head of a published one, damaged";
+        m->name = "head of a published one, damaged";
         s = source_head(&files[rng_below(&r, file_count)], 300 + rng_below(&r, 3000));
     }
     if (kind >= 2)
         source_damage(&s, &r);
-    st_vocab_free(made);
-    made = source_vocab(&s, (uint32_t)(1 + rng_below(&r, 400)));
-    made_for = number;
+    st_vocab_free(m->vocab);
+    m->vocab = source_vocab(&s, (uint32_t)(1 + rng_below(&r, 400)));
+    m->number = number;
     source_free(&s);
+    return m;
 }
 
-static void pick_vocab(uint64_t seed, rng *r)
+static void pick_vocab(rng *r)
 {
+    const size_t number = 1 + rng_below(r, 65535);
     current.bundled = file_count && rng_one_in(r, 3);
     if (current.bundled) {
-        size_t i = rng_below(r, file_count);
-        current.vocab = whole[i];
-        current.vocab_name = file_names[i];
+        current.vocab = whole[number % file_count];
+        current.vocab_name = vocab_files[number % file_count];
         return;
     }
-    make_vocab(seed >> SHARED_BITS);
-    current.vocab = made;
-    current.vocab_name = made_name;
+    const made_vocab *m = make_vocab(number);
+    current.vocab = m->vocab;
+    current.vocab_name = m->name;
 }
 
 /* ---- what must come out ---- */
@@ -158,27 +161,40 @@ static void reference_ids(void)
     st_encoder_free(&e);
 }
 
-subject *subject_new(uint64_t seed, rng *r, const uint8_t *given, size_t n)
+/* Half of them are the rest of the input as it is. */
+static void pick_text(rng *r)
+{
+    subject *s = &current;
+    s->text.size = 0;
+    s->endless = 0;
+    CHECK(st_bytes_reserve(&s->text, 1) == ST_OK); /* never NULL */
+    if (rng_one_in(r, 2) && r->left) {
+        size_t n;
+        const uint8_t *given = rng_rest(r, &n);
+        CHECK(st_bytes_append(&s->text, given, n < GUARDED_MOST / 4 ? n : GUARDED_MOST / 4) == ST_OK);
+        return;
+    }
+    s->endless = rng_one_in(r, 16);
+    if (s->endless)
+        text_endless(r, 5000, &s->text);
+    else
+        text_random(r, s->vocab, rng_size(r, rng_one_in(r, 20) ? 20000 : 2000), &s->text);
+}
+
+subject *subject_new(rng *r)
 {
     subject *s = &current;
     size_t end;
+    open_files();
     forget_subject();
-    pick_vocab(seed, r);
-    s->family = (st_split_family)rng_below(r, 3);
+    pick_vocab(r);
+    s->family = (st_split_family)rng_below(r, 4);
     s->errors = (st_errors)rng_below(r, 3);
     s->allowed_mask = rng_one_in(r, 2) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) : 0;
     s->disallowed_mask = rng_one_in(r, 4) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~s->allowed_mask : 0;
     s->allowed = special_build(s->allowed_mask);
     s->disallowed = special_build(s->disallowed_mask);
-    s->endless = !given && rng_one_in(r, 16);
-    s->text.size = 0;
-    CHECK(st_bytes_reserve(&s->text, 1) == ST_OK); /* never NULL */
-    if (given)
-        CHECK(st_bytes_append(&s->text, given, n) == ST_OK);
-    else if (s->endless)
-        text_endless(r, 5000, &s->text);
-    else
-        text_random(r, s->vocab, rng_size(r, rng_one_in(r, 20) ? 20000 : 2000), &s->text);
+    pick_text(r);
     CHECK(st_bytes_reserve(&s->valid, 1) == ST_OK);
     if (s->errors == ST_ERRORS_STRICT && !rng_one_in(r, 4)) { /* mostly something to encode */
         st_bytes repaired = {0};

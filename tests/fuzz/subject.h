@@ -1,4 +1,4 @@
-/* What one iteration of fuzz_encoder encodes: a vocabulary, options, a text, and what must come out. */
+/* What an input of fuzz_feed or fuzz_state encodes: a vocabulary, options, a text, and what must come out. */
 #ifndef SUBJECT_H
 #define SUBJECT_H
 
@@ -26,24 +26,17 @@ typedef struct subject {
 
 /* ---- subject.c ---- */
 
-void subjects_open(const settings *s);
 void subjects_close(void);
 
-/* given == NULL: a text from chance. Lives until the next call. */
-subject *subject_new(uint64_t seed, rng *r, const uint8_t *given, size_t n);
+/* Options, a vocabulary and a text, by chance. Lives until the next call. */
+subject *subject_new(rng *r);
 
 void subject_encoder(const subject *s, st_engine engine, st_encoder *e);
 
 /* Fails the run unless the status is OK, or a fault that the text has, told with its right offset. */
 void subject_judge(const subject *s, st_status status, const st_feed_error *error);
 
-/* ---- hostile.c ---- */
-
-/* How often things happened, for the closing line. */
-typedef struct tally {
-    uint64_t texts, bytes, feeds, copies, states, refused_states, failed_allocations, faults;
-} tally;
-extern tally counts;
+/* ---- odds.c ---- */
 
 void state_of(const st_encoder *e, st_bytes *state); /* replaces *state */
 
@@ -53,10 +46,6 @@ st_status feed_against_odds(st_encoder *e, const uint8_t *text, size_t n, int fl
 /* Puts a saved and loaded encoder, or a copy, in the place of *e. */
 void replace_encoder(const subject *s, rng *r, st_encoder *e);
 
-/* Loads damaged forms of the state of `e`, and uses what is accepted. */
-void try_damaged_states(const subject *s, rng *r, const st_encoder *e);
-
-/* Decodes what was encoded, and ids that are none. */
-void check_decoder(const subject *s, rng *r);
+extern uint64_t failed_allocations; /* how many so far */
 
 #endif

@@ -1,24 +1,36 @@
 #define _GNU_SOURCE
 #include "fuzz.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-/* An iteration takes milliseconds; under a sanitizer on a busy machine some hundred. */
-#define HANG_SECONDS 120
-
 void (*describe_failure)(void);
-static volatile uint64_t current_seed;
 
 /* ---- chance ---- */
+
+static uint64_t take_given(rng *r, size_t bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < bytes && r->left; i++, r->left--)
+        value |= (uint64_t)*r->given++ << (8 * i);
+    return value;
+}
+
+rng rng_of(const uint8_t *data, size_t n)
+{
+    rng r = {0, data, n < 8 ? n : 8};
+    r.state = take_given(&r, 8);
+    r.left = n < 8 ? 0 : n - 8;
+    return r;
+}
 
 /* splitmix64: neighbouring seeds give unrelated numbers, so that iterations can be numbered. */
 uint64_t rng_next(rng *r)
 {
+    if (r->left)
+        return take_given(r, 8);
     uint64_t x = r->state += UINT64_C(0x9E3779B97F4A7C15);
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
@@ -27,6 +39,8 @@ uint64_t rng_next(rng *r)
 
 size_t rng_below(rng *r, size_t n)
 {
+    if (r->left) /* no more bytes than the choice needs */
+        return (size_t)(take_given(r, n <= 256 ? 1 : n <= 65536 ? 2 : 8) % n);
     return (size_t)(rng_next(r) % n);
 }
 
@@ -43,6 +57,13 @@ size_t rng_size(rng *r, size_t most)
     return rng_below(r, ((size_t)1 << rng_below(r, bits + 1))) % (most + 1);
 }
 
+const uint8_t *rng_rest(rng *r, size_t *n)
+{
+    *n = r->left;
+    r->left = 0;
+    return r->given;
+}
+
 /* ---- failures ---- */
 
 void print_bytes(const char *name, const uint8_t *data, size_t n)
@@ -54,46 +75,13 @@ void print_bytes(const char *name, const uint8_t *data, size_t n)
     fprintf(stderr, shown < n ? "\n    ...\n" : "\n");
 }
 
-static void tell(void)
-{
-    fprintf(stderr, "  repeat with: --seed %llu --iterations 1 and the same files\n", (unsigned long long)current_seed);
-    if (describe_failure)
-        describe_failure();
-}
-
 _Noreturn void fail(const char *file, int line, const char *what)
 {
     st_alloc_fail_after(-1);
     fprintf(stderr, "%s:%d: failed: %s\n", file, line, what);
-    tell();
-#ifdef ST_LIBFUZZER
-    abort(); /* so that libFuzzer keeps the input */
-#else
-    exit(1);
-#endif
-}
-
-static void on_signal(int signal)
-{
-    /* Not safe in a signal handler, but the process is lost anyway and mostly this tells where. */
-    fprintf(stderr, signal == SIGALRM ? "an iteration hangs\n" : "crashed with signal %d\n", signal);
-    tell();
-    _exit(1);
-}
-
-/* Sanitizers have handlers of their own and end the process; then this adds the seed to their report. */
-__attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void));
-
-static void catch_crashes(void)
-{
-    signal(SIGALRM, on_signal);
-    signal(SIGABRT, on_signal);
-    if (__sanitizer_set_death_callback) {
-        __sanitizer_set_death_callback(tell);
-        return;
-    }
-    signal(SIGSEGV, on_signal);
-    signal(SIGBUS, on_signal);
+    if (describe_failure)
+        describe_failure();
+    abort(); /* whoever runs the harness keeps the input */
 }
 
 void *take(size_t size)
@@ -109,47 +97,26 @@ int64_t next_failure(int64_t number)
     return number + 1 + number / 64 * 8;
 }
 
-/* ---- the run ---- */
+/* ---- files ---- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
+const char *vocab_files[FILES_MOST];
 
-settings settings_read(int argc, char **argv)
+size_t vocab_files_read(void)
 {
-    settings s = {1, 0, 0, take((size_t)argc * sizeof(char *)), 0};
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "0";
-        if (!strcmp(argv[i], "--seed"))
-            s.seed = strtoull(value, NULL, 10), i++;
-        else if (!strcmp(argv[i], "--iterations"))
-            s.iterations = strtoull(value, NULL, 10), i++;
-        else if (!strcmp(argv[i], "--seconds"))
-            s.seconds = strtod(value, NULL), i++;
-        else
-            s.files[s.file_count++] = argv[i];
+    static char *names;
+    static size_t count;
+    const char *given = getenv("STREAMTOK_FUZZ_VOCAB");
+    if (names || !given || !*given)
+        return count;
+    names = take(strlen(given) + 1);
+    memcpy(names, given, strlen(given) + 1);
+    for (char *at = names, *end; at && count < FILES_MOST; at = end ? end + 1 : NULL) {
+        end = strchr(at, ':');
+        if (end)
+            *end = 0;
+        vocab_files[count++] = at;
     }
-    if (!s.iterations && s.seconds <= 0)
-        s.iterations = 1000;
-    catch_crashes();
-    return s;
-}
-
-int next_iteration(const settings *s, uint64_t done)
-{
-    static double start;
-    if (done == 0)
-        start = now();
-    if ((s->iterations && done >= s->iterations) || (s->seconds > 0 && now() - start >= s->seconds)) {
-        alarm(0);
-        return 0;
-    }
-    current_seed = s->seed + done;
-    alarm(HANG_SECONDS);
-    return 1;
+    return count;
 }
 
 /* ---- guarded memory ---- */

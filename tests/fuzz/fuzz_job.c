@@ -1,10 +1,7 @@
 /* Many threads on one vocabulary: its lazily built parts are raced for, its pool of workspaces is shared, and runs out.
- * Then the same texts as one job (job.h), cut small, that all threads work at together.
- * Meant for ThreadSanitizer; ids are checked against the reference engine's.
- *
- *     threads [--seed N] [--iterations N] [--seconds N] [FILE.stv]
- *
- * An iteration is a new vocabulary and its threads; with a file, its first tokens, else one made from chance. */
+ * Then the same texts, and batches of any bytes with special names, as one job (job.h), cut small, that all threads work at
+ * together. Ids are those of the reference engine; a text that is refused is the first of those that a thread alone
+ * refuses. Meant for ThreadSanitizer too. */
 #define _POSIX_C_SOURCE 200809L /* for the barrier */
 #include "code_points.h"
 #include "fuzz.h"
@@ -17,6 +14,10 @@
 
 #define TEXTS 4
 #define THREADS_MOST (ST_POOL_SIZE + 8)
+
+static struct {
+    uint64_t rounds, feeds, jobs, parts, refused;
+} counts;
 
 static st_vocab *vocab;
 static st_bytes texts[TEXTS], characters[TEXTS]; /* the same, four bytes a character */
@@ -114,7 +115,7 @@ static void *run_thread(void *argument)
 static uint64_t run_threads(rng *r)
 {
     static job jobs[THREADS_MOST];
-    const size_t count = rng_one_in(r, 8) ? THREADS_MOST : 2 + rng_below(r, 7);
+    const size_t count = rng_one_in(r, 32) ? THREADS_MOST : 2 + rng_below(r, 7);
     uint64_t feeds = 0;
     CHECK(pthread_barrier_init(&start, NULL, (unsigned)count) == 0);
     for (size_t i = 0; i < count; i++) {
@@ -181,38 +182,155 @@ static void run_job(rng *r)
     st_job_free(&together);
 }
 
-static source pick_source(rng *r, const source *file)
+/* ---- batches of any bytes ---- */
+
+#define BATCH_MOST 40
+
+typedef struct batch {
+    st_job_text spans[BATCH_MOST];
+    size_t count, failed; /* `failed` is count where all are sound */
+    st_ids ids;
+    int64_t counts[BATCH_MOST];
+} batch;
+
+static void set_options(const st_job *job, st_encoder *e)
 {
-    source s = file->count && rng_one_in(r, 2) ? source_head(file, 500 + rng_below(r, 3000)) : source_grown(r);
+    st_encoder_init(e, vocab, job->family);
+    e->engine = ST_ENGINE_REFERENCE;
+    e->text.errors = job->errors;
+    e->allowed = job->allowed;
+    e->watch.names = job->disallowed;
+}
+
+/* Cuts the text into texts, and encodes each alone. */
+static void make_batch(rng *r, const st_bytes *text, const st_job *job, batch *b)
+{
+    st_encoder e;
+    st_feed_error error;
+    set_options(job, &e);
+    b->count = b->failed = b->ids.size = 0;
+    for (size_t at = 0; b->count < BATCH_MOST && (at < text->size || rng_one_in(r, 2)); b->count++) {
+        const size_t left = text->size - at, n = b->count == BATCH_MOST - 1 ? left : rng_size(r, left);
+        const size_t before = b->ids.size;
+        b->spans[b->count] = (st_job_text){text->data + at, n, 0, 0};
+        const st_status status = st_encoder_feed(&e, text->data + at, n, ST_FEED_FINAL, &b->ids, &error);
+        if (status)
+            st_encoder_reset(&e);
+        else if (b->failed == b->count)
+            b->failed++;
+        b->counts[b->count] = (int64_t)(b->ids.size - before);
+        at += n;
+    }
+    st_encoder_free(&e);
+}
+
+static void work_together(rng *r, st_job *job)
+{
+    pthread_t threads[8];
+    const size_t count = 1 + rng_below(r, 8);
+    CHECK(pthread_barrier_init(&start, NULL, (unsigned)count) == 0);
+    for (size_t i = 0; i < count; i++)
+        CHECK(pthread_create(&threads[i], NULL, run_work, job) == 0);
+    for (size_t i = 0; i < count; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    pthread_barrier_destroy(&start);
+    st_job_finish(job);
+}
+
+static void check_batch(const st_job *job, const batch *b)
+{
+    int64_t found[BATCH_MOST] = {0};
+    if (b->failed < b->count) {
+        CHECK(job->status == ST_INVALID_UTF8 || job->status == ST_DISALLOWED_SPECIAL);
+        CHECK(job->failed_text == b->failed);
+        counts.refused++;
+        return;
+    }
+    CHECK(job->status == ST_OK && job->total == b->ids.size);
+    st_job_add_counts(job, found);
+    CHECK(same_bytes(found, b->counts, b->count * sizeof *found));
+    if (!job->counts_only)
+        CHECK(job->out.size == b->ids.size && same_bytes(job->out.data, b->ids.data, 4 * b->ids.size));
+}
+
+static void run_batch(rng *r)
+{
+    static batch b;
+    st_bytes text = {0};
+    st_job job;
+    const unsigned mask = rng_one_in(r, 2) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) : 0;
+    st_special *allowed = special_build(mask);
+    st_special *disallowed = special_build(rng_one_in(r, 3) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~mask : 0);
+    st_job_init(&job, vocab, (st_split_family)rng_below(r, 4), ST_ENGINE_FAST, (st_errors)rng_below(r, 3));
+    job.allowed = allowed;
+    job.disallowed = disallowed;
+    job.counts_only = rng_one_in(r, 3);
+    text_random(r, vocab, 1 + rng_size(r, 6000), &text);
+    if (rng_one_in(r, 2)) { /* mostly something to encode */
+        st_bytes sound = {0};
+        CHECK(st_bytes_reserve(&sound, 1) == ST_OK);
+        CHECK(st_text_repair(text.data, text.size, ST_ERRORS_REPLACE, &sound) == ST_OK);
+        st_bytes_free(&text);
+        text = sound;
+    }
+    make_batch(r, &text, &job, &b);
+    CHECK(st_job_plan(&job, b.spans, b.count, 1 + rng_below(r, 8), 1 + rng_below(r, 200)) == ST_OK);
+    work_together(r, &job);
+    check_batch(&job, &b);
+    counts.jobs++;
+    counts.parts += job.part_count;
+    st_job_free(&job);
+    st_ids_free(&b.ids);
+    b.ids = (st_ids){0};
+    st_bytes_free(&text);
+    special_free(allowed);
+    special_free(disallowed);
+}
+
+/* ---- the harness ---- */
+
+static source pick_source(rng *r)
+{
+    source s = {0};
+    if (vocab_files_read() && rng_one_in(r, 2)) {
+        static source file; /* read once */
+        if (!file.count)
+            file = source_read(vocab_files[0]);
+        s = source_head(&file, 500 + rng_below(r, 3000));
+    } else {
+        s = source_grown(r);
+    }
     if (rng_one_in(r, 2))
         source_damage(&s, r);
     return s;
 }
 
-int main(int argc, char **argv)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    settings run = settings_read(argc, argv);
-    source file = run.file_count ? source_read(run.files[0]) : (source){0};
-    uint64_t rounds = 0, feeds = 0;
-    for (; next_iteration(&run, rounds); rounds++) {
-        rng r = {run.seed + rounds};
-        source s = pick_source(&r, &file);
-        vocab = source_vocab(&s, 64);
+    rng r = rng_of(data, n);
+    source s = pick_source(&r);
+    vocab = source_vocab(&s, 64);
+    if (rng_one_in(&r, 2)) {
         make_texts(&r);
-        feeds += run_threads(&r);
+        counts.feeds += run_threads(&r);
         run_job(&r);
-        st_vocab_free(vocab);
-        source_free(&s);
     }
+    for (int i = 0; i < 4; i++)
+        run_batch(&r);
+    st_vocab_free(vocab);
+    source_free(&s);
+    counts.rounds++;
+    return 0;
+}
+
+void harness_close(void)
+{
     for (int i = 0; i < TEXTS; i++) {
         st_bytes_free(&texts[i]);
         st_bytes_free(&characters[i]);
         st_ids_free(&expected[i]);
     }
-    source_free(&file);
-    free(run.files);
-    CHECK(st_alloc_read().live == 0);
-    printf("threads: %llu vocabularies shared, %llu feeds: no difference\n", (unsigned long long)rounds,
-           (unsigned long long)feeds);
-    return 0;
+    printf("fuzz_job: %llu vocabularies shared, %llu feeds, %llu batches in %llu parts, %llu of them refused: no difference\n",
+           (unsigned long long)counts.rounds, (unsigned long long)counts.feeds, (unsigned long long)counts.jobs,
+           (unsigned long long)counts.parts, (unsigned long long)counts.refused);
 }

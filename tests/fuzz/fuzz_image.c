@@ -1,0 +1,180 @@
+/* Tables as one block (image.h): as written they give the ids of the vocabulary that they are of; with a byte changed, cut
+ * off, added or moved they are refused; with numbers of the header changed and the sum over all put right, they are
+ * refused or opened, without a read outside of them. */
+#include "fuzz.h"
+#include "image.h"
+#include "words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct {
+    uint64_t images, damaged, forged, opened;
+} counts;
+
+static size_t made_for = SIZE_MAX;
+static st_vocab *vocab;
+static st_bytes image;
+
+static void make_image(size_t number)
+{
+    if (number == made_for)
+        return;
+    rng r = {number, NULL, 0};
+    source s = source_grown(&r);
+    if (rng_one_in(&r, 2))
+        source_damage(&s, &r);
+    st_vocab_free(vocab);
+    vocab = source_vocab(&s, 64);
+    source_free(&s);
+    image.size = 0;
+    CHECK(st_image_write(vocab, &image) == ST_OK);
+    made_for = number;
+    counts.images++;
+}
+
+/* A block of its exact size, at a multiple of 64 bytes: a read outside of it shows. */
+static uint8_t *copy_of(size_t size)
+{
+    uint8_t *copy = aligned_alloc(64, (size + 63) / 64 * 64);
+    CHECK(copy);
+    memset(copy, 0, (size + 63) / 64 * 64);
+    memcpy(copy, image.data, size < image.size ? size : image.size);
+    return copy;
+}
+
+static void encode(st_vocab *v, const st_bytes *text, st_engine engine, st_ids *ids)
+{
+    st_encoder e;
+    st_feed_error error;
+    st_encoder_init(&e, v, ST_SPLIT_CL100K);
+    e.engine = engine;
+    e.text.errors = ST_ERRORS_REPLACE;
+    CHECK(st_encoder_feed(&e, text->data, text->size, ST_FEED_FINAL, ids, &error) == ST_OK);
+    st_encoder_free(&e);
+}
+
+static void check_true_image(rng *r)
+{
+    st_vocab *opened;
+    st_bytes text = {0};
+    st_ids ids = {0}, wanted = {0};
+    uint8_t *copy = copy_of(image.size);
+    CHECK(st_image_open(copy, image.size, &opened) == ST_OK);
+    text_random(r, vocab, 1 + rng_size(r, 1000), &text);
+    encode(vocab, &text, ST_ENGINE_REFERENCE, &wanted);
+    encode(opened, &text, ST_ENGINE_FAST, &ids);
+    CHECK(ids.size == wanted.size && same_bytes(ids.data, wanted.data, ids.size * sizeof *ids.data));
+    CHECK(same_bytes(copy, image.data, image.size)); /* it may lie in memory that cannot be written */
+    st_vocab_free(opened);
+    free(copy);
+    st_bytes_free(&text);
+    st_ids_free(&ids);
+    st_ids_free(&wanted);
+}
+
+static void check_refused(const uint8_t *bytes, size_t n)
+{
+    st_vocab *opened = (st_vocab *)1;
+    const int64_t live = st_alloc_read().live;
+    CHECK(st_image_open(bytes, n, &opened) == ST_BAD_IMAGE && !opened && st_alloc_read().live == live);
+    counts.damaged++;
+}
+
+/* Half of the places lie in the header. */
+static size_t any_place(rng *r, size_t size)
+{
+    return rng_below(r, rng_one_in(r, 2) && size > sizeof(st_image_header) ? sizeof(st_image_header) : size);
+}
+
+static void check_damage(rng *r)
+{
+    size_t size = image.size;
+    const size_t kind = rng_below(r, 4);
+    if (kind == 0)
+        size = rng_one_in(r, 2) ? rng_below(r, 2 * sizeof(st_image_header)) : rng_below(r, image.size);
+    else if (kind == 1)
+        size += 1 + rng_below(r, 200);
+    uint8_t *copy = copy_of(size);
+    if (kind == 2)
+        for (size_t n = 1 + rng_below(r, 4); n; n--)
+            copy[any_place(r, size)] ^= (uint8_t)(1 + rng_below(r, 255));
+    if (kind == 3) { /* not at a multiple of 64 bytes */
+        uint8_t *moved = copy_of(size + 64);
+        const size_t by = 1 + rng_below(r, 63);
+        memmove(moved + by, moved, size);
+        check_refused(moved + by, size);
+        free(moved);
+    } else if (kind != 2 || !same_bytes(copy, image.data, size)) {
+        check_refused(copy, size);
+    }
+    free(copy);
+}
+
+/* ---- forged headers ---- */
+
+static uint64_t telling_number(rng *r, uint64_t old)
+{
+    static const uint64_t numbers[] = {0, 1, 31, 32, 63, 64, 255, 256, UINT32_MAX, INT64_MAX, UINT64_MAX};
+    switch (rng_below(r, 3)) {
+    case 0: return numbers[rng_below(r, sizeof numbers / sizeof *numbers)];
+    case 1: return old + rng_below(r, 5) - 2;
+    default: return old ^ UINT64_C(1) << rng_below(r, 64);
+    }
+}
+
+static void change_header(rng *r, st_image_header *h)
+{
+    uint32_t *const numbers[] = {&h->count,      &h->max_length, &h->unreachable, &h->monotone, &h->identity,
+                                 &h->dense_side, &h->pair_shift, &h->piece_shift, &h->byte_token[rng_below(r, 256)]};
+    if (rng_one_in(r, 3)) {
+        st_image_place *place = &h->sections[rng_below(r, ST_IMAGE_SECTIONS)];
+        uint64_t *number = rng_one_in(r, 2) ? &place->start : &place->size;
+        *number = telling_number(r, *number);
+    } else if (rng_one_in(r, 8)) {
+        h->long_mask = telling_number(r, h->long_mask);
+    } else {
+        uint32_t *number = numbers[rng_below(r, sizeof numbers / sizeof *numbers)];
+        *number = (uint32_t)telling_number(r, *number);
+    }
+}
+
+static void check_forged(rng *r)
+{
+    st_vocab *opened;
+    st_image_header h;
+    uint8_t *copy = copy_of(image.size);
+    memcpy(&h, copy, sizeof h);
+    for (size_t n = 1 + rng_below(r, 2); n; n--)
+        change_header(r, &h);
+    memcpy(copy, &h, sizeof h);
+    h.checksum = st_image_checksum(copy, image.size);
+    memcpy(copy, &h, sizeof h);
+    const st_status status = st_image_open(copy, image.size, &opened);
+    CHECK(status == ST_OK || status == ST_BAD_IMAGE);
+    counts.forged++;
+    counts.opened += status == ST_OK;
+    st_vocab_free(opened);
+    free(copy);
+}
+
+/* ---- the harness ---- */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    rng r = rng_of(data, n);
+    make_image(rng_below(&r, 256));
+    check_true_image(&r);
+    check_damage(&r);
+    check_forged(&r);
+    return 0;
+}
+
+void harness_close(void)
+{
+    st_vocab_free(vocab);
+    st_bytes_free(&image);
+    printf("fuzz_image: %llu images, %llu damaged ones refused, %llu forged headers (%llu of them opened): no crash\n",
+           (unsigned long long)counts.images, (unsigned long long)counts.damaged, (unsigned long long)counts.forged,
+           (unsigned long long)counts.opened);
+}

@@ -1,0 +1,123 @@
+"""The harnesses of tests/fuzz: how they are compiled with sanitizers, and run: for fuzz.py and sanitize.py."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FUZZ = ROOT / "tests" / "fuzz"
+VOCABULARIES = [ROOT / "streamtok" / "vocab" / f"{name}.stv" for name in ("cl100k_base", "o200k_base")]
+
+HARNESSES = ("feed", "state", "names", "decode", "merge", "vocab", "image", "words", "train", "job", "split")
+SHARED = ["support", "texts", "vocabularies"]
+STREAMS = ["subject", "odds"]  # of feed and state alone
+
+FLAGS = ["-std=c11", "-O1", "-g", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Icsrc", "-Itests/fuzz"]
+CROWDED = ["-DST_HOT_BITS=5"]  # a hot table so small that its entries push each other out all the time
+FATAL = "-fno-sanitize-recover=all"
+UNAVAILABLE = 77  # exit status of the tools where no compiler can do what they need
+
+
+class Build(NamedTuple):
+    """One way to compile. `compiling` goes to every source, `linking` to the program; with `driver`, inputs come from
+    tests/fuzz/driver.c, else from libFuzzer."""
+
+    name: str
+    compiling: list[str]
+    linking: list[str]
+    driver: bool = True
+
+
+MEMORY = Build("address,undefined", ["-fsanitize=address,undefined", FATAL, *CROWDED], ["-fsanitize=address,undefined"])
+THREADS = Build("thread", ["-fsanitize=thread"], ["-fsanitize=thread"])
+LIBFUZZER = Build(
+    "libFuzzer,address,undefined",
+    ["-fsanitize=fuzzer-no-link,address,undefined", FATAL, *CROWDED],
+    ["-fsanitize=fuzzer,address,undefined"],
+    driver=False,
+)
+
+
+def harness(name: str) -> str:
+    """For argparse: one of the names."""
+    if name not in HARNESSES:
+        raise argparse.ArgumentTypeError(f"there is no harness {name!r}; there are {', '.join(HARNESSES)}")
+    return name
+
+
+class CannotBuild(Exception):
+    """A compiler failed; what it said is the message."""
+
+
+def compiler(named: str | None, build: Build) -> str | None:
+    """The first of the usual compilers that is installed."""
+    usual = ["cc", "gcc"] if build.driver else []
+    # Debian and its kin may install clang under its version only.
+    candidates = [named] if named else [*usual, "clang", *(f"clang-{version}" for version in range(25, 12, -1))]
+    return next((name for name in candidates if name and shutil.which(name)), None)
+
+
+def works(cc: str, build: Build, folder: pathlib.Path) -> bool:
+    """Can it build and run anything with these sanitizers? Their libraries are packages of their own."""
+    entry = "int main(void)" if build.driver else "int LLVMFuzzerTestOneInput(void)"
+    (folder / "probe.c").write_text(f"{entry} {{ return 0; }}\n")
+    built = subprocess.run([cc, *build.linking, "probe.c", "-o", "probe"], cwd=folder, capture_output=True)
+    if built.returncode:
+        return False
+    arguments = [] if build.driver else ["-runs=1"]
+    return subprocess.run([folder / "probe", *arguments], capture_output=True).returncode == 0
+
+
+def compile_all(cc: str, build: Build, harnesses: list[str], folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    """Harness -> its program. Each source is compiled once."""
+    helpers = [*SHARED, *STREAMS, *(["driver"] if build.driver else [])]
+    own = [*helpers, *(f"fuzz_{name}" for name in harnesses)]
+    sources = [*sorted(ROOT.glob("csrc/*.c")), *(FUZZ / f"{name}.c" for name in own)]
+
+    def run(command: list[str]) -> None:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise CannotBuild(done.stderr)
+
+    def target(source: pathlib.Path) -> str:
+        return str(folder / f"{source.stem}.o")
+
+    def link(name: str) -> None:
+        common = [s for s in sources if not s.stem.startswith("fuzz_") and s.stem not in STREAMS]
+        streams = [FUZZ / f"{stem}.c" for stem in STREAMS] if name in ("feed", "state") else []
+        objects = [target(source) for source in [FUZZ / f"fuzz_{name}.c", *streams, *common]]
+        run([cc, *build.linking, *objects, "-pthread", "-o", str(folder / f"fuzz_{name}")])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda s: run([cc, *FLAGS, *build.compiling, "-c", str(s), "-o", target(s)]), sources))
+        list(pool.map(link, harnesses))
+    return {name: folder / f"fuzz_{name}" for name in harnesses}
+
+
+def execute(program: pathlib.Path, arguments: list[str]) -> tuple[int, str]:
+    """Exit status and output, both streams together."""
+    # Aborting lets the driver keep the input, where the sanitizer's own end would not.
+    options = {"UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1", "TSAN_OPTIONS": "halt_on_error=1"}
+    files = ":".join(map(str, VOCABULARIES))
+    environment = dict(os.environ, STREAMTOK_FUZZ_VOCAB=files, **options)
+
+    def run(*prefix: str) -> tuple[int, str]:
+        command = [*prefix, str(program), *arguments]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout.decode(errors="replace").strip()
+
+    status, output = run()
+    # Older ThreadSanitizers cannot place their shadow memory where the kernel randomizes addresses widely.
+    if status and "unexpected memory mapping" in output and shutil.which("setarch"):
+        status, output = run("setarch", "-R")
+    # Leaks are looked for with ptrace, which a container may forbid. The harnesses count blocks themselves as well.
+    if status and "LeakSanitizer has encountered a fatal error" in output:
+        environment["ASAN_OPTIONS"] = "detect_leaks=0"
+        status, output = run()
+    return status, output
