@@ -108,6 +108,7 @@ def test_what_is_not_passed_is_no_option():
         ("encode", "dst='a b' is a directory", "--output 'a b' is a directory"),
         ("encode", "name one with key=", "name one with --key"),
         ("encode", "its keys are ['format=', 'errors']", "its keys are ['format=', 'errors']"),
+        ("encode", "the writer's 'a errors=5' with key=5", "the writer's 'a errors=5' with --key 5"),
         ("encode", "a/key=5: x.key=5, key==b, monkey=5", "a/key=5: x.key=5, key==b, monkey=5"),
         ("decode", "errors='replace' puts", "errors='replace' puts"),  # decode has no such option
         ("train", "special_tokens[1], 'a', is there twice", "--special 2, 'a', is there twice"),

@@ -51,7 +51,8 @@ def spoken(message: str, command: click.Command | None = None) -> str:
     names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
     sure = "|".join(name for name in map(re.escape, options) if "_" in name or name in _RENAMED) or "(?!)"
     pattern = re.compile(
-        rf"(?<![\w.'\"/{{-])(?:(?P<without>with )?(?P<name>{names})=(?!=)(?:(?P<value>{_VALUE}))?"
+        rf"(?P<quoted>(?<!\w)(?:'[^'\n]*'|\"[^\"\n]*\")(?!\w))"
+        rf"|(?<![\w.'\"/{{-])(?:(?P<without>with )?(?P<name>{names})=(?!=)(?:(?P<value>{_VALUE}))?"
         rf"|option (?P<option>{names})(?![\w=])"
         rf"|(?P<item>{names})\[(?P<index>\d+)\]"
         rf"|(?P<word>{sure})(?![\w=('\"/.]))"
@@ -60,6 +61,8 @@ def spoken(message: str, command: click.Command | None = None) -> str:
 
 
 def _replacement(found: re.Match[str], options: dict[str, str]) -> str:
+    if found["quoted"]:
+        return found[0]
     name, value = found["name"], found["value"]
     if name is None:
         index = found["index"]
