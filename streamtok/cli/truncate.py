@@ -32,7 +32,7 @@ def command(
     allowed = specials(allow_special, encoding)
     text = _beginning(encoding, operand(argument, is_text), tokens, allowed, errors)
     head = encoding.truncate(text, tokens, allowed_special=allowed, disallowed_special=())
-    sys.stdout.buffer.write(head.encode("utf-8", "replace"))
+    sys.stdout.buffer.write(head.encode())
     if sys.stdout.isatty():
         click.echo()
 
@@ -58,22 +58,20 @@ class _Kept:
 
 
 def _beginning(encoding: Any, source: Any, tokens: int, allowed: Any, errors: str) -> str:
-    """The text of the source, or its beginning of more than so many tokens, which no later text can change, and of one
-    chunk more."""
+    """The text of the source, or a beginning of which a stream has given more than so many ids: no later text takes
+    them back, so no longer beginning has fewer."""
     from ..files import Options, encode_sources
     from ..sources import make_sources
 
-    found = decided = 0
+    found = 0
 
     def emit(ids: Any) -> None:
         nonlocal found
         found += len(ids)
 
     def tick(documents: Any, reader: Any) -> None:
-        nonlocal decided
-        if decided > tokens:
+        if found > tokens:
             raise _Enough
-        decided = found
 
     (opened,) = make_sources(source)
     with opened.open() as reader:
