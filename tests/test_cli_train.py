@@ -143,3 +143,12 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(here):
     assert child.returncode == 130, stderr
     assert "to go on:\n  streamtok train - --vocab-size 400" in stderr
     assert (here / "point").is_dir() and not (here / "a.tiktoken").exists()
+
+
+def test_a_run_says_that_it_goes_on(here):
+    args = ["train", "0.txt", "-o", "a.tiktoken", "--checkpoint", "point", "--vocab-size"]
+    assert "going on" not in run(*args, "300").stderr
+    more = run(*args, "400").stderr
+    assert more.startswith("streamtok: going on from the checkpoint point\n400 tokens in a.tiktoken, ")
+    refused = run(*args, "400", "--ties", "huggingface", status=1).stderr
+    assert "going on" not in refused and "--ties was 'lexicographic' and is 'huggingface'" in refused

@@ -173,7 +173,7 @@ def test_a_source_that_ends_too_early_costs_nothing_of_the_others(files, tmp_pat
     place = json.loads((tmp_path / "a" / "train.json").read_text())["place"]
     assert place[0] == 2 and place[1] > 0
     packed.write_bytes(gzip.compress(b"x" + files[2].read_bytes()))
-    with pytest.raises(ResumeError, match=r"2\.gz is not the one that was read"):
+    with pytest.raises(ResumeError, match=r"2\.gz' is not the one that was read"):
         train(sources, SIZE, checkpoint=tmp_path / "a")
     packed.write_bytes(whole)  # mended: as far as it was read it is the same
     assert ranks(train(sources, SIZE, checkpoint=tmp_path / "a")) == want
@@ -198,7 +198,7 @@ def test_checkpoints_of_other_runs_are_refused(files, tmp_path, often):
     with pytest.raises(ResumeError, match="there were 2 sources and are 1"):
         train(files[:1], SIZE, checkpoint=folder)
     files[0].write_text("another text")
-    with pytest.raises(ResumeError, match=r"0\.txt is not the one that was read"):
+    with pytest.raises(ResumeError, match=r"0\.txt' is not the one that was read"):
         train(files, SIZE, checkpoint=folder)
 
 
@@ -220,7 +220,7 @@ def test_damaged_checkpoints_are_refused(files, tmp_path, often):
 
 def test_another_text_in_the_same_folder_is_refused(tmp_path):
     train(b"to be or not to be", 260, checkpoint=tmp_path / "a")
-    with pytest.raises(ResumeError, match="<bytes> is not the one that was read"):
+    with pytest.raises(ResumeError, match="<bytes>' is not the one that was read"):
         train(b"to be or not to bee", 260, checkpoint=tmp_path / "a")
 
 

@@ -120,7 +120,8 @@ def command(
     name = os.path.basename(output).removesuffix(".json").removesuffix(".tiktoken")
     try:
         with _bar() as move:
-            encoding = train(sources, vocab_size, progress=move, name=name, **options)
+            progress = _Teller(checkpoint, move).tell
+            encoding = train(sources, vocab_size, progress=progress, name=name, **options)
     except KeyboardInterrupt:
         _say_how_to_go_on(ctx, checkpoint)
         ctx.exit(130)
@@ -144,6 +145,24 @@ def _report(encoding: Any, held_out: str, plot: str | None, key: str) -> None:
         click.echo(f"{point.n_vocab:>9,}  {point.bytes_per_token:.3f}")
     if plot is not None:
         draw(points, plot)
+
+
+class _Teller:
+    """Says once that a run goes on from a checkpoint, when it does, and moves the bars."""
+
+    def __init__(self, checkpoint: str | None, move: Callable[[Any], None] | None) -> None:
+        from ..train.checkpoint import is_begun
+
+        self._move = move
+        self._said = checkpoint is None or not is_begun(checkpoint)
+        self._checkpoint = checkpoint
+
+    def tell(self, at: Any) -> None:
+        if not self._said:
+            click.echo(f"streamtok: going on from the checkpoint {self._checkpoint}", err=True)
+        self._said = True
+        if self._move is not None:
+            self._move(at)
 
 
 def _say_how_to_go_on(ctx: click.Context, checkpoint: str | None) -> None:

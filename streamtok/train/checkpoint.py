@@ -26,7 +26,13 @@ from .inputs import Place
 from .records import Blocks, Store, check_file, write_file
 
 FORMAT_VERSION = 1
+_RECORD = "train.json"
 _BLOCK = 1 << 18  # places of the text written at a time
+
+
+def is_begun(folder: str) -> bool:
+    """Has an earlier run left something there to go on from?"""
+    return os.path.exists(os.path.join(folder, _RECORD))
 
 
 class Checkpoint:
@@ -69,7 +75,7 @@ class Checkpoint:
         self._clean()
 
     def _read(self) -> dict[str, Any] | None:
-        path = self._path("train.json")
+        path = self._path(_RECORD)
         try:
             with open(path, "rb") as file:
                 record = json.load(file)
@@ -86,11 +92,11 @@ class Checkpoint:
 
     def _clean(self) -> None:
         """Remove what a crash left."""
-        named = {spill["name"] for spill in self.store.spills} | {"train.json", "lock"}
+        named = {spill["name"] for spill in self.store.spills} | {_RECORD, "lock"}
         named |= {"pieces.bin"} if self.pieces is not None else set()
         named |= {self._state["name"]} if self._state else set()
         for name in os.listdir(self.folder):
-            ours = name.startswith(("spill-", "state-", "pieces.bin", "train.json"))
+            ours = name.startswith(("spill-", "state-", "pieces.bin", _RECORD))
             if ours and name not in named:
                 disk.remove(self._path(name))
 
@@ -106,7 +112,7 @@ class Checkpoint:
             "pieces": pieces,
             "state": self._state,
         }
-        write_file(self._path("train.json"), [json.dumps(record, indent=1).encode()], True)
+        write_file(self._path(_RECORD), [json.dumps(record, indent=1).encode()], True)
 
     def save_place(self, place: Place, totals: dict[str, int]) -> None:
         """All text up to `place` is in the store."""
