@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import warnings
-from array import array
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 
 from . import _core, _text, _vocab, batch
@@ -16,6 +15,7 @@ from ._tables import build_vocabulary, open_vocabulary
 from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, checked_text, index_named
 from .decoding import Decoding
 from .errors import QUOTED, shown
+from .identity import Identified
 from .patterns import family_of
 from .streaming import Streaming
 
@@ -31,15 +31,11 @@ if TYPE_CHECKING:
 
     _Text = TypeVar("_Text", str, bytes)
 
-# Set by registry.py, which imports this module: an encoding that came from there is pickled as its name.
-_registered: dict[str, Encoding] = {}
-_resolve_registered: Callable[[str], Encoding] | None = None
-
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _MATCHERS_KEPT = 64
 
 
-class Encoding(Decoding, Streaming):
+class Encoding(Identified, Decoding, Streaming):
     """A vocabulary, the pattern that splits text into pieces, and special tokens. Immutable; threads share it freely.
 
     Args:
@@ -140,6 +136,7 @@ class Encoding(Decoding, Streaming):
         self._devices: Any = None  # see device.py
         self._matchers: dict[Any, tuple[Any, Any]] = {}
         self._default_matchers = self._find_matchers(set(), "all")
+        self._note()
 
     def _coder_for(self, errors: str) -> Any:
         """What encodes whole texts with one error mode: the C core, with or without `regex` before it."""
@@ -184,7 +181,7 @@ class Encoding(Decoding, Streaming):
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
         key = frozenset(allowed), frozenset(disallowed)
-        found = self._matchers.get(key)  # once: another thread may clear them meanwhile
+        found: tuple[Any, Any] | None = self._matchers.get(key)  # once: another thread may clear them meanwhile
         if found is None:
             for name in key[0] | key[1]:
                 if not isinstance(name, str):
@@ -433,29 +430,6 @@ class Encoding(Decoding, Streaming):
         """max_token_value + 1."""
         return self.max_token_value + 1
 
-    @functools.cached_property
-    def fingerprint(self) -> str:
-        """sha256, in hex, of all that decides the ids: tokens, ranks, pattern and special tokens."""
-        import hashlib
-
-        digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
-        for part in (array("I", list(self._packed.lengths)), array("I", self._packed.ranks), self._packed.blob):
-            digest.update(hashlib.sha256(part).digest())
-        for name, token in sorted(self._special_tokens.items()):
-            digest.update(b"%d %b\n" % (token, name.encode()))
-        return digest.hexdigest()
-
-    def _options_fingerprint(self, options: dict[str, Any]) -> bytes:
-        """sha256 of the encoding and of a stream's options: whose state a saved state is."""
-        import hashlib
-
-        sets = (options["allowed_special"], options["disallowed_special"])
-        names = ["all" if names == "all" else sorted(names) for names in sets]
-        facts = [self.fingerprint, self._engine, str(names), options["errors"]]
-        if "device" in options:  # its streams have states of another kind
-            facts.append(options["device"].partition(":")[0])
-        return hashlib.sha256(" ".join(facts).encode()).digest()
-
     # ==== Private: what programs written for tiktoken reach for ====
 
     @functools.cached_property
@@ -478,23 +452,3 @@ class Encoding(Decoding, Streaming):
         from .unstable import encode_bytes
 
         return encode_bytes(self, text)
-
-    def __getstate__(self) -> object:
-        if self is _registered.get(self.name):
-            return self.name
-        return {
-            "name": self.name,
-            "pat_str": self._pat_str,
-            "mergeable_ranks": self._mergeable_ranks,
-            "special_tokens": self._special_tokens,
-            "engine": self._engine,
-        }
-
-    def __setstate__(self, value: object) -> None:
-        if isinstance(value, str):
-            assert _resolve_registered is not None  # the registry was imported when the value was made
-            other = _resolve_registered(value)
-            self.__dict__, self._coder, self._default_matchers = other.__dict__, other._coder, other._default_matchers
-            return
-        options: Any = value
-        self.__init__(**options)  # type: ignore[misc]

@@ -11,7 +11,7 @@ from .stream import StreamDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     import numpy as np
@@ -33,7 +33,7 @@ class Decoding:
     name: str
     _vocab: Any
 
-    def decode_bytes(self, tokens: _Ids) -> bytes:
+    def decode_bytes(self, tokens: Sequence[int] | _Ids) -> bytes:
         """The bytes of ids. Raises KeyError for an unknown one.
 
         >>> enc.decode_bytes([24912, 2375])
@@ -41,7 +41,7 @@ class Decoding:
         """
         return self._vocab.decode_bytes(id_array(tokens))  # type: ignore[no-any-return]
 
-    def decode(self, tokens: _Ids, errors: str = "replace") -> str:
+    def decode(self, tokens: Sequence[int] | _Ids, errors: str = "replace") -> str:
         """The text of ids. Tokens may cut characters, so the bytes need not be UTF-8: `errors` says what then.
 
         >>> enc.decode([24912, 2375])
@@ -53,7 +53,7 @@ class Decoding:
         """The bytes of one id, special tokens included. Raises KeyError if it is unknown."""
         return self._vocab.token_bytes(token)  # type: ignore[no-any-return]
 
-    def decode_tokens_bytes(self, tokens: _Ids) -> list[bytes]:
+    def decode_tokens_bytes(self, tokens: Sequence[int] | _Ids) -> list[bytes]:
         """The bytes of each id.
 
         >>> enc.decode_tokens_bytes([24912, 2375])
@@ -61,7 +61,7 @@ class Decoding:
         """
         return list(map(self._vocab.token_bytes, id_array(tokens).tolist()))
 
-    def decode_with_offsets(self, tokens: _Ids) -> tuple[str, list[int]]:
+    def decode_with_offsets(self, tokens: Sequence[int] | _Ids) -> tuple[str, list[int]]:
         """(text, offsets): offsets[i] is the index of the first character that holds bytes of token i.
 
         Raises UnicodeDecodeError for ids whose bytes are not UTF-8.
@@ -70,11 +70,13 @@ class Decoding:
 
         return token_offsets(self.decode_tokens_bytes(tokens))
 
-    def decode_batch(self, batch: _Batch, *, errors: str = "replace", num_threads: int = 8) -> list[str]:
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]] | _Batch, *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
         """The texts of several sequences of ids, on several threads."""
         return thread_map(functools.partial(self.decode, errors=errors), id_rows(batch), num_threads)
 
-    def decode_bytes_batch(self, batch: _Batch, *, num_threads: int = 8) -> list[bytes]:
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]] | _Batch, *, num_threads: int = 8) -> list[bytes]:
         """The bytes of several sequences of ids, on several threads."""
         return thread_map(self.decode_bytes, id_rows(batch), num_threads)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import _thread
 from collections.abc import Callable
 
-from . import core, table_builder
+from . import identity, table_builder
 from ._version import __version__
 from .core import Encoding
 from .errors import shortened
@@ -163,7 +163,8 @@ def _find_plugins() -> list[str]:
     return _plugins
 
 
-# An encoding that came from here is pickled as its name. core cannot import this module, which imports it,
-# and so is handed the two things that it needs for that.
-core._registered = ENCODINGS
-core._resolve_registered = get_encoding
+# An encoding that came from here is pickled as its name. identity lies below this module and cannot import it; it is
+# handed what it needs for that.
+identity._registered = ENCODINGS
+identity._resolve_registered = get_encoding
+identity._bundled_names = frozenset(ENCODING_CONSTRUCTORS)

@@ -53,7 +53,7 @@ cuda/encode cuda/train
 PYTHON_LAYERS = """
 _version errors disk zstd members patterns _unicode_ranges _csrc _cache
 _charsets _packed _vocab _checksum suffixes sources journal pipeline
-_ids _text _words _charclass _data_gym unstable
+_ids _text _words _charclass _data_gym unstable identity
 _core
 _job _gate _trainer _tables
 batch checks table_builder

@@ -121,9 +121,7 @@ def test_registered_encoding_is_pickled_as_its_name(protocol):
     enc = streamtok.get_encoding("cl100k_base")
     data = pickle.dumps(enc, protocol)
     assert len(data) < 200
-    twin = pickle.loads(data)
-    assert twin.__dict__ is enc.__dict__  # as tiktoken does it
-    assert twin.encode("hello world") == enc.encode("hello world")
+    assert pickle.loads(data) is enc  # where tiktoken makes another object that shares its __dict__
 
 
 def test_other_encoding_is_pickled_whole(tiny):
@@ -132,9 +130,7 @@ def test_other_encoding_is_pickled_whole(tiny):
     )
     state, other = tiny.__getstate__(), theirs.__getstate__()
     assert {key: state[key] for key in other} == other
-    twin = pickle.loads(pickle.dumps(tiny))
-    assert twin is not tiny and twin.fingerprint == tiny.fingerprint
-    assert twin.encode("abc abc") == tiny.encode("abc abc")
+    assert pickle.loads(pickle.dumps(tiny)) is tiny  # this process knows it
     from_tiktoken = streamtok.Encoding.__new__(streamtok.Encoding)
     from_tiktoken.__setstate__(other)  # a state that tiktoken wrote
     assert from_tiktoken.encode("abc abc") == tiny.encode("abc abc")

@@ -13,9 +13,8 @@ class TrainedEncoding(Encoding):
     _warns_without_pattern = False  # it was learned so
 
     def __init__(self, name: str, *, training: dict[str, Any] | None = None, **arguments: Any) -> None:
-        super().__init__(name, **arguments)
         self.training: dict[str, Any] = {} if training is None else training
+        super().__init__(name, **arguments)
 
-    def __getstate__(self) -> object:
-        state = super().__getstate__()
-        return {**state, "training": self.training} if isinstance(state, dict) else state
+    def _extras(self) -> dict[str, Any]:
+        return {"training": self.training}

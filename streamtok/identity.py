@@ -1,0 +1,196 @@
+"""What an encoding is, apart from the object: its fingerprint, and how it is pickled and copied.
+
+An encoding that the registry made is pickled as its name, one of a bundled vocabulary as its recipe, any other with its
+tokens. Unpickling gives the object that the process has for such an encoding, if it has one: an encoding is immutable,
+and a second one would take memory and be pickled with all its tokens.
+"""
+
+from __future__ import annotations
+
+import _thread
+import functools
+import os
+from array import array
+from collections.abc import Callable
+from weakref import WeakSet, WeakValueDictionary
+
+from ._packed import PackedVocabulary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Set by registry.py, which lies above: the encodings that it has made, how it makes one, and the names of the bundled.
+_registered: dict[str, Any] = {}
+_resolve_registered: Callable[[str], Any] | None = None
+_bundled_names: frozenset[str] = frozenset()
+
+_lock = _thread.RLock()
+_known: WeakValueDictionary[str, Any] = WeakValueDictionary()  # identity -> the encoding
+_unasked: WeakSet[Any] = WeakSet()  # encodings whose identity nobody has asked for yet
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = _thread.RLock()  # a thread that the child does not have may have held it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+class Identified:
+    """The identity of an encoding; class Encoding (core.py) adds what it does."""
+
+    name: str
+    _pat_str: str | None
+    _packed: Any
+    _special_tokens: dict[str, int]
+    _engine: str
+    _mergeable_ranks: Any
+    _coder: Any
+    _default_matchers: tuple[Any, Any]
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """sha256, in hex, of all that decides the ids: tokens, ranks, pattern and special tokens."""
+        import hashlib
+
+        digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
+        for part in (array("I", list(self._packed.lengths)), array("I", self._packed.ranks), self._packed.blob):
+            digest.update(hashlib.sha256(part).digest())
+        for name, token in sorted(self._special_tokens.items()):
+            digest.update(b"%d %b\n" % (token, name.encode()))
+        return digest.hexdigest()
+
+    def _options_fingerprint(self, options: dict[str, Any]) -> bytes:
+        """sha256 of the encoding and of a stream's options: whose state a saved state is."""
+        import hashlib
+
+        sets = (options["allowed_special"], options["disallowed_special"])
+        names = ["all" if names == "all" else sorted(names) for names in sets]
+        facts = [self.fingerprint, self._engine, str(names), options["errors"]]
+        if "device" in options:  # its streams have states of another kind
+            facts.append(options["device"].partition(":")[0])
+        return hashlib.sha256(" ".join(facts).encode()).digest()
+
+    def _extras(self) -> dict[str, Any]:
+        """What the constructor of a class of ours takes besides an Encoding's arguments."""
+        return {}
+
+    @property
+    def _identity(self) -> str:
+        """Who has the same is the same encoding, of the same class and with the same facts. Programs may set the name,
+        so it is not kept."""
+        return repr((type(self).__name__, self.name, self._engine, self._extras(), self.fingerprint))
+
+    @property
+    def _is_ours(self) -> bool:
+        """Is all that it is known here? A user's subclass may have more."""
+        return type(self).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+    def _note(self) -> None:
+        """What every encoding does once it is made."""
+        if self._is_ours:
+            with _lock:
+                _unasked.add(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not self._is_ours:
+            return super().__reduce_ex__(protocol)
+        if self._is_registered():
+            return _by_name, (self.name,)
+        identity = self._identity
+        with _lock:
+            _known.setdefault(identity, self)
+            _unasked.discard(self)
+        facts = {"name": self.name, "pat_str": self._pat_str, "special_tokens": self._special_tokens}
+        facts |= {"engine": self._engine} | self._extras()
+        if "_vocabulary" in self.__dict__:
+            return _revived, (identity, type(self), facts, self.__dict__["_vocabulary"])
+        packed = self._packed
+        tokens = packed.blob, array("I", list(packed.lengths)).tobytes(), array("I", packed.ranks).tobytes()
+        return _revived, (identity, type(self), facts, tokens)
+
+    def _is_registered(self) -> bool:
+        registered = _registered.get(self.name)
+        if registered is not None and self.__dict__ is registered.__dict__:
+            return True
+        if self.name not in _bundled_names or self._extras() or self._engine != "fast" or _resolve_registered is None:
+            return False
+        return bool(_resolve_registered(self.name).fingerprint == self.fingerprint)
+
+    def __copy__(self) -> Any:
+        """Another object with the same tables, which may be given another name; of a registered encoding itself."""
+        if self._is_ours and self._is_registered():
+            return self
+        other = type(self).__new__(type(self))
+        if self._is_ours:
+            other._share(self)
+            other.__dict__ = dict(other.__dict__)
+        else:
+            other.__setstate__(self.__getstate__())
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.__copy__()
+
+    def __getstate__(self) -> object:
+        """tiktoken's, for programs that call it, and for subclasses."""
+        if self is _registered.get(self.name):
+            return self.name
+        return {
+            "name": self.name,
+            "pat_str": self._pat_str,
+            "mergeable_ranks": self._mergeable_ranks,
+            "special_tokens": self._special_tokens,
+            "engine": self._engine,
+            **self._extras(),
+        }
+
+    def __setstate__(self, value: object) -> None:
+        if not isinstance(value, str):
+            options: Any = value
+            self.__init__(**options)  # type: ignore[misc]
+            return
+        self._share(_by_name(value))
+
+    def _share(self, other: Any) -> None:
+        self.__dict__ = other.__dict__
+        self._coder, self._default_matchers = other._coder, other._default_matchers
+
+
+def _by_name(name: str) -> Any:
+    assert _resolve_registered is not None  # the registry is imported with the package
+    return _resolve_registered(name)
+
+
+def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: Any) -> Any:
+    """The encoding of a pickle: the process's own, or a new one from the name of its vocabulary, or from its tokens."""
+    with _lock:
+        known = _find(identity, facts["name"])
+        if known is not None:
+            return known
+        if isinstance(tokens, str):
+            facts = facts | {"special": facts["special_tokens"], "vocabulary": tokens, "n_vocab": None}
+            made = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
+        else:
+            blob, lengths, ranks = tokens
+            packed = PackedVocabulary(blob, array("I", lengths), array("I", ranks), None, None)
+            made = kind(mergeable_ranks=packed.to_dict(), **facts)
+        if made._identity != identity:
+            raise ValueError("the pickled encoding is damaged: its tokens are not those that it was made of")
+        _unasked.discard(made)
+        _known[identity] = made
+        return made
+
+
+def _find(identity: str, name: str) -> Any:
+    """The encoding of this process with that identity, or None."""
+    found = _known.get(identity)
+    if found is None:
+        for each in [each for each in _unasked if each.name == name]:  # working it out takes some milliseconds
+            _unasked.discard(each)
+            _known.setdefault(each._identity, each)
+        found = _known.get(identity)
+    return found if found is not None and found._identity == identity else None
