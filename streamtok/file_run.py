@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from . import disk
 from ._version import __version__
-from .documents import Device, Documents, Options, make_documents
+from .documents import Device, Documents, Options
 from .errors import shortened
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
 from .pipeline import Aside
@@ -79,7 +79,7 @@ class FileRun:
         self._sources, self._sink = sources, sink
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
         self._header = self._make_header(encoding, options)
-        self._documents = make_documents(encoding, self._emit, options, num_threads, device, sink.prepare)
+        self._documents = Documents(encoding, self._emit, options, num_threads, device, sink.prepare)
         is_shared = self._documents.pipeline.num_threads > 1
         self._writer = Aside(_WRITES_AHEAD if is_shared else 0)
         self._keeper = Aside(_POINTS_AHEAD if is_shared else 0)
@@ -98,11 +98,12 @@ class FileRun:
         prints = [source.fingerprint() for source in self._sources]
         if None in prints:
             return None
+        names = [source.name for source in self._sources]
         return {
             "streamtok": __version__,
             "encoding": encoding.name,
             "fingerprint": encoding.fingerprint,
-            "options": {"format": self._sink.format, "dtype": self._sink.dtype.name, **options.as_json()},
+            "options": {"format": self._sink.format, "dtype": self._sink.dtype.name, **options.as_json(names)},
             "sources": prints,
         }
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .batch import threads_for
 from .device import check_device, file_chunk
-from .documents import Device, Documents, Options, Tick, make_documents
+from .documents import Device, Documents, Options, Tick
 from .errors import short_file_names, shown
 from .file_run import EncodedFile, FileRun, Progress
 from .journal import ResumeError
@@ -48,7 +48,7 @@ def encode_file(
     *,
     format: str | None = None,
     dtype: str = "auto",
-    documents: str = "text",
+    documents: str | None = None,
     key: str = "text",
     append_eot: bool = False,
     resume: bool = False,
@@ -67,7 +67,8 @@ def encode_file(
     of `dst`: .npy is "npy"; .bin, no suffix or an unknown one "bin"; that of another format is refused. dtype: "auto"
     is uint16 when every id of the encoding fits, else uint32. Paths that end in .gz, .xz or .zst are decompressed.
     documents: "text" makes each source a document, "lines" each line, "jsonl" the string at `key` of each line's
-    object. Documents are encoded apart from each other; append_eot puts the end-of-text token behind each.
+    object; None is "jsonl" for each source whose name ends in .jsonl or .ndjson (or that and .gz, .xz or .zst), "text"
+    for every other. Documents are encoded apart from each other; append_eot puts the end-of-text token behind each.
     Special tokens in the text are ordinary text unless `allowed_special` names them; `disallowed_special` refuses.
     resume: True goes on where a run that did not finish stopped, and begins anew when there is nothing to go on
     from; False begins anew always. A point to resume from is kept every `journal_bytes` bytes of text. A run that
@@ -114,7 +115,7 @@ def encode_sources(
 
     tick(documents, reader) is called after each chunk. Returns the Documents with its counts.
     """
-    documents = make_documents(encoding, emit, options)
+    documents = Documents(encoding, emit, options)
     for source in make_sources(src):
         documents.begin(source.name)
         documents.encode_source(source, chunk_size, tick)

@@ -16,7 +16,7 @@ import oracle
 import pytest
 from file_runs import RUNS, TEXT, Crash, _enc, _here, encode, leftovers  # noqa: F401
 
-from streamtok import batch, documents, pipeline
+from streamtok import batch, documents, pipeline, ways
 from streamtok.files import encode_file
 
 THREADS = (2, 3, 8, 64)
@@ -26,7 +26,7 @@ THREADS = (2, 3, 8, 64)
 def tiny_parts(monkeypatch):
     """Parts of a few bytes, and as many threads as asked for."""
     monkeypatch.setattr(documents, "_PART", 64)
-    monkeypatch.setattr(documents, "_MOST_HELD", 300)
+    monkeypatch.setattr(ways, "_MOST_HELD", 300)
     monkeypatch.setattr(batch, "_cores", lambda: 64)
 
 

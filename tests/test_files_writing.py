@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from file_runs import RUNS, SEAM, Crash, _enc, _here, encode, expected, leftovers  # noqa: F401
 
-from streamtok import batch, disk, documents, sink
+from streamtok import batch, disk, documents, sink, ways
 from streamtok._checksum import crc32, joined_crc32
-from streamtok.documents import Rooms
 from streamtok.pipeline import Aside
+from streamtok.ways import Rooms
 
 
 def test_checksums_are_zlibs():
@@ -106,7 +106,7 @@ def test_a_room_is_not_lent_again_while_somebody_looks_at_it():
 @pytest.fixture
 def tiny_parts(monkeypatch):
     monkeypatch.setattr(documents, "_PART", 64)
-    monkeypatch.setattr(documents, "_MOST_HELD", 300)
+    monkeypatch.setattr(ways, "_MOST_HELD", 300)
     monkeypatch.setattr(batch, "_cores", lambda: 64)
     monkeypatch.setattr(sink, "_BUFFER_IDS", 16)  # so that most ids come as blocks
 

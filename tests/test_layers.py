@@ -51,7 +51,7 @@ cuda/encode cuda/train
 """
 
 PYTHON_LAYERS = """
-_version errors disk zstd members patterns _unicode_ranges _csrc _cache
+_version errors disk zstd members json_lines patterns _unicode_ranges _csrc _cache
 _charsets _packed _vocab _checksum suffixes sources journal pipeline
 _ids _text _words _charclass _data_gym unstable identity
 _core
@@ -60,6 +60,7 @@ batch checks table_builder
 stream
 gpu
 device
+ways
 documents
 offsets truncation
 decoding

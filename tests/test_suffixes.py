@@ -1,6 +1,9 @@
 """The suffix of a name decides by one rule, in the library and the command, for writing and for reading."""
 
+import contextlib
+import gzip
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -9,8 +12,10 @@ import numpy as np
 import pytest
 
 import streamtok
-from streamtok import suffixes
-from streamtok.files import encode_file
+from streamtok import batch, suffixes
+from streamtok.files import Options, ResumeError, encode_file
+from streamtok.sources import StreamSource
+from streamtok.train.inputs import How, Place, open_inputs
 
 click_testing = pytest.importorskip("click.testing")
 pytest.importorskip("rich")
@@ -99,3 +104,105 @@ def test_ids_in_text_without_a_suffix_are_not_taken_for_binary_ones(enc, here):
     assert run("decode", "ids", "--format", "text").stdout_bytes == enc.decode_bytes([12, 34])
     assert run("decode", "ids", "--format", "bin").stdout_bytes == enc.decode_bytes(np.fromfile("ids", "<u2"))
     assert run("decode", input=b"12\n34\n").stdout_bytes == enc.decode_bytes([12, 34])
+
+
+# ==== What a document is ====
+
+JSON_NAMES = ["a.jsonl", "a.NDJSON", "a.jsonl.gz", "a.ndjson.xz", "a.jsonl.zst"]
+TEXTS = ["one", "two words ☕", ""]
+LINES = "".join(json.dumps({"text": text, "other": "x y"}) + "\n" for text in TEXTS)
+
+
+def write(name, text):
+    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(os.path.splitext(name)[1], bytes)
+    if name.endswith(".zst"):
+        pack = pytest.importorskip("zstandard").ZstdCompressor().compress
+    pathlib.Path(name).write_bytes(pack(text.encode()))
+
+
+@pytest.mark.parametrize("name", JSON_NAMES)
+def test_json_lines_are_known_by_their_suffix_everywhere(enc, here, name):
+    write(name, LINES)
+    ids = [token for text in TEXTS for token in [*enc.encode_ordinary(text), enc.eot_token]]
+    done = encode_file(enc, name, "out.bin", append_eot=True)
+    assert done.documents == 3 and np.fromfile("out.bin", "<u2").tolist() == ids
+    assert run("encode", name, "--append-eot").stdout.split() == list(map(str, ids))
+    assert run("count", name).stdout.strip() == str(len(ids) - 3)
+    (found,) = open_inputs(name)
+    assert [text for stretch, _ in found.stretches(0, Place(), How()) for text in stretch.texts] == TEXTS
+    with open(name, "rb") as stream:  # a stream is never decompressed
+        kind = Options().kind_of(StreamSource(stream).name)
+    assert kind == "jsonl"
+
+
+def test_what_a_document_is_may_be_said(enc, here):
+    write("a.jsonl", LINES)
+    write("b.txt", LINES)
+    whole, keyed = str(len(enc.encode_ordinary(LINES))), str(len(enc.encode_ordinary("x y")) * 3)
+    for name in ("a.jsonl", "b.txt"):
+        assert run("count", name, "--documents", "text").stdout.strip() == whole
+        assert run("count", name, "--documents", "jsonl", "--key", "other").stdout.strip() == keyed
+        assert encode_file(enc, name, "out.bin", documents="text").ids == int(whole)
+        assert encode_file(enc, name, "out.bin", documents="jsonl", key="other").ids == int(keyed)
+    assert "no 'nope'" in run("count", "a.jsonl", "--key", "nope", status=1).stderr
+    assert run("inspect", "a.jsonl", "-t").stdout
+    assert "--documents lines" in run("count", "b.txt", "--documents", "jsonl", "a.jsonl", "in.txt", status=1).stderr
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("chunk_size", [3, 50, 1 << 20])
+def test_sources_of_both_kinds_go_into_one_file(enc, here, monkeypatch, threads, chunk_size):
+    monkeypatch.setattr(batch, "_cores", lambda: 4)
+    long = "some words, " * 50
+    names = ["a.txt", "a.jsonl", "b.txt", "b.jsonl.gz", "c.txt"]
+    for name in names:
+        write(name, LINES if "jsonl" in name else long)
+    want = []
+    for name in names:
+        for text in TEXTS if "jsonl" in name else [long]:
+            want += [*enc.encode_ordinary(text), enc.eot_token]
+    options = {"append_eot": True, "num_threads": threads, "chunk_size": chunk_size, "journal_bytes": 100}
+    done = encode_file(enc, names, "out.bin", **options)
+    assert np.fromfile("out.bin", "<u2").tolist() == want and done.documents == 9
+
+    def stop(at):
+        if at.bytes_read > stop.after:
+            raise KeyboardInterrupt
+
+    whole = pathlib.Path("out.bin").read_bytes()
+    for stop.after in range(0, 2000, 150):
+        with contextlib.suppress(KeyboardInterrupt):
+            encode_file(enc, names, "again.bin", progress=stop, **options)
+        encode_file(enc, names, "again.bin", resume=True, **options)
+        assert pathlib.Path("again.bin").read_bytes() == whole
+
+
+def test_an_error_names_the_line_where_there_are_lines(enc, here):
+    write("a.jsonl", LINES + "{}\n")
+    pathlib.Path("b.txt").write_bytes(b"fine\n\xff")
+    with pytest.raises(ValueError, match=r"^a\.jsonl, line 4: the object has no 'text'"):
+        encode_file(enc, ["in.txt", "a.jsonl"], "out.bin")
+    with pytest.raises(UnicodeDecodeError, match=r"\(in b\.txt; "):
+        encode_file(enc, ["b.txt", "a.jsonl"], "out.bin")
+
+
+def test_a_run_is_resumed_with_what_the_suffix_came_to(enc, here):
+    write("a.jsonl", LINES * 50)
+    options = {"chunk_size": 100, "journal_bytes": 100}
+
+    def stop(at):
+        if at.bytes_read > 1000:
+            raise KeyboardInterrupt
+
+    def begin():
+        with pytest.raises(KeyboardInterrupt):
+            encode_file(enc, "a.jsonl", "out.bin", progress=stop, **options)
+
+    begin()
+    with pytest.raises(ResumeError, match="option documents was 'jsonl' and is 'text'"):
+        encode_file(enc, "a.jsonl", "out.bin", resume=True, documents="text", **options)
+    with pytest.raises(ResumeError, match="option key was 'text' and is 'other'"):
+        encode_file(enc, "a.jsonl", "out.bin", resume=True, key="other", **options)
+    assert encode_file(enc, "a.jsonl", "out.bin", resume=True, documents="jsonl", **options).resumed_ids > 0
+    begin()
+    assert encode_file(enc, "a.jsonl", "out.bin", resume=True, **options).resumed_ids > 0

@@ -121,6 +121,16 @@ def _load_vocab(path: str, pattern: str | None, special: Iterable[str]) -> Any:
     )
 
 
+def document_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what the documents of a file are: `documents`, None for "by the suffix", and `key`."""
+    words = (
+        "What a document is: a whole file, a line, or a string in the JSON object on a line.  "
+        "[default: jsonl for .jsonl and .ndjson, also compressed, else text]"
+    )
+    key = click.option("--key", default="text", show_default=True, help="Key of the text in JSON objects.")
+    return click.option("--documents", type=click.Choice(["text", "lines", "jsonl"]), help=words)(key(command))
+
+
 def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how text is read; `specials` takes the first."""
     options = (

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..errors import shown
-from .common import encoding_options, file_names, load_encoding, progress_bar, specials, text_options
+from .common import document_options, encoding_options, file_names, load_encoding, progress_bar, specials, text_options
 from .operands import RULE, Text, operand, text_option
 from .wording import describe
 
@@ -33,6 +33,7 @@ class _Count:
 @click.option(
     "--max", "limit", type=click.IntRange(min=0), metavar="N", help="Stop and exit with status 1 above N tokens."
 )
+@document_options
 @text_options
 @encoding_options
 @click.pass_context
@@ -44,6 +45,8 @@ def command(
     by_file: bool,
     as_json: bool,
     limit: int | None,
+    documents: str | None,
+    key: str,
     allow_special: tuple[str, ...],
     errors: str,
     **chosen: Any,
@@ -52,12 +55,12 @@ def command(
 
     Each is a text of its own; memory is constant.
 
-    .gz, .xz and .zst files are decompressed.
+    .gz, .xz and .zst files are decompressed, of .jsonl files the texts count, each for itself.
     """
     encoding = load_encoding(**chosen)
     from ..files import Options
 
-    options = Options(allowed_special=specials(allow_special, encoding), errors=errors)
+    options = Options(documents, key, allowed_special=specials(allow_special, encoding), errors=errors)
     counts: list[_Count] = []
     is_over = failed = False
     with progress_bar("count") as move:

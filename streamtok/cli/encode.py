@@ -15,6 +15,7 @@ from ..errors import shown
 from ..suffixes import ids_format_to_write
 from .common import (
     check_output,
+    document_options,
     encoding_options,
     file_names,
     ids_dtype,
@@ -47,14 +48,7 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
     "[default: by the suffix of OUT; on standard output text, the ids of a TEXT in one line]",
 )
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32"]), default="auto", show_default=True)
-@click.option(
-    "--documents",
-    type=click.Choice(["text", "lines", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="What a document is: a whole file, a line, or a string in the JSON object on a line.",
-)
-@click.option("--key", default="text", show_default=True, help="Key of the text, with --documents jsonl.")
+@document_options
 @click.option("--append-eot", is_flag=True, help="Put the end-of-text token behind each document.")
 @click.option("--resume", is_flag=True, help="Go on where a run that did not finish stopped.")
 @click.option(
@@ -97,8 +91,8 @@ def command(
 ) -> None:
     """Turn FILEs or TEXTs (standard input without) into token ids.
 
-    .gz, .xz and .zst files are decompressed. With -o the work survives Ctrl-C and crashes: run the same command
-    with --resume to go on.
+    .gz, .xz and .zst files are decompressed, .jsonl files are read as JSON lines. With -o the work survives Ctrl-C and
+    crashes: run the same command with --resume to go on.
     """
     chosen = {name: options.pop(name) for name in ("encoding", "model", "vocab", "pattern", "special")}
     _check_format(output, format, resume)

@@ -54,7 +54,7 @@ def command(
     source = operand(argument, is_text)
     from ..files import Options, encode_sources
 
-    options = Options(allowed_special=specials(allow_special, encoding), errors=errors)
+    options = Options("text", allowed_special=specials(allow_special, encoding), errors=errors)
     if limit is None and sys.stdout.isatty() and not as_json:
         limit = _TERMINAL_LIMIT
     totals = _Totals(encoding, _view(encoding, ids, as_json, color), limit)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..errors import shortened, shown
-from .common import bars_between, file_names
+from .common import bars_between, document_options, file_names
 from .operands import source_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
@@ -64,12 +64,7 @@ class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     "--min-frequency", type=click.IntRange(min=0), default=0, metavar="N", help="Merge no pair seen less often."
 )
 @click.option("--max-token-length", type=click.IntRange(min=1), metavar="N", help="Bytes of the longest token.")
-@click.option(
-    "--documents",
-    type=click.Choice(["text", "lines", "jsonl"]),
-    help="What a text is: a whole file, a line, or a string in the JSON object on a line.  [default: by the suffix]",
-)
-@click.option("--key", default="text", show_default=True, help="Key of the text in JSON objects.")
+@document_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads that count.  [default: all cores]")
 @click.option("--max-memory", type=_Bytes(), metavar="SIZE", help="Memory that may be taken, such as 2GB.")

@@ -78,7 +78,12 @@ def _beginning(encoding: Any, source: Any, tokens: int, allowed: Any, errors: st
         kept = _Kept(reader, opened.name)
         try:
             encode_sources(
-                encoding, kept, emit, Options(allowed_special=allowed, errors=errors), chunk_size=_CHUNK, tick=tick
+                encoding,
+                kept,
+                emit,
+                Options("text", allowed_special=allowed, errors=errors),
+                chunk_size=_CHUNK,
+                tick=tick,
             )
             is_whole = True
         except _Enough:

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 from .. import _job
 from .._text import mend_surrogates
-from ..documents import text_at
 from ..errors import shortened, shown
+from ..json_lines import text_at
 from ..sources import PathSource, Reader, StreamSource
+from ..suffixes import documents_of
 
 CHUNK = 1 << 20
 """Bytes read at a time, and of a stretch where the text has places to cut."""
@@ -29,8 +30,6 @@ CHUNK = 1 << 20
 _MANY = 1 << 12  # texts of one stretch, when they are short
 _LONGEST_NAME = 255  # of a file, on nearly all systems
 _TEXTS = "to train on texts in memory pass iter(texts)"
-_JSON_LINES = (".jsonl", ".ndjson")
-_PACKED = (".gz", ".xz", ".zst")
 
 
 class Place(NamedTuple):
@@ -165,14 +164,9 @@ class FileInput:
         """Bytes on the disk, None where that is not known."""
         return self.source.size
 
-    def _kind(self, how: How) -> str:
-        stem, suffix = os.path.splitext(self.name.lower())
-        suffix = os.path.splitext(stem)[1] if suffix in _PACKED else suffix
-        return how.documents or ("jsonl" if suffix in _JSON_LINES else "text")
-
     def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
         """The stretches from `start` on, each with how far the file on the disk is read."""
-        kind = self._kind(how)
+        kind = how.documents or documents_of(self.name)
         with self.source.open(start.offset) as reader:
             chunks = _chunks(reader)
             if kind == "text":

@@ -1,0 +1,272 @@
+"""The ways in which the bytes of a source become documents, in bounded memory.
+
+"text": a source is a document. "lines": a line is one; "\\n" or "\\r\\n" ends it and is no part of it, an empty line is
+an empty document. "jsonl": the string at `key` in the object on each line is one; blank lines are none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _job
+from .json_lines import text_at
+from .sources import Reader
+
+if TYPE_CHECKING:
+    from .documents import Documents
+
+_BATCH = 1 << 14  # documents encoded at once: what is kept about each is small beside the text
+_MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through the stream, which holds less
+
+
+class Rooms:
+    """Memory for chunks, which goes to another chunk once nobody looks at it any more: fresh memory takes the system
+    longer to give than a disk to fill."""
+
+    def __init__(self) -> None:
+        self._idle: list[Any] = []
+
+    def lend(self, size: int) -> memoryview:
+        """`size` bytes, for as long as there is a memoryview of them."""
+        room = self._idle.pop() if self._idle else None
+        if room is None or len(room) < size:
+            room = np.empty(size, np.uint8)
+        lent: Any = room[:size]  # an array of its own: memoryviews hold on to it, and so to the room
+        weakref.finalize(lent, self._idle.append, room).atexit = False
+        return memoryview(lent)
+
+
+class Way:
+    """How the source that `run` reads becomes documents. One object serves all sources of a kind, one after the other.
+
+    begin: a source begins, at run.offset. read: its next bytes. feed: take them. end: it ends, and with it the document
+    that it is in. state: what the stream needs to go on from `offset` of the source.
+    """
+
+    def __init__(self, run: Documents) -> None:
+        self.run = run
+
+    def begin(self) -> None:
+        raise NotImplementedError
+
+    def read(self, reader: Reader, size: int) -> Any:
+        return reader.read(size)
+
+    def feed(self, chunk: Any) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        raise NotImplementedError
+
+    def state(self, offset: int) -> bytes:
+        return self.run.stream.getstate()  # type: ignore[no-any-return]
+
+
+class TextWay(Way):
+    """A source is a document. On several threads it is encoded in parts, cut where the two sides encode apart; the
+    stream takes over where there is no such place for long, and where an earlier run left it with text pending."""
+
+    def __init__(self, run: Documents) -> None:
+        super().__init__(run)
+        self._rooms = Rooms()
+
+    def begin(self) -> None:
+        self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts
+        self._apart = self.run.offset == 0  # what comes next encodes apart from all that was taken
+        self._tail: list[Any] = []  # chunks read, not taken yet: they lie behind the last cut
+        self._whole: Any = None  # memory in which the tail lies, and right behind it the chunk that was read last
+
+    def state(self, offset: int) -> bytes:
+        if self._shares and self._apart:
+            self._enter_stream(offset)
+        return super().state(offset)
+
+    def _enter_stream(self, offset: int) -> None:
+        """Bring the stream to a cut: it has seen so much text, and holds nothing of it."""
+        self.run.stream.reset()
+        self.run.stream._pass_over(offset)
+
+    def read(self, reader: Reader, size: int) -> Any:
+        """Behind the tail, so that both are one text: together no more than `size` bytes, which a device takes at once,
+        unless the tail alone is half of that."""
+        if not self._shares or not self._apart:
+            return reader.read(size)
+        held = sum(map(len, self._tail))
+        whole = self._rooms.lend(held + max(size - held, (size + 1) // 2))
+        self._tail = list(_laid_out(self._tail, whole))
+        count = reader.read_into(whole[held:])
+        self._whole = whole[: held + count]
+        return whole[held : held + count]
+
+    def feed(self, chunk: Any) -> None:
+        whole, self._whole = self._whole, None
+        if not self._shares:
+            self.run.pipeline.put(self.run.stream.feed(chunk))
+            self.run.take(len(chunk))
+        elif self._apart:
+            chunks = [*self._tail, chunk]
+            self._feed_parts(chunks, b"".join(chunks) if whole is None else whole)
+        else:
+            self._leave_stream(chunk)
+
+    def _feed_parts(self, chunks: list[Any], data: Any) -> None:
+        """data: the chunks, joined."""
+        cuts = self._cuts(data)
+        if not cuts and len(data) > _MOST_HELD:
+            self._enter_stream(self.run.offset)
+            for chunk in chunks:
+                self.run.pipeline.put(self.run.stream.feed(chunk))
+            self._apart, self._tail = False, []
+            self.run.take(len(data))
+            return
+        explain = self._explain(chunks)
+        for a, b in itertools.pairwise([0, *cuts]):
+            self._submit(memoryview(data)[a:b], explain)
+            self.run.take(b - a)
+        self._tail = _behind(chunks, cuts[-1]) if cuts else chunks
+
+    def _leave_stream(self, chunk: Any) -> None:
+        """Up to the first cut the text belongs to what the stream holds."""
+        cuts = self._cuts(chunk)
+        end = cuts[0] if cuts else len(chunk)
+        try:
+            self.run.pipeline.put(self.run.stream.feed(chunk[:end]))
+        except ValueError:
+            self.run.stream.feed(chunk)  # what is wrong with all of it, as with one thread
+            raise
+        self.run.take(end)
+        if cuts:
+            self.run.pipeline.put(self.run.stream.flush())
+            self._apart = True
+            self._feed_parts([chunk[end:]], chunk[end:])
+
+    def _cuts(self, data: Any) -> list[int]:
+        allowed, disallowed = self.run.matchers
+        return _job.cuts(data, self.run.part, allowed, disallowed, self.run.core)
+
+    def _submit(self, part: Any, explain: Callable[[], object]) -> None:
+        coder, matchers = self.run.coder, self.run.matchers
+        self.run.pipeline.submit(lambda: coder.encode_array(part, *matchers), explain)
+
+    def _explain(self, chunks: list[Any], final: bool = False) -> Callable[[], object]:
+        """What raises the error that a stream raises for these chunks, with its offset in the whole text."""
+        run = self.run
+        name, offset = run.name, run.offset
+
+        def explain() -> None:
+            run.name, run.kind = name, "text"
+            self._enter_stream(offset)
+            for chunk in chunks:
+                self.run.stream.feed(chunk)
+            if final:
+                self.run.stream.flush()
+
+        return explain
+
+    def end(self) -> None:
+        if not self._shares or not self._apart:
+            self.run.close_document()
+            return
+        rest = b"".join(self._tail)
+        self._submit(rest, self._explain(self._tail, final=True))
+        self.run.take(len(rest))
+        self._tail = []
+        self.run.count_document()
+
+
+def _laid_out(chunks: list[Any], room: memoryview) -> Iterator[memoryview]:
+    """The chunks, copied to the beginning of the room."""
+    at = 0
+    for chunk in chunks:
+        room[at : at + len(chunk)] = chunk
+        yield room[at : at + len(chunk)]
+        at += len(chunk)
+
+
+def _behind(chunks: list[Any], at: int) -> list[Any]:
+    """What is left of the joined chunks behind byte `at`, in the chunks that it came in."""
+    starts = itertools.accumulate(map(len, chunks), initial=0)
+    return [chunk[max(at - start, 0) :] for start, chunk in zip(starts, chunks) if start + len(chunk) > at]
+
+
+class LineWay(Way):
+    r"""A line is a document. A line of any length is streamed; only a "\r" that may begin "\r\n" is held back. On
+    several threads, the lines of a chunk are the work of one."""
+
+    def begin(self) -> None:
+        self._held = b""
+
+    def feed(self, chunk: bytes) -> None:
+        chunk = self._held + chunk if self._held else chunk
+        *lines, rest = chunk.split(b"\n")
+        taken = len(chunk) - len(rest)
+        if b"\r" in chunk:
+            lines = [line[:-1] if line.endswith(b"\r") else line for line in lines]
+        if self.run.is_open and lines:
+            self.run.pipeline.put(self.run.stream.feed(lines.pop(0)))
+            self.run.close_document()
+            self.run.line += 1
+        for at in range(0, len(lines), _BATCH):
+            batch = lines[at : at + _BATCH]
+            self.run.encode_batch(batch, itertools.count(self.run.line))
+            self.run.line += len(batch)
+        self.run.take(taken)
+        self._held = b"\r" if rest.endswith(b"\r") else b""
+        self._feed_part(rest[:-1] if self._held else rest)
+
+    def _feed_part(self, part: bytes) -> None:
+        if part:
+            self.run.is_open = True
+            self.run.pipeline.put(self.run.stream.feed(part))
+            self.run.take(len(part))
+
+    def end(self) -> None:
+        self._feed_part(self._held)  # no "\n" came, so it is text
+        self._held = b""
+        if self.run.is_open:
+            self.run.close_document()
+
+
+class JsonWay(Way):
+    """The string at `key` of the object on a line is a document. One line is held in memory at a time."""
+
+    def begin(self) -> None:
+        self._parts: list[bytes] = []  # the line that has not ended
+
+    def feed(self, chunk: bytes) -> None:
+        head, newline, chunk = chunk.partition(b"\n")
+        self._parts.append(head)
+        if not newline:
+            return
+        first = b"".join(self._parts)
+        *whole, rest = chunk.split(b"\n")
+        self._parts = [rest]
+        self._encode_lines([first, *whole])
+        self.run.take(len(first) + 1 + len(chunk) - len(rest))
+
+    def end(self) -> None:
+        line = b"".join(self._parts)
+        self._parts = []
+        self._encode_lines([line])
+        self.run.take(len(line))
+
+    def _encode_lines(self, lines: list[bytes]) -> None:
+        for at in range(0, len(lines), _BATCH):
+            numbers, texts = [], []
+            for line in lines[at : at + _BATCH]:
+                text = line.decode("utf-8", self.run.options.errors)
+                if self.run.line == 0:
+                    text = text.removeprefix("\ufeff")  # a byte order mark is no JSON
+                if text.strip():
+                    texts.append(text_at(self.run.options.key, text))
+                    numbers.append(self.run.line)
+                self.run.line += 1
+            self.run.encode_batch(texts, numbers)
+
+
+WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay}
