@@ -17,30 +17,9 @@
 #define ST_SPECIAL_H
 
 #include <stddef.h>
-#include <stdint.h>
 
+#include "special_node.h"
 #include "status.h"
-
-enum {
-    ST_SPECIAL_GOES_ON = 1,  /* some name goes on behind this node */
-    ST_SPECIAL_NEXT = 2,     /* one of them with `next`, to the node behind this one in the array */
-    ST_SPECIAL_BRANCHES = 4, /* some with other bytes, which stand in `edges` */
-    ST_SPECIAL_LOUD = 8      /* a name begins at a start that giving up this node gives up */
-};
-
-/* A beginning of a name. */
-typedef struct st_special_node {
-    uint32_t fail; /* the longest proper end of it that begins a name, 0 = the root, which is empty */
-    uint32_t bits; /* `next` << 24, 1 more than the number of its row << 4 (0 = none), and flags */
-} st_special_node;
-
-#define ST_SPECIAL_ROWS 0xFFFFEu /* that the bits can number */
-
-typedef struct st_special_edge {
-    uint64_t key; /* node << 8 | byte, and 1 more; 0 = empty */
-    uint32_t node;
-    uint32_t unused;
-} st_special_edge;
 
 typedef struct st_special_name {
     uint32_t length, id;
@@ -70,6 +49,7 @@ typedef struct st_special {
     uint32_t first[256];     /* the root's node for a byte, 0 = none */
     int only_first;          /* the one byte that all names begin with, -1 if there are several */
     size_t longest;          /* bytes of the longest name */
+    size_t total;            /* bytes of all names */
 } st_special;
 
 /* names: the bytes of all names, one behind the other. An empty name is refused with ST_EMPTY_TOKEN; names of 4 GB or
@@ -127,26 +107,12 @@ static inline uint32_t st_special_row(st_special_node node)
 }
 
 /* Gives rows to the first of `order`, the nodes by depth. */
-st_status st_special_add_rows(st_special *special, const uint32_t *order, size_t total);
-
-static inline uint64_t st_special_slot(uint64_t key, uint64_t mask)
-{
-    return (key * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
-}
+st_status st_special_add_rows(st_special *special, const uint32_t *order);
 
 /* The node behind a node that is not the root, 0 = none. */
 static inline uint32_t st_special_child(const st_special *s, uint32_t node, uint8_t byte)
 {
-    const st_special_node here = s->nodes[node];
-    if (here.bits >> 24 == byte && here.bits & ST_SPECIAL_NEXT)
-        return node + 1;
-    if (!(here.bits & ST_SPECIAL_BRANCHES))
-        return 0;
-    const uint64_t key = ((uint64_t)node << 8 | byte) + 1;
-    uint64_t slot = st_special_slot(key, s->edge_mask);
-    while (s->edges[slot].key && s->edges[slot].key != key)
-        slot = (slot + 1) & s->edge_mask;
-    return s->edges[slot].node;
+    return st_special_step(s->nodes, s->edges, s->edge_mask, node, byte);
 }
 
 #endif

@@ -9,7 +9,6 @@
 /* What is needed only while a matcher is built. */
 typedef struct builder {
     st_special *s;
-    size_t total;      /* bytes of all names */
     uint32_t *parent;  /* node */
     uint32_t *by_depth; /* the nodes, the shorter first */
     uint32_t *link;    /* byte: where the same name is found as begins here, NOWHERE = in `inner` at once */
@@ -139,7 +138,7 @@ static void read_name(builder *b, size_t start, size_t n)
 static void follow_links(builder *b)
 {
     uint32_t *inner = b->s->inner, *link = b->link;
-    for (size_t i = 0; i < b->total; i++) {
+    for (size_t i = 0; i < b->s->total; i++) {
         size_t end = i, next;
         while (link[end] != NOWHERE)
             end = link[end];
@@ -156,7 +155,7 @@ static void find_loud(builder *b)
 {
     st_special *s = b->s;
     uint32_t count = 0;
-    for (size_t i = 0; i < b->total; i++) {
+    for (size_t i = 0; i < b->s->total; i++) {
         b->link[i] = count;
         count += s->inner[i] != 0;
     }
@@ -192,7 +191,7 @@ static void shrink(st_special *s)
 static st_status get_room(builder *b, size_t count)
 {
     st_special *s = b->s;
-    const size_t nodes = b->total + 1;
+    const size_t nodes = b->s->total + 1;
     for (s->edge_mask = 1; s->edge_mask < 2 * count; s->edge_mask = 2 * s->edge_mask + 1)
         ;
     s->nodes = st_malloc(nodes * sizeof *s->nodes);
@@ -216,9 +215,9 @@ static st_status build(builder *b, const uint8_t *names, const size_t *lengths, 
     st_special *s = b->s;
     size_t start = 0;
     ST_TRY(get_room(b, count));
-    if (b->total)
-        memcpy(s->bytes, names, b->total);
-    memset(b->link, 0xFF, b->total * sizeof *b->link);
+    if (b->s->total)
+        memcpy(s->bytes, names, b->s->total);
+    memset(b->link, 0xFF, b->s->total * sizeof *b->link);
     s->nodes[0] = (st_special_node){0, ST_SPECIAL_GOES_ON};
     s->depth[0] = s->place[0] = s->name[0] = 0;
     s->count = 1;
@@ -234,25 +233,27 @@ static st_status build(builder *b, const uint8_t *names, const size_t *lengths, 
     follow_links(b);
     find_loud(b);
     shrink(s);
-    return st_special_add_rows(s, b->by_depth, b->total);
+    return st_special_add_rows(s, b->by_depth);
 }
 
 st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                          st_special **special)
 {
-    builder b = {NULL, 0, NULL, NULL, NULL};
+    builder b = {NULL, NULL, NULL, NULL};
+    size_t total = 0;
     *special = NULL;
     for (size_t i = 0; i < count; i++) {
         if (!lengths[i])
             return ST_EMPTY_TOKEN;
-        if (lengths[i] >= UINT32_MAX - 1 - b.total)
+        if (lengths[i] >= UINT32_MAX - 1 - total)
             return ST_NO_MEMORY;
-        b.total += lengths[i];
+        total += lengths[i];
     }
     b.s = st_calloc(1, sizeof *b.s);
     if (!b.s)
         return ST_NO_MEMORY;
     b.s->only_first = -1;
+    b.s->total = total;
     const st_status status = build(&b, names, lengths, ids, count);
     st_free(b.parent);
     st_free(b.by_depth);

@@ -10,11 +10,11 @@
 
 /* Sorts bytes into classes: one for each byte of the names, and class 0 for all others, if there are any. Returns how many
  * bytes the names have, in `letters`. */
-static uint32_t find_classes(st_special *s, size_t total, uint8_t *letters)
+static uint32_t find_classes(st_special *s, uint8_t *letters)
 {
     uint32_t count = 0;
     uint8_t seen[256] = {0};
-    for (size_t i = 0; i < total; i++)
+    for (size_t i = 0; i < s->total; i++)
         seen[s->bytes[i]] = 1;
     for (uint32_t byte = 0; byte < 256; byte++)
         if (seen[byte])
@@ -57,11 +57,11 @@ static void fill_row(st_special *s, uint32_t row, const uint8_t *letters, uint32
     }
 }
 
-st_status st_special_add_rows(st_special *s, const uint32_t *order, size_t total)
+st_status st_special_add_rows(st_special *s, const uint32_t *order)
 {
     uint8_t letters[256];
-    const uint32_t count = find_classes(s, total, letters);
-    size_t rows = (CELLS_A_BYTE * total + CELLS) / (s->classes + 1);
+    const uint32_t count = find_classes(s, letters);
+    size_t rows = (CELLS_A_BYTE * s->total + CELLS) / (s->classes + 1);
     rows = rows < ST_SPECIAL_ROWS ? rows : ST_SPECIAL_ROWS;
     s->rows = (uint32_t)(rows < s->count ? rows : s->count);
     s->cells = st_malloc((size_t)s->rows * s->classes * sizeof *s->cells);

@@ -159,9 +159,23 @@ cdef extern from "words.h" nogil:
 
 
 cdef extern from "special.h" nogil:
+    ctypedef struct st_special_node:
+        uint32_t fail
+        uint32_t bits
+    ctypedef struct st_special_edge:
+        uint64_t key
     ctypedef struct st_special:
+        st_special_node *nodes
+        uint32_t *depth
+        uint32_t *place
+        uint32_t *name
+        uint32_t *inner
+        st_special_edge *edges
+        uint64_t edge_mask
         uint32_t count
+        uint32_t[256] first
         size_t longest
+        size_t total
     st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                              st_special **special)
     void st_special_free(st_special *special)

@@ -115,8 +115,31 @@ cdef class Matcher:
         """The node of a beginning of a name that goes on; 0 if it is none."""
         return st_special_walk(self.special, <const uint8_t *>PyBytes_AS_STRING(text), len(text))
 
+    @property
+    def longest(self):
+        """Bytes of the longest name."""
+        return self.special.longest
+
+    def tables(self):
+        """What the kernels need (csrc/cuda/job.h): name of a field of st_name_set -> its array as bytes, and `edge_mask`."""
+        cdef st_special *s = self.special
+        return {
+            "nodes": bytes_of_array(s.nodes, s.count * sizeof(st_special_node)),
+            "depth": bytes_of_array(s.depth, s.count * sizeof(uint32_t)),
+            "place": bytes_of_array(s.place, s.count * sizeof(uint32_t)),
+            "name": bytes_of_array(s.name, s.count * sizeof(uint32_t)),
+            "inner": bytes_of_array(s.inner, s.total * sizeof(uint32_t)) if s.inner != NULL else b"",
+            "first": bytes_of_array(s.first, sizeof(s.first)),
+            "edges": bytes_of_array(s.edges, (s.edge_mask + 1) * sizeof(st_special_edge)),
+            "edge_mask": s.edge_mask,
+        }
+
     def __dealloc__(self):
         st_special_free(self.special)
+
+
+cdef bytes bytes_of_array(const void *array, size_t size):
+    return PyBytes_FromStringAndSize(<const char *>array, <Py_ssize_t>size)
 
 
 cdef class NameSearch:

@@ -15,10 +15,13 @@ import numpy as np
 import oracle
 import pytest
 from emulated import EmulatedDevice, at_the_end_of_memory
+from linear import assert_linear, cpu_seconds
 
 import streamtok
+from streamtok._vocab import Matcher
 from streamtok.gpu import _engine, _job
 from streamtok.gpu._engine import Engine, Named, Unusable
+from streamtok.gpu._names import Sought
 from streamtok.gpu._text import DeviceText, pack
 from streamtok.patterns import CL100K, kernels_of
 
@@ -68,8 +71,9 @@ class Subject:
             return False
         return True
 
-    def names_in(self, text: DeviceText, names: list[bytes]) -> list[tuple[int, int]]:
+    def names_in(self, text: DeviceText, *sets: list[str]) -> list[tuple[int, int]]:
         """(place, number) of the names in it, found by themselves; encoding finds the same ones."""
+        names = Sought([Matcher(names) for names in sets])
         places, numbers = self.engine.find_names(text, names)
         try:
             self.engine.encode(text, np.uint32, names=names)
@@ -204,15 +208,17 @@ def test_short_texts_from_host_memory_and_to_it(name):
         staged, out = s.device.pinned(len(data) + 15), s.device.pinned(4 * len(data)).view(np.uint32)
         staged[: len(data)] = np.frombuffer(data, np.uint8)
         want = s.encoding.encode_to_numpy(data, disallowed_special=())
-        np.testing.assert_array_equal(s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, False, []), want)
+        np.testing.assert_array_equal(
+            s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, False, None), want
+        )
         try:
             np.testing.assert_array_equal(
-                s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, False, [], out), want
+                s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, False, None, out), want
             )
         except Unusable:
             assert int(s.engine._report[0]["huge"])
     with pytest.raises(Named):
-        s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, True, [data[:1]])
+        s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, True, Sought([Matcher([data.decode()[0]])]))
 
 
 @needs_compiler
@@ -342,18 +348,67 @@ def test_bytes_of_any_kind_are_refused_in_peace(name):
 def test_names_are_found_wherever_they_stand():
     rng = random.Random(12)
     s = subject("o200k_base")
-    names = [b"<|endoftext|>", b"<|a|>", b"<|a|><|a|>", b"aa", "é文".encode()]
+    names = ["<|endoftext|>", "<|a|>", "<|a|><|a|>", "aa", "é文", "y" * 70, "y" * 200]
     for _ in range(60):
-        data = b"".join(
-            rng.choice([*names, b"a", b"<|", b" x ", b"y" * rng.randint(0, 90)]) for _ in range(rng.randint(0, 50))
-        )
-        want = sorted(
-            (m.start(), i) for i, name in enumerate(names) for m in re.finditer(b"(?=%b)" % re.escape(name), data)
-        )
-        assert s.names_in(s.text(data), names) == want
+        data = "".join(
+            rng.choice([*names, "a", "<|", " x ", "y" * rng.randint(0, 90)]) for _ in range(rng.randint(0, 50))
+        ).encode()
+        assert s.names_in(s.text(data), names) == sorted(longest_at_each_place(data, names).items())
     text = s.packed([b"x" * 60 + b"<|a|", b">", b"<|a|>"])
     assert s.names_in(text, names) == [(128, 1)]
     assert len(s.names_in(s.packed([b"aa" * 5000]), names)) == 9999
+
+
+def longest_at_each_place(data: bytes, names: list[str], before: int = 0) -> dict[int, int]:
+    found = {}
+    for i in sorted(range(len(names)), key=lambda i: len(names[i].encode())):
+        found |= {m.start(): before + i for m in re.finditer(b"(?=%b)" % re.escape(names[i].encode()), data)}
+    return found
+
+
+@needs_compiler
+def test_nested_names_of_two_sets_are_found_in_parts_of_all_sizes():
+    """A name ends with its part, and lies in as many blocks as it likes."""
+    rng = random.Random(13)
+    s = subject("o200k_base")
+    for _ in range(60):
+        letters = rng.choice(["a", "ab", "é文"])
+        sets = [
+            [
+                *{
+                    "".join(rng.choices(letters, k=rng.choice([1, 2, 3, 8, 60, 64, 130])))
+                    for _ in range(rng.randint(1, 8))
+                }
+            ]
+            for _ in range(rng.randint(1, 2))
+        ]
+        parts = []
+        for _ in range(rng.randint(1, 6)):
+            words = [*letters, letters[0] * 70, *sets[0], " "]
+            parts.append("".join(rng.choices(words, k=rng.choice([1, 2, 5, 30]))).encode())
+            if rng.random() < 0.3:
+                parts[-1] = (b"a" * 256)[: 64 * rng.randint(1, 4)]
+        want, at = [], 0
+        for part in parts:
+            for i, names in enumerate(sets):
+                found = longest_at_each_place(part, names, len(sets[0]) * i)
+                want += [(at + place, number) for place, number in found.items()]
+            at += -(-len(part) // 64) * 64
+        assert s.names_in(s.packed(parts), *sets) == sorted(want), (sets, parts)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "names",
+    [["a" * 1000 + "b"], ["a" * k + "b" for k in range(1, 500)], ["a" * k for k in range(1, 400)]],
+    ids=["long", "many", "many that are found"],
+)
+def test_hostile_names_take_the_kernels_a_few_steps_a_byte(names):
+    """A block of 64 bytes takes some 64 + 1,000 steps, not 64 x 1,000, nor those for each of the names."""
+    s = subject("o200k_base")
+    sought, text = Sought([Matcher(names)]), s.text(b"a" * 200_000)
+    assert_linear(lambda n: cpu_seconds(lambda: s.engine.find_names(DeviceText(text.data, n), sought)), 50_000)
+    assert min(cpu_seconds(lambda: s.engine.find_names(text, sought)) for _ in range(3)) < 0.5
 
 
 @needs_compiler
@@ -378,4 +433,4 @@ def test_nothing_behind_the_text_is_read(name):
             want = s.encoding.encode_to_numpy(data, disallowed_special=())
             np.testing.assert_array_equal(s.engine.encode(text, np.uint32)[0], want)
             assert s.accepts(text)
-            assert s.names_in(text, [b"qzxq", b"'s!"]) == []
+            assert s.names_in(text, ["qzxq", "'s!"]) == []

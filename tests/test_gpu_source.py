@@ -28,7 +28,8 @@ def struct_fields(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("struct", "dtype"), [("st_job", _job.JOB), ("st_counts", _job.COUNTS), ("st_packing", _job.PACKING)]
+    ("struct", "dtype"),
+    [("st_job", _job.JOB), ("st_counts", _job.COUNTS), ("st_packing", _job.PACKING), ("st_name_set", _job.NAME_SET)],
 )
 def test_structs_are_those_of_the_source(struct, dtype):
     assert list(dtype.names) == struct_fields(struct)

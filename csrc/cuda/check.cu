@@ -59,32 +59,61 @@ ST_INLINE void st_check_block(const st_job *job, uint64_t block)
 
 /* ---- names ---- */
 
-ST_INLINE int st_name_is_at(const st_job *job, uint64_t at, uint64_t end, uint64_t name)
+ST_INLINE void st_note_name(const st_job *job, const st_name_set *set, uint64_t at, uint32_t name)
 {
-    const uint64_t start = job->name_starts[name], n = job->name_starts[name + 1] - start;
-    if (at + n > end)
-        return 0;
-    for (uint64_t i = 0; i < n; i++)
-        if (job->text[at + i] != job->names[start + i] || (i && !((at + i) & 63) && st_part_begins(job, (at + i) >> 6)))
-            return 0;
-    return 1;
+    const uint32_t number = atomicAdd(&job->counts->specials, 1u);
+    if (number < job->found_room)
+        job->found[number] = at << 16 | (set->before + name - 1);
+}
+
+/* Of the starts that the node at `at` gives up, those in front of `last`: notes the longest name that begins at each, as
+ * special.h says. */
+ST_INLINE void st_note_starts(const st_job *job, const st_name_set *set, uint32_t node, uint64_t at, uint64_t last)
+{
+    const uint32_t depth = set->depth[node], given_up = depth - set->depth[set->nodes[node].fail];
+    const uint64_t start = at - depth, bytes = (uint64_t)set->place[node] + 1 - depth;
+    if (!(set->nodes[node].bits & ST_SPECIAL_LOUD))
+        return;
+    for (uint32_t i = 0; i < given_up && start + i < last; i++) {
+        const uint32_t name = i == 0 ? set->name[node] : set->inner ? set->inner[bytes + i] : 0;
+        if (name)
+            st_note_name(job, set, start + i, name);
+    }
+}
+
+/* The names of a set that begin in text[at..last), a block's. They may end behind it, but not behind the part. */
+ST_INLINE void st_find_in_set(const st_job *job, const st_name_set *set, uint64_t at, uint64_t last)
+{
+    uint32_t node = 0;
+    while (node || at < last) {
+        const int ends = at == job->size || (at >= last && !(at & 63) && st_part_begins(job, at >> 6));
+        const uint8_t byte = ends ? 0 : job->text[at];
+        const uint32_t child = ends  ? 0
+                               : node ? st_special_step(set->nodes, set->edges, set->edge_mask, node, byte)
+                                      : set->first[byte];
+        if (child || !node) {
+            node = child;
+            at++;
+            continue;
+        }
+        st_note_starts(job, set, node, at, last);
+        node = set->nodes[node].fail;
+        if (at - set->depth[node] >= last)
+            return;
+    }
 }
 
 ST_INLINE void st_find_names(const st_job *job, uint64_t block)
 {
-    const uint64_t first = 64 * block, last = first + st_fill(job, block);
+    const uint64_t last = 64 * block + st_fill(job, block);
+    uint64_t at = 64 * block;
     if (job->marks && job->marks[block] == ST_MARK_ID)
         return;
-    for (uint64_t at = first; at < last; at++) {
+    for (; at < last; at++) {
         const unsigned byte = job->text[at];
-        if (!(job->name_firsts[byte >> 6] >> (byte & 63) & 1))
-            continue;
-        for (uint64_t name = 0; name < job->name_count; name++) {
-            if (!st_name_is_at(job, at, job->size, name))
-                continue;
-            const uint32_t number = atomicAdd(&job->counts->specials, 1u);
-            if (number < job->found_room)
-                job->found[number] = at << 16 | name;
-        }
+        if (job->name_firsts[byte >> 6] >> (byte & 63) & 1)
+            break;
     }
+    for (uint64_t i = 0; i < job->name_count && at < last; i++)
+        st_find_in_set(job, job->names + i, at, last);
 }

@@ -19,6 +19,7 @@
 #include "../block_starts.h"
 #include "../cut_tables.h"
 #include "../piece_entry.h"
+#include "../special_node.h"
 
 #define ST_MARK_BEGIN 0x80u /* a part begins with this block; the low bits are the bytes of text in it */
 #define ST_MARK_ID 0xFFu
@@ -63,6 +64,17 @@ typedef struct st_counts {
     uint32_t specials;          /* places in `found`, and those that had no room */
     uint32_t arrived;           /* blocks at the meetings of a short text */
 } st_counts;
+
+/* A set of names as special.h has it. */
+typedef struct st_name_set {
+    const st_special_node *nodes;
+    const uint32_t *depth, *place, *name;
+    const uint32_t *inner; /* NULL: no name lies inside another */
+    const uint32_t *first;
+    const st_special_edge *edges;
+    uint64_t edge_mask;
+    uint64_t before; /* names in the sets in front of it */
+} st_name_set;
 
 typedef struct st_job {
     /* tables: short pieces and pairs hashed for one load a look-up (tables.cu), and those of the vocabulary's image (image.h) */
@@ -128,9 +140,8 @@ typedef struct st_job {
     uint64_t row_count;
 
     /* names of special tokens to look for (check.cu) */
-    const uint8_t *names;
-    const uint64_t *name_starts; /* name: its first byte in `names`; one more for the end */
-    uint64_t name_count;
+    const st_name_set *names;
+    uint64_t name_count;     /* sets of names */
     uint64_t name_firsts[4]; /* a bit for each byte that a name begins with */
     uint64_t *found;         /* byte of the text << 16 | name */
     uint64_t found_room;

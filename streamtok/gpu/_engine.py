@@ -20,6 +20,7 @@ from ._job import (
     SHORT_STRETCH,
     STRETCH,
 )
+from ._names import Sought
 from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
 from ._tables import Tables
 from ._text import DeviceText
@@ -79,8 +80,8 @@ class Engine:
         self._device, self._encode_piece = device, encode_piece
         self._tables = tables or Tables(device, vocab)
         self._buffers = Buffers(device)
-        self._names: tuple[list[bytes], Any, Any, Any] | None = None
-        self._short: tuple[tuple[int, int, list[bytes], int], Any, Any] | None = None
+        self._names: tuple[Sought, Any, Any, Any] | None = None
+        self._short: tuple[tuple[int, int, Sought | None, int], Any, Any] | None = None
         self._report: Any = None
 
     # ---- buffers ----
@@ -97,9 +98,9 @@ class Engine:
 
     # ---- names of special tokens ----
 
-    def find_names(self, text: DeviceText, names: list[bytes]) -> tuple[Any, Any]:
-        """(places, numbers) as Named has them: every place where a name stands, overlapping ones included. Names are
-        not empty and at most 65,535; none lies across two texts."""
+    def find_names(self, text: DeviceText, names: Sought | None) -> tuple[Any, Any]:
+        """(places, numbers) as Named has them: every place where a name stands, overlapping ones included, and there
+        the longest of each set. The names have to fit; none lies across two texts."""
         if text.size == 0 or not names:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         room = _FOUND_ROOM
@@ -117,20 +118,15 @@ class Engine:
         found = np.sort(self._device.get(self._buffers.kept("found")[: 8 * count]).view(np.uint64))
         return (found >> np.uint64(16)).astype(np.int64), (found & np.uint64(0xFFFF)).astype(np.int64)
 
-    def _look_for(self, job: Any, names: list[bytes], room: int = _FOUND_ROOM) -> None:
+    def _look_for(self, job: Any, names: Sought | None, room: int = _FOUND_ROOM) -> None:
         """Tells the job which names to look for. They are kept on the device, because most calls have the same."""
-        job["name_count"] = len(names)
+        job["name_count"] = len(names or ())
         if not names:
             return
-        if self._names is None or self._names[0] != names:
-            joined = self._device.put(np.frombuffer(b"".join(names), np.uint8))
-            starts = self._device.put(np.cumsum([0, *map(len, names)]).astype(np.uint64))
-            firsts = np.zeros(4, np.uint64)
-            for first in {name[0] for name in names}:
-                firsts[first // 64] |= np.uint64(1 << first % 64)
-            self._names = list(names), joined, starts, firsts
-        _, joined, starts, job["name_firsts"] = self._names
-        job["names"], job["name_starts"] = self._device.pointer(joined), self._device.pointer(starts)
+        if self._names is None or self._names[0] is not names:
+            self._names = names, *names.put(self._device)
+        _, sets, job["name_firsts"], _ = self._names
+        job["names"] = self._device.pointer(sets)
         job["found"], job["found_room"] = self._buffers.address("found", room, np.uint64), room
 
     # ---- the job ----
@@ -175,7 +171,7 @@ class Engine:
     # ---- a text ----
 
     def encode(
-        self, text: DeviceText, dtype: Any, trusted: bool = True, names: list[bytes] | None = None
+        self, text: DeviceText, dtype: Any, trusted: bool = True, names: Sought | None = None
     ) -> tuple[Any, Any]:
         """(ids, row starts): ids of the dtype on the device; row starts are uint64, one more than rows, None without.
 
@@ -190,12 +186,12 @@ class Engine:
         return complete(self.encoding(text, dtype, trusted, names))
 
     def encoding(
-        self, text: DeviceText, dtype: Any, trusted: bool = True, names: list[bytes] | None = None
+        self, text: DeviceText, dtype: Any, trusted: bool = True, names: Sought | None = None
     ) -> Steps[tuple[Any, Any]]:
         """encode() in steps."""
         if text.size == 0:
             return self._device.empty(0, dtype), self._no_rows(text)
-        dtype, names = np.dtype(dtype), names or []
+        dtype = np.dtype(dtype)
         is_short, room, ids_room = text.size <= SHORT, USUAL_ROOM, _ids_room(text.size)
         while True:
             job = self._job_for(text, dtype.itemsize, room, is_short)
@@ -221,7 +217,7 @@ class Engine:
             del out  # before there is a new one
 
     def encode_short(
-        self, source: int, size: int, dtype: Any, trusted: bool, names: list[bytes], out: Any = None
+        self, source: int, size: int, dtype: Any, trusted: bool, names: Sought | None, out: Any = None
     ) -> Any:
         """The ids of one text of at most SHORT bytes, in one launch, which reads the text where it is: at the address
         `source`, a multiple of 16, on the device or in pinned memory.
@@ -245,7 +241,7 @@ class Engine:
             raise Unusable("no room, or a piece for the CPU")
         return ids[:tokens] if out is not None else self._with_huge(text, ids[:tokens], None, int(counts["huge"]))[0]
 
-    def _short_job(self, size: int, id_bytes: int, names: list[bytes]) -> tuple[Any, Any]:
+    def _short_job(self, size: int, id_bytes: int, names: Sought | None) -> tuple[Any, Any]:
         """(job, text on the device) for texts of up to a power of two bytes: most of a job stays as it was."""
         room = max(_LEAST_SHORT, 1 << (size - 1).bit_length())
         data = self._buffers.array("short_text", room, np.uint8)
@@ -267,7 +263,7 @@ class Engine:
         job["row_count"] = len(text.rows)
         return row_starts
 
-    def _answer(self, text: DeviceText, names: list[bytes]) -> Any:
+    def _answer(self, text: DeviceText, names: Sought | None) -> Any:
         """What the kernels counted. Raises Named, Unusable."""
         counts = self._report[0]
         if counts["flags"] & FLAG_UTF8:

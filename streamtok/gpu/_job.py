@@ -21,7 +21,7 @@ segment_blocks starts atoms unsynced high hard gaps
 first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
 group_starts offsets out out_room id_bytes rows row_starts row_count
-names name_starts name_count name_firsts:4 found found_room trusted
+names name_count name_firsts:4 found found_room trusted
 counts report
 """
 
@@ -34,6 +34,9 @@ def struct(fields: str) -> np.dtype:
 
 JOB = struct(_FIELDS)
 """A st_job."""
+
+NAME_SET = struct("nodes depth place name inner first edges edge_mask before")
+"""A st_name_set."""
 
 PACKING = struct("source starts sizes blocks parts count text marks")
 """A st_packing."""

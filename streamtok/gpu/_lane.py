@@ -181,8 +181,10 @@ class Lane:
         return out[: len(ids)]
 
     def _in_one_launch(self, source: int, size: int, request: Request, target: Any = None) -> Any:
+        if not request.names.sought.fits:
+            return None
         try:
-            return self.engine.encode_short(source, size, request.dtype, request.trusted, request.names.all, target)
+            return self.engine.encode_short(source, size, request.dtype, request.trusted, request.names.sought, target)
         except (Unusable, Named):
             return None
 
@@ -210,10 +212,12 @@ class Lane:
         self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request
     ) -> Steps[tuple[Any, Any]]:
         """The same of any pieces, if there is room for them. Raises NotForDevice, Unusable."""
+        if not request.names.sought.fits:
+            raise NotForDevice("names of special tokens that are too long or too many")
         with self._timed("kernel"):
             text, is_alone = self._lay_out(source, starts, sizes, rows)
             try:
-                encoding = self.engine.encoding(text, request.dtype, request.trusted, request.names.all)
+                encoding = self.engine.encoding(text, request.dtype, request.trusted, request.names.sought)
                 ids, row_starts = yield from encoding
             except Named as named:
                 places = named.places + int(starts[0]) if is_alone else _in_source(named.places, starts, sizes)

@@ -8,7 +8,47 @@ import numpy as np
 
 from .. import _job
 from ._errors import NotForDevice
-from ._job import PART_ID
+from ._job import NAME_SET, PART_ID
+
+# A thread looks through 64 bytes and as many behind them as the longest name has. With longer ones there are no places
+# to cut at either (csrc/parts.c).
+_LONGEST = 4096
+
+# Bits for a name's number in what the kernels find.
+_MOST = 0xFFFF
+
+
+class Sought:
+    """Names as the kernels have them, in sets that are looked for apart: of each the longest name at a place is found.
+
+    Args:
+        matchers: the core's Matchers. A name's number counts through all of them.
+    """
+
+    def __init__(self, matchers: list[Any]) -> None:
+        self.names = [name for matcher in matchers for name in matcher.names]
+        self.fits = len(self.names) <= _MOST and all(matcher.longest <= _LONGEST for matcher in matchers)
+        self._matchers = matchers
+        self._before = np.cumsum([0, *(len(matcher.names) for matcher in matchers)])
+
+    def __len__(self) -> int:
+        return len(self._matchers)
+
+    def put(self, device: Any) -> tuple[Any, Any, Any]:
+        """(sets on the device, bits of the bytes that names begin with, what the sets point to)."""
+        sets = np.zeros(len(self), NAME_SET)
+        held = []
+        for each, matcher, before in zip(sets, self._matchers, self._before):
+            tables = matcher.tables()
+            each["edge_mask"], each["before"] = tables.pop("edge_mask"), before
+            for field, table in tables.items():
+                if table:
+                    held.append(device.put(np.frombuffer(table, np.uint64 if len(table) % 8 == 0 else np.uint32)))
+                    each[field] = device.pointer(held[-1])
+        firsts = np.zeros(4, np.uint64)
+        for first in {name.encode()[0] for name in self.names}:
+            firsts[first // 64] |= np.uint64(1 << first % 64)
+        return device.put(sets.view(np.uint64)), firsts, held
 
 
 class Names:
@@ -23,9 +63,9 @@ class Names:
     def __init__(self, allowed: Any, disallowed: Any, special_tokens: dict[str, int], coder: Any = None) -> None:
         names = [] if allowed is None else list(allowed.names)
         self.matchers, self._coder = (allowed, disallowed), coder
+        self.sought = Sought([each for each in self.matchers if each is not None])
         self.ids = np.array([special_tokens[name] for name in names], np.uint64)
-        self.all = [name.encode() for name in (*names, *([] if disallowed is None else disallowed.names))]
-        self.lengths = np.array([len(name) for name in self.all], np.int64)
+        self.lengths = np.array([len(name.encode()) for name in self.sought.names], np.int64)
 
     def cuts(self, data: Any, size: int) -> list[int]:
         """Places about `size` bytes apart where both sides encode apart and no name is near."""
@@ -33,7 +73,7 @@ class Names:
 
     def taken(self, places: Any, numbers: Any) -> tuple[Any, Any, Any]:
         """(starts, ends, ids) of the allowed names that count: leftmost first, the longest of those at one place, none
-        inside another. places, numbers: int64, of all names found, in the order of the places.
+        inside another. places, numbers: int64, of the names found, in the order of the places.
 
         Raises NotForDevice where a disallowed name is among them: the CPU has the error.
         """

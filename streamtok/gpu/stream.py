@@ -39,16 +39,13 @@ class GpuStream:
         self._encoding, self._coder, self._errors = encoding, coder, errors
         self.allowed, self.disallowed = matchers
         self.copies = copies
-        self._longest = max((len(name.encode()) for name in getattr(self.disallowed, "names", ())), default=0)
         self._busy = threading.Lock()
         self._clear()
 
     def _clear(self) -> None:
         self._gate = _gate.Gate(self._encoding._coder_for(self._errors), self.disallowed)
-        self._end = b""  # of the text: what a disallowed name may have begun in
-        self._gathered: list[bytes] = []
-        self._size = 0
-        self._core: Any = None
+        self._gathered = bytearray()
+        self._core: Any = None  # where it is there, nothing is gathered
 
     @contextlib.contextmanager
     def _entered(self) -> Iterator[None]:
@@ -70,26 +67,24 @@ class GpuStream:
             return self._run("", True)
 
     def _run(self, chunk: Any, final: bool) -> Any:
-        before = self._gate.held, self._gate.offset
+        gate, gathered, size, core = self._gate.copy(), self._gathered, len(self._gathered), self._core
         text = self._gate.take(chunk, final)
-        gathered, size, core = self._gathered[:], self._size, self._core
         try:
             ids = self._take(text, final)
         except BaseException:  # the device, or memory: the text is as it was before this feed
-            self._gathered, self._size, self._core = gathered, size, core
-            self._gate = self._gate_at(*before)
+            # What failed may still look at the array, which then keeps its size.
+            self._gathered = gathered if len(gathered) == size else gathered[:size]
+            self._gate, self._core = gate, core
             raise
         if final:
             self._clear()
-        elif self._longest:
-            self._end = (self._end + text[-self._longest :])[-self._longest :]
         ids.flags.writeable = False
         return ids
 
-    def _gate_at(self, held: Any, offset: int) -> _gate.Gate:
-        """A gate that has let through what ends with self._end, and holds `held`."""
+    def _gate_at(self, end: bytes, held: Any, offset: int) -> _gate.Gate:
+        """A gate that has let through what ends with `end`, and holds `held`."""
         gate = _gate.Gate(self._encoding._coder_for(self._errors), self.disallowed)
-        gate.take(_whole(self._end))
+        gate.take(end)
         gate.take(held)
         gate.pass_over(offset - gate.offset)
         return gate
@@ -97,24 +92,23 @@ class GpuStream:
     def _take(self, text: bytes, final: bool) -> Any:
         if self._core is not None:
             return self._through_core(text, final)
-        self._gathered.append(text)
-        self._size += len(text)
-        if self._size < BATCH and not final:
+        self._gathered += text
+        data = self._gathered
+        if len(data) < BATCH and not final:
             return np.empty(0, np.uint32)
-        data = b"".join(self._gathered)
         if final:
             return self._encoded(data)
         cuts = self._cuts(data, len(data))
         if not cuts:
             core = self._new_core()
             ids = core.feed(data)
-            self._core, rest = core, b""
+            self._core, rest = core, bytearray()
         else:
             ids, rest = self._encoded(memoryview(data)[: cuts[-1]]), data[cuts[-1] :]
-        self._gathered, self._size = [rest], len(rest)
+        self._gathered = rest
         return ids
 
-    def _cuts(self, text: bytes, size: int) -> list[int]:
+    def _cuts(self, text: Any, size: int) -> list[int]:
         return _job.cuts(text, size, self.allowed, None, self._encoding._coder)
 
     def _encoded(self, data: Any) -> Any:
@@ -126,12 +120,12 @@ class GpuStream:
     def _through_core(self, text: bytes, final: bool) -> Any:
         """Up to the first cut the text belongs to what the core's stream holds."""
         cuts = [] if final else self._cuts(text, _NEAR)
-        core = self._core.copy()
-        ids = core.feed(text[: cuts[0]] if cuts else text)
-        if cuts or final:
-            ids = np.concatenate([ids, core.flush()])
+        if not cuts and not final:
+            return self._core.feed(text)
+        core = self._core.copy()  # the second of two calls may fail; it is once for each core
+        ids = np.concatenate([core.feed(text[: cuts[0]] if cuts else text), core.flush()])
         if cuts:
-            self._core, self._gathered, self._size = None, [text[cuts[0] :]], len(text) - cuts[0]
+            self._core, self._gathered = None, bytearray(text[cuts[0] :])
         else:
             self._core = core
         return ids
@@ -142,7 +136,7 @@ class GpuStream:
     def pending(self) -> int:
         held = self._gate.held
         waiting = 3 if isinstance(held, str) else len(held)
-        return waiting + self._size + (0 if self._core is None else int(self._core.pending))
+        return waiting + len(self._gathered) + (0 if self._core is None else int(self._core.pending))
 
     @property
     def offset(self) -> int:
@@ -159,8 +153,8 @@ class GpuStream:
     def copy(self) -> GpuStream:
         twin = type(self)(self._encoding, self._coder, (self.allowed, self.disallowed), self._errors, self.copies)
         with self._entered():
-            twin._end, twin._gathered, twin._size = self._end, self._gathered[:], self._size
-            twin._gate = twin._gate_at(self._gate.held, self._gate.offset)
+            twin._gathered = self._gathered[:]
+            twin._gate = self._gate.copy()
             twin._core = None if self._core is None else self._core.copy()
         return twin
 
@@ -171,8 +165,8 @@ class GpuStream:
             fields = (
                 self._gate.offset.to_bytes(8, "little"),
                 b"\1" + held.encode("utf-8", "surrogatepass") if isinstance(held, str) else b"\0" + held,
-                self._end,
-                b"".join(self._gathered),
+                self._gate.watched,
+                bytes(self._gathered),
                 b"" if self._core is None else self._core.save(),
             )
         return _MAGIC + struct.pack(f"<{_FIELDS}Q", *map(len, fields)) + b"".join(fields)
@@ -195,11 +189,12 @@ class GpuStream:
             raise ValueError
         ends = np.cumsum([head, *sizes]).tolist()
         offset, held, end, gathered, core = (state[a:b] for a, b in itertools.pairwise(ends))
-        if not _gate.is_utf8(gathered) or len(end) > self._longest:
+        longest = 0 if self.disallowed is None else self.disallowed.longest
+        if not _gate.is_utf8(gathered) or not _gate.is_utf8(end) or len(end) > longest:
             raise ValueError
-        self._end, self._gathered, self._size = end, [gathered] if gathered else [], len(gathered)
+        self._gathered = bytearray(gathered)
         holds = held[1:].decode("utf-8", "surrogatepass") if held[0] == 1 else held[1:]
-        self._gate = self._gate_at(holds, int.from_bytes(offset, "little"))
+        self._gate = self._gate_at(end, holds, int.from_bytes(offset, "little"))
         if self._gate.held != holds:
             raise ValueError
         if core:
@@ -221,15 +216,9 @@ class AutoStream(GpuStream):
             core = self._core.copy()
             parts = [core.feed(text[:first]), core.flush(), self._encoded(memoryview(text)[first:last])]
             self._core, text = core, text[last:]
+        if final:
+            self._core = self._core.copy()  # the second of two calls may fail
         parts.append(self._core.feed(text))
         if final:
             parts.append(self._core.flush())
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
-
-
-def _whole(text: bytes) -> bytes:
-    """Without the rest of a character that it begins in."""
-    start = 0
-    while start < len(text) and text[start] & 0xC0 == 0x80:
-        start += 1
-    return text[start:]
