@@ -25,6 +25,7 @@ cdef extern from *:
     object PyArray_SimpleNewFromData(int nd, Py_ssize_t *dims, int typenum, void *data)
     int PyArray_SetBaseObject(PyArrayObject *array, PyObject *base) except -1
     void PyArray_CLEARFLAGS(PyArrayObject *array, int flags)
+    void PyArray_ENABLEFLAGS(PyArrayObject *array, int flags)
     int NPY_UINT32, NPY_ARRAY_WRITEABLE
 
 cdef bint numpy_ready = False
@@ -145,6 +146,15 @@ cdef object array_of(st_ids *ids):
     memset(ids, 0, sizeof(st_ids))
     trim(&buffer.ids)
     return array_over(buffer)
+
+
+def writable(array):
+    """The array, which has to be nobody else's, as one that can be written to; a copy only where it lies in memory that may
+    be shared."""
+    if isinstance(array.base, Lease) and (<Lease>array.base).buffer.leases == 1:
+        PyArray_ENABLEFLAGS(<PyArrayObject *>array, NPY_ARRAY_WRITEABLE)
+        return array
+    return array.copy()
 
 
 cdef void trim(st_ids *ids) noexcept:

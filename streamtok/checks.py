@@ -142,13 +142,13 @@ def as_numpy(value: Any) -> npt.NDArray[Any] | None:
         try:
             return np.asarray(value)
         except Exception:  # CuPy's arrays and torch's on a device refuse to be copied unasked
-            if not _lies_on_a_device(value):
+            if not lies_on_a_device(value):
                 raise
         return _from_device(value)
     if hasattr(value, "__dlpack__"):
         import numpy as np
 
-        return _from_device(value) if _lies_on_a_device(value) else np.from_dlpack(value)
+        return _from_device(value) if lies_on_a_device(value) else np.from_dlpack(value)
     try:
         view = memoryview(value)
     except TypeError:
@@ -161,7 +161,7 @@ def as_numpy(value: Any) -> npt.NDArray[Any] | None:
 _CPU, _PINNED = 1, 3  # device types of DLPack that the CPU reads; CUDA's is 2
 
 
-def _lies_on_a_device(value: Any) -> bool:
+def lies_on_a_device(value: Any) -> bool:
     if hasattr(value, "__cuda_array_interface__"):
         return True
     return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] not in (_CPU, _PINNED)

@@ -248,17 +248,32 @@ class Encoding(Identified, Decoding, Streaming):
         errors: str = "strict",
         num_threads: int = 1,
         device: str = "cpu",
+        dtype: npt.DTypeLike | None = None,
+        out: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.uint32]:
-        """Encodes a string, or a buffer of UTF-8 bytes, into a read-only uint32 array. See encode(). A text of 512 KB
-        or more is shared out among num_threads threads, up to the number of cores; the ids do not depend on it, nor on
-        the device: "cpu", "cuda", "cuda:N", or "auto", the GPU where it is faster (docs/gpu.md).
+        """Encodes a string, or a buffer of UTF-8 bytes, into a read-only uint32 array, as tiktoken's is. See encode().
 
-        Raises UnicodeDecodeError for bytes that are not UTF-8, unless errors is "replace" or "ignore", and
+        dtype: "uint16", "uint32", "int32" or "int64", for a writable array of that; uint32 and int32 take no
+        copy. out: an array of one of these, or a tensor in the CPU's memory, that the ids are written to; the
+        part that they took is returned. It is as it was where the call raises.
+
+        A text of 512 KB or more is shared out among num_threads threads, up to the number of cores; the ids do not
+        depend on it, nor on the device: "cpu", "cuda", "cuda:N", or "auto", the GPU where it is faster (docs/gpu.md).
+
+        Raises ValueError where `out` is too small, and, before any work, where the encoding has larger ids than the
+        dtype holds. Raises UnicodeDecodeError for bytes that are not UTF-8, unless errors is "replace" or "ignore", and
         streamtok.gpu.DeviceError where a device asked for by name cannot be used.
         """
         allowed, disallowed = self._default_matchers  # as in encode()
         if allowed_special or disallowed_special != "all":
             allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        if dtype is not None or out is not None:
+            from .arrays import Wanted
+
+            wanted, both = Wanted(self, dtype, out), (allowed, disallowed)
+            if device != "cpu":
+                return wanted.take(devices.encode_array(self, device, text, both, errors, num_threads))
+            return wanted.take(batch.encode_array(self._coder_for(errors), text, *both, num_threads))
         if device != "cpu":
             return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)  # type: ignore[no-any-return]
         coder = self._coder if errors == "strict" else self._coder_for(errors)
@@ -362,15 +377,24 @@ class Encoding(Identified, Decoding, Streaming):
         disallowed_special: _DisallowedSpecial = "all",
         errors: str = "strict",
         device: str = "cpu",
+        dtype: npt.DTypeLike | None = None,
+        out: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """(ids, indptr): the ids of all texts in one uint32 array, those of text i at ids[indptr[i]:indptr[i + 1]];
         indptr is int64, of length len(texts) + 1. A TypeError or UnicodeDecodeError names the index of its text.
-        device: as in encode_to_numpy()."""
-        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        device, dtype, out: as in encode_to_numpy(); dtype and out are those of ids."""
+        matchers = self._matchers_for(allowed_special, disallowed_special)
+        wanted = None
+        if dtype is not None or out is not None:
+            from .arrays import Wanted
+
+            wanted = Wanted(self, dtype, out)
         with index_named(list(texts)) as several:
             if device != "cpu":
-                return devices.encode_ragged(self, device, several, (allowed, disallowed), errors, num_threads)
-            return batch.encode_ragged(self._coder_for(errors), several, allowed, disallowed, num_threads)
+                ids, indptr = devices.encode_ragged(self, device, several, matchers, errors, num_threads)
+            else:
+                ids, indptr = batch.encode_ragged(self._coder_for(errors), several, *matchers, num_threads)
+        return ids if wanted is None else wanted.take(ids), indptr
 
     def encode_with_unstable(
         self,

@@ -304,6 +304,12 @@ def test_methods_of_encoding(devices, device, name):
     ids = enc.encode_to_numpy(text, device=device)
     assert ids.tolist() == enc.encode(text)
     assert ids.dtype == np.uint32 and not ids.flags.writeable
+    out = np.zeros(len(ids), np.int64)
+    for options in ({"dtype": "uint32"}, {"dtype": "int64"}, {"out": out}):
+        own = enc.encode_to_numpy(text, device=device, **options)
+        rows, _ = enc.encode_ragged([text], device=device, **options)
+        assert own.flags.writeable and own.tolist() == ids.tolist() == rows.tolist() and own.dtype == rows.dtype
+    assert out.tolist() == ids.tolist()
     assert enc.encode_batch([text, "", "b"], device=device) == enc.encode_batch([text, "", "b"])
     assert outcome(enc.encode_ragged, [text, b"b"], device=device) == outcome(enc.encode_ragged, [text, b"b"])
     for bad in (["a", "<|endoftext|>"], [b"a", b"\xff"], ["a", 3]):

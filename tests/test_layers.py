@@ -57,7 +57,7 @@ _ids _text _words _charclass _data_gym unstable identity
 _core
 _job _gate _trainer _tables
 batch checks table_builder
-stream
+stream arrays
 gpu
 device
 ways

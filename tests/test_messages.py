@@ -12,8 +12,9 @@ import pytest
 
 import streamtok
 from streamtok import load, model, patterns, tables
+from streamtok.arrays import id_dtype
 from streamtok.errors import QUOTED, VocabularyError, shortened, shown
-from streamtok.gpu.encoder import id_dtype, ordinal_of
+from streamtok.gpu.encoder import ordinal_of
 from streamtok.gpu.pipeline import GpuPipeline
 from streamtok.train import load as load_saved
 from streamtok.train import report, train
@@ -49,6 +50,7 @@ TEXT = {
     "allowed": lambda e: e.encode("a", allowed_special=HUGE),
     "allowed name": lambda e: e.encode("a", allowed_special={HUGE.encode()}),
     "allowed number": lambda e: e.encode("a", allowed_special={NUMBER}),
+    "dtype": lambda e: e.encode_to_numpy("a", dtype=HUGE),
     "limit": lambda e: e.truncate("a", -NUMBER),
     "invalid bytes": lambda e: e.encode_to_numpy(HUGE.encode() + b"\xff"),
     "invalid bytes in a stream": lambda e: e.stream_encoder().feed(HUGE.encode() + b"\xff"),

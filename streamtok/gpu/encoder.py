@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
 from ..patterns import kernels_of
@@ -22,8 +23,6 @@ from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import cut_device, flattened, host_slices, own_rows, short_bytes, slices
 from ._waiting import complete
-
-_DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,20 +47,6 @@ def ordinal_of(device: Any) -> int:
     if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
         return device
     raise ValueError(f"device={shown(device)} names no CUDA device: write a number from 0, 'cuda' or 'cuda:N'")
-
-
-def id_dtype(encoding: Any, ids: str) -> Any:
-    """The dtype by that name. Raises ValueError where ids of the encoding would not fit."""
-    if ids not in _DTYPES:
-        raise ValueError(f"ids={shown(ids)} is unknown: write one of {', '.join(map(repr, _DTYPES))}")
-    dtype: np.dtype[Any] = np.dtype(_DTYPES[ids])
-    most = int(np.iinfo(_DTYPES[ids]).max)
-    if encoding.max_token_value > most:
-        raise ValueError(
-            f"ids={shown(ids)} holds ids up to {most}, and {shown(encoding.name)} has ids up to "
-            f"{encoding.max_token_value}: write ids='uint32', 'int32' or 'int64'"
-        )
-    return dtype
 
 
 def family_for(encoding: Any) -> str:
@@ -109,8 +94,9 @@ class GpuEncoder:
         memory_limit: int | None = None,
         ids: str = "uint32",
     ) -> None:
-        self.encoding, self.ids = encoding, ids
-        self._dtype = id_dtype(encoding, ids)
+        self.encoding = encoding
+        self._dtype = id_dtype(encoding, ids, "ids")
+        self.ids = self._dtype.name
         self.device = f"cuda:{ordinal_of(device)}"
         self._device = _open.open_device(family_for(encoding), ordinal_of(device))
         self._stream, self._lock = stream, threading.Lock()

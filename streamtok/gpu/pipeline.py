@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
 from . import _open
@@ -22,7 +23,7 @@ from ._lane import PINNED, Lane, Request, Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
 from ._pieces import flattened, host_slices, short_bytes
-from .encoder import family_for, id_dtype, ordinal_of
+from .encoder import family_for, ordinal_of
 
 CHUNK = 32 << 20
 """Bytes of text under way in a lane: from here on the cost of a call is nothing beside the bus's time."""
@@ -61,8 +62,9 @@ class GpuPipeline:
     ) -> None:
         if (chunk_size is not None and chunk_size < 1) or lanes < 1:
             raise ValueError(f"chunk_size={shown(chunk_size)} and lanes={shown(lanes)}: write 1 or more")
-        self.encoding, self.ids = encoding, ids
-        self._dtype = id_dtype(encoding, ids)
+        self.encoding = encoding
+        self._dtype = id_dtype(encoding, ids, "ids")
+        self.ids = self._dtype.name
         names = list(device) if isinstance(device, Sequence) and not isinstance(device, str) else [device]
         self.devices = [f"cuda:{ordinal_of(name)}" for name in names]
         if not names or len(set(self.devices)) != len(names):
