@@ -143,7 +143,9 @@ def _find_plugins() -> list[str]:
 
     try:
         namespace = importlib.import_module("tiktoken_ext")
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if error.name != "tiktoken_ext":
+            raise  # it is there, and something that it imports is not
         _plugins = []
         return _plugins
     modules = [module.name for module in pkgutil.iter_modules(namespace.__path__, "tiktoken_ext.")]

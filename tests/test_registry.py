@@ -162,3 +162,89 @@ def test_plugin_that_takes_a_bundled_name_is_refused(plugins):
         """
     path = plugins(PLUGIN.replace('{"toy": toy}', '{"gpt2": toy}'))
     assert run(code, path) == ["Duplicate_encoding_name_gpt2_in_tiktoken_plugin_tiktoken_ext.mine"]
+
+
+def outcome(package, *calls):
+    """Code that prints what each call of tiktoken or streamtok gives, a line each, blanks as underlines."""
+    lines = [f"import {package} as face", "def show(value): print(str(value).replace(' ', '_').replace(chr(10), '/'))"]
+    for call in calls:
+        lines += [
+            "try:",
+            f"    show({call})",
+            "except Exception as error:",
+            "    show(f'{type(error).__name__}: {error}')",
+        ]
+    return "\n".join(lines)
+
+
+CALLS = (
+    "sorted(face.list_encoding_names())",
+    "face.get_encoding('toy').encode('a<x> b c', allowed_special='all')",
+    "face.get_encoding('toy').n_vocab",
+    "face.get_encoding('second').encode('it is so')",
+    "face.get_encoding('toy') is face.get_encoding('toy')",
+    "face.get_encoding('third').name",
+)
+SECOND = PLUGIN.replace('"toy"', '"second"')
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"mine": PLUGIN},
+        {"mine": PLUGIN, "other": SECOND},
+        {"mine": PLUGIN, "other": PLUGIN},
+        {"mine": PLUGIN, "other": "x = 1"},
+        {"mine": PLUGIN, "other": "import no_such_module"},
+        {"mine": PLUGIN.replace('{"toy": toy}', '{"toy": lambda: {"nonsense": 1}}')},
+        {"mine": PLUGIN.replace('"special_tokens": {"<x>": 256}', '"special_tokens": {}, "explicit_n_vocab": 5')},
+    ],
+    ids=["none", "one", "two", "the same name", "no constructors", "broken import", "nonsense", "refused arguments"],
+)
+def test_plugins_are_found_as_tiktoken_finds_them(plugins, tmp_path, files):
+    pytest.importorskip("tiktoken", reason="tiktoken is the oracle here")
+    for name, text in files.items():
+        plugins(text, name)
+    mine, theirs = (run(outcome(package, *CALLS), tmp_path) for package in ("streamtok", "tiktoken"))
+    assert len(mine) == len(theirs) == len(CALLS)
+    for own, other, call in zip(mine, theirs, CALLS):
+        if other.startswith("ValueError:_Unknown_encoding"):  # it goes on with names and versions
+            assert own.split("/")[0] == other.split("/")[0]
+        elif "nonsense" in other or "explicit" in other or "AssertionError" in other:
+            assert own.partition(":")[0] in ("TypeError", "VocabularyError"), call
+        else:
+            assert own == other, call
+
+
+def test_plugins_of_several_folders_are_one_namespace(plugins, tmp_path):
+    plugins(PLUGIN)
+    other = tmp_path / "elsewhere" / "tiktoken_ext"
+    other.mkdir(parents=True)
+    (other / "more.py").write_text(SECOND)
+    code = "import streamtok; print(*sorted(streamtok.list_encoding_names())[-2:])"
+    assert run(code, tmp_path, tmp_path / "elsewhere") == ["second", "toy"]
+
+
+def test_encoding_of_a_plugin_is_pickled_by_name(plugins):
+    code = """
+        import pickle, streamtok
+        enc = streamtok.get_encoding("toy")
+        data = pickle.dumps(enc.stream_encoder())
+        print(len(data) < 400, pickle.loads(data).encoding is enc, pickle.dumps(enc).hex())
+        """
+    folder = plugins(PLUGIN)
+    small, same, data = run(code, folder)
+    assert small == same == "True"
+    code = f"import pickle; enc = pickle.loads(bytes.fromhex({data!r})); print(enc.name, enc.encode('ab'))"
+    assert run(code, folder) == ["toy", "[97,", "98]"]
+
+
+def test_namespace_package_that_cannot_be_imported_is_reported(tmp_path):
+    """One with an __init__.py that asks for what is not there; it is not taken for none."""
+    (tmp_path / "tiktoken_ext").mkdir()
+    (tmp_path / "tiktoken_ext" / "__init__.py").write_text("import no_such_module")
+    assert run(outcome("streamtok", "face.get_encoding('toy')", "face.get_encoding('gpt2').name"), tmp_path) == [
+        "ModuleNotFoundError:_No_module_named_'no_such_module'",
+        "gpt2",
+    ]
