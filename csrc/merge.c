@@ -9,17 +9,29 @@ static int32_t candidate(const st_pairs *pairs, uint32_t left, uint32_t right, s
     return merged == ST_NONE ? NO_CANDIDATE : (int32_t)(merged << 8 | (uint32_t)position);
 }
 
-static int32_t smallest(const int32_t *candidates, size_t n)
+/* Candidates are looked through in groups, of which the smallest ones are kept: a merge changes three of them at most. */
+#define GROUP 16
+
+static int32_t smallest_of_group(const int32_t *candidates)
 {
     int32_t best = NO_CANDIDATE;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < GROUP; i++)
         best = candidates[i] < best ? candidates[i] : best;
+    return best;
+}
+
+static int32_t smallest(const int32_t *of_groups, size_t groups)
+{
+    int32_t best = NO_CANDIDATE;
+    for (size_t i = 0; i < groups; i++)
+        best = of_groups[i] < best ? of_groups[i] : best;
     return best;
 }
 
 size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint32_t *tokens)
 {
-    int32_t candidates[ST_SHORT_MERGE];
+    int32_t candidates[ST_SHORT_MERGE], of_groups[ST_SHORT_MERGE / GROUP];
+    const size_t groups = (n + GROUP - 1) / GROUP;
     uint8_t next[ST_SHORT_MERGE], previous[ST_SHORT_MERGE]; /* positions of live parts; next of the last one is not read */
     for (size_t i = 0; i < n; i++) {
         tokens[i] = pairs->byte_token[text[i]];
@@ -28,12 +40,16 @@ size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint
     }
     for (size_t i = 0; i + 1 < n; i++)
         candidates[i] = candidate(pairs, tokens[i], tokens[i + 1], i);
+    for (size_t i = n - 1; i < groups * GROUP; i++)
+        candidates[i] = NO_CANDIDATE;
+    for (size_t i = 0; i < groups; i++)
+        of_groups[i] = smallest_of_group(candidates + i * GROUP);
     size_t last = n - 1; /* position of the last part */
     for (;;) {
-        int32_t best = smallest(candidates, n - 1);
+        int32_t best = smallest(of_groups, groups);
         if (best == NO_CANDIDATE)
             break;
-        size_t at = (size_t)(best & 255), gone = next[at];
+        const size_t at = (size_t)(best & 255), gone = next[at], before = at ? previous[at] : at;
         tokens[at] = (uint32_t)best >> 8;
         candidates[at] = NO_CANDIDATE;
         if (gone == last) {
@@ -46,7 +62,12 @@ size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint
             candidates[at] = candidate(pairs, tokens[at], tokens[after], at);
         }
         if (at)
-            candidates[previous[at]] = candidate(pairs, tokens[previous[at]], tokens[at], previous[at]);
+            candidates[before] = candidate(pairs, tokens[before], tokens[at], before);
+        of_groups[at / GROUP] = smallest_of_group(candidates + at / GROUP * GROUP);
+        if (gone / GROUP != at / GROUP)
+            of_groups[gone / GROUP] = smallest_of_group(candidates + gone / GROUP * GROUP);
+        if (before / GROUP != at / GROUP)
+            of_groups[before / GROUP] = smallest_of_group(candidates + before / GROUP * GROUP);
     }
     size_t count = 0;
     for (size_t i = 0;; i = next[i]) {

@@ -1,6 +1,6 @@
-/* The fast merge of short runs of bytes: linked lists and a scan for the smallest pair, on the stack.
- * Quadratic in the length, but with so small a constant that it beats a heap up to some hundred bytes; longer pieces
- * take long_piece.h. */
+/* The fast merge of short runs of bytes: linked lists and a scan for the smallest pair, on the stack. The scan reads the
+ * smallest of each 16 pairs, so 256 bytes cost a merge 16 reads and 16 to 48 more for what it changed; longer pieces take
+ * long_piece.h. */
 #ifndef ST_MERGE_H
 #define ST_MERGE_H
 

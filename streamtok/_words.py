@@ -59,7 +59,10 @@ def unpack(data: bytes, family: str, least: int = REST, path: str | None = None)
         raise VocabularyError("the file is damaged (its size or CRC-32 is wrong); install streamtok anew", path)
     streams, at = [], _HEADER.size
     for size in sizes:
-        streams.append(lzma.decompress(data[at : at + size], lzma.FORMAT_XZ))
+        try:
+            streams.append(lzma.decompress(data[at : at + size], lzma.FORMAT_XZ))
+        except lzma.LZMAError as error:
+            raise VocabularyError(f"the file is damaged ({error}); install streamtok anew", path) from None
         at += size
     if [len(stream) for stream in streams] != [count, count, rest_bytes, count]:
         raise VocabularyError("its streams are of other lengths than it says; install streamtok anew", path)
