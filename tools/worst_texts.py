@@ -48,7 +48,7 @@ class Recipe:
 
 
 def make(recipe: Recipe, n: int, fresh: int = 0) -> bytes:
-    """The text, of n bytes and maybe a few less, where they would be part of a character. `fresh` gives another text of
+    """The text, of n bytes at most: fewer where edits put short characters for long ones. `fresh` gives another text of
     the same kind, if chance has a part in it."""
     units = [bytes.fromhex(unit) for unit in recipe.units]
     rng = random.Random(recipe.seed * 1_000_003 + fresh)
