@@ -276,10 +276,9 @@ class Encoding(Identified, Decoding, Streaming):
             return wanted.take(batch.encode_array(self._coder_for(errors), text, *both, num_threads))
         if device != "cpu":
             return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)  # type: ignore[no-any-return]
-        coder = self._coder if errors == "strict" else self._coder_for(errors)
-        if num_threads == 1:
-            return coder.encode_array(text, allowed, disallowed)  # type: ignore[no-any-return]
-        return batch.encode_array(coder, text, allowed, disallowed, num_threads)
+        if num_threads == 1 and errors == "strict":
+            return self._coder.encode_array(text, allowed, disallowed)  # type: ignore[no-any-return]
+        return batch.encode_array(self._coder_for(errors), text, allowed, disallowed, num_threads)
 
     def encode_with_offsets(
         self,
