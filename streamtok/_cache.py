@@ -6,11 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 STALE = 60.0
 """Seconds after which a lock, or a file that somebody was writing, belongs to a process that was killed: what is kept
@@ -31,24 +26,6 @@ def folder() -> str:
     if not os.path.isabs(base):
         raise FileNotFoundError("the user has no home folder, and STREAMTOK_CACHE names no other")
     return os.path.join(base, "streamtok")
-
-
-def replace(path: str, write: Callable[[Any], object]) -> None:
-    """write(file), then puts the file in the place of `path`, whose folder is there. Raises OSError, and then leaves
-    nothing behind."""
-    partial = partial_of(path)
-    try:
-        with open(partial, "wb") as file:
-            write(file)
-        os.replace(partial, path)
-    except BaseException:
-        remove(partial)
-        raise
-
-
-def partial_of(path: str) -> str:
-    """The file that this process writes before it becomes `path`."""
-    return f"{path}.{os.getpid()}.partial"
 
 
 def remove(path: str) -> None:

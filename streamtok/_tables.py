@@ -1,7 +1,9 @@
-"""The tables of the bundled vocabularies: prebuilt, mapped into memory when one is opened.
+"""The tables of the bundled vocabularies: prebuilt, brought into memory when one is opened.
 
-A file of tables holds what csrc/image.h describes: tokens, pairs, cuts, and frequent words with their ids. All
-processes share one copy of a mapped file, and nothing is computed at load. `vocab/*.tables`, which the build of the
+A file of tables holds what csrc/image.h describes: tokens, pairs, cuts, and frequent words with their ids. Nothing is
+computed at load. A file that this process could change is copied, and what is checked is the copy: whoever cuts a
+mapped file kills the processes that read it, and whoever writes to it changes their ids. One that the administrator
+alone can change is mapped, and all processes share it. `vocab/*.tables`, which the build of the
 package writes, hold as many words as a wheel has room for; files in the user's cache folder, made once a machine, hold
 all of them (table_builder.py). Ids do not depend on which of them is used. Where there is none, as after a build for
 another kind of machine, the tables are built in memory from the .stv file, without the frequent words: the same ids,
@@ -16,10 +18,10 @@ import os
 import sys
 import zlib
 
-from . import _cache, _vocab, _words
+from . import _cache, _vocab, _words, disk
 from ._packed import PackedVocabulary, load_packed
 from ._version import __version__
-from .errors import VocabularyError
+from .errors import VocabularyError, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,12 +44,21 @@ _PACKED_HEADER_BYTES = 64
 _MADV_POPULATE_READ = 22
 """Linux's; Python has no name for it."""
 
+os_mmap = mmap.mmap
+"""Looked up when it is used, as the names of disk.py: a test replaces it."""
+
+
+CHOICES = ("all", "found", "package")
+
 
 def choice() -> str:
-    """What STREAMTOK_TABLES asks for: "all" (unset), "found" (the cached tables if they are there; none are built by
-    themselves), else "package" (neither)."""
-    wanted = os.environ.get("STREAMTOK_TABLES", "")
-    return wanted if wanted == "found" else "package" if wanted else "all"
+    """What STREAMTOK_TABLES asks for: "all", also where it is not set (the cached tables, built by themselves), "found"
+    (those that are there; none are built by themselves), "package" (neither). Raises ValueError for other values."""
+    wanted = os.environ.get("STREAMTOK_TABLES") or CHOICES[0]
+    if wanted not in CHOICES:
+        known = ", ".join(map(repr, CHOICES))
+        raise ValueError(f"STREAMTOK_TABLES={shown(wanted)} is unknown: write one of {known}, or unset the variable")
+    return wanted
 
 
 def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Any:
@@ -55,6 +66,7 @@ def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Any:
 
     Raises:
         VocabularyError: the package's file is damaged, or was made by another version or for another kind of machine.
+        ValueError: STREAMTOK_TABLES has a value that it cannot have.
     """
     vocab = None if choice() == "package" else open_cached(name, special_tokens)
     return open_packaged(name, special_tokens) if vocab is None else vocab
@@ -67,8 +79,8 @@ def open_packaged(name: str, special_tokens: dict[str, int]) -> Any:
     """open_vocabulary() without the user's file."""
     path = _in_package(f"{name}.tables")
     try:
-        with open(path, "rb") as file:
-            image = _map(file.fileno())
+        with disk.open_plain(path) as file:
+            image = _bring(file)
     except FileNotFoundError:
         return build_vocabulary(load_packed(name), special_tokens)
     except ValueError:  # an empty file cannot be mapped
@@ -83,19 +95,46 @@ def _in_package(file: str) -> str:
     return os.path.join(os.path.dirname(__file__), "vocab", file)
 
 
-def _map(file: int) -> mmap.mmap:
-    """All of the file, every page at hand: the checksum reads them all, and one call is cheaper than a fault for each.
+def _bring(file: disk.File) -> mmap.mmap:
+    """All of the file in memory, where nobody changes it any more. Raises ValueError for an empty file."""
+    return _map(file) if disk.is_fixed(file) else _copy(file)
+
+
+def _map(file: disk.File) -> mmap.mmap:
+    """Every page at hand: the checksum reads them all, and one call is cheaper than a fault for each.
 
     What the system reads from the disk for it lies in large pages, where its file system has them (ext4 since Linux
     6.16, xfs): the processor finds them faster, and processes share them as they do small ones.
     """
-    if not hasattr(mmap, "MADV_HUGEPAGE"):
-        return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
-    image = mmap.mmap(file, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+    with disk.named(file.path):
+        if not hasattr(mmap, "MADV_HUGEPAGE"):
+            return os_mmap(file.fd, 0, access=mmap.ACCESS_READ)
+        image = os_mmap(file.fd, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
     with contextlib.suppress(OSError):  # a kernel without large pages refuses the advice
         image.madvise(mmap.MADV_HUGEPAGE)
     with contextlib.suppress(OSError):  # one before 5.14 refuses this: then each page comes when it is touched
         image.madvise(_MADV_POPULATE_READ)
+    return image
+
+
+def _copy(file: disk.File) -> mmap.mmap:
+    """Memory of this process, in large pages where the system has them: these are filled faster than small ones, too.
+    Forked processes share it. What was cut off the file since it was opened is zeros here, which no checksum takes."""
+    size = file.size()
+    if not size:
+        raise ValueError("the file is empty")
+    with disk.named(file.path):
+        if hasattr(mmap, "MAP_ANONYMOUS"):  # without flags the memory would be shared, as pages of a file are
+            image = os_mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        else:
+            image = os_mmap(-1, size)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):
+            image.madvise(mmap.MADV_HUGEPAGE)
+    with memoryview(image) as room:
+        at = 0
+        while at < size and (count := file.read_into(room[at:])):
+            at += count
     return image
 
 
@@ -125,7 +164,7 @@ def _write(path: str, head: bytes, vocab: Any) -> None:
         file.write(head)
         vocab.write_image(file.write)
 
-    _cache.replace(path, write)
+    disk.replace(path, write, mode=0o644)
 
 
 # ==== The user's ====
@@ -156,17 +195,15 @@ def _head(name: str) -> bytes:
 
 
 def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
-    """The Vocab over the user's file; None where there is none that can be used. A damaged one is removed."""
+    """The Vocab of the user's file; None where there is none that can be used. A damaged one is removed. Tables are
+    trusted like code: those that another user made or can change are passed over."""
     try:
         head = _head(name)
         path = _cached_path(name, head)
-        with open(path, "rb") as file:
-            if not _is_ours(file.fileno()):
-                return None
-            begins_right = file.read(len(head)) == head
-            image = memoryview(_map(file.fileno()))[len(head) :]
-        if begins_right:
-            vocab = _over(image, special_tokens, path)
+        with disk.open_read(path, steady=True) as file:
+            image = memoryview(_bring(file))
+        if image[: len(head)] == head:
+            vocab = _over(image[len(head) :], special_tokens, path)
             _cache.note_use(path)
             return vocab
     except OSError:
@@ -178,13 +215,8 @@ def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
 
 
 def is_cached(vocab: Any) -> bool:
-    """Does a Vocab lie in the user's file?"""
+    """Does a Vocab come from the user's file?"""
     return vocab.path is not None and os.path.dirname(vocab.path) != os.path.dirname(_in_package(""))
-
-
-def _is_ours(file: int) -> bool:
-    """Tables are trusted like code: another user's, in a folder that several can write to, are not used."""
-    return not hasattr(os, "geteuid") or os.fstat(file).st_uid in (0, os.geteuid())
 
 
 def build_all_words(name: str) -> Any:

@@ -6,6 +6,7 @@ neither the device that encodes nor the disk is left idle while the other works.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from ._version import __version__
 from .documents import Device, Documents, Options
 from .errors import shortened
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
+from .outputs import files_of
 from .pipeline import Aside
 from .sink import IdSink
 from .sources import PathSource, Reader, StreamSource
@@ -78,12 +80,12 @@ class FileRun:
         self._began = time.monotonic()
         self._sources, self._sink = sources, sink
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
+        self._journal_path = files_of(sink.target)[2]
         self._header = self._make_header(encoding, options)
         self._documents = Documents(encoding, self._emit, options, num_threads, device, sink.prepare)
         is_shared = self._documents.pipeline.num_threads > 1
         self._writer = Aside(_WRITES_AHEAD if is_shared else 0)
         self._keeper = Aside(_POINTS_AHEAD if is_shared else 0)
-        self._journal_path = sink.target + ".journal"
         self._journal: Journal | None = None
         self._index = 0  # of the source being read
         self._journaled = 0  # documents.text_bytes at the last entry
@@ -155,7 +157,7 @@ class FileRun:
         disk.remove(self._journal_path)  # before the ids that it speaks of go
         self._sink.start()
         if self._header is not None:
-            self._journal = Journal.create(self._journal_path, self._header)
+            self._journal = Journal.create(self._journal_path, self._header, self._sink.target)
         self._documents.begin(self._sources[0].name)
 
     def _go_on(self, point: Point) -> None:
@@ -246,6 +248,8 @@ class FileRun:
         is_final = isinstance(error, ValueError) and not isinstance(error, ResumeError)
         # No text was taken, so there is nothing to go on from. Ctrl-C is no Exception: it may come at any time.
         is_unbegun = isinstance(error, Exception) and not self._has_earlier and not self._documents.text_bytes
+        if self._sink.is_open and getattr(error, "filename", None) in (self._sink.partial, self._journal_path):
+            is_unbegun = False  # a full disk: it says nothing against text or options, and the next run may use these
         if self._sink.is_open and (self._header is None or is_final or is_unbegun):
             self._discard()
         if not isinstance(error, OSError) or isinstance(error, BlockingIOError):
@@ -272,11 +276,12 @@ class FileRun:
         self._keeper.close()
 
     def _close(self) -> None:
-        self._documents.pipeline.close()
-        self._stop_writing()
-        self._sink.close()
-        if self._journal is not None:
-            self._journal.close()
+        with contextlib.ExitStack() as each:  # the last one first, and all of them whatever fails
+            if self._journal is not None:
+                each.callback(self._journal.close)
+            each.callback(self._sink.close)
+            each.callback(self._stop_writing)
+            each.callback(self._documents.pipeline.close)
 
     def _result(self) -> EncodedFile:
         sink, documents = self._sink, self._documents

@@ -21,6 +21,7 @@ from .documents import Device, Documents, Options, Tick
 from .errors import short_file_names, shown
 from .file_run import EncodedFile, FileRun, Progress
 from .journal import ResumeError
+from .outputs import check_apart, files_of
 from .pipeline import Emit
 from .sink import IdSink
 from .sources import SourceError, make_sources
@@ -90,8 +91,7 @@ def encode_file(
         if value < 1:
             raise ValueError(f"{name}={shown(value)} takes no bytes: write 1 or more")
     target, sources = _target(dst), make_sources(src)
-    for source in sources:
-        source.check_not(target)
+    check_apart(files_of(target), ((source.name, source.where()) for source in sources))
     format = ids_format_to_write(os.fsdecode(dst)) if format is None else format
     sink = IdSink(target, format, choose_dtype(encoding, dtype))
     run_on = _device_for(encoding, device, sources)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -83,19 +82,29 @@ def _to_point(record: dict[str, Any]) -> Point | None:
     return point if whole else None
 
 
+def _is_header(record: dict[str, Any]) -> bool:
+    """Does it have the parts of a header, each of its type? What they say is compared later."""
+    sources = record.get("sources")
+    return (
+        record.get("kind") == "header"
+        and isinstance(record.get("options"), dict)
+        and isinstance(sources, list)
+        and all(isinstance(each, dict) and {"name", "size", "sha256", "mtime_ns"} <= each.keys() for each in sources)
+    )
+
+
 class Journal:
     """An open journal that entries are appended to."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._fd = disk.open_readwrite(path)
+    def __init__(self, file: disk.File) -> None:
+        self._file = file
 
     @classmethod
-    def create(cls, path: str, header: dict[str, Any]) -> Journal:
-        """Begin a journal at `path` with its header on the disk."""
-        journal = cls(path)
+    def create(cls, path: str, header: dict[str, Any], like: str | None = None) -> Journal:
+        """Begin a journal at `path`, where none is, with its header on the disk; no more readable than the file `like`:
+        the states that it holds are parts of the text."""
+        journal = cls(disk.open_new(path, like))
         try:
-            disk.truncate(journal._fd, 0)
             journal._append({"kind": "header", "format_version": FORMAT_VERSION, **header})
             disk.sync_directory(path)
         except BaseException:
@@ -106,9 +115,9 @@ class Journal:
     @classmethod
     def reopen(cls, path: str, end: int) -> Journal:
         """Go on after the entry that ends at byte `end`; what stood behind it is cut off."""
-        journal = cls(path)
+        journal = cls(disk.open_own(path))
         try:
-            disk.truncate(journal._fd, end)
+            journal._file.truncate(end)
         except BaseException:
             journal.close()
             raise
@@ -121,14 +130,12 @@ class Journal:
         self._append({"kind": "point", **record})
 
     def _append(self, record: dict[str, Any]) -> None:
-        disk.write_all(self._fd, _to_line(record))
-        disk.sync(self._fd)
+        self._file.write(_to_line(record))
+        self._file.sync()
 
     def close(self) -> None:
         """Close the file; it stays on the disk."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._file.close()
 
 
 def read_journal(path: str) -> tuple[dict[str, Any] | None, list[Mark]]:
@@ -139,13 +146,13 @@ def read_journal(path: str) -> tuple[dict[str, Any] | None, list[Mark]]:
     """
     header, marks, begin = None, [], 0
     try:
-        file = open(path, "rb")
+        file = disk.open_read(path)
     except FileNotFoundError:
         return None, []
-    with file:
-        for line in file:
+    with file, disk.named(path), open(file.fd, "rb", closefd=False) as lines:
+        for line in lines:
             record, end = _from_line(line), begin + len(line)
-            if record is not None and begin == 0 and record.get("kind") == "header":
+            if record is not None and begin == 0 and _is_header(record):
                 header = record
             elif record is not None and record.get("kind") == "point":
                 point = _to_point(record)
@@ -162,9 +169,9 @@ def read_journal(path: str) -> tuple[dict[str, Any] | None, list[Mark]]:
 
 def read_point(path: str, mark: Mark) -> Point:
     """The point that `mark` stands for."""
-    with open(path, "rb") as file:
+    with disk.open_read(path) as file:
         file.seek(mark.begin)
-        record = _from_line(file.read(mark.end - mark.begin))
+        record = _from_line(file.read_all(mark.end - mark.begin))
     point = _to_point(record) if record else None
     if point is None:
         raise ResumeError(f"{shortened(path)}: the journal changed while it was read; is another run using it?")
@@ -193,11 +200,11 @@ def _changes(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
         yield f"the encoding was {shown(found.get('encoding'))} and is {shown(wanted['encoding'])}"
     elif found.get("fingerprint") != wanted["fingerprint"]:
         yield f"the vocabulary, pattern or special tokens of {shown(wanted['encoding'])} changed"
-    before = found.get("options") or {}
+    before = found["options"]
     for name, value in wanted["options"].items():
         if before.get(name) != value:
             yield f"option {name} was {shown(before.get(name))} and is {shown(value)}"
-    yield from _source_changes(found.get("sources") or [], wanted["sources"])
+    yield from _source_changes(found["sources"], wanted["sources"])
 
 
 def _source_changes(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> Iterator[str]:

@@ -14,7 +14,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from . import _cache
+from . import disk
 from ._packed import (
     MAX_ENTRIES,
     MAX_FILE_BYTES,
@@ -132,7 +132,7 @@ def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: _Path) -> 
     The file appears whole or not at all: it is written beside its place and renamed.
     """
     lines = _lines(sorted(bpe_ranks.items(), key=lambda item: item[1]))
-    _cache.replace(os.fspath(tiktoken_bpe_file), lambda file: file.writelines(lines))
+    disk.replace(os.fspath(tiktoken_bpe_file), lambda file: file.write(b"".join(lines)))
 
 
 def data_gym_to_mergeable_bpe_ranks(

@@ -12,6 +12,7 @@ from . import disk
 from ._checksum import crc32, joined_crc32
 from .errors import shown
 from .journal import Mark
+from .outputs import files_of
 from .pipeline import Ids
 
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
@@ -27,17 +28,6 @@ def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
     text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({count},), }}"
     room = _NPY_HEADER_BYTES - 10
     return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + text.ljust(room - 1).encode("ascii") + b"\n"
-
-
-def _checksum(fd: int, size: int, crc: int) -> tuple[int, int]:
-    """Read `size` bytes on from `fd`; returns how many were missing, and `crc` with those that were there."""
-    while size:
-        block = os.read(fd, min(size, 1 << 20))
-        if not block:
-            break
-        crc = crc32(block, crc)
-        size -= len(block)
-    return size, crc
 
 
 class Block(NamedTuple):
@@ -58,7 +48,7 @@ class IdSink:
         if format not in ("bin", "npy"):
             raise ValueError(f"format={shown(format)} is unknown: write 'bin' or 'npy'")
         self.target = target
-        self.partial = target + ".partial"
+        self.partial = files_of(target)[1]
         self.ids = 0
         self.crc = 0
         self.format, self.dtype = format, dtype
@@ -66,32 +56,37 @@ class IdSink:
         self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=dtype)
         self._used = 0
         self._unadvised = 0  # bytes written since the system was told to let go
-        self._fd = -1
+        self._file: disk.File | None = None
         self.has_earlier_ids = False  # whether an earlier run left some in the unfinished file
+
+    @property
+    def _open_file(self) -> disk.File:
+        assert self._file is not None, "open() comes first"
+        return self._file
 
     def open(self) -> None:
         """Open the unfinished file, with what an earlier run left in it.
 
-        Raises BlockingIOError while another process writes it.
+        Raises BlockingIOError while another process writes it, PermissionError where it is a link or another user's.
         """
-        self._fd = disk.open_locked(self.partial)
-        self.has_earlier_ids = os.fstat(self._fd).st_size > self._header_bytes
+        self._file = disk.open_locked(self.partial, self.target)
+        self._file.copy_mode(self.target)
+        self.has_earlier_ids = self._file.size() > self._header_bytes
 
     def start(self) -> None:
         """Begin with no ids; what an earlier run left is dropped."""
-        disk.truncate(self._fd, 0)
-        disk.copy_mode(self.target, self._fd)
-        disk.write_all(self._fd, self._header(0))
+        self._open_file.truncate(0)
+        self._open_file.write(self._header(0))
         disk.sync_directory(self.partial)
 
     def last_whole(self, marks: Iterable[Mark]) -> Mark | None:
         """The last of `marks` whose ids are all there and have its checksum, by one pass over the file."""
         best, ids, crc = None, 0, 0
-        os.lseek(self._fd, self._header_bytes, os.SEEK_SET)
+        self._open_file.seek(self._header_bytes)
         for mark in marks:
             if mark.ids < ids:
                 continue  # not of this run
-            missing, crc = _checksum(self._fd, (mark.ids - ids) * self.dtype.itemsize, crc)
+            missing, crc = disk.checksum(self._open_file, (mark.ids - ids) * self.dtype.itemsize, crc)
             if missing:
                 break
             ids = mark.ids
@@ -104,17 +99,17 @@ class IdSink:
         size = self._header_bytes + mark.ids * self.dtype.itemsize
         if os.path.exists(self.partial) or not os.path.exists(self.target) or os.path.getsize(self.target) != size:
             return False
-        with open(self.target, "rb", buffering=0) as file:
-            if file.read(self._header_bytes) != self._header(mark.ids):
+        with disk.open_plain(self.target) as file:
+            if file.read_all(self._header_bytes) != self._header(mark.ids):
                 return False
-            return _checksum(file.fileno(), size - self._header_bytes, 0) == (0, mark.crc)
+            return disk.checksum(file, size - self._header_bytes, 0) == (0, mark.crc)
 
     def _header(self, count: int) -> bytes:
         return npy_header(self.dtype, count) if self._header_bytes else b""
 
     def go_on(self, mark: Mark) -> None:
         """Cut the file back to the ids of `mark` and append behind them."""
-        disk.truncate(self._fd, self._header_bytes + mark.ids * self.dtype.itemsize)
+        self._open_file.truncate(self._header_bytes + mark.ids * self.dtype.itemsize)
         self.ids, self.crc = mark.ids, mark.crc
 
     def prepare(self, ids: Ids) -> Ids | Block:
@@ -153,22 +148,25 @@ class IdSink:
             self._used = 0
 
     def _write(self, block: memoryview) -> None:
-        disk.write_all(self._fd, block)
+        self._open_file.write(block)
         self._unadvised += len(block)
         if self._unadvised >= _LET_GO_EVERY:
             self._unadvised = 0
-            disk.let_go(self._fd)
+            self._open_file.let_go()
 
     def sync(self) -> None:
         """Return once every id that was flushed before would survive a power cut. Another thread may append."""
-        disk.sync(self._fd)
+        self._open_file.sync()
 
     def finish(self) -> None:
         """Put the finished file in the target's place; sync() was called before."""
+        file = self._open_file
         if self._header_bytes:
-            os.lseek(self._fd, 0, os.SEEK_SET)
-            disk.write_all(self._fd, self._header(self.ids))
-            disk.sync(self._fd)
+            file.seek(0)
+            file.write(self._header(self.ids))
+            file.sync()
+        header, size = crc32(self._header(self.ids)), self.ids * self.dtype.itemsize
+        disk.check_whole(file, self._header_bytes + size, joined_crc32(header, self.crc, size))
         if os.name == "nt":
             self.close()  # an open file cannot be renamed there
         disk.rename(self.partial, self.target)
@@ -177,6 +175,8 @@ class IdSink:
 
     def discard(self) -> None:
         """Remove the unfinished file."""
+        if not self._open_file.is_in_place():
+            return  # what has the name now is another's
         if os.name == "nt":
             self.close()
         disk.remove(self.partial)  # before the lock goes with the descriptor
@@ -185,10 +185,10 @@ class IdSink:
     @property
     def is_open(self) -> bool:
         """Whether the unfinished file is ours, and no other process's."""
-        return self._fd >= 0
+        return self._file is not None
 
     def close(self) -> None:
         """Close the unfinished file; it stays on the disk."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()

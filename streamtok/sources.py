@@ -8,7 +8,7 @@ import os
 import stat
 from typing import Any, BinaryIO
 
-from .errors import shortened, shown
+from .errors import shortened
 from .members import SUFFIXES, DamagedError, Members
 
 # Enough to notice another file, little enough not to read a terabyte before the work begins.
@@ -88,10 +88,9 @@ class PathSource:
         except OSError:
             return 0  # opening it will say why
 
-    def check_not(self, target: str) -> None:
-        """Raise ValueError when this is the file `target`, which the output will replace."""
-        if os.path.exists(target) and os.path.samefile(self.path, target):
-            raise ValueError(f"dst is the source {shown(self.path)} itself: name another file to write")
+    def where(self) -> str:
+        """The path, for check_apart()."""
+        return self.path
 
     @property
     def size(self) -> int | None:
@@ -160,14 +159,12 @@ class StreamSource:
         except (AttributeError, OSError):
             return 0
 
-    def check_not(self, target: str) -> None:
-        """As PathSource.check_not, where the stream is a file."""
+    def where(self) -> int | None:
+        """The descriptor of the file, for check_apart(); None where the stream is no file."""
         try:
-            same = os.path.exists(target) and os.path.samestat(os.fstat(self.stream.fileno()), os.stat(target))
-        except (AttributeError, OSError):
-            return
-        if same:
-            raise ValueError(f"dst is the file that src reads from, {shown(target)}: name another file to write")
+            return self.stream.fileno()
+        except (AttributeError, OSError, ValueError):
+            return None
 
     def open(self, offset: int = 0) -> Reader:
         """Read on from `offset` bytes behind where the stream stood when it was given."""

@@ -9,7 +9,7 @@ import functools
 import os
 import time
 
-from . import _cache, _tables
+from . import _cache, _tables, disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def _tidy() -> None:
     _ending = True
     for path, process in list(_locks.items()):
         if process == os.getpid():
-            _cache.remove(_cache.partial_of(path))
+            if path in disk.unfinished:
+                _cache.remove(disk.unfinished[path])
             _cache.remove(lock_of(path))
 
 

@@ -15,7 +15,7 @@ import pytest
 from cached import NAME, TEXT, digest, leftovers, opened, packaged, put, uses_cache, wait_for
 
 import streamtok
-from streamtok import _cache, _tables, _vocab, table_builder, tables
+from streamtok import _cache, _tables, _vocab, disk, table_builder, tables
 
 # ==== The ids ====
 
@@ -142,14 +142,14 @@ def test_tables_of_another_version_are_not_used(built, cache, monkeypatch):
 
 def test_files_that_cannot_be_read_are_passed_over(built, cache, monkeypatch):
     place = put(built[NAME])
-    real = open
+    real = disk.os_open
 
     def refuse(path, *arguments):
         if os.fspath(path) == str(place):
             raise PermissionError(13, "Permission denied", path)
         return real(path, *arguments)
 
-    monkeypatch.setattr(_tables, "open", refuse, raising=False)
+    monkeypatch.setattr(disk, "os_open", refuse)
     assert not uses_cache(opened()) and place.exists()
     monkeypatch.undo()
 
@@ -208,6 +208,7 @@ def test_where_nothing_can_be_written_the_packages_tables_stay_in_use(kind, cach
             return real(path, flags, *mode)
 
         monkeypatch.setattr(os, "open", refuse)
+        monkeypatch.setattr(disk, "os_open", refuse)
     assert opened().encode(TEXT) == packaged().encode(TEXT)
     with pytest.raises(OSError):
         tables.build(NAME)
@@ -220,7 +221,7 @@ def test_a_disk_that_is_full_in_the_middle_leaves_nothing_behind(cache, monkeypa
     def fail(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(disk, "os_replace", fail)
     with pytest.raises(OSError, match="No space left"):
         tables.build(NAME)
     assert list(cache.rglob("*.*")) == []

@@ -51,8 +51,8 @@ cuda/encode cuda/train
 """
 
 PYTHON_LAYERS = """
-_version errors disk zstd members json_lines patterns _unicode_ranges _csrc _cache
-_charsets _packed _vocab _checksum suffixes sources journal pipeline
+_version errors disk outputs zstd members json_lines patterns _unicode_ranges _csrc _checksum _cache
+_charsets _packed _vocab suffixes sources journal pipeline
 _ids _text _words _charclass _data_gym unstable identity
 _core
 _job _gate _trainer _tables

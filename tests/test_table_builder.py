@@ -196,7 +196,7 @@ def test_whoever_has_them_builds_none(built, cache, soon, monkeypatch):
     assert uses_cache(encoding) and begun == []
 
 
-@pytest.mark.parametrize(("value", "reads"), [("found", True), ("package", False), ("no", False)])
+@pytest.mark.parametrize(("value", "reads"), [("found", True), ("package", False)])
 def test_the_switch(value, reads, built, cache, soon, monkeypatch):
     begun: list[str] = []
     monkeypatch.setattr(table_builder, "build_aside", begun.append)

@@ -13,14 +13,14 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _tables, _vocab
+from streamtok import _tables, _vocab, disk
 from streamtok._packed import load_packed
 from streamtok.errors import VocabularyError
 
 FOLDER = pathlib.Path(streamtok.__file__).parent / "vocab"
 
 
-def mapped(image: bytes) -> mmap.mmap:
+def mapped_bytes(image: bytes) -> mmap.mmap:
     """The bytes at the start of a page, as a mapped file has them."""
     memory = mmap.mmap(-1, max(len(image), 1))
     memory.write(image)
@@ -38,7 +38,7 @@ def small() -> bytes:
 
 
 def test_an_image_answers_as_what_it_was_made_of(small):
-    vocab = _vocab.Vocab(None, None, None, None, {"<x>": 300}, image=mapped(small))
+    vocab = _vocab.Vocab(None, None, None, None, {"<x>": 300}, image=mapped_bytes(small))
     assert vocab.count == 263
     assert vocab.find(b" the") == 258
     assert vocab.find(b"nothing of the kind") is None
@@ -112,13 +112,13 @@ def test_every_damaged_byte_is_noticed(small):
         damaged = bytearray(small)
         damaged[at] ^= 1 << rng.randrange(8)
         with pytest.raises(VocabularyError, match="damaged"):
-            _vocab.Vocab(None, None, None, None, {}, image=mapped(bytes(damaged)))
+            _vocab.Vocab(None, None, None, None, {}, image=mapped_bytes(bytes(damaged)))
 
 
 def test_a_cut_or_foreign_image_is_refused(small):
     for image in (b"", b"x", small[:100], small[:-1], small + b"\0", bytes(len(small)), b"streamtk" + small[8:]):
         with pytest.raises(VocabularyError):
-            _vocab.Vocab(None, None, None, None, {}, image=mapped(image) if image else image)
+            _vocab.Vocab(None, None, None, None, {}, image=mapped_bytes(image) if image else image)
 
 
 def test_a_damaged_file_is_named(tmp_path, monkeypatch):
@@ -138,14 +138,16 @@ def test_without_tables_the_vocabulary_is_built(tmp_path, monkeypatch):
     assert vocab.to_image()[:8] == b"psttable"
 
 
-@pytest.mark.parametrize("missing", ["MADV_HUGEPAGE", "_MADV_POPULATE_READ", "both"])
-def test_what_an_older_system_refuses_is_done_without(missing, monkeypatch):
-    if missing == "MADV_HUGEPAGE":
+@pytest.mark.parametrize("missing", ["MADV_HUGEPAGE", "_MADV_POPULATE_READ", "MAP_ANONYMOUS", "both"])
+@pytest.mark.parametrize("mapped", [True, False])
+def test_what_an_older_system_refuses_is_done_without(missing, mapped, monkeypatch):
+    if missing in ("MADV_HUGEPAGE", "MAP_ANONYMOUS"):
         monkeypatch.delattr(mmap, missing, raising=False)
     else:
         monkeypatch.setattr(_tables, "_MADV_POPULATE_READ", 12345)  # no advice that any kernel knows
     if missing == "both":
         monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 12346, raising=False)
+    monkeypatch.setattr(disk, "is_fixed", lambda file: mapped)
     vocab = _tables.open_packaged("r50k_base", {})
     assert vocab.path and vocab.find(b" hello") == 23748
 

@@ -13,9 +13,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import disk
+from .._checksum import crc32
 from ..errors import shown
+from ..outputs import check_apart, files_of
+from ..sources import StreamSource
 from .wording import describe
 
+_SAVED = ("vocab.json", "merges.txt", "training.json")  # what train writes into a folder
 _PATTERNS = {"r50k": "R50K", "cl100k": "CL100K", "o200k": "O200K"}
 
 
@@ -180,6 +184,19 @@ def check_output(name: str) -> None:
         raise click.UsageError(f"{name} is a directory, device or pipe: name a regular file, or '-'")
 
 
+def check_sources(outputs: Iterable[str], files: Iterable[str], vocab: str | None = None) -> None:
+    """Raise UsageError where a file that will be written is one of those that are read: `files`, '-' for standard
+    input, and those of --vocab."""
+    stdin = ("standard input", StreamSource(sys.stdin.buffer).where()) if "-" in files else ("-", None)
+    names = [name for name in files if name != "-"]
+    if vocab is not None:
+        names += [vocab, f"{vocab}.json", *(os.path.join(vocab, name) for name in _SAVED)]
+    try:
+        check_apart(outputs, [stdin, *((name, name) for name in names)])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
 def ids_dtype(encoding: Any, dtype: str) -> Any:
     """The dtype of a file of ids. Raises UsageError for one that the ids of the encoding do not fit."""
     from ..files import choose_dtype
@@ -200,18 +217,27 @@ def open_output(name: str) -> Iterator[Callable[[bytes], object]]:
         return
     check_output(name)
     target = os.path.realpath(name)
-    partial = target + ".partial"
-    fd = disk.open_locked(partial)
-    try:
-        disk.truncate(fd, 0)
-        yield lambda data: disk.write_all(fd, data)
-        disk.sync(fd)
-        disk.rename(partial, target)
-    except BaseException:
-        disk.remove(partial)
-        raise
-    finally:
-        os.close(fd)
+    partial = files_of(target)[1]
+    file, crc = disk.open_locked(partial, target), 0
+
+    def write(data: bytes) -> None:
+        nonlocal crc
+        file.write(data)
+        crc = crc32(data, crc)
+
+    with file:
+        try:
+            file.truncate(0)
+            yield write
+            file.sync()
+            disk.check_whole(file, file.written, crc)
+            if os.name == "nt":
+                file.close()  # an open file cannot be renamed there
+            disk.rename(partial, target)
+        except BaseException:
+            if file.fd < 0 or file.is_in_place():
+                disk.remove(partial)
+            raise
 
 
 @contextlib.contextmanager

@@ -13,8 +13,9 @@ from typing import Any, BinaryIO
 import click
 
 from ..errors import shown
+from ..outputs import files_of
 from ..suffixes import ids_format_to_read
-from .common import encoding_options, file_names, ids_dtype, load_encoding, open_input, open_output
+from .common import check_sources, encoding_options, file_names, ids_dtype, load_encoding, open_input, open_output
 from .operands import looks_like_path
 from .wording import describe
 
@@ -54,6 +55,8 @@ def command(arguments: tuple[str, ...], output: str, format: str | None, dtype: 
     unless a file has that name. A FILE is what encode wrote, or integers separated by white space or commas. The bytes
     written are those that were encoded.
     """
+    if output != "-":
+        check_sources(files_of(os.path.realpath(output)), arguments or ("-",), chosen["vocab"])
     encoding = load_encoding(**chosen)
     sources = [_Source(each) for each in arguments or ("-",)]
     with contextlib.ExitStack() as opened:

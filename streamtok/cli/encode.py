@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
-from ..errors import shown
+from ..outputs import files_of
 from ..suffixes import ids_format_to_write
 from .common import (
     check_output,
+    check_sources,
     document_options,
     encoding_options,
     file_names,
@@ -101,7 +102,7 @@ def command(
     _check_device(device, output)
     encoding = load_encoding(**chosen)
     sources = [operand(each, is_text) for each in arguments or (None,)]
-    _check_files(sources, output, format)
+    _check_files(sources, output, format, chosen["vocab"])
     _check_json(sources, output, format, as_json)
     _check_ids(encoding, dtype, options["append_eot"])
     options["allowed_special"] = specials(allow_special, encoding)
@@ -136,13 +137,12 @@ def _check_device(device: str, output: str) -> None:
         raise click.UsageError("--device is for files: name one with -o, or leave it out")
 
 
-def _check_files(sources: list[Any], output: str, format: str | None) -> None:
+def _check_files(sources: list[Any], output: str, format: str | None, vocab: str | None) -> None:
     if output == "-":
         return
     check_output(output)
-    for name in sources:
-        if isinstance(name, str) and os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output):
-            raise click.UsageError(f"{output} is the source {shown(name)} itself: name another file with -o")
+    read = [source if isinstance(source, str) else "-" for source in sources if not isinstance(source, Text)]
+    check_sources(files_of(os.path.realpath(output)), read, vocab)
     try:
         format or ids_format_to_write(output)
     except ValueError as error:

@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .. import _cache
+from .. import _cache, disk
 from .._version import __version__
 
 # A text must be done this much sooner on the device than on the CPU, by what was measured, to be sent there.
 _MARGIN = 0.8
 
 _SIZES = 1 << 14, 1 << 20
+
+_MOST = 1 << 20  # bytes of the file that is read: a hundred for each device and family
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +41,11 @@ def cache_file() -> pathlib.Path:
     return pathlib.Path(_cache.folder(), "devices.json")
 
 
+def _kept() -> bytes:
+    with disk.open_read(str(cache_file())) as file:
+        return file.read_all(_MOST)
+
+
 def key_of(identity: str, family: str) -> str:
     return f"{platform.node()} {identity} {family} {__version__}"
 
@@ -46,7 +53,7 @@ def key_of(identity: str, family: str) -> str:
 def read(key: str) -> Rates | None:
     """What was measured before; None where nothing was, or the file cannot be read."""
     try:
-        return Rates(**{name: float(value) for name, value in json.loads(cache_file().read_text())[key].items()})
+        return Rates(**{name: float(value) for name, value in json.loads(_kept())[key].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -54,14 +61,14 @@ def read(key: str) -> Rates | None:
 def write(key: str, rates: Rates) -> None:
     """Keeps what was measured. The file is replaced as a whole; where that cannot be, nothing is kept."""
     try:
-        kept = json.loads(cache_file().read_text())
+        kept = json.loads(_kept())
         kept = kept if isinstance(kept, dict) else {}
     except (OSError, ValueError):
         kept = {}
     text = json.dumps({**kept, key: dataclasses.asdict(rates)}, indent=1)
     with contextlib.suppress(OSError):
         cache_file().parent.mkdir(parents=True, exist_ok=True)
-        _cache.replace(str(cache_file()), lambda file: file.write(text.encode()))
+        disk.replace(str(cache_file()), lambda file: file.write(text.encode()))
 
 
 def sample(encoding: Any, size: int) -> bytes:

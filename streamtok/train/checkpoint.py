@@ -14,19 +14,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import disk
+from .._checksum import crc32
+from .._packed import MAX_FILE_BYTES
 from .._version import __version__
 from ..errors import VocabularyError, shortened, shown
 from ..journal import ResumeError
+from ..outputs import check_apart
 from .inputs import Place
-from .records import Blocks, Store, check_file, write_file
+from .records import PARTS, Blocks, Store, check_file, read_part, write_file
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _RECORD = "train.json"
+# The names of our files, also while they are written: those that train.json has no use for are removed.
+_OURS = re.compile(r"(spill-\d+\.bin|state-\d+\.bin|pieces\.bin|train\.json)(\.\d+-[0-9a-f]+\.partial)?")
 _BLOCK = 1 << 18  # places of the text written at a time
 
 
@@ -42,6 +48,7 @@ class Checkpoint:
     def __init__(self, folder: str, run: dict[str, Any], inputs: Any) -> None:
         self.folder, self._inputs = folder, inputs
         os.makedirs(folder, exist_ok=True)
+        check_apart(self._files(), ((each.name, each.where()) for each in inputs))
         self._lock = disk.open_locked(os.path.join(folder, "lock"))
         self.store = Store(folder, durable=True)
         self.place: Place | None = Place()
@@ -57,6 +64,11 @@ class Checkpoint:
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
+
+    def _files(self) -> list[str]:
+        """What is written or removed here."""
+        found = [name for name in os.listdir(self.folder) if _OURS.fullmatch(name)]
+        return [self._path(name) for name in ("train.json", "pieces.bin", "lock", *found)]
 
     def _open(self) -> None:
         record = self._read()
@@ -77,18 +89,18 @@ class Checkpoint:
     def _read(self) -> dict[str, Any] | None:
         path = self._path(_RECORD)
         try:
-            with open(path, "rb") as file:
-                record = json.load(file)
-            if not isinstance(record, dict) or record["format_version"] != FORMAT_VERSION:
-                raise KeyError("format_version")
+            with disk.open_read(path) as file:
+                if file.size() > MAX_FILE_BYTES:
+                    raise ValueError(f"it has {file.size()} bytes")
+                return _checked(json.loads(file.read_all(MAX_FILE_BYTES)))
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError) as error:
-            raise VocabularyError(
-                f"this is no checkpoint that this release reads ({shortened(str(error))}); remove it to begin anew",
-                path,
-            ) from None
-        return record
+        except RecursionError:
+            reason = "it is nested too deeply"
+        except ValueError as error:
+            reason = str(error)
+        reason = f"this is no checkpoint that this release reads ({reason}); remove it to begin anew"
+        raise VocabularyError(reason, path)
 
     def _clean(self) -> None:
         """Remove what a crash left."""
@@ -96,8 +108,7 @@ class Checkpoint:
         named |= {"pieces.bin"} if self.pieces is not None else set()
         named |= {self._state["name"]} if self._state else set()
         for name in os.listdir(self.folder):
-            ours = name.startswith(("spill-", "state-", "pieces.bin", _RECORD))
-            if ours and name not in named:
+            if _OURS.fullmatch(name) and name not in named:
                 disk.remove(self._path(name))
 
     def _write(self) -> None:
@@ -112,6 +123,7 @@ class Checkpoint:
             "pieces": pieces,
             "state": self._state,
         }
+        record["crc"] = _sum_of(record)
         write_file(self._path(_RECORD), [json.dumps(record, indent=1).encode()], True)
 
     def save_place(self, place: Place, totals: dict[str, int]) -> None:
@@ -158,23 +170,77 @@ class Checkpoint:
         are `wanted`."""
         if self._state is None:
             return 0
-        path = self._path(self._state["name"])
-        check_file(path, self._state["size"], self._state["crc"])
-        with open(path, "rb") as file:
-            learned, least = struct.unpack("<QQ", file.read(16))
-            if 256 + learned > wanted or self._state["size"] != 16 + 8 * learned + 4 * trainer.places:
-                return 0
-            for _ in range(learned):
-                trainer.add_token(*struct.unpack("<II", file.read(8)))
+        path, size = self._path(self._state["name"]), self._state["size"]
+        check_file(path, size, self._state["crc"])
+        learned, least = struct.unpack("<QQ", read_part(path, 0, 16))
+        if 256 + learned > wanted or size != 16 + 8 * learned + 4 * trainer.places:
+            return 0
+        try:
+            for pair in struct.iter_unpack("<II", read_part(path, 16, 8 * learned)):
+                trainer.add_token(*pair)
             for start in range(0, trainer.places, _BLOCK):
-                trainer.load(start, file.read(4 * _BLOCK))
+                count = min(_BLOCK, trainer.places - start)
+                trainer.load(start, read_part(path, 16 + 8 * learned + 4 * start, 4 * count))
+        except (ValueError, OverflowError) as error:
+            raise VocabularyError(f"this file of the checkpoint is damaged: {error}", path) from None
         return int(least)
 
     def close(self) -> None:
         """Let other runs work here; everything stays."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        self._lock.close()
+
+
+def _sum_of(record: dict[str, Any]) -> int:
+    """The CRC-32 of all that train.json says, but for the field itself, however it is laid out."""
+    rest = {name: value for name, value in record.items() if name != "crc"}
+    return crc32(json.dumps(rest, sort_keys=True).encode())
+
+
+def _checked(record: Any) -> dict[str, Any]:
+    """What train.json says. Raises ValueError, which names the field, where it is not what _write() wrote."""
+    if not isinstance(record, dict) or record.get("format_version") != FORMAT_VERSION:
+        raise ValueError("format_version")
+    for name, is_right in _FIELDS.items():
+        if name not in record or not is_right(record[name]):
+            raise ValueError(f"the field {name!r}")
+    if record.get("crc") != _sum_of(record):
+        raise ValueError("its CRC-32 is wrong")
+    return record
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _are_counts(values: Any, number: int | None = None) -> bool:
+    return isinstance(values, list) and all(map(_is_count, values)) and number in (None, len(values))
+
+
+def _has(record: Any, name: str | None, **fields: Callable[[Any], bool]) -> bool:
+    """An object with these fields, and a `name` by this pattern."""
+    if not isinstance(record, dict):
+        return False
+    if not all(field in record and is_right(record[field]) for field, is_right in fields.items()):
+        return False
+    return name is None or (isinstance(record.get("name"), str) and re.fullmatch(name, record["name"]) is not None)
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "options": lambda value: isinstance(value, dict),
+    "inputs": lambda value: isinstance(value, list) and all(each is None or isinstance(each, dict) for each in value),
+    "place": lambda value: _are_counts(value, len(Place._fields)),
+    "totals": lambda value: _has(value, None, pieces=_is_count, bytes=_is_count, documents=_is_count),
+    "spills": lambda value: (
+        isinstance(value, list)
+        and all(_has(each, r"spill-\d{6,}\.bin", sizes=_are_parts, crc=_is_count) for each in value)
+    ),
+    "pieces": lambda value: value is None or _has(value, None, sizes=_are_counts, crc=_is_count),
+    "state": lambda value: value is None or _has(value, r"state-\d+\.bin", size=_is_count, crc=_is_count),
+}
+
+
+def _are_parts(value: Any) -> bool:
+    return _are_counts(value, PARTS)
 
 
 def _check_run(folder: str, found: dict[str, Any], wanted: dict[str, Any], inputs: Any) -> None:

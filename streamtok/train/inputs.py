@@ -156,6 +156,10 @@ class FileInput:
         self.name = source.name
         self.fingerprint: dict[str, Any] | None = None
 
+    def where(self) -> str | int | None:
+        """As that of its source."""
+        return self.source.where()
+
     def look(self) -> None:
         self.fingerprint = self.source.fingerprint()
 
@@ -258,6 +262,9 @@ class TextsInput:
 
     def __init__(self, texts: Iterable[Any]) -> None:
         self.texts = texts
+
+    def where(self) -> None:
+        """In no file."""
 
     @property
     def size(self) -> int | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
 from .. import disk
+from .._checksum import crc32
 from ..errors import VocabularyError
 
 PARTS = 64
@@ -27,9 +27,10 @@ class Blocks:
         if self._blocks is not None:
             yield from self._blocks
             return
-        with open(self.path, "rb") as file:
-            for size in self.sizes:
-                yield file.read(size)
+        at = 0
+        for size in self.sizes:
+            yield read_part(self.path, at, size)
+            at += size
 
     def drop(self) -> None:
         """Gives memory back; files are another's to remove, and can be read again."""
@@ -53,9 +54,8 @@ class Store:
     def part(self, index: int) -> Iterator[bytes]:
         """One part of each spill."""
         for spill in self.spills:
-            with open(os.path.join(self.folder, spill["name"]), "rb") as file:
-                file.seek(sum(spill["sizes"][:index]))
-                yield file.read(spill["sizes"][index])
+            sizes = spill["sizes"]
+            yield read_part(os.path.join(self.folder, spill["name"]), sum(sizes[:index]), sizes[index])
 
     def clear(self) -> None:
         for spill in self.spills:
@@ -70,33 +70,41 @@ class Store:
 
 def write_file(path: str, blocks: Any, durable: bool) -> int:
     """Write the blocks as one file, which appears whole or not at all; returns their CRC-32."""
-    partial, crc = f"{path}.partial", 0
-    with open(partial, "wb", buffering=0) as file:
+    crc = 0
+
+    def write(file: disk.File) -> None:
+        nonlocal crc
         for block in blocks:
-            disk.write_all(file.fileno(), block)
-            crc = zlib.crc32(block, crc)
-        if durable:
-            disk.sync(file.fileno())
-    disk.rename(partial, path)
-    if durable:
-        disk.sync_directory(path)
+            file.write(block)
+            crc = crc32(block, crc)
+
+    disk.replace(path, write, durable=durable)
     return crc
 
 
 def check_file(path: str, size: int, crc: int) -> None:
-    """Raise VocabularyError unless the file has this size and CRC-32."""
-    found, length = 0, 0
+    """Raise VocabularyError unless the file has this size and CRC-32, PermissionError for another user's, or a link."""
     try:
-        with open(path, "rb") as file:
-            while block := file.read(1 << 20):
-                found, length = zlib.crc32(block, found), length + len(block)
+        with disk.open_read(path) as file:
+            length = file.size()
+            sound = length == size and disk.checksum(file, size) == (0, crc)
     except FileNotFoundError:
         raise VocabularyError(
             "this file of the checkpoint is missing; remove the checkpoint to begin anew", path
         ) from None
-    if (length, found) != (size, crc):
+    if not sound:
         raise VocabularyError(
             f"this file of the checkpoint is damaged: it has {length} bytes of {size}, or their CRC-32 is wrong; "
             "remove the checkpoint to begin anew",
             path,
         )
+
+
+def read_part(path: str, at: int, size: int) -> bytes:
+    """`size` bytes of a file of a checkpoint, from byte `at` on. Raises VocabularyError where they are not there."""
+    with disk.open_read(path) as file:
+        file.seek(at)
+        data = file.read_all(size)
+    if len(data) != size:
+        raise VocabularyError("this file became shorter while it was read; is another program using it?", path)
+    return data

@@ -77,6 +77,7 @@ def _facts(encoding: Encoding, sha256: str) -> str:
         "pattern": encoding._pat_str,
         "special_tokens": encoding._special_tokens,
         "n_vocab": encoding.n_vocab,
+        "tokens": len(encoding._mergeable_ranks) + len(encoding._special_tokens),
         "sha256": sha256,
         "training": getattr(encoding, "training", {}),
     }
@@ -115,16 +116,21 @@ def _make(facts: _Facts, ranks: dict[bytes, int], path: str) -> TrainedEncoding:
             path,
             1,
         )
+    special = facts.special_tokens()
     try:
-        return TrainedEncoding(
+        made = TrainedEncoding(
             facts.field("name", str),
             pat_str=facts.pattern(),
             mergeable_ranks=ranks,
-            special_tokens=facts.special_tokens(),
-            explicit_n_vocab=facts.field("n_vocab", int),
+            special_tokens=special,
             training=facts.field("training", dict),
         )
     except VocabularyError as error:
         raise error if error.path is not None else facts.refused(error.reason, "special_tokens") from None
     except ValueError as error:
         raise facts.refused(str(error), "pattern") from None
+    # Ids may have gaps, and one id two names: these are not always the same number.
+    for name, found in (("n_vocab", made.n_vocab), ("tokens", len(ranks) + len(special))):
+        if facts.field(name, int) != found:
+            raise facts.refused(f"{name!r} is {shown(facts.field(name, int))}, and it is {found} by the tokens", name)
+    return made

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any, TypeVar
 
-from .._packed import MAX_FILE_BYTES
 from ..errors import VocabularyError, shown
+from ..load import read_file
 from .records import write_file
+
+_MOST_DIGITS = 20  # of the largest number of 64 bits
 
 
 def write_text(path: str, text: str) -> None:
@@ -18,10 +19,7 @@ def write_text(path: str, text: str) -> None:
 
 def read_text(path: str) -> str:
     """The file as UTF-8. Raises VocabularyError where it is none, or too large; OSError where it cannot be read."""
-    if os.path.getsize(path) > MAX_FILE_BYTES:
-        raise VocabularyError(f"{os.path.getsize(path)} bytes; such a file has at most {MAX_FILE_BYTES}", path)
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_file(path)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -42,12 +40,15 @@ class Json:
     def read(cls: type[_J], path: str) -> _J:
         text = read_text(path)
         try:
-            record = json.loads(text, object_pairs_hook=_no_key_twice)
+            record = json.loads(text, object_pairs_hook=_no_key_twice, parse_int=_short_int)
         except json.JSONDecodeError as error:
             raise VocabularyError(f"this is not JSON: {error.msg}", path, error.lineno) from None
         except _TwiceError as error:
             line = text.count("\n", 0, max(text.rfind(json.dumps(error.key, ensure_ascii=False)), 0)) + 1
             raise VocabularyError(f"{shown(error.key)} is there twice; leave one out", path, line) from None
+        except _LongError as error:
+            line = text.count("\n", 0, max(text.find(error.digits), 0)) + 1
+            raise VocabularyError(f"a number of {len(error.digits)} digits; no id has as many", path, line) from None
         except RecursionError:
             raise VocabularyError("this JSON is nested too deeply to be a vocabulary", path, 1) from None
         if not isinstance(record, dict):
@@ -71,6 +72,17 @@ class Json:
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise self.refused(f"{shown(name)} is {shown(value)}; a {kind.__name__} is needed", name)
         return value
+
+
+class _LongError(Exception):
+    def __init__(self, digits: str) -> None:
+        self.digits = digits
+
+
+def _short_int(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:  # Python would take long, or refuse it without saying where
+        raise _LongError(digits)
+    return int(digits)
 
 
 class _TwiceError(Exception):
