@@ -61,7 +61,7 @@ class IdSink:
 
     @property
     def _open_file(self) -> disk.File:
-        assert self._file is not None, "open() comes first"
+        assert self._file is not None
         return self._file
 
     def open(self) -> None:
