@@ -106,6 +106,8 @@ def id_array(tokens: Any) -> array[int] | npt.NDArray[np.uint32]:
         return array("I", tokens)
     if isinstance(tokens, (bytes, bytearray)):
         return array("I", list(tokens))
+    if hasattr(tokens, "mask") and hasattr(tokens, "compressed"):  # numpy's; what is masked is no id
+        raise TypeError("ids are a masked array: write ids.compressed()")
     found = as_numpy(tokens)
     return array("I", tokens) if found is None else _checked_row(found)
 
@@ -124,8 +126,11 @@ def single_id(token: Any) -> int | None:
     """The id, where it is one: an int, a number of numpy's, a tensor without dimensions. None for anything else.
 
     Raises TypeError for a bool or float."""
-    if type(token) is int:
-        return token
+    kind = type(token)
+    if kind is int:
+        return token  # type: ignore[no-any-return]
+    if kind is list:
+        return None
     if not isinstance(token, int) and getattr(token, "ndim", None) != 0:
         return None
     if isinstance(token, bool) or "bool" in str(getattr(token, "dtype", "")):

@@ -185,7 +185,12 @@ class StreamDecoder:
         decoder is then as it was before the call.
         """
         token = single_id(tokens)
-        data = self.encoding.decode_bytes(tokens if token is None else [token])  # type: ignore[arg-type]
+        if token is None:
+            return self._decode(self.encoding.decode_bytes(tokens), final=False)  # type: ignore[arg-type]
+        try:
+            data = self.encoding._vocab.token_bytes(token)
+        except KeyError:
+            raise KeyError(f"Invalid token for decoding: {token}") from None
         return self._decode(data, final=False)
 
     def flush(self) -> str:

@@ -163,6 +163,7 @@ WRONG = {
     "floats in a list": (TypeError, "float", lambda: [1.0]),
     "bools": (TypeError, "ids are integers, got an array of bool", lambda: np.array([True])),
     "bools of a tensor": (TypeError, "ids are integers, got an array of bool", lambda: OnlyArray([True], "bool")),
+    "masked": (TypeError, r"masked array: write ids\.compressed\(\)", lambda: np.ma.array([1, 2], mask=[0, 1])),
     "objects": (TypeError, "ids are integers, got an array of object", lambda: np.array([1], object)),
     "texts": (TypeError, "ids are integers, got an array of <U1", lambda: np.array(["1"])),
     "a text": (TypeError, "cannot use a str to initialize an array", lambda: "12"),
@@ -191,6 +192,20 @@ def test_wrong_ids_are_refused_in_every_way(enc, kind, message, make):
             call(make())
     with pytest.raises(kind):
         enc.decode_tokens_bytes(make())
+    assert stream.pending == before > 0
+
+
+def test_wrong_single_id_leaves_the_decoder_as_it_was(enc):
+    stream = enc.stream_decoder()
+    stream.feed(enc.encode("🤗")[0])
+    before = stream.pending
+    for wrong, kind in ((100_256, KeyError), (2**31, KeyError), (-1, OverflowError), (2**32, OverflowError)):
+        with pytest.raises(kind):
+            stream.feed(wrong)
+        with pytest.raises(kind):
+            stream.feed([wrong])
+    with pytest.raises(KeyError, match="Invalid token for decoding: 100256"):
+        stream.feed(np.int64(100_256))
     assert stream.pending == before > 0
 
 
@@ -239,6 +254,23 @@ def test_array_on_a_device_is_copied_by_cupy(enc, monkeypatch):
     ids = enc.encode("from a device")
     assert enc.decode(OnCuda(ids)) == "from a device" == enc.decode_batch(OnCuda([ids, ids]))[1]
     assert len(copied) == 2
+
+
+def test_array_with_the_interface_of_cuda_is_copied_by_cupy(enc, monkeypatch):
+    class Numba:
+        """What numba and CuPy have."""
+
+        def __init__(self, ids):
+            self.ids = ids
+
+        __cuda_array_interface__ = {"version": 3}  # noqa: RUF012
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    cupy = types.SimpleNamespace(asarray=lambda value: types.SimpleNamespace(get=lambda: np.array(value.ids)))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    assert enc.decode(Numba(enc.encode("from numba"))) == "from numba"
 
 
 def test_error_of_an_array_in_memory_is_its_own(enc):
