@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _job
-from .json_lines import text_at
+from .json_lines import LONG, pieces_at, text_at
 from .sources import Reader
 
 if TYPE_CHECKING:
@@ -243,30 +243,54 @@ class JsonWay(Way):
         self._parts.append(head)
         if not newline:
             return
-        first = b"".join(self._parts)
+        size = sum(map(len, self._parts)) + 1
+        self._end_line()
         *whole, rest = chunk.split(b"\n")
         self._parts = [rest]
-        self._encode_lines([first, *whole])
-        self.run.take(len(first) + 1 + len(chunk) - len(rest))
+        self._encode_lines(whole)
+        self.run.take(size + len(chunk) - len(rest))
 
     def end(self) -> None:
-        line = b"".join(self._parts)
-        self._parts = []
-        self._encode_lines([line])
-        self.run.take(len(line))
+        size = sum(map(len, self._parts))
+        self._end_line()
+        self.run.take(size)
+
+    def _end_line(self) -> None:
+        """The line in the parts is whole."""
+        parts, self._parts = self._parts, []
+        if sum(map(len, parts)) > LONG:
+            self._encode_long(parts)
+        else:
+            self._encode_lines([b"".join(parts)])
 
     def _encode_lines(self, lines: list[bytes]) -> None:
+        run, options = self.run, self.run.options
         for at in range(0, len(lines), _BATCH):
-            numbers, texts = [], []
+            numbers: list[int] = []
+            texts: list[str] = []
             for line in lines[at : at + _BATCH]:
-                text = line.decode("utf-8", self.run.options.errors)
-                if self.run.line == 0:
+                if len(line) > LONG:
+                    run.encode_batch(texts, numbers)
+                    numbers, texts = [], []
+                    self._encode_long([line])
+                    continue
+                text = line.decode("utf-8", options.errors)
+                if run.line == 0:
                     text = text.removeprefix("\ufeff")  # a byte order mark is no JSON
                 if text.strip():
-                    texts.append(text_at(self.run.options.key, text))
-                    numbers.append(self.run.line)
-                self.run.line += 1
-            self.run.encode_batch(texts, numbers)
+                    texts.append(text_at(options.key, text))
+                    numbers.append(run.line)
+                run.line += 1
+            run.encode_batch(texts, numbers)
+
+    def _encode_long(self, parts: list[bytes]) -> None:
+        run, options = self.run, self.run.options
+        pieces = pieces_at(options.key, parts, options.errors, is_first=run.line == 0)
+        if pieces is not None:
+            for piece in pieces:
+                run.pipeline.put(run.stream.feed(piece))
+            run.close_document()
+        run.line += 1
 
 
 WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay}

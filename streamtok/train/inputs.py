@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from .. import _job
 from .._text import mend_surrogates
 from ..errors import shortened, shown
-from ..json_lines import text_at
+from ..json_lines import LONG, pieces_at, text_at
 from ..sources import PathSource, Reader, StreamSource
 from ..suffixes import documents_of
 
@@ -215,39 +215,63 @@ class FileInput:
         yield Stretch([rest], len(rest), self.name, offset, Place(index + 1), True)
 
     def _lines(self, chunks: Iterator[bytes], index: int, start: Place, how: How, kind: str) -> Iterator[Stretch]:
-        offset, line, crc, held = start.offset, start.line, start.crc, [b""]
+        offset, line, crc = start.offset, start.line, start.crc
+        held: list[bytes] = []  # the line that has not ended
         for chunk in itertools.chain(chunks, [None]):
             if chunk is not None and b"\n" not in chunk:
                 held.append(chunk)
                 continue
-            data = b"".join(held + ([chunk] if chunk else []))
-            *lines, rest = data.split(b"\n")
-            size = len(data) - len(rest)
-            crc = zlib.crc32(data[:size], crc) if how.sums else 0
-            if chunk is None and rest:
-                lines, size, rest = [*lines, rest], size + len(rest), b""
+            head, newline, tail = (chunk or b"").partition(b"\n")
+            *whole, rest = tail.split(b"\n")
+            first = [*held, head]
+            size = sum(map(len, first)) + len(newline) + len(tail) - len(rest)
+            held = [rest]
+            if how.sums:
+                for part in (*first, newline, tail[: len(tail) - len(rest)]):
+                    crc = zlib.crc32(part, crc)
+            lines = [first] if newline or any(first) else []
+            lines += [[each] for each in whole]
+            del head, tail, first, whole
+            count = len(lines)
             texts = self._texts(lines, line, how, kind)
-            inside = Place(index, offset + size, line + len(lines), crc)
-            after = inside if chunk is not None else Place(index + 1)
+            after = Place(index + 1) if chunk is None else Place(index, offset + size, line + count, crc)
             yield Stretch(texts, size, self.name, offset, after, True)
-            offset, line, held = offset + size, line + len(lines), [rest]
+            offset, line = offset + size, line + count
 
-    def _texts(self, lines: list[bytes], first: int, how: How, kind: str) -> list[Any]:
+    def _texts(self, lines: list[list[bytes]], first: int, how: How, kind: str) -> list[Any]:
+        """Texts of lines, which are in the pieces that they came in."""
         if kind == "lines":
-            return [line.removesuffix(b"\r") for line in lines]
-        texts = []
-        for number, line in enumerate(lines, first):
+            return [b"".join(parts).removesuffix(b"\r") for parts in lines]
+        texts: list[Any] = []
+        for number, parts in enumerate(lines, first):
             try:
-                text = line.decode("utf-8", how.errors)
-                text = text.removeprefix("\ufeff") if number == 0 else text
-                if text.strip():
-                    texts.append(text_at(how.key, text))
+                text = _long_text(parts, number, how) if sum(map(len, parts)) > LONG else _text(parts, number, how)
             except UnicodeDecodeError as error:
                 reason = f"{error.reason} (in {shortened(self.name)}, line {number + 1}; errors='replace' reads on)"
                 raise UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason) from None
             except ValueError as error:
                 raise ValueError(f"{shortened(self.name)}, line {number + 1}: {error}") from None
+            if text is not None:
+                texts.append(text)
         return texts
+
+
+def _text(parts: list[bytes], number: int, how: How) -> str | None:
+    """The text of a JSON line; None for a blank line."""
+    line = b"".join(parts).decode("utf-8", how.errors)
+    line = line.removeprefix("\ufeff") if number == 0 else line
+    return text_at(how.key, line) if line.strip() else None
+
+
+def _long_text(parts: list[bytes], number: int, how: How) -> memoryview | None:
+    """The same as UTF-8, for a line of which no second copy is to be held."""
+    pieces = pieces_at(how.key, parts, how.errors, is_first=number == 0)
+    if pieces is None:
+        return None
+    text = bytearray()
+    for piece in pieces:
+        text += mend_surrogates(piece).encode()
+    return memoryview(text)
 
 
 def _chunks(reader: Reader) -> Iterator[bytes]:
