@@ -13,7 +13,7 @@ import numpy as np
 
 from .batch import encode_many_aside
 from .device import DeviceCoder
-from .errors import shortened, shown
+from .errors import located_utf8_error, shortened, shown
 from .pipeline import Emit, Ids, Pipeline, Prepare
 from .sources import PathSource, Reader, StreamSource
 from .suffixes import documents_of
@@ -201,8 +201,7 @@ class Documents:
         name = shortened(self.name)
         where = name if self.kind == "text" else f"{name}, line {self.line + 1}"
         if isinstance(error, UnicodeDecodeError):
-            hint = f"{error.reason} (in {where}; errors='replace' puts U+FFFD in the place of such bytes)"
-            return UnicodeDecodeError(error.encoding, error.object, error.start, error.end, hint)
+            return located_utf8_error(error, f"in {where}")
         return ValueError(f"{where}: {error}")
 
 

@@ -111,6 +111,27 @@ def invalid_utf8_error(data: bytes, start: int, end: int, reason: str, offset: i
     return UnicodeDecodeError("utf-8", data, start, end, reason)
 
 
+def located_utf8_error(error: UnicodeDecodeError, where: str) -> UnicodeDecodeError:
+    """The error of text in a file, with the place and what to do about it."""
+    return UnicodeDecodeError(
+        error.encoding, error.object, error.start, error.end, f"{error.reason} ({where}; {_utf8_advice(error)})"
+    )
+
+
+def _utf8_advice(error: UnicodeDecodeError) -> str:
+    """By the bytes around the first wrong one."""
+    data, at = error.object, error.start
+    around = data[max(at - QUOTED, 0) : at + QUOTED]
+    if data[at : at + 4] == b"\xff\xfe\0\0" or data[max(at - 2, 0) : at + 2] == b"\0\0\xfe\xff":
+        return "it looks like UTF-32: iconv -f UTF-32 -t UTF-8 converts it"
+    if data[at : at + 2] in (b"\xff\xfe", b"\xfe\xff") or around.count(0) * 8 > len(around):
+        return "it looks like UTF-16: iconv -f UTF-16 -t UTF-8 converts it"
+    advice = "errors='replace' puts U+FFFD in the place of such bytes"
+    if data[at : at + 1] >= b"\x80" and all(each < 0x80 for each in data[max(at - 1, 0) : at] + data[at + 1 : at + 2]):
+        advice += "; a single one may be a letter of Latin-1: iconv -f LATIN1 -t UTF-8 converts it"
+    return advice
+
+
 def unknown_handler_error(errors: str) -> LookupError:
     """What Python raises for a name that is no mode of bytes.decode(); its own message quotes all of the name."""
     return LookupError(f"unknown error handler name {shown(errors)}")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._trainer import Counter
-from ..errors import shortened
+from ..errors import located_utf8_error, shortened
 from .inputs import How, Stretch
 from .options import scanner_of
 from .records import PARTS, Blocks, Store, write_file
@@ -160,5 +160,4 @@ def _splitter(pat_str: str | None, counter: Any, how: How) -> Any:
 def _located(error: UnicodeDecodeError, stretch: Stretch) -> UnicodeDecodeError:
     name = shortened(stretch.name)
     where = f"at byte {stretch.offset + error.start} of {name}" if len(stretch.texts) == 1 else f"in {name}"
-    reason = f"{error.reason} ({where}; errors='replace' puts U+FFFD in the place of such bytes)"
-    return UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason)
+    return located_utf8_error(error, where)

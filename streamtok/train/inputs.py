@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from .. import _job
 from .._text import mend_surrogates
-from ..errors import shortened, shown
+from ..errors import located_utf8_error, shortened, shown
 from ..json_lines import LONG, pieces_at, text_at
 from ..sources import PathSource, Reader, StreamSource
 from ..suffixes import documents_of
@@ -247,8 +247,7 @@ class FileInput:
             try:
                 text = _long_text(parts, number, how) if sum(map(len, parts)) > LONG else _text(parts, number, how)
             except UnicodeDecodeError as error:
-                reason = f"{error.reason} (in {shortened(self.name)}, line {number + 1}; errors='replace' reads on)"
-                raise UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason) from None
+                raise located_utf8_error(error, f"in {shortened(self.name)}, line {number + 1}") from None
             except ValueError as error:
                 raise ValueError(f"{shortened(self.name)}, line {number + 1}: {error}") from None
             if text is not None:
