@@ -212,6 +212,8 @@ class Reader(ClassReader):
         if found is None:
             self.fail("has a group of unknown kind")
         on, off, end = set(found[1]), set(found[2] or ""), found[3]
+        if "U" in on | off:
+            self.fail("sets the flag 'U', which swaps greedy and lazy in some engines; write *? for *, and * for *?")
         unknown = (on | off) - set("imsxu") or off & {"u"}
         if unknown or on & off:
             self.fail(f"sets the flag {min(unknown or on & off)!r} in a way that streamtok does not support")

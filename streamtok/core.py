@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _MATCHERS_KEPT = 64
 
+# As custom.SECONDS, which is not imported before there is such a pattern.
+_PATTERN_SECONDS = 30.0
+
 
 class Encoding(Identified, Decoding, Streaming):
     """A vocabulary, the pattern that splits text into pieces, and special tokens. Immutable; threads share it freely.
@@ -47,6 +50,9 @@ class Encoding(Identified, Decoding, Streaming):
         special_tokens: special token text -> id.
         explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.
         engine: "fast", or "reference": a linked list and a heap without tables, the oracle of the tests.
+        pattern_seconds: processor time that a pattern of one's own may take for a million characters or any shorter
+            text, in each call and each feed of a stream; more text has as many times more. A call over it raises
+            TimeoutError. None: without a bound.
 
     Raises:
         VocabularyError: ranks that contradict themselves, a special id that is an ordinary token's too, a wrong
@@ -67,7 +73,9 @@ class Encoding(Identified, Decoding, Streaming):
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
         engine: str = "fast",
+        pattern_seconds: float | None = _PATTERN_SECONDS,
     ):
+        self._pattern_seconds = pattern_seconds
         self._mergeable_ranks = mergeable_ranks
         self._packed = pack_ranks(mergeable_ranks)
         check_special(self._packed, special_tokens)
@@ -108,6 +116,7 @@ class Encoding(Identified, Decoding, Streaming):
         )
 
     _warns_without_pattern = True
+    _pattern_seconds: float | None = _PATTERN_SECONDS
 
     def _set_up(
         self,
@@ -150,8 +159,13 @@ class Encoding(Identified, Decoding, Streaming):
                 from .pattern_coder import PatternCoder
 
                 assert self._pat_str is not None  # that has a family
-                self._coders[errors] = PatternCoder(self._vocab, self._pat_str, self._engine, errors)
+                self._coders[errors] = PatternCoder(
+                    self._vocab, self._pat_str, self._engine, errors, self._pattern_seconds
+                )
         return self._coders[errors]
+
+    def _extras(self) -> dict[str, Any]:
+        return {} if self._pattern_seconds == _PATTERN_SECONDS else {"pattern_seconds": self._pattern_seconds}
 
     def without_pattern(self) -> Encoding:
         """The same vocabulary without a split: a text is one piece, merged whole, special tokens apart.

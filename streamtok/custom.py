@@ -11,12 +11,13 @@ no piece, as in tiktoken: it is dropped. A match of the empty text makes no piec
 over; tiktoken's loop does the same, and then panics over the empty piece.
 
 One limit is inherited: `regex` backtracks. A pattern with nested repetition such as (a+)+b can take exponential time
-on text chosen for it, in split as in a stream. Patterns that split natural text do not do this.
+on text chosen for it, in split as in a stream. Patterns that split natural text do not do this; SECONDS ends others.
 """
 
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -25,6 +26,14 @@ import regex
 
 from streamtok._pattern import Atomic, Look, Node, Rep, read_pattern
 from streamtok._pattern_code import Code, looks_back, nullable, walk
+from streamtok.errors import pattern_timeout_error
+
+SECONDS = 30.0
+"""For a million characters of text, or fewer: some hundred times what natural text takes. `regex` counts the processor
+time of the whole process, so that many busy threads may share it."""
+
+# Pieces that the engine finds in one go, and so looks at the clock once: asking it takes longer than to find a piece.
+_AT_ONCE = 64
 
 _RETRY_ALWAYS = 1024
 """Pending text up to so many characters is matched anew at each feed; beyond, only when it has doubled."""
@@ -40,10 +49,13 @@ class _Compiled:
         self.table, self.end = code.table, code.end
         self.ascii = bytes(code.table[:128].astype(np.uint8)) + bytes(128) if code.table.itemsize == 1 else b""
         try:
-            self.plain, self.probe = (regex.compile(form, regex.V0) for form in (code.plain, code.probe))
+            self.nullable = nullable(tree)
+            forms = [code.plain, code.probe]
+            if not self.nullable:  # each piece on its own, and then the next: none is given up for one behind it
+                forms = [f"(?:(?>({form}))){{1,{_AT_ONCE}}}+" for form in forms]
+            self.plain, self.probe = (regex.compile(form, regex.V0) for form in forms)
         except regex.error as error:
             raise ValueError(f"pat_str does not compile: {error}") from None
-        self.nullable = nullable(tree)
         self.context = looks_back(tree)
 
     def symbols(self, text: str) -> str:
@@ -53,16 +65,27 @@ class _Compiled:
         kinds = self.table[np.frombuffer(text.encode("utf-32-le"), np.uint32)]
         return kinds.tobytes().decode("latin-1" if kinds.itemsize == 1 else "utf-16-le")
 
-    def matches(self, pattern: regex.Pattern, symbols: str, start: int) -> Iterator[tuple[int, int]]:
-        """The spans of all matches from `start` on that are not empty, in characters."""
-        if not self.nullable:
-            return (match.span() for match in pattern.finditer(symbols, start))
-        return _nonempty(pattern, symbols, start)
+    def matches(
+        self, pattern: regex.Pattern, symbols: str, start: int, seconds: float | None
+    ) -> Iterator[tuple[int, int]]:
+        """The spans of all matches from `start` on that are not empty, in characters.
+
+        seconds: what they may take; None: as long as they like. Raises TimeoutError."""
+        if self.nullable:
+            yield from _nonempty(pattern, symbols, start, seconds)
+            return
+        for match in pattern.finditer(symbols, start, timeout=seconds):
+            yield from match.spans(1)
 
 
-def _nonempty(pattern: regex.Pattern, symbols: str, at: int) -> Iterator[tuple[int, int]]:
+def _nonempty(pattern: regex.Pattern, symbols: str, at: int, seconds: float | None) -> Iterator[tuple[int, int]]:
     # Engines go on differently behind an empty match; this is tiktoken's way: one character further.
-    while match := pattern.search(symbols, at):
+    end = time.process_time() + (seconds or 0.0)
+
+    def left() -> float | None:
+        return None if seconds is None else max(end - time.process_time(), 0.0)
+
+    while match := pattern.search(symbols, at, timeout=left()):
         begin, at = match.span()
         if begin < at:
             yield begin, at
@@ -112,23 +135,35 @@ class PatternSplitter:
 
     Raises ValueError, saying why and where, for a pattern that is wrong or whose meaning is not certain to be
     tiktoken's: back-references, subroutines, conditionals, \\G, \\K, \\X, flags other than i m s x u, the repetition of
-    something that can be empty. Pickles as its pattern.
+    something that can be empty. Pickles as its pattern and its seconds.
+
+    Args:
+        seconds: processor time that a million characters, or fewer, may take; None: as long as they like.
     """
 
-    def __init__(self, pat_str: str) -> None:
-        self.pat_str = pat_str
+    def __init__(self, pat_str: str, seconds: float | None = SECONDS) -> None:
+        self.pat_str, self.seconds = pat_str, seconds
         self._compiled = _compiled(pat_str)
 
-    def __reduce__(self) -> tuple[type[PatternSplitter], tuple[str]]:
-        return PatternSplitter, (self.pat_str,)
+    def __reduce__(self) -> tuple[type[PatternSplitter], tuple[str, float | None]]:
+        return PatternSplitter, (self.pat_str, self.seconds)
+
+    def matches(self, pattern: regex.Pattern, symbols: str, start: int) -> Iterator[tuple[int, int]]:
+        """_Compiled.matches() in the time that this splitter gives. Raises TimeoutError, which says what to do."""
+        seconds = None if self.seconds is None else self.seconds * max(1.0, len(symbols) / 1e6)
+        try:
+            yield from self._compiled.matches(pattern, symbols, start, seconds)
+        except TimeoutError:
+            raise pattern_timeout_error(self.pat_str, seconds or 0.0, len(symbols) - start) from None
 
     def split(self, text: str) -> np.ndarray:
         """The pieces of the whole text, as (start, end) in UTF-8 bytes: int64, shape (k, 2).
 
+        Raises TimeoutError where the pattern takes longer than it may.
         A lone surrogate raises UnicodeEncodeError: tiktoken replaces them before it splits, and so must the caller.
         """
         compiled = self._compiled
-        return byte_spans(text, list(compiled.matches(compiled.plain, compiled.symbols(text), 0)))
+        return byte_spans(text, list(self.matches(compiled.plain, compiled.symbols(text), 0)))
 
     def stream(self, context: str = "", pending: str = "") -> PatternStream:
         """A stream of its own; with what another one held, it goes on as that would.
@@ -189,20 +224,30 @@ class PatternStream:
         """The text that is now decided, and the pieces in it as (start, end) in its UTF-8 bytes.
 
         What was returned, feed after feed and flush at the end, joins to what was fed. Raises UnicodeEncodeError for
-        a lone surrogate, and is then as before the call.
+        a lone surrogate, TimeoutError as split does, and is then as before the call.
         """
         size = len(text.encode("utf-8"))  # refuses surrogates before anything is kept
-        if text:
-            self._pending.append(text)
-            self._length += len(text)
-            self._bytes += size
-        if not text or self._length < self._retry_at:
+        if not text:
+            return "", byte_spans("", [])
+        before = self.mark()
+        self._pending.append(text)
+        self._length += len(text)
+        self._bytes += size
+        try:
+            return self._decided()
+        except BaseException:
+            self.go_back(before)
+            raise
+
+    def _decided(self) -> tuple[str, np.ndarray]:
+        """What feed returns."""
+        if self._length < self._retry_at:
             return "", byte_spans("", [])
         compiled = self.splitter._compiled
         symbols = compiled.symbols(self._context + self.pending) + compiled.end
         start, stop = len(self._context), len(symbols) - 1
         spans = []
-        for begin, end in compiled.matches(compiled.probe, symbols, start):
+        for begin, end in self.splitter.matches(compiled.probe, symbols, start):
             if end > stop:  # this one asked for more text
                 stop = min(begin, stop)
                 break
@@ -214,7 +259,7 @@ class PatternStream:
         compiled = self.splitter._compiled
         start = len(self._context)
         symbols = compiled.symbols(self._context + self.pending)
-        spans = [(begin - start, end - start) for begin, end in compiled.matches(compiled.plain, symbols, start)]
+        spans = [(begin - start, end - start) for begin, end in self.splitter.matches(compiled.plain, symbols, start)]
         text = self.pending
         self.reset()
         return text, byte_spans(text, spans)

@@ -137,6 +137,21 @@ def unknown_handler_error(errors: str) -> LookupError:
     return LookupError(f"unknown error handler name {shown(errors)}")
 
 
+def pattern_timeout_error(pat_str: str, seconds: float, characters: int) -> TimeoutError:
+    """What a split raises that is over its time.
+
+    Args:
+        pat_str: the pattern; the message quotes 200 characters of it at most.
+        seconds: what it was given.
+        characters: of the text.
+    """
+    return TimeoutError(
+        f"pat_str took more than {seconds:g} seconds for {characters} characters, so it seems to backtrack without end "
+        "on this text; write it so that a repetition can match the same text in one way only, as a+ for (?:a|aa)+, or "
+        f"give the Encoding more pattern_seconds: {shown(pat_str)}"
+    )
+
+
 def not_a_str_error(text: object) -> TypeError:
     """What those calls raise that take a str alone."""
     return TypeError(f"expected str, got {type(text).__name__}; for UTF-8 bytes use encode_to_numpy or stream_encoder")

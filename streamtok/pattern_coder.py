@@ -28,8 +28,8 @@ class PatternCoder:
 
     has_cuts = False
 
-    def __init__(self, vocab: Any, pat_str: str, engine: str, errors: str) -> None:
-        self.splitter = PatternSplitter(pat_str)
+    def __init__(self, vocab: Any, pat_str: str, engine: str, errors: str, seconds: float | None) -> None:
+        self.splitter = PatternSplitter(pat_str, seconds)
         self.spans = _core.Coder(vocab, None, engine, errors)
         self.vocab = vocab
         self.errors = errors

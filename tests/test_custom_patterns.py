@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
+import time
+
 import pytest
 import regex
 import tiktoken
 from oracle import PROFILE
 
-from streamtok import _charsets
+import streamtok
+from streamtok import _charsets, custom
 from streamtok.custom import PatternSplitter
+from streamtok.train import patterned, train
 
 # All planes that have characters; of the others, and of private use, what stands at the ends of a plane.
 PLANES = [(0, 0xD800), (0xE000, 0x34000), (0xE0000, 0xE1000)]
@@ -71,7 +77,8 @@ def test_what_engines_differ_on(pat_str: str, text: str, expected: list[str]) ->
         ("[z-a]", "end comes before"), (r"[a-\d]", "single characters"), (r"\q", "escape"), (r"\p{Nope}", "Nope"),
         (r"\p", "without a name"), ("[[:nope:]]", "unknown class"), (r"\x{110000}", "no character"),
         (r"(a)\1", "back-reference"), (r"(?<n>a)\k<n>", "back-reference"), (r"\Ga", r"\\G"), (r"a\Kb", r"\\K"),
-        (r"\X", r"\\X"), ("(a)?(?(1)b|c)", "conditional"), ("(?R)", "recursion"), ("(?U)a+", "flag 'U'"),
+        (r"\X", r"\\X"), ("(a)?(?(1)b|c)", "conditional"), ("(?R)", "recursion"),
+        ("(?U)a+", "flag 'U', which swaps greedy and lazy"), ("(?-U:a)", "flag 'U', which swaps"),
         ("(?-u:a)", "flag 'u'"), ("(a(?i)b)c", "inside a group"), ("(?:a|b*)+", "can match nothing"),
         ("(?<=a++)b", "look-behind"), ("(?<=a(?=b))b", "look-behind"), (r"(?=a)*b", "repeats an assertion"),
         ("(" * 200 + "a" + ")" * 200, "nests more"),
@@ -87,3 +94,69 @@ def test_unbounded_look_behind_splits_but_does_not_stream() -> None:
     assert len(mine.split("aab")) == 3
     with pytest.raises(ValueError, match=r"cannot be streamed.*no bound"):
         mine.stream()
+
+
+# ==== Backtracking without end ====
+
+ENDLESS = r"(?:a|aa)+c|."
+ENDLESS_TOO = r"(?:a|aa)+c|b*|."  # matches nothing here and there, and so is searched for match by match
+
+
+def endless(pat_str: str = ENDLESS, **options) -> streamtok.Encoding:
+    ranks = {bytes([b]): b for b in range(256)}
+    return streamtok.Encoding("endless", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={"<s>": 300}, **options)
+
+
+@pytest.mark.parametrize("pat_str", [ENDLESS, ENDLESS_TOO, "(?:a|aa)+c|" + "x" * 1000])
+def test_a_pattern_that_backtracks_without_end_is_ended(pat_str: str) -> None:
+    enc = endless(pat_str, pattern_seconds=0.05)
+    text = "b" + "a" * 60
+    calls = [
+        lambda: enc.encode(text),
+        lambda: enc.count(text),
+        lambda: enc.encode_to_numpy(text.encode(), num_threads=2),
+        lambda: enc.encode_batch(["b", text], num_threads=2),
+        lambda: list(enc.encode_stream([text])),
+    ]
+    for call in calls:
+        begin = time.process_time()
+        with pytest.raises(
+            TimeoutError, match=r"more than 0\.05 seconds for 6\d characters.*pattern_seconds"
+        ) as raised:
+            call()
+        assert time.process_time() - begin < 5
+        assert pat_str[:100] in str(raised.value) and len(str(raised.value)) < 600
+    assert enc.encode("aac" * 30) == list(b"aac" * 30) or pat_str.endswith("x")
+
+
+def test_a_stream_is_as_it_was_before_a_feed_that_took_too_long() -> None:
+    enc = endless(pattern_seconds=0.05)
+    for before in ("", "ba", "<"):
+        stream = enc.stream_encoder(allowed_special="all")
+        ids = stream.feed(before).tolist()
+        state = stream.getstate()
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                stream.feed("b<s>" + "a" * 60 + "b")
+            assert stream.getstate() == state and stream.offset == len(before)
+        ids += stream.feed("s>aacb").tolist() + stream.flush().tolist()
+        assert ids == enc.encode(before + "s>aacb", allowed_special="all")
+
+
+def test_the_bound_is_the_encodings_own() -> None:
+    text = "a" * 24 + "b"  # some tens of thousands of ways
+    assert endless().encode(text) == endless(pattern_seconds=None).encode(text) == list(text.encode())
+    assert endless()._pattern_seconds == custom.SECONDS
+    for enc in (endless(pattern_seconds=0.05), pickle.loads(pickle.dumps(endless(pattern_seconds=0.05)))):
+        with pytest.raises(TimeoutError):
+            enc.encode("a" * 60)
+    # More text has more time.
+    splitter = PatternSplitter(r"\w+|\W+", seconds=1e-4)
+    with pytest.raises(TimeoutError, match=r"more than 0\.0002 seconds"):
+        splitter.split("a b " * 500_000)
+
+
+def test_training_with_such_a_pattern_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterned, "PatternSplitter", functools.partial(PatternSplitter, seconds=0.05))
+    with pytest.raises(TimeoutError, match="backtrack"):
+        train(iter(["b" + "a" * 60 + "d"]), 260, pattern=ENDLESS)

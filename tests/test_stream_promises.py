@@ -171,6 +171,45 @@ def test_pending_of_an_endless_piece_stays_small(name, unit):
     oracle.assert_same(ids, ours.encode_to_numpy(data), ours, unit)
 
 
+WHITE = [chr(c) for c in range(0x3001) if chr(c).isspace() and not 0x1C <= c <= 0x1F]  # Unicode's White_Space, all 25
+
+# The rows of docs/streaming.md: the most that waits of white space, and a text that reaches it.
+WAITING = {
+    "r50k_base": (259, "\u00a0" * 128 + "\u3000"),
+    "cl100k_base": (277, " " * 658 + "\u3000"),
+    "o200k_base": (273, " " * 654 + "\u3000"),
+}
+
+
+def most_pending(stream, text: str) -> int:
+    """After any character."""
+    stream.reset()
+    most = 0
+    for character in text:
+        stream.feed(character)
+        most = max(most, stream.pending)
+    return most
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_no_more_white_space_waits_than_the_document_says(name):
+    bound, worst = WAITING[name]
+    stream = oracle.ours(name).stream_encoder()
+    assert most_pending(stream, worst) == stream.pending == bound
+    stream.feed("😀".encode()[:3])
+    assert stream.pending == bound + 3
+    # Behind a CR or LF cl100k and o200k have to wait for the end of the run.
+    white = [w for w in WHITE if name == "r50k_base" or w not in "\r\n"]
+    assert len(WHITE) == 25
+    for unit in white:
+        assert most_pending(stream, unit * 700) <= bound, unit
+    rng = random.Random(name)
+    for _ in range(100):
+        few = rng.choices(white, k=rng.randint(1, 4))
+        text = "".join(rng.choice(few) * rng.choice((1, 2, 5, 20, 80, 200)) for _ in range(40))
+        assert most_pending(stream, text[:450]) <= bound, text[:450]
+
+
 def test_beginnings_of_disallowed_names_are_not_held_back(enc):
     """Only an allowed name, which would be another id, must wait."""
     stream = enc.stream_encoder()
