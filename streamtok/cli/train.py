@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..errors import shortened, shown
-from .common import bars_between, document_options, file_names
+from .common import bars_between, check_sources, document_options, file_names
 from .operands import source_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
@@ -108,6 +108,7 @@ def command(
     if not os.path.isdir(os.path.dirname(os.path.realpath(output))):
         folder = os.path.dirname(os.path.realpath(output))
         raise click.UsageError(f"there is no folder {shown(folder)} to write {shortened(output)} to")
+    _check_outputs(files, output, held_out, plot, checkpoint)
     from ..train import save, train
 
     sources = [source_of(name) for name in files]
@@ -140,6 +141,21 @@ def _report(encoding: Any, held_out: str, plot: str | None, key: str) -> None:
         click.echo(f"{point.n_vocab:>9,}  {point.bytes_per_token:.3f}")
     if plot is not None:
         draw(points, plot)
+
+
+def _check_outputs(
+    files: tuple[str, ...], output: str, held_out: str | None, plot: str | None, checkpoint: str | None
+) -> None:
+    """Raise UsageError where a source, the held-out text or the checkpoint would be written over."""
+    from ..train.checkpoint import files_in
+    from ..train.inputs import matching
+    from ..train.saving import files_of
+
+    read = [path for name in files for path in matching(name)]
+    read += [] if held_out is None else [held_out]
+    outputs = [*files_of(output), *([] if plot is None else [plot])]
+    check_sources(outputs, [*read, *files_in(checkpoint)])
+    check_sources(files_in(checkpoint), read)
 
 
 class _Teller:

@@ -110,4 +110,6 @@ def train(
     wanted = vocab_size - len(options.special_tokens)
     run = Run(sources, wanted, options, count, max_memory, checkpoint, progress, device)
     trainer, facts = run.run()
-    return make_encoding(trainer, options, vocab_size, name, facts)
+    made = make_encoding(trainer, options, vocab_size, name, facts)
+    made._sources = tuple((each.name, each.where()) for each in run.inputs if isinstance(each.where(), str))
+    return made

@@ -48,7 +48,7 @@ class Checkpoint:
     def __init__(self, folder: str, run: dict[str, Any], inputs: Any) -> None:
         self.folder, self._inputs = folder, inputs
         os.makedirs(folder, exist_ok=True)
-        check_apart(self._files(), ((each.name, each.where()) for each in inputs))
+        check_apart(files_in(folder), ((each.name, each.where()) for each in inputs))
         self._lock = disk.open_locked(os.path.join(folder, "lock"))
         self.store = Store(folder, durable=True)
         self.place: Place | None = Place()
@@ -64,11 +64,6 @@ class Checkpoint:
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
-
-    def _files(self) -> list[str]:
-        """What is written or removed here."""
-        found = [name for name in os.listdir(self.folder) if _OURS.fullmatch(name)]
-        return [self._path(name) for name in ("train.json", "pieces.bin", "lock", *found)]
 
     def _open(self) -> None:
         record = self._read()
@@ -188,6 +183,14 @@ class Checkpoint:
     def close(self) -> None:
         """Let other runs work here; everything stays."""
         self._lock.close()
+
+
+def files_in(folder: str | None) -> list[str]:
+    """What a run with this checkpoint writes or removes; nothing without one."""
+    if folder is None:
+        return []
+    found = [name for name in os.listdir(folder) if _OURS.fullmatch(name)] if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in (_RECORD, "pieces.bin", "lock", *found)]
 
 
 def _sum_of(record: dict[str, Any]) -> int:

@@ -11,6 +11,7 @@ class TrainedEncoding(Encoding):
     """An Encoding that knows how it was trained: `training` is a dict of facts, and what save() writes beside it."""
 
     _warns_without_pattern = False  # it was learned so
+    _sources: tuple[tuple[str, str | int | None], ...] = ()  # of the run that made it, which save() does not write over
 
     def __init__(self, name: str, *, training: dict[str, Any] | None = None, **arguments: Any) -> None:
         self.training: dict[str, Any] = {} if training is None else training

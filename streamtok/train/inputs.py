@@ -111,12 +111,17 @@ def _open(source: Any) -> list[FileInput | TextsInput]:
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"a source of type {type(source).__name__}: give a path, an open binary file, or bytes")
     path = os.fsdecode(source)
-    if any(character in path for character in "*?[") and not os.path.exists(path):
-        paths = sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
-        if not paths:
-            raise FileNotFoundError(errno.ENOENT, _for_no_path("no file matches this pattern", path), path)
-        return [FileInput(PathSource(each)) for each in paths]
-    return [FileInput(PathSource(path))]
+    paths = matching(path)
+    if not paths:
+        raise FileNotFoundError(errno.ENOENT, _for_no_path("no file matches this pattern", path), path)
+    return [FileInput(PathSource(each)) for each in paths]
+
+
+def matching(path: str) -> list[str]:
+    """The files that a glob stands for; the path itself where it is none, or names a file."""
+    if not any(character in path for character in "*?[") or os.path.exists(path):
+        return [path]
+    return sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
 
 
 def _look_at(inputs: list[FileInput]) -> None:

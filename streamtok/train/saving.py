@@ -10,6 +10,7 @@ from .. import disk
 from ..core import Encoding
 from ..errors import VocabularyError, short_file_names, shortened, shown
 from ..load import dump_tiktoken_bpe, load_tiktoken_bpe
+from ..outputs import check_apart
 from . import huggingface
 from .encoding import TrainedEncoding
 from .textfiles import Json, write_text
@@ -31,6 +32,7 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
     Hugging Face's files cannot hold: tokens that no merge of two others makes.
     """
     target = os.fspath(path)
+    check_apart(files_of(target), getattr(encoding, "_sources", ()))
     if target.endswith(".tiktoken"):
         dump_tiktoken_bpe(encoding._mergeable_ranks, target)
         write_text(f"{target}.json", _facts(encoding, _sha256(target)))
@@ -46,6 +48,16 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
 
 
 @short_file_names()
+def files_of(path: str | os.PathLike[str]) -> list[str]:
+    """The files that save() writes."""
+    target = os.fspath(path)
+    if target.endswith(".tiktoken"):
+        return [target, f"{target}.json"]
+    if target.endswith(".json"):
+        return [target]
+    return [os.path.join(target, name) for name in ("vocab.json", "merges.txt", "training.json")]
+
+
 def load(path: str | os.PathLike[str]) -> TrainedEncoding:
     """The encoding that `save` wrote to this path.
 
