@@ -74,16 +74,27 @@ WORST = {
     "random letters": Recipe(tuple(f"{ord(c):02x}" for c in worst_texts.WORD), order="random", edit=135, seed=5),
     "two letters": Recipe(("61", "62"), order="random", seed=1),
     "lines of blanks": Recipe(("20", "0a"), order="cycle", runs=(3000, 1)),
+    "long tokens": Recipe(("ിച്ചിരുന്നു".encode().hex(),), runs=(64,)),
+    "rulers of 85": Recipe(("e29480", "7a"), runs=(85, 1)),
+    "broken bytes": Recipe(("80", "7a6d75"), runs=(16, 1, 29)),
     "near-periodic": Recipe(("616161616162",), edit=300, seed=2),
 }
+
+
+@pytest.mark.parametrize("name", WORST)
+@pytest.mark.parametrize("encoding", worst_time.ENCODINGS)
+def test_the_worst_texts_have_the_right_ids(name, encoding):
+    assert worst_time.subject(encoding).differs(WORST[name]) is None
 
 
 @pytest.mark.parametrize("name", WORST)
 @pytest.mark.parametrize("encoding", ["o200k_base", "o200k_base without pattern"])
 def test_the_worst_texts_are_linear(name, encoding):
     enc = oracle.named(encoding)
+    errors = "replace" if is_broken(WORST[name]) else "strict"
     texts = {n: make(WORST[name], n) for n in (16384, 32768, 65536)}
-    stream = enc.stream_encoder(disallowed_special=())
-    assert_linear(lambda n: cpu_seconds(lambda: enc.encode_to_numpy(texts[n], disallowed_special=())), 16384)
+    options = {"errors": errors, "disallowed_special": ()}
+    stream = enc.stream_encoder(**options)
+    assert_linear(lambda n: cpu_seconds(lambda: enc.encode_to_numpy(texts[n], **options)), 16384)
     chunks = {n: [text[at : at + 16] for at in range(0, n, 16)] for n, text in texts.items()}
     assert_linear(lambda n: cpu_seconds(lambda: feed_all(stream, chunks[n])), 16384)
