@@ -116,6 +116,11 @@ cdef class Matcher:
         return st_special_walk(self.special, <const uint8_t *>PyBytes_AS_STRING(text), len(text))
 
     @property
+    def size(self):
+        """Bytes of all names."""
+        return self.special.total
+
+    @property
     def longest(self):
         """Bytes of the longest name."""
         return self.special.longest

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _MATCHERS_KEPT = 64
 
+# Bytes of their names, all together: matchers take up to 33 times as much (csrc/special.h). A larger set is kept alone.
+_MATCHER_BYTES_KEPT = 4 << 20
+
 # As custom.SECONDS, which is not imported before there is such a pattern.
 _PATTERN_SECONDS = 30.0
 
@@ -200,14 +203,18 @@ class Encoding(Identified, Decoding, Streaming):
             for name in key[0] | key[1]:
                 if not isinstance(name, str):
                     raise TypeError(f"special tokens are given by name, as str; got {shown(name)}")
-            if len(self._matchers) >= _MATCHERS_KEPT:
-                self._matchers.clear()
             known = [name for name in self._special_tokens if name in key[0]]
             ids = [self._special_tokens[name] for name in known]
-            found = self._matchers[key] = (
+            found = (
                 _vocab.Matcher(known, ids) if known else None,
                 _vocab.Matcher(sorted(key[1])) if key[1] else None,
             )
+            if (
+                len(self._matchers) >= _MATCHERS_KEPT
+                or _name_bytes(*self._matchers.values(), found) > _MATCHER_BYTES_KEPT
+            ):
+                self._matchers.clear()
+            self._matchers[key] = found
         return found
 
     def _matchers_for(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
@@ -489,3 +496,7 @@ class Encoding(Identified, Decoding, Streaming):
         from .unstable import encode_bytes
 
         return encode_bytes(self, text)
+
+
+def _name_bytes(*pairs: tuple[Any, Any]) -> int:
+    return sum(matcher.size for pair in pairs for matcher in pair if matcher is not None)

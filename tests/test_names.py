@@ -262,6 +262,15 @@ def test_memory_of_a_matcher_is_what_the_header_says():
     assert matcher.names == names
 
 
+def test_matchers_of_many_large_sets_are_not_all_kept(make_tiny):
+    special = {f"{i}" * 100_000: 1000 + i for i in range(10)}
+    enc = make_tiny(special_tokens=special)
+    for count in range(1, 10):
+        for names in itertools.islice(itertools.combinations(special, count), 2):
+            assert enc.encode("1", allowed_special=set(names), disallowed_special=())
+            assert sum(each.size for pair in enc._matchers.values() for each in pair if each is not None) <= 4 << 20
+
+
 def test_names_behind_one_another_are_found_in_a_large_text(make_tiny):
     enc = make_tiny(special_tokens={"a": 1000, "a" * 500 + "b": 1001})
     text = "a" * 20_000 + "b" + "a" * 100
