@@ -4,6 +4,8 @@
 
 st_special_search st_special_search_behind(const st_special *s, uint32_t node)
 {
+    if (!node)
+        return st_special_search_from(0);
     const st_special_search search = {s->depth[node], s->depth[node], 0, node};
     return search;
 }
@@ -127,6 +129,12 @@ static int is_stuck(const st_special *s, const st_special_search *k, const uint8
 st_special_result st_special_find(const st_special *s, st_special_search *k, const uint8_t *text, size_t until, size_t n,
                                   int final, st_special_match *match)
 {
+    if (!k->node && k->at - k->before < n && until > k->at) { /* most text holds no first byte of a name */
+        const size_t from = k->at - k->before, ends = until < k->before + n ? until - k->before : n;
+        k->at = next_start(s, text, from, ends) + k->before;
+        if (k->at - k->before == ends)
+            return ST_SPECIAL_NONE;
+    }
     st_special_result result = ST_SPECIAL_NONE;
     for (;;) {
         while (k->node && is_stuck(s, k, text, n))

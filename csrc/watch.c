@@ -29,9 +29,9 @@ static uint64_t origin(const st_watch *w, const stretch *s, size_t before, size_
 static st_status look_through(st_watch *w, const stretch *s, uint64_t *offset, uint32_t *id)
 {
     st_special_match match;
-    st_special_search search = st_special_search_behind(w->names, w->node);
     if (s->n == 0 && !(s->final && w->node))
         return ST_OK;
+    st_special_search search = st_special_search_behind(w->names, w->node);
     const st_special_result result = st_special_find(w->names, &search, s->text, SIZE_MAX, s->n, s->final, &match);
     w->node = search.node;
     if (result == ST_SPECIAL_NONE)
