@@ -178,7 +178,8 @@ class named:
 
 def open_plain(path: str) -> File:
     """Open a file of the package for reading, through links if there are any."""
-    return File(os_open(path, os.O_RDONLY | _SAFELY & ~getattr(os, "O_NOFOLLOW", 0)), path)
+    with named(path):
+        return File(os_open(path, os.O_RDONLY | _SAFELY & ~getattr(os, "O_NOFOLLOW", 0)), path)
 
 
 def open_read(path: str, *, steady: bool = False) -> File:

@@ -121,8 +121,13 @@ class Counting:
         if counter.distinct:
             parts = counter.write(PARTS)
             counter.clear()
-            with self._lock:
-                self.store.add(parts)
+            try:
+                with self._lock:
+                    self.store.add(parts)
+            except BaseException as error:
+                # What was counted is lost: drain() raises from now on, so that no later point says it was kept.
+                self._failures.append((-1, error))
+                raise
 
     def _work(self, counter: Any) -> None:
         while (task := self._tasks.get()) is not None:

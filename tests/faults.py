@@ -1,0 +1,68 @@
+"""The n-th call of one kind that the package asks of the system fails, for all n."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from streamtok import _tables, disk
+
+CALLS: dict[str, Any] = {
+    name: disk
+    for name in (
+        "os_open",
+        "os_read",
+        "os_readv",
+        "os_write",
+        "os_fsync",
+        "os_ftruncate",
+        "os_close",
+        "os_replace",
+        "os_unlink",
+    )
+    if getattr(disk, name) is not None
+} | {"os_mmap": _tables}
+
+
+class Fault:
+    """Replaces one call by one that fails the time `index`. A close that fails has closed the file all the same."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, name: str, index: int) -> None:
+        self.hit, self._left = False, index
+        original = getattr(CALLS[name], name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            self._left -= 1
+            if self._left != -1:
+                return original(*arguments, **named)
+            self.hit = True
+            if name == "os_close":
+                original(*arguments)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        patch.setattr(CALLS[name], name, call)
+
+
+def each_fault(name: str, work: Callable[[], object], after: Callable[[OSError | None], object], step: int = 1) -> int:
+    """Does the work with each call failing in turn, or every `step`-th, and after(the error, None where there was
+    none); returns how many there are, more or less."""
+    index = 0
+    while True:
+        error = None
+        with pytest.MonkeyPatch.context() as patch:
+            fault = Fault(patch, name, index)
+            try:
+                work()
+            except OSError as caught:
+                error = caught
+        if not fault.hit:
+            assert error is None
+            return index
+        if error is not None:
+            assert error.errno == errno.EIO and error.filename and os.fspath(error.filename) in str(error), error
+        after(error)
+        index += step
