@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "interrupt.h"
 #include "publish.h"
+
+/* Of a node, in bytes of other work: what interrupt.h counts. A call that is to end gets no automaton. */
+#define NODE_COSTS 32
 
 static void enter_edge(st_automaton *a, uint64_t edge)
 {
@@ -112,6 +116,8 @@ static st_status link_all(st_automaton *a)
         uint32_t parent = (uint32_t)(sorted[i] >> (ST_NODE_BITS + 8));
         link_node(a, (uint32_t)(sorted[i] & child_mask), parent, (uint8_t)(sorted[i] >> ST_NODE_BITS));
         a->nodes[parent].live = a->nodes[parent].depth; /* it has a child: its string is a proper prefix */
+        if (st_go_on(NODE_COSTS))
+            break;
     }
     for (size_t i = 0; i + 1 < a->count; i++) {
         st_node *self = &a->nodes[sorted[i] & child_mask];
@@ -119,7 +125,7 @@ static st_status link_all(st_automaton *a)
             self->live = a->nodes[self->fail].live;
     }
     st_free(sorted);
-    return ST_OK;
+    return st_go_on(0);
 }
 
 static int compare_tokens(const st_vocab *v, uint32_t a, uint32_t b)
@@ -176,7 +182,7 @@ static st_status build(st_automaton *a, const st_vocab *vocab)
     a->nodes[0] = (st_node){0, 0, ST_NONE, 0, 0};
     a->count = 1;
     for (uint32_t i = 0; i < vocab->count; i++)
-        if (st_token_reachable(vocab, i) && add_token(a, vocab, i))
+        if (st_go_on(NODE_COSTS) || (st_token_reachable(vocab, i) && add_token(a, vocab, i)))
             return ST_NO_MEMORY;
     return link_all(a) || collect_held(a, vocab) ? ST_NO_MEMORY : ST_OK;
 }

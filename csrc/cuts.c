@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "fill_cuts.h"
+#include "interrupt.h"
 #include "publish.h"
 #include "text.h"
 #include "tier.h"
@@ -77,7 +78,7 @@ static inline uint32_t char_at(const uint8_t *text, size_t size, size_t n)
     return four >> (32 - 8 * size);
 }
 
-size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room)
+static inline size_t find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room)
 {
     size_t count = 0, at = *from, border = at + st_utf8_size(text[at]);
     uint32_t left = char_at(text + at, border - at, n - at);
@@ -96,6 +97,22 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
     }
     *from = at;
     return count;
+}
+
+/* So much text is looked through before the call can be ended. */
+#define STEP ((size_t)1 << 16)
+
+size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room)
+{
+    size_t count = 0;
+    for (;;) {
+        size_t until = n - *from > STEP ? *from + STEP : n;
+        while (until < n && st_utf8_is_continuation(text[until]))
+            until++;
+        count += find(cuts, text, until, from, borders + count, room - count);
+        if (until == n || count == room || st_go_on(STEP))
+            return count;
+    }
 }
 
 /* NULL: pieces are cut one by one. */
@@ -118,8 +135,13 @@ size_t st_cuts_of_pieces(const st_cuts *cuts, const uint8_t *text, size_t at, co
 
 size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n)
 {
-    size_t end = n, border = n ? n - st_utf8_size_before(text, n) : 0;
+    size_t end = n, border = n ? n - st_utf8_size_before(text, n) : 0, seen = n;
     while (border > 0) {
+        if (seen - border >= STEP) {
+            if (st_go_on(seen - border))
+                return 0;
+            seen = border;
+        }
         const size_t x = border - st_utf8_size_before(text, border);
         if (st_cut_is_here(cuts->tables, text, x, border, end))
             return border;

@@ -1,5 +1,10 @@
 #include "decoder.h"
 
+#include "interrupt.h"
+
+/* Ids between two looks at whether the call is to end. */
+#define STEP 4096
+
 const uint8_t *st_decode_one(const st_vocab *v, const st_names *names, uint32_t id, size_t *n)
 {
     uint32_t index = st_vocab_index(v, id);
@@ -28,6 +33,10 @@ st_status st_decode(const st_vocab *v, const st_names *names, const uint32_t *id
     for (size_t i = 0; i < count; i++) {
         size_t n;
         const uint8_t *bytes = st_decode_one(v, names, ids[i], &n);
+        if (i % STEP == STEP - 1 && st_go_on(4 * STEP)) {
+            out->size = before;
+            return ST_INTERRUPTED;
+        }
         if (!bytes || st_bytes_append(out, bytes, n)) {
             out->size = before;
             *bad = i;

@@ -1,5 +1,6 @@
 #include "encoder.h"
 
+#include "interrupt.h"
 #include "utf8.h"
 
 /* A held piece is completed in the carry, with this many bytes of the new text and then twice as many each time; then
@@ -13,6 +14,9 @@
  * With so many bytes of new text, an open piece of up to so many is read again from its start. */
 #define READ_AGAIN_FROM 256
 #define READ_AGAIN_UP_TO 64
+
+/* Text is scanned and copied in steps of so many bytes, between which the call can be ended. */
+#define STEP ((size_t)1 << 20)
 
 /* A stretch of text that lies in one place, and how far it is done: everything before `piece` is encoded, the open
  * piece begins there (less encoder->open.taken), and the scanner has read up to `read`, in front of the first name that is not done. */
@@ -77,12 +81,26 @@ static st_status encode_ended(feed_context *c, run *r, uint64_t *ends, size_t co
     return status;
 }
 
+/* The end of the step that begins at `from`: between characters, and not behind `limit`. */
+static size_t end_of_step(const uint8_t *text, size_t from, size_t limit)
+{
+    if (limit - from <= STEP)
+        return limit;
+    size_t end = from + STEP;
+    while (end < limit && st_utf8_is_continuation(text[end]))
+        end++;
+    return end;
+}
+
 static st_status scan_until(feed_context *c, run *r, size_t limit)
 {
     while (r->read < limit) {
-        size_t used, count = st_scan_feed(c->encoder->family, &c->encoder->scan, r->text + r->read, limit - r->read,
-                                          &used, c->sink.workspace->ends, ST_BATCH);
+        const size_t end = end_of_step(r->text, r->read, limit);
+        size_t used, count = st_scan_feed(c->encoder->family, &c->encoder->scan, r->text + r->read, end - r->read, &used,
+                                          c->sink.workspace->ends, ST_BATCH);
         r->read += used;
+        if (r->read < limit)
+            ST_TRY(st_go_on(used));
         ST_TRY(encode_ended(c, r, c->sink.workspace->ends, count));
     }
     return ST_OK;
@@ -119,6 +137,18 @@ static st_status encode_run(feed_context *c, run *r, int final)
 
 /* ---- from chunk to chunk ---- */
 
+static st_status append_in_steps(st_bytes *bytes, const uint8_t *text, size_t n)
+{
+    ST_TRY(st_bytes_reserve(bytes, n));
+    for (size_t at = 0, end; at < n; at = end) {
+        end = n - at > STEP ? at + STEP : n;
+        ST_TRY(st_bytes_append(bytes, text + at, end - at));
+        if (end < n)
+            ST_TRY(st_go_on((end - at) / 8)); /* far quicker than other work on as many bytes */
+    }
+    return ST_OK;
+}
+
 /* What is not done of the run waits in the carry. A long open piece is first encoded as far as it is certain. */
 static st_status keep_tail(feed_context *c, run *r)
 {
@@ -136,7 +166,7 @@ static st_status keep_tail(feed_context *c, run *r)
     e->carry.start = e->carry.bytes.size;
     if (r->piece == r->size)
         return ST_OK;
-    return st_bytes_append(&e->carry.bytes, r->text + r->piece, r->size - r->piece);
+    return append_in_steps(&e->carry.bytes, r->text + r->piece, r->size - r->piece);
 }
 
 /* How far what is held has been read: to the end of the open piece, or, when it is to be read again, not at all. */
@@ -160,7 +190,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
         bridge *= 2;
         while (used + part < n && st_utf8_is_continuation(text[used + part]))
             part++; /* the scanner takes whole characters */
-        ST_TRY(st_bytes_append(&carry->bytes, text + used, part));
+        ST_TRY(append_in_steps(&carry->bytes, text + used, part));
         used += part;
         r.text = carry->bytes.data ? carry->bytes.data : text; /* nothing to read in either, then */
         r.size = carry->bytes.size;
@@ -275,6 +305,8 @@ st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flag
         return status;
     ST_TRY(take_snapshot(e, out, &before));
     status = run_feed(e, &s, final, out, error);
+    if (!status && n + before.carry_size + before.taken >= ST_HOLD_WHOLE) /* fewer bytes never take long */
+        status = st_interrupt_last(); /* some of what was called may have returned early, too */
     if (status)
         roll_back(e, out, &before);
     else

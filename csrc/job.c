@@ -1,5 +1,6 @@
 #include "job.h"
 
+#include "interrupt.h"
 #include "publish.h"
 
 /* Shares of this size are no worse than longer ones, and the ids of one stay in the second-level cache. */
@@ -44,6 +45,9 @@ typedef struct planner {
     size_t threads, least;
     st_bytes text; /* UTF-8 of characters in which a cut is looked for */
 } planner;
+
+/* Of a text or a cut, in bytes of other work: what interrupt.h counts. */
+#define PLAN_COSTS 1024
 
 /* Shares grow smaller towards the end, so that the threads end together. */
 static void choose_size(planner *p)
@@ -100,6 +104,7 @@ static st_status plan_text(planner *p, const st_job_text *whole, size_t source)
     size_t start = 0, cut;
     if (p->size && p->size + whole->n > p->wanted + p->wanted / 2)
         ST_TRY(close_share(p));
+    ST_TRY(st_go_on(PLAN_COSTS));
     while ((cut = next_cut(p, whole, start)) != 0) {
         ST_TRY(add_part(p, whole, source, start, cut));
         ST_TRY(close_share(p));
@@ -128,7 +133,7 @@ st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_
     planner p = {.job = job, .threads = threads ? threads : 1, .least = least ? least : 1};
     const st_status status = plan_all(&p, texts, count);
     st_bytes_free(&p.text);
-    return status;
+    return status ? status : st_go_on(0);
 }
 
 /* ---- buffers ---- */
@@ -158,14 +163,19 @@ static void fail(st_job *job, st_job_share *share, size_t part, st_status status
 {
     share->failed = part;
     share->status = status;
-    st_job_stop(job);
+    st_count_add(&job->stopped, 1);
 }
+
+/* Of any text, however short, in bytes of other work: what interrupt.h counts. */
+#define PART_COSTS 256
 
 static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job_share *share, st_ids *ids)
 {
     for (size_t i = share->first; i < share[1].first; i++) {
         st_job_part *part = &job->parts[i];
-        const st_status status = st_job_text_encode(&part->span, encoder, job->counts_only, room, ids, &part->ids);
+        st_status status = st_job_text_encode(&part->span, encoder, job->counts_only, room, ids, &part->ids);
+        if (!status)
+            status = st_go_on(PART_COSTS);
         if (status) {
             fail(job, share, i, status);
             return 0;
@@ -203,7 +213,7 @@ void st_job_work(st_job *job)
     encoder.text.errors = job->errors;
     encoder.allowed = job->allowed;
     encoder.watch.names = job->disallowed;
-    while (!st_count_add(&job->stopped, 0)) {
+    while (!st_count_read(&job->stopped)) {
         size_t index = (size_t)(st_count_add(&job->next, 1) - 1);
         if (index >= job->share_count)
             break;
@@ -227,6 +237,7 @@ void st_job_work(st_job *job)
 void st_job_stop(st_job *job)
 {
     st_count_add(&job->stopped, 1);
+    st_count_add(&job->abandoned, 1);
 }
 
 /* ---- the result ---- */

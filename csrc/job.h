@@ -44,7 +44,8 @@ typedef struct st_job {
     st_job_share *shares; /* one more than share_count: where the last one ends */
     size_t part_count, share_count;
     int next;    /* share to take */
-    int stopped;
+    int stopped;   /* no share is taken any more */
+    int abandoned; /* nor is one ended: the `stop` of each thread's scope (interrupt.h) */
     int placing; /* flag: some thread appends to `out` */
     size_t placed;
     st_ids *spares[ST_JOB_SPARES];
@@ -63,7 +64,7 @@ st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_
 /* Takes shares until there are no more. */
 void st_job_work(st_job *job);
 
-/* No share is taken any more. */
+/* No share is taken any more, and threads whose scope (interrupt.h) looks at `abandoned` leave the one they are at. */
 void st_job_stop(st_job *job);
 
 /* Puts status and total; after a failure `failed_text` is the first text in order that fails: encode it by itself for

@@ -1,6 +1,7 @@
 #include "job_text.h"
 
 #include "code_points.h"
+#include "interrupt.h"
 #include "utf8.h"
 
 /* Characters that become UTF-8 at once: 32 to 128 KB, which stay in the second-level cache while they are encoded. */
@@ -70,6 +71,8 @@ size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, co
                                           : st_last_cut(whole->text, whole->n, start + wanted / 2, until, rules);
         if (found)
             return found;
+        if (st_go_on(wanted / 8))
+            return 0;
         start = border_behind(whole, until);
     }
     return 0;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "interrupt.h"
 #include "merge_windows.h"
 #include "reference_stream.h"
 
@@ -12,6 +13,9 @@
  * the bytes that were ever seen to wait (275). */
 #define BULK_FROM 2048
 #define BULK_TAIL 512
+
+/* A push is done in steps of so many bytes: memory does not grow with it, and it can be ended between them. */
+#define STEP ((size_t)1 << 20)
 
 void st_long_piece_begin(st_long_piece *piece, int merged_only)
 {
@@ -213,6 +217,8 @@ static st_status push_bytes(st_long_piece *piece, const st_automaton *a, st_voca
             ST_TRY(settle(piece, a, vocab, out));
         text += part;
         n -= part;
+        if (n)
+            ST_TRY(st_go_on(part));
     }
     return ST_OK;
 }
@@ -272,6 +278,16 @@ static st_status try_bulk(st_long_piece *piece, const st_automaton *a, st_vocab 
     return status;
 }
 
+static st_status push_step(st_long_piece *piece, const st_automaton *a, st_vocab *vocab, st_long_scratch *scratch,
+                           const uint8_t *text, size_t n, st_ids *out)
+{
+    int done = 0;
+    /* beyond the longest token nothing can turn out to be an unreachable token as a whole */
+    if (n >= BULK_FROM && (!vocab->unreachable || piece->end + n > vocab->max_length))
+        ST_TRY(try_bulk(piece, a, vocab, scratch, text, n, out, &done));
+    return done ? st_go_on(n) : push_bytes(piece, a, vocab, scratch->memo, text, n, out);
+}
+
 st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, const uint8_t *text, size_t n,
                              st_ids *out)
 {
@@ -280,11 +296,11 @@ st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scra
         return ST_NO_MEMORY;
     if (piece->by_reference)
         return push_reference(piece, a, vocab, text, n, out);
-    int done = 0;
-    /* beyond the longest token nothing can turn out to be an unreachable token as a whole */
-    if (n >= BULK_FROM && (!vocab->unreachable || piece->end + n > vocab->max_length))
-        ST_TRY(try_bulk(piece, a, vocab, scratch, text, n, out, &done));
-    return done ? ST_OK : push_bytes(piece, a, vocab, scratch->memo, text, n, out);
+    for (size_t at = 0, step; at < n; at += step) {
+        step = n - at < STEP ? n - at : STEP;
+        ST_TRY(push_step(piece, a, vocab, scratch, text + at, step, out));
+    }
+    return ST_OK;
 }
 
 static st_status spell_path(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)

@@ -3,6 +3,8 @@
  * token every two become one, and an odd one stays at the right end; where two runs meet, one of each. */
 #include "merge_run.h"
 
+#include "interrupt.h"
+
 #define MOST_RUNS 64 /* a megabyte of any byte needs no more than a dozen with the published vocabularies */
 #define FEW_RUNS 8   /* to begin with: a ruler has up to five, and what has more merges in fewer steps byte by byte */
 
@@ -15,6 +17,9 @@ typedef struct runs {
     run at[MOST_RUNS];
     size_t size;
 } runs;
+
+/* Bytes are read, and tokens written, so many at a time: then the call can be ended. */
+#define STEP ((size_t)1 << 16)
 
 /* Runs of no tokens are none, and neighbours of one token are one run. Returns 0 when there is no room. */
 static int add(runs *r, uint32_t token, size_t count)
@@ -80,19 +85,35 @@ static st_status write_out(const runs *r, st_ids *tokens)
         count += r->at[i].count;
     ST_TRY(st_ids_reserve(tokens, count));
     for (size_t i = 0; i < r->size; i++)
-        for (size_t k = 0; k < r->at[i].count; k++)
-            tokens->data[tokens->size++] = r->at[i].token;
+        for (size_t left = r->at[i].count, step; left; left -= step) {
+            step = left < STEP ? left : STEP;
+            for (size_t k = 0; k < step; k++)
+                tokens->data[tokens->size++] = r->at[i].token;
+            ST_TRY(st_go_on(step));
+        }
     return ST_OK;
 }
 
-/* Returns 0 where the bytes are more than a few runs. */
+/* Where the run of the byte at `start` ends, or the step. */
+static size_t end_of_run(const uint8_t *text, size_t n, size_t start)
+{
+    const size_t limit = n - start < STEP ? n : start + STEP;
+    size_t end = start + 1;
+    while (end < limit && text[end] == text[start])
+        end++;
+    return end;
+}
+
+/* Returns 0 where the bytes are more than a few runs, or the call is to end. */
 static int read_runs(const st_pairs *pairs, const uint8_t *text, size_t n, runs *r)
 {
     r->size = 0;
-    for (size_t start = 0, end = 0; start < n; start = end) {
-        while (end < n && text[end] == text[start])
-            end++;
-        if (r->size == FEW_RUNS || !add(r, pairs->byte_token[text[start]], end - start))
+    for (size_t start = 0, end; start < n; start = end) {
+        const uint32_t token = pairs->byte_token[text[start]];
+        end = end_of_run(text, n, start);
+        if ((r->size == FEW_RUNS && r->at[FEW_RUNS - 1].token != token) || !add(r, token, end - start))
+            return 0;
+        if (end - start == STEP && st_go_on(STEP))
             return 0;
     }
     return 1;

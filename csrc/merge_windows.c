@@ -1,6 +1,7 @@
 #include "merge_windows.h"
 
 #include "compatible.h"
+#include "interrupt.h"
 #include "merge.h"
 
 /* A joint is tried behind so many tokens, one after the other, before the run is given up. */
@@ -63,10 +64,14 @@ static st_status append(st_ids *out, const uint32_t *tokens, size_t count)
     return ST_OK;
 }
 
-/* How many bytes from text on are the same `period` bytes further on, within text[0..n)? */
+/* Repeats are looked for, and their tokens copied, for about so many bytes at a time: then the call can be ended. */
+#define STEP ((size_t)1 << 20)
+
+/* How many bytes from text on are the same `period` bytes further on, within text[0..n), and not much farther than a step? */
 static size_t repeated(const uint8_t *text, size_t n, size_t period)
 {
     size_t same = 0;
+    n = n < period + STEP ? n : period + STEP;
     while (same + period + ST_SMALL_WINDOW <= n && !memcmp(text + same, text + same + period, ST_SMALL_WINDOW))
         same += ST_SMALL_WINDOW;
     while (same + period < n && text[same] == text[same + period])
@@ -128,10 +133,12 @@ st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *tex
                            st_ids *out, int *done)
 {
     window windows[2], *w = &windows[0], *next = &windows[1];
-    size_t before = out->size, size = ST_SMALL_WINDOW, until = 0; /* where a ruler ends */
+    size_t before = out->size, size = ST_SMALL_WINDOW, seen = 0, until = 0; /* where a ruler ends */
     *done = 1;
     merge_window(v, w, text, n, 0, size);
     while (end_of(v, w, w->count) < n) {
+        ST_TRY(st_go_on(w->start - seen + size));
+        seen = w->start;
         ST_TRY(take_repeats(v, text, n, w, out));
         size_t keep = join(v, memo, text, n, w, size, next);
         if (!keep && w->start >= until)

@@ -2,6 +2,7 @@
 
 #include "cuts.h"
 #include "first_look.h"
+#include "interrupt.h"
 #include "merge_run.h"
 #include "merge_windows.h"
 #include "misses.h"
@@ -334,8 +335,8 @@ static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, st_ids 
             copy_more(to, s->ids[m], count);
         if (!count) { /* seldom */
             out->size = (size_t)(to - out->data);
-            if (encode_alone(v, w, text + s->starts[m], st_miss_length(s, m), out) || st_ids_reserve(out, most))
-                return ST_NO_MEMORY;
+            ST_TRY(encode_alone(v, w, text + s->starts[m], st_miss_length(s, m), out));
+            ST_TRY(st_ids_reserve(out, most));
             to = out->data + out->size;
         }
         to += count;
@@ -365,14 +366,17 @@ st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const
 {
     if (engine == ST_ENGINE_FAST) {
         batch b = {text, size, ends, count, 0, 0, 0, st_cuts_has_stretches(), 0};
-        while (b.piece < count)
+        while (b.piece < count) {
+            const size_t from = b.at;
             ST_TRY(encode_round(v, w, &b, out));
+            if (b.piece < count)
+                ST_TRY(st_go_on(b.at - from));
+        }
         return ST_OK;
     }
     size_t start = 0;
     for (size_t i = 0; i < count; i++) {
-        if (st_encode_span(v, w, engine, text + start, (size_t)ends[i] - start, 1, out))
-            return ST_NO_MEMORY;
+        ST_TRY(st_encode_span(v, w, engine, text + start, (size_t)ends[i] - start, 1, out));
         start = (size_t)ends[i];
     }
     return ST_OK;

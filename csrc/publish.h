@@ -3,6 +3,7 @@
 #define ST_PUBLISH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -35,6 +36,21 @@ static inline void st_flag_lower(int *flag)
 static inline int st_count_add(int *count, int n)
 {
     return _InterlockedExchangeAdd((volatile long *)count, n) + n;
+}
+
+static inline int st_count_read(const int *count)
+{
+    return *(const volatile int *)count;
+}
+
+static inline uint64_t st_number_read(const uint64_t *number)
+{
+    return *(const volatile uint64_t *)number;
+}
+
+static inline void st_number_write(uint64_t *number, uint64_t value)
+{
+    _InterlockedExchange64((volatile long long *)number, (long long)value);
 }
 #else
 
@@ -73,6 +89,23 @@ static inline void st_flag_lower(int *flag)
 static inline int st_count_add(int *count, int n)
 {
     return __atomic_add_fetch(count, n, __ATOMIC_ACQ_REL);
+}
+
+/* The count, and all that was done before it was last changed. */
+static inline int st_count_read(const int *count)
+{
+    return __atomic_load_n(count, __ATOMIC_ACQUIRE);
+}
+
+/* A number that threads read and write as they like: none sees half of one, and of several writers the last one is believed. */
+static inline uint64_t st_number_read(const uint64_t *number)
+{
+    return __atomic_load_n(number, __ATOMIC_RELAXED);
+}
+
+static inline void st_number_write(uint64_t *number, uint64_t value)
+{
+    __atomic_store_n(number, value, __ATOMIC_RELAXED);
 }
 #endif
 

@@ -1,5 +1,7 @@
 #include "reference.h"
 
+#include "interrupt.h"
+
 /* A part is named by the position of its first byte. */
 typedef struct part {
     uint32_t token;
@@ -7,6 +9,9 @@ typedef struct part {
     size_t next; /* position of the part behind it, n at the end */
     size_t previous;
 } part;
+
+/* In bytes of other work: what interrupt.h counts. */
+#define POP_COSTS 16
 
 typedef struct candidate {
     uint32_t merged;
@@ -95,8 +100,10 @@ static st_status prepare(merging *m, const uint8_t *text, st_reference_scratch *
     m->heap = (candidate *)(m->parts + m->n);
     for (size_t i = 0; i < m->n; i++)
         m->parts[i] = (part){m->pairs->byte_token[text[i]], 0, i + 1, i - 1};
-    for (size_t i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++) {
         offer(m, i);
+        ST_TRY(st_go_on(POP_COSTS));
+    }
     return ST_OK;
 }
 
@@ -104,9 +111,12 @@ st_status st_reference_merge(const st_pairs *pairs, const uint8_t *text, size_t 
                              st_ids *out)
 {
     merging m = {pairs, NULL, NULL, 0, n};
-    if (st_ids_reserve(out, n) || prepare(&m, text, scratch))
-        return ST_NO_MEMORY;
+    if (n == 0)
+        return ST_OK;
+    ST_TRY(st_ids_reserve(out, n));
+    ST_TRY(prepare(&m, text, scratch));
     while (m.heap_size) {
+        ST_TRY(st_go_on(POP_COSTS));
         candidate c = heap_pop(&m);
         if (c.version == m.parts[c.left].version)
             apply(&m, c);

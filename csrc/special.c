@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "interrupt.h"
+
 st_special_search st_special_search_behind(const st_special *s, uint32_t node)
 {
     if (!node)
@@ -126,6 +128,9 @@ static int is_stuck(const st_special *s, const st_special_search *k, const uint8
     return at < n && !st_special_child(s, k->node, text[at]);
 }
 
+/* So much is read before the call can be ended. */
+#define STEP ((size_t)1 << 20)
+
 st_special_result st_special_find(const st_special *s, st_special_search *k, const uint8_t *text, size_t until, size_t n,
                                   int final, st_special_match *match)
 {
@@ -144,7 +149,10 @@ st_special_result st_special_find(const st_special *s, st_special_search *k, con
             return ST_SPECIAL_NONE;
         if (k->at - k->before == n)
             break;
-        read_on(s, k, text, until, n);
+        const size_t at = k->at;
+        read_on(s, k, text, until > at + STEP ? at + STEP : until, n);
+        if (k->at - k->before < n && st_go_on((k->at - at) / 8)) /* far quicker than other work on as many bytes */
+            return ST_SPECIAL_NONE;
     }
     result = end_of_text(s, k, final, match);
     return result != ST_SPECIAL_NONE && match->start >= until ? ST_SPECIAL_NONE : result;

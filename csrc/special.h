@@ -89,7 +89,8 @@ st_special_search st_special_search_behind(const st_special *special, uint32_t n
 
 /* The next name that begins in front of `until` and lies in the text, which ends with text[n). After ST_SPECIAL_FOUND the
  * search goes on behind that name, in the same text; after the others with more text. final: nothing follows, so a mere
- * beginning is no name. */
+ * beginning is no name. Where the call is to end (interrupt.h), the answer is that there is none: ask st_go_on(0) before
+ * anything rests on it. */
 st_special_result st_special_find(const st_special *special, st_special_search *search, const uint8_t *text, size_t until,
                                   size_t n, int final, st_special_match *match);
 

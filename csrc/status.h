@@ -19,7 +19,8 @@ typedef enum st_status {
     ST_BAD_SPLIT,          /* a stored split of a token into two does not name two tokens */
     ST_BAD_IMAGE,          /* not an image of a vocabulary, or a damaged one, or one for other code or machines */
     ST_TOO_MUCH_TEXT,      /* the distinct pieces to train on have more bytes than 32 bits can number */
-    ST_BAD_WORDS           /* a list of words that nobody packed */
+    ST_BAD_WORDS,          /* a list of words that nobody packed */
+    ST_INTERRUPTED         /* the caller, or another thread, ended the call (interrupt.h) */
 } st_status;
 
 /* Passes a failure on. */

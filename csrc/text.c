@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include "interrupt.h"
 #include "text_valid.h"
 #include "utf8.h"
 
@@ -51,18 +52,46 @@ static void describe(const uint8_t *text, size_t at, size_t n, st_text_error *er
                               : ST_TEXT_INVALID_CONTINUATION;
 }
 
-size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
+/* How far all is valid. */
+static size_t valid_size(const uint8_t *text, size_t n)
 {
     size_t at = st_text_valid(text, n);
     while ((at = skip_ascii(text, at, n)) < n) {
         do { /* characters of scripts without ASCII come in runs: do not look for ASCII behind each */
             size_t size = whole_character(text, at, n);
-            if (!size) {
-                describe(text, at, n, error);
+            if (!size)
                 return at;
-            }
             at += size;
         } while (at < n && text[at] >= 0x80);
+    }
+    return n;
+}
+
+/* So many bytes are checked at a time: then the call can be ended. */
+#define STEP ST_LONG_CHECK
+
+/* The end of the step that begins at `from`: between characters, if all is valid. */
+static size_t end_of_step(const uint8_t *text, size_t from, size_t n)
+{
+    if (n - from <= STEP)
+        return n;
+    size_t end = from + STEP;
+    for (int back = 0; back < 3 && st_utf8_is_continuation(text[end]); back++)
+        end--;
+    return end;
+}
+
+size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
+{
+    for (size_t at = 0, end; at < n; at = end) {
+        end = end_of_step(text, at, n);
+        const size_t valid = valid_size(text + at, end - at);
+        if (valid < end - at) {
+            describe(text, at + valid, n, error);
+            return at + valid;
+        }
+        if (end < n && st_go_on((end - at) / 8)) /* far quicker than other work on as many bytes */
+            return n;
     }
     return n;
 }
@@ -73,6 +102,7 @@ st_status st_text_repair(const uint8_t *text, size_t n, st_errors errors, st_byt
     while (n) {
         st_text_error error;
         size_t valid = st_text_check(text, n, &error);
+        ST_TRY(st_go_on(8));
         if (st_bytes_append(out, text, valid))
             return ST_NO_MEMORY;
         if (valid == n)

@@ -22,7 +22,9 @@ typedef struct st_text_error {
     st_text_fault fault;
 } st_text_error;
 
-/* Length of the valid part of text[0..n): n if all is valid, else error->start. */
+/* Length of the valid part of text[0..n): n if all is valid, else error->start. Also n where the call is to end (interrupt.h)
+ * and there are more than ST_LONG_CHECK bytes: ask st_go_on(0) before anything rests on it. */
+#define ST_LONG_CHECK ((size_t)1 << 20)
 size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error);
 
 /* Appends text[0..n) to `out`, ill-formed sequences replaced or dropped. */

@@ -1,5 +1,6 @@
 #include "text_stage.h"
 
+#include "interrupt.h"
 #include "utf8.h"
 
 void st_text_stage_free(st_text_stage *stage)
@@ -27,10 +28,11 @@ static st_status repair(st_text_stage *stage, const uint8_t *text, size_t n, int
     /* All of it is described, the cut character too: what follows a fault decides the fault's name. */
     if (stage->errors == ST_ERRORS_STRICT && st_text_check(data, size, error) < whole)
         return ST_INVALID_UTF8;
+    ST_TRY(st_go_on(0));
     ST_TRY(st_text_repair(data, whole, stage->errors, &stage->repaired));
     s->joined_size = 0;
-    s->text = stage->repaired.data;
     s->n = stage->repaired.size;
+    s->text = s->n ? stage->repaired.data : data; /* nothing may be left, and no memory for it */
     s->is_repaired = 1;
     set_partial(s, data + whole, cut);
     return ST_OK;
@@ -100,7 +102,7 @@ st_status st_text_stage_take(st_text_stage *stage, const uint8_t *text, size_t n
         return repair(stage, text, n, final, s, error);
     s->n = left - cut;
     set_partial(s, rest + left - cut, cut);
-    return ST_OK;
+    return left < ST_LONG_CHECK ? ST_OK : st_go_on(0);
 }
 
 void st_text_stage_commit(st_text_stage *stage, const st_segments *s, size_t n)

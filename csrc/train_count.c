@@ -1,5 +1,6 @@
 #include "train_count.h"
 
+#include "interrupt.h"
 #include "prefetch.h"
 
 void st_train_counter_init(st_train_counter *counter)
@@ -62,6 +63,7 @@ static st_status count_stretch(st_train_counter *c, st_split_family family, cons
         count = st_scan_feed(family, &scan, text + at, n - at, &used, c->ends, ST_TRAIN_BATCH);
         ST_TRY(count_batch(c, text + start, stop, count));
         start += count ? (size_t)c->ends[count - 1] : 0;
+        ST_TRY(st_go_on(used));
     }
     count = st_scan_finish(family, &scan, c->ends);
     c->bytes += n;
@@ -74,6 +76,7 @@ st_status st_train_count_text(st_train_counter *c, st_split_family family, const
     size_t at = 0;
     if (!trusted && st_text_check(text, n, error) != n)
         return ST_INVALID_UTF8;
+    ST_TRY(st_go_on(0));
     st_special_match match;
     st_special_search search = st_special_search_from(0);
     while (special && st_special_find(special, &search, text, SIZE_MAX, n, 1, &match) == ST_SPECIAL_FOUND) {
@@ -92,6 +95,7 @@ st_status st_train_count_spans(st_train_counter *c, const uint8_t *text, const i
         ST_TRY(st_train_table_add(&c->table, text + start, n, 1));
         c->pieces++;
         c->bytes += n;
+        ST_TRY(st_go_on(n));
     }
     return ST_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "hash.h"
+#include "interrupt.h"
 #include "merge.h"
 #include "prefetch.h"
 #include "reference.h"
@@ -58,6 +59,9 @@ static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
 /* Tables are filled at random places: the cache line of the token after next few is sent for ahead of its turn. */
 #define AHEAD 16
 
+/* Of a token that is entered somewhere, in bytes of other work: what interrupt.h counts. */
+#define TOKEN_COSTS 64
+
 static void expect_token(const st_vocab *v, const uint8_t *bytes, size_t n)
 {
     if (n <= ST_KEY_BYTES)
@@ -108,9 +112,8 @@ static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
         v->ids[i] = source->ids[i];
         v->identity &= v->ids[i] == i;
         v->max_length = n > v->max_length ? n : v->max_length;
-        st_status status = insert_token(v, i);
-        if (status)
-            return status;
+        ST_TRY(insert_token(v, i));
+        ST_TRY(st_go_on(TOKEN_COSTS));
     }
     for (size_t byte = 0; byte < 256; byte++)
         if (v->pairs.byte_token[byte] == ST_NONE) {
@@ -159,12 +162,14 @@ static st_status link_stored(st_vocab *v, const uint32_t *splits, size_t *bad)
 {
     for (uint32_t i = 0; i < v->count; i++) {
         *bad = i;
+        ST_TRY(st_go_on(TOKEN_COSTS));
         if (i + AHEAD < v->count)
             expect_halves(v, splits, i + AHEAD);
         ST_TRY(stored_halves(v, splits, i, &v->left[i], &v->right[i]));
     }
     for (uint32_t i = 0; i < v->count; i++) {
         *bad = i;
+        ST_TRY(st_go_on(TOKEN_COSTS));
         uint32_t ahead = i + AHEAD;
         if (ahead < v->count && v->left[ahead] != ST_NONE)
             st_prefetch(st_pairs_place(&v->pairs, v->left[ahead], v->right[ahead]));
@@ -209,6 +214,9 @@ static st_status merge_token(const st_vocab *v, uint32_t index, st_reference_scr
     return ST_OK;
 }
 
+/* As above. */
+#define MERGED_BYTE_COSTS 16
+
 /* Pairs found by merging each token's bytes; a token that does not come back as two parts is unreachable. Tokens of one
  * length are merged before their pairs are entered, or one of them could be mistaken for a shorter one. */
 static st_status link_merged(st_vocab *v, const uint32_t *order, st_reference_scratch *scratch, st_ids *parts)
@@ -218,8 +226,9 @@ static st_status link_merged(st_vocab *v, const uint32_t *order, st_reference_sc
         for (end = first; end < v->count && st_token_length(v, order[end]) == n; end++) {
             uint32_t index = order[end];
             v->left[index] = v->right[index] = ST_NONE;
-            if (n > 1 && merge_token(v, index, scratch, parts))
-                return ST_NO_MEMORY;
+            ST_TRY(st_go_on(TOKEN_COSTS + n * MERGED_BYTE_COSTS));
+            if (n > 1)
+                ST_TRY(merge_token(v, index, scratch, parts));
             if (n > 1 && parts->size == 2) {
                 v->left[index] = parts->data[0];
                 v->right[index] = parts->data[1];

@@ -1,5 +1,6 @@
 #include "words.h"
 
+#include "interrupt.h"
 #include "merge_words.h"
 #include "text.h"
 
@@ -24,7 +25,7 @@ static st_status enter_group(st_vocab *v, group *g)
             ST_TRY(st_piece_table_add(&v->pieces, key, word->tokens, word->count));
     }
     g->count = 0;
-    return ST_OK;
+    return st_go_on(TOGETHER * ST_KEY_BYTES * 4); /* merging takes its time */
 }
 
 static int is_worth_it(const st_vocab *v, const uint8_t *text, size_t n)

@@ -8,12 +8,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from ._csrc cimport *
-from ._ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, recycle, reserve, trim
+from ._interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
+from ._ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, list_of, recycle, reserve, trim
 from ._text cimport (
     SHORT_ROOM, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, borrow_apart, borrow_short, check_spans,
     ends_high, give_back,
 )
-from ._vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due, list_of
+from ._vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due
 
 from ._text import join_surrogate
 from .errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
@@ -27,6 +28,10 @@ cdef enum:
 # From here on room for the ids is made at once, roughly, and trimmed: growing moves them several times.
 cdef enum:
     RESERVE_FROM = 1 << 16
+
+# Of a text, however short, in bytes of other work: what csrc/interrupt.h counts.
+cdef enum:
+    TEXT_COSTS = 256
 
 # A str that is not ASCII is turned into UTF-8 this many characters at a time: 128 KB at most, which a core's cache holds.
 cdef enum:
@@ -88,6 +93,7 @@ cdef class Coder:
         cdef st_encoder encoder
         cdef st_feed_error error
         cdef st_status status
+        cdef Scope scope
         cdef Text text
         cdef uint8_t[SHORT_ROOM] room
         cdef size_t before = out.size
@@ -96,15 +102,22 @@ cdef class Coder:
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
             reserve(out, ids_expected(&self.expected, text.n, False))  # where memory is short, the encoder will say so
-        if text.n < RELEASE_GIL_FROM:
+        if text.n < SHORT:
+            begin_short(&scope)
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
         else:
-            with nogil:
+            begin(&scope, NULL)
+            if text.n < RELEASE_GIL_FROM:
                 status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
+            else:
+                with nogil:
+                    status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
+            end_scope(&scope)
         count_bytes(self.vocab, text.n)
         give_back(&text)
         st_encoder_free(&encoder)
         if status:
+            check(&scope)
             fail(status, &error, disallowed, source, NULL, 0, None)
         expect(&self.expected, text.n, False, out.size - before)
         return 0
@@ -115,6 +128,7 @@ cdef class Coder:
         cdef st_encoder encoder
         cdef st_feed_error error
         cdef st_status status = ST_OK
+        cdef Scope scope
         cdef Text text
         cdef Py_ssize_t n = len(source), at = 0, end
         cdef size_t before = out.size
@@ -126,10 +140,11 @@ cdef class Coder:
             raise MemoryError
         self._init(&encoder, allowed, disallowed)
         reserve(out, ids_expected(&self.expected, n, True))
+        begin(&scope, NULL)
         try:
             while not last and status == ST_OK:
                 end = min(at + STR_SLICE, n)
-                if end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00:
+                while end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00:
                     end += 1  # a pair of surrogates is one character
                 last = ST_FEED_FINAL if end == n else 0
                 text.data = slice
@@ -144,9 +159,11 @@ cdef class Coder:
                 give_back(&text)
                 at = end
         finally:
+            end_scope(&scope)
             st_encoder_free(&encoder)
             st_free(slice)
         if status:
+            check(&scope)
             fail(status, &error, disallowed, source, NULL, 0, None)
         expect(&self.expected, n, True, out.size - before)
         return 0
@@ -198,10 +215,18 @@ cdef class Coder:
     def encode_many(self, list sources not None, Matcher allowed, Matcher disallowed):
         """(ids of all texts as one array, row starts as a list of len(sources) + 1 ints)."""
         cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
+        cdef Scope scope
         starts = [0]
-        for source in sources:
-            self._encode(source, allowed, disallowed, &buffer.ids)
-            starts.append(buffer.ids.size)
+        begin(&scope, NULL)
+        try:
+            for source in sources:
+                self._encode(source, allowed, disallowed, &buffer.ids)
+                starts.append(buffer.ids.size)
+                if st_go_on(TEXT_COSTS):
+                    break
+        finally:
+            end_scope(&scope)
+        check(&scope)
         trim(&buffer.ids)
         return array_over(buffer), starts
 
@@ -212,18 +237,22 @@ cdef class Coder:
         cdef st_feed_error error
         cdef st_status status = ST_OK
         cdef size_t total = 0
+        cdef Scope scope
         cdef Text text
         memset(&out, 0, sizeof(out))
         do_what_is_due(self.vocab)
         alive = borrow_apart(source, &text)
         self._init(&encoder, allowed, disallowed)
+        begin(&scope, NULL)
         with nogil:
             status = st_encoder_count(&encoder, text.data, text.n, text.flags, &out, &total, &error)
+        end_scope(&scope)
         count_bytes(self.vocab, text.n)
         give_back(&text)
         st_encoder_free(&encoder)
         st_ids_free(&out)
         if status:
+            check(&scope)
             fail(status, &error, disallowed, source, NULL, 0, None)
         return total
 
@@ -233,11 +262,15 @@ cdef class Coder:
         cdef st_encoder encoder
         cdef int64_t[2] span
         cdef st_status status
+        cdef Scope scope
         memset(&out, 0, sizeof(out))
         span[0], span[1] = 0, len(piece)
         self._init(&encoder, None, None)
+        begin(&scope, NULL)
         status = st_encoder_spans(&encoder, <const uint8_t *>PyBytes_AS_STRING(piece), span, 1, &out)
+        end_scope(&scope)
         try:
+            check(&scope)
             if status:
                 raise MemoryError
             return list_of(self.vocab, &out, 0, out.size)
@@ -251,6 +284,7 @@ cdef class Coder:
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
         cdef st_encoder encoder
         cdef st_status status
+        cdef Scope scope
         cdef Py_buffer view
         PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
         cdef const int64_t *rows = <const int64_t *>view.buf
@@ -258,12 +292,15 @@ cdef class Coder:
         try:
             check_spans(rows, count, len(text))
             self._init(&encoder, None, None)
+            begin(&scope, NULL)
             with nogil:
                 status = st_encoder_spans(&encoder, data, rows, count, &buffer.ids)
+            end_scope(&scope)
             st_encoder_free(&encoder)
         finally:
             PyBuffer_Release(&view)
         if status:
+            check(&scope)
             raise MemoryError
         return array_over(buffer)
 
@@ -341,8 +378,9 @@ cdef class CoreStream:
     cdef object _feed(self, object chunk, int flags):
         cdef st_feed_error error
         cdef st_status status
+        cdef Scope scope
         cdef Text text
-        if self.buffer.leases:  # somebody still holds an earlier array: it keeps its buffer, we take another
+        if st_count_read(&self.buffer.leases):  # somebody still holds an earlier array: it keeps its buffer, we take another
             self.buffer = IdBuffer.__new__(IdBuffer)
         cdef IdBuffer buffer = self.buffer
         cdef uint8_t[SHORT_ROOM] room
@@ -351,14 +389,22 @@ cdef class CoreStream:
         alive = borrow_short(chunk, &text, room)
         if text.n >= RESERVE_FROM:
             reserve(&buffer.ids, ids_expected(&self.coder.expected, text.n, False))
-        if text.n < RELEASE_GIL_FROM:
+        if text.n + st_encoder_pending(&self.encoder) < SHORT:
+            begin_short(&scope)
             status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
         else:
-            with nogil:
+            begin(&scope, NULL)
+            scope.core.keeps = True
+            if text.n < RELEASE_GIL_FROM:
                 status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
+            else:
+                with nogil:
+                    status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
+            end_scope(&scope)
         count_bytes(self.coder.vocab, text.n)
         give_back(&text)
         if status:
+            check(&scope)
             fail(status, &error, self.disallowed, alive, self.encoder.text.partial, self.encoder.text.partial_size, True)
         array = array_over(buffer)
         if self.copies:

@@ -19,6 +19,7 @@ cdef extern from "status.h" nogil:
         ST_BAD_SPLIT
         ST_BAD_IMAGE
         ST_BAD_WORDS
+        ST_INTERRUPTED
     const char *st_strerror(st_status status)
 
 
@@ -41,6 +42,20 @@ cdef extern from "publish.h" nogil:
     int st_flag_raise(int *flag)
     void st_flag_lower(int *flag)
     int st_count_add(int *count, int n)
+    int st_count_read(const int *count)
+    uint64_t st_number_read(const uint64_t *number)
+    void st_number_write(uint64_t *number, uint64_t value)
+
+
+cdef extern from "interrupt.h" nogil:
+    ctypedef struct st_interrupt:
+        int (*ask)(st_interrupt *scope) noexcept nogil
+        int *stop
+        bint ended
+        bint keeps
+    void st_interrupt_begin(st_interrupt *scope, int (*ask)(st_interrupt *) noexcept nogil, int *stop)
+    void st_interrupt_end(st_interrupt *scope)
+    st_status st_go_on(size_t work)
 
 
 cdef extern from "buffer.h" nogil:
@@ -312,6 +327,7 @@ cdef extern from "job.h" nogil:
         const st_special *allowed
         const st_special *disallowed
         int counts_only
+        int abandoned
         size_t share_count
         st_ids out
         size_t total

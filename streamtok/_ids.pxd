@@ -1,6 +1,7 @@
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint64_t
 
 from ._csrc cimport st_ids
+from ._vocab cimport Vocab
 
 
 # So many ids are copied sooner than memory of their own is had and given back.
@@ -10,8 +11,8 @@ cdef enum:
 
 # Ids that 1,024 bytes of the last long text had, or 1,024 characters of a str, and a little more.
 cdef struct Expected:
-    uint32_t of_bytes
-    uint32_t of_characters
+    uint64_t of_bytes
+    uint64_t of_characters
 
 
 cdef class IdBuffer:
@@ -39,3 +40,6 @@ cdef void recycle(st_ids *ids) noexcept
 
 # Gives back room that growth left over.
 cdef void trim(st_ids *ids) noexcept
+
+# A Python list of ids[start..end), of a vocabulary.
+cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end)

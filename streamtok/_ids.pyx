@@ -1,15 +1,19 @@
-"""Ids in C memory as numpy arrays. numpy is imported when the first array is made, so that importing and loading stay
+"""Ids in C memory as numpy arrays and as lists. numpy is imported when the first array is made, so that importing and loading stay
 quick."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.ref cimport Py_INCREF, PyObject
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from ._csrc cimport *
-from ._vocab cimport allocation_state
+from ._interrupt cimport Scope, begin, check, end as end_scope, free_aside
+from ._vocab cimport Vocab, allocation_state
 
 import cython
+from cython cimport critical_section
 
 st_alloc_share(allocation_state())
 
@@ -28,7 +32,8 @@ cdef extern from *:
     void PyArray_ENABLEFLAGS(PyArrayObject *array, int flags)
     int NPY_UINT32, NPY_ARRAY_WRITEABLE
 
-cdef bint numpy_ready = False
+cdef int numpy_ready = 0
+cdef object importing = object()  # one thread imports
 
 # Memory that large arrays have left, for the next one: the system takes 1.3 us for each page that a process writes first, up
 # to a tenth of what encoding takes. One for all threads, from 64 KB, where that counts, to 16 MB, so that little is held.
@@ -36,6 +41,7 @@ cdef enum:
     SPARE_FROM = 1 << 14
     SPARE_UP_TO = 1 << 22
 cdef st_ids spare
+cdef uint64_t spare_room = 0  # its capacity: to be read at any time
 cdef int spare_is_lent = 0
 
 
@@ -51,15 +57,12 @@ cdef void init_expected(Expected *expected) noexcept:
 cdef size_t ids_expected(const Expected *expected, size_t n, bint characters) noexcept:
     if n < EXPECT_FROM:  # a character beyond ASCII has two bytes or more
         return n // 2 if characters else n // 4
-    return (n // 1024 + 1) * (expected.of_characters if characters else expected.of_bytes)
+    return (n // 1024 + 1) * st_number_read(&expected.of_characters if characters else &expected.of_bytes)
 
 
 cdef void expect(Expected *expected, size_t n, bint characters, size_t ids) noexcept:
-    cdef uint32_t of = <uint32_t>(ids // (n // 1024 + 1) * 17 // 16 + 1)
-    if n >= EXPECT_FROM and characters:
-        expected.of_characters = of
-    elif n >= EXPECT_FROM:
-        expected.of_bytes = of
+    if n >= EXPECT_FROM:
+        st_number_write(&expected.of_characters if characters else &expected.of_bytes, ids // (n // 1024 + 1) * 17 // 16 + 1)
 
 
 cdef void exchange_spare(st_ids *ids) noexcept:
@@ -69,12 +72,13 @@ cdef void exchange_spare(st_ids *ids) noexcept:
         other = spare
         spare = ids[0]
         ids[0] = other
+        st_number_write(&spare_room, spare.capacity)
         st_flag_lower(&spare_is_lent)
 
 
 cdef void reserve(st_ids *ids, size_t more) noexcept:
     # Looked at without asking whether it is lent: at worst other memory comes than was seen.
-    if ids.size == 0 and ids.capacity < more <= spare.capacity <= 4 * more:
+    if ids.size == 0 and ids.capacity < more <= st_number_read(&spare_room) <= 4 * more:
         exchange_spare(ids)
         ids.size = 0
     st_ids_reserve(ids, more)
@@ -111,13 +115,19 @@ cdef class Lease:
             st_count_add(&self.buffer.leases, -1)
 
 
+cdef int import_numpy() except -1:
+    with critical_section(importing):
+        if not st_count_read(&numpy_ready):
+            _import_array()
+            st_count_add(&numpy_ready, 1)
+    return 0
+
+
 cdef object array_at(void *data, size_t count, object owner):
     """A read-only uint32 array over memory that the owner keeps."""
-    global numpy_ready
     cdef Py_ssize_t n = <Py_ssize_t>count
-    if not numpy_ready:
-        _import_array()
-        numpy_ready = True
+    if not st_count_read(&numpy_ready):
+        import_numpy()
     array = PyArray_SimpleNewFromData(1, &n, NPY_UINT32, data)
     PyArray_CLEARFLAGS(<PyArrayObject *>array, NPY_ARRAY_WRITEABLE)
     Py_INCREF(owner)  # SetBaseObject takes this reference
@@ -167,3 +177,63 @@ cdef void trim(st_ids *ids) noexcept:
         if data != NULL:
             ids.data = <uint32_t *>data
             ids.capacity = kept
+
+
+# ---- lists ----
+
+cdef extern from "Python.h":
+    void Py_SET_SIZE(object items, Py_ssize_t size)
+
+
+# So many ints are sent for at a time: their pointers and first lines stay in a core's first cache.
+cdef enum:
+    AT_ONCE = 64
+    LONG_LIST = 4096  # fewer are made in some microseconds
+
+
+cdef inline size_t put_ints(list to, size_t place, Vocab vocab, PyObject **ints, const uint32_t *ids, size_t count) except 0:
+    """Puts the ints of AT_ONCE ids, or of `count` if those are fewer, into a list. Returns how many."""
+    cdef PyObject *found[AT_ONCE]
+    cdef size_t i
+    cdef uint32_t token
+    count = min(<size_t>AT_ONCE, count)
+    for i in range(count):
+        token = ids[i]
+        found[i] = NULL if ints == NULL or token >= vocab.int_count else ints[token]
+        st_prefetch(found[i])
+    for i in range(count):
+        if found[i] == NULL:
+            item = vocab.int_of(ids[i]) if ints != NULL else PyLong_FromUnsignedLong(ids[i])
+        else:
+            item = <object>found[i]
+        Py_INCREF(item)  # SET_ITEM takes this one
+        PyList_SET_ITEM(to, <Py_ssize_t>(place + i), item)
+    return count
+
+
+cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end):
+    """The ids as a list. Each int is made once a vocabulary and shared by all lists, which is most of their cost."""
+    cdef PyObject **ints = vocab.shared_ints()
+    cdef size_t n = end - start, at = 0
+    result = PyList_New(<Py_ssize_t>n)
+    if n >= LONG_LIST:
+        return fill_long(result, vocab, ints, ids.data + start, n)
+    while at < n:  # a range() with a step that is no literal would be Python's, a sixth of a short text's time
+        at += put_ints(result, at, vocab, ints, ids.data + start + at, n - at)
+    return result
+
+
+cdef list fill_long(list result, Vocab vocab, PyObject **ints, const uint32_t *ids, size_t n):
+    cdef size_t at = 0
+    cdef Scope scope
+    begin(&scope, NULL)
+    try:
+        while at < n and not st_go_on(sizeof(uint32_t) * AT_ONCE):
+            at += put_ints(result, at, vocab, ints, ids + at, n - at)
+    finally:
+        end_scope(&scope)
+    if at < n:
+        Py_SET_SIZE(result, <Py_ssize_t>at)
+        free_aside(result)
+    check(&scope)
+    return result

@@ -8,11 +8,17 @@ from libc.string cimport memset
 
 from ._core cimport Coder
 from ._csrc cimport *
-from ._ids cimport IdBuffer, array_over, expect, ids_expected, reserve, trim
+from ._interrupt cimport Scope, begin, check, end as end_scope, free_aside
+from ._ids cimport IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
 from ._text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
-from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due, list_of
+from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due
 
 st_alloc_share(allocation_state())
+
+
+# Of a text, however short, in bytes of other work: what csrc/interrupt.h counts.
+cdef enum:
+    TEXT_COSTS = 64
 
 
 cdef class Held:
@@ -46,13 +52,18 @@ cdef class Job:
         self.job.counts_only = counts_only
         cdef size_t count = len(texts), total, i
         cdef st_status status = ST_OK
+        cdef Scope scope
         cdef st_job_text *spans = <st_job_text *>st_malloc(count * sizeof(st_job_text))
         if spans == NULL:
             raise MemoryError
+        begin(&scope, NULL)
         try:
             for i in range(count):
                 self._hold(texts[i], &spans[i])
                 self.units[spans[i].width != 0] += spans[i].n
+                if st_go_on(TEXT_COSTS):
+                    break
+            check(&scope)
             total = self.units[0] + self.units[1]
             if total >= 2 * least:
                 count_bytes(coder.vocab, total)
@@ -62,8 +73,10 @@ cdef class Job:
                 with nogil:
                     status = st_job_plan(&self.job, spans, count, threads, least)
         finally:
+            end_scope(&scope)
             st_free(spans)
         if status:
+            check(&scope)
             raise MemoryError
 
     def __dealloc__(self):
@@ -93,12 +106,18 @@ cdef class Job:
         return self.job.share_count
 
     def work(self):
-        """Takes shares until there are none left. Any number of threads at once; nothing is raised."""
+        """Takes shares until there are none left. Any number of threads at once; nothing is raised but what a signal
+        handler raises, on the thread that handles signals: stop() the others then."""
+        cdef Scope scope
+        begin(&scope, &self.job.abandoned)
         with nogil:
             st_job_work(&self.job)
+        end_scope(&scope)
+        if scope.error != NULL:
+            check(&scope)
 
     def stop(self):
-        """No share is taken any more."""
+        """No share is taken any more, and those that threads are at are left."""
         st_job_stop(&self.job)
 
     def has_surrogates(self):
@@ -143,17 +162,26 @@ cdef class Job:
         cdef size_t count = len(self.texts), at = 0, i
         self._finish()
         cdef int64_t *counts = <int64_t *>st_malloc(count * sizeof(int64_t))
+        cdef Scope scope
         if counts == NULL:
             raise MemoryError
+        result = []
+        begin(&scope, NULL)
         try:
             memset(counts, 0, count * sizeof(int64_t))
             st_job_add_counts(&self.job, counts)
-            result = []
             for i in range(count):
                 result.append(list_of(self.coder.vocab, &self.job.out, at, at + <size_t>counts[i]))
                 at += <size_t>counts[i]
+                if st_go_on(sizeof(int64_t) * <size_t>counts[i]):
+                    break
+            check(&scope)
             return result
+        except BaseException:
+            free_aside(result)
+            raise
         finally:
+            end_scope(&scope)
             st_free(counts)
 
 

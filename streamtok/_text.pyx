@@ -1,17 +1,24 @@
 """Text from Python, borrowed without a copy: the UTF-8 of a str, or a buffer of bytes."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.unicode cimport PyUnicode_Check
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
 from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 from ._csrc cimport *
+from ._interrupt cimport Scope, begin, bytes_of, check, end as end_scope
 from ._vocab cimport allocation_state
 
 st_alloc_share(allocation_state())
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    object PyUnicode_DecodeUTF8Stateful(const char *data, Py_ssize_t n, const char *errors, Py_ssize_t *consumed)
+    object PyUnicode_New(Py_ssize_t n, uint32_t largest)
+    uint32_t PyUnicode_MAX_CHAR_VALUE(object text)
+    Py_ssize_t PyUnicode_CopyCharacters(object to, Py_ssize_t at, object text, Py_ssize_t start, Py_ssize_t n) except -1
 
 
 cdef object borrow(object source, Text *text):
@@ -48,22 +55,117 @@ cdef class Utf8Copy:
         return PyBytes_FromStringAndSize(<const char *>self.data, <Py_ssize_t>self.n)
 
 
+# A long str becomes UTF-8 so many characters at a time: then the call can be ended.
+cdef enum:
+    STEP = 1 << 18
+
+
+cdef object convert_by_python(str text, uint8_t *to):
+    """Writes the UTF-8 of a part of a str that the core cannot convert, and returns its size."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = mend_surrogates(text).encode()
+    memcpy(to, PyBytes_AS_STRING(data), len(data))
+    return len(data)
+
+
+cdef int convert(str source, Utf8Copy utf8) except -1:
+    """The UTF-8 of a str, of which there is room for all."""
+    cdef size_t n = <size_t>len(source), at = 0, end, size
+    cdef unsigned width = <unsigned>PyUnicode_KIND(source)
+    cdef const uint8_t *characters = <const uint8_t *>PyUnicode_DATA(source)
+    cdef Scope scope
+    begin(&scope, NULL)
+    try:
+        while at < n:
+            end = min(at + STEP, n)
+            while end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00:
+                end += 1  # a pair of surrogates is one character
+            size = st_code_points(characters + width * at, end - at, width, utf8.data + utf8.n)
+            if size == ST_NOT_CONVERTED:
+                size = convert_by_python(PyUnicode_Substring(source, at, end), utf8.data + utf8.n)
+            utf8.n += size
+            at = end
+            if st_go_on(size):
+                break
+    finally:
+        end_scope(&scope)
+    check(&scope)
+    return 0
+
+
 cdef object borrow_apart(object source, Text *text):
     if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
         return borrow(source, text)
     cdef Utf8Copy utf8 = Utf8Copy.__new__(Utf8Copy)
-    cdef size_t n = <size_t>len(source)
-    utf8.data = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(n))
-    if utf8.data != NULL:
-        text.n = st_code_points(PyUnicode_DATA(source), n, <unsigned>PyUnicode_KIND(source), utf8.data)
-    if utf8.data == NULL or text.n == ST_NOT_CONVERTED:
+    utf8.data = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(<size_t>len(source)))
+    if utf8.data == NULL:
         return borrow(source, text)
-    text.data = <const uint8_t *>st_realloc(utf8.data, text.n)
+    convert(source, utf8)
+    text.data = <const uint8_t *>st_realloc(utf8.data, utf8.n)
     if text.data == NULL:
         text.data = utf8.data
-    utf8.data, utf8.n = <uint8_t *>text.data, text.n
+    utf8.data, text.n = <uint8_t *>text.data, utf8.n
     text.flags, text.held = ST_FEED_TRUSTED, False
     return utf8
+
+
+def to_utf8(text not None):
+    """The UTF-8 of a str as bytes. Surrogates that make a pair become its character, lone ones U+FFFD."""
+    cdef Text borrowed
+    alive = borrow_apart(text, &borrowed)
+    result = bytes_of(borrowed.data, borrowed.n)
+    give_back(&borrowed)
+    return result
+
+
+# So many bytes become a str at once.
+cdef enum:
+    DECODED_AT_ONCE = 1 << 22
+
+
+def from_utf8(bytes data not None, errors, end=None):
+    """data[:end].decode("utf-8", errors), in steps where it is long: signals are handled between them."""
+    cdef Py_ssize_t n = len(data) if end is None else min(<Py_ssize_t>end, len(data))
+    if n <= DECODED_AT_ONCE and errors == "replace":
+        return PyUnicode_DecodeUTF8Stateful(PyBytes_AS_STRING(data), n, "replace", NULL)
+    if n <= DECODED_AT_ONCE or errors not in ("strict", "replace", "ignore"):
+        return data[:n].decode("utf-8", errors)
+    try:
+        return join(decoded_parts(data, n, errors))
+    except UnicodeDecodeError:
+        return data[:n].decode("utf-8", errors)  # the same error, with its place in all of the bytes
+
+
+cdef list decoded_parts(bytes data, Py_ssize_t n, str errors):
+    cdef const char *start = PyBytes_AS_STRING(data)
+    cdef Py_ssize_t at = 0, size, used
+    cdef bytes how = errors.encode()
+    parts = []
+    while at < n:
+        size = min(<Py_ssize_t>DECODED_AT_ONCE, n - at)
+        parts.append(PyUnicode_DecodeUTF8Stateful(start + at, size, how, NULL if at + size == n else &used))
+        at += size if at + size == n else used
+        PyErr_CheckSignals()
+    return parts
+
+
+cpdef str join(list parts):
+    """Joins a list of str, which is empty afterwards: each is given up as soon as it is copied."""
+    cdef Py_ssize_t n = 0, at = 0
+    cdef uint32_t largest = 0
+    for part in parts:
+        n += len(part)
+        largest = max(largest, PyUnicode_MAX_CHAR_VALUE(part))
+    result = PyUnicode_New(n, largest)
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        PyUnicode_CopyCharacters(result, at, part, 0, len(part))
+        at += len(part)
+        PyErr_CheckSignals()
+    return result
 
 
 cdef object borrow_short(object source, Text *text, uint8_t *room):

@@ -1,7 +1,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ._csrc cimport st_ids, st_names, st_special, st_vocab
+from ._csrc cimport st_ids, st_names, st_number_read, st_number_write, st_special, st_vocab
 
 
 cdef class Matcher:
@@ -28,21 +28,18 @@ cdef class Vocab:
     cdef _set_names(self, dict special_tokens)
 
 
-# Bytes are counted where the GIL is held, so in vain now and then in a build without it.
+# Two threads at once may count for one: to add without that would cost more than the number is worth.
 cdef inline void count_bytes(Vocab vocab, size_t n) noexcept:
-    vocab.encoded += n
+    st_number_write(&vocab.encoded, st_number_read(&vocab.encoded) + n)
 
 
 # To be asked at the beginning of a call, before anything is held or changed: what is due may raise, as Ctrl-C does.
 cdef inline int do_what_is_due(Vocab vocab) except -1:
-    return 0 if vocab.encoded < vocab.limit else reach_limit(vocab)
+    return 0 if st_number_read(&vocab.encoded) < st_number_read(&vocab.limit) else reach_limit(vocab)
 
 
 cdef int reach_limit(Vocab vocab) except -1
 
-
-# A Python list of ids[start..end), of a vocabulary or of none.
-cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end)
 
 # The allocation counters of this module's copy of csrc, for _core to share: one process, one count.
 cdef void *allocation_state() noexcept

@@ -1,8 +1,8 @@
 """The vocabulary and the matchers of special tokens as Python objects; see _core.pyx for what encodes with them."""
 
+from cython cimport critical_section
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.memoryview cimport PyMemoryView_FromMemory
@@ -12,6 +12,7 @@ from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from ._csrc cimport *
+from ._interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
 
 from .errors import VocabularyError
 
@@ -30,36 +31,6 @@ cdef extern from *:
     #endif
     """
     bint ST_SHARE_INTS
-
-
-# So many ints are sent for at a time: their pointers and first lines stay in a core's first cache.
-cdef enum:
-    AT_ONCE = 64
-
-
-cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end):
-    """The ids as a list. Each int is made once a vocabulary and shared by all lists, which is most of their cost."""
-    cdef PyObject **ints = NULL if vocab is None else vocab.shared_ints()
-    cdef PyObject *found[AT_ONCE]
-    cdef size_t at, count, i
-    cdef uint32_t token
-    result = PyList_New(<Py_ssize_t>(end - start))
-    at = start
-    while at < end:  # a range() with a step that is no literal would be Python's, a sixth of a short text's time
-        count = min(<size_t>AT_ONCE, end - at)
-        for i in range(count):
-            token = ids.data[at + i]
-            found[i] = NULL if ints == NULL or token >= vocab.int_count else ints[token]
-            st_prefetch(found[i])
-        for i in range(count):
-            if found[i] == NULL:
-                item = vocab.int_of(ids.data[at + i]) if ints != NULL else PyLong_FromUnsignedLong(ids.data[at + i])
-            else:
-                item = <object>found[i]
-            Py_INCREF(item)  # SET_ITEM takes this one
-            PyList_SET_ITEM(result, <Py_ssize_t>(at - start + i), item)
-        at += count
-    return result
 
 
 # ---- special tokens ----
@@ -221,6 +192,7 @@ cdef class Vocab:
         cdef st_vocab_source source
         cdef size_t bad = 0, i
         cdef st_status status
+        cdef Scope scope
         memset(&source, 0, sizeof(source))
         source.count = len(wide_lengths) // 4
         if ranks is None:
@@ -240,10 +212,13 @@ cdef class Vocab:
         cdef const uint8_t *word_data = <const uint8_t *>PyBytes_AS_STRING(word_bytes)
         cdef const uint8_t *word_sizes = <const uint8_t *>PyBytes_AS_STRING(word_lengths)
         source.words = len(word_lengths)
+        begin(&scope, NULL)
         with nogil:
             status = st_vocab_new(&source, dense_side, &self.vocab, &bad)
             if status == ST_OK:
                 status = st_vocab_add_words(self.vocab, word_data, word_sizes, source.words)
+        end_scope(&scope)
+        check(&scope)
         if status == ST_NO_MEMORY:
             raise MemoryError
         if status:
@@ -300,7 +275,9 @@ cdef class Vocab:
     def call_after(self, uint64_t size, action):
         """Calls action() once, at the beginning of the first call that finds that `size` bytes have been encoded. It runs
         on the thread of that call, which fails if it raises."""
-        self.limit, self.action = size, action
+        with critical_section(self):
+            self.action = action
+            st_number_write(&self.limit, size)
 
     @staticmethod
     def image_header(bytes image not None):
@@ -388,7 +365,7 @@ cdef class Vocab:
                                         &out)
             if status:
                 raise MemoryError
-            return [self.vocab.ids[token] for token in list_of(None, &out, 0, out.size)]
+            return [self.vocab.ids[out.data[i]] for i in range(out.size)]
         finally:
             st_reference_scratch_free(&scratch)
             st_ids_free(&out)
@@ -407,25 +384,35 @@ cdef class Vocab:
         cdef st_bytes out
         cdef size_t bad = 0, n
         cdef st_status status
+        cdef Scope scope
         cdef Py_buffer buffer
         PyObject_GetBuffer(tokens, &buffer, PyBUF_SIMPLE)
         memset(&out, 0, sizeof(out))
         n = <size_t>buffer.len // 4
         try:
-            with nogil:
+            begin_short(&scope)
+            if n < SHORT:
                 status = st_decode(self.vocab, &self.names, <const uint32_t *>buffer.buf, n, &out, &bad)
+            else:
+                begin(&scope, NULL)
+                with nogil:
+                    status = st_decode(self.vocab, &self.names, <const uint32_t *>buffer.buf, n, &out, &bad)
+                end_scope(&scope)
+            check(&scope)
             if status == ST_UNKNOWN_TOKEN:
                 raise KeyError(f"Invalid token for decoding: {(<const uint32_t *>buffer.buf)[bad]}")
             if status:
                 raise MemoryError
-            return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
+            return bytes_of(out.data, out.size)
         finally:
             PyBuffer_Release(&buffer)
             st_bytes_free(&out)
 
 
 cdef int reach_limit(Vocab vocab) except -1:
-    action, vocab.action, vocab.limit = vocab.action, None, UINT64_MAX
+    with critical_section(vocab):  # one thread has it
+        action, vocab.action = vocab.action, None
+        st_number_write(&vocab.limit, UINT64_MAX)
     if action is not None:
         action()
     return 0

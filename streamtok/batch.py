@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 
-from . import _core, _job
+from . import _core, _interrupt, _job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,21 @@ def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int) 
         return [function(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor  # takes longer to import than all of the package
 
-    with ThreadPoolExecutor(num_threads) as pool:
-        return list(pool.map(function, items))
+    stop = _interrupt.Stop()
+
+    def run(item: _T) -> _R:
+        with stop:
+            return function(item)
+
+    pool = ThreadPoolExecutor(num_threads)
+    try:
+        results = list(pool.map(run, items))
+    except BaseException:  # Ctrl-C, or an item that fails: what the others are at is not wanted any more
+        stop.raise_it()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    return results
 
 
 # ==== One long text ====
@@ -123,12 +136,23 @@ def encode_lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any, nu
     all ids are there first."""
     if isinstance(coder, _core.Coder):
         job = _job_for(coder, texts, allowed, disallowed, num_threads, _LEAST_SHARE)
-        return [coder.encode(text, allowed, disallowed) for text in texts] if job is None else job.lists()
+        return _lists(coder, texts, allowed, disallowed) if job is None else job.lists()
 
     def run(share: list[str]) -> list[list[int]]:
-        return [coder.encode(text, allowed, disallowed) for text in share]
+        return _lists(coder, share, allowed, disallowed)
 
     return [ids for share in thread_map(run, shares(texts, num_threads), num_threads) for ids in share]
+
+
+def _lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any) -> list[list[int]]:
+    lists = []
+    try:
+        for text in texts:
+            lists.append(coder.encode(text, allowed, disallowed))
+    except BaseException:
+        _interrupt.drop(lists)  # what is there may take long to free
+        raise
+    return lists
 
 
 def encode_ragged(

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+# More ids are taken in steps of so many, between which Python handles signals.
+_AT_ONCE = 1 << 20
+
 
 def checked(text: str) -> str:
     if not isinstance(text, str):
@@ -103,13 +106,20 @@ def id_array(tokens: Any) -> array[int] | npt.NDArray[np.uint32]:
     ValueError for one of several rows.
     """
     if isinstance(tokens, (list, tuple, range, array)):
-        return array("I", tokens)
+        return array("I", tokens) if len(tokens) <= _AT_ONCE else _long_array(tokens)
     if isinstance(tokens, (bytes, bytearray)):
         return array("I", list(tokens))
     if hasattr(tokens, "mask") and hasattr(tokens, "compressed"):  # numpy's; what is masked is no id
         raise TypeError("ids are a masked array: write ids.compressed()")
     found = as_numpy(tokens)
     return array("I", tokens) if found is None else _checked_row(found)
+
+
+def _long_array(tokens: Any) -> array[int]:
+    ids = array("I")
+    for at in range(0, len(tokens), _AT_ONCE):
+        ids.extend(array("I", tokens[at : at + _AT_ONCE]))
+    return ids
 
 
 def id_rows(batch: Any) -> list[Any]:
@@ -197,9 +207,15 @@ def _checked_row(ids: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
         raise TypeError("ids are a row, got a single number; write [number]")
     if ids.dtype.kind not in "iu" and len(ids):  # without any, np.array([]) is one of floats
         raise TypeError(f"ids are integers, got an array of {shortened(str(ids.dtype))}")
-    if ids.dtype != np.uint32 and len(ids) and (ids.min() < 0 or ids.max() > 0xFFFFFFFF):
-        raise OverflowError("an id is negative or does not fit in 32 bits")
-    return np.ascontiguousarray(ids, np.uint32)
+    if ids.dtype == np.uint32 and ids.flags.c_contiguous:
+        return ids
+    row = np.empty(len(ids), np.uint32)
+    for at in range(0, len(ids), _AT_ONCE):
+        part = ids[at : at + _AT_ONCE]
+        if ids.dtype != np.uint32 and (part.min() < 0 or part.max() > 0xFFFFFFFF):
+            raise OverflowError("an id is negative or does not fit in 32 bits")
+        row[at : at + _AT_ONCE] = part
+    return row
 
 
 def check_special(packed: PackedVocabulary, special_tokens: dict[str, int]) -> None:

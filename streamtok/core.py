@@ -314,7 +314,7 @@ class Encoding(Identified, Decoding, Streaming):
         """
         from .offsets import character_offsets, token_sizes
 
-        data = _text.mend_surrogates(checked(text)).encode()
+        data = _text.to_utf8(checked(text))
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return ids, character_offsets(data, token_sizes(self, data, ids))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from . import _text
 from .batch import thread_map
 from .checks import id_array, id_rows
 from .errors import unknown_handler_error
@@ -87,6 +88,6 @@ class Decoding:
 
 def text_of(data: bytes, errors: str) -> str:
     try:
-        return data.decode("utf-8", errors=errors)
+        return _text.from_utf8(data, errors)
     except LookupError:
         raise unknown_handler_error(errors) from None

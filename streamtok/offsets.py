@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from .core import Encoding
 
+# Tokens whose offsets are found at once: some megabytes of memory, and Python handles signals between two blocks.
+_BLOCK = 1 << 18
+
 
 def character_offsets(data: bytes, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Index of the first character that holds bytes of each token.
@@ -18,10 +21,15 @@ def character_offsets(data: bytes, lengths: npt.NDArray[np.int64]) -> npt.NDArra
     """
     import numpy as np
 
-    is_start = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
-    started = np.concatenate([[0], np.cumsum(is_start)])  # characters begun before each byte
-    begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else np.zeros(0, np.int64)
-    offsets: npt.NDArray[np.int64] = (started[begins] - ~is_start[begins]).astype(np.int64)
+    offsets = np.empty(len(lengths), np.int64)
+    at = begun = 0  # bytes and characters of the blocks before
+    for first in range(0, len(lengths), _BLOCK):
+        ends = np.cumsum(lengths[first : first + _BLOCK])
+        is_start = (np.frombuffer(data, np.uint8, ends[-1], at) & 0xC0) != 0x80
+        started = np.cumsum(is_start)  # characters begun, with that of each byte
+        begins = ends - lengths[first : first + _BLOCK]
+        offsets[first : first + _BLOCK] = begun + started[begins] - 1
+        at, begun = at + int(ends[-1]), begun + int(started[-1])
     return offsets
 
 
@@ -47,7 +55,11 @@ def _shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
 
 def token_sizes(encoding: Encoding, data: bytes, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
     """Bytes of `data` that each token stands for. Where an id has two names, the text says which of them it was."""
-    sizes = encoding._token_lengths[ids]
+    import numpy as np
+
+    sizes = np.empty(len(ids), np.int64)
+    for first in range(0, len(ids), _BLOCK):
+        sizes[first : first + _BLOCK] = encoding._token_lengths[ids[first : first + _BLOCK]]
     names = _shared_names(encoding)
     if not names:
         return sizes

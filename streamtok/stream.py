@@ -7,6 +7,7 @@ import struct
 import zlib
 from collections.abc import Callable
 
+from . import _text
 from .checks import single_id
 from .errors import unknown_handler_error
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from .core import Encoding
     from .decoding import Decoding, _Ids
+
+# More bytes are decoded in steps of so many, between which Python handles signals.
+_AT_ONCE = 1 << 22
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
 _STATE_MAGIC = b"stream\x00\x01"
@@ -202,10 +206,17 @@ class StreamDecoder:
     def _decode(self, data: bytes, final: bool) -> str:
         before = self._decoder.getstate()
         try:
-            return self._decoder.decode(data, final)
-        except UnicodeDecodeError:
+            return self._decoder.decode(data, final) if len(data) <= _AT_ONCE else self._decode_long(data, before)
+        except BaseException:
             self._decoder.setstate(before)
             raise
+
+    def _decode_long(self, data: bytes, before: Any) -> str:
+        try:
+            return _text.join([self._decoder.decode(data[at : at + _AT_ONCE]) for at in range(0, len(data), _AT_ONCE)])
+        except UnicodeDecodeError:
+            self._decoder.setstate(before)
+            return self._decoder.decode(data)  # the same error, with its place in all of the bytes
 
     @property
     def pending(self) -> int:

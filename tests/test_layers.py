@@ -18,7 +18,7 @@ ROOT = oracle.PROJECT
 # A file that is not in the list has to be given its place.
 C_LAYERS = """
 portable status prefetch publish bits target_begin target_end lanes_avx512 every_byte tier
-alloc key cut_tables special_node borders_avx512
+alloc interrupt key cut_tables special_node borders_avx512
 code_points code_points_template buffer utf8 unicode_tables scan block piece_entry
 text_valid text_valid_template text_valid_avx2 text_valid_avx512 crc32 crc32_products
 code_points_avx2 code_points_avx512 char_kind text special special_build special_rows
@@ -51,7 +51,7 @@ cuda/encode cuda/train
 """
 
 PYTHON_LAYERS = """
-_version errors disk outputs zstd members json_lines patterns _unicode_ranges _csrc _checksum _cache
+_version errors disk outputs zstd members json_lines patterns _unicode_ranges _csrc _interrupt _checksum _cache
 _charsets _packed _vocab suffixes sources journal pipeline
 _ids _text _words _charclass _data_gym unstable identity
 _core

@@ -17,7 +17,7 @@ SECONDS = 0.5  # for each harness; building them takes longer
 
 def tool(name: str, *arguments: str) -> subprocess.CompletedProcess:
     command = [sys.executable, str(ROOT / "tools" / f"{name}.py"), *arguments]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200)
 
 
 @pytest.mark.slow
@@ -29,7 +29,7 @@ def test_no_harness_finds_anything_under_sanitizers():
     assert done.returncode == 0, done.stdout
     if "[address,undefined] skipped" not in done.stdout:
         ran = re.findall(r"^\[address,undefined\] (fuzz_\w+): .*no (?:difference|crash|leak)", done.stdout, re.M)
-        assert sorted(ran) == HARNESSES
+        assert sorted(set(ran)) == HARNESSES
 
 
 @pytest.mark.slow

@@ -103,9 +103,9 @@ def main() -> int:
     for build in [MEMORY] if options.no_libfuzzer else [LIBFUZZER, MEMORY]:
         with tempfile.TemporaryDirectory(prefix="streamtok-fuzz-") as name:
             folder = pathlib.Path(name)
-            cc = fuzz_build.compiler(options.cc, build)
-            if cc and fuzz_build.works(cc, build, folder):
-                return 0 if run_all(cc, build, options, folder) else 1
+            for cc in fuzz_build.compilers(options.cc, build):
+                if fuzz_build.works(cc, build, folder):
+                    return 0 if run_all(cc, build, options, folder) else 1
             print(f"[{build.name}] no compiler here builds with it", flush=True)
     return UNAVAILABLE
 

@@ -55,12 +55,19 @@ class CannotBuild(Exception):
     """A compiler failed; what it said is the message."""
 
 
-def compiler(named: str | None, build: Build) -> str | None:
-    """The first of the usual compilers that is installed."""
-    usual = ["cc", "gcc"] if build.driver else []
+def compilers(named: str | None, build: Build) -> list[str]:
+    """The named compiler, or the first GCC and the first clang that are installed; for libFuzzer clang alone."""
     # Debian and its kin may install clang under its version only.
-    candidates = [named] if named else [*usual, "clang", *(f"clang-{version}" for version in range(25, 12, -1))]
-    return next((name for name in candidates if name and shutil.which(name)), None)
+    usual = ["cc", "gcc", "clang", *(f"clang-{version}" for version in range(25, 12, -1))]
+    installed = [name for name in ([named] if named else usual) if shutil.which(name)]
+    clangs = [name for name in installed if is_clang(name)]
+    others = [name for name in installed if name not in clangs]
+    return installed if named else [*(others[:1] if build.driver else []), *clangs[:1]]
+
+
+def is_clang(name: str) -> bool:
+    """`cc`, and `gcc` on macOS, may be a clang."""
+    return "clang" in subprocess.run([name, "--version"], capture_output=True, text=True).stdout
 
 
 def works(cc: str, build: Build, folder: pathlib.Path) -> bool:
