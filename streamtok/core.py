@@ -209,10 +209,8 @@ class Encoding(Identified, Decoding, Streaming):
                 _vocab.Matcher(known, ids) if known else None,
                 _vocab.Matcher(sorted(key[1])) if key[1] else None,
             )
-            if (
-                len(self._matchers) >= _MATCHERS_KEPT
-                or _name_bytes(*self._matchers.values(), found) > _MATCHER_BYTES_KEPT
-            ):
+            size = sum(each.size for pair in (*self._matchers.values(), found) for each in pair if each is not None)
+            if len(self._matchers) >= _MATCHERS_KEPT or size > _MATCHER_BYTES_KEPT:
                 self._matchers.clear()
             self._matchers[key] = found
         return found
@@ -496,7 +494,3 @@ class Encoding(Identified, Decoding, Streaming):
         from .unstable import encode_bytes
 
         return encode_bytes(self, text)
-
-
-def _name_bytes(*pairs: tuple[Any, Any]) -> int:
-    return sum(matcher.size for pair in pairs for matcher in pair if matcher is not None)
