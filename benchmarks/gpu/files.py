@@ -89,7 +89,7 @@ def write_out(path: pathlib.Path, ids: Any, syncs: int) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
         for i, at in enumerate(range(0, len(data), STEP)):
-            disk.write_all(descriptor, data[at : at + STEP].data)
+            disk.File(descriptor, str(path)).write(data[at : at + STEP].data)
             if i in marks:
                 os.fsync(descriptor)
         os.fsync(descriptor)
