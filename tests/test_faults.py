@@ -165,7 +165,7 @@ def test_faults_of_a_checkpoint(name, tmp_path, monkeypatch):
         assert not list(folder.glob("*.partial"))
         shutil.rmtree(folder)
 
-    each_fault(name, learn, after, {"os_replace": 1, "os_read": 25, "os_readv": 25}.get(name, 4))
+    each_fault(name, learn, after, {"os_replace": 1, "os_write": 5, "os_fsync": 5}.get(name, 25))
 
 
 @pytest.mark.parametrize("name", WRITES)
