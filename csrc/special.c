@@ -18,7 +18,7 @@ static size_t next_start(const st_special *s, const uint8_t *text, size_t from, 
     if (from >= until)
         return until;
     if (s->only_first >= 0) {
-        if ( text[from] == s->only_first)
+        if (text[from] == s->only_first)
             return from;
         const uint8_t *hit = memchr(text + from, s->only_first, until - from);
         return hit ? (size_t)(hit - text) : until;

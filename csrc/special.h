@@ -38,13 +38,12 @@ typedef struct st_special {
     uint32_t *name;          /* node: 1 more than the longest name that it begins with, 0 = none */
     uint8_t *bytes;          /* of all names, one behind the other */
     uint32_t *inner;         /* byte: 1 more than the longest name that begins there; NULL = no name lies inside another */
-    st_special_edge *edges;  /* a hash table of edge_mask + 1 places, at most half full */
+    st_special_edges edges;
     st_special_name *names;
     uint32_t *cells;         /* row, then class of a byte: the row that follows, times `classes`, or one of the values below */
     uint32_t *row_nodes;     /* row: its node */
     uint8_t class_of[256];   /* bytes that are in no name are one class */
     uint32_t classes, rows;
-    uint64_t edge_mask;
     uint32_t count, name_count;
     uint32_t first[256];     /* the root's node for a byte, 0 = none */
     int only_first;          /* the one byte that all names begin with, -1 if there are several */
@@ -113,7 +112,7 @@ st_status st_special_add_rows(st_special *special, const uint32_t *order);
 /* The node behind a node that is not the root, 0 = none. */
 static inline uint32_t st_special_child(const st_special *s, uint32_t node, uint8_t byte)
 {
-    return st_special_step(s->nodes, s->edges, s->edge_mask, node, byte);
+    return st_special_step(s->nodes, &s->edges, node, byte);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "key.h"
 
 #define NOWHERE UINT32_MAX
 
@@ -11,6 +12,7 @@ typedef struct builder {
     st_special *s;
     uint32_t *parent;  /* node */
     uint32_t *by_depth; /* the nodes, the shorter first */
+    st_special_edge *places; /* of s->edges */
     uint32_t *link;    /* byte: where the same name is found as begins here, NOWHERE = in `inner` at once */
 } builder;
 
@@ -22,13 +24,14 @@ static uint32_t child_of(const st_special *s, uint32_t node, uint8_t byte)
 }
 
 /* At most one for each name: what the name has behind it is each time the next node. */
-static void add_edge(st_special *s, uint32_t node, uint8_t byte, uint32_t child)
+static void add_edge(builder *b, uint32_t node, uint8_t byte, uint32_t child)
 {
+    st_special *s = b->s;
     const uint64_t key = ((uint64_t)node << 8 | byte) + 1;
-    uint64_t slot = st_special_slot(key, s->edge_mask);
-    while (s->edges[slot].key)
-        slot = (slot + 1) & s->edge_mask;
-    s->edges[slot] = (st_special_edge){key, child, 0};
+    uint64_t slot = st_special_slot(&s->edges, key);
+    while (b->places[slot].key)
+        slot = (slot + 1) & s->edges.mask;
+    b->places[slot] = (st_special_edge){key, child, 0};
     s->nodes[node].bits |= ST_SPECIAL_BRANCHES;
 }
 
@@ -42,7 +45,7 @@ static uint32_t add_child(builder *b, uint32_t node, size_t place)
     } else if (child == node + 1) {
         s->nodes[node].bits |= (uint32_t)byte << 24 | ST_SPECIAL_NEXT;
     } else {
-        add_edge(s, node, byte, child);
+        add_edge(b, node, byte, child);
     }
     s->nodes[node].bits |= ST_SPECIAL_GOES_ON;
     s->nodes[child] = (st_special_node){0, 0};
@@ -188,24 +191,36 @@ static void shrink(st_special *s)
     s->name = shrunk(s->name, s->count * sizeof *s->name);
 }
 
+/* Who chooses the names cannot choose their places, too: the factor comes from an address, which is another in each process.
+ * For such a factor chains of full places are short whatever the keys (multiply-shift hashing, Dietzfelbinger et al. 1997). */
+static st_status get_edges(builder *b, size_t count)
+{
+    st_special_edges *edges = &b->s->edges;
+    for (edges->mask = 1; edges->mask < 2 * count; edges->mask = 2 * edges->mask + 1)
+        ;
+    edges->places = b->places = st_calloc((size_t)edges->mask + 1, sizeof *b->places);
+    if (!b->places)
+        return ST_NO_MEMORY;
+    edges->factor = st_fold_multiply((uintptr_t)b->places ^ ST_HASH_BEGIN, (uintptr_t)b->s ^ ST_HASH_BEGIN) | 1;
+    return ST_OK;
+}
+
 static st_status get_room(builder *b, size_t count)
 {
     st_special *s = b->s;
     const size_t nodes = b->s->total + 1;
-    for (s->edge_mask = 1; s->edge_mask < 2 * count; s->edge_mask = 2 * s->edge_mask + 1)
-        ;
     s->nodes = st_malloc(nodes * sizeof *s->nodes);
     s->depth = st_malloc(nodes * sizeof *s->depth);
     s->place = st_malloc(nodes * sizeof *s->place);
     s->name = st_malloc(nodes * sizeof *s->name);
     s->bytes = st_malloc(nodes);
     s->inner = st_calloc(nodes, sizeof *s->inner);
-    s->edges = st_calloc((size_t)s->edge_mask + 1, sizeof *s->edges);
+    ST_TRY(get_edges(b, count));
     s->names = st_malloc((count + 1) * sizeof *s->names);
     b->parent = st_malloc(nodes * sizeof *b->parent);
     b->by_depth = st_malloc(nodes * sizeof *b->by_depth);
     b->link = st_malloc(nodes * sizeof *b->link);
-    const int all = s->nodes && s->depth && s->place && s->name && s->bytes && s->inner && s->edges && s->names && b->parent &&
+    const int all = s->nodes && s->depth && s->place && s->name && s->bytes && s->inner && s->names && b->parent &&
                     b->by_depth && b->link;
     return all ? ST_OK : ST_NO_MEMORY;
 }
@@ -239,7 +254,7 @@ static st_status build(builder *b, const uint8_t *names, const size_t *lengths, 
 st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                          st_special **special)
 {
-    builder b = {NULL, NULL, NULL, NULL};
+    builder b = {0};
     size_t total = 0;
     *special = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -275,7 +290,7 @@ void st_special_free(st_special *s)
     st_free(s->name);
     st_free(s->bytes);
     st_free(s->inner);
-    st_free(s->edges);
+    st_free((void *)s->edges.places);
     st_free(s->names);
     st_free(s->cells);
     st_free(s->row_nodes);

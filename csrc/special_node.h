@@ -25,14 +25,19 @@ typedef struct st_special_edge {
     uint32_t unused;
 } st_special_edge;
 
-ST_INLINE uint64_t st_special_slot(uint64_t key, uint64_t mask)
+/* The hash table of edges: `mask` + 1 places, at most half full, and an odd factor. */
+typedef struct st_special_edges {
+    const st_special_edge *places;
+    uint64_t mask, factor;
+} st_special_edges;
+
+ST_INLINE uint64_t st_special_slot(const st_special_edges *edges, uint64_t key)
 {
-    return (key * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
+    return (key * edges->factor >> 32) & edges->mask;
 }
 
 /* The node behind a node that is not the root, 0 = none. */
-ST_INLINE uint32_t st_special_step(const st_special_node *nodes, const st_special_edge *edges, uint64_t edge_mask, uint32_t node,
-                                   uint8_t byte)
+ST_INLINE uint32_t st_special_step(const st_special_node *nodes, const st_special_edges *edges, uint32_t node, uint8_t byte)
 {
     const st_special_node here = nodes[node];
     if (here.bits >> 24 == byte && here.bits & ST_SPECIAL_NEXT)
@@ -40,10 +45,10 @@ ST_INLINE uint32_t st_special_step(const st_special_node *nodes, const st_specia
     if (!(here.bits & ST_SPECIAL_BRANCHES))
         return 0;
     const uint64_t key = ((uint64_t)node << 8 | byte) + 1;
-    uint64_t slot = st_special_slot(key, edge_mask);
-    while (edges[slot].key && edges[slot].key != key)
-        slot = (slot + 1) & edge_mask;
-    return edges[slot].node;
+    uint64_t slot = st_special_slot(edges, key);
+    while (edges->places[slot].key && edges->places[slot].key != key)
+        slot = (slot + 1) & edges->mask;
+    return edges->places[slot].node;
 }
 
 #endif

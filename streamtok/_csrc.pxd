@@ -179,14 +179,17 @@ cdef extern from "special.h" nogil:
         uint32_t bits
     ctypedef struct st_special_edge:
         uint64_t key
+    ctypedef struct st_special_edges:
+        const st_special_edge *places
+        uint64_t mask
+        uint64_t factor
     ctypedef struct st_special:
         st_special_node *nodes
         uint32_t *depth
         uint32_t *place
         uint32_t *name
         uint32_t *inner
-        st_special_edge *edges
-        uint64_t edge_mask
+        st_special_edges edges
         uint32_t count
         uint32_t[256] first
         size_t longest

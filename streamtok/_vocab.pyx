@@ -97,7 +97,8 @@ cdef class Matcher:
         return self.special.longest
 
     def tables(self):
-        """What the kernels need (csrc/cuda/job.h): name of a field of st_name_set -> its array as bytes, and `edge_mask`."""
+        """What the kernels need (csrc/cuda/job.h): name of a field of st_name_set -> its array as bytes, and the
+        two numbers of its hash table."""
         cdef st_special *s = self.special
         return {
             "nodes": bytes_of_array(s.nodes, s.count * sizeof(st_special_node)),
@@ -106,8 +107,9 @@ cdef class Matcher:
             "name": bytes_of_array(s.name, s.count * sizeof(uint32_t)),
             "inner": bytes_of_array(s.inner, s.total * sizeof(uint32_t)) if s.inner != NULL else b"",
             "first": bytes_of_array(s.first, sizeof(s.first)),
-            "edges": bytes_of_array(s.edges, (s.edge_mask + 1) * sizeof(st_special_edge)),
-            "edge_mask": s.edge_mask,
+            "edges": bytes_of_array(s.edges.places, (s.edges.mask + 1) * sizeof(st_special_edge)),
+            "edge_mask": s.edges.mask,
+            "edge_factor": s.edges.factor,
         }
 
     def __dealloc__(self):

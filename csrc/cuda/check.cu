@@ -89,7 +89,7 @@ ST_INLINE void st_find_in_set(const st_job *job, const st_name_set *set, uint64_
         const int ends = at == job->size || (at >= last && !(at & 63) && st_part_begins(job, at >> 6));
         const uint8_t byte = ends ? 0 : job->text[at];
         const uint32_t child = ends  ? 0
-                               : node ? st_special_step(set->nodes, set->edges, set->edge_mask, node, byte)
+                               : node ? st_special_step(set->nodes, &set->edges, node, byte)
                                       : set->first[byte];
         if (child || !node) {
             node = child;

@@ -71,8 +71,7 @@ typedef struct st_name_set {
     const uint32_t *depth, *place, *name;
     const uint32_t *inner; /* NULL: no name lies inside another */
     const uint32_t *first;
-    const st_special_edge *edges;
-    uint64_t edge_mask;
+    st_special_edges edges;
     uint64_t before; /* names in the sets in front of it */
 } st_name_set;
 

@@ -40,7 +40,9 @@ class Sought:
         held = []
         for each, matcher, before in zip(sets, self._matchers, self._before):
             tables = matcher.tables()
-            each["edge_mask"], each["before"] = tables.pop("edge_mask"), before
+            each["before"] = before
+            for field in ("edge_mask", "edge_factor"):
+                each[field] = tables.pop(field)
             for field, table in tables.items():
                 if table:
                     held.append(device.put(np.frombuffer(table, np.uint64 if len(table) % 8 == 0 else np.uint32)))
