@@ -35,7 +35,7 @@ def struct(fields: str) -> np.dtype:
 JOB = struct(_FIELDS)
 """A st_job."""
 
-NAME_SET = struct("nodes depth place name inner first edges edge_mask edge_factor before")
+NAME_SET = struct("nodes depth place name inner first edges:3 before")
 """A st_name_set."""
 
 PACKING = struct("source starts sizes blocks parts count text marks")

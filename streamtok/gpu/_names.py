@@ -41,12 +41,12 @@ class Sought:
         for each, matcher, before in zip(sets, self._matchers, self._before):
             tables = matcher.tables()
             each["before"] = before
-            for field in ("edge_mask", "edge_factor"):
-                each[field] = tables.pop(field)
+            hashing = tables.pop("edge_mask"), tables.pop("edge_factor")
             for field, table in tables.items():
                 if table:
                     held.append(device.put(np.frombuffer(table, np.uint64 if len(table) % 8 == 0 else np.uint32)))
-                    each[field] = device.pointer(held[-1])
+                    address = device.pointer(held[-1])
+                    each[field] = (address, *hashing) if field == "edges" else address
         firsts = np.zeros(4, np.uint64)
         for first in {name.encode()[0] for name in self.names}:
             firsts[first // 64] |= np.uint64(1 << first % 64)
