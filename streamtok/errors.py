@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 
 TYPE_CHECKING = False
@@ -55,6 +56,17 @@ def short_file_names() -> Iterator[None]:
         if isinstance(error.filename, (str, bytes)):
             error.filename = shortened(os.fsdecode(error.filename))
         raise
+
+
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warns, as of the line that called into this package: functions and decorators between do not count."""
+    import warnings
+
+    ours = (__name__.partition(".")[0], "contextlib")
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ours:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
 
 
 class VocabularyError(ValueError):

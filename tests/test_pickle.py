@@ -139,7 +139,8 @@ def test_bundled_vocabularies_are_pickled_by_name():
         warnings.simplefilter("ignore")
         others = [oracle.ours("o200k_base", "reference"), base.without_pattern()]
     for each in others:
-        assert len(pickle.dumps(each)) < 1000 and trips(each)[0] is each
+        known = trips(each)[0]  # another one, where some test still has one
+        assert len(pickle.dumps(each)) < 1000 and known.fingerprint == each.fingerprint and trips(known)[0] is known
     again = streamtok.Encoding(
         "r50k_base",
         pat_str=patterns.R50K,

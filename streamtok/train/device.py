@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
+from ..errors import warn_user
 from .options import scanner_of
 
 AUTO_BYTES = 512 << 20
@@ -45,7 +45,7 @@ class Placement:
             return False
         self.name, self.device = "cpu", None
         text = f"device='auto' trains on the CPU, with the same merges: {error}"
-        warnings.warn(text, RuntimeWarning, stacklevel=4)  # where train() was called
+        warn_user(text, RuntimeWarning)
         return True
 
     def counting(self, host: Any) -> Any:

@@ -8,7 +8,6 @@ import signal
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from .._trainer import Trainer
 from .._version import __version__
 from .._vocab import Matcher
+from ..errors import warn_user
 from .checkpoint import Checkpoint
 from .counting import Counting
 from .device import Placement
@@ -306,10 +306,9 @@ def make_encoding(
     count = trainer.count
     first = special if options.ties == "huggingface" else 0
     if count + special < vocab_size:
-        warnings.warn(
+        warn_user(
             f"the text has no more than {count - 256} merges: the vocabulary has {count + special} tokens, "
-            f"not {vocab_size}",
-            stacklevel=3,
+            f"not {vocab_size}"
         )
     return TrainedEncoding(
         name,
