@@ -7,8 +7,11 @@
  * reading goes on in the text. Few, because most pieces end soon and what is encoded here makes a small batch. */
 #define BRIDGE 32
 
-/* A text of at most so many bytes is copied there whole: that takes less time than a small batch beside its own. */
-#define SHORT_TEXT 8192
+/* A text of at most so many bytes is copied there whole: that takes less time than a small batch beside its own. Fuzzers
+ * build with less, so that short texts come into every branch. */
+#ifndef ST_SHORT_TEXT
+#define ST_SHORT_TEXT 8192
+#endif
 
 /* The machine that goes on inside an open piece takes ten times as long for a byte as blocks, which begin at a start (pretoken.c).
  * With so many bytes of new text, an open piece of up to so many is read again from its start. */
@@ -182,7 +185,7 @@ static size_t held_and_read(st_encoder *e, size_t n)
 static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, int final, run *direct)
 {
     st_carry *carry = &c->encoder->carry;
-    size_t old = carry->bytes.size, used = 0, bridge = n <= SHORT_TEXT ? n : BRIDGE;
+    size_t old = carry->bytes.size, used = 0, bridge = n <= ST_SHORT_TEXT ? n : BRIDGE;
     run r = {NULL, 0, carry->start, 0, {0, old, 0, c->encoder->name}};
     r.read = carry->start + held_and_read(c->encoder, n);
     do {

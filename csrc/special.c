@@ -45,6 +45,8 @@ static int give_up(const st_special *s, st_special_search *k, st_special_match *
                 continue;
             *match = (st_special_match){at, at + s->names[name - 1].length, s->names[name - 1].id};
             k->from = match->end;
+            if (k->at == match->end) /* nothing was read behind the name: nothing is begun, whoever goes on from here */
+                k->node = 0;
             return 1;
         }
     }

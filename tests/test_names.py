@@ -7,6 +7,7 @@ import itertools
 import random
 
 import numpy as np
+import oracle
 import pytest
 from linear import assert_linear, cpu_seconds, feed_all
 
@@ -194,6 +195,18 @@ def test_streams_with_nested_names_give_the_ids_and_errors_of_the_whole_text(mak
         if isinstance(want, str):  # a stream refuses a name at once, without waiting for a longer one
             got, want = got[:50], want[:50]
         assert got == want, (names, text, options)
+
+
+@pytest.mark.parametrize("name", oracle.FAMILIES)
+def test_a_name_that_ends_where_a_held_piece_is_completed_is_there_once(name):
+    """A long chunk is first read as far as 32 bytes, 96 and so on, until the piece that was held is complete. A name that
+    ended just there was found again where reading went on."""
+    enc = oracle.ours(name)
+    for before in range(260):
+        text = "x" + "y " * (before // 2) + "y" * (before % 2) + "<|endoftext|>" + "z " * 4200
+        stream = enc.stream_encoder(allowed_special="all")
+        ids = [*stream.feed(text[:1]), *stream.feed(text[1:]), *stream.flush()]
+        assert ids == enc.encode(text, allowed_special="all"), before
 
 
 def test_a_name_inside_the_beginning_of_another_is_refused_with_the_end_of_the_text(make_tiny):

@@ -179,18 +179,14 @@ def tiers() -> list[str]:
 
 
 def state() -> str:
-    """The commit that is tested, with + where files differ from it. Outside a checkout STREAMTOK_STATE names it."""
+    """The commit that is tested, with + where files differ from it. Outside of a checkout STREAMTOK_STATE names it."""
+    if "STREAMTOK_STATE" in os.environ:
+        return os.environ["STREAMTOK_STATE"]
+    command = ["git", "describe", "--always", "--dirty=+", "--abbrev=12"]
     try:
-        named = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("STREAMTOK_STATE", streamtok.__version__)
-    return named.stdout.strip()
+        return streamtok.__version__
 
 
 def processor() -> str:
