@@ -188,48 +188,51 @@ cdef extern from "Python.h":
 # So many ints are sent for at a time: their pointers and first lines stay in a core's first cache.
 cdef enum:
     AT_ONCE = 64
-    LONG_LIST = 4096  # fewer are made in some microseconds
+    LONG_LIST = 4096  # so many are made in some microseconds
 
 
-cdef inline size_t put_ints(list to, size_t place, Vocab vocab, PyObject **ints, const uint32_t *ids, size_t count) except 0:
-    """Puts the ints of AT_ONCE ids, or of `count` if those are fewer, into a list. Returns how many."""
+cdef int put_ints(list to, size_t place, Vocab vocab, PyObject **ints, const uint32_t *ids, size_t n) except -1:
+    """Puts the ints of n ids into a list."""
     cdef PyObject *found[AT_ONCE]
-    cdef size_t i
+    cdef size_t at = 0, count, i
     cdef uint32_t token
-    count = min(<size_t>AT_ONCE, count)
-    for i in range(count):
-        token = ids[i]
-        found[i] = NULL if ints == NULL or token >= vocab.int_count else ints[token]
-        st_prefetch(found[i])
-    for i in range(count):
-        if found[i] == NULL:
-            item = vocab.int_of(ids[i]) if ints != NULL else PyLong_FromUnsignedLong(ids[i])
-        else:
-            item = <object>found[i]
-        Py_INCREF(item)  # SET_ITEM takes this one
-        PyList_SET_ITEM(to, <Py_ssize_t>(place + i), item)
-    return count
+    while at < n:  # a range() with a step that is no literal would be Python's, a sixth of a short text's time
+        count = min(<size_t>AT_ONCE, n - at)
+        for i in range(count):
+            token = ids[at + i]
+            found[i] = NULL if ints == NULL or token >= vocab.int_count else ints[token]
+            st_prefetch(found[i])
+        for i in range(count):
+            if found[i] == NULL:
+                item = vocab.int_of(ids[at + i]) if ints != NULL else PyLong_FromUnsignedLong(ids[at + i])
+            else:
+                item = <object>found[i]
+            Py_INCREF(item)  # SET_ITEM takes this one
+            PyList_SET_ITEM(to, <Py_ssize_t>(place + at + i), item)
+        at += count
+    return 0
 
 
 cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end):
     """The ids as a list. Each int is made once a vocabulary and shared by all lists, which is most of their cost."""
     cdef PyObject **ints = vocab.shared_ints()
-    cdef size_t n = end - start, at = 0
+    cdef size_t n = end - start
     result = PyList_New(<Py_ssize_t>n)
     if n >= LONG_LIST:
         return fill_long(result, vocab, ints, ids.data + start, n)
-    while at < n:  # a range() with a step that is no literal would be Python's, a sixth of a short text's time
-        at += put_ints(result, at, vocab, ints, ids.data + start + at, n - at)
+    put_ints(result, 0, vocab, ints, ids.data + start, n)
     return result
 
 
 cdef list fill_long(list result, Vocab vocab, PyObject **ints, const uint32_t *ids, size_t n):
-    cdef size_t at = 0
+    cdef size_t at = 0, count
     cdef Scope scope
     begin(&scope, NULL)
     try:
-        while at < n and not st_go_on(sizeof(uint32_t) * AT_ONCE):
-            at += put_ints(result, at, vocab, ints, ids + at, n - at)
+        while at < n and not st_go_on(sizeof(uint32_t) * LONG_LIST):
+            count = min(<size_t>LONG_LIST, n - at)
+            put_ints(result, at, vocab, ints, ids + at, count)
+            at += count
     finally:
         end_scope(&scope)
     if at < n:

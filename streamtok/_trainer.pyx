@@ -6,11 +6,12 @@ from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ._csrc cimport *
+from ._interrupt cimport Scope, begin, check as check_scope, end as end_scope
 from ._text cimport Text, borrow_apart, check_spans, give_back
 from ._vocab cimport Matcher, allocation_state
 
 from ._core import FAMILIES, FAULTS
-from .errors import invalid_utf8_error
+from .errors import counter_busy_error, invalid_utf8_error
 
 st_alloc_share(allocation_state())
 
