@@ -1,6 +1,7 @@
 #include "encoder.h"
 
 #include "interrupt.h"
+#include "publish.h"
 #include "utf8.h"
 
 /* A held piece is completed in the carry, with this many bytes of the new text and then twice as many each time; then
@@ -55,7 +56,7 @@ void st_encoder_reset(st_encoder *e)
     e->carry.bytes.size = e->carry.start = 0;
     st_watch_reset(&e->watch);
     e->name = 0;
-    e->text.offset = 0;
+    st_number_write(&e->text.offset, 0);
     e->open.taken = 0;
     e->open.tail.active = 0;
     e->text.partial_size = 0;

@@ -1,5 +1,6 @@
 #include "encoder_state.h"
 
+#include "publish.h"
 #include "utf8.h"
 
 static st_status put(st_bytes *out, uint64_t value)
@@ -136,7 +137,7 @@ static st_status load(st_encoder *e, reader *r)
     e->scan.state = (uint32_t)(state >> 32);
     e->scan.memo = (uint32_t)state;
     e->open.taken = get(r);
-    e->text.offset = get(r);
+    st_number_write(&e->text.offset, get(r));
     const uint8_t *partial_bytes = get_block(r, &partial);
     e->watch.offset = get(r);
     const uint8_t *watch_bytes = get_block(r, &watch);

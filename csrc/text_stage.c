@@ -1,6 +1,7 @@
 #include "text_stage.h"
 
 #include "interrupt.h"
+#include "publish.h"
 #include "utf8.h"
 
 void st_text_stage_free(st_text_stage *stage)
@@ -107,7 +108,7 @@ st_status st_text_stage_take(st_text_stage *stage, const uint8_t *text, size_t n
 
 void st_text_stage_commit(st_text_stage *stage, const st_segments *s, size_t n)
 {
-    stage->offset += n;
+    st_number_write(&stage->offset, stage->offset + n);
     memcpy(stage->partial, s->partial, sizeof stage->partial);
     stage->partial_size = s->partial_size;
 }

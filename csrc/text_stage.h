@@ -9,7 +9,7 @@ typedef struct st_text_stage {
     st_errors errors;
     uint8_t partial[4];    /* a character cut by the end of the last chunk */
     uint32_t partial_size; /* at most 3 bytes of it */
-    uint64_t offset;       /* bytes fed since the text began, those of `partial` included */
+    uint64_t offset;       /* bytes fed since the text began, those of `partial` included; any thread may st_number_read() it */
     st_bytes original;     /* scratch: a chunk that needs repair, behind what was held */
     st_bytes repaired;
 } st_text_stage;

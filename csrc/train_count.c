@@ -2,6 +2,7 @@
 
 #include "interrupt.h"
 #include "prefetch.h"
+#include "publish.h"
 
 void st_train_counter_init(st_train_counter *counter)
 {
@@ -42,7 +43,7 @@ static st_status count_batch(st_train_counter *c, const uint8_t *text, const uin
         place->key = c->keys[i];
         place->count++;
     }
-    c->pieces += count;
+    st_number_write(&c->pieces, c->pieces + count); /* other threads look how far it is */
     if (shorts == count)
         return ST_OK;
     size_t start = 0;
@@ -66,7 +67,7 @@ static st_status count_stretch(st_train_counter *c, st_split_family family, cons
         ST_TRY(st_go_on(used));
     }
     count = st_scan_finish(family, &scan, c->ends);
-    c->bytes += n;
+    st_number_write(&c->bytes, c->bytes + n);
     return count_batch(c, text + start, stop, count);
 }
 
@@ -93,8 +94,8 @@ st_status st_train_count_spans(st_train_counter *c, const uint8_t *text, const i
         if (n == 0)
             continue;
         ST_TRY(st_train_table_add(&c->table, text + start, n, 1));
-        c->pieces++;
-        c->bytes += n;
+        st_number_write(&c->pieces, c->pieces + 1);
+        st_number_write(&c->bytes, c->bytes + n);
         ST_TRY(st_go_on(n));
     }
     return ST_OK;

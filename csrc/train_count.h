@@ -16,7 +16,7 @@
 
 typedef struct st_train_counter {
     st_train_table table;
-    uint64_t pieces, bytes; /* seen so far, repeated ones too */
+    uint64_t pieces, bytes; /* seen so far, repeated ones too; any thread may read them by st_number_read() */
     uint64_t ends[ST_TRAIN_BATCH];
     st_key keys[ST_TRAIN_BATCH];
     uint64_t hashes[ST_TRAIN_BATCH];
@@ -26,7 +26,7 @@ void st_train_counter_init(st_train_counter *counter);
 void st_train_counter_free(st_train_counter *counter);
 
 /* Counts the pieces of text[0..n). special: the names to cut out, or NULL. trusted: the text is valid UTF-8.
- * ST_INVALID_UTF8: *error says where, and nothing was counted. ST_NO_MEMORY: the counter can only be freed. */
+ * ST_INVALID_UTF8: *error says where, and nothing was counted. ST_NO_MEMORY, ST_INTERRUPTED: the counter can only be freed. */
 st_status st_train_count_text(st_train_counter *counter, st_split_family family, const st_special *special,
                               const uint8_t *text, size_t n, int trusted, st_text_error *error);
 

@@ -414,11 +414,14 @@ cdef class CoreStream:
 
     @property
     def pending(self):
-        return st_encoder_pending(&self.encoder) + (0 if self.high is None else 3)
+        self._enter()
+        pending = st_encoder_pending(&self.encoder) + (0 if self.high is None else 3)
+        st_flag_lower(&self.busy)
+        return pending
 
     @property
     def offset(self):
-        return self.encoder.text.offset
+        return st_number_read(&self.encoder.text.offset)  # a thread that watches another's stream may ask
 
     def reset(self):
         self._enter()
@@ -428,7 +431,7 @@ cdef class CoreStream:
 
     def pass_over(self, uint64_t n):
         self._enter()
-        self.encoder.text.offset += n
+        st_number_write(&self.encoder.text.offset, self.encoder.text.offset + n)
         st_flag_lower(&self.busy)
 
     def copy(self):

@@ -11,7 +11,7 @@ from ._text cimport Text, borrow_apart, check_spans, give_back
 from ._vocab cimport Matcher, allocation_state
 
 from ._core import FAMILIES, FAULTS
-from .errors import counter_busy_error, invalid_utf8_error
+from .errors import invalid_utf8_error, learner_busy_error
 
 st_alloc_share(allocation_state())
 
@@ -27,10 +27,12 @@ cdef int check(st_status status) except -1:
 
 
 cdef class Counter:
-    """Distinct pieces and their counts. One thread at a time; family: how text splits, None where spans are given.
+    """Distinct pieces and their counts. One thread at a time: a second one gets RuntimeError, but for `pieces` and `bytes`.
+    family: how text splits, None where spans are given.
 
-    After MemoryError it is of no more use."""
+    Signals are handled during long calls. After MemoryError, and after what a handler raised, it is of no more use."""
     cdef st_train_counter counter
+    cdef int busy
     cdef int family
     cdef Matcher special
 
@@ -42,27 +44,18 @@ cdef class Counter:
     def __dealloc__(self):
         st_train_counter_free(&self.counter)
 
+    cdef int _enter(self) except -1:
+        if not st_flag_raise(&self.busy):
+            raise learner_busy_error("Counter")
+        return 0
+
     def count(self, source):
         """Counts the pieces of a str, or of a buffer of UTF-8, that splits apart from all other text."""
-        cdef st_text_error error
-        cdef st_status status
-        cdef Text text
-        cdef const st_special *special = self.special.special if self.special is not None else NULL
-        alive = borrow_apart(source, &text)
-        with nogil:
-            status = st_train_count_text(&self.counter, <st_split_family>self.family, special, text.data, text.n,
-                                         text.flags & ST_FEED_TRUSTED, &error)
-        give_back(&text)
-        if status == ST_INVALID_UTF8:
-            raise invalid_utf8_error(bytes(alive), error.start, error.end, FAULTS[error.fault])
-        check(status)
+        self.count_all([source])
 
     def count_all(self, list sources not None):
-        """Counts the pieces of many texts as count() does of one, without a look at Python in between."""
-        cdef const st_special *special = self.special.special if self.special is not None else NULL
-        cdef size_t count = len(sources), held = 0, i = 0
-        cdef st_text_error error
-        cdef st_status status = ST_OK
+        """Counts the pieces of many texts, each a str or a buffer of UTF-8 that splits apart from all other text."""
+        cdef size_t count = len(sources), held = 0
         cdef Text *texts = <Text *>st_malloc(count * sizeof(Text))
         if texts == NULL:
             raise MemoryError
@@ -71,33 +64,52 @@ cdef class Counter:
             for source in sources:
                 owners.append(borrow_apart(source, &texts[held]))
                 held += 1
-            with nogil:
-                while i < count and status == ST_OK:
-                    status = st_train_count_text(&self.counter, <st_split_family>self.family, special, texts[i].data,
-                                                 texts[i].n, texts[i].flags & ST_FEED_TRUSTED, &error)
-                    i += 1
+            self._count_texts(texts, count, owners)
         finally:
             for k in range(held):
                 give_back(&texts[k])
             st_free(texts)
+
+    cdef int _count_texts(self, const Text *texts, size_t count, list owners) except -1:
+        cdef const st_special *special = self.special.special if self.special is not None else NULL
+        cdef st_text_error error
+        cdef st_status status = ST_OK
+        cdef size_t i = 0
+        cdef Scope scope
+        self._enter()
+        begin(&scope, NULL)
+        with nogil:
+            while i < count and status == ST_OK:
+                status = st_train_count_text(&self.counter, <st_split_family>self.family, special, texts[i].data,
+                                             texts[i].n, texts[i].flags & ST_FEED_TRUSTED, &error)
+                i += 1
+        end_scope(&scope)
+        st_flag_lower(&self.busy)
+        check_scope(&scope)
         if status == ST_INVALID_UTF8:
             raise invalid_utf8_error(bytes(owners[i - 1]), error.start, error.end, FAULTS[error.fault])
-        check(status)
+        return check(status)
 
     def count_spans(self, bytes text not None, spans not None):
         """Counts text[a:b] for each row (a, b) of an int64 buffer."""
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
         cdef st_status status
+        cdef Scope scope
         cdef Py_buffer view
         PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
         cdef const int64_t *rows = <const int64_t *>view.buf
         cdef size_t count = <size_t>view.len // 16
         try:
             check_spans(rows, count, len(text))
+            self._enter()
+            begin(&scope, NULL)
             with nogil:
                 status = st_train_count_spans(&self.counter, data, rows, count)
+            end_scope(&scope)
+            st_flag_lower(&self.busy)
         finally:
             PyBuffer_Release(&view)
+        check_scope(&scope)
         check(status)
 
     def add(self, data not None, starts not None, lengths not None, counts not None):
@@ -113,10 +125,12 @@ cdef class Counter:
                 held += 1
             count = <size_t>views[2].len // 4
             if views[1].len == <Py_ssize_t>(8 * count) and views[3].len == <Py_ssize_t>(8 * count):
+                self._enter()
                 with nogil:
                     status = st_train_table_add_all(&self.counter.table, <const uint8_t *>views[0].buf,
                                                     <size_t>views[0].len, <const uint64_t *>views[1].buf,
                                                     <const uint32_t *>views[2].buf, <const uint64_t *>views[3].buf, count)
+                st_flag_lower(&self.busy)
         finally:
             for i in range(held):
                 PyBuffer_Release(&views[i])
@@ -135,8 +149,10 @@ cdef class Counter:
         memset(buffers, 0, parts * sizeof(st_bytes))
         result = []
         try:
+            self._enter()
             with nogil:
                 status = st_train_table_write(&self.counter.table, buffers, parts)
+            st_flag_lower(&self.busy)
             check(status)
             for i in range(parts):
                 result.append(PyBytes_FromStringAndSize(<const char *>buffers[i].data, <Py_ssize_t>buffers[i].size))
@@ -152,41 +168,54 @@ cdef class Counter:
         cdef st_status status
         cdef Py_buffer view
         PyObject_GetBuffer(records, &view, PyBUF_SIMPLE)
-        with nogil:
-            status = st_train_table_read(&self.counter.table, <const uint8_t *>view.buf, <size_t>view.len)
-        PyBuffer_Release(&view)
+        try:
+            self._enter()
+            with nogil:
+                status = st_train_table_read(&self.counter.table, <const uint8_t *>view.buf, <size_t>view.len)
+            st_flag_lower(&self.busy)
+        finally:
+            PyBuffer_Release(&view)
         check(status)
 
     def clear(self):
         """Forgets all pieces and gives their memory back; `pieces` and `bytes` stay."""
-        st_train_table_free(&self.counter.table)
+        self._enter()
         with nogil:
+            st_train_table_free(&self.counter.table)
             st_alloc_trim()
+        st_flag_lower(&self.busy)
 
     @property
     def size(self):
         """Memory in bytes, with what the next growth takes for a moment."""
-        return st_train_table_size(&self.counter.table)
+        self._enter()
+        result = st_train_table_size(&self.counter.table)
+        st_flag_lower(&self.busy)
+        return result
 
     @property
     def distinct(self):
-        return self.counter.table.short_count + self.counter.table.long_count
+        self._enter()
+        result = self.counter.table.short_count + self.counter.table.long_count
+        st_flag_lower(&self.busy)
+        return result
 
     @property
     def pieces(self):
-        return self.counter.pieces
+        return st_number_read(&self.counter.pieces)
 
     @property
     def bytes(self):
-        return self.counter.bytes
+        return st_number_read(&self.counter.bytes)
 
 
 cdef class Trainer:
     """Learns merges from records: measure() all, lay_out(), place() the same, finish(); begin(), then run().
 
     alphabet: the 256 bytes in the order of their tokens. wanted: tokens in all. longest, frequency: as
-    csrc/trainer.h has them. One thread at a time; after MemoryError it is of no more use."""
+    csrc/trainer.h has them. One thread at a time: a second one gets RuntimeError. After MemoryError it is of no more use."""
     cdef st_trainer trainer
+    cdef int busy
     cdef readonly bint laid_out
 
     def __cinit__(self, bytes alphabet not None, size_t wanted, str ties, uint32_t longest, uint64_t frequency):
@@ -204,9 +233,16 @@ cdef class Trainer:
     def __dealloc__(self):
         st_trainer_free(&self.trainer)
 
+    cdef int _enter(self) except -1:
+        if not st_flag_raise(&self.busy):
+            raise learner_busy_error("Trainer")
+        return 0
+
     def limit_lists(self, size_t places):
         """All lists of places together hold about so many, from the next search on."""
+        self._enter()
         self.trainer.index.most_lists = places
+        st_flag_lower(&self.busy)
 
     def measure(self, records not None):
         self._take(records, 0)
@@ -217,116 +253,185 @@ cdef class Trainer:
     cdef int _take(self, records, bint placing) except -1:
         cdef st_status status
         cdef Py_buffer view
-        if placing != self.laid_out:
-            raise ValueError("records are measured before lay_out(), and placed behind it")
         PyObject_GetBuffer(records, &view, PyBUF_SIMPLE)
         cdef const uint8_t *data = <const uint8_t *>view.buf
         cdef size_t n = <size_t>view.len
-        with nogil:
-            if placing:
-                status = st_train_text_place(&self.trainer.text, data, n)
-            else:
-                status = st_train_text_measure(&self.trainer.text, data, n)
-        PyBuffer_Release(&view)
+        try:
+            self._enter()
+            try:
+                if placing != self.laid_out:
+                    raise ValueError("records are measured before lay_out(), and placed behind it")
+                with nogil:
+                    if placing:
+                        status = st_train_text_place(&self.trainer.text, data, n)
+                    else:
+                        status = st_train_text_measure(&self.trainer.text, data, n)
+            finally:
+                st_flag_lower(&self.busy)
+        finally:
+            PyBuffer_Release(&view)
         check(status)
         return 0
 
     def lay_out(self):
+        cdef st_status status
+        self._enter()
         self.laid_out = True
-        check(st_train_text_lay_out(&self.trainer.text))
+        status = st_train_text_lay_out(&self.trainer.text)
+        st_flag_lower(&self.busy)
+        check(status)
 
     def finish(self):
-        check(st_train_text_finish(&self.trainer.text))
+        cdef st_status status
+        self._enter()
+        status = st_train_text_finish(&self.trainer.text)
+        st_flag_lower(&self.busy)
+        check(status)
 
     def begin(self, uint64_t least=0):
         """Pieces, and tokens if any were added, are there. least: of the state that they are from."""
+        self._enter()
         st_trainer_begin(&self.trainer, least)
+        st_flag_lower(&self.busy)
 
     def run(self, size_t merges, uint64_t work):
         """Up to so many merges, fewer when so many places were looked at. True: there is nothing left to do."""
         cdef st_status status
+        cdef bint done
+        self._enter()
         with nogil:
             status = st_trainer_run(&self.trainer, merges, work)
+        done = self.trainer.done
+        st_flag_lower(&self.busy)
         check(status)
-        return bool(self.trainer.done)
+        return done
 
     # ---- what it has learned ----
 
     @property
     def count(self):
         """Tokens, the 256 bytes included."""
-        return self.trainer.tokens.count
+        self._enter()
+        result = self.trainer.tokens.count
+        st_flag_lower(&self.busy)
+        return result
 
     @property
     def last_count(self):
         """How often the pair of the last merge was seen."""
-        return self.trainer.last_count
+        self._enter()
+        result = self.trainer.last_count
+        st_flag_lower(&self.busy)
+        return result
 
     @property
     def least(self):
         """For begin(), when the state goes on elsewhere."""
-        return self.trainer.index.least
+        self._enter()
+        result = self.trainer.index.least
+        st_flag_lower(&self.busy)
+        return result
 
     @property
     def pieces(self):
-        return self.trainer.text.pieces
+        self._enter()
+        result = self.trainer.text.pieces
+        st_flag_lower(&self.busy)
+        return result
 
     @property
     def places(self):
         """4 bytes each: what the text takes."""
-        return self.trainer.text.places
+        self._enter()
+        result = self.trainer.text.places
+        st_flag_lower(&self.busy)
+        return result
 
     @property
     def searched(self):
         """Places looked at by searches of the whole text, for benchmarks."""
-        return self.trainer.index.searched
+        self._enter()
+        result = self.trainer.index.searched
+        st_flag_lower(&self.busy)
+        return result
 
     def token(self, size_t token):
         """The bytes of a token."""
         cdef st_train_tokens *tokens = &self.trainer.tokens
-        if token >= tokens.count:
-            raise IndexError(token)
-        return PyBytes_FromStringAndSize(<const char *>tokens.bytes.data + tokens.starts[token], tokens.lengths[token])
+        self._enter()
+        try:
+            if token >= tokens.count:
+                raise IndexError(token)
+            return PyBytes_FromStringAndSize(<const char *>tokens.bytes.data + tokens.starts[token], tokens.lengths[token])
+        finally:
+            st_flag_lower(&self.busy)
 
     def merge(self, size_t token):
         """(left, right): the two tokens that a learned one was merged of."""
-        if not 256 <= token < self.trainer.tokens.count:
-            raise IndexError(token)
-        cdef st_train_key pair = self.trainer.tokens.pairs[token]
-        return pair >> 32, pair & 0xFFFFFFFF
+        cdef st_train_key pair
+        self._enter()
+        try:
+            if not 256 <= token < self.trainer.tokens.count:
+                raise IndexError(token)
+            pair = self.trainer.tokens.pairs[token]
+            return pair >> 32, pair & 0xFFFFFFFF
+        finally:
+            st_flag_lower(&self.busy)
 
     # ---- the state, to go on elsewhere ----
 
     def ranges(self):
         """The pieces by count: three uint64 a range in this machine's order, the count and twice the place behind it."""
         cdef st_train_text *text = &self.trainer.text
-        return PyBytes_FromStringAndSize(<const char *>text.ranges, <Py_ssize_t>(text.range_count * sizeof(st_train_range)))
+        self._enter()
+        try:
+            return PyBytes_FromStringAndSize(<const char *>text.ranges, <Py_ssize_t>(text.range_count * sizeof(st_train_range)))
+        finally:
+            st_flag_lower(&self.busy)
 
     def take(self, pairs not None, uint64_t least, uint64_t last_count):
         """Merges that were learned elsewhere, as left << 32 | right in uint64, behind those that are known."""
         cdef Py_buffer view
-        PyObject_GetBuffer(pairs, &view, PyBUF_SIMPLE)
+        self._enter()
+        try:
+            PyObject_GetBuffer(pairs, &view, PyBUF_SIMPLE)
+        except BaseException:
+            st_flag_lower(&self.busy)
+            raise
         cdef const uint64_t *keys = <const uint64_t *>view.buf
         try:
             for i in range(<size_t>view.len // 8):
-                self.add_token(<uint32_t>(keys[i] >> 32), <uint32_t>keys[i])
+                self._add_token(<uint32_t>(keys[i] >> 32), <uint32_t>keys[i])
+            self.trainer.index.least, self.trainer.last_count = least, last_count
         finally:
+            st_flag_lower(&self.busy)
             PyBuffer_Release(&view)
-        self.trainer.index.least, self.trainer.last_count = least, last_count
 
-    cpdef add_token(self, uint32_t left, uint32_t right):
+    def add_token(self, uint32_t left, uint32_t right):
         """The next token, as merge() gave it elsewhere. Before begin()."""
+        self._enter()
+        try:
+            self._add_token(left, right)
+        finally:
+            st_flag_lower(&self.busy)
+
+    cdef int _add_token(self, uint32_t left, uint32_t right) except -1:
         cdef st_train_tokens *tokens = &self.trainer.tokens
         if tokens.count >= tokens.room or left >= tokens.count or right >= tokens.count:
             raise ValueError(f"({left}, {right}) are no tokens that a merge could join here")
-        check(st_train_tokens_add(tokens, <uint64_t>left << 32 | right))
+        return check(st_train_tokens_add(tokens, <uint64_t>left << 32 | right))
 
     def save(self, size_t start, size_t n):
         """The tokens in the text at places start to start + n, as uint32 in this machine's order."""
-        cdef size_t places = self.trainer.text.places
-        start = min(start, places)
-        n = min(n, places - start)
-        return PyBytes_FromStringAndSize(<const char *>(self.trainer.text.tokens + start), <Py_ssize_t>(4 * n))
+        cdef size_t places
+        self._enter()
+        try:
+            places = self.trainer.text.places
+            start = min(start, places)
+            n = min(n, places - start)
+            return PyBytes_FromStringAndSize(<const char *>(self.trainer.text.tokens + start), <Py_ssize_t>(4 * n))
+        finally:
+            st_flag_lower(&self.busy)
 
     def load(self, size_t start, data not None):
         """Puts back what save() gave."""
@@ -334,8 +439,16 @@ cdef class Trainer:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         cdef size_t n = <size_t>view.len // 4
         try:
-            if start > self.trainer.text.places or n > self.trainer.text.places - start:
-                raise ValueError("the saved text is longer than the pieces")
-            memcpy(self.trainer.text.tokens + start, view.buf, 4 * n)
+            self._enter()
+            self._load(start, <const uint32_t *>view.buf, n)
         finally:
             PyBuffer_Release(&view)
+
+    cdef int _load(self, size_t start, const uint32_t *data, size_t n) except -1:
+        try:
+            if start > self.trainer.text.places or n > self.trainer.text.places - start:
+                raise ValueError("the saved text is longer than the pieces")
+            memcpy(self.trainer.text.tokens + start, data, 4 * n)
+        finally:
+            st_flag_lower(&self.busy)
+        return 0

@@ -174,3 +174,9 @@ def stream_busy_error() -> RuntimeError:
         "this stream is being used by another thread; a stream belongs to one thread at a time: "
         "give each thread its own stream_encoder(), or hold a lock around each call"
     )
+
+
+def learner_busy_error(kind: str) -> RuntimeError:
+    return RuntimeError(
+        f"this {kind} is being used by another thread, and belongs to one thread at a time: give each thread its own"
+    )

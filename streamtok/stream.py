@@ -75,7 +75,11 @@ class StreamEncoder:
         StreamEncoder.feed.__set__(self, stream.feed)  # type: ignore[attr-defined, misc]  # also in a subclass
 
     def __repr__(self) -> str:
-        return f"<StreamEncoder of {self.encoding.name!r}, {self.pending} bytes pending>"
+        try:
+            state = f"{self.pending} bytes pending"
+        except RuntimeError:
+            state = "in use by another thread"
+        return f"<StreamEncoder of {self.encoding.name!r}, {state}>"
 
     def flush(self) -> npt.NDArray[np.uint32]:
         """Ends the text and returns the ids that were held back; the stream is then ready for the next text.
@@ -86,12 +90,12 @@ class StreamEncoder:
 
     @property
     def pending(self) -> int:
-        """Bytes fed whose ids have not been returned."""
+        """Bytes fed whose ids have not been returned. RuntimeError: another thread is inside this stream."""
         return self._stream.pending  # type: ignore[no-any-return]
 
     @property
     def offset(self) -> int:
-        """Bytes fed since the text began."""
+        """Bytes fed since the text began. Another thread may ask at any time."""
         return self._stream.offset  # type: ignore[no-any-return]
 
     def reset(self) -> None:

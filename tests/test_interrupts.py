@@ -15,7 +15,8 @@ import pytest
 from linear import cpu_seconds
 
 import streamtok
-from streamtok import _interrupt, _text
+from streamtok import _interrupt, _text, _trainer
+from streamtok.train import train
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="this system has no timer that signals a process"
@@ -218,6 +219,16 @@ def test_building_a_vocabulary_ends_soon(enc):
     assert_ends_soon(
         lambda: [streamtok.Encoding("b", pat_str=enc._pat_str, mergeable_ranks=ranks, special_tokens={}) for _ in "abc"]
     )
+
+
+def test_training_on_one_long_text_ends_soon(text, mixed):
+    for given in (text * 8, mixed * 3):
+        assert_ends_soon(lambda given=given: train(iter([given]), vocab_size=300, threads=1))
+
+
+def test_counting_one_long_text_ends_soon(text):
+    data = text * 8
+    assert_ends_soon(lambda: _trainer.Counter("cl100k", None).count(data))
 
 
 def test_a_handler_that_raises_nothing_does_not_end_a_call(enc, text):

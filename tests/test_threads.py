@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import oracle
 import pytest
 
 import streamtok
+from streamtok import _trainer
 
 
 def together(count: int, job) -> list:
@@ -139,6 +141,85 @@ def test_many_threads_in_one_stream_never_corrupt_it(tiny, kind):
     assert fed >= 1
     total = sum(len(part) for part in results if part is not None) + len(stream.flush())
     assert total == enc.count(chunk * fed)
+
+
+def test_what_is_read_beside_a_feed(enc):
+    """The offset at any time; what needs more than a number is refused while another thread is inside."""
+    data = (oracle.topics() * 30).encode()
+    for _ in range(50):
+        stream = enc.stream_encoder()
+        feeder = threading.Thread(target=stream.feed, args=(data,))
+        feeder.start()
+        refused = []
+        while feeder.is_alive() and not refused:
+            assert stream.offset in (0, len(data))
+            try:
+                assert stream.pending < len(data)
+            except RuntimeError as error:
+                refused.append(str(error))
+        feeder.join()
+        if refused:
+            assert "thread" in refused[0] and stream.offset == len(data)
+            return
+    pytest.fail("no call met another inside the stream")
+
+
+def test_second_thread_inside_a_counter_gets_a_runtime_error():
+    data = (oracle.topics() * 30).encode()
+    want = _trainer.Counter("cl100k", None)
+    want.count(data)
+    for _ in range(50):
+        counter = _trainer.Counter("cl100k", None)
+        worker = threading.Thread(target=counter.count, args=(data,))
+        worker.start()
+        refused = []
+        while worker.is_alive() and not refused:
+            assert counter.pieces <= want.pieces and counter.bytes <= len(data)
+            try:
+                assert counter.distinct <= want.distinct
+            except RuntimeError as error:
+                refused.append(str(error))
+        worker.join()
+        if refused:
+            assert "thread" in refused[0] and counter.write() == want.write()
+            return
+    pytest.fail("no call met another inside the counter")
+
+
+def test_threads_share_an_encoding_and_nothing_else(tiny):
+    """Whole texts, batches, matchers that come and go, streams, states and pickles, on many threads at once."""
+    names = [f"<|{n}|>" for n in range(200)]
+    enc = streamtok.Encoding(
+        "shared",
+        pat_str=tiny._pat_str,
+        mergeable_ranks=tiny._mergeable_ranks,
+        special_tokens={name: 10_000 + n for n, name in enumerate(names)},
+    )
+    texts = [f"hello world {name} 的的的 {n} " + "ab" * 300 for n, name in enumerate(names)]
+    plain = [enc.encode_ordinary(text) for text in texts]
+    special = [enc.encode(text, allowed_special="all") for text in texts]
+
+    def job(n: int) -> bool:
+        draw = random.Random(n)
+        for _ in range(150):
+            i = draw.randrange(len(texts))
+            allowed = {names[i], names[draw.randrange(len(names))]}
+            same = enc.encode(texts[i], allowed_special=allowed) == special[i]
+            same &= enc.encode(texts[i], disallowed_special=()) == plain[i]
+            stream = enc.stream_encoder(allowed_special=allowed)
+            half = draw.randrange(len(texts[i]))
+            ids = stream.feed(texts[i][:half]).tolist()
+            stream = pickle.loads(pickle.dumps(stream)) if draw.random() < 0.2 else stream.copy()
+            ids += stream.feed(texts[i][half:]).tolist() + stream.flush().tolist()
+            same &= ids == special[i] and enc.decode(ids) == texts[i]
+            same &= enc.encode_batch(texts[i : i + 9], allowed_special="all", num_threads=2) == special[i : i + 9]
+            with pytest.raises(ValueError, match="special token"):
+                enc.encode(texts[i])
+            if not same:
+                return False
+        return True
+
+    assert all(together(12, job))
 
 
 LONG_CALLS = {

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _job
-from .._text import mend_surrogates
+from .._text import mend_surrogates, to_utf8
 from ..errors import located_utf8_error, shortened, shown
 from ..json_lines import LONG, pieces_at, text_at
 from ..sources import PathSource, Reader, StreamSource
@@ -336,7 +336,7 @@ class TextsInput:
 
 def _cut_text(data: Any, number: int, index: int, how: How) -> Iterator[Stretch]:
     """A long text in parts. A later run would begin it anew: there is no place in it to go on from."""
-    data = mend_surrogates(data).encode() if isinstance(data, str) else data
+    data = to_utf8(data) if isinstance(data, str) else data
     view, at = memoryview(data), 0
     for cut in [*_job.cuts(data, CHUNK, how.special, None), len(data)]:
         after = Place(index, number + 1) if cut == len(data) else None
