@@ -309,9 +309,9 @@ st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flag
         return status;
     ST_TRY(take_snapshot(e, out, &before));
     status = run_feed(e, &s, final, out, error);
-    if (!status && n + before.carry_size + before.taken >= ST_HOLD_WHOLE) /* fewer bytes never take long */
-        status = st_interrupt_last(); /* some of what was called may have returned early, too */
-    else if (status && st_go_on(0))
+    if (!status) /* some of what was called may have returned early; where bytes are few, what is built at first need */
+        status = n + before.carry_size + before.taken >= ST_HOLD_WHOLE ? st_interrupt_last() : st_go_on(0);
+    else if (st_go_on(0))
         status = ST_INTERRUPTED; /* whatever was missing then */
     if (status)
         roll_back(e, out, &before);
