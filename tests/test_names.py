@@ -199,8 +199,8 @@ def test_streams_with_nested_names_give_the_ids_and_errors_of_the_whole_text(mak
 
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 def test_a_name_that_ends_where_a_held_piece_is_completed_is_there_once(name):
-    """A long chunk is first read as far as 32 bytes, 96 and so on, until the piece that was held is complete. A name that
-    ended just there was found again where reading went on."""
+    """A long chunk is first read as far as 32 bytes, 96 and so on, until the piece that was held is complete. A name
+    that ended just there was found again where reading went on."""
     enc = oracle.ours(name)
     for before in range(260):
         text = "x" + "y " * (before // 2) + "y" * (before % 2) + "<|endoftext|>" + "z " * 4200

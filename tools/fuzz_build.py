@@ -19,7 +19,7 @@ SHARED = ["support", "texts", "vocabularies"]
 STREAMS = ["subject", "odds"]  # of feed and state alone
 
 FLAGS = ["-std=c11", "-O1", "-g", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Icsrc", "-Itests/fuzz"]
-# A hot table so small that its entries push each other out all the time, and chunks that are no short texts to the encoder.
+# A hot table so small that its entries push each other out all the time, and few short texts.
 CROWDED = ["-DST_HOT_BITS=5", "-DST_SHORT_TEXT=40"]
 FATAL = "-fno-sanitize-recover=all"
 UNAVAILABLE = 77  # exit status of the tools where no compiler can do what they need
