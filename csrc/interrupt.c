@@ -16,11 +16,7 @@
  * person takes for at once. */
 #define ASK_EVERY UINT64_C(30000000)
 
-#if defined(_MSC_VER)
-__declspec(thread) st_interrupt *st_interrupt_scope;
-#else
-_Thread_local st_interrupt *st_interrupt_scope;
-#endif
+ST_THREAD_LOCAL st_interrupt *st_interrupt_scope;
 
 static uint64_t now(void)
 {

@@ -33,10 +33,13 @@ typedef struct st_interrupt {
 
 /* Every module has a copy of this code (see alloc.h), and in it the scope of the running thread. */
 #if defined(_MSC_VER)
-extern __declspec(thread) st_interrupt *st_interrupt_scope;
+#define ST_THREAD_LOCAL __declspec(thread)
+#elif defined(__ELF__) /* one load: otherwise a call finds it, in each st_go_on, and a short feed takes a tenth longer */
+#define ST_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) _Thread_local
 #else
-extern _Thread_local st_interrupt *st_interrupt_scope;
+#define ST_THREAD_LOCAL _Thread_local
 #endif
+extern ST_THREAD_LOCAL st_interrupt *st_interrupt_scope;
 
 /* So much work is done between two looks at the clock: a fifth of a millisecond where all is fast, a few where it is slow. */
 #define ST_INTERRUPT_WORK ((size_t)1 << 16)

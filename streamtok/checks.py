@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -107,6 +108,9 @@ def id_array(tokens: Any) -> array[int] | npt.NDArray[np.uint32]:
     """
     if isinstance(tokens, (list, tuple, range, array)):
         return array("I", tokens) if len(tokens) <= _AT_ONCE else _long_array(tokens)
+    numpy = sys.modules.get("numpy")  # loaded, if somebody has an array of it
+    if numpy is not None and type(tokens) is numpy.ndarray:
+        return _checked_row(tokens)
     if isinstance(tokens, (bytes, bytearray)):
         return array("I", list(tokens))
     if hasattr(tokens, "mask") and hasattr(tokens, "compressed"):  # numpy's; what is masked is no id
@@ -196,8 +200,9 @@ def _from_device(value: Any) -> npt.NDArray[Any]:
 
 
 def _checked_row(ids: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
-    import numpy as np
-
+    numpy = sys.modules["numpy"]
+    if ids.ndim == 1 and ids.dtype == numpy.uint32 and ids.flags.c_contiguous:
+        return ids
     if ids.ndim > 1:
         raise ValueError(
             f"ids are one row, got an array of shape {ids.shape}; "
@@ -207,12 +212,10 @@ def _checked_row(ids: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
         raise TypeError("ids are a row, got a single number; write [number]")
     if ids.dtype.kind not in "iu" and len(ids):  # without any, np.array([]) is one of floats
         raise TypeError(f"ids are integers, got an array of {shortened(str(ids.dtype))}")
-    if ids.dtype == np.uint32 and ids.flags.c_contiguous:
-        return ids
-    row = np.empty(len(ids), np.uint32)
+    row: npt.NDArray[np.uint32] = numpy.empty(len(ids), numpy.uint32)
     for at in range(0, len(ids), _AT_ONCE):
         part = ids[at : at + _AT_ONCE]
-        if ids.dtype != np.uint32 and (part.min() < 0 or part.max() > 0xFFFFFFFF):
+        if ids.dtype != numpy.uint32 and (part.min() < 0 or part.max() > 0xFFFFFFFF):
             raise OverflowError("an id is negative or does not fit in 32 bits")
         row[at : at + _AT_ONCE] = part
     return row
