@@ -61,7 +61,9 @@ def test_a_wrong_id_is_noticed_and_its_text_kept(worker, kind, call, way):
     row = worker.unit(kind, 3)
     subject = worker.subjects[row["encoding"]]
     subject.ours = WrongOnce(subject.ours, call)
-    assert worker.unit(kind, 3)["differs"] == way
+    again = worker.unit(kind, 3)
+    assert again["differs"] == way
+    assert again["difference"]["got"][0] != again["difference"]["want"][0]
     assert (worker.arguments.folder / f"differs-{kind}-3.txt").stat().st_size >= row["bytes"]
 
 

@@ -42,7 +42,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Difference(Exception):
-    """Some way of encoding gave other ids than tiktoken."""
+    """A way of encoding gave other ids than tiktoken. facts: where they begin to differ, and some of both."""
+
+    def __init__(self, way: str, got: Any = (), want: Any = ()) -> None:
+        super().__init__(way)
+        got, want = np.atleast_1d(got), np.atleast_1d(want)
+        both = min(len(got), len(want))
+        differ = np.flatnonzero(got[:both] != want[:both])
+        at = int(differ[0]) if len(differ) else both
+        self.facts = {"at": at, "sizes": [len(got), len(want)]}
+        self.facts |= {"got": got[at : at + 8].tolist(), "want": want[at : at + 8].tolist()}
 
 
 class Subject:
@@ -63,7 +72,7 @@ class Subject:
 
 def check(way: str, got: Any, want: Any) -> None:
     if not np.array_equal(got, want):
-        raise Difference(way)
+        raise Difference(way, got, want)
 
 
 def joined(parts: list[Any]) -> Any:
@@ -112,7 +121,7 @@ def check_strings(subject: Subject, strings: list[str], rng: np.random.Generator
         middle = len(text) // 2
         got = stream.feed(text[:middle]).tolist() + stream.feed(text[middle:]).tolist() + stream.flush().tolist()
         if got != ids:
-            raise Difference("stream, str")
+            raise Difference("stream, str", got, ids)
     if device:
         check("GPU, ragged", ours.encode_ragged(strings, device=device, **options)[0], flat)
     return len(flat)
@@ -146,7 +155,7 @@ class Worker:
         try:
             row["ids"] = self._checked(kind, subject, texts, rng)
         except Difference as difference:
-            row["differs"] = str(difference)
+            row |= {"differs": str(difference), "difference": difference.facts}
             keep = self.arguments.folder / f"differs-{kind}-{number}.txt"
             keep.write_text("\n".join(texts), encoding="utf-8", errors="surrogatepass")
         return row | {"seconds": round(time.monotonic() - began, 2)}
