@@ -1,6 +1,6 @@
 """The build of the compiled parts; everything else is in pyproject.toml.
 
-csrc/*.c is compiled once, as the static library streamtok_core, and linked into each Cython module. The files
+csrc/ is compiled once, as the static library streamtok_core, and linked into each Cython module. The files
 are found, not listed: a new one is picked up by the next build.
 """
 
@@ -37,17 +37,17 @@ CYTHON_SOURCES = found("streamtok", "*.pyx")
 INCLUDE = re.compile(r'#include "([^"]+)"\n')
 
 
-def one_file(path: pathlib.Path) -> str:
-    """The kernels' source with all that it includes, for a compiler that sees no files."""
-    done: set[pathlib.Path] = set()
+def one_file(name: str) -> str:
+    """The file of that name in csrc/ with all that it includes, for a compiler that sees no files."""
+    done: set[str] = set()
 
-    def text_of(path: pathlib.Path) -> str:
-        if path.resolve() in done:
+    def text_of(name: str) -> str:
+        if name in done:
             return ""
-        done.add(path.resolve())
-        return INCLUDE.sub(lambda include: text_of(path.parent / include[1]), path.read_text())
+        done.add(name)
+        return INCLUDE.sub(lambda include: text_of(include[1]), pathlib.Path("csrc", name).read_text())
 
-    return text_of(path)
+    return text_of(name)
 
 
 def flags(compiler: object) -> list[str]:
@@ -76,8 +76,8 @@ class BuildModules(build_ext):
             self.run_command("build_clib")
         super().run()
         root = pathlib.Path("." if self.inplace else self.build_lib)
-        for package, name in (("gpu", "encode"), ("train", "train")):
-            (root / "streamtok" / package / "kernels.cu").write_text(one_file(pathlib.Path(f"csrc/cuda/{name}.cu")))
+        for package, name in (("gpu", "cuda/encode/encode.cu"), ("train", "cuda/train/train.cu")):
+            (root / "streamtok" / package / "kernels.cu").write_text(one_file(name))
         self.write_tables(root)
 
     def write_tables(self, root: pathlib.Path) -> None:

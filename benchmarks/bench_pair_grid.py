@@ -2,7 +2,8 @@
 
 Cold is the first stretch of text in a new process, loading not counted: a large grid costs page faults there. Warm is
 fresh text in the same process. The sides take turns, a process each, and are compared with the default side turn by
-turn: what is shown is time over the default's, below 1 is faster. ST_DENSE_DEFAULT in csrc/pairs.h is chosen by it.
+turn: what is shown is time over the default's, below 1 is faster. ST_DENSE_DEFAULT in csrc/pairs/pair_table.h is
+chosen by it.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ SIDES = (256, 512, 1024, 2048, 4096)
 
 def default_side() -> int:
     """What the core takes when it is not told."""
-    header = (ROOT / "csrc" / "pairs.h").read_text()
+    header = (ROOT / "csrc" / "pairs" / "pair_table.h").read_text()
     found = re.search(r"#define ST_DENSE_DEFAULT (\d+)", header)
-    assert found, "csrc/pairs.h does not define ST_DENSE_DEFAULT"
+    assert found, "csrc/pairs/pair_table.h does not define ST_DENSE_DEFAULT"
     return int(found[1])
 
 

@@ -1,4 +1,4 @@
-"""CRC-32 as zlib has it, several times as fast where the machine multiplies without carries (csrc/crc32.h)."""
+"""CRC-32 as zlib has it, several times as fast where the machine multiplies without carries (csrc/checksum/crc32.h)."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t, uint32_t, uint64_t

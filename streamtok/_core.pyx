@@ -29,7 +29,7 @@ cdef enum:
 cdef enum:
     RESERVE_FROM = 1 << 16
 
-# Of a text, however short, in bytes of other work: what csrc/interrupt.h counts.
+# Of a text, however short, in bytes of other work: what csrc/base/interrupt.h counts.
 cdef enum:
     TEXT_COSTS = 256
 

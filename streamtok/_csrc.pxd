@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 
-cdef extern from "status.h" nogil:
+cdef extern from "base/status.h" nogil:
     ctypedef enum st_status:
         ST_OK
         ST_NO_MEMORY
@@ -23,7 +23,7 @@ cdef extern from "status.h" nogil:
     const char *st_strerror(st_status status)
 
 
-cdef extern from "alloc.h" nogil:
+cdef extern from "base/alloc.h" nogil:
     void *st_malloc(size_t size)
     void *st_realloc(void *block, size_t size)
     void st_free(void *block)
@@ -38,7 +38,7 @@ cdef extern from "alloc.h" nogil:
     void st_alloc_share(void *state)
 
 
-cdef extern from "publish.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     int st_flag_raise(int *flag)
     void st_flag_lower(int *flag)
     int st_count_add(int *count, int n)
@@ -47,7 +47,7 @@ cdef extern from "publish.h" nogil:
     void st_number_write(uint64_t *number, uint64_t value)
 
 
-cdef extern from "interrupt.h" nogil:
+cdef extern from "base/interrupt.h" nogil:
     ctypedef struct st_interrupt:
         int (*ask)(st_interrupt *scope) noexcept nogil
         int *stop
@@ -58,7 +58,7 @@ cdef extern from "interrupt.h" nogil:
     st_status st_go_on(size_t work)
 
 
-cdef extern from "buffer.h" nogil:
+cdef extern from "base/buffer.h" nogil:
     ctypedef struct st_bytes:
         uint8_t *data
         size_t size
@@ -72,19 +72,19 @@ cdef extern from "buffer.h" nogil:
     void st_bytes_free(st_bytes *buffer)
 
 
-cdef extern from "code_points.h" nogil:
+cdef extern from "text/str_to_utf8.h" nogil:
     size_t ST_NOT_CONVERTED
     size_t ST_CODE_POINTS_ROOM(size_t n)
     size_t st_code_points(const void *characters, size_t n, unsigned width, uint8_t *to)
     bint st_code_points_has_tier()
 
 
-cdef extern from "pairs.h" nogil:
+cdef extern from "pairs/pair_table.h" nogil:
     ctypedef struct st_pairs:
         pass
 
 
-cdef extern from "reference.h" nogil:
+cdef extern from "pairs/merge_reference.h" nogil:
     ctypedef struct st_reference_scratch:
         pass
     st_status st_reference_merge(const st_pairs *pairs, const uint8_t *text, size_t n, st_reference_scratch *scratch,
@@ -92,7 +92,7 @@ cdef extern from "reference.h" nogil:
     void st_reference_scratch_free(st_reference_scratch *scratch)
 
 
-cdef extern from "vocab.h" nogil:
+cdef extern from "vocab/vocab.h" nogil:
     uint32_t ST_NONE
     ctypedef struct st_vocab:
         uint32_t count
@@ -113,14 +113,14 @@ cdef extern from "vocab.h" nogil:
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
 
 
-cdef extern from "cuts.h" nogil:
+cdef extern from "cut/cuts.h" nogil:
     ctypedef struct st_cuts:
         pass
     const st_cuts *st_vocab_cuts(st_vocab *vocab)
     size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *start, uint32_t *borders, size_t room)
 
 
-cdef extern from "image.h" nogil:
+cdef extern from "image/image.h" nogil:
     enum:
         ST_IMAGE_VERSION
         ST_IMAGE_SECTIONS
@@ -142,22 +142,22 @@ cdef extern from "image.h" nogil:
     st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
 
 
-cdef extern from "crc32.h" nogil:
+cdef extern from "checksum/crc32.h" nogil:
     enum:
         ST_CRC32_REST
     size_t st_crc32_fold(const uint8_t *data, size_t n, uint32_t before, uint8_t *rest)
     uint32_t st_crc32_joined(uint32_t first, uint32_t second, uint64_t n)
 
 
-cdef extern from "prefetch.h" nogil:
+cdef extern from "base/prefetch.h" nogil:
     void st_prefetch(const void *address)
 
 
-cdef extern from "tier.h" nogil:
+cdef extern from "base/tier.h" nogil:
     const char *st_tier_name()
 
 
-cdef extern from "word_list.h" nogil:
+cdef extern from "vocab/packed_words.h" nogil:
     ctypedef struct st_word_list:
         const uint8_t *shared
         const uint8_t *rest_lengths
@@ -169,11 +169,11 @@ cdef extern from "word_list.h" nogil:
                                 st_bytes *lengths)
 
 
-cdef extern from "words.h" nogil:
+cdef extern from "image/frequent_words.h" nogil:
     st_status st_vocab_add_words(st_vocab *vocab, const uint8_t *data, const uint8_t *lengths, size_t count)
 
 
-cdef extern from "special.h" nogil:
+cdef extern from "special/names.h" nogil:
     ctypedef struct st_special_node:
         uint32_t fail
         uint32_t bits
@@ -217,7 +217,7 @@ cdef extern from "special.h" nogil:
     const uint8_t *st_special_bytes(const st_special *special, uint32_t node, size_t *n)
 
 
-cdef extern from "pretoken.h" nogil:
+cdef extern from "split/scan.h" nogil:
     ctypedef enum st_split_family:
         ST_SPLIT_R50K
         ST_SPLIT_CL100K
@@ -233,7 +233,7 @@ cdef extern from "pretoken.h" nogil:
     size_t st_last_sync_point(const uint8_t *text, size_t n)
 
 
-cdef extern from "text.h" nogil:
+cdef extern from "text/utf8_check.h" nogil:
     ctypedef enum st_errors:
         ST_ERRORS_STRICT
         ST_ERRORS_REPLACE
@@ -249,7 +249,7 @@ cdef extern from "text.h" nogil:
     size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
 
 
-cdef extern from "text_stage.h" nogil:
+cdef extern from "text/chunk.h" nogil:
     ctypedef struct st_text_stage:
         st_errors errors
         uint8_t *partial
@@ -266,7 +266,7 @@ cdef extern from "text_stage.h" nogil:
     void st_text_stage_commit(st_text_stage *stage, const st_segments *segments, size_t n)
 
 
-cdef extern from "watch.h" nogil:
+cdef extern from "special/disallowed.h" nogil:
     ctypedef struct st_watch:
         const st_special *names
         uint32_t node
@@ -276,13 +276,13 @@ cdef extern from "watch.h" nogil:
                              uint64_t *offset, uint32_t *id)
 
 
-cdef extern from "pieces.h" nogil:
+cdef extern from "lookup/encode_pieces.h" nogil:
     ctypedef enum st_engine:
         ST_ENGINE_FAST
         ST_ENGINE_REFERENCE
 
 
-cdef extern from "encoder.h" nogil:
+cdef extern from "stream/encoder.h" nogil:
     ctypedef struct st_encoder:
         st_engine engine
         const st_special *allowed
@@ -307,7 +307,7 @@ cdef extern from "encoder.h" nogil:
     st_status st_encoder_copy(st_encoder *target, const st_encoder *source)
 
 
-cdef extern from "parts.h" nogil:
+cdef extern from "threads/safe_cuts.h" nogil:
     ctypedef struct st_cut_rules:
         const st_special *allowed
         const st_special *disallowed
@@ -317,7 +317,7 @@ cdef extern from "parts.h" nogil:
     size_t st_cut_margin(const st_cut_rules *rules)
 
 
-cdef extern from "job_text.h" nogil:
+cdef extern from "threads/job_text.h" nogil:
     ctypedef struct st_job_text:
         const void *text
         size_t n
@@ -325,7 +325,7 @@ cdef extern from "job_text.h" nogil:
         int flags
 
 
-cdef extern from "job.h" nogil:
+cdef extern from "threads/job.h" nogil:
     ctypedef struct st_job:
         const st_special *allowed
         const st_special *disallowed
@@ -345,12 +345,12 @@ cdef extern from "job.h" nogil:
     void st_job_free(st_job *job)
 
 
-cdef extern from "encoder_state.h" nogil:
+cdef extern from "stream/saved_state.h" nogil:
     st_status st_encoder_save(const st_encoder *encoder, st_bytes *out)
     st_status st_encoder_load(st_encoder *encoder, const uint8_t *state, size_t n)
 
 
-cdef extern from "decoder.h" nogil:
+cdef extern from "vocab/decode.h" nogil:
     ctypedef struct st_names:
         const uint8_t *bytes
         const size_t *starts
@@ -361,7 +361,7 @@ cdef extern from "decoder.h" nogil:
                         st_bytes *out, size_t *bad)
 
 
-cdef extern from "train_table.h" nogil:
+cdef extern from "train/table.h" nogil:
     ctypedef struct st_train_table:
         size_t short_count
         size_t long_count
@@ -373,7 +373,7 @@ cdef extern from "train_table.h" nogil:
     st_status st_train_table_read(st_train_table *table, const uint8_t *data, size_t n)
 
 
-cdef extern from "train_count.h" nogil:
+cdef extern from "train/count.h" nogil:
     ctypedef struct st_train_counter:
         st_train_table table
         uint64_t pieces
@@ -385,7 +385,7 @@ cdef extern from "train_count.h" nogil:
     st_status st_train_count_spans(st_train_counter *counter, const uint8_t *text, const int64_t *spans, size_t count)
 
 
-cdef extern from "train_text.h" nogil:
+cdef extern from "train/text.h" nogil:
     ctypedef struct st_train_range:
         pass
     ctypedef struct st_train_text:
@@ -400,7 +400,7 @@ cdef extern from "train_text.h" nogil:
     st_status st_train_text_finish(st_train_text *text)
 
 
-cdef extern from "train_tokens.h" nogil:
+cdef extern from "train/tokens.h" nogil:
     ctypedef enum st_train_ties:
         ST_TIES_LEXICOGRAPHIC
         ST_TIES_HUGGINGFACE
@@ -415,14 +415,14 @@ cdef extern from "train_tokens.h" nogil:
     st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair)
 
 
-cdef extern from "train_index.h" nogil:
+cdef extern from "train/index.h" nogil:
     ctypedef struct st_train_index:
         uint64_t least
         uint64_t searched
         size_t most_lists
 
 
-cdef extern from "trainer.h" nogil:
+cdef extern from "train/trainer.h" nogil:
     ctypedef struct st_trainer:
         st_train_text text
         st_train_tokens tokens

@@ -1,4 +1,4 @@
-# Signals during long calls of the core (csrc/interrupt.h): about every 30 ms the thread that may handle them does, and what
+# Signals during long calls of the core (csrc/base/interrupt.h): about every 30 ms the thread that may handle them does, and what
 # a handler raises, as Ctrl-C does, ends the call.
 #
 #     cdef Scope scope

@@ -1,4 +1,4 @@
-"""Texts encoded by several threads at once (csrc/job.h), and where a text may be cut for that; see batch.py."""
+"""Texts encoded by several threads at once (csrc/threads/job.h), and where a text may be cut for that; see batch.py."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_CheckExact
@@ -16,7 +16,7 @@ from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due
 st_alloc_share(allocation_state())
 
 
-# Of a text, however short, in bytes of other work: what csrc/interrupt.h counts.
+# Of a text, however short, in bytes of other work: what csrc/base/interrupt.h counts.
 cdef enum:
     TEXT_COSTS = 64
 

@@ -1,9 +1,9 @@
 """The tables of the bundled vocabularies: prebuilt, brought into memory when one is opened.
 
-A file of tables holds what csrc/image.h describes: tokens, pairs, cuts, and frequent words with their ids. Nothing is
-computed at load. A file that this process could change is copied, and what is checked is the copy: whoever cuts a
-mapped file kills the processes that read it, and whoever writes to it changes their ids. One that the administrator
-alone can change is mapped, and all processes share it. `vocab/*.tables`, which the build of the
+A file of tables holds what csrc/image/image.h describes: tokens, pairs, cuts, and frequent words with their ids.
+Nothing is computed at load. A file that this process could change is copied, and what is checked is the copy: whoever
+cuts a mapped file kills the processes that read it, and whoever writes to it changes their ids. One that the
+administrator alone can change is mapped, and all processes share it. `vocab/*.tables`, which the build of the
 package writes, hold as many words as a wheel has room for; files in the user's cache folder, made once a machine, hold
 all of them (table_builder.py). Ids do not depend on which of them is used. Where there is none, as after a build for
 another kind of machine, the tables are built in memory from the .stv file, without the frequent words: the same ids,

@@ -1,4 +1,4 @@
-"""Counting pieces and learning merges, as Python objects (csrc/train_count.h, csrc/trainer.h); see train.py."""
+"""Counting pieces and learning merges, as Python objects (csrc/train/count.h, csrc/train/trainer.h); see train.py."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -213,7 +213,7 @@ cdef class Trainer:
     """Learns merges from records: measure() all, lay_out(), place() the same, finish(); begin(), then run().
 
     alphabet: the 256 bytes in the order of their tokens. wanted: tokens in all. longest, frequency: as
-    csrc/trainer.h has them. One thread at a time: a second one gets RuntimeError. After MemoryError it is of no more use."""
+    csrc/train/trainer.h has them. One thread at a time: a second one gets RuntimeError. After MemoryError it is of no more use."""
     cdef st_trainer trainer
     cdef int busy
     cdef readonly bint laid_out

@@ -284,7 +284,7 @@ cdef class Vocab:
     @staticmethod
     def image_header(bytes image not None):
         """(numbers, byte tokens, places) of an image that to_image() made: a dict of counts and shifts, the token of each
-        byte, and (start, size) of each section in bytes, by the names of image.h."""
+        byte, and (start, size) of each section in bytes, by the names of image/image.h."""
         cdef const st_image_header *h = <const st_image_header *>PyBytes_AS_STRING(image)
         names = ("bytes", "starts", "ids", "left", "right", "dense", "slots", "entries", "more", "longs", "cuts")
         numbers = {
@@ -342,7 +342,7 @@ cdef class Vocab:
         return None if index == ST_NONE else self.vocab.ids[index]
 
     def cuts(self, bytes piece not None):
-        """Offsets inside a piece (UTF-8) at which no token spans the border, ascending (csrc/cuts.h). MemoryError without
+        """Offsets inside a piece (UTF-8) at which no token spans the border, ascending (csrc/cut/cuts.h). MemoryError without
         memory for their tables."""
         cdef const st_cuts *cuts = st_vocab_cuts(self.vocab)
         cdef uint32_t borders[64]
@@ -427,7 +427,7 @@ IMAGE_VERSION = ST_IMAGE_VERSION
 
 def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes rests not None, bytes levels not None, *,
                    unsigned shift, unsigned least):
-    """(words joined, a byte of length each) of a packed list (csrc/word_list.h); VocabularyError if it is none."""
+    """(words joined, a byte of length each) of a packed list (csrc/vocab/packed_words.h); VocabularyError if it is none."""
     cdef st_word_list packed
     cdef st_bytes words, lengths
     cdef st_status status

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _MATCHERS_KEPT = 64
 
-# Bytes of their names, all together: matchers take up to 33 times as much (csrc/special.h). A larger set is kept alone.
+# Bytes of their names, all together: matchers take up to 33 times as much (csrc/special/names.h). A larger set is kept
+# alone.
 _MATCHER_BYTES_KEPT = 4 << 20
 
 # As custom.SECONDS, which is not imported before there is such a pattern.

@@ -29,6 +29,7 @@ def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> cty
         "-shared",
         "-fno-strict-aliasing",
         "-pthread",
+        f"-I{oracle.PROJECT / 'csrc'}",
         *LONG_TEXTS.definitions(family),
         *own,
     ]

@@ -1,4 +1,4 @@
-"""The tables behind exact cuts (csrc/cut_tables.h), read from an image: all that tokens join, and little else."""
+"""The tables behind exact cuts (csrc/cut/cut_tables.h), read from an image: all that tokens join, and little else."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g
 
 
 def struct_fields(name: str) -> list[str]:
-    source = "".join((CUDA / file).read_text() for file in ("job.h", "pack.cu", "train_job.h"))
+    source = "".join((CUDA / file).read_text() for file in ("job.h", "pack.cu", "train/job.h"))
     body = re.sub(r"/\*.*?\*/", "", source, flags=re.S)
     found = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", body, re.S)
     names = re.findall(r"(\w+)(?:\[\w+(?: \+ 1)?\])?[,;]", found[1])

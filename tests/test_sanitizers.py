@@ -44,7 +44,7 @@ def test_a_finding_is_kept_and_repeated(tmp_path):
     )
     sources = [str(ROOT / "tests" / "fuzz" / f"{name}.c") for name in ("driver", "support")]
     includes = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'tests' / 'fuzz'}"]
-    sources += [str(tmp_path / "planted.c"), str(ROOT / "csrc" / "alloc.c")]
+    sources += [str(tmp_path / "planted.c"), str(ROOT / "csrc" / "base" / "alloc.c")]
     program = tmp_path / "planted"
     try:
         subprocess.run(["cc", "-std=c11", *includes, *sources, "-o", program], check=True, capture_output=True)

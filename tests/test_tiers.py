@@ -274,7 +274,7 @@ def test_neon_splits_as_the_machine_does(tmp_path):
     if cc is None or qemu is None:
         pytest.skip("needs aarch64-linux-gnu-gcc and qemu-aarch64")
     root = oracle.PROJECT
-    sources = [str(path) for path in sorted((root / "csrc").glob("*.c"))]
+    sources = [str(path) for path in sorted((root / "csrc").rglob("*.c"))]
     harness = [f"tests/fuzz/{name}.c" for name in ("driver", "support", "fuzz_split")]
     program = str(tmp_path / "split")
     flags = ["-std=c11", "-O2", "-static", "-Wall", "-Icsrc"]

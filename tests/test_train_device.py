@@ -195,7 +195,7 @@ def number_at(block: bytes, at: int) -> tuple[int, int]:
 
 
 def pieces_of(blocks) -> dict[bytes, int]:
-    """{piece: count} of records (csrc/train_table.h)."""
+    """{piece: count} of records (csrc/train/table.h)."""
     found: dict[bytes, int] = {}
     for block in blocks:
         at = 0

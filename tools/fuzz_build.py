@@ -86,7 +86,7 @@ def compile_all(cc: str, build: Build, harnesses: list[str], folder: pathlib.Pat
     """Harness -> its program. Each source is compiled once."""
     helpers = [*SHARED, *STREAMS, *(["driver"] if build.driver else [])]
     own = [*helpers, *(f"fuzz_{name}" for name in harnesses)]
-    sources = [*sorted(ROOT.glob("csrc/*.c")), *(FUZZ / f"{name}.c" for name in own)]
+    sources = [*sorted(ROOT.glob("csrc/**/*.c")), *(FUZZ / f"{name}.c" for name in own)]
 
     def run(command: list[str]) -> None:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

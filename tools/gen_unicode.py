@@ -1,4 +1,4 @@
-"""Writes csrc/unicode_tables.h: which kind of character each code point is.
+"""Writes csrc/split/unicode_tables.h: which kind of character each code point is.
 
     python tools/gen_unicode.py            write the header
     python tools/gen_unicode.py --check    exit with status 1 if the header on disk is not what would be written
@@ -15,11 +15,11 @@ import sys
 
 import tiktoken
 
-HEADER = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "unicode_tables.h"
+HEADER = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "split" / "unicode_tables.h"
 CODE_POINTS = 0x110000
 SURROGATES = range(0xD800, 0xE000)
 
-# In the order of enum st_kind in csrc/char_kind.h; \s holds CR and LF too, so the narrower class is asked last.
+# In the order of enum st_kind in csrc/split/char_kind.h; \s holds CR and LF too, so the narrower class is asked last.
 KIND_OTHER = 7
 CLASSES = [
     (0, r"[\p{Lu}\p{Lt}]"),
@@ -100,10 +100,10 @@ def header() -> str:
  * The values are those of enum st_kind in char_kind.h, which is also where to read these tables through.
  * A code point's block number is st_kind_index[code_point >> ST_KIND_SHIFT]; in the block, two code points share a
  * byte, the even one in the low half. {len(index)} + {len(packed)} bytes. */
-#ifndef ST_UNICODE_TABLES_H
-#define ST_UNICODE_TABLES_H
+#ifndef ST_SPLIT_UNICODE_TABLES_H
+#define ST_SPLIT_UNICODE_TABLES_H
 
-#include "portable.h"
+#include "base/portable.h"
 
 #define ST_KIND_SHIFT {shift}
 
@@ -116,7 +116,7 @@ def header() -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Write csrc/unicode_tables.h from tiktoken's character classes.")
+    parser = argparse.ArgumentParser(description="Write csrc/split/unicode_tables.h from tiktoken's character classes.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the header on disk differs")
     check = parser.parse_args().check
     text = header()

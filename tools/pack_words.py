@@ -4,9 +4,9 @@
     python tools/pack_words.py FOLDER      with r50k.tsv.xz, cl100k.tsv.xz, o200k.tsv.xz: a piece as a JSON string, TAB,
                                            its count in English, TAB, in code, TAB, in text of other languages
 
-What is looked up are pieces, and the atoms that long ones are cut into (csrc/cuts.h). Those are kept that are no token
-and fit a table's key; of the characters in them all, for rare ones stand between cuts by themselves. The most frequent
-of them go into the tables of a wheel (WHEEL), the others into those that are built once a machine.
+What is looked up are pieces, and the atoms that long ones are cut into (csrc/cut/cuts.h). Those are kept that are no
+token and fit a table's key; of the characters in them all, for rare ones stand between cuts by themselves. The most
+frequent of them go into the tables of a wheel (WHEEL), the others into those that are built once a machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import streamtok
 from streamtok import _words
 from streamtok._vocab import Vocab
 
-KEY_BYTES = 15  # ST_KEY_BYTES, csrc/key.h
+KEY_BYTES = 15  # ST_KEY_BYTES, csrc/base/key.h
 
 WHEEL = {"r50k": 200_000, "cl100k": 200_000, "o200k": 120_000}
 """Words in a wheel's tables: with its tokens they fill a piece table of 16 MB, and all files a wheel of less than 30

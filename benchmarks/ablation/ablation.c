@@ -9,17 +9,17 @@
  * All rows stream exactly: the open piece waits for the next chunk, in the same shell (struct stream). What they differ
  * in is how a piece becomes ids, and who owns the memory.
  *
- * POSIX, for its clock of processor time. reference.c is included, not linked, for the sizes of its private structs. */
+ * POSIX, for its clock of processor time. pairs/merge_reference.c is included, not linked, for the sizes of its private structs. */
 #define _POSIX_C_SOURCE 199309L
-#include "../../csrc/reference.c"
+#include "pairs/merge_reference.c"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "encoder.h"
-#include "utf8.h"
+#include "base/utf8.h"
+#include "stream/encoder.h"
 
 enum row { NAIVE, FAST_LOOKUP, SCRATCH_REUSE, OUTPUT_REUSE, ZERO_COPY, SHIPPED, ROWS };
 

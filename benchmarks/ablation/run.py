@@ -46,9 +46,9 @@ def compiler() -> list[str]:
 
 
 def build(folder: pathlib.Path) -> pathlib.Path:
-    """Compiles ablation.c with the core; reference.c comes in by #include."""
+    """Compiles ablation.c with the core; merge_reference.c comes in by #include."""
     program = folder / "ablation"
-    sources = [str(path) for path in sorted((ROOT / "csrc").glob("*.c")) if path.name != "reference.c"]
+    sources = [str(path) for path in sorted((ROOT / "csrc").rglob("*.c")) if path.name != "merge_reference.c"]
     flags = ["-std=c11", "-O3", "-DNDEBUG", f"-I{ROOT / 'csrc'}", "-o", str(program)]
     subprocess.run([*compiler(), *flags, str(HERE / "ablation.c"), *sources], check=True)
     return program

@@ -3,9 +3,9 @@
  * engine's own code: pairs with exact counts, the front, the choice, the notes of a merge.
  *
  * A merge leaves a hole where its second symbol was. When one symbol in eight is a hole, the rest is moved together. */
-#include "../../csrc/cuda/starts.cu"
-#include "../../csrc/cuda/train_choose.cu"
-#include "../../csrc/cuda/train_merge.cu"
+#include "cuda/starts.cu"
+#include "cuda/train/choose.cu"
+#include "cuda/train/merge.cu"
 
 #define PLAIN_START 0x80000000u
 #define PLAIN_HOLE 0x7FFFFFFFu

@@ -23,6 +23,7 @@ from streamtok.train.device_jobs import BUCKETS, LEARNED, LEARNING, MOST_BYTES, 
 from streamtok.train.device_learn import TUNING
 
 HERE = pathlib.Path(__file__).resolve().parent
+CSRC = HERE.parent.parent / "csrc"
 PAIRS = 1 << 24
 
 PLAIN = np.dtype(
@@ -41,10 +42,10 @@ def source() -> str:
     done: set[pathlib.Path] = set()
 
     def text_of_file(path: pathlib.Path) -> str:
-        if path.resolve() in done:
+        if path in done:
             return ""
-        done.add(path.resolve())
-        return re.sub(r'#include "([^"]+)"\n', lambda found: text_of_file(path.parent / found[1]), path.read_text())
+        done.add(path)
+        return re.sub(r'#include "([^"]+)"\n', lambda found: text_of_file(CSRC / found[1]), path.read_text())
 
     return text_of_file(HERE / "plain_training.cu")
 

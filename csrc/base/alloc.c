@@ -2,7 +2,7 @@
 #define _DEFAULT_SOURCE 1 /* madvise */
 #endif
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

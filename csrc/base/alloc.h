@@ -1,7 +1,7 @@
 /* Every allocation of the core goes through here, so that it can be counted (benchmarks) and made to fail (tests).
  * Thread rule: safe from any thread; the counters are relaxed atomics, exact only while one thread allocates. */
-#ifndef ST_ALLOC_H
-#define ST_ALLOC_H
+#ifndef ST_BASE_ALLOC_H
+#define ST_BASE_ALLOC_H
 
 #include <stddef.h>
 #include <stdint.h>

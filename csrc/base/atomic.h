@@ -1,6 +1,6 @@
 /* Lock-free publication of lazily built, immutable parts and of pooled ones. No locks: nothing can be held across fork. */
-#ifndef ST_PUBLISH_H
-#define ST_PUBLISH_H
+#ifndef ST_BASE_ATOMIC_H
+#define ST_BASE_ATOMIC_H
 
 #include <stddef.h>
 #include <stdint.h>

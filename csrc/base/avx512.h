@@ -1,6 +1,6 @@
 /* Constants and masks that several files for AVX-512 want; to be included behind target_begin.h. */
-#ifndef ST_LANES_AVX512_H
-#define ST_LANES_AVX512_H
+#ifndef ST_BASE_AVX512_H
+#define ST_BASE_AVX512_H
 
 #include <immintrin.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* bits.h - bit positions in a 64-bit mask, by one instruction where the compiler has a word for it. */
-#ifndef ST_BITS_H
-#define ST_BITS_H
+#ifndef ST_BASE_BITS_H
+#define ST_BASE_BITS_H
 
-#include "portable.h"
+#include "base/portable.h"
 
 /* Number of the lowest bit that is set; mask != 0. */
 ST_FORCE_INLINE unsigned st_first_bit(uint64_t mask)

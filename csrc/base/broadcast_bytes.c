@@ -1,4 +1,4 @@
-#include "every_byte.h"
+#include "base/broadcast_bytes.h"
 
 #define FOUR(n) (n) * 0x01010101u, ((n) + 1) * 0x01010101u, ((n) + 2) * 0x01010101u, ((n) + 3) * 0x01010101u
 #define SIXTEEN(n) FOUR(n), FOUR((n) + 4), FOUR((n) + 8), FOUR((n) + 12)

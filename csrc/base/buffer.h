@@ -1,13 +1,13 @@
 /* Growable arrays of bytes and of ids. Growth is geometric, so n appends cost O(n); a buffer never shrinks by itself. */
-#ifndef ST_BUFFER_H
-#define ST_BUFFER_H
+#ifndef ST_BASE_BUFFER_H
+#define ST_BASE_BUFFER_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "alloc.h"
-#include "status.h"
+#include "base/alloc.h"
+#include "base/status.h"
 
 typedef struct st_bytes {
     uint8_t *data;

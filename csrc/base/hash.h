@@ -1,11 +1,11 @@
 /* Keys and hashes of byte strings. Not cryptographic: tables are bounded or immutable, so a flood of collisions can
  * cost time within a table's bounds but never ids. */
-#ifndef ST_HASH_H
-#define ST_HASH_H
+#ifndef ST_BASE_HASH_H
+#define ST_BASE_HASH_H
 
 #include <string.h>
 
-#include "key.h"
+#include "base/key.h"
 
 static inline uint64_t st_load64(const uint8_t *p)
 {

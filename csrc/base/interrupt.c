@@ -2,11 +2,11 @@
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #endif
 
-#include "interrupt.h"
+#include "base/interrupt.h"
 
 #include <time.h>
 
-#include "publish.h"
+#include "base/atomic.h"
 
 #if defined(_WIN32)
 #include <windows.h>

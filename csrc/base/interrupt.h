@@ -13,13 +13,13 @@
  * A call that is sure to be short needs no scope, and a function need not ask behind the last step of its work.
  *
  * Thread rule: a scope belongs to the thread that began it. Scopes nest: what is asked may make calls of its own. */
-#ifndef ST_INTERRUPT_H
-#define ST_INTERRUPT_H
+#ifndef ST_BASE_INTERRUPT_H
+#define ST_BASE_INTERRUPT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "status.h"
+#include "base/status.h"
 
 typedef struct st_interrupt {
     int (*ask)(struct st_interrupt *scope); /* not 0 ends the call. NULL: do not ask; it may set itself to that */

@@ -1,8 +1,8 @@
 /* key.h - short byte strings as keys, and the mixing that all hashes here rest on; one text for the CPU and the GPU. */
-#ifndef ST_KEY_H
-#define ST_KEY_H
+#ifndef ST_BASE_KEY_H
+#define ST_BASE_KEY_H
 
-#include "portable.h"
+#include "base/portable.h"
 
 /* A piece of at most 15 bytes is a 16-byte key: its bytes, zero filled, and its length in the last byte. */
 #define ST_KEY_BYTES 15

@@ -6,8 +6,8 @@
  * ST_SWAR          1 where eight bytes can be loaded into one integer, the first byte lowest, and trailing zeros counted
  *
  * The fixed-width types come from here too: NVRTC has no standard headers. */
-#ifndef ST_PORTABLE_H
-#define ST_PORTABLE_H
+#ifndef ST_BASE_PORTABLE_H
+#define ST_BASE_PORTABLE_H
 
 #ifdef __CUDACC_RTC__
 typedef unsigned char uint8_t;

@@ -1,6 +1,6 @@
 /* A hint that this cache line will be read soon; nothing where the compiler has no way to say it. */
-#ifndef ST_PREFETCH_H
-#define ST_PREFETCH_H
+#ifndef ST_BASE_PREFETCH_H
+#define ST_BASE_PREFETCH_H
 
 static inline void st_prefetch(const void *address)
 {

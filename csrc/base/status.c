@@ -1,4 +1,4 @@
-#include "status.h"
+#include "base/status.h"
 
 const char *st_strerror(st_status status)
 {

@@ -1,7 +1,7 @@
 /* Status codes of the core. Every function that can fail returns one; nothing in csrc prints, aborts or sets errno.
  * Cython turns a code into an exception in one place (streamtok/_core.pyx). */
-#ifndef ST_STATUS_H
-#define ST_STATUS_H
+#ifndef ST_BASE_STATUS_H
+#define ST_BASE_STATUS_H
 
 typedef enum st_status {
     ST_OK = 0,

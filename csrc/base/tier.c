@@ -1,10 +1,10 @@
-#include "tier.h"
+#include "base/tier.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "publish.h"
+#include "base/atomic.h"
 
 static const char *const names[ST_TIERS] = {"portable", "neon", "avx2", "avx512"};
 

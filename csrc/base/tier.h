@@ -1,8 +1,8 @@
 /* Which instructions the inner loops use. A tier is chosen once, at the first call: the widest that this machine runs, or
  * the one that the environment variable STREAMTOK_TIER names ("portable", "neon", "avx2", "avx512"); a name that does not
  * run here is passed over. All tiers give the same ids. */
-#ifndef ST_TIER_H
-#define ST_TIER_H
+#ifndef ST_BASE_TIER_H
+#define ST_BASE_TIER_H
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ST_X86 1

@@ -2,10 +2,10 @@
  *
  * All functions but st_utf8_unfinished trust their input: the pointer stands at the first byte of a whole, valid
  * character. Whoever takes text from outside checks it first. */
-#ifndef ST_UTF8_H
-#define ST_UTF8_H
+#ifndef ST_BASE_UTF8_H
+#define ST_BASE_UTF8_H
 
-#include "portable.h"
+#include "base/portable.h"
 
 /* Bytes in the character that begins with this byte; a sum, because a branch would mispredict where scripts mix. */
 ST_INLINE unsigned st_utf8_size(uint8_t lead)

@@ -1,6 +1,6 @@
-#include "crc32.h"
+#include "checksum/crc32.h"
 
-#include "tier.h"
+#include "base/tier.h"
 
 /* The polynomial, x^0 in the highest bit. */
 #define POLYNOMIAL UINT32_C(0xEDB88320)

@@ -1,7 +1,7 @@
 /* crc32.h - what makes CRC-32 (that of zlib, gzip and PNG) cost next to nothing beside encoding: most of a stretch folded to
  * 64 bytes, and the checksum of two stretches from that of each. Any table's loop does the rest. */
-#ifndef ST_CRC32_H
-#define ST_CRC32_H
+#ifndef ST_CHECKSUM_CRC32_H
+#define ST_CHECKSUM_CRC32_H
 
 #include <stddef.h>
 #include <stdint.h>

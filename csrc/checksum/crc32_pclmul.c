@@ -1,12 +1,12 @@
 /* CRC-32 by carry-less products: Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ" (2009). */
-#include "crc32.h"
-#include "tier.h"
+#include "base/tier.h"
+#include "checksum/crc32.h"
 
 #if defined(ST_X86)
 #include <immintrin.h>
 
 #define ST_TARGET "avx2,pclmul"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
 static inline __m128i load(const uint8_t *data)
 {
@@ -40,7 +40,7 @@ size_t st_crc32_fold_products(const uint8_t *data, size_t n, uint32_t before, ui
     return at;
 }
 
-#include "target_end.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_crc32_products; /* a file must hold something */
 #endif

@@ -1,6 +1,6 @@
 /* check.cu - what must be known of a text before its ids may be used: is it UTF-8, and where are names of special tokens in
  * it? A thread a block. */
-#include "planes.h"
+#include "cuda/planes.h"
 
 /* ---- UTF-8 ---- */
 
@@ -67,7 +67,7 @@ ST_INLINE void st_note_name(const st_job *job, const st_name_set *set, uint64_t 
 }
 
 /* Of the starts that the node at `at` gives up, those in front of `last`: notes the longest name that begins at each, as
- * special.h says. */
+ * special/names.h says. */
 ST_INLINE void st_note_starts(const st_job *job, const st_name_set *set, uint32_t node, uint64_t at, uint64_t last)
 {
     const uint32_t depth = set->depth[node], given_up = depth - set->depth[set->nodes[node].fail];

@@ -2,7 +2,7 @@
 #ifndef ST_CUDA_GRID_H
 #define ST_CUDA_GRID_H
 
-#include "../portable.h"
+#include "base/portable.h"
 
 #define ST_KERNEL extern "C" __global__ void
 

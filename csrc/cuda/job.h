@@ -4,7 +4,7 @@
  * in this order). Arrays are indexed by the unit their comment names:
  *
  *     byte      of text
- *     block     64 bytes, as in block.h: a word of a bit mask
+ *     block     64 bytes, as in split/block.h: a word of a bit mask
  *     segment   segment_blocks blocks: what one thread splits
  *     stretch   ST_STRETCH bytes: what one warp looks up and gathers
  *     group     ST_GROUP stretches: a unit of the scan
@@ -16,17 +16,17 @@
 #ifndef ST_CUDA_JOB_H
 #define ST_CUDA_JOB_H
 
-#include "../block_starts.h"
-#include "../cut_tables.h"
-#include "../piece_entry.h"
-#include "../special_node.h"
+#include "split/block_starts.h"
+#include "cut/cut_tables.h"
+#include "vocab/piece_entry.h"
+#include "special/names_node.h"
 
 #define ST_MARK_BEGIN 0x80u /* a part begins with this block; the low bits are the bytes of text in it */
 #define ST_MARK_ID 0xFFu
 #define ST_PAD 0xFEu
 #define ST_ID 0xFFu
 
-#define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to resync.cu */
+#define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to resume_split.cu */
 #define ST_GAPS 4           /* a segment; the last of them goes on to its end */
 
 #ifndef ST_STRETCH_BLOCKS
@@ -65,7 +65,7 @@ typedef struct st_counts {
     uint32_t arrived;           /* blocks at the meetings of a short text */
 } st_counts;
 
-/* A set of names as special.h has it. */
+/* A set of names as special/names.h has it. */
 typedef struct st_name_set {
     const st_special_node *nodes;
     const uint32_t *depth, *place, *name;
@@ -76,7 +76,8 @@ typedef struct st_name_set {
 } st_name_set;
 
 typedef struct st_job {
-    /* tables: short pieces and pairs hashed for one load a look-up (tables.cu), and those of the vocabulary's image (image.h) */
+    /* tables: short pieces and pairs hashed for one load a look-up (cuda/encode/tables.cu), and those of the vocabulary's
+     * image (image/image.h) */
     const uint4 *first;
     uint64_t first_shift;
     const st_piece_entry *entries;
@@ -92,9 +93,9 @@ typedef struct st_job {
     const uint32_t *token_starts;
     const uint64_t *long_tokens;
     uint64_t long_mask;
-    const uint32_t *filter;    /* of the long tokens (tables.cu) */
+    const uint32_t *filter;    /* of the long tokens (cuda/encode/tables.cu) */
     const st_cut_tables *cuts; /* NULL: do not cut */
-    uint64_t characters;       /* may atoms begin as characters? (merge_words_template.h says when) */
+    uint64_t characters;       /* may atoms begin as characters? (merge/words_template.h says when) */
     uint64_t identity;         /* is each token its own id? */
 
     /* the text */
@@ -104,13 +105,13 @@ typedef struct st_job {
     uint64_t blocks;
     const uint8_t *marks; /* block; NULL: one part */
 
-    /* where pieces start (split.cu, resync.cu, rest.cu), and atoms of them (cuts.cu): a bit a byte */
+    /* where pieces start (split.cu, resume_split.cu, scan_gaps.cu), and atoms of them (cuda/encode/cuts.cu): a bit a byte */
     uint64_t segment_blocks;  /* more are less work, because a thread looks one block back, but take longer for short texts */
     uint64_t *starts, *atoms; /* block */
     uint8_t *unsynced;        /* segment: is what comes in front of it unknown, and so where its first piece starts? */
     uint8_t *high;            /* segment: may it hold other characters than ASCII? */
-    uint64_t *hard;           /* bytes from which on a segment's starts are unknown, for resync.cu: at most one a segment */
-    uint64_t *gaps;           /* bytes where gaps end, for rest.cu: at most ST_GAPS a segment */
+    uint64_t *hard;           /* bytes from which on a segment's starts are unknown, for resume_split.cu: at most one a segment */
+    uint64_t *gaps;           /* bytes where gaps end, for scan_gaps.cu: at most ST_GAPS a segment */
 
     /* a slice: the stretches first .. first + stretches - 1 */
     uint64_t first_stretch, stretches;

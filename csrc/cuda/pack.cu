@@ -1,5 +1,5 @@
 /* pack.cu - parts of a text laid out as job.h wants them, each from a block of its own on; a thread a block. */
-#include "job.h"
+#include "cuda/job.h"
 
 /* Parts in order. `starts` and `sizes` are bytes of the source; a part of more than ST_PART_ID bytes is no text but the id that
  * its low bits are, and takes one block. `blocks` are the blocks before each part; those of the last part end at `count`. */

@@ -1,9 +1,9 @@
-/* planes.h - 64 bytes of text to the masks of block.h, as a thread of the GPU does it: the bytes are transposed to eight bit
+/* planes.h - 64 bytes of text to the masks of split/block.h, as a thread of the GPU does it: the bytes are transposed to eight bit
  * planes, and what an ASCII byte is, is then a few logical operations on the planes of 32 bytes. */
 #ifndef ST_CUDA_PLANES_H
 #define ST_CUDA_PLANES_H
 
-#include "job.h"
+#include "cuda/job.h"
 
 /* What stands behind the end of a part, so that the white space there is one run: in cl100k, whose `\s++$` takes all of it,
  * a line break; else a blank. Something else follows it, so that runs end. */

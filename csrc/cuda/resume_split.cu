@@ -1,7 +1,7 @@
-/* resync.cu - the segments of which split.cu knows no more from some place on, a thread a segment: it goes on at the next place
- * where a piece starts whatever stands further left, and leaves the gap to rest.cu. Not done by split.cu, where one lane in a
+/* resume_split.cu - the segments of which split.cu knows no more from some place on, a thread a segment: it goes on at the next place
+ * where a piece starts whatever stands further left, and leaves the gap to scan_gaps.cu. Not done by split.cu, where one lane in a
  * hundred would keep its whole warp waiting, and the registers for it are missing. */
-#include "split.cu"
+#include "cuda/split.cu"
 
 /* The bit of the first place in the block at which a piece surely starts, none of the bits `done`; 0: there is none. */
 ST_INLINE uint64_t st_find_sync(const st_job *job, uint64_t block, uint64_t done)

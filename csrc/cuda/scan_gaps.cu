@@ -1,9 +1,9 @@
-/* rest.cu - the gaps that resync.cu left: the machine of split_rules.h, from the last start in front of each on.
+/* scan_gaps.cu - the gaps that resume_split.cu left: the machine of split/scan_rules.h, from the last start in front of each on.
  *
  * A gap that goes on through segments in which nothing is known is one thread's, and read once, be it a megabyte. A thread
  * takes half a microsecond for a byte, so gaps are kept short: each ends at the next place where a piece surely starts.
  * Seldom more than a few dozen in a megabyte. */
-#include "job.h"
+#include "cuda/job.h"
 
 #define ST_REST_ENDS 8
 #define ST_REST_BLOCKS 4 /* how much text the machine is given at once */

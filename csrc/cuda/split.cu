@@ -1,10 +1,10 @@
-/* split.cu - text to the starts of its pieces, a thread a segment: the boundary algebra of block_starts.h. Without a pattern a
+/* split.cu - text to the starts of its pieces, a thread a segment: the boundary algebra of split/block_starts.h. Without a pattern a
  * part is one piece, and there is nothing to find.
  *
  * A thread needs the state in front of its segment. No pattern looks back, so it begins at the last place in the blocks
  * before at which a piece starts whatever stands further left (st_sync_starts), with a fresh state. Where there is no such
- * place, and where the algebra cannot decide, the rest of the segment goes to resync.cu. */
-#include "planes.h"
+ * place, and where the algebra cannot decide, the rest of the segment goes to resume_split.cu. */
+#include "cuda/planes.h"
 
 ST_FORCE_INLINE void st_read_block(const st_job *job, uint64_t block, const st_block *before, st_block *b)
 {

@@ -1,9 +1,9 @@
 /* starts.cu - the kernels up to where pieces start, which encoding of long texts and training have in common. */
-#include "check.cu"
-#include "grid.h"
-#include "pack.cu"
-#include "rest.cu"
-#include "resync.cu"
+#include "cuda/check.cu"
+#include "cuda/grid.h"
+#include "cuda/pack.cu"
+#include "cuda/scan_gaps.cu"
+#include "cuda/resume_split.cu"
 
 /* A slice begins; with the first one, the text. */
 ST_INLINE void st_begin(const st_job *job)

@@ -1,9 +1,9 @@
-/* Borders of which the two bytes tell something, 64 at once (cut_tables.h); to be included behind target_begin.h. */
-#ifndef ST_BORDERS_AVX512_H
-#define ST_BORDERS_AVX512_H
+/* Borders of which the two bytes tell something, 64 at once (cut_tables.h); to be included behind base/target_begin.h. */
+#ifndef ST_CUT_BORDERS_AVX512_H
+#define ST_CUT_BORDERS_AVX512_H
 
-#include "cut_tables.h"
-#include "lanes_avx512.h"
+#include "base/avx512.h"
+#include "cut/cut_tables.h"
 
 typedef struct byte_classes {
     __m512i left[4], right[4];

@@ -1,9 +1,9 @@
-#include "fill_cuts.h"
+#include "cut/build_cuts.h"
 
 #include <string.h>
 
-#include "text.h"
-#include "utf8.h"
+#include "base/utf8.h"
+#include "text/utf8_check.h"
 
 static void set_bit(uint8_t *bits, uint32_t at)
 {

@@ -1,9 +1,9 @@
 /* Fills the tables behind the exact cuts (cuts.h) with the tokens of a vocabulary. */
-#ifndef ST_FILL_CUTS_H
-#define ST_FILL_CUTS_H
+#ifndef ST_CUT_BUILD_CUTS_H
+#define ST_CUT_BUILD_CUTS_H
 
-#include "cut_tables.h"
-#include "vocab.h"
+#include "cut/cut_tables.h"
+#include "vocab/vocab.h"
 
 /* The tables are zeros before. */
 void st_fill_cuts(st_cut_tables *cuts, const st_vocab *vocab);

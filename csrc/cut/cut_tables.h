@@ -1,13 +1,13 @@
 /* cut_tables.h - the tables behind the exact cuts (cuts.h), as the CPU and the GPU read them. */
-#ifndef ST_CUT_TABLES_H
-#define ST_CUT_TABLES_H
+#ifndef ST_CUT_CUT_TABLES_H
+#define ST_CUT_CUT_TABLES_H
 
-#include "bits.h"
+#include "base/bits.h"
 
-#define ST_CUT_BITS 20    /* o200k enters 21,000 pairs: 2 % of 128 KB of bits; smaller sets are folded (fill_cuts.c) */
+#define ST_CUT_BITS 20    /* o200k enters 21,000 pairs: 2 % of 128 KB of bits; smaller sets are folded (build_cuts.c) */
 #define ST_CUT_SURE 0x80U /* of the classes of two bytes: a token does reach over the border with a part of a character */
 
-/* The tables as they lie in memory and in an image (image.h). */
+/* The tables as they lie in memory and in an image (image/image.h). */
 typedef struct st_cut_tables {
     uint8_t pairs[1u << (ST_CUT_BITS - 3)];
     uint8_t partials[1u << (ST_CUT_BITS - 3)];

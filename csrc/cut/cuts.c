@@ -1,14 +1,14 @@
-#include "cuts.h"
+#include "cut/cuts.h"
 
 #include <string.h>
 
-#include "alloc.h"
-#include "fill_cuts.h"
-#include "interrupt.h"
-#include "publish.h"
-#include "text.h"
-#include "tier.h"
-#include "utf8.h"
+#include "base/alloc.h"
+#include "base/atomic.h"
+#include "base/interrupt.h"
+#include "base/tier.h"
+#include "base/utf8.h"
+#include "cut/build_cuts.h"
+#include "text/utf8_check.h"
 
 static void release(st_part *part)
 {

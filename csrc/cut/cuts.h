@@ -10,11 +10,11 @@
  * no pattern, and nearly every word there begins at a cut.
  *
  * All tokens are entered, unreachable ones too: so a piece that is a token has no cut, and a piece with a cut is none. */
-#ifndef ST_CUTS_H
-#define ST_CUTS_H
+#ifndef ST_CUT_CUTS_H
+#define ST_CUT_CUTS_H
 
-#include "cut_tables.h"
-#include "vocab.h"
+#include "cut/cut_tables.h"
+#include "vocab/vocab.h"
 
 typedef struct st_cuts {
     st_part part;
@@ -45,7 +45,7 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
 typedef size_t st_cuts_of_pieces_function(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends,
                                           size_t count, uint32_t *spans, size_t *pieces);
 
-/* By tier (tier.h); and whether the one in use has it. */
+/* By tier (base/tier.h); and whether the one in use has it. */
 st_cuts_of_pieces_function st_cuts_of_pieces_avx512, st_cuts_of_pieces;
 int st_cuts_has_stretches(void);
 

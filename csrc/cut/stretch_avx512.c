@@ -1,14 +1,14 @@
 /* Looking for cuts with AVX-512. Everything that depends on the text is a bit in a mask: where pieces begin, which are long,
  * where tokens join two characters. What is looked at lies in one dense list, so that no branch asks where a piece ends. */
-#include "cuts.h"
+#include "cut/cuts.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512cd,bmi,bmi2,popcnt,lzcnt"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
-#include "borders_avx512.h"
+#include "cut/borders_avx512.h"
 
 #define WORDS 4    /* of 64 bits, one for each byte of a stretch */
 #define ENDS 8    /* of pieces, in a vector */
@@ -315,7 +315,7 @@ size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t
     spans[written] = (uint32_t)s.n;
     return written + 1;
 }
-#include "target_end.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_cuts_avx512; /* a file must hold something */
 #endif

@@ -1,13 +1,13 @@
-#include "automaton.h"
+#include "endless/automaton.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
-#include "interrupt.h"
-#include "publish.h"
+#include "base/alloc.h"
+#include "base/atomic.h"
+#include "base/interrupt.h"
 
-/* Of a node, in bytes of other work: what interrupt.h counts. A call that is to end gets no automaton. */
+/* Of a node, in bytes of other work: what base/interrupt.h counts. A call that is to end gets no automaton. */
 #define NODE_COSTS 32
 
 static void enter_edge(st_automaton *a, uint64_t edge)

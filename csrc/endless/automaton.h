@@ -2,10 +2,10 @@
  * token, and through its links every token that ends here. Long pieces are encoded with it (long_piece.h).
  *
  * (A. V. Aho, M. J. Corasick: Efficient string matching, CACM 18(6), 1975.) Built once a vocabulary, at first need. */
-#ifndef ST_AUTOMATON_H
-#define ST_AUTOMATON_H
+#ifndef ST_ENDLESS_AUTOMATON_H
+#define ST_ENDLESS_AUTOMATON_H
 
-#include "vocab.h"
+#include "vocab/vocab.h"
 
 /* 16 bytes: what one step reads lies in one cache line. Node 0 is the root (the empty string). */
 typedef struct st_node {

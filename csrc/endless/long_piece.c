@@ -1,10 +1,10 @@
-#include "long_piece.h"
+#include "endless/long_piece.h"
 
 #include <string.h>
 
-#include "interrupt.h"
-#include "merge_windows.h"
-#include "reference_stream.h"
+#include "base/interrupt.h"
+#include "endless/reference_finality.h"
+#include "merge/windows.h"
 
 /* Final tokens are looked for every so many bytes: often enough to keep the window small, rarely enough not to count. */
 #define SETTLE_INTERVAL 64

@@ -12,12 +12,12 @@
  *
  * Linear: each byte costs amortised O(1) automaton steps and at most (tokens that end here) compatibility tests, with
  * a memo; what is pending is bounded by the vocabulary, not by the input (at most 275 bytes seen in OpenAI's). */
-#ifndef ST_LONG_PIECE_H
-#define ST_LONG_PIECE_H
+#ifndef ST_ENDLESS_LONG_PIECE_H
+#define ST_ENDLESS_LONG_PIECE_H
 
-#include "automaton.h"
-#include "buffer.h"
-#include "compatible.h"
+#include "base/buffer.h"
+#include "endless/automaton.h"
+#include "merge/compatible.h"
 
 /* One position of the pending window. */
 typedef struct st_prefix {
@@ -34,14 +34,14 @@ typedef struct st_long_piece {
     uint32_t state;                             /* automaton state at end */
     uint32_t active;                            /* some bytes were pushed since the last finish */
     uint32_t merged_only;                       /* an atom, not the start of a piece: no whole-piece rule */
-    uint32_t by_reference;                      /* reference_stream.h instead of the tree: no window, no frontier */
+    uint32_t by_reference;                      /* reference_finality.h instead of the tree: no window, no frontier */
     uint32_t previous;                          /* then: token that ends at the root */
     st_bytes text;                              /* text[root..end) */
 } st_long_piece;
 
 /* What pushing needs besides the piece; zero-initialise, one per thread at a time, keeps its memory for the next push. */
 typedef struct st_long_scratch {
-    uint64_t memo[1u << ST_MEMO_BITS]; /* compatible.h */
+    uint64_t memo[1u << ST_MEMO_BITS]; /* merge/compatible.h */
     st_ids merged;                     /* the bulk of a long push */
     st_long_piece trial;               /* the piece as it would be behind that */
 } st_long_scratch;

@@ -1,4 +1,4 @@
-#include "reference_stream.h"
+#include "endless/reference_finality.h"
 
 /* Is text[0..n) the beginning of a longer token? */
 static int begins_token(const st_automaton *a, const uint8_t *text, size_t n)

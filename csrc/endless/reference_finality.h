@@ -1,12 +1,12 @@
 /* The reference merge made incremental, by the definition of finality and nothing cleverer: a token is final once the
  * encodings of all live prefixes share it. It does for engine="reference" what the tree of long_piece.c does for the
  * fast one, and checks it. Slow: each look merges the pending bytes once for every live prefix. */
-#ifndef ST_REFERENCE_STREAM_H
-#define ST_REFERENCE_STREAM_H
+#ifndef ST_ENDLESS_REFERENCE_FINALITY_H
+#define ST_ENDLESS_REFERENCE_FINALITY_H
 
-#include "automaton.h"
-#include "buffer.h"
-#include "reference.h"
+#include "base/buffer.h"
+#include "endless/automaton.h"
+#include "pairs/merge_reference.h"
 
 /* How many bytes of text[0..n), which begins behind a final token, are covered by tokens that no later byte can change;
  * the indices of those tokens are appended to `out`. Live are the prefixes that end where the rest of the text is a

@@ -1,8 +1,8 @@
-#include "words.h"
+#include "image/frequent_words.h"
 
-#include "interrupt.h"
-#include "merge_words.h"
-#include "text.h"
+#include "base/interrupt.h"
+#include "merge/words.h"
+#include "text/utf8_check.h"
 
 /* Words are merged this many at a time, side by side. */
 #define TOGETHER 256

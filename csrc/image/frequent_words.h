@@ -1,9 +1,9 @@
 /* Frequent words in the piece table: pieces that are no token but that real text repeats, with the ids that merging gives.
  * They spare look-ups in the cache and merges; ids never depend on them. */
-#ifndef ST_WORDS_H
-#define ST_WORDS_H
+#ifndef ST_IMAGE_FREQUENT_WORDS_H
+#define ST_IMAGE_FREQUENT_WORDS_H
 
-#include "vocab.h"
+#include "vocab/vocab.h"
 
 /* Enters the words bytes[0..lengths[0]), bytes[lengths[0]..lengths[0] + lengths[1]), ... , the most frequent first; those
  * that are tokens, or longer than ST_KEY_BYTES, or no valid UTF-8, are passed over. Before any other use of the

@@ -1,7 +1,7 @@
-#include "image.h"
+#include "image/image.h"
 
-#include "alloc.h"
-#include "prefetch.h"
+#include "base/alloc.h"
+#include "base/prefetch.h"
 
 #define MAGIC UINT64_C(0x656c626174747370) /* "psttable" */
 #define BYTE_ORDER_MARK 0x01020304u

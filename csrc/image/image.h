@@ -6,10 +6,10 @@
  *
  * An image is for machines of one byte order, and for the code that wrote it: whoever changes a table's layout or a hash
  * raises ST_IMAGE_VERSION. A damaged or foreign image is refused. */
-#ifndef ST_IMAGE_H
-#define ST_IMAGE_H
+#ifndef ST_IMAGE_IMAGE_H
+#define ST_IMAGE_IMAGE_H
 
-#include "cuts.h"
+#include "cut/cuts.h"
 
 #define ST_IMAGE_VERSION 4
 

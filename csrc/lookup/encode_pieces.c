@@ -1,13 +1,13 @@
-#include "pieces.h"
+#include "lookup/encode_pieces.h"
 
-#include "cuts.h"
-#include "first_look.h"
-#include "interrupt.h"
-#include "merge_run.h"
-#include "merge_windows.h"
-#include "misses.h"
+#include "base/interrupt.h"
+#include "cut/cuts.h"
+#include "lookup/first_look.h"
+#include "lookup/misses.h"
+#include "merge/runs.h"
+#include "merge/windows.h"
 
-/* Beyond this length a run of long tokens is better served by the automaton of long_piece.h, which takes time to build. */
+/* Beyond this length a run of long tokens is better served by the automaton of endless/long_piece.h, which takes time to build. */
 #define LARGE_WINDOWS_UP_TO 4096
 
 /* ---- one span alone: rare, long, or outside of a batch ---- */
@@ -125,7 +125,7 @@ static void add_short_pieces(st_workspace *w, batch *b)
     b->at = count ? (size_t)b->ends[b->piece - 1] : b->at;
 }
 
-/* Where tokens are longer than most words, cutting takes longer than what it spares. It pays when a stretch (cuts.h) has more
+/* Where tokens are longer than most words, cutting takes longer than what it spares. It pays when a stretch (cut/cuts.h) has more
  * than three cuts, or eight long pieces do where they are cut one by one. When that has long not been so, long pieces are left
  * whole but for one stretch in some 32, and those of more than LEAST_CUT bytes, which are no words. The ids do not depend on
  * it. In eighths of a cut, and in pieces: */

@@ -1,9 +1,9 @@
 /* Pieces to ids: exact cuts, table look-up, cache, merge. One call takes a batch of pieces that lie side by side. */
-#ifndef ST_PIECES_H
-#define ST_PIECES_H
+#ifndef ST_LOOKUP_ENCODE_PIECES_H
+#define ST_LOOKUP_ENCODE_PIECES_H
 
-#include "buffer.h"
-#include "workspace.h"
+#include "base/buffer.h"
+#include "lookup/workspace.h"
 
 typedef enum st_engine {
     ST_ENGINE_FAST,

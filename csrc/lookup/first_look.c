@@ -1,6 +1,6 @@
-#include "first_look.h"
+#include "lookup/first_look.h"
 
-#include "tier.h"
+#include "base/tier.h"
 
 size_t st_add_pieces_portable(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
                               const uint64_t *ends, size_t count)

@@ -1,11 +1,11 @@
 /* The first look: spans get keys, and what the hot table has of some hundred is sent for; then each is looked for there. Nothing
  * depends on what the text holds: ids are copied and a miss is noted for every span, and then the end of the one list or of the
  * other moves on. */
-#ifndef ST_FIRST_LOOK_H
-#define ST_FIRST_LOOK_H
+#ifndef ST_LOOKUP_FIRST_LOOK_H
+#define ST_LOOKUP_FIRST_LOOK_H
 
-#include "prefetch.h"
-#include "spans.h"
+#include "base/prefetch.h"
+#include "lookup/round.h"
 
 /* Adds the pieces text[at..ends[0]), text[ends[0]..ends[1]), ... until one is longer than ST_KEY_BYTES, or begins at `readable` or
  * behind it: from each place before that 16 bytes can be read. Returns how many there were. */
@@ -20,7 +20,7 @@ typedef void st_add_spans_function(st_spans *s, const st_hot *hot, const uint8_t
 /* Looks for all that were added. */
 typedef void st_first_look_function(st_spans *s, const st_hot *hot);
 
-/* By tier (tier.h), and by the one in use. */
+/* By tier (base/tier.h), and by the one in use. */
 st_add_pieces_function st_add_pieces_portable, st_add_pieces_avx512, st_add_pieces;
 st_add_spans_function st_add_spans_portable, st_add_spans_avx512, st_add_spans;
 st_first_look_function st_first_look_portable, st_first_look_avx512, st_first_look;

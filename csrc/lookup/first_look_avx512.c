@@ -1,17 +1,17 @@
 /* The first look with AVX-512, in three passes over a few hundred spans: keys for eight at a time, their entries eight at a
  * time, then a list of the misses. */
-#include "first_look.h"
+#include "lookup/first_look.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-#include "portable.h"
-#include "prefetch.h"
+#include "base/portable.h"
+#include "base/prefetch.h"
 
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,bmi,bmi2,popcnt"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
-#include "lanes_avx512.h"
+#include "base/avx512.h"
 
 #define SPANS 8 /* a lane of 64 bits each */
 #define GROUPS (ST_WAITING / SPANS)
@@ -237,7 +237,7 @@ void st_first_look_avx512(st_spans *s, const st_hot *hot)
     s->found_count = (size_t)(to - s->found);
     s->waiting_count = 0;
 }
-#include "target_end.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_first_look_avx512; /* a file must hold something */
 #endif

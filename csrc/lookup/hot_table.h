@@ -3,11 +3,11 @@
  *
  * One place a key, whatever came last: exact, because an entry holds its whole key, and what it answers never changes.
  * Thread rule: one thread at a time. */
-#ifndef ST_HOT_H
-#define ST_HOT_H
+#ifndef ST_LOOKUP_HOT_TABLE_H
+#define ST_LOOKUP_HOT_TABLE_H
 
-#include "hash.h"
-#include "piece_entry.h"
+#include "base/hash.h"
+#include "vocab/piece_entry.h"
 
 /* 2^16 entries of 32 bytes: 2 MB, as much as a large second-level cache has. What has left that cache is sent for in time
  * (first_look.c), so that fewer misses weigh more than a smaller table. Tests take fewer. */

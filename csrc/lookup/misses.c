@@ -1,7 +1,7 @@
-#include "misses.h"
+#include "lookup/misses.h"
 
-#include "cuts.h"
-#include "prefetch.h"
+#include "base/prefetch.h"
+#include "cut/cuts.h"
 
 static const st_piece_entry *line_of(const st_piece_table *pieces, uint64_t hash)
 {

@@ -1,12 +1,12 @@
 /* The spans of one round of look-ups: a batch's pieces, long ones cut into atoms. The ids of most are found at once and
  * written one behind the other; the others are MISSES, which know where among those ids theirs belong. */
-#ifndef ST_SPANS_H
-#define ST_SPANS_H
+#ifndef ST_LOOKUP_ROUND_H
+#define ST_LOOKUP_ROUND_H
 
-#include "hot.h"
+#include "lookup/hot_table.h"
 
 #define ST_ROUND_SPANS 2048
-/* The last of them may come with others, out of a stretch of text (cuts.h). */
+/* The last of them may come with others, out of a stretch of text (cut/cuts.h). */
 #define ST_SPANS (ST_ROUND_SPANS + 256)
 
 /* Spans that are looked at before their misses are sent for. */

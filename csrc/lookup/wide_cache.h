@@ -3,10 +3,10 @@
  * repeats them more than anything else.
  *
  * Direct mapped, whatever came last. Thread rule: one thread at a time. */
-#ifndef ST_WIDE_CACHE_H
-#define ST_WIDE_CACHE_H
+#ifndef ST_LOOKUP_WIDE_CACHE_H
+#define ST_LOOKUP_WIDE_CACHE_H
 
-#include "hash.h"
+#include "base/hash.h"
 
 /* Lines of comments are mostly 60 to 100 bytes wide; longer spans, and those of more ids, are merged each time. */
 #define ST_WIDE_BYTES 124

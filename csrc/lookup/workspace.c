@@ -1,7 +1,7 @@
-#include "workspace.h"
+#include "lookup/workspace.h"
 
-#include "alloc.h"
-#include "publish.h"
+#include "base/alloc.h"
+#include "base/atomic.h"
 
 static void release(st_part *part)
 {

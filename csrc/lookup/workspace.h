@@ -1,16 +1,16 @@
 /* What an encoder needs only while it runs: the cache of pieces, the memo of compatible pairs, scratch. Workspaces are
  * pooled per vocabulary and borrowed for a call, so that ten thousand idle streams hold none, and a short call finds
  * a warm one. Fixed size: nothing here grows with the input. */
-#ifndef ST_WORKSPACE_H
-#define ST_WORKSPACE_H
+#ifndef ST_LOOKUP_WORKSPACE_H
+#define ST_LOOKUP_WORKSPACE_H
 
-#include "long_piece.h"
-#include "merge.h"
-#include "merge_words.h"
-#include "reference.h"
-#include "spans.h"
-#include "vocab.h"
-#include "wide_cache.h"
+#include "endless/long_piece.h"
+#include "lookup/round.h"
+#include "lookup/wide_cache.h"
+#include "merge/words.h"
+#include "pairs/merge_reference.h"
+#include "pairs/merge_short.h"
+#include "vocab/vocab.h"
 
 /* 2^16 entries of one cache line each: 4 MB. Against 2^14, multilingual text gains 6 to 10 % and the first call of a
  * process loses about a millisecond (docs/design.md). */
@@ -42,7 +42,7 @@ typedef struct st_workspace {
     st_spans spans;
     st_long_scratch scratch;
     uint64_t ends[ST_BATCH + 4];
-    unsigned cut_debt, left_whole; /* how long cuts have not paid; pieces still to be left whole (pieces.c) */
+    unsigned cut_debt, left_whole; /* how long cuts have not paid; pieces still to be left whole (encode_pieces.c) */
     st_word words[ST_SPANS]; /* those to be merged */
     uint32_t tokens[ST_SHORT_MERGE];
     st_long_piece long_piece; /* for pieces whose end is known */

@@ -1,9 +1,9 @@
-/* The tokens of single bytes, 64 at a time; to be included behind target_begin.h. A gather of sixteen costs more than that. */
-#ifndef ST_BYTE_TOKENS_AVX512_H
-#define ST_BYTE_TOKENS_AVX512_H
+/* The tokens of single bytes, 64 at a time; to be included behind base/target_begin.h. A gather of sixteen costs more than that. */
+#ifndef ST_MERGE_BYTE_TOKENS_AVX512_H
+#define ST_MERGE_BYTE_TOKENS_AVX512_H
 
-#include "lanes_avx512.h"
-#include "pairs.h"
+#include "base/avx512.h"
+#include "pairs/pair_table.h"
 
 typedef struct byte_tokens {
     const uint32_t *wide; /* of all bytes */

@@ -1,10 +1,10 @@
-#include "compatible.h"
+#include "merge/compatible.h"
 
 #include <string.h>
 
-#include "buffer.h"
-#include "merge.h"
-#include "reference.h"
+#include "base/buffer.h"
+#include "pairs/merge_reference.h"
+#include "pairs/merge_short.h"
 
 /* Undoes the merges of both tokens, the latest first; before each, the tokens next to the border must not be about to
  * merge across it, that is, with a smaller token than the one just undone (on a tie the merge further left comes first).

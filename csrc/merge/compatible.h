@@ -1,8 +1,8 @@
 /* compatible(left, right): does merging the concatenated bytes of two tokens give these two tokens back? */
-#ifndef ST_COMPATIBLE_H
-#define ST_COMPATIBLE_H
+#ifndef ST_MERGE_COMPATIBLE_H
+#define ST_MERGE_COMPATIBLE_H
 
-#include "vocab.h"
+#include "vocab/vocab.h"
 
 /* Answers are kept in a memo of 1 << ST_MEMO_BITS entries, direct mapped by pair: (pair + 1) << 1 | answer, 0 = free. */
 #define ST_MEMO_BITS 15

@@ -1,9 +1,9 @@
 /* Merging takes the pair of lowest rank, and of several the leftmost. Where every token comes after its parts, what a merge
  * makes takes part in later ranks only, so one rank is finished, from left to right, before the next begins: in a run of one
  * token every two become one, and an odd one stays at the right end; where two runs meet, one of each. */
-#include "merge_run.h"
+#include "merge/runs.h"
 
-#include "interrupt.h"
+#include "base/interrupt.h"
 
 #define MOST_RUNS 64 /* a megabyte of any byte needs no more than a dozen with the published vocabularies */
 #define FEW_RUNS 8   /* to begin with: a ruler has up to five, and what has more merges in fewer steps byte by byte */

@@ -1,8 +1,8 @@
-#include "merge_windows.h"
+#include "merge/windows.h"
 
-#include "compatible.h"
-#include "interrupt.h"
-#include "merge.h"
+#include "base/interrupt.h"
+#include "merge/compatible.h"
+#include "pairs/merge_short.h"
 
 /* A joint is tried behind so many tokens, one after the other, before the run is given up. */
 #define TRIES 12

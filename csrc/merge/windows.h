@@ -8,8 +8,8 @@
 #ifndef ST_MERGE_WINDOWS_H
 #define ST_MERGE_WINDOWS_H
 
-#include "buffer.h"
-#include "vocab.h"
+#include "base/buffer.h"
+#include "vocab/vocab.h"
 
 /* Windows are small while tokens are: what is merged behind a joint is merged again. Where tokens of 60 bytes follow each
  * other, as in scripts with three bytes a character, 64 bytes hold no joint, and 128 do. Runs of longer tokens (rulers,
@@ -17,7 +17,7 @@
 #define ST_SMALL_WINDOW 128
 
 /* Appends the token indices of text[0..n) by merging alone, in windows of ST_SMALL_WINDOW to `largest` bytes. *done = 0:
- * no joint was found in some window (`out` is as it was then); encode the run with long_piece.h. memo as in
+ * no joint was found in some window (`out` is as it was then); encode the run with endless/long_piece.h. memo as in
  * compatible.h. */
 st_status st_merge_windows(const st_vocab *vocab, uint64_t *memo, const uint8_t *text, size_t n, size_t largest,
                            st_ids *out, int *done);

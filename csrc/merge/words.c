@@ -1,6 +1,6 @@
-#include "merge_words.h"
+#include "merge/words.h"
 
-#include "tier.h"
+#include "base/tier.h"
 
 static st_merge_words_function *const by_tier[ST_TIERS] = {
     [ST_TIER_PORTABLE] = st_merge_words_portable,

@@ -1,11 +1,11 @@
 /* Short words merged side by side: while one waits for the pair table's memory, the others go on. With AVX-512 sixteen of them
- * are merged by the same instructions, each in a lane of its own; elsewhere they take turns (merge_words_template.h). */
+ * are merged by the same instructions, each in a lane of its own; elsewhere they take turns (words_template.h). */
 #ifndef ST_MERGE_WORDS_H
 #define ST_MERGE_WORDS_H
 
-#include "bits.h"
-#include "cuts.h"
-#include "vocab.h"
+#include "base/bits.h"
+#include "cut/cuts.h"
+#include "vocab/vocab.h"
 
 /* 16 words of two awaited look-ups each are about what the memory system keeps in flight. */
 #define ST_GROUP 16
@@ -24,7 +24,7 @@ typedef struct st_word {
 /* The tokens of each word by merging alone. cuts (or NULL) lets characters that nothing can break into begin whole. */
 typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
 
-/* By tier (split_blocks.h), and by the one in use. */
+/* By tier (split/blocks.h), and by the one in use. */
 st_merge_words_function st_merge_words_portable, st_merge_words_avx2, st_merge_words_avx512, st_merge_words;
 
 /* The same, but that the merging of a word stops when it has no more than `enough` tokens: what the last tier does with words of

@@ -1,11 +1,11 @@
 /* Merging side by side with AVX2. */
-#include "merge_words.h"
+#include "merge/words.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
 #define ST_TARGET "avx2,bmi,bmi2,popcnt,lzcnt"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
 /* The slots that hold the key, one bit each: at most one. */
 static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
@@ -36,14 +36,14 @@ static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
 }
 
 #define ST_TIER avx2
-#include "merge_words_template.h"
+#include "merge/words_template.h"
 
 void st_shorten_words_avx2(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
 {
     merge_until(v, cuts, words, count, enough);
 }
 
-#include "target_end.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_merge_avx2; /* a file must hold something */
 #endif

@@ -3,7 +3,7 @@
  *
  * A pass over a group takes in the pairs that the last one sent for, makes one merge in each word, and sends for the pairs
  * that this changed. Groups take turns: while the pairs of one are on their way from memory, the others go on. */
-#include "merge_words.h"
+#include "merge/words.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -11,12 +11,12 @@
 #define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
 #include <string.h>
 
-#include "target_begin.h"
+#include "base/target_begin.h"
 
-#include "borders_avx512.h"
-#include "byte_tokens_avx512.h"
-#include "lanes_avx512.h"
-#include "prefetch.h"
+#include "base/avx512.h"
+#include "base/prefetch.h"
+#include "cut/borders_avx512.h"
+#include "merge/byte_tokens_avx512.h"
 
 #define GROUPS 3 /* two, four and six take up to 4 % longer on some texts, and none less */
 
@@ -470,7 +470,7 @@ void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *word
     }
 }
 
-#include "target_end.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_merge_avx512; /* a file must hold something */
 #endif

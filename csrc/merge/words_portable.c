@@ -1,5 +1,5 @@
 /* Merging side by side, on whatever the compiler targets by itself. */
-#include "merge_words.h"
+#include "merge/words.h"
 
 static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
 {
@@ -11,4 +11,4 @@ static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
 
 #define find_in_bucket st_bucket_find
 #define ST_TIER portable
-#include "merge_words_template.h"
+#include "merge/words_template.h"

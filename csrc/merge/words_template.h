@@ -1,15 +1,15 @@
-/* merge_words_template.h - the merging of merge_words.h, compiled once for each set of instructions: merge_words_*.c
+/* words_template.h - the merging of words.h, compiled once for each set of instructions: words_*.c
  * include it after defining
  *
  *     ST_TIER                         the tier's name: the function made here is st_merge_words_<ST_TIER>
- *     find_in_bucket(bucket, key)     what st_bucket_find does (pairs.h)
+ *     find_in_bucket(bucket, key)     what st_bucket_find does (pairs/pair_table.h)
  *     smallest(candidates, rows)      the smallest of rows * ST_ROW numbers
  *
  * What a merge step does depends on the text in no branch but the one that ends the word; where there is no neighbour, a
  * part beyond the last stands in for it, with which nothing merges. */
-#include "merge_words.h"
-#include "prefetch.h"
-#include "utf8.h"
+#include "base/prefetch.h"
+#include "base/utf8.h"
+#include "merge/words.h"
 
 #define ST_JOIN_(a, b) a##b
 #define ST_JOIN(a, b) ST_JOIN_(a, b)

@@ -1,6 +1,6 @@
-#include "reference.h"
+#include "pairs/merge_reference.h"
 
-#include "interrupt.h"
+#include "base/interrupt.h"
 
 /* A part is named by the position of its first byte. */
 typedef struct part {
@@ -10,7 +10,7 @@ typedef struct part {
     size_t previous;
 } part;
 
-/* In bytes of other work: what interrupt.h counts. */
+/* In bytes of other work: what base/interrupt.h counts. */
 #define POP_COSTS 16
 
 typedef struct candidate {

@@ -4,12 +4,12 @@
  * The smallest merged token goes first, the leftmost of equal ones before the others. A part's version rises whenever
  * the part or its right neighbour changes, so a candidate with an old version is stale and is dropped when it surfaces.
  *
- * reference_stream.h makes it incremental. */
-#ifndef ST_REFERENCE_H
-#define ST_REFERENCE_H
+ * endless/reference_finality.h makes it incremental. */
+#ifndef ST_PAIRS_MERGE_REFERENCE_H
+#define ST_PAIRS_MERGE_REFERENCE_H
 
-#include "buffer.h"
-#include "pairs.h"
+#include "base/buffer.h"
+#include "pairs/pair_table.h"
 
 /* Scratch of one merge; zero-initialise, reuse freely, free at the end. */
 typedef struct st_reference_scratch {

@@ -1,4 +1,4 @@
-#include "merge.h"
+#include "pairs/merge_short.h"
 
 #define NO_CANDIDATE INT32_MAX
 

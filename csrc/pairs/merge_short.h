@@ -1,10 +1,10 @@
 /* The fast merge of short runs of bytes: linked lists and a scan for the smallest pair, on the stack. The scan reads the
  * smallest of each 16 pairs, so 256 bytes cost a merge 16 reads and 16 to 48 more for what it changed; longer pieces take
- * long_piece.h. */
-#ifndef ST_MERGE_H
-#define ST_MERGE_H
+ * endless/long_piece.h. */
+#ifndef ST_PAIRS_MERGE_SHORT_H
+#define ST_PAIRS_MERGE_SHORT_H
 
-#include "pairs.h"
+#include "pairs/pair_table.h"
 
 /* A candidate is packed as merged token << 8 | position, which an int32 holds: 21 + 8 bits. */
 #define ST_SHORT_MERGE 256

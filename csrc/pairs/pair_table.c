@@ -1,8 +1,8 @@
-#include "pairs.h"
+#include "pairs/pair_table.h"
 
 #include <string.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 /* Slots that may be in use, in percent: at 40, one bucket in fifty overflows. */
 #define FULLEST 40

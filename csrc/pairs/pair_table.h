@@ -8,13 +8,13 @@
  * cache line, looked at together without a branch, because on text a miss is as likely as a hit. A bucket that has
  * overflowed says so; the hash is filled so little that few have.
  * Thread rule: immutable once built, any number of readers. */
-#ifndef ST_PAIRS_H
-#define ST_PAIRS_H
+#ifndef ST_PAIRS_PAIR_TABLE_H
+#define ST_PAIRS_PAIR_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "status.h"
+#include "base/status.h"
 
 #define ST_NONE UINT32_MAX
 

@@ -1,4 +1,4 @@
-#include "watch.h"
+#include "special/disallowed.h"
 
 void st_watch_reset(st_watch *watch)
 {

@@ -1,9 +1,9 @@
 /* Watches a stream for the names of disallowed special tokens, also where chunks cut them. Plain data. */
-#ifndef ST_WATCH_H
-#define ST_WATCH_H
+#ifndef ST_SPECIAL_DISALLOWED_H
+#define ST_SPECIAL_DISALLOWED_H
 
-#include "special.h"
-#include "text_stage.h"
+#include "special/names.h"
+#include "text/chunk.h"
 
 typedef struct st_watch {
     const st_special *names; /* not owned; NULL = none */

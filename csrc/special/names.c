@@ -1,8 +1,8 @@
-#include "special.h"
+#include "special/names.h"
 
 #include <string.h>
 
-#include "interrupt.h"
+#include "base/interrupt.h"
 
 st_special_search st_special_search_behind(const st_special *s, uint32_t node)
 {

@@ -13,13 +13,13 @@
  * Memory: at most 33 bytes for each byte of the names, up to 72 more for each name, and 70 KB. Building it takes twice that
  * for a while, and time in proportion to the bytes.
  * Thread rule: immutable once built, any number of readers. */
-#ifndef ST_SPECIAL_H
-#define ST_SPECIAL_H
+#ifndef ST_SPECIAL_NAMES_H
+#define ST_SPECIAL_NAMES_H
 
 #include <stddef.h>
 
-#include "special_node.h"
-#include "status.h"
+#include "base/status.h"
+#include "special/names_node.h"
 
 typedef struct st_special_name {
     uint32_t length, id;
@@ -88,7 +88,7 @@ st_special_search st_special_search_behind(const st_special *special, uint32_t n
 
 /* The next name that begins in front of `until` and lies in the text, which ends with text[n). After ST_SPECIAL_FOUND the
  * search goes on behind that name, in the same text; after the others with more text. final: nothing follows, so a mere
- * beginning is no name. Where the call is to end (interrupt.h), the answer is that there is none: ask st_go_on(0) before
+ * beginning is no name. Where the call is to end (base/interrupt.h), the answer is that there is none: ask st_go_on(0) before
  * anything rests on it. */
 st_special_result st_special_find(const st_special *special, st_special_search *search, const uint8_t *text, size_t until,
                                   size_t n, int final, st_special_match *match);
@@ -99,7 +99,7 @@ uint32_t st_special_walk(const st_special *special, const uint8_t *text, size_t 
 /* The bytes of a node; none of the root's. */
 const uint8_t *st_special_bytes(const st_special *special, uint32_t node, size_t *n);
 
-/* ---- for special_*.c ---- */
+/* ---- for names_*.c ---- */
 
 static inline uint32_t st_special_row(st_special_node node)
 {

@@ -1,9 +1,9 @@
-#include "special.h"
+#include "special/names.h"
 
 #include <string.h>
 
-#include "alloc.h"
-#include "key.h"
+#include "base/alloc.h"
+#include "base/key.h"
 
 #define NOWHERE UINT32_MAX
 

@@ -1,8 +1,8 @@
-/* special_node.h - the automaton of names (special.h), as the CPU and the GPU read it. */
-#ifndef ST_SPECIAL_NODE_H
-#define ST_SPECIAL_NODE_H
+/* names_node.h - the automaton of names (names.h), as the CPU and the GPU read it. */
+#ifndef ST_SPECIAL_NAMES_NODE_H
+#define ST_SPECIAL_NAMES_NODE_H
 
-#include "portable.h"
+#include "base/portable.h"
 
 enum {
     ST_SPECIAL_GOES_ON = 1,  /* some name goes on behind this node */

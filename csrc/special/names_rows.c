@@ -1,8 +1,8 @@
-#include "special.h"
+#include "special/names.h"
 
 #include <string.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 /* Cells and numbers of rows, of 4 bytes each: 8 bytes for each byte of the names, and 64 KB for a few names with many bytes. */
 #define CELLS_A_BYTE 2

@@ -2,10 +2,10 @@
  * block_starts.h works on; a CPU fills the masks with vector compares (block_template.h), a GPU from bit planes.
  *
  * All bytes of a character have its bits: a continuation byte counts as what its character is. */
-#ifndef ST_BLOCK_H
-#define ST_BLOCK_H
+#ifndef ST_SPLIT_BLOCK_H
+#define ST_SPLIT_BLOCK_H
 
-#include "bits.h"
+#include "base/bits.h"
 
 #define ST_BLOCK_BYTES 64
 

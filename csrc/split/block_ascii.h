@@ -5,11 +5,11 @@
  *     st_vector_is(v, byte)         a mask as in block.h: the bytes equal to this one
  *     st_vector_in(v, first, n)     the bytes in first .. first + n - 1
  */
-#ifndef ST_BLOCK_ASCII_H
-#define ST_BLOCK_ASCII_H
+#ifndef ST_SPLIT_BLOCK_ASCII_H
+#define ST_SPLIT_BLOCK_ASCII_H
 
-#include "block.h"
-#include "split_rules.h"
+#include "split/block.h"
+#include "split/scan_rules.h"
 
 /* Bytes that are not ASCII are in none of the masks. */
 ST_FORCE_INLINE void st_classify_ascii(st_vector v, st_block *b)

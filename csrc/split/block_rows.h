@@ -5,10 +5,10 @@
  *     st_vector_kinds(v, row)       the kind of each byte, by its low six bits, from a row of 64 kinds (two a byte, as in
  *                                   unicode_tables.h)
  */
-#ifndef ST_BLOCK_ROWS_H
-#define ST_BLOCK_ROWS_H
+#ifndef ST_SPLIT_BLOCK_ROWS_H
+#define ST_SPLIT_BLOCK_ROWS_H
 
-#include "block_ascii.h"
+#include "split/block_ascii.h"
 
 typedef char st_rows; /* each block is looked up afresh */
 

@@ -1,7 +1,7 @@
 /* block_starts.h - where pieces start, by bit algebra over 64 bytes at a time; one text for the CPU and the GPU.
  *
- * The rules are those of split_rules.h in closed form, as far as a block, the one behind it and a few bits from the one
- * before can tell. What they cannot tell is reported as HARD: the caller asks the machine of split_rules.h from the last
+ * The rules are those of scan_rules.h in closed form, as far as a block, the one behind it and a few bits from the one
+ * before can tell. What they cannot tell is reported as HARD: the caller asks the machine of scan_rules.h from the last
  * start on. In text that is
  *
  *     a mark that follows no letter, a contraction with a letter or mark beyond ASCII right behind it (o200k)
@@ -9,11 +9,11 @@
  *     all of the next block                                                              (o200k; cl100k)
  *
  * No pattern looks back: text may begin at any start, with a fresh st_edge. `family` is a constant at every call. */
-#ifndef ST_BLOCK_STARTS_H
-#define ST_BLOCK_STARTS_H
+#ifndef ST_SPLIT_BLOCK_STARTS_H
+#define ST_SPLIT_BLOCK_STARTS_H
 
-#include "block.h"
-#include "split_rules.h"
+#include "split/block.h"
+#include "split/scan_rules.h"
 
 /* What a block needs to know of those before it: the last byte's bit of a mask (0 or 1), and what contractions that
  * reach over the border decide about the first bytes behind it. All 0: the text begins here, with a start. */
@@ -223,7 +223,7 @@ ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_bloc
 /* ---- places to begin ---- */
 
 /* First bytes in the block at which a piece starts whatever stands in front of the block: those of st_starts_piece
- * (split_rules.h) that the character before tells, or the two before if they are ASCII. `seen` are the bytes whose kinds
+ * (scan_rules.h) that the character before tells, or the two before if they are ASCII. `seen` are the bytes whose kinds
  * are known. */
 ST_INLINE uint64_t st_sync_starts(const st_block *b, uint64_t seen)
 {

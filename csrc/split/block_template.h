@@ -1,4 +1,4 @@
-/* block_template.h - text to piece ends, 64 bytes at a time. Each tier (split_portable.c, split_avx2.c, ...) includes
+/* block_template.h - text to piece ends, 64 bytes at a time. Each tier (blocks_portable.c, blocks_avx2.c, ...) includes
  * this once, after defining what block_ascii.h asks for, and
  *
  *     ST_TIER                       the tier's name: the function made here is st_split_blocks_<ST_TIER>
@@ -11,10 +11,10 @@
  */
 #include <string.h>
 
-#include "block_ascii.h"
-#include "block_starts.h"
-#include "prefetch.h"
-#include "split_blocks.h"
+#include "base/prefetch.h"
+#include "split/block_ascii.h"
+#include "split/block_starts.h"
+#include "split/blocks.h"
 
 /* Text is read in bursts of some kilobytes, too short for the processor to see by itself that more will be wanted. */
 #define ST_SEND_AHEAD 1024

@@ -1,6 +1,6 @@
-#include "split_blocks.h"
+#include "split/blocks.h"
 
-#include "tier.h"
+#include "base/tier.h"
 
 static st_split_function *const by_tier[ST_TIERS] = {
     [ST_TIER_PORTABLE] = st_split_blocks_portable,

@@ -1,9 +1,9 @@
-/* split_blocks.h - the pre-tokenizer for text at hand: piece ends found 64 bytes at a time (block_starts.h), on the
- * widest vectors that this machine has. pretoken.h uses it between the places that only its machine can decide. */
+/* blocks.h - the pre-tokenizer for text at hand: piece ends found 64 bytes at a time (block_starts.h), on the
+ * widest vectors that this machine has. scan.h uses it between the places that only its machine can decide. */
 #ifndef ST_SPLIT_BLOCKS_H
 #define ST_SPLIT_BLOCKS_H
 
-#include "scan.h"
+#include "split/scan_state.h"
 
 typedef struct st_split_progress {
     size_t count;   /* ends written */
@@ -17,7 +17,7 @@ typedef struct st_split_progress {
 typedef st_split_progress st_split_function(st_split_family family, const uint8_t *text, size_t n, uint64_t base,
                                             uint64_t *ends, size_t capacity);
 
-/* By tier (tier.h), and by the one in use. */
+/* By tier (base/tier.h), and by the one in use. */
 st_split_function st_split_blocks_portable, st_split_blocks_neon, st_split_blocks_avx2, st_split_blocks_avx512,
     st_split_blocks;
 

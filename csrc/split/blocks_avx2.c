@@ -1,11 +1,11 @@
 /* The splitter on AVX2: two vectors of 32 bytes. Haswell, Zen and later. */
-#include "split_rules.h"
+#include "split/scan_rules.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
 #define ST_TARGET "avx2,bmi,bmi2,popcnt,lzcnt"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
 typedef struct st_vector {
     __m256i low, high;
@@ -79,9 +79,9 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 }
 
 #define ST_TIER avx2
-#include "block_rows.h"
-#include "block_template.h"
-#include "target_end.h"
+#include "split/block_rows.h"
+#include "split/block_template.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_avx2; /* a file must hold something */
 #endif

@@ -1,16 +1,16 @@
 /* The splitter on AVX-512: compares make the masks themselves. Ice Lake, Zen 4 and later. */
-#include "bits.h"
-#include "split_rules.h"
+#include "base/bits.h"
+#include "split/scan_rules.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
-#include "block.h"
-#include "every_byte.h"
-#include "lanes_avx512.h"
+#include "base/avx512.h"
+#include "base/broadcast_bytes.h"
+#include "split/block.h"
 
 typedef __m512i st_vector;
 
@@ -178,8 +178,8 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 }
 
 #define ST_TIER avx512
-#include "block_template.h"
-#include "target_end.h"
+#include "split/block_template.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_avx512; /* a file must hold something */
 #endif

@@ -1,5 +1,5 @@
 /* The splitter on NEON: four vectors of 16 bytes. Every 64-bit ARM has it. */
-#include "split_rules.h"
+#include "split/scan_rules.h"
 
 #if defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__)
 #include <arm_neon.h>
@@ -68,8 +68,8 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 }
 
 #define ST_TIER neon
-#include "block_rows.h"
-#include "block_template.h"
+#include "split/block_rows.h"
+#include "split/block_template.h"
 #else
 typedef int st_no_neon; /* a file must hold something */
 #endif

@@ -1,6 +1,6 @@
 /* The splitter in plain C: eight bytes at a time in 64-bit integers. */
-#include "bits.h"
-#include "split_rules.h"
+#include "base/bits.h"
+#include "split/scan_rules.h"
 
 typedef struct st_vector {
     uint64_t words[8]; /* the first byte of the block lowest in the first word */
@@ -78,5 +78,5 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 }
 
 #define ST_TIER portable
-#include "block_rows.h"
-#include "block_template.h"
+#include "split/block_rows.h"
+#include "split/block_template.h"

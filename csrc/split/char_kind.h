@@ -1,11 +1,11 @@
 /* char_kind.h - the kinds of characters that the split patterns tell apart.
  *
  * The tables behind them hold the classes as tiktoken's regex engine knows them; see tools/gen_unicode.py. */
-#ifndef ST_CHAR_KIND_H
-#define ST_CHAR_KIND_H
+#ifndef ST_SPLIT_CHAR_KIND_H
+#define ST_SPLIT_CHAR_KIND_H
 
-#include "unicode_tables.h"
-#include "utf8.h"
+#include "base/utf8.h"
+#include "split/unicode_tables.h"
 
 typedef enum st_kind {
     ST_KIND_UPPER,    /* \p{Lu} \p{Lt} */

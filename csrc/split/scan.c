@@ -1,9 +1,9 @@
-/* The three machines of split_rules.h, and what can be told from a state without text. */
-#include "pretoken.h"
+/* The three machines of scan_rules.h, and what can be told from a state without text. */
+#include "split/scan.h"
 
-#include "block.h"
-#include "split_blocks.h"
-#include "split_rules.h"
+#include "split/block.h"
+#include "split/blocks.h"
+#include "split/scan_rules.h"
 
 /* Far above any text, and far enough below 2^64 that no sum of a length and an offset wraps. */
 #define ST_SCAN_MAX_LENGTH ((uint64_t)1 << 62)

@@ -1,4 +1,4 @@
-/* pretoken.h - the pre-tokenizer: cuts text into pieces, whatever chunks the text comes in.
+/* scan.h - the pre-tokenizer: cuts text into pieces, whatever chunks the text comes in.
  *
  * A scan reads the text once, from left to right, and remembers the piece it stands in: where it may still end, never
  * its bytes. An end is reported as soon as no continuation of the text could move it, and no sooner:
@@ -12,12 +12,12 @@
  * Offsets count from the start of the piece that was open when the call began, so an end may lie in text that an
  * earlier call consumed. The caller keeps those bytes: scan.length of them are open after every call.
  *
- * Text is valid UTF-8 cut between characters; st_utf8_unfinished (utf8.h) finds such a cut. A scan may be used by one
+ * Text is valid UTF-8 cut between characters; st_utf8_unfinished (base/utf8.h) finds such a cut. A scan may be used by one
  * thread at a time. Nothing here allocates or fails. */
-#ifndef ST_PRETOKEN_H
-#define ST_PRETOKEN_H
+#ifndef ST_SPLIT_SCAN_H
+#define ST_SPLIT_SCAN_H
 
-#include "scan.h"
+#include "split/scan_state.h"
 
 void st_scan_init(st_scan *scan);
 
@@ -39,7 +39,8 @@ uint64_t st_scan_sure(st_split_family family, const st_scan *scan);
 int st_scan_valid(st_split_family family, const st_scan *scan);
 
 /* Largest i < n with a piece starting at text[i] in every family, whatever stands before text[0]; 0: none found. It is
- * where to cut a long text between threads; of no use without a pattern. Reads backwards from text[n], so it is quick where such places are common. */
+ * where to cut a long text between threads; of no use without a pattern. Reads backwards from text[n], so it is quick
+ * where such places are common. */
 size_t st_last_sync_point(const uint8_t *text, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* split_rules.h - where a piece ends, as a state machine over the characters; one text for the CPU and the GPU.
+/* scan_rules.h - where a piece ends, as a state machine over the characters; one text for the CPU and the GPU.
  *
  * The split patterns of the three families look ahead without bound and backtrack. The machine does neither: what they
  * would come back to is one remembered end, the point, and where the pattern is greedy the machine waits for the first
@@ -16,11 +16,11 @@
  *                     where all up to the last line break is one piece; only the end of the run tells
  *
  * `family` is a constant at every call, so each family gets its own machine without tests of the others. */
-#ifndef ST_SPLIT_RULES_H
-#define ST_SPLIT_RULES_H
+#ifndef ST_SPLIT_SCAN_RULES_H
+#define ST_SPLIT_SCAN_RULES_H
 
-#include "char_kind.h"
-#include "scan.h"
+#include "split/char_kind.h"
+#include "split/scan_state.h"
 
 #define ST_APOSTROPHE 0x27u
 #define ST_BLANK 0x20u

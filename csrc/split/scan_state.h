@@ -1,8 +1,8 @@
-/* scan.h - the state of a resumable scan, shared by the C interface (pretoken.h) and the rules (split_rules.h). */
-#ifndef ST_SCAN_H
-#define ST_SCAN_H
+/* scan_state.h - the state of a resumable scan, shared by the C interface (scan.h) and the rules (scan_rules.h). */
+#ifndef ST_SPLIT_SCAN_STATE_H
+#define ST_SPLIT_SCAN_STATE_H
 
-#include "portable.h"
+#include "base/portable.h"
 
 /* The split patterns, by the first encoding that used each; p50k_base has r50k_base's. NONE: a text is one piece. */
 typedef enum st_split_family { ST_SPLIT_R50K, ST_SPLIT_CL100K, ST_SPLIT_O200K, ST_SPLIT_NONE } st_split_family;

@@ -4,10 +4,10 @@
  * The values are those of enum st_kind in char_kind.h, which is also where to read these tables through.
  * A code point's block number is st_kind_index[code_point >> ST_KIND_SHIFT]; in the block, two code points share a
  * byte, the even one in the low half. 4352 + 17920 bytes. */
-#ifndef ST_UNICODE_TABLES_H
-#define ST_UNICODE_TABLES_H
+#ifndef ST_SPLIT_UNICODE_TABLES_H
+#define ST_SPLIT_UNICODE_TABLES_H
 
-#include "portable.h"
+#include "base/portable.h"
 
 #define ST_KIND_SHIFT 8
 

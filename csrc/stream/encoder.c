@@ -1,8 +1,8 @@
-#include "encoder.h"
+#include "stream/encoder.h"
 
-#include "interrupt.h"
-#include "publish.h"
-#include "utf8.h"
+#include "base/atomic.h"
+#include "base/interrupt.h"
+#include "base/utf8.h"
 
 /* A held piece is completed in the carry, with this many bytes of the new text and then twice as many each time; then
  * reading goes on in the text. Few, because most pieces end soon and what is encoded here makes a small batch. */
@@ -14,7 +14,7 @@
 #define ST_SHORT_TEXT 8192
 #endif
 
-/* The machine that goes on inside an open piece takes ten times as long for a byte as blocks, which begin at a start (pretoken.c).
+/* The machine that goes on inside an open piece takes ten times as long for a byte as blocks, which begin at a start (split/scan.c).
  * With so many bytes of new text, an open piece of up to so many is read again from its start. */
 #define READ_AGAIN_FROM 256
 #define READ_AGAIN_UP_TO 64

@@ -1,21 +1,22 @@
 /* The encoder: text cut anywhere -> ids. feed() returns the ids that no later text can change, flush() the rest.
  *
- *     text stage (text.h) -> special tokens (special.h) -> pieces (pretoken.h) -> ids (pieces.h, long_piece.h)
+ *     text (text/chunk.h) -> special tokens (special/names.h) -> pieces (split/scan.h)
+ *     -> ids (lookup/encode_pieces.h, endless/long_piece.h)
  *
  * One core serves one-shot and streaming: encoding a whole text is a feed with `final` set. Between two feeds the
  * encoder holds: up to 3 bytes of a cut character; the open piece, or, once that is longer than ST_HOLD_WHOLE, what
- * long_piece.h keeps of it; and the beginning of what may become an allowed special token.
+ * endless/long_piece.h keeps of it; and the beginning of what may become an allowed special token.
  *
  * A feed that fails leaves the encoder, and `out`, as they were before it.
  * Thread rule: one encoder belongs to one thread at a time; different encoders share a vocabulary freely. */
-#ifndef ST_ENCODER_H
-#define ST_ENCODER_H
+#ifndef ST_STREAM_ENCODER_H
+#define ST_STREAM_ENCODER_H
 
-#include "open_piece.h"
-#include "pretoken.h"
-#include "special.h"
-#include "text_stage.h"
-#include "watch.h"
+#include "special/disallowed.h"
+#include "special/names.h"
+#include "split/scan.h"
+#include "stream/open_piece.h"
+#include "text/chunk.h"
 
 /* Bytes that wait: data[start..size). What lies before `start` is kept until the feed is known to succeed. */
 typedef struct st_carry {

@@ -1,6 +1,6 @@
-#include "open_piece.h"
+#include "stream/open_piece.h"
 
-#include "cuts.h"
+#include "cut/cuts.h"
 
 void st_open_piece_free(st_open_piece *piece)
 {

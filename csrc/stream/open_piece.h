@@ -1,10 +1,10 @@
 /* The open piece between two feeds: once it is long it is encoded as it comes, first by exact cuts (atoms leave whole),
  * else byte by byte. */
-#ifndef ST_OPEN_PIECE_H
-#define ST_OPEN_PIECE_H
+#ifndef ST_STREAM_OPEN_PIECE_H
+#define ST_STREAM_OPEN_PIECE_H
 
-#include "long_piece.h"
-#include "pieces.h"
+#include "endless/long_piece.h"
+#include "lookup/encode_pieces.h"
 
 /* Up to this many bytes of an open piece wait for its end, which mostly comes soon, and then one table look-up or one
  * short merge serves; beyond it the piece is encoded as it comes, with an automaton that takes time to build. Below the

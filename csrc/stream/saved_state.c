@@ -1,7 +1,7 @@
-#include "encoder_state.h"
+#include "stream/saved_state.h"
 
-#include "publish.h"
-#include "utf8.h"
+#include "base/atomic.h"
+#include "base/utf8.h"
 
 static st_status put(st_bytes *out, uint64_t value)
 {

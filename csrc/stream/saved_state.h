@@ -1,9 +1,9 @@
 /* The state of an encoder as bytes: to copy a stream into another process, or to resume a file. Little-endian, the same
  * on every machine; the caller adds version, checksum and the names of vocabulary and options. */
-#ifndef ST_ENCODER_STATE_H
-#define ST_ENCODER_STATE_H
+#ifndef ST_STREAM_SAVED_STATE_H
+#define ST_STREAM_SAVED_STATE_H
 
-#include "encoder.h"
+#include "stream/encoder.h"
 
 /* Appends the state to `out`. ST_NO_MEMORY leaves `out` with garbage behind its old size at most. */
 st_status st_encoder_save(const st_encoder *encoder, st_bytes *out);

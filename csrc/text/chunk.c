@@ -1,8 +1,8 @@
-#include "text_stage.h"
+#include "text/chunk.h"
 
-#include "interrupt.h"
-#include "publish.h"
-#include "utf8.h"
+#include "base/atomic.h"
+#include "base/interrupt.h"
+#include "base/utf8.h"
 
 void st_text_stage_free(st_text_stage *stage)
 {

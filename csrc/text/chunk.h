@@ -1,9 +1,9 @@
 /* The first stage of a feed: bytes cut anywhere become valid UTF-8 in whole characters. It holds back a character that
  * the end of a chunk cut, refuses or repairs what is not UTF-8, and knows where in the stream every byte came from. */
-#ifndef ST_TEXT_STAGE_H
-#define ST_TEXT_STAGE_H
+#ifndef ST_TEXT_CHUNK_H
+#define ST_TEXT_CHUNK_H
 
-#include "text.h"
+#include "text/utf8_check.h"
 
 typedef struct st_text_stage {
     st_errors errors;

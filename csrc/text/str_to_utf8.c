@@ -1,6 +1,6 @@
-#include "code_points.h"
+#include "text/str_to_utf8.h"
 
-#include "tier.h"
+#include "base/tier.h"
 
 static st_code_points_function *const by_tier[ST_TIERS] = {
 #if defined(ST_X86)

@@ -1,15 +1,15 @@
 /* Code points to UTF-8 with AVX2: eight are spread to four bytes each, and of every two the bytes that count are shuffled
  * together; 32 that are ASCII lose their zeros. */
-#include "code_points.h"
-#include "portable.h"
-#include "tier.h"
+#include "base/portable.h"
+#include "base/tier.h"
+#include "text/str_to_utf8.h"
 
 #if defined(ST_X86)
 #include <immintrin.h>
 #include <string.h>
 
 #define ST_TARGET "avx2,bmi,bmi2"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
 #define LANES 8  /* code points in a vector */
 #define BLOCK 32 /* that are narrowed together where all are ASCII: `width` vectors */
@@ -152,8 +152,8 @@ ST_FORCE_INLINE int take_ascii(const uint8_t *from, unsigned width, uint8_t *to)
 }
 
 #define ST_TIER avx2
-#include "code_points_template.h"
-#include "target_end.h"
+#include "text/str_to_utf8_template.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_code_points_avx2; /* a file must hold something */
 #endif

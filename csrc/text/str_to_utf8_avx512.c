@@ -1,15 +1,15 @@
 /* Code points to UTF-8 with AVX-512: sixteen are spread to four bytes each, and those that count pressed together; 64 that
  * are ASCII lose their zeros. */
-#include "code_points.h"
-#include "portable.h"
+#include "base/portable.h"
+#include "text/str_to_utf8.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
-#include "lanes_avx512.h"
+#include "base/avx512.h"
 
 #define BLOCK 64
 
@@ -89,8 +89,8 @@ ST_FORCE_INLINE uint8_t *take(const uint8_t *from, size_t count, unsigned width,
 }
 
 #define ST_TIER avx512
-#include "code_points_template.h"
-#include "target_end.h"
+#include "text/str_to_utf8_template.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_code_points_avx512; /* a file must hold something */
 #endif

@@ -1,4 +1,4 @@
-/* code_points_template.h - the way through a text (code_points.h), compiled once for each set of instructions: code_points_avx*.c
+/* str_to_utf8_template.h - the way through a text (str_to_utf8.h), compiled once for each set of instructions: str_to_utf8_avx*.c
  * include it after defining
  *
  *     ST_TIER                                 the tier's name: the function made here is st_code_points_<ST_TIER>
@@ -8,8 +8,8 @@
  *                                             from then on where one is a surrogate
  *
  * to be compiled anew for each width. */
-#include "code_points.h"
-#include "portable.h"
+#include "base/portable.h"
+#include "text/str_to_utf8.h"
 
 #define ST_JOIN_(a, b) a##b
 #define ST_JOIN(a, b) ST_JOIN_(a, b)

@@ -1,8 +1,8 @@
-#include "text.h"
+#include "text/utf8_check.h"
 
-#include "interrupt.h"
-#include "text_valid.h"
-#include "utf8.h"
+#include "base/interrupt.h"
+#include "base/utf8.h"
+#include "text/utf8_valid.h"
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 

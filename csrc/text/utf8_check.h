@@ -1,8 +1,8 @@
 /* The first stage: is it UTF-8, and what to do where it is not. Everything behind it sees valid UTF-8 only. */
-#ifndef ST_TEXT_H
-#define ST_TEXT_H
+#ifndef ST_TEXT_UTF8_CHECK_H
+#define ST_TEXT_UTF8_CHECK_H
 
-#include "buffer.h"
+#include "base/buffer.h"
 
 typedef enum st_errors {
     ST_ERRORS_STRICT,  /* invalid bytes are refused */
@@ -22,7 +22,7 @@ typedef struct st_text_error {
     st_text_fault fault;
 } st_text_error;
 
-/* Length of the valid part of text[0..n): n if all is valid, else error->start. Also n where the call is to end (interrupt.h)
+/* Length of the valid part of text[0..n): n if all is valid, else error->start. Also n where the call is to end (base/interrupt.h)
  * and there are more than ST_LONG_CHECK bytes: ask st_go_on(0) before anything rests on it. */
 #define ST_LONG_CHECK ((size_t)1 << 20)
 size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error);

@@ -1,6 +1,6 @@
-#include "text_valid.h"
+#include "text/utf8_valid.h"
 
-#include "tier.h"
+#include "base/tier.h"
 
 static st_text_valid_function *const by_tier[ST_TIERS] = {
 #if defined(ST_X86)

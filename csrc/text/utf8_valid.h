@@ -1,6 +1,6 @@
-/* Valid UTF-8 in blocks of 64 bytes: what leads text_check (text.h) quickly over text without a fault. */
-#ifndef ST_TEXT_VALID_H
-#define ST_TEXT_VALID_H
+/* Valid UTF-8 in blocks of 64 bytes: what leads text_check (utf8_check.h) quickly over text without a fault. */
+#ifndef ST_TEXT_UTF8_VALID_H
+#define ST_TEXT_UTF8_VALID_H
 
 #include <stddef.h>
 #include <stdint.h>

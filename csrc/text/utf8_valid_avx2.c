@@ -1,13 +1,13 @@
 /* Valid UTF-8 with AVX2. */
-#include "text_valid.h"
-#include "tier.h"
+#include "base/tier.h"
+#include "text/utf8_valid.h"
 
 #if defined(ST_X86)
 #include <immintrin.h>
 #include <string.h>
 
 #define ST_TARGET "avx2,bmi,bmi2"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
 typedef struct block {
     __m256i low, high;
@@ -39,8 +39,8 @@ static inline uint64_t at_least(block bytes, uint8_t value)
 }
 
 #define ST_TIER avx2
-#include "text_valid_template.h"
-#include "target_end.h"
+#include "text/utf8_valid_template.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_valid_avx2; /* a file must hold something */
 #endif

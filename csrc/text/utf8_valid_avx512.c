@@ -1,14 +1,14 @@
 /* Valid UTF-8 with AVX-512. */
-#include "text_valid.h"
-#include "tier.h"
+#include "base/tier.h"
+#include "text/utf8_valid.h"
 
 #if defined(ST_X86)
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,bmi,bmi2"
-#include "target_begin.h"
+#include "base/target_begin.h"
 
-#include "lanes_avx512.h"
+#include "base/avx512.h"
 
 typedef __m512i block;
 
@@ -28,8 +28,8 @@ static inline uint64_t at_least(block bytes, uint8_t value)
 }
 
 #define ST_TIER avx512
-#include "text_valid_template.h"
-#include "target_end.h"
+#include "text/utf8_valid_template.h"
+#include "base/target_end.h"
 #else
 typedef int st_no_valid_avx512; /* a file must hold something */
 #endif

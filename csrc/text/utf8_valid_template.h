@@ -1,4 +1,4 @@
-/* text_valid_template.h - st_text_valid (text_valid.h), compiled once for each set of instructions: text_valid_*.c include it
+/* utf8_valid_template.h - st_text_valid (utf8_valid.h), compiled once for each set of instructions: utf8_valid_*.c include it
  * after defining
  *
  *     ST_TIER                  the tier's name: the function made here is st_text_valid_<ST_TIER>
@@ -9,8 +9,8 @@
  *
  * A byte must be a continuation exactly where a lead byte in front of it asks for one, and the first continuation behind E0, ED,
  * F0 and F4 has bounds of its own; all of it is shifts of masks. */
-#include "text_valid.h"
-#include "utf8.h"
+#include "base/utf8.h"
+#include "text/utf8_valid.h"
 
 #define ST_JOIN_(a, b) a##b
 #define ST_JOIN(a, b) ST_JOIN_(a, b)

@@ -1,7 +1,7 @@
-#include "job.h"
+#include "threads/job.h"
 
-#include "interrupt.h"
-#include "publish.h"
+#include "base/atomic.h"
+#include "base/interrupt.h"
 
 /* Shares of this size are no worse than longer ones, and the ids of one stay in the second-level cache. */
 #define MOST ((size_t)1 << 20)
@@ -46,7 +46,7 @@ typedef struct planner {
     st_bytes text; /* UTF-8 of characters in which a cut is looked for */
 } planner;
 
-/* Of a text or a cut, in bytes of other work: what interrupt.h counts. */
+/* Of a text or a cut, in bytes of other work: what base/interrupt.h counts. */
 #define PLAN_COSTS 1024
 
 /* Shares grow smaller towards the end, so that the threads end together. */
@@ -166,7 +166,7 @@ static void fail(st_job *job, st_job_share *share, size_t part, st_status status
     st_count_add(&job->stopped, 1);
 }
 
-/* Of any text, however short, in bytes of other work: what interrupt.h counts. */
+/* Of any text, however short, in bytes of other work: what base/interrupt.h counts. */
 #define PART_COSTS 256
 
 static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job_share *share, st_ids *ids)

@@ -1,6 +1,6 @@
 /* job.h - texts encoded by several threads, their ids joined in one array.
  *
- * Long texts are cut into parts (parts.h), short ones run together: a share is a run of parts, and a thread takes the
+ * Long texts are cut into parts (safe_cuts.h), short ones run together: a share is a run of parts, and a thread takes the
  * next share until there is none. The ids of a share are made in a buffer that was used before and appended to the
  * result by whoever finds them next in order, so the result is written once, and its pages are touched once.
  *
@@ -13,10 +13,10 @@
  *     st_job_free(&job);
  *
  * Thread rule: st_job_work by any number of threads, st_job_stop at any time; all else by one thread, alone. */
-#ifndef ST_JOB_H
-#define ST_JOB_H
+#ifndef ST_THREADS_JOB_H
+#define ST_THREADS_JOB_H
 
-#include "job_text.h"
+#include "threads/job_text.h"
 
 typedef struct st_job_part {
     st_job_text span;
@@ -45,7 +45,7 @@ typedef struct st_job {
     size_t part_count, share_count;
     int next;    /* share to take */
     int stopped;   /* no share is taken any more */
-    int abandoned; /* nor is one ended: the `stop` of each thread's scope (interrupt.h) */
+    int abandoned; /* nor is one ended: the `stop` of each thread's scope (base/interrupt.h) */
     int placing; /* flag: some thread appends to `out` */
     size_t placed;
     st_ids *spares[ST_JOB_SPARES];
@@ -64,7 +64,7 @@ st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_
 /* Takes shares until there are no more. */
 void st_job_work(st_job *job);
 
-/* No share is taken any more, and threads whose scope (interrupt.h) looks at `abandoned` leave the one they are at. */
+/* No share is taken any more, and threads whose scope (base/interrupt.h) looks at `abandoned` leave the one they are at. */
 void st_job_stop(st_job *job);
 
 /* Puts status and total; after a failure `failed_text` is the first text in order that fails: encode it by itself for

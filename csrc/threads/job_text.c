@@ -1,8 +1,8 @@
-#include "job_text.h"
+#include "threads/job_text.h"
 
-#include "code_points.h"
-#include "interrupt.h"
-#include "utf8.h"
+#include "base/interrupt.h"
+#include "base/utf8.h"
+#include "text/str_to_utf8.h"
 
 /* Characters that become UTF-8 at once: 32 to 128 KB, which stay in the second-level cache while they are encoded. */
 #define SLICE ((size_t)1 << 15)

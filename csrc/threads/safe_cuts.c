@@ -1,8 +1,8 @@
-#include "parts.h"
+#include "threads/safe_cuts.h"
 
-#include "pretoken.h"
-#include "text.h"
-#include "utf8.h"
+#include "base/utf8.h"
+#include "split/scan.h"
+#include "text/utf8_check.h"
 
 /* Two characters of four bytes: what a sync point looks back at. */
 #define LOOK_BACK 8

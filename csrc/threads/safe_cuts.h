@@ -1,6 +1,6 @@
-/* parts.h - where a text may be cut so that its parts, each encoded as a text of its own, give the ids of the whole.
+/* safe_cuts.h - where a text may be cut so that its parts, each encoded as a text of its own, give the ids of the whole.
  *
- * Such a cut is a sync point (pretoken.h), or, for a text without a pattern, an exact cut (cuts.h) of a vocabulary that has no
+ * Such a cut is a sync point (split/scan.h), or, for a text without a pattern, an exact cut (cut/cuts.h) of a vocabulary that has no
  * unreachable tokens: one could be all that is left of a text. It has ordinary, valid text on both sides:
  *
  *   - no name of a special token reaches over it, nor ends within the two characters that a sync point looks back at:
@@ -9,11 +9,11 @@
  *     neither make nor break a name at the cut, and every fault lies in one part with all of its bytes.
  *
  * Nothing here allocates or fails; any number of threads may ask. */
-#ifndef ST_PARTS_H
-#define ST_PARTS_H
+#ifndef ST_THREADS_SAFE_CUTS_H
+#define ST_THREADS_SAFE_CUTS_H
 
-#include "cuts.h"
-#include "special.h"
+#include "cut/cuts.h"
+#include "special/names.h"
 
 typedef struct st_cut_rules {
     const st_special *allowed, *disallowed; /* NULL = none */

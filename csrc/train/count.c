@@ -1,8 +1,8 @@
-#include "train_count.h"
+#include "train/count.h"
 
-#include "interrupt.h"
-#include "prefetch.h"
-#include "publish.h"
+#include "base/atomic.h"
+#include "base/interrupt.h"
+#include "base/prefetch.h"
 
 void st_train_counter_init(st_train_counter *counter)
 {

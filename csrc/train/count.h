@@ -1,15 +1,15 @@
-/* train_count.h - text to pieces, each counted: the first stage of training.
+/* count.h - text to pieces, each counted: the first stage of training.
  *
  * A counter takes stretches of text that split apart from each other: whole documents, or parts of one cut where
- * parts.h says. Special tokens are cut out: what stands on both sides of one are texts of their own.
+ * threads/safe_cuts.h says. Special tokens are cut out: what stands on both sides of one are texts of their own.
  * Thread rule: a counter belongs to one thread at a time; several of them, one a thread, share the work. */
 #ifndef ST_TRAIN_COUNT_H
 #define ST_TRAIN_COUNT_H
 
-#include "pretoken.h"
-#include "special.h"
-#include "text.h"
-#include "train_table.h"
+#include "special/names.h"
+#include "split/scan.h"
+#include "text/utf8_check.h"
+#include "train/table.h"
 
 /* Ends of pieces found before they are counted: enough for look-ups to overlap, few enough to stay in the cache. */
 #define ST_TRAIN_BATCH 512

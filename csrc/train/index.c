@@ -1,4 +1,4 @@
-#include "train_index.h"
+#include "train/index.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* train_index.h - where the pairs are that may be merged next: counts, lists of places, the queue.
+/* index.h - where the pairs are that may be merged next: counts, lists of places, the queue.
  *
  * Only pairs seen `least` times or more are known. All rarer ones, which are most, cost neither an entry nor a list, until
  * the queue has run dry; then `least` is lowered and the text is searched again. Counts only fall, so whatever is not
@@ -8,9 +8,9 @@
 #ifndef ST_TRAIN_INDEX_H
 #define ST_TRAIN_INDEX_H
 
-#include "train_pairs.h"
-#include "train_queue.h"
-#include "train_text.h"
+#include "train/pairs.h"
+#include "train/queue.h"
+#include "train/text.h"
 
 typedef struct st_train_index {
     st_train_pairs pairs;

@@ -1,4 +1,4 @@
-#include "train_pairs.h"
+#include "train/pairs.h"
 
 #define LEAST_ROOM ((size_t)1 << 10)
 

@@ -1,4 +1,4 @@
-/* train_pairs.h - pairs of neighbouring tokens, each with its count and the places where it is to be found.
+/* pairs.h - pairs of neighbouring tokens, each with its count and the places where it is to be found.
  *
  * Counts are exact. A list of places holds all of the pair's places in ascending order, and some where the pair has been
  * since: whoever reads it looks whether the pair is there.
@@ -6,8 +6,8 @@
 #ifndef ST_TRAIN_PAIRS_H
 #define ST_TRAIN_PAIRS_H
 
-#include "hash.h"
-#include "train_tokens.h"
+#include "base/hash.h"
+#include "train/tokens.h"
 
 #define ST_TRAIN_NO_PAIR UINT64_MAX
 

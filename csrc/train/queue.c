@@ -1,4 +1,4 @@
-#include "train_queue.h"
+#include "train/queue.h"
 
 void st_train_queue_free(st_train_queue *queue)
 {

@@ -1,4 +1,4 @@
-/* train_queue.h - the pairs to be merged, the best one first: a binary heap with lazy deletion.
+/* queue.h - the pairs to be merged, the best one first: a binary heap with lazy deletion.
  *
  * A pair's count never rises once the merge that made it is done, so an entry may be too high and is never too low. An
  * entry is not looked for when its pair's count falls; it is put right, or dropped, when it comes to the top.
@@ -6,7 +6,7 @@
 #ifndef ST_TRAIN_QUEUE_H
 #define ST_TRAIN_QUEUE_H
 
-#include "train_tokens.h"
+#include "train/tokens.h"
 
 typedef struct st_train_entry {
     uint64_t count;

@@ -1,4 +1,4 @@
-#include "train_table.h"
+#include "train/table.h"
 
 #define LEAST_ROOM ((size_t)1 << 10)
 

@@ -1,4 +1,4 @@
-/* train_table.h - distinct pieces and how often each was seen: what training knows of its text.
+/* table.h - distinct pieces and how often each was seen: what training knows of its text.
  *
  * Pieces of up to ST_KEY_BYTES bytes, nearly all of them, are keys and lie in the table itself; longer ones lie in a second
  * table, their bytes in one growing buffer. A table leaves memory as records (a length, the bytes, a count), and records
@@ -9,8 +9,8 @@
 #ifndef ST_TRAIN_TABLE_H
 #define ST_TRAIN_TABLE_H
 
-#include "buffer.h"
-#include "hash.h"
+#include "base/buffer.h"
+#include "base/hash.h"
 
 /* A place is free while its count is 0. */
 typedef struct st_train_short {

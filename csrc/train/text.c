@@ -1,4 +1,4 @@
-#include "train_text.h"
+#include "train/text.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* train_text.h - the distinct pieces as one row of tokens, which training merges in place.
+/* text.h - the distinct pieces as one row of tokens, which training merges in place.
  *
  * Each byte of a piece is a place. A token of n bytes takes n places; its number stands at the first and at the last of
  * them, so that both neighbours of a token are found without links: the next begins n places on, the one before ends at
@@ -16,7 +16,7 @@
 #ifndef ST_TRAIN_TEXT_H
 #define ST_TRAIN_TEXT_H
 
-#include "train_table.h"
+#include "train/table.h"
 
 #define ST_TRAIN_BORDER UINT32_MAX       /* between pieces */
 #define ST_TRAIN_INSIDE (UINT32_MAX - 1) /* was the first place of a token that is now inside another */

@@ -1,4 +1,4 @@
-#include "train_tokens.h"
+#include "train/tokens.h"
 
 void st_train_tokens_free(st_train_tokens *tokens)
 {

@@ -1,9 +1,9 @@
-/* train_tokens.h - the tokens that training has made, and the rule that chooses among pairs seen equally often.
+/* tokens.h - the tokens that training has made, and the rule that chooses among pairs seen equally often.
  * Thread rule: one thread at a time. */
 #ifndef ST_TRAIN_TOKENS_H
 #define ST_TRAIN_TOKENS_H
 
-#include "buffer.h"
+#include "base/buffer.h"
 
 /* What decides between two pairs with the same count:
  *

@@ -1,6 +1,6 @@
-#include "trainer.h"
+#include "train/trainer.h"
 
-#include "prefetch.h"
+#include "base/prefetch.h"
 
 /* How far ahead of its turn the text around a place is sent for. */
 #define AHEAD 16

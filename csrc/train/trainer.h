@@ -14,10 +14,10 @@
  *
  * The state between two runs is text.tokens and trainer.tokens: whoever keeps them can go on from there.
  * Thread rule: one thread at a time. After a failure a trainer can only be freed. */
-#ifndef ST_TRAINER_H
-#define ST_TRAINER_H
+#ifndef ST_TRAIN_TRAINER_H
+#define ST_TRAIN_TRAINER_H
 
-#include "train_index.h"
+#include "train/index.h"
 
 /* What is known of one neighbour while a pair is merged. */
 typedef struct st_train_side {

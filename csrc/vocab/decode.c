@@ -1,6 +1,6 @@
-#include "decoder.h"
+#include "vocab/decode.h"
 
-#include "interrupt.h"
+#include "base/interrupt.h"
 
 /* Ids between two looks at whether the call is to end. */
 #define STEP 4096

@@ -1,9 +1,9 @@
 /* Ids to bytes. */
-#ifndef ST_DECODER_H
-#define ST_DECODER_H
+#ifndef ST_VOCAB_DECODE_H
+#define ST_VOCAB_DECODE_H
 
-#include "buffer.h"
-#include "vocab.h"
+#include "base/buffer.h"
+#include "vocab/vocab.h"
 
 /* Special tokens by id, ascending: bytes[starts[i]..starts[i + 1]) is the name of ids[i]. */
 typedef struct st_names {

@@ -1,6 +1,6 @@
-#include "word_list.h"
+#include "vocab/packed_words.h"
 
-#include "key.h"
+#include "base/key.h"
 
 typedef struct reader {
     uint8_t word[ST_KEY_BYTES]; /* the one read last */

@@ -1,9 +1,9 @@
 /* The list of frequent words as it is packed (streamtok/_words.py): sorted words, each as the number of bytes that it begins with
  * like the one before it, and its rest; and a byte of levels a word, two bits for each list that may take it. */
-#ifndef ST_WORD_LIST_H
-#define ST_WORD_LIST_H
+#ifndef ST_VOCAB_PACKED_WORDS_H
+#define ST_VOCAB_PACKED_WORDS_H
 
-#include "buffer.h"
+#include "base/buffer.h"
 
 #define ST_WORD_LEVELS 3 /* the highest level; 0: the word is not in the list */
 

@@ -1,8 +1,8 @@
 /* piece_entry.h - an entry of the piece table (piece_table.h), as the CPU and the GPU read it. */
-#ifndef ST_PIECE_ENTRY_H
-#define ST_PIECE_ENTRY_H
+#ifndef ST_VOCAB_PIECE_ENTRY_H
+#define ST_VOCAB_PIECE_ENTRY_H
 
-#include "key.h"
+#include "base/key.h"
 
 /* Ids that an entry holds itself; of longer results it says where in `more` they are. */
 #define ST_INLINE_IDS 4

@@ -1,6 +1,6 @@
-#include "piece_table.h"
+#include "vocab/piece_table.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 /* Entries that may fill this share of the places, in percent: beyond it, lines that overflow begin to cost. */
 #define FULLEST 60

@@ -4,12 +4,12 @@
  * Entries are 32 bytes, two to a line of 64, and most look-ups end in the line where they begin: a line knows whether
  * something that belongs there lies further on. What is entered first lies best, so frequent pieces should come early.
  * Thread rule: immutable once filled, any number of readers. */
-#ifndef ST_PIECE_TABLE_H
-#define ST_PIECE_TABLE_H
+#ifndef ST_VOCAB_PIECE_TABLE_H
+#define ST_VOCAB_PIECE_TABLE_H
 
-#include "buffer.h"
-#include "hash.h"
-#include "piece_entry.h"
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "vocab/piece_entry.h"
 
 typedef struct st_piece_table {
     st_piece_entry *entries; /* 2 << line_bits */

@@ -1,13 +1,13 @@
-#include "vocab.h"
+#include "vocab/vocab.h"
 
 #include <string.h>
 
-#include "alloc.h"
-#include "hash.h"
-#include "interrupt.h"
-#include "merge.h"
-#include "prefetch.h"
-#include "reference.h"
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/interrupt.h"
+#include "base/prefetch.h"
+#include "pairs/merge_reference.h"
+#include "pairs/merge_short.h"
 
 static uint32_t bits_for(size_t slots)
 {
@@ -59,7 +59,7 @@ static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
 /* Tables are filled at random places: the cache line of the token after next few is sent for ahead of its turn. */
 #define AHEAD 16
 
-/* Of a token that is entered somewhere, in bytes of other work: what interrupt.h counts. */
+/* Of a token that is entered somewhere, in bytes of other work: what base/interrupt.h counts. */
 #define TOKEN_COSTS 64
 
 static void expect_token(const st_vocab *v, const uint8_t *bytes, size_t n)

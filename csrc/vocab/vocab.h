@@ -3,11 +3,11 @@
  * Tokens are numbered by INDEX in rank order; the id (the rank as the rank file has it) is what callers see.
  * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts)
  * are published atomically. */
-#ifndef ST_VOCAB_H
-#define ST_VOCAB_H
+#ifndef ST_VOCAB_VOCAB_H
+#define ST_VOCAB_VOCAB_H
 
-#include "pairs.h"
-#include "piece_table.h"
+#include "pairs/pair_table.h"
+#include "vocab/piece_table.h"
 
 /* Token lengths fit the automaton's 16-bit depths, all bytes together its node numbers. */
 #define ST_MAX_TOKEN_BYTES 65535
@@ -32,13 +32,13 @@ typedef struct st_vocab {
     uint32_t unreachable; /* tokens that merging their own bytes does not give back */
     int monotone;         /* every merged token comes after both its parts: compatible() may undo merges */
     int identity;         /* ids[i] == i for all i */
-    st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (words.h) */
+    st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     uint64_t long_mask;
     uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
-    const void *image;           /* image.h; not NULL: the arrays above lie in it */
-    st_part *automaton;          /* automaton.h */
-    st_part *cuts;               /* cuts.h */
-    st_part *pool[ST_POOL_SIZE]; /* workspace.h: workspaces that nobody uses just now */
+    const void *image;           /* image/image.h; not NULL: the arrays above lie in it */
+    st_part *automaton;          /* endless/automaton.h */
+    st_part *cuts;               /* cut/cuts.h */
+    st_part *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces that nobody uses just now */
 } st_vocab;
 
 /* Tokens as the caller hands them over: bytes concatenated, n lengths, n ids strictly ascending, and either NULL or
@@ -49,7 +49,7 @@ typedef struct st_vocab_source {
     const uint32_t *ids;
     const uint32_t *splits;
     size_t count;
-    size_t words; /* room to leave in the piece table for frequent words (words.h) */
+    size_t words; /* room to leave in the piece table for frequent words (image/frequent_words.h) */
 } st_vocab_source;
 
 /* Builds a vocabulary. On failure *vocab is NULL and *bad the index (or the missing byte) that is to blame. */

@@ -32,7 +32,7 @@ SLICE = 256 << 20
 SHORT = 1 << 20
 """Bytes of text up to which all stages are one launch."""
 
-# Blocks that a thread splits in a short text: more threads have some (job.h).
+# Blocks that a thread splits in a short text: more threads have some (cuda/job.h).
 _SHORT_SEGMENT_BLOCKS = 1
 
 # Atoms on the lists of a slice for a byte of text, by class, and deferred ones, short and long: what real text needs

@@ -11,7 +11,7 @@ from ._errors import NotForDevice
 from ._job import NAME_SET, PART_ID
 
 # A thread looks through 64 bytes and as many behind them as the longest name has. With longer ones there are no places
-# to cut at either (csrc/parts.c).
+# to cut at either (csrc/threads/safe_cuts.c).
 _LONGEST = 4096
 
 # Bits for a name's number in what the kernels find.

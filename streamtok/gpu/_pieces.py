@@ -13,7 +13,7 @@ from .._gate import flat
 from ._job import BLOCK
 from ._names import Names
 
-# A stretch that may hold a cut: a little more than the core looks back for one (parts.h).
+# A stretch that may hold a cut: a little more than the core looks back for one (threads/safe_cuts.h).
 _WINDOW = (1 << 16) + (1 << 12)
 
 # The core's cuts keep away from the ends of a text by so much at most, unless a special token has a very long name.

@@ -1,5 +1,5 @@
-"""The tables of a vocabulary on a device: the image that the CPU core maps (csrc/image.h), and what csrc/cuda/tables.cu
-makes of it."""
+"""The tables of a vocabulary on a device: the image that the CPU core maps (csrc/image/image.h), and what
+csrc/cuda/encode/tables.cu makes of it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Texts to distinct pieces with their counts on a device: slices of text are copied there, split by the stages of
-encoding, and counted (csrc/cuda/train_count.cu). Meanwhile the next slice is put together on the host."""
+encoding, and counted (csrc/cuda/train/count.cu). Meanwhile the next slice is put together on the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernels of training work on, as csrc/cuda/train_job.h lays it out: all fields are 64-bit numbers."""
+"""What the kernels of training work on, as csrc/cuda/train/job.h lays it out: all fields are 64-bit numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Merges learned on a device: one kernel makes thousands of them a launch (csrc/cuda/train.cu). The host only looks at
-how far it came, and gives it more memory where it asks for that."""
+"""Merges learned on a device: one kernel makes thousands of them a launch (csrc/cuda/train/train.cu). The host only
+looks at how far it came, and gives it more memory where it asks for that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The row of tokens on a device, and the weight of each place (csrc/cuda/train_row.cu): from the table of pieces that
+"""The row of tokens on a device, and the weight of each place (csrc/cuda/train/row.cu): from the table of pieces that
 is there, from what the CPU has laid out, or from both."""
 
 from __future__ import annotations

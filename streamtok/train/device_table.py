@@ -1,4 +1,4 @@
-"""The table of distinct pieces on a device (csrc/cuda/train_pieces.cu): its room, and its way back to the host."""
+"""The table of distinct pieces on a device (csrc/cuda/train/pieces.cu): its room, and its way back to the host."""
 
 from __future__ import annotations
 

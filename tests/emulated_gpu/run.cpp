@@ -1,7 +1,7 @@
 /* The kernels of encoding: see cuda.h. Compiled with -DST_FAMILY=..., as the GPU's modules are. */
 #include "cuda.h"
 
-#include "../../csrc/cuda/encode.cu"
+#include "cuda/encode/encode.cu"
 #include "lanes.h"
 
 #define JOB_KERNEL(name) KERNEL(name, st_job)

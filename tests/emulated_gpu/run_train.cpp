@@ -6,7 +6,7 @@
 #define ST_PAUSE() sched_yield()
 #include "cuda.h"
 
-#include "../../csrc/cuda/train.cu"
+#include "cuda/train/train.cu"
 #include "lanes.h"
 
 #include <thread>

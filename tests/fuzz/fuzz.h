@@ -18,9 +18,9 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "decoder.h"
-#include "encoder.h"
-#include "encoder_state.h"
+#include "stream/encoder.h"
+#include "stream/saved_state.h"
+#include "vocab/decode.h"
 
 /* ---- a harness ---- */
 

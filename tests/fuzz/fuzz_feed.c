@@ -6,7 +6,7 @@
  *     when an allocation fails, encoder and output are as before, and nothing is lost in the end */
 #include "subject.h"
 
-#include "utf8.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* Tables as one block (image.h): as written they give the ids of the vocabulary that they are of; with a byte changed, cut
+/* Tables as one block (image/image.h): as written they give the ids of the vocabulary that they are of; with a byte changed, cut
  * off, added or moved they are refused; with numbers of the header changed and the sum over all put right, they are
  * refused or opened, without a read outside of them. */
 #include "fuzz.h"
-#include "image.h"
-#include "words.h"
+#include "image/frequent_words.h"
+#include "image/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* Many threads on one vocabulary: its lazily built parts are raced for, its pool of workspaces is shared, and runs out.
- * Then the same texts, and batches of any bytes with special names, as one job (job.h), cut small, that all threads work at
+ * Then the same texts, and batches of any bytes with special names, as one job (threads/job.h), cut small, that all threads work at
  * together. Ids are those of the reference engine; a text that is refused is the first of those that a thread alone
  * refuses. Meant for ThreadSanitizer too. */
 #define _POSIX_C_SOURCE 200809L /* for the barrier */
-#include "code_points.h"
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "job.h"
-#include "utf8.h"
+#include "text/str_to_utf8.h"
+#include "threads/job.h"
 
 #include <pthread.h>
 #include <stdio.h>

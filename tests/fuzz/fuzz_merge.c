@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cuts.h"
-#include "merge_words.h"
-#include "reference.h"
-#include "tier.h"
+#include "base/tier.h"
+#include "cut/cuts.h"
+#include "merge/words.h"
+#include "pairs/merge_reference.h"
 
 #define MOST_WORDS 700 /* more than any tier sorts at a time */
 

@@ -1,8 +1,8 @@
 /* Special names of any bytes, allowed and disallowed, in texts full of them, cut anywhere: the leftmost name wins, of those
  * that begin at one place the longest; a disallowed one is told with its place; what lies between allowed names is text
  * of its own; and no more waits than the beginning of a name. All against a search that compares names. */
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* The splitter in blocks, of the tier in use, against the machine that defines the pieces: random text, random chunks. */
 #include <stdio.h>
 
+#include "base/tier.h"
 #include "fuzz.h"
-#include "pretoken.h"
-#include "split_rules.h"
-#include "tier.h"
+#include "split/scan.h"
+#include "split/scan_rules.h"
 
 #define MOST 6000
 

@@ -3,8 +3,8 @@
  * short at any moment. Damaged records must be refused without a crash. Texts of any bytes are counted as the pieces that
  * a splitter of its own finds, special names cut out. */
 #include "fuzz.h"
-#include "train_count.h"
-#include "trainer.h"
+#include "train/count.h"
+#include "train/trainer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

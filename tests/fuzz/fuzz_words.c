@@ -1,8 +1,8 @@
 /* Frequent words. Packed lists of them, whole and damaged, against a reader that goes byte by byte. Lists of any bytes,
  * entered in a vocabulary: no id of any text changes. */
 #include "fuzz.h"
-#include "word_list.h"
-#include "words.h"
+#include "image/frequent_words.h"
+#include "vocab/packed_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Allocations that fail, each in turn, and encoders that are saved, loaded and copied meanwhile. */
-#include "interrupt.h"
+#include "base/interrupt.h"
 #include "subject.h"
 
 uint64_t failed_allocations;

@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "utf8.h"
+#include "base/utf8.h"
 
 /* ---- special tokens ---- */
 

@@ -1,9 +1,9 @@
-/* cuts.cu - exact cuts of long pieces (cut_tables.h), a warp a stretch: a cut is one more start, and atoms are looked up
+/* cuts.cu - exact cuts of long pieces (cut/cut_tables.h), a warp a stretch: a cut is one more start, and atoms are looked up
  * and merged like pieces. That is right because no token spans a cut, and where merging gives back every token: a job
  * for another vocabulary has no cut tables. Only pieces that the piece table cannot hold are cut, and with a pattern only
  * beside characters beyond ASCII. Such places are listed first, so that all lanes have one; between ASCII characters
  * every border is one, and a lane takes those of its own bytes. */
-#include "job.h"
+#include "cuda/job.h"
 
 #define ST_CUT_BEFORE 16 /* bytes in front of the stretch, for the character that ends there */
 

@@ -1,13 +1,13 @@
 /* encode.cu - the kernels: each stage by itself over a long text, or, compiled with ST_SHORT_TEXTS, all of them in one launch
  * (short.cu). What a stage does is in the stage's file. */
-#include "cuts.cu"
-#include "lookup.cu"
-#include "starts.cu"
-#include "merge.cu"
-#include "gather.cu"
+#include "cuda/encode/cuts.cu"
+#include "cuda/encode/lookup.cu"
+#include "cuda/starts.cu"
+#include "cuda/encode/merge.cu"
+#include "cuda/encode/gather.cu"
 
 #ifdef ST_SHORT_TEXTS
-#include "short.cu"
+#include "cuda/encode/short.cu"
 #else
 
 ST_KERNEL st_kernel_pairs(const __grid_constant__ st_job job, const uint32_t *left, const uint32_t *right, uint64_t count)

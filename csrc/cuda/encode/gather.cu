@@ -2,7 +2,7 @@
  *
  * `group_starts` holds the tokens in each group first, and after st_scan_groups those before it. A short text has few groups:
  * there every warp adds up the ones in front of it, which takes less time than to wait for a scan. */
-#include "job.h"
+#include "cuda/job.h"
 
 /* Tokens before each stretch of the group, and in the group; a warp a group. */
 ST_INLINE void st_scan_group(const st_job *job, unsigned lane, uint64_t group)

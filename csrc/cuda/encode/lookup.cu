@@ -1,10 +1,10 @@
 /* lookup.cu - atoms to tokens, a warp a stretch: one look into the first table (tables.cu) for each.
  *
  * What is not in its place there is deferred: it gets as many slots as it has bytes, holes for now, and a record of it goes to
- * a list, for again.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom starts, so what a stretch's
- * last atom needs beyond its end is free. */
-#include "queue.h"
-#include "tables.cu"
+ * a list, for second_look.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom starts,
+ * so what a stretch's last atom needs beyond its end is free. */
+#include "cuda/encode/queue.h"
+#include "cuda/encode/tables.cu"
 
 #define ST_BATCH 256         /* atoms looked up before the first id is written: an English stretch has 230 */
 #define ST_NOT_ONE UINT32_MAX

@@ -4,7 +4,7 @@
  * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far where
  * atoms are many, because the steps of a merge depend on each other; where they are few, as in short texts, a warp is done with
  * one sooner. */
-#include "again.cu"
+#include "cuda/encode/second_look.cu"
 
 #define ST_PARTS 512 /* of all atoms that a warp merges at a time */
 #define ST_NO_CANDIDATE 0xFFFFFFFFu

@@ -1,9 +1,9 @@
 /* queue.h - lists of records that many warps write. A warp gathers its records in shared memory and takes room in a list for
  * 32 of them at a time: one atomic operation for a whole row. */
-#ifndef ST_CUDA_QUEUE_H
-#define ST_CUDA_QUEUE_H
+#ifndef ST_CUDA_ENCODE_QUEUE_H
+#define ST_CUDA_ENCODE_QUEUE_H
 
-#include "job.h"
+#include "cuda/job.h"
 
 #define ST_QUEUE 64 /* fewer than 32 wait, and 32 lanes may bring one each */
 

@@ -1,7 +1,7 @@
-/* again.cu - the atoms that the first look left, a thread an atom: the image's tables, which hold every token and frequent
+/* second_look.cu - the atoms that the first look left, a thread an atom: the image's tables, which hold every token and frequent
  * word; what they do not hold goes, as parts, to the list of its class, for merge.cu. */
-#include "queue.h"
-#include "tables.cu"
+#include "cuda/encode/queue.h"
+#include "cuda/encode/tables.cu"
 
 /* An atom: the slots that it owns and its bytes. */
 typedef struct st_atom {
@@ -71,7 +71,7 @@ ST_INLINE const st_piece_entry *st_find_entry(const st_job *job, st_key key)
     }
 }
 
-/* st_hash_bytes (hash.h) of n > 8 bytes. */
+/* st_hash_bytes (base/hash.h) of n > 8 bytes. */
 ST_INLINE uint64_t st_hash_long(const uint8_t *text, unsigned n)
 {
     uint64_t hash = ST_HASH_BEGIN ^ n;
@@ -152,7 +152,7 @@ ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
 /* ---- parts ---- */
 
 /* May a token reach over the border between the bytes without covering all of both characters? The table of the bytes
- * alone nearly always tells what a closer look would (cut_tables.h): 1 % of the borders are open without need, in cl100k 3. */
+ * alone nearly always tells what a closer look would (cut/cut_tables.h): 1 % of the borders are open without need, in cl100k 3. */
 ST_FORCE_INLINE int st_is_open(const st_job *job, unsigned last, unsigned first)
 {
     return (last | first) & 0x80 && job->cuts->near[last << 8 | first];
@@ -183,7 +183,7 @@ ST_FORCE_INLINE void st_put_bytes(const st_job *job, uint64_t low, uint64_t high
 }
 
 /* Puts the tokens that an atom begins as to `parts`, `Step` apart: single bytes, but whole characters that no token can break
- * into (see merge_words_template.h). Returns how many. With a `Step` of 0 it only counts them. */
+ * into (see merge/words_template.h). Returns how many. With a `Step` of 0 it only counts them. */
 template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
 {
     const unsigned n = atom->n;

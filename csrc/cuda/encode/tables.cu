@@ -3,11 +3,11 @@
  *
  * The first table has one place a hash and no second one. Of pieces with one place the token of the lowest id has it, which
  * is the most frequent one; words come after all tokens. A place that others had to go without says so: what is looked for
- * there is then looked for in the image's table, by again.cu. */
-#ifndef ST_CUDA_TABLES_CU
-#define ST_CUDA_TABLES_CU
+ * there is then looked for in the image's table, by second_look.cu. */
+#ifndef ST_CUDA_ENCODE_TABLES_CU
+#define ST_CUDA_ENCODE_TABLES_CU
 
-#include "job.h"
+#include "cuda/job.h"
 
 /* ---- pairs ---- */
 

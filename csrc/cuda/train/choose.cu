@@ -1,10 +1,10 @@
-/* train_choose.cu - the pair to merge next: the best of the front, which holds all pairs seen front_least times or more.
+/* choose.cu - the pair to merge next: the best of the front, which holds all pairs seen front_least times or more.
  *
  * Counts only fall once the merge that made a pair is done, so no other pair comes up to the front but those that merges
  * bring in. What has fallen below front_least is passed over. When nothing else is left, the front is filled anew from the
  * table with a lower front_least, chosen by a histogram such that about front_wish pairs are in it. Only counts and the rule
  * for ties decide, so the choice is the same whatever the order of the front. */
-#include "train_pairs.cu"
+#include "cuda/train/pairs.cu"
 
 #define ST_BUCKETS 1024 /* by the highest bit of a count and the four behind it */
 

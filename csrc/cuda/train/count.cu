@@ -1,6 +1,6 @@
-/* train_count.cu - a text whose pieces are found to counts of them, a warp a stretch. */
-#include "job.h"
-#include "train_pieces.cu"
+/* count.cu - a text whose pieces are found to counts of them, a warp a stretch. */
+#include "cuda/job.h"
+#include "cuda/train/pieces.cu"
 
 typedef struct st_count_memory {
     uint4 text[ST_STRETCH / 16 + 2];

@@ -1,21 +1,21 @@
-/* train_job.h - what the kernels of training work on, as it lies on the device.
+/* job.h - what the kernels of training work on, as it lies on the device.
  *
- *     train_pieces.cu   the table of distinct pieces, each with its count
- *     train_count.cu    text, whose pieces split.cu has found, into that table
- *     train_row.cu      the table to one row of tokens
- *     train_pairs.cu    the table of pairs, and what a merge notes of its neighbours
- *     train_search.cu   the row to pairs with counts and lists of places
- *     train_choose.cu   the pair to merge next
- *     train_merge.cu    a merge
- *     train.cu          the kernels
+ *     pieces.cu   the table of distinct pieces, each with its count
+ *     count.cu    text, whose pieces cuda/split.cu has found, into that table
+ *     row.cu      the table to one row of tokens
+ *     pairs.cu    the table of pairs, and what a merge notes of its neighbours
+ *     search.cu   the row to pairs with counts and lists of places
+ *     choose.cu   the pair to merge next
+ *     merge.cu    a merge
+ *     train.cu    the kernels
  *
  * All fields are eight bytes, so that the host fills them in as 64-bit numbers (streamtok/train/device_jobs.py names them in
  * this order). Counts have 64 bits everywhere. */
 #ifndef ST_CUDA_TRAIN_JOB_H
 #define ST_CUDA_TRAIN_JOB_H
 
-#include "../key.h"
-#include "grid.h"
+#include "base/key.h"
+#include "cuda/grid.h"
 
 /* ---- counting ---- */
 
@@ -53,9 +53,9 @@ typedef struct st_counting {
     st_piece_table table;
     uint64_t short_limit, long_limit, byte_limit;
     const uint8_t *text;      /* readable up to the end of the last stretch, and 32 bytes more */
-    const uint64_t *starts;   /* of pieces: a bit a byte (split.cu) */
+    const uint64_t *starts;   /* of pieces: a bit a byte (cuda/split.cu) */
     uint64_t blocks, stretches;
-    const uint32_t *flags;    /* of the text (job.h): other than 0, nothing is counted */
+    const uint32_t *flags;    /* of the text (cuda/job.h): other than 0, nothing is counted */
     uint64_t *huge;           /* first byte, end, for each; the host counts them */
     uint64_t huge_room;
     st_counted *counted;
@@ -66,7 +66,7 @@ typedef struct st_growing {
 } st_growing;
 
 /* ---- the row ----
- * As in train_text.h: a byte of a distinct piece is a place, a token of n bytes takes n, and its number stands at the first
+ * As in train/text.h: a byte of a distinct piece is a place, a token of n bytes takes n, and its number stands at the first
  * and the last of them; at the last with ST_LAST, so that it is seen at each place whether a token begins there. Pieces lie
  * in any order; each place has the count of its piece. */
 #define ST_BORDER 0xFFFFFFFFu

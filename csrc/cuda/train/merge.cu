@@ -1,4 +1,4 @@
-/* train_merge.cu - a merge, in three steps with a meeting of the team behind each:
+/* merge.cu - a merge, in three steps with a meeting of the team behind each:
  *
  *     note    each place of the pair, and its neighbours before anything is changed
  *     settle  the places are joined; pairs that lose places fall, pairs that come into being are entered
@@ -7,7 +7,7 @@
  * Places are noted at once, so each stands for what was there before: of two places that touch (abab) the left one notes the
  * right one as the new token, and the right one nothing to its left. Of a run (aaaa) the place where it begins sees to all:
  * which one that is is told before the first join, for a join in front makes the rest of a run look like its beginning. */
-#include "train_pairs.cu"
+#include "cuda/train/pairs.cu"
 
 #define ST_NO_PLACE 0xFFFFFFFFu
 

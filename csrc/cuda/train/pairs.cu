@@ -1,9 +1,9 @@
-/* train_pairs.cu - pairs of neighbouring tokens: their table, the order among those seen equally often, and the notes that a
+/* pairs.cu - pairs of neighbouring tokens: their table, the order among those seen equally often, and the notes that a
  * merge takes of its neighbours. */
 #ifndef ST_CUDA_TRAIN_PAIRS_CU
 #define ST_CUDA_TRAIN_PAIRS_CU
 
-#include "train_job.h"
+#include "cuda/train/job.h"
 
 ST_FORCE_INLINE uint64_t st_pair_key(uint32_t left, uint32_t right)
 {
@@ -49,7 +49,7 @@ ST_INLINE st_pair *st_add_pair(const st_learning *job, uint64_t key)
     }
 }
 
-/* Is the token of two tokens of these lengths short enough? See train_tokens.h. */
+/* Is the token of two tokens of these lengths short enough? See train/tokens.h. */
 ST_FORCE_INLINE int st_may_merge(const st_learning *job, uint64_t left_length, uint64_t right_length)
 {
     const uint64_t n = left_length + right_length;

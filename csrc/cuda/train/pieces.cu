@@ -1,11 +1,11 @@
-/* train_pieces.cu - the table of distinct pieces: found or entered by any thread at any time, and counted.
+/* pieces.cu - the table of distinct pieces: found or entered by any thread at any time, and counted.
  *
  * No key is trusted to a hash: a short piece is its key, and of a long one all bytes are compared. Places are written once.
  * A short key has two halves and enters in two steps; who looks on between them waits for the second. */
 #ifndef ST_CUDA_TRAIN_PIECES_CU
 #define ST_CUDA_TRAIN_PIECES_CU
 
-#include "train_job.h"
+#include "cuda/train/job.h"
 
 ST_INLINE unsigned st_key_length(uint64_t high)
 {

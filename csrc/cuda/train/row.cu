@@ -1,5 +1,5 @@
-/* train_row.cu - distinct pieces to the row of tokens that merges work on: from the table here, or as the CPU laid it out. */
-#include "train_pieces.cu"
+/* row.cu - distinct pieces to the row of tokens that merges work on: from the table here, or as the CPU laid it out. */
+#include "cuda/train/pieces.cu"
 
 ST_INLINE uint32_t st_weight_of(const st_placing *p, uint64_t count)
 {

@@ -1,8 +1,8 @@
-/* train_search.cu - the whole row searched for pairs seen `least` times or more: their counts, and lists of their places.
+/* search.cu - the whole row searched for pairs seen `least` times or more: their counts, and lists of their places.
  *
- * As in train_index.c: an array of sums over hashes tells most rare pairs apart before any is entered. All threads take
+ * As in train/index.c: an array of sums over hashes tells most rare pairs apart before any is entered. All threads take
  * part; each pass goes over all places, and at a place a token begins or nothing is to be done. */
-#include "train_pairs.cu"
+#include "cuda/train/pairs.cu"
 
 /* The key of the pair whose left token begins at the place; ST_NO_PAIR: there is none, or it must not be merged. */
 ST_FORCE_INLINE uint64_t st_pair_at(const st_learning *job, uint64_t place)

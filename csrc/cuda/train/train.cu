@@ -1,10 +1,10 @@
-/* train.cu - the kernels of training. Those before counting are encoding's (starts.cu). */
-#include "starts.cu"
-#include "train_count.cu"
-#include "train_row.cu"
-#include "train_search.cu"
-#include "train_choose.cu"
-#include "train_merge.cu"
+/* train.cu - the kernels of training. Those before counting are encoding's (cuda/starts.cu). */
+#include "cuda/starts.cu"
+#include "cuda/train/count.cu"
+#include "cuda/train/row.cu"
+#include "cuda/train/search.cu"
+#include "cuda/train/choose.cu"
+#include "cuda/train/merge.cu"
 
 ST_KERNEL __launch_bounds__(256) st_kernel_count(const __grid_constant__ st_counting counting)
 {
