@@ -28,14 +28,23 @@ ST_INLINE uint64_t st_fold_multiply(uint64_t a, uint64_t b)
 #endif
 }
 
+/* 2^64 over the golden ratio, made odd: the factor of Fibonacci hashing. The high bits of a product are the well mixed ones. */
+#define ST_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
+
 /* Digits of pi and of e: odd-looking constants that are nobody's choice. */
 ST_INLINE uint64_t st_hash_key(st_key key)
 {
     return st_fold_multiply(key.low ^ UINT64_C(0x243F6A8885A308D3), key.high ^ UINT64_C(0xB7E151628AED2A6B));
 }
 
+/* Of a number that is a key by itself. */
+ST_INLINE uint64_t st_hash_number(uint64_t number)
+{
+    return st_fold_multiply(number ^ ST_GOLDEN, UINT64_C(0xD1B54A32D192ED03));
+}
+
 /* The constants of the hash of any number of bytes: where it begins, each step, the end. */
-#define ST_HASH_BEGIN UINT64_C(0x9E3779B97F4A7C15)
+#define ST_HASH_BEGIN ST_GOLDEN
 #define ST_HASH_STEP UINT64_C(0x452821E638D01377)
 #define ST_HASH_END UINT64_C(0xBE5466CF34E90C6D)
 

@@ -3,6 +3,7 @@
 #define ST_CUT_CUT_TABLES_H
 
 #include "base/bits.h"
+#include "base/key.h"
 
 #define ST_CUT_BITS 20    /* o200k enters 21,000 pairs: 2 % of 128 KB of bits; smaller sets are folded (build_cuts.c) */
 #define ST_CUT_SURE 0x80U /* of the classes of two bytes: a token does reach over the border with a part of a character */
@@ -37,13 +38,10 @@ ST_INLINE uint32_t st_char_bits(const uint8_t *text, size_t n)
     }
 }
 
-/* Golden ratio, odd. */
-#define ST_CUT_FACTOR UINT64_C(0x9E3779B97F4A7C15)
-
 ST_INLINE uint32_t st_cut_hash(uint32_t x, uint32_t y, uint32_t shape)
 {
     uint64_t key = ((uint64_t)x << 32 | y) ^ (uint64_t)shape * UINT64_C(0xD6E8FEB86659FD93);
-    return (uint32_t)((key * ST_CUT_FACTOR) >> 32);
+    return (uint32_t)((key * ST_GOLDEN) >> 32);
 }
 
 ST_INLINE unsigned st_table_bit(const uint8_t *bits, uint32_t at)

@@ -163,15 +163,15 @@ static inline __m512i characters(__m512i four)
     return _mm512_srlv_epi32(four, shift_of(four));
 }
 
-/* What a character on the right and one on the left adds to st_cut_hash: the second 32 bits of right * ST_CUT_FACTOR, and
- * the first 32 of left * ST_CUT_FACTOR. */
+/* What a character on the right and one on the left adds to st_cut_hash: the second 32 bits of right * ST_GOLDEN, and
+ * the first 32 of left * ST_GOLDEN. */
 typedef struct hashes {
     __m512i right, left;
 } hashes;
 
 static inline hashes hashes_of(__m512i character)
 {
-    const __m512i low = all((uint32_t)ST_CUT_FACTOR), high = all((uint32_t)(ST_CUT_FACTOR >> 32));
+    const __m512i low = all((uint32_t)ST_GOLDEN), high = all((uint32_t)(ST_GOLDEN >> 32));
     const __m512i even = _mm512_mul_epu32(character, low), odd = _mm512_mul_epu32(_mm512_srli_epi64(character, 32), low);
     const __m512i carried = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
     const __m512i first = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));

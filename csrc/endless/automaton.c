@@ -12,7 +12,7 @@
 
 static void enter_edge(st_automaton *a, uint64_t edge)
 {
-    uint64_t at = ((edge >> ST_NODE_BITS) * UINT64_C(0x9E3779B97F4A7C15)) >> a->edge_shift;
+    uint64_t at = ((edge >> ST_NODE_BITS) * ST_GOLDEN) >> a->edge_shift;
     while (a->edges[at] != UINT64_MAX)
         at = (at + 1) & a->edge_mask;
     a->edges[at] = edge;

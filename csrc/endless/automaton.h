@@ -41,7 +41,7 @@ static inline uint32_t st_automaton_child(const st_automaton *a, uint32_t node, 
     if (node == 0)
         return a->root[byte];
     uint64_t key = (uint64_t)node << 8 | byte;
-    for (uint64_t at = (key * UINT64_C(0x9E3779B97F4A7C15)) >> a->edge_shift;; at = (at + 1) & a->edge_mask) {
+    for (uint64_t at = (key * ST_GOLDEN) >> a->edge_shift;; at = (at + 1) & a->edge_mask) {
         uint64_t edge = a->edges[at];
         if (edge >> ST_NODE_BITS == key)
             return (uint32_t)(edge & ((1u << ST_NODE_BITS) - 1));

@@ -20,7 +20,7 @@ static uint64_t checksum(const uint8_t *data, size_t n)
     for (; n >= 32; n -= 32, data += 32) {
         st_prefetch((const void *)((uintptr_t)data + AHEAD));
         for (int i = 0; i < 4; i++)
-            sums[i] = st_fold_multiply(sums[i] ^ st_load64(data + 8 * i), UINT64_C(0x9E3779B97F4A7C15)) + sums[i];
+            sums[i] = st_fold_multiply(sums[i] ^ st_load64(data + 8 * i), ST_GOLDEN) + sums[i];
     }
     return st_fold_multiply(sums[0] ^ sums[1], sums[2] + sums[3]) ^ st_hash_bytes(data, n);
 }

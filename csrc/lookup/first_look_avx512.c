@@ -53,7 +53,7 @@ ST_FORCE_INLINE sixteen read_anywhere(const uint8_t *text, __m512i places, __mma
 ST_FORCE_INLINE __m512i places_of(__m512i low, __m512i high)
 {
     const __m512i mixed = _mm512_xor_si512(low, _mm512_rol_epi64(high, ST_HOT_TURN));
-    const __m512i place = _mm512_srli_epi64(_mm512_mullo_epi64(mixed, each(ST_HOT_FACTOR)), 64 - ST_HOT_BITS);
+    const __m512i place = _mm512_srli_epi64(_mm512_mullo_epi64(mixed, each(ST_GOLDEN)), 64 - ST_HOT_BITS);
     return _mm512_slli_epi64(place, ST_ENTRY_SHIFT);
 }
 

@@ -38,13 +38,12 @@ static inline const st_piece_entry *st_hot_entry(const st_hot *hot, uint64_t byt
 
 /* One multiplication, which vectors have too; its top bits see every byte. Turned, because text repeats itself: bytes 8 apart
  * that are the same would take each other away. */
-#define ST_HOT_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 #define ST_HOT_TURN 21
 
 static inline size_t st_hot_place(st_key key)
 {
     const uint64_t turned = key.high << ST_HOT_TURN | key.high >> (64 - ST_HOT_TURN);
-    return (size_t)((key.low ^ turned) * ST_HOT_FACTOR >> (64 - ST_HOT_BITS));
+    return (size_t)((key.low ^ turned) * ST_GOLDEN >> (64 - ST_HOT_BITS));
 }
 
 /* ST_INLINE_IDS of them can be read; count <= ST_INLINE_IDS, unless the place is ST_HOT_NOWHERE. */

@@ -49,7 +49,7 @@ static int compatible_by_merging(const st_vocab *v, uint32_t left, uint32_t righ
 int st_compatible(const st_vocab *v, uint64_t *memo, uint32_t left, uint32_t right)
 {
     uint64_t pair = ((uint64_t)left << ST_INDEX_BITS | right) + 1;
-    uint64_t *entry = &memo[(pair * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - ST_MEMO_BITS)];
+    uint64_t *entry = &memo[(pair * ST_GOLDEN) >> (64 - ST_MEMO_BITS)];
     if (*entry >> 1 == pair)
         return (int)(*entry & 1);
     int answer = v->monotone ? compatible_by_undoing(v, left, right) : compatible_by_merging(v, left, right);

@@ -125,7 +125,7 @@ static inline __m512i joined(__m512i low, __m512i high, uint32_t from)
 /* What st_pair_bucket multiplies, of eight keys. */
 static inline __m512i hashes_of(__m512i keys)
 {
-    const __m512i golden = _mm512_set1_epi64((long long)UINT64_C(0x9E3779B97F4A7C15));
+    const __m512i golden = _mm512_set1_epi64((long long)ST_GOLDEN);
     return _mm512_mullo_epi64(_mm512_srli_epi64(keys, ST_INDEX_BITS + 1), golden);
 }
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/key.h"
 #include "base/status.h"
 
 #define ST_NONE UINT32_MAX
@@ -53,8 +54,7 @@ static inline uint64_t st_pair_key(uint32_t left, uint32_t right)
 
 static inline const uint64_t *st_pair_bucket(const st_pairs *pairs, uint64_t key)
 {
-    /* Fibonacci hashing: the multiplier is 2^64 / golden ratio, made odd; the high bits are the well mixed ones. */
-    return pairs->slots + ST_BUCKET * (((key >> (ST_INDEX_BITS + 1)) * UINT64_C(0x9E3779B97F4A7C15)) >> pairs->shift);
+    return pairs->slots + ST_BUCKET * (((key >> (ST_INDEX_BITS + 1)) * ST_GOLDEN) >> pairs->shift);
 }
 
 /* The bucket's answer: 1 + the token that the pair merges to, 0 for none. At most one slot holds the key, so what the

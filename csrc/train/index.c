@@ -94,7 +94,7 @@ static void fill_sketch(const sketch *s, walk w)
     block b;
     for (size_t n; (n = walk_on(&w, &b)) != 0;)
         for (size_t i = 0; i < n; i++)
-            sketch_add(s, st_train_hash(b.keys[i]), b.weights[i] < s->least ? (uint32_t)b.weights[i] : s->least);
+            sketch_add(s, st_hash_number(b.keys[i]), b.weights[i] < s->least ? (uint32_t)b.weights[i] : s->least);
 }
 
 /* Keeps those of a block that the sketch takes for frequent. */
@@ -105,7 +105,7 @@ static size_t sift(const sketch *s, block *b, size_t n)
         b->keys[kept] = b->keys[i];
         b->places[kept] = b->places[i];
         b->weights[kept] = b->weights[i];
-        kept += sketch_may(s, st_train_hash(b->keys[i])) != 0;
+        kept += sketch_may(s, st_hash_number(b->keys[i])) != 0;
     }
     return kept;
 }

@@ -10,7 +10,7 @@ void st_train_pairs_free(st_train_pairs *pairs)
 
 static st_train_pair *place_of(st_train_pair *entries, size_t room, st_train_key key)
 {
-    size_t at = st_train_hash(key) & (room - 1);
+    size_t at = st_hash_number(key) & (room - 1);
     while (entries[at].key != key && entries[at].key != ST_TRAIN_NO_PAIR)
         at = (at + 1) & (room - 1);
     return &entries[at];

@@ -25,11 +25,6 @@ typedef struct st_train_pairs {
 
 void st_train_pairs_free(st_train_pairs *pairs); /* and empty again */
 
-static inline uint64_t st_train_hash(st_train_key key)
-{
-    return st_fold_multiply(key ^ UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xD1B54A32D192ED03));
-}
-
 /* The pair, or NULL. */
 st_train_pair *st_train_pairs_find(const st_train_pairs *pairs, st_train_key key);
 

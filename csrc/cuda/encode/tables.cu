@@ -9,15 +9,21 @@
 
 #include "cuda/job.h"
 
+/* Primes of 32 bits with bits in no order, a factor for each word of a key, and the last for their sum. */
+#define ST_FACTOR_A 0x9E3779B1u
+#define ST_FACTOR_B 0x85EBCA77u
+#define ST_FACTOR_C 0xC2B2AE3Du
+#define ST_FACTOR_LAST 0x27D4EB2Fu
+
 /* ---- pairs ---- */
 
 /* Two slots a bucket, one load: left << 43 | right << 22 | (merged + 1); UINT64_MAX where free. `mask` is that of the
  * buckets. */
 ST_FORCE_INLINE uint32_t st_pair_place(uint32_t left, uint32_t right, uint64_t mask)
 {
-    uint32_t hash = left * 0x9E3779B1u ^ right * 0x85EBCA77u;
+    uint32_t hash = left * ST_FACTOR_A ^ right * ST_FACTOR_B;
     hash ^= hash >> 15;
-    return (hash * 0x27D4EB2Fu >> 3) & (uint32_t)mask;
+    return (hash * ST_FACTOR_LAST >> 3) & (uint32_t)mask;
 }
 
 /* Enters token number `token`, the merge of left and right. */
@@ -44,9 +50,9 @@ ST_INLINE void st_enter_pair(uint64_t *pairs, uint64_t mask, uint32_t left, uint
 
 ST_FORCE_INLINE uint32_t st_first_hash(uint32_t a, uint32_t b, uint32_t c)
 {
-    uint32_t hash = a * 0x9E3779B1u ^ b * 0x85EBCA77u ^ c * 0xC2B2AE3Du;
+    uint32_t hash = a * ST_FACTOR_A ^ b * ST_FACTOR_B ^ c * ST_FACTOR_C;
     hash ^= hash >> 15;
-    return hash * 0x27D4EB2Fu;
+    return hash * ST_FACTOR_LAST;
 }
 
 /* The place of an entry that may be looked for in the first table, and what decides who gets it: UINT32_MAX has no claim.
@@ -106,7 +112,7 @@ ST_INLINE void st_mark_place(uint64_t place, const uint32_t *crowded, uint4 *fir
 
 ST_FORCE_INLINE uint32_t st_filter_place(uint64_t first_eight, unsigned n)
 {
-    return (uint32_t)(((first_eight ^ n) * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - ST_FILTER_BITS));
+    return (uint32_t)(((first_eight ^ n) * ST_GOLDEN) >> (64 - ST_FILTER_BITS));
 }
 
 ST_INLINE void st_enter_filter(const uint8_t *token, uint64_t n, uint32_t *filter)

@@ -10,15 +10,10 @@ ST_FORCE_INLINE uint64_t st_pair_key(uint32_t left, uint32_t right)
     return (uint64_t)left << 32 | right;
 }
 
-ST_FORCE_INLINE uint64_t st_pair_hash(uint64_t key)
-{
-    return st_fold_multiply(key ^ UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xD1B54A32D192ED03));
-}
-
 /* The pair, or NULL. */
 ST_INLINE st_pair *st_find_pair(const st_learning *job, uint64_t key)
 {
-    for (uint64_t at = st_pair_hash(key) & job->pair_mask;; at = (at + 1) & job->pair_mask) {
+    for (uint64_t at = st_hash_number(key) & job->pair_mask;; at = (at + 1) & job->pair_mask) {
         st_pair *pair = &job->pairs[at];
         const uint64_t there = *(const volatile uint64_t *)&pair->key;
         if (there == key)
@@ -32,7 +27,7 @@ ST_INLINE st_pair *st_find_pair(const st_learning *job, uint64_t key)
  * at once may pass the limit, each by one: the table has that much room. */
 ST_INLINE st_pair *st_add_pair(const st_learning *job, uint64_t key)
 {
-    for (uint64_t at = st_pair_hash(key) & job->pair_mask;; at = (at + 1) & job->pair_mask) {
+    for (uint64_t at = st_hash_number(key) & job->pair_mask;; at = (at + 1) & job->pair_mask) {
         st_pair *pair = &job->pairs[at];
         uint64_t there = *(const volatile uint64_t *)&pair->key;
         if (there == ST_NO_PAIR) {

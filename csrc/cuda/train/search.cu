@@ -18,7 +18,7 @@ ST_FORCE_INLINE uint64_t st_pair_at(const st_learning *job, uint64_t place)
 
 ST_FORCE_INLINE uint64_t *st_sketch_of(const st_learning *job, uint64_t key)
 {
-    return &job->sketch[st_pair_hash(key) >> (64 - job->sketch_bits)];
+    return &job->sketch[st_hash_number(key) >> (64 - job->sketch_bits)];
 }
 
 ST_INLINE void st_clear_pairs(const st_learning *job, const st_team *team)
