@@ -11,14 +11,14 @@
 
 /* The bytes that are read soon, sent for by hand: the processor does not look beyond the end of a page. 44 MB take 4.5 ms in place
  * of 8. */
-#define AHEAD 4096
+#define BYTES_AHEAD 4096
 
 /* Four sums side by side, so that memory is what limits them. */
 static uint64_t checksum(const uint8_t *data, size_t n)
 {
     uint64_t sums[4] = {1, 2, 3, 4};
     for (; n >= 32; n -= 32, data += 32) {
-        st_prefetch((const void *)((uintptr_t)data + AHEAD));
+        st_prefetch((const void *)((uintptr_t)data + BYTES_AHEAD));
         for (int i = 0; i < 4; i++)
             sums[i] = st_fold_multiply(sums[i] ^ st_load64(data + 8 * i), ST_GOLDEN) + sums[i];
     }

@@ -50,7 +50,7 @@ void st_first_look_portable(st_spans *s, const st_hot *hot)
 }
 
 /* So few spans leave most lanes of a vector empty, and wait for it to be written before they are read one by one. */
-#define FEW 4
+#define FEW_SPANS 4
 
 static st_add_pieces_function *const add_pieces[ST_TIERS] = {
 #if defined(ST_X86)
@@ -74,7 +74,7 @@ size_t st_add_pieces(st_spans *s, const st_hot *hot, const uint8_t *text, size_t
                      size_t count)
 {
     st_add_pieces_function *const add = add_pieces[st_tier()];
-    return (add && count > FEW ? add : st_add_pieces_portable)(s, hot, text, readable, at, ends, count);
+    return (add && count > FEW_SPANS ? add : st_add_pieces_portable)(s, hot, text, readable, at, ends, count);
 }
 
 void st_add_spans(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
@@ -86,5 +86,5 @@ void st_add_spans(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at
 void st_first_look(st_spans *s, const st_hot *hot)
 {
     st_first_look_function *const look = first_look[st_tier()];
-    (look && s->waiting_count > FEW ? look : st_first_look_portable)(s, hot);
+    (look && s->waiting_count > FEW_SPANS ? look : st_first_look_portable)(s, hot);
 }

@@ -14,6 +14,9 @@
 /* Candidates are compared so many at a time: as many rows of them as the word has parts for. */
 #define ST_ROW 16
 
+/* A candidate is merged << 8 | place, by the left part of the pair; where nothing merges, merged is all ones. */
+#define ST_NO_CANDIDATE 0xFFFFFF00u
+
 typedef struct st_word {
     const uint8_t *text; /* valid UTF-8, whole characters */
     uint32_t *tokens;    /* room for n; receives the result */
@@ -24,7 +27,7 @@ typedef struct st_word {
 /* The tokens of each word by merging alone. cuts (or NULL) lets characters that nothing can break into begin whole. */
 typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
 
-/* By tier (split/blocks.h), and by the one in use. */
+/* By tier (base/tier.h), and by the one in use. */
 st_merge_words_function st_merge_words_portable, st_merge_words_avx2, st_merge_words_avx512, st_merge_words;
 
 /* The same, but that the merging of a word stops when it has no more than `enough` tokens: what the last tier does with words of

@@ -27,9 +27,6 @@
 #define PLACES 32
 #define MOST_PARTS (BEYOND - FIRST)
 
-/* A candidate is merged << 8 | place, by the left part of the pair; where nothing merges, merged is all ones. */
-#define NO_CANDIDATE 0xFFFFFF00u
-
 /* Pairs that a group asks for at a time: two for each word, or, when it begins, all. Whole vectors are written. */
 #define QUESTIONS (LANES * MOST_PARTS + LANES)
 
@@ -198,7 +195,7 @@ static inline __m512i smallest(const group *g, __m512i alive)
 {
     const __m512i parts = _mm512_and_si512(alive, all((1u << BEYOND) - (1u << FIRST))), highest = all(1u << 31);
     const __m512i pairs = _mm512_xor_si512(parts, _mm512_srlv_epi32(highest, _mm512_lzcnt_epi32(parts)));
-    __m512i least = all(NO_CANDIDATE), other = least;
+    __m512i least = all(ST_NO_CANDIDATE), other = least;
     for (uint32_t place = 0; place < g->places; place += AT_ONCE) {
         const __m512i bits = _mm512_srl_epi32(pairs, _mm_cvtsi32_si128((int)place));
         for (uint32_t i = 0; i < AT_ONCE; i += 2) {
@@ -214,7 +211,7 @@ static inline __m512i smallest(const group *g, __m512i alive)
 static inline __mmask16 step(const st_pairs *pairs, group *g)
 {
     const __m512i one = all(1), lane = numbers(), alive = load(g->alive), best = smallest(g, alive);
-    const __mmask16 merging = _mm512_cmplt_epu32_mask(best, all(NO_CANDIDATE));
+    const __mmask16 merging = _mm512_cmplt_epu32_mask(best, all(ST_NO_CANDIDATE));
     const __m512i place = _mm512_and_si512(best, all(255)), merged = _mm512_srli_epi32(best, 8);
     const __m512i bit = _mm512_sllv_epi32(one, place);
     const __m512i behind = _mm512_and_si512(alive, _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(bit, 1)));
@@ -455,12 +452,12 @@ static void merge_slab(const st_pairs *pairs, slab *s)
 
 /* So few words leave too many lanes empty. Of short texts: one takes 1.0 to 1.2 us in a lane and 0.7 to 0.8 in turns, three 0.6
  * and 0.5 each; from eight on, it is the same or the lanes win. */
-#define FEW 6
+#define FEW_WORDS 6
 
 void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
 {
     slab s;
-    if (count <= FEW) {
+    if (count <= FEW_WORDS) {
         st_merge_words_avx2(v, cuts, words, count);
         return;
     }

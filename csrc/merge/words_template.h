@@ -14,9 +14,6 @@
 #define ST_JOIN_(a, b) a##b
 #define ST_JOIN(a, b) ST_JOIN_(a, b)
 
-/* A candidate is merged << 8 | place, by the left part of the pair; where nothing merges, merged is all ones. */
-#define NO_CANDIDATE 0xFFFFFF00u
-
 /* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there. */
 #define BEFORE 0
 #define FIRST 1
@@ -87,7 +84,7 @@ static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word
     l->tokens[BEFORE] = l->tokens[BEYOND] = ST_NO_TOKEN;
     l->rows = n / ST_ROW + 1;
     for (uint32_t i = 0; i < l->rows * ST_ROW; i++)
-        l->candidates[i] = NO_CANDIDATE;
+        l->candidates[i] = ST_NO_CANDIDATE;
     if (by_characters)
         for (uint32_t i = FIRST; i < n; i++)
             st_prefetch(st_pairs_place(&v->pairs, l->tokens[i], l->tokens[i + 1]));
@@ -145,7 +142,7 @@ static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t plac
 ST_FORCE_INLINE int step(const st_pairs *pairs, lane *l, uint32_t enough)
 {
     const uint32_t best = smallest(l->candidates, l->rows);
-    if (best >= NO_CANDIDATE || (enough && !l->merges--))
+    if (best >= ST_NO_CANDIDATE || (enough && !l->merges--))
         return 0;
     const uint32_t place = best & 255;
     const uint64_t behind = l->alive & ~(((uint64_t)2 << place) - 1), rest = behind & (behind - 1);
@@ -153,7 +150,7 @@ ST_FORCE_INLINE int step(const st_pairs *pairs, lane *l, uint32_t enough)
     const uint32_t previous = st_last_bit(l->alive & (((uint64_t)1 << place) - 1));
     l->alive ^= behind ^ rest;
     l->tokens[place] = best >> 8;
-    l->candidates[place] = l->candidates[gone] = NO_CANDIDATE;
+    l->candidates[place] = l->candidates[gone] = ST_NO_CANDIDATE;
     send(pairs, l, 0, place, next);
     send(pairs, l, 1, previous, place);
     return 1;

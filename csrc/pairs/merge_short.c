@@ -1,12 +1,12 @@
 #include "pairs/merge_short.h"
 
-#define NO_CANDIDATE INT32_MAX
+#define NOTHING_MERGES INT32_MAX
 
 /* merged << 8 | position orders candidates as BPE wants them: smallest token first, leftmost of equal ones first. */
 static int32_t candidate(const st_pairs *pairs, uint32_t left, uint32_t right, size_t position)
 {
     uint32_t merged = st_pairs_find(pairs, left, right);
-    return merged == ST_NONE ? NO_CANDIDATE : (int32_t)(merged << 8 | (uint32_t)position);
+    return merged == ST_NONE ? NOTHING_MERGES : (int32_t)(merged << 8 | (uint32_t)position);
 }
 
 /* Candidates are looked through in groups, of which the smallest ones are kept: a merge changes three of them at most. */
@@ -14,7 +14,7 @@ static int32_t candidate(const st_pairs *pairs, uint32_t left, uint32_t right, s
 
 static int32_t smallest_of_group(const int32_t *candidates)
 {
-    int32_t best = NO_CANDIDATE;
+    int32_t best = NOTHING_MERGES;
     for (size_t i = 0; i < GROUP; i++)
         best = candidates[i] < best ? candidates[i] : best;
     return best;
@@ -22,7 +22,7 @@ static int32_t smallest_of_group(const int32_t *candidates)
 
 static int32_t smallest(const int32_t *of_groups, size_t groups)
 {
-    int32_t best = NO_CANDIDATE;
+    int32_t best = NOTHING_MERGES;
     for (size_t i = 0; i < groups; i++)
         best = of_groups[i] < best ? of_groups[i] : best;
     return best;
@@ -41,22 +41,22 @@ size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint
     for (size_t i = 0; i + 1 < n; i++)
         candidates[i] = candidate(pairs, tokens[i], tokens[i + 1], i);
     for (size_t i = n - 1; i < groups * GROUP; i++)
-        candidates[i] = NO_CANDIDATE;
+        candidates[i] = NOTHING_MERGES;
     for (size_t i = 0; i < groups; i++)
         of_groups[i] = smallest_of_group(candidates + i * GROUP);
     size_t last = n - 1; /* position of the last part */
     for (;;) {
         int32_t best = smallest(of_groups, groups);
-        if (best == NO_CANDIDATE)
+        if (best == NOTHING_MERGES)
             break;
         const size_t at = (size_t)(best & 255), gone = next[at], before = at ? previous[at] : at;
         tokens[at] = (uint32_t)best >> 8;
-        candidates[at] = NO_CANDIDATE;
+        candidates[at] = NOTHING_MERGES;
         if (gone == last) {
             last = at;
         } else {
             size_t after = next[gone];
-            candidates[gone] = NO_CANDIDATE;
+            candidates[gone] = NOTHING_MERGES;
             next[at] = (uint8_t)after;
             previous[after] = (uint8_t)at;
             candidates[at] = candidate(pairs, tokens[at], tokens[after], at);

@@ -5,12 +5,12 @@
 #include "base/alloc.h"
 
 /* Slots that may be in use, in percent: at 40, one bucket in fifty overflows. */
-#define FULLEST 40
+#define PAIRS_FULLEST 40
 
 st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side)
 {
     uint32_t bits = 4;
-    while (((size_t)ST_BUCKET << bits) * FULLEST / 100 < count)
+    while (((size_t)ST_BUCKET << bits) * PAIRS_FULLEST / 100 < count)
         bits++;
     memset(pairs, 0, sizeof *pairs);
     memset(pairs->byte_token, 0xff, sizeof pairs->byte_token);

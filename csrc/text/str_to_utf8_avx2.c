@@ -11,7 +11,7 @@
 #define ST_TARGET "avx2,bmi,bmi2"
 #include "base/target_begin.h"
 
-#define LANES 8  /* code points in a vector */
+#define STRIDE 8 /* code points in a vector */
 #define BLOCK 32 /* that are narrowed together where all are ASCII: `width` vectors */
 
 static inline __m256i all(uint32_t value)
@@ -117,11 +117,11 @@ static inline uint8_t *take_eight(__m256i c, uint8_t *to, uint32_t *wrong)
 
 ST_FORCE_INLINE uint8_t *take(const uint8_t *from, size_t count, unsigned width, uint8_t *to, uint32_t *wrong)
 {
-    if (count == LANES)
+    if (count == STRIDE)
         return take_eight(load(from, width), to, wrong);
-    uint8_t rest[4 * LANES] = {0}; /* zeros behind the text are a byte each, which is not counted */
+    uint8_t rest[4 * STRIDE] = {0}; /* zeros behind the text are a byte each, which is not counted */
     memcpy(rest, from, count * width);
-    return take_eight(load(rest, width), to, wrong) - (LANES - count);
+    return take_eight(load(rest, width), to, wrong) - (STRIDE - count);
 }
 
 /* ---- ASCII ---- */

@@ -11,6 +11,7 @@
 
 #include "base/avx512.h"
 
+#define STRIDE LANES
 #define BLOCK 64
 
 static inline __m512i load(const uint8_t *from, __mmask16 lanes, unsigned width)

@@ -2,9 +2,9 @@
  * include it after defining
  *
  *     ST_TIER                                 the tier's name: the function made here is st_code_points_<ST_TIER>
- *     LANES, BLOCK                            characters in a vector; those that lose their zeros together where all are ASCII
+ *     STRIDE, BLOCK                           characters in a vector; those that lose their zeros together where all are ASCII
  *     take_ascii(from, width, to)             1 where the next BLOCK characters are ASCII and have been written
- *     take(from, count, width, to, &wrong)    writes up to LANES characters and returns where their bytes end; wrong: not 0
+ *     take(from, count, width, to, &wrong)    writes up to STRIDE characters and returns where their bytes end; wrong: not 0
  *                                             from then on where one is a surrogate
  *
  * to be compiled anew for each width. */
@@ -25,8 +25,8 @@ ST_FORCE_INLINE size_t convert(const uint8_t *from, size_t n, unsigned width, ui
             continue;
         }
         const size_t end = n - i < BLOCK ? n : i + BLOCK;
-        for (; i < end; i += LANES)
-            to = take(from + i * width, end - i < LANES ? end - i : LANES, width, to, &wrong);
+        for (; i < end; i += STRIDE)
+            to = take(from + i * width, end - i < STRIDE ? end - i : STRIDE, width, to, &wrong);
     }
     return wrong ? ST_NOT_CONVERTED : (size_t)(to - first);
 }

@@ -3,7 +3,7 @@
 #include "base/prefetch.h"
 
 /* How far ahead of its turn the text around a place is sent for. */
-#define AHEAD 16
+#define PLACES_AHEAD 16
 
 /* A queue that has run dry is filled with pairs down to an eighth of the count. */
 #define STEP 3
@@ -88,8 +88,8 @@ static size_t join(st_trainer *t, const st_train_pair *pair, uint32_t joined)
     uint32_t range = 0;
     for (size_t i = 0; i < pair->n; i++) {
         const uint32_t place = list[i];
-        if (i + AHEAD < pair->n)
-            st_prefetch(&text[list[i + AHEAD]]);
+        if (i + PLACES_AHEAD < pair->n)
+            st_prefetch(&text[list[i + PLACES_AHEAD]]);
         if (text[place] != a || text[place + to_b] != b)
             continue;
         const uint32_t before = text[place - 1], behind = text[place + to_end];

@@ -3,12 +3,12 @@
 #include "base/alloc.h"
 
 /* Entries that may fill this share of the places, in percent: beyond it, lines that overflow begin to cost. */
-#define FULLEST 60
+#define PIECES_FULLEST 60
 
 st_status st_piece_table_init(st_piece_table *table, size_t count)
 {
     uint32_t bits = 4;
-    while (((size_t)2 << bits) * FULLEST / 100 < count)
+    while (((size_t)2 << bits) * PIECES_FULLEST / 100 < count)
         bits++;
     *table = (st_piece_table){NULL, {NULL, 0, 0}, 64 - bits, ((uint64_t)1 << bits) - 1};
     table->entries = st_alloc_table(((size_t)2 << bits) * sizeof *table->entries);

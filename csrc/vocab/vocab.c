@@ -57,7 +57,7 @@ static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
 }
 
 /* Tables are filled at random places: the cache line of the token after next few is sent for ahead of its turn. */
-#define AHEAD 16
+#define TOKENS_AHEAD 16
 
 /* Of a token that is entered somewhere, in bytes of other work: what base/interrupt.h counts. */
 #define TOKEN_COSTS 64
@@ -97,7 +97,7 @@ static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
     for (uint32_t i = 0; i < v->count; i++) {
         uint32_t n = source->lengths[i];
         *bad = i;
-        for (; ahead_index < source->count && ahead_index <= i + AHEAD; ahead += source->lengths[ahead_index++])
+        for (; ahead_index < source->count && ahead_index <= i + TOKENS_AHEAD; ahead += source->lengths[ahead_index++])
             if (source->lengths[ahead_index])
                 expect_token(v, source->bytes + ahead, source->lengths[ahead_index]);
         if (n == 0)
@@ -163,14 +163,14 @@ static st_status link_stored(st_vocab *v, const uint32_t *splits, size_t *bad)
     for (uint32_t i = 0; i < v->count; i++) {
         *bad = i;
         ST_TRY(st_go_on(TOKEN_COSTS));
-        if (i + AHEAD < v->count)
-            expect_halves(v, splits, i + AHEAD);
+        if (i + TOKENS_AHEAD < v->count)
+            expect_halves(v, splits, i + TOKENS_AHEAD);
         ST_TRY(stored_halves(v, splits, i, &v->left[i], &v->right[i]));
     }
     for (uint32_t i = 0; i < v->count; i++) {
         *bad = i;
         ST_TRY(st_go_on(TOKEN_COSTS));
-        uint32_t ahead = i + AHEAD;
+        uint32_t ahead = i + TOKENS_AHEAD;
         if (ahead < v->count && v->left[ahead] != ST_NONE)
             st_prefetch(st_pairs_place(&v->pairs, v->left[ahead], v->right[ahead]));
         if (v->left[i] == ST_NONE)

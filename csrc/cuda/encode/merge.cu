@@ -7,7 +7,7 @@
 #include "cuda/encode/second_look.cu"
 
 #define ST_PARTS 512 /* of all atoms that a warp merges at a time */
-#define ST_NO_CANDIDATE 0xFFFFFFFFu
+#define ST_NOTHING_MERGES 0xFFFFFFFFu
 
 /* Part i of an atom that is one of `lanes` lies at [i * lanes + lane]. A candidate is the token that a part and its next one
  * merge to << 9 | i, so that the smallest is the one to merge. */
@@ -55,7 +55,7 @@ ST_FORCE_INLINE uint32_t st_pair(const st_job *job, uint32_t left, uint32_t righ
 
 ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
 {
-    return found ? (found - 1) << 9 | place : ST_NO_CANDIDATE;
+    return found ? (found - 1) << 9 | place : ST_NOTHING_MERGES;
 }
 
 /* ---- a thread an atom ---- */
@@ -92,7 +92,7 @@ ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *can
 
 template <unsigned Lanes> ST_FORCE_INLINE uint32_t st_best(uint32_t n, const uint32_t *candidates)
 {
-    uint32_t best = ST_NO_CANDIDATE;
+    uint32_t best = ST_NOTHING_MERGES;
     for (unsigned i = 0; i < n; i += ST_SCAN_STEP, candidates += ST_SCAN_STEP * Lanes)
         best = min(min(best, min(candidates[0], candidates[Lanes])), min(candidates[2 * Lanes], candidates[3 * Lanes]));
     return best;
@@ -116,7 +116,7 @@ ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint
     if (!left && st_is_full(left_bucket))
         left = st_pair_further(job, left_place, left_token, merged);
     tokens[at * Lanes] = merged;
-    candidates[gone * Lanes] = ST_NO_CANDIDATE;
+    candidates[gone * Lanes] = ST_NOTHING_MERGES;
     candidates[last * Lanes] = st_candidate(left, last); /* without a part before, this is `at` itself, and comes right next */
     candidates[at * Lanes] = st_candidate(right, at);
     return mask & ~((Mask)1 << gone);
@@ -129,7 +129,7 @@ ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n
     Mask mask = ~(Mask)0 >> (8 * sizeof(Mask) - n);
     uint32_t best, count = 0;
     st_begin_pairs<Lanes>(job, n, candidates, tokens);
-    while ((best = st_best<Lanes>(n, candidates)) != ST_NO_CANDIDATE)
+    while ((best = st_best<Lanes>(n, candidates)) != ST_NOTHING_MERGES)
         mask = st_merge_at<Mask, Lanes>(job, mask, best & 511, best >> 9, candidates, tokens);
     for (; mask; mask &= mask - 1)
         job->slots[atom->slot + count++] = st_id_of(job, tokens[st_first_bit(mask) * Lanes]);
@@ -155,7 +155,7 @@ ST_INLINE uint32_t st_warp_min(uint32_t value)
 /* Candidates are plain tokens here: what part i and the next one merge to. */
 ST_FORCE_INLINE uint32_t st_merged(const st_job *job, uint32_t left, uint32_t right)
 {
-    return st_pair(job, left, right) - 1; /* 0 - 1 == ST_NO_CANDIDATE */
+    return st_pair(job, left, right) - 1; /* 0 - 1 == ST_NOTHING_MERGES */
 }
 
 ST_INLINE void st_begin_warp(const st_job *job, const st_atom *atom, st_merge_memory *m, unsigned lane)
@@ -164,7 +164,7 @@ ST_INLINE void st_begin_warp(const st_job *job, const st_atom *atom, st_merge_me
         m->tokens[i] = job->byte_tokens[atom->text[i]];
     __syncwarp();
     for (unsigned i = lane; i < atom->n; i += 32)
-        m->candidates[i] = i + 1 < atom->n ? st_merged(job, m->tokens[i], m->tokens[i + 1]) : ST_NO_CANDIDATE;
+        m->candidates[i] = i + 1 < atom->n ? st_merged(job, m->tokens[i], m->tokens[i + 1]) : ST_NOTHING_MERGES;
     __syncwarp();
 }
 
@@ -191,7 +191,7 @@ ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned
     int done = 0;
     for (unsigned first = 0; first < n; first += 32) {
         const unsigned i = first + lane;
-        const uint32_t token = i < n ? m->tokens[i] : 0, candidate = i < n ? m->candidates[i] : ST_NO_CANDIDATE;
+        const uint32_t token = i < n ? m->tokens[i] : 0, candidate = i < n ? m->candidates[i] : ST_NOTHING_MERGES;
         uint32_t places = __ballot_sync(0xFFFFFFFFu, candidate == merged) & ~gone_before;
         if (!job->characters)
             places = done ? 0 : places & (0u - places);
@@ -216,7 +216,7 @@ ST_INLINE void st_warp_renew(const st_job *job, st_merge_memory *m, unsigned lan
     for (unsigned i = lane; i < n; i += 32) {
         const uint32_t token = m->tokens[i], next = i + 1 < n ? m->tokens[i + 1] : 0;
         if (i + 1 == n)
-            m->candidates[i] = ST_NO_CANDIDATE;
+            m->candidates[i] = ST_NOTHING_MERGES;
         else if (token == merged || next == merged)
             m->candidates[i] = st_merged(job, token, next);
     }
@@ -228,11 +228,11 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
     unsigned n = atom->n;
     st_begin_warp(job, atom, m, lane);
     for (;;) {
-        uint32_t best = ST_NO_CANDIDATE;
+        uint32_t best = ST_NOTHING_MERGES;
         for (unsigned i = lane; i < n; i += 32)
             best = min(best, m->candidates[i]);
         best = st_warp_min(best);
-        if (best == ST_NO_CANDIDATE)
+        if (best == ST_NOTHING_MERGES)
             break;
         n = st_warp_round(job, m, lane, n, best);
         st_warp_renew(job, m, lane, n, best);
