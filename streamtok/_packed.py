@@ -17,9 +17,10 @@ from __future__ import annotations
 import operator
 import os
 import struct
+import sys
 import zlib
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
 from .errors import VocabularyError, shown
@@ -140,6 +141,23 @@ def pack_to_bytes(packed: PackedVocabulary) -> bytes:
     header = bytearray(_HEADER.pack(_MAGIC, _VERSION, 0, len(packed.ranks), len(gaps) // 8, len(packed.blob), digest))
     header[CRC_AT] = struct.pack("<I", checksum(header + payload))
     return bytes(header + payload)
+
+
+def to_little_endian(numbers: Iterable[int]) -> bytes:
+    """Numbers as uint32, the same bytes on every machine: for hashes, pickles and files that go from one to another."""
+    made = array("I", numbers if isinstance(numbers, array) else list(numbers))  # of bytes, it would take four for one
+    if sys.byteorder == "big":
+        made.byteswap()
+    return made.tobytes()
+
+
+def from_little_endian(data: bytes) -> array[int]:
+    """The numbers that to_little_endian() gave these bytes for."""
+    made = array("I")
+    made.frombytes(data)
+    if sys.byteorder == "big":
+        made.byteswap()
+    return made
 
 
 def checksum(data: bytes | bytearray) -> int:

@@ -62,8 +62,10 @@ class _Compiled:
         """The kinds of the characters, one symbol each."""
         if self.ascii and text.isascii():
             return text.encode("ascii").translate(self.ascii).decode("latin-1")
-        kinds = self.table[np.frombuffer(text.encode("utf-32-le"), np.uint32)]
-        return kinds.tobytes().decode("latin-1" if kinds.itemsize == 1 else "utf-16-le")
+        kinds = self.table[np.frombuffer(text.encode("utf-32-le"), "<u4")]
+        wide = kinds.itemsize > 1
+        data: bytes = (kinds.astype("<u2", copy=False) if wide else kinds).tobytes()
+        return data.decode("utf-16-le" if wide else "latin-1")
 
     def matches(
         self, pattern: regex.Pattern, symbols: str, start: int, seconds: float | None
@@ -124,7 +126,7 @@ def byte_spans(text: str, spans: list[tuple[int, int]]) -> np.ndarray:
     array = np.array(spans, np.int64).reshape(-1, 2)
     if text.isascii():
         return array
-    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    codes = np.frombuffer(text.encode("utf-32-le"), "<u4")
     offsets = np.zeros(len(codes) + 1, np.int64)
     np.cumsum(1 + (codes > 0x7F) + (codes > 0x7FF) + (codes > 0xFFFF), out=offsets[1:])
     return offsets[array]

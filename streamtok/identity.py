@@ -10,11 +10,10 @@ from __future__ import annotations
 import _thread
 import functools
 import os
-from array import array
 from collections.abc import Callable
 from weakref import WeakSet, WeakValueDictionary
 
-from ._packed import PackedVocabulary
+from ._packed import PackedVocabulary, from_little_endian, to_little_endian
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +56,8 @@ class Identified:
         import hashlib
 
         digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
-        for part in (array("I", list(self._packed.lengths)), array("I", self._packed.ranks), self._packed.blob):
+        lengths, ranks = map(to_little_endian, (self._packed.lengths, self._packed.ranks))
+        for part in (lengths, ranks, self._packed.blob):
             digest.update(hashlib.sha256(part).digest())
         for name, token in sorted(self._special_tokens.items()):
             digest.update(b"%d %b\n" % (token, name.encode()))
@@ -109,7 +109,7 @@ class Identified:
         if "_vocabulary" in self.__dict__:
             return _revived, (identity, type(self), facts, self.__dict__["_vocabulary"])
         packed = self._packed
-        tokens = packed.blob, array("I", list(packed.lengths)).tobytes(), array("I", packed.ranks).tobytes()
+        tokens = packed.blob, to_little_endian(packed.lengths), to_little_endian(packed.ranks)
         return _revived, (identity, type(self), facts, tokens)
 
     def _is_registered(self) -> bool:
@@ -176,7 +176,7 @@ def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: Any) -> An
             made = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
         else:
             blob, lengths, ranks = tokens
-            packed = PackedVocabulary(blob, array("I", lengths), array("I", ranks), None, None)
+            packed = PackedVocabulary(blob, from_little_endian(lengths), from_little_endian(ranks), None, None)
             made = kind(mergeable_ranks=packed.to_dict(), **facts)
         if made._identity != identity:
             raise ValueError("the pickled encoding is damaged: its tokens are not those that it was made of")

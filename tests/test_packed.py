@@ -4,11 +4,13 @@ import hashlib
 import itertools
 import os
 import time
+from array import array
 
 import numpy as np
 import pytest
 
 from streamtok import _packed, load
+from streamtok._packed import from_little_endian, to_little_endian
 from streamtok.errors import VocabularyError
 
 PUBLISHED = {
@@ -155,3 +157,11 @@ def test_dictionary_without_all_bytes_is_refused():
         load.pack_ranks({token: rank for token, rank in SMALL.items() if token != b"q"})
     with pytest.raises(TypeError, match="is of type list"):
         load.pack_ranks([])
+
+
+def test_numbers_have_the_same_bytes_on_every_machine():
+    numbers = [1, 0x01020304, 2**32 - 1]
+    data = b"\x01\0\0\0" + b"\x04\x03\x02\x01" + b"\xff" * 4
+    assert to_little_endian(numbers) == to_little_endian(array("I", numbers)) == data
+    assert from_little_endian(data).tolist() == numbers
+    assert to_little_endian(b"\x05\x06") == b"\x05\0\0\0\x06\0\0\0"

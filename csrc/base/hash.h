@@ -6,13 +6,7 @@
 #include <string.h>
 
 #include "base/key.h"
-
-static inline uint64_t st_load64(const uint8_t *p)
-{
-    uint64_t value;
-    memcpy(&value, p, sizeof value);
-    return value;
-}
+#include "base/load.h"
 
 /* The key of 1 <= n <= ST_KEY_BYTES bytes, read one by one: for places where 16 bytes may not be readable. */
 static inline st_key st_key_of(const uint8_t *text, size_t n)
@@ -26,9 +20,6 @@ static inline st_key st_key_of(const uint8_t *text, size_t n)
 /* The same where text[0..16) is readable. */
 static inline st_key st_key_of_padded(const uint8_t *text, size_t n)
 {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return st_key_of(text, n);
-#else
 #define BYTES(n) (UINT64_MAX >> (64 - 8 * (n)))
 #define SHORT(n) {BYTES(n), 0, (uint64_t)(n) << 56}
 #define LONG(n) {UINT64_MAX, BYTES((n) - 8), (uint64_t)(n) << 56}
@@ -42,14 +33,6 @@ static inline st_key st_key_of_padded(const uint8_t *text, size_t n)
 #undef SHORT
 #undef BYTES
     return (st_key){st_load64(text) & keep[n].low, (st_load64(text + 8) & keep[n].high) | keep[n].length};
-#endif
-}
-
-static inline uint32_t st_load32(const uint8_t *p)
-{
-    uint32_t value;
-    memcpy(&value, p, sizeof value);
-    return value;
 }
 
 /* Are n bytes the same? Without the call that memcmp is: n is small here, and often. */
@@ -83,14 +66,17 @@ static inline int st_has_high_bytes(const uint8_t *text, size_t n)
 /* Hash of any number of bytes, eight at a time. */
 static inline uint64_t st_hash_bytes(const uint8_t *text, size_t n)
 {
-    uint64_t hash = ST_HASH_BEGIN ^ n, tail = 0;
+    uint64_t hash = ST_HASH_BEGIN ^ n, tail;
+    uint8_t few[8] = {0};
     size_t i = 0;
     for (; i + 8 < n; i += 8)
         hash = st_fold_multiply(hash ^ st_load64(text + i), ST_HASH_STEP);
-    if (n >= 8)
+    if (n >= 8) {
         tail = st_load64(text + n - 8); /* overlaps what was hashed; n is hashed too, so nothing is lost */
-    else
-        memcpy(&tail, text, n);
+    } else {
+        memcpy(few, text, n);
+        tail = st_load64(few);
+    }
     return st_fold_multiply(hash ^ tail, ST_HASH_END);
 }
 

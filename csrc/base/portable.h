@@ -3,7 +3,7 @@
  * ST_INLINE        a function defined in a header
  * ST_FORCE_INLINE  one that must vanish into its caller, because a constant argument selects what is left of it
  * ST_TABLE         a constant table defined in a header
- * ST_SWAR          1 where eight bytes can be loaded into one integer, the first byte lowest, and trailing zeros counted
+ * ST_SWAR          1 where eight bytes can be loaded into one integer from any address (load.h)
  *
  * The fixed-width types come from here too: NVRTC has no standard headers. */
 #ifndef ST_BASE_PORTABLE_H
@@ -41,10 +41,10 @@ typedef unsigned long long uint64_t;
 #endif
 
 /* A GPU thread may load a word from a multiple of its size only, so there the byte loops stay. */
-#if defined(__GNUC__) && !defined(__CUDACC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define ST_SWAR 1
-#else
+#if defined(__CUDACC__)
 #define ST_SWAR 0
+#else
+#define ST_SWAR 1
 #endif
 
 #endif

@@ -1,5 +1,6 @@
 /* The splitter in plain C: eight bytes at a time in 64-bit integers. */
 #include "base/bits.h"
+#include "base/load.h"
 #include "split/scan_rules.h"
 
 typedef struct st_vector {
@@ -9,19 +10,11 @@ typedef struct st_vector {
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(byte))
 #define HIGH EACH(0x80)
 
-static inline uint64_t load_word(const uint8_t *text)
-{
-    uint64_t word = 0;
-    for (unsigned i = 0; i < 8; i++) /* compilers know this for one load where bytes lie that way */
-        word |= (uint64_t)text[i] << (8 * i);
-    return word;
-}
-
 static inline st_vector st_vector_load(const uint8_t *text)
 {
     st_vector v;
     for (unsigned i = 0; i < 8; i++)
-        v.words[i] = load_word(text + 8 * i);
+        v.words[i] = st_load64(text + 8 * i);
     return v;
 }
 

@@ -19,6 +19,8 @@
 #ifndef ST_SPLIT_SCAN_RULES_H
 #define ST_SPLIT_SCAN_RULES_H
 
+#include "base/bits.h"
+#include "base/load.h"
 #include "split/char_kind.h"
 #include "split/scan_state.h"
 
@@ -135,18 +137,11 @@ ST_FORCE_INLINE unsigned st_skip(st_walk *walk, unsigned set)
 #if ST_SWAR
 #define ST_EACH(byte) (0x0101010101010101u * (uint64_t)(byte)) /* the byte, eight times */
 
-ST_FORCE_INLINE uint64_t st_load_eight(const uint8_t *text)
-{
-    uint64_t eight;
-    __builtin_memcpy(&eight, text, sizeof eight);
-    return eight;
-}
-
 /* How many bytes lie in front of the first with its high bit set. */
 ST_FORCE_INLINE unsigned st_first_high(uint64_t eight)
 {
     const uint64_t high = eight & ST_EACH(0x80);
-    return high ? (unsigned)__builtin_ctzll(high) >> 3 : 8;
+    return high ? st_first_bit(high) >> 3 : 8;
 }
 
 /* High bits where a byte is none of a-z (nor A-Z, with any_case). Adding to seven bits carries into the eighth from
@@ -171,7 +166,7 @@ ST_FORCE_INLINE unsigned st_skip_word(st_split_family family, st_walk *walk)
 {
 #if ST_SWAR
     while (walk->stop - walk->at >= 8) {
-        const unsigned passed = st_first_high(st_no_letter(st_load_eight(walk->at), family != ST_SPLIT_O200K));
+        const unsigned passed = st_first_high(st_no_letter(st_load64(walk->at), family != ST_SPLIT_O200K));
         walk->at += passed;
         if (passed == 8)
             continue;
@@ -189,7 +184,7 @@ ST_FORCE_INLINE void st_skip_blanks(st_walk *walk)
 {
 #if ST_SWAR
     while (walk->stop - walk->at >= 8) {
-        const unsigned passed = st_first_high(st_no_blank(st_load_eight(walk->at)));
+        const unsigned passed = st_first_high(st_no_blank(st_load64(walk->at)));
         walk->at += passed;
         if (passed < 8)
             return;

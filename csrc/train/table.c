@@ -196,8 +196,8 @@ st_status st_train_table_write(const st_train_table *table, st_bytes *parts, siz
         uint8_t piece[16];
         if (!place->count)
             continue;
-        memcpy(piece, &place->key.low, 8);
-        memcpy(piece + 8, &place->key.high, 8);
+        st_store64(piece, place->key.low);
+        st_store64(piece + 8, place->key.high);
         ST_TRY(st_train_record_write(&parts[part_of(st_hash_key(place->key), part_count)], piece, piece[15], place->count));
     }
     for (size_t i = 0; i < table->long_room; i++) {

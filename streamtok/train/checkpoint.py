@@ -16,12 +16,13 @@ import json
 import os
 import re
 import struct
+from array import array
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import disk
 from .._checksum import crc32
-from .._packed import MAX_FILE_BYTES
+from .._packed import MAX_FILE_BYTES, from_little_endian, to_little_endian
 from .._version import __version__
 from ..errors import VocabularyError, shortened, shown
 from ..journal import ResumeError
@@ -152,7 +153,7 @@ class Checkpoint:
             pairs = (trainer.merge(token) for token in range(256, trainer.count))
             yield b"".join(struct.pack("<II", *pair) for pair in pairs)
             for start in range(0, trainer.places, _BLOCK):
-                yield trainer.save(start, _BLOCK)
+                yield to_little_endian(array("I", trainer.save(start, _BLOCK)))
 
         crc = write_file(self._path(name), blocks(), True)
         self._state = {"name": name, "size": sum(sizes), "crc": crc}
@@ -175,7 +176,7 @@ class Checkpoint:
                 trainer.add_token(*pair)
             for start in range(0, trainer.places, _BLOCK):
                 count = min(_BLOCK, trainer.places - start)
-                trainer.load(start, read_part(path, 16 + 8 * learned + 4 * start, 4 * count))
+                trainer.load(start, from_little_endian(read_part(path, 16 + 8 * learned + 4 * start, 4 * count)))
         except (ValueError, OverflowError) as error:
             raise VocabularyError(f"this file of the checkpoint is damaged: {error}", path) from None
         return int(least)
