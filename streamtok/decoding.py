@@ -27,45 +27,75 @@ class Decoding:
 
     Ids are a list or another iterable of ints, or an array of integers of any kind: numpy's, a tensor (torch's, JAX's,
     CuPy's), array.array, a memoryview. They are one row; decode_batch() and decode_bytes_batch() take a list of such
-    rows, or an array of two dimensions. TypeError: an array of other things than integers. OverflowError: an id below 0
-    or beyond 32 bits. ValueError: an array with too many dimensions.
+    rows, or an array of two dimensions. Every method raises TypeError for an array of other things than integers,
+    OverflowError for an id below 0 or beyond 32 bits, ValueError for an array with too many dimensions.
     """
 
     name: str
     _vocab: Any
 
     def decode_bytes(self, tokens: Sequence[int] | _Ids) -> bytes:
-        """The bytes of ids. Raises KeyError for an unknown one.
+        """The bytes of all ids, joined.
 
         >>> enc.decode_bytes([24912, 2375])
         b'hello world'
+
+        Args:
+            tokens: ids: an iterable of ints, or an array or tensor of integers of one dimension.
+
+        Raises:
+            KeyError: an unknown id.
+            OverflowError: an id below 0 or beyond 32 bits.
+            TypeError: an array of other things than integers.
+            ValueError: an array of more than one dimension.
         """
         return self._vocab.decode_bytes(id_array(tokens))  # type: ignore[no-any-return]
 
     def decode(self, tokens: Sequence[int] | _Ids, errors: str = "replace") -> str:
-        """The text of ids. Tokens may cut characters, so the bytes need not be UTF-8: `errors` says what then.
+        """The text of ids.
 
         >>> enc.decode([24912, 2375])
         'hello world'
+
+        Args:
+            tokens: as for decode_bytes().
+            errors: as for bytes.decode(). Tokens may cut characters, so the bytes need not be UTF-8; "replace" puts
+                U+FFFD in the place of what is not.
+
+        Raises:
+            KeyError: an unknown id; other ids are refused as by decode_bytes().
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
+            LookupError: an unknown name for `errors`.
         """
         return text_of(self.decode_bytes(tokens), errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one id, special tokens included. Raises KeyError if it is unknown."""
+        """The bytes of one id, special tokens included. KeyError: the id is unknown."""
         return self._vocab.token_bytes(token)  # type: ignore[no-any-return]
 
     def decode_tokens_bytes(self, tokens: Sequence[int] | _Ids) -> list[bytes]:
-        """The bytes of each id.
+        """The bytes of each id, in a list.
 
         >>> enc.decode_tokens_bytes([24912, 2375])
         [b'hello', b' world']
+
+        Args:
+            tokens: as for decode_bytes().
+
+        Raises:
+            KeyError: an unknown id; other ids are refused as by decode_bytes().
         """
         return list(map(self._vocab.token_bytes, id_array(tokens).tolist()))
 
     def decode_with_offsets(self, tokens: Sequence[int] | _Ids) -> tuple[str, list[int]]:
-        """(text, offsets): offsets[i] is the index of the first character that holds bytes of token i.
+        """(text, offsets): offsets[i] is the index in `text` of the first character that holds bytes of token i.
 
-        Raises UnicodeDecodeError for ids whose bytes are not UTF-8.
+        Args:
+            tokens: as for decode_bytes().
+
+        Raises:
+            UnicodeDecodeError: the bytes of the ids are not UTF-8.
+            KeyError: an unknown id; other ids are refused as by decode_bytes().
         """
         from .offsets import token_offsets
 
@@ -74,15 +104,39 @@ class Decoding:
     def decode_batch(
         self, batch: Sequence[Sequence[int]] | _Batch, *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """The texts of several sequences of ids, on several threads."""
+        """The texts of several sequences of ids, on several threads.
+
+        Args:
+            batch: a list of what decode() takes, or an array or tensor of two dimensions.
+            errors: as for decode().
+            num_threads: threads to use, up to the number of cores.
+
+        Raises:
+            ValueError: an array of another number of dimensions; num_threads is below 1. Of ids as for decode().
+        """
         return thread_map(functools.partial(self.decode, errors=errors), id_rows(batch), num_threads)
 
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]] | _Batch, *, num_threads: int = 8) -> list[bytes]:
-        """The bytes of several sequences of ids, on several threads."""
+        """The bytes of several sequences of ids, on several threads.
+
+        Args:
+            batch: a list of what decode_bytes() takes, or an array or tensor of two dimensions.
+            num_threads: threads to use, up to the number of cores.
+
+        Raises:
+            ValueError: an array of another number of dimensions; num_threads is below 1. Of ids as for decode_bytes().
+        """
         return thread_map(self.decode_bytes, id_rows(batch), num_threads)
 
     def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
-        """A decoder that takes ids as they come and returns whole characters only. errors: as for bytes.decode."""
+        """A decoder that takes ids as they come and returns whole characters only.
+
+        Args:
+            errors: as for bytes.decode().
+
+        Raises:
+            LookupError: an unknown name for `errors`.
+        """
         return StreamDecoder(self, errors)
 
 

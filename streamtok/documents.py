@@ -39,8 +39,19 @@ class Device(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """What decides the ids of an output, apart from the encoding and the sources. documents: None goes by the suffix of
-    each source."""
+    """What decides the ids of an output, apart from the encoding and the sources; see encode_file() for the meanings.
+
+    Attributes:
+        documents: "text", "lines", "jsonl", or None to go by the suffix of each source.
+        key: the key of JSON lines that holds the text.
+        append_eot: put the end-of-text token behind each document.
+        allowed_special: names of special tokens to encode as such, or "all".
+        disallowed_special: names to refuse, or "all".
+        errors: "strict", "replace" or "ignore".
+
+    Raises:
+        ValueError: an unknown value for `documents` or `errors`, names that are one str.
+    """
 
     documents: str | None = None
     key: str = "text"

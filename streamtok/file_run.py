@@ -27,39 +27,66 @@ _POINTS_AHEAD = 2  # points that wait for the disk
 
 
 class Earlier(NamedTuple):
-    """What a run that did not finish had left, and what became of it: the place from which this run goes on, or why it
-    does not."""
+    """What a run that did not finish had left, and what became of it.
 
-    ids: int  # that were taken over
-    source: str  # which was being read
-    offset: int  # bytes of its text (decompressed) that are done
-    discarded: str  # why nothing was taken over; "" where something was
+    Attributes:
+        ids: number of ids that were taken over.
+        source: the name of the source from which this run goes on.
+        offset: bytes of that source's text, decompressed, that were done.
+        discarded: why nothing was taken over; "" where something was.
+    """
+
+    ids: int
+    source: str
+    offset: int
+    discarded: str
 
 
 class Progress(NamedTuple):
-    """How far a run is; sizes are those of the files as they lie on the disk, compressed or not."""
+    """How far a run is.
+
+    Attributes:
+        bytes_read: bytes read of the files as they lie on the disk, compressed or not.
+        bytes_total: bytes of all files as they lie on the disk; None where a source has no size beforehand.
+        ids: number of ids so far, those of an earlier run included.
+        seconds: since this call began.
+        earlier: what an earlier run had left; None where none had left anything.
+    """
 
     bytes_read: int
-    bytes_total: int | None  # None when a source has no size beforehand
+    bytes_total: int | None
     ids: int
     seconds: float
-    earlier: Earlier | None  # None where no run had left anything
+    earlier: Earlier | None
 
 
 @dataclass(frozen=True)
 class EncodedFile:
-    """What encode_file wrote."""
+    """What encode_file wrote.
+
+    Attributes:
+        path: of the file.
+        ids: number of ids in it.
+        documents: number of documents.
+        bytes: of text, decompressed.
+        dtype: "uint16" or "uint32".
+        format: "bin" or "npy".
+        crc32: of the ids as they lie in the file.
+        seconds: that this call took.
+        resumed_ids: number of ids that an earlier run had written already.
+        earlier: what an earlier run had left; None where none had left anything.
+    """
 
     path: str
     ids: int
     documents: int
-    bytes: int  # of text, decompressed
-    dtype: str  # "uint16" or "uint32"
-    format: str  # "bin" or "npy"
-    crc32: int  # of the ids as they lie in the file
-    seconds: float  # of this call
-    resumed_ids: int  # ids that an earlier run had written already
-    earlier: Earlier | None  # None where no run had left anything
+    bytes: int
+    dtype: str
+    format: str
+    crc32: int
+    seconds: float
+    resumed_ids: int
+    earlier: Earlier | None
 
 
 class FileRun:

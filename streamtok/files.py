@@ -19,7 +19,7 @@ from .batch import threads_for
 from .device import check_device, file_chunk
 from .documents import Device, Documents, Options, Tick
 from .errors import short_file_names, shown
-from .file_run import EncodedFile, FileRun, Progress
+from .file_run import Earlier, EncodedFile, FileRun, Progress
 from .journal import ResumeError
 from .outputs import check_apart, files_of
 from .pipeline import Emit
@@ -28,6 +28,7 @@ from .sources import SourceError, make_sources
 from .suffixes import ids_format_to_write
 
 __all__ = [
+    "Earlier",
     "EncodedFile",
     "Options",
     "Progress",
@@ -62,27 +63,41 @@ def encode_file(
     num_threads: int = 1,
     device: str = "cpu",
 ) -> EncodedFile:
-    """Encode `src`, a path, an open binary stream or a list of them, into the file `dst`.
+    """Encode text files into the file `dst`, in bounded memory. `dst` appears when all is done, by a rename.
 
-    format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads; None goes by the suffix
-    of `dst`: .npy is "npy"; .bin, no suffix or an unknown one "bin"; that of another format is refused. dtype: "auto"
-    is uint16 when every id of the encoding fits, else uint32. Paths that end in .gz, .xz or .zst are decompressed.
-    documents: "text" makes each source a document, "lines" each line, "jsonl" the string at `key` of each line's
-    object; None is "jsonl" for each source whose name ends in .jsonl or .ndjson (or that and .gz, .xz or .zst), "text"
-    for every other. Documents are encoded apart from each other; append_eot puts the end-of-text token behind each.
-    Special tokens in the text are ordinary text unless `allowed_special` names them; `disallowed_special` refuses.
-    resume: True goes on where a run that did not finish stopped, and begins anew when there is nothing to go on
-    from; False begins anew always. A point to resume from is kept every `journal_bytes` bytes of text. A run that
-    cannot be repeated (a pipe as source) keeps none. progress is called with a Progress after each chunk.
-    num_threads: how many threads encode, up to the number of cores, while the calling one reads and writes. The file is
-    the same for every number, and a run may be resumed with another. device: "cpu", "cuda", "cuda:N" or "auto", as in
-    Encoding.encode_to_numpy; the file is the same, and a run may be resumed with another. A GPU takes 8 MB at a time:
-    chunk_size is then no less.
+    Args:
+        encoding: the Encoding.
+        src: a path, an open binary stream, or a list of these. Paths that end in .gz, .xz or .zst are decompressed.
+        dst: the path of the file to write.
+        format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads. None goes by the
+            suffix of `dst`: .npy is "npy"; .bin, no suffix or an unknown one "bin"; that of another format is refused.
+        dtype: "uint16" or "uint32"; "auto" is uint16 where every id of the encoding fits, else uint32.
+        documents: "text" makes each source a document, "lines" each line, "jsonl" the string at `key` of each line's
+            object. None is "jsonl" for each source whose name ends in .jsonl or .ndjson (or that and .gz, .xz or
+            .zst), "text" for every other. Documents are encoded apart from each other.
+        key: the key of JSON lines that holds the text.
+        append_eot: put the end-of-text token behind each document.
+        resume: True goes on where a run that did not finish stopped, and begins anew where there is nothing to go on
+            from; False always begins anew.
+        progress: called with a Progress after each chunk.
+        chunk_size: bytes of text that are read at a time. A GPU takes 8 MB at a time at least.
+        journal_bytes: bytes of text after which a point to resume from is kept. A run that cannot be repeated (a pipe
+            as source) keeps none.
+        allowed_special: names of special tokens that become their ids where the text spells them; "all" for all.
+        disallowed_special: names that are refused; "all" for all that are not allowed. By default none is: what is
+            not allowed is ordinary text.
+        errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
+        num_threads: how many threads encode, up to the number of cores, while the calling one reads and writes. The
+            file does not depend on it, and a run may be resumed with another number.
+        device: "cpu", "cuda", "cuda:N" or "auto", as for Encoding.encode_to_numpy. The file does not depend on it, and
+            a run may be resumed on another.
 
-    Raises ResumeError when source, vocabulary or options are not those of the run to resume; OSError when a file
-    cannot be read or written (once text was taken, `<dst>.partial` and `<dst>.journal` stay, and resume=True goes on
-    from them); ValueError for text or options that are refused (both are removed: the same text would be refused
-    again).
+    Raises:
+        ResumeError: source, vocabulary or options are not those of the run to resume.
+        OSError: a file cannot be read or written. Once text was taken, `<dst>.partial` and `<dst>.journal` stay, and
+            resume=True goes on from them.
+        ValueError: text or options that are refused. Both files are removed: the same text would be refused again.
+        streamtok.gpu.DeviceError: a device asked for by name cannot be used.
     """
     check_device(device)
     threads = threads_for(num_threads)
@@ -111,9 +126,22 @@ def _device_for(encoding: Any, device: str, sources: list[Any]) -> Device | None
 def encode_sources(
     encoding: Any, src: Any, emit: Emit, options: Options, *, chunk_size: int = 1 << 20, tick: Tick | None = None
 ) -> Documents:
-    """Encode `src` without a file: every array of ids goes to `emit`, which keeps no reference to it.
+    """Encode `src` without a file.
 
-    tick(documents, reader) is called after each chunk. Returns the Documents with its counts.
+    Args:
+        encoding: the Encoding.
+        src: as for encode_file().
+        emit: called with every array of ids; it keeps no reference to it.
+        options: what documents are, and how they are encoded.
+        chunk_size: bytes of text that are read at a time.
+        tick: called with the Documents and the reader after each chunk.
+
+    Returns:
+        The Documents; its `documents` and `text_bytes` are the totals.
+
+    Raises:
+        OSError: a source cannot be read.
+        ValueError: text that is refused.
     """
     documents = Documents(encoding, emit, options)
     for source in make_sources(src):

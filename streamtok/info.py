@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 def info() -> dict[str, Any]:
-    """Versions, engines and the machine, as a dictionary that json can write."""
+    """Versions, engines and the machine, as a dictionary that json can write.
+
+    Returns:
+        Versions of streamtok, Python, numpy and regex; the engines and scanners; `simd`, the instructions that the core
+            uses; `tables`, as streamtok.tables.status() has them; `cuda`, the devices, or why there are none.
+    """
     import platform
     from importlib import metadata
 

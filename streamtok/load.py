@@ -56,6 +56,9 @@ _MAX_LINE = MAX_TOKEN_BYTES * 4 // 3 + 64
 def read_file(blobpath: _Path) -> bytes:
     """The bytes of a local file, or of the rank file at a URL if that one is bundled.
 
+    Args:
+        blobpath: a path, or one of the URLs of OpenAI's rank files.
+
     Raises:
         ValueError: any other URL: this package downloads nothing.
         VocabularyError: not a regular file, or larger than MAX_FILE_BYTES.
@@ -79,6 +82,15 @@ def read_file_cached(blobpath: _Path, expected_hash: str | None = None) -> bytes
 
     A URL that is not bundled is looked for where tiktoken keeps its downloads: the folder that
     TIKTOKEN_CACHE_DIR (or DATA_GYM_CACHE_DIR) names. Nothing is ever written there.
+
+    Args:
+        blobpath: a path or a URL.
+        expected_hash: sha256 in hex; None: not checked.
+
+    Raises:
+        VocabularyError: another sha256, or as for read_file().
+        ValueError: a URL that is neither bundled nor cached.
+        OSError: the file cannot be read.
     """
     data = read_file(_cached(blobpath))
     if expected_hash and not check_hash(data, expected_hash):
@@ -130,6 +142,13 @@ def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: _Path) -> 
     """Writes {token bytes: rank} as a rank file, by rank; load_tiktoken_bpe reads it back.
 
     The file appears whole or not at all: it is written beside its place and renamed.
+
+    Args:
+        bpe_ranks: {token bytes: rank}.
+        tiktoken_bpe_file: the path to write.
+
+    Raises:
+        OSError: the file cannot be written.
     """
     lines = _lines(sorted(bpe_ranks.items(), key=lambda item: item[1]))
     disk.replace(os.fspath(tiktoken_bpe_file), lambda file: file.write(b"".join(lines)))
@@ -147,7 +166,8 @@ def data_gym_to_mergeable_bpe_ranks(
     Args:
         vocab_bpe_file: a merge a line below one line of heading, in the order of their ranks.
         encoder_json_file: {token: rank}, which has to agree with the merges.
-        vocab_bpe_hash, encoder_json_hash: sha256 in hex.
+        vocab_bpe_hash: sha256 of the first file, in hex; None: not checked.
+        encoder_json_hash: sha256 of the second file, in hex; None: not checked.
         clobber_one_byte_tokens: take the ranks of the single bytes from encoder_json_file.
 
     Raises:

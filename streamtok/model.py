@@ -35,6 +35,7 @@ MODEL_PREFIX_TO_ENCODING: dict[str, str] = {
     "ft:davinci-002": "cl100k_base",
     "ft:babbage-002": "cl100k_base",
 }
+"""Beginning of a model's name -> name of its encoding."""
 
 MODEL_TO_ENCODING: dict[str, str] = _table(
     o200k_base="o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
@@ -54,6 +55,7 @@ MODEL_TO_ENCODING: dict[str, str] = _table(
         code-search-babbage-code-001 code-search-ada-code-001""",
     gpt2="gpt2 gpt-2",
 )
+"""Model -> name of its encoding."""
 
 
 def encoding_name_for_model(model_name: str) -> str:
@@ -61,6 +63,9 @@ def encoding_name_for_model(model_name: str) -> str:
 
     A model that is not in the table is looked up by the known prefixes, so that a dated release
     ("gpt-4o-2024-05-13") needs no new version of this package; a made-up one with a known prefix passes too.
+
+    Args:
+        model_name: the name of a model of OpenAI's.
 
     Raises:
         KeyError: neither the name nor a prefix of it is known.
@@ -77,5 +82,12 @@ def encoding_name_for_model(model_name: str) -> str:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding that a model uses; KeyError as in encoding_name_for_model."""
+    """The encoding that a model uses.
+
+    Args:
+        model_name: as for encoding_name_for_model().
+
+    Raises:
+        KeyError: neither the name nor a prefix of it is known.
+    """
     return get_encoding(encoding_name_for_model(model_name))

@@ -9,13 +9,13 @@ goes through the regex package instead.
 from __future__ import annotations
 
 R50K: str = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
-"""Of gpt2, r50k_base, p50k_base and p50k_edit."""
+"""The pattern of gpt2, r50k_base, p50k_base and p50k_edit."""
 
 CL100K: str = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"""
     r"""| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
 )
-"""Of cl100k_base."""
+"""The pattern of cl100k_base."""
 
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _CONTRACTION = r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
@@ -31,7 +31,7 @@ O200K: str = "|".join(
         r"\s+",
     )
 )
-"""Of o200k_base and o200k_harmony."""
+"""The pattern of o200k_base and o200k_harmony."""
 
 # Every entry beside the three constants was fuzzed against tiktoken's own engine and never split a text
 # otherwise (tests/test_patterns.py repeats it).
@@ -48,22 +48,29 @@ _FAMILY: dict[str, str] = {
 _NO_PATTERN = "none"
 
 FAMILIES = tuple(dict.fromkeys(_FAMILY.values()))
-"""The scanners."""
+"""The names of the scanners."""
 
 KERNELS = (*FAMILIES, _NO_PATTERN)
-"""What the GPU has kernels for."""
+"""The families that the GPU has kernels for: the scanners, and "none" for texts without a pattern."""
 
 
 def family_of(pat_str: str | None) -> str | None:
-    """The scanner that splits exactly as the pattern does: "r50k", "cl100k", "o200k", or None. No pattern has "none",
-    by which a text is one piece.
+    """The scanner that splits exactly as the pattern does: "r50k", "cl100k" or "o200k"; None where there is none.
+    Without a pattern it is "none": a text is one piece.
 
-    The pattern is compared as text: an equivalent that is not in the table gets None, never a guess.
+    The pattern is compared as text. A pattern that means the same, and is not in the table, gets None.
+
+    Args:
+        pat_str: the pattern of an Encoding; None: it has none.
     """
     return _NO_PATTERN if pat_str is None else _FAMILY.get(pat_str)
 
 
 def kernels_of(pat_str: str | None) -> str | None:
-    """The family of kernels on the GPU for the pattern; None where there are none."""
+    """The family of kernels on the GPU for the pattern; None where there are none.
+
+    Args:
+        pat_str: the pattern of an Encoding; None: it has none.
+    """
     family = family_of(pat_str)
     return family if family in KERNELS else None

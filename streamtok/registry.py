@@ -99,6 +99,9 @@ def get_encoding(encoding_name: str) -> Encoding:
     >>> get_encoding("o200k_base").encode("hello world")
     [24912, 2375]
 
+    Args:
+        encoding_name: one of list_encoding_names().
+
     Raises:
         ValueError: not a string, or a name that neither this package nor a plugin knows.
     """
@@ -114,7 +117,12 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def list_encoding_names() -> list[str]:
-    """The names that get_encoding knows: the seven bundled ones, then those of plugins."""
+    """The names that get_encoding knows: the seven bundled ones, then those of plugins.
+
+    Raises:
+        ValueError: a plugin is broken, or has a name that another one has. The error of its import where it cannot be
+            imported.
+    """
     with _lock:
         _find_plugins()
         return list(ENCODING_CONSTRUCTORS)

@@ -32,19 +32,19 @@ _STATE_MAGIC = b"stream\x00\x01"
 class StreamEncoder:
     """Encodes one text after another, each cut into chunks anywhere.
 
-    The invariant, whatever the cuts: the arrays of all feed() calls and of flush(), joined, are the ids of the whole
-    text, token for token those of Encoding.encode. feed() returns the ids that no later chunk can change, and holds
-    back what they may: the piece that is still open (once it is longer than 256 bytes only what the finality rule asks
-    for, see docs/streaming.md), a cut character, the beginning of an allowed special token's name.
+    However the text is cut, the arrays of all feed() calls and of flush(), joined, are the ids of the whole text, token
+    for token those of Encoding.encode. feed() returns the ids that no later chunk can change, and holds back the rest:
+    the piece that is still open (of a piece longer than 256 bytes only what the finality rule of docs/streaming.md asks
+    for), a cut character, the beginning of an allowed special token's name.
 
     >>> stream = enc.stream_encoder()
     >>> for chunk in chunks:
     ...     consume(stream.feed(chunk))
     >>> consume(stream.flush())
 
-    A call that raises leaves the stream as it was before. One thread at a time: a second one inside a call gets
-    RuntimeError. Made by Encoding.stream_encoder, which describes the options. As a context manager it resets the
-    stream on leaving, whatever happened; flush() stays the caller's to call.
+    A call that raises leaves the stream as it was before. A stream serves one thread at a time: a second one inside a
+    call gets RuntimeError. Made by Encoding.stream_encoder, which describes the options. It can be copied and pickled.
+    As a context manager it resets the stream on leaving, whatever happened; it does not call flush().
     """
 
     # `feed` is a slot for the machine's own method: a Python function around it would take a tenth of a short feed.
@@ -82,9 +82,12 @@ class StreamEncoder:
         return f"<StreamEncoder of {self.encoding.name!r}, {state}>"
 
     def flush(self) -> npt.NDArray[np.uint32]:
-        """Ends the text and returns the ids that were held back; the stream is then ready for the next text.
+        """Ends the text and returns the ids that were held back, as feed() does; the stream is then ready for the next
+        text.
 
-        Raises UnicodeDecodeError if the text ends inside a character and errors="strict"; the stream is as it was.
+        Raises:
+            UnicodeDecodeError: the text ends inside a character, with errors="strict"; the stream is as it was.
+            RuntimeError: another thread is inside this stream.
         """
         return self._stream.flush()  # type: ignore[no-any-return]
 
@@ -99,7 +102,7 @@ class StreamEncoder:
         return self._stream.offset  # type: ignore[no-any-return]
 
     def reset(self) -> None:
-        """Forgets the text that was begun."""
+        """Forgets the text that was begun: the next feed() begins another one."""
         self._stream.reset()
 
     def _pass_over(self, n: int) -> None:
@@ -116,16 +119,21 @@ class StreamEncoder:
         return self.copy()
 
     def getstate(self) -> bytes:
-        """The state as bytes, for setstate() of a stream of the same encoding and options, in any process."""
+        """The state as bytes, for setstate() of a stream of the same encoding and options, in any process. It holds the
+        text that is pending, and what is known about it. RuntimeError: another thread is inside this stream."""
         state: bytes = self._stream.save()
         return _STATE.pack(_STATE_MAGIC, zlib.crc32(state), self._fingerprint()) + state
 
     def setstate(self, state: bytes) -> None:
         """Takes over what getstate() returned.
 
-        Raises ValueError if the bytes are damaged, of another version, or of another encoding or other options; the
-        stream is then as it was, or, if the damage lies deeper than the checksum, reset. Raises TypeError for what is
-        no buffer of bytes.
+        Args:
+            state: bytes, or another buffer of them.
+
+        Raises:
+            ValueError: the bytes are damaged, of another version, or of a stream of another encoding or other options.
+                The stream is then as it was, or, if damage was found only after the checksum had passed, reset.
+            TypeError: `state` is no buffer of bytes.
         """
         try:
             state = memoryview(state).tobytes()
@@ -168,11 +176,28 @@ def _restore(encoding: Encoding, options: dict[str, Any], state: bytes) -> Strea
 class StreamDecoder:
     """Decodes ids as they come; returns whole characters only.
 
-    The joined results equal Encoding.decode of all ids, whatever the cuts. Bytes of an unfinished character wait for
-    the next ids. errors is what bytes.decode takes. Made by Encoding.stream_decoder.
+    The joined results equal Encoding.decode of all ids, wherever they are cut. Bytes of an unfinished character wait
+    for the next ids. Made by Encoding.stream_decoder. It can be copied and pickled; as a context manager it resets the
+    decoder on leaving.
+
+    >>> decoder = enc.stream_decoder()
+    >>> for token in ids:
+    ...     print(decoder.feed(token), end="")
+    >>> print(decoder.flush())
+
+    Args:
+        encoding: the Encoding whose ids are decoded.
+        errors: as for bytes.decode().
+
+    Raises:
+        LookupError: an unknown name for `errors`.
     """
 
-    __slots__ = ("_decoder", "encoding", "errors")
+    __slots__ = {
+        "_decoder": None,
+        "encoding": "The Encoding whose ids are decoded.",
+        "errors": "What to do with bytes that are not UTF-8, as for bytes.decode().",
+    }
 
     def __init__(self, encoding: Decoding, errors: str = "replace") -> None:
         self.encoding = encoding
@@ -187,10 +212,15 @@ class StreamDecoder:
         return f"<StreamDecoder of {self.encoding.name!r}, {self.pending} bytes pending>"
 
     def feed(self, tokens: int | _Ids) -> str:
-        """The text that this id, or these ids, complete: an int, or what Encoding.decode takes.
+        """The text that these ids complete; "" while a character is unfinished. A call that raises leaves the decoder
+        as it was.
 
-        Raises KeyError for an unknown id, as Encoding.decode does, and UnicodeDecodeError with errors="strict"; the
-        decoder is then as it was before the call.
+        Args:
+            tokens: an int, or what Encoding.decode takes.
+
+        Raises:
+            KeyError: an unknown id; other ids are refused as by Encoding.decode.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
         """
         token = single_id(tokens)
         if token is None:
@@ -202,7 +232,12 @@ class StreamDecoder:
         return self._decode(data, final=False)
 
     def flush(self) -> str:
-        """Ends the text: what is left of an unfinished character, handled as `errors` says."""
+        """Ends the text and returns what is left of an unfinished character, handled as `errors` says. The decoder is
+        then ready for the next text.
+
+        Raises:
+            UnicodeDecodeError: a character is unfinished, with errors="strict"; the decoder is as it was.
+        """
         text = self._decode(b"", final=True)
         self._decoder.reset()
         return text
@@ -224,7 +259,7 @@ class StreamDecoder:
 
     @property
     def pending(self) -> int:
-        """Bytes of an unfinished character."""
+        """Bytes of an unfinished character: 0 to 3."""
         return len(self._decoder.getstate()[0])
 
     def reset(self) -> None:

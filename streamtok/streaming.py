@@ -46,15 +46,18 @@ class Streaming:
         """An encoder that takes text in chunks, cut anywhere.
 
         Args:
-            allowed_special, disallowed_special: as for encode(); names may be split across chunks.
+            allowed_special: as for encode(); names may be split across chunks.
+            disallowed_special: as for encode(); names may be split across chunks.
             errors: what to do with bytes that are not UTF-8: "strict" raises UnicodeDecodeError, "replace" and "ignore"
                 do what bytes.decode does on the whole text.
             copy: return arrays that own their memory.
-            device: "cpu"; "cuda" or "cuda:N" to gather text to batches of 8 MB for a GPU, so that ids come later than
-                the CPU's would, and the same; "auto" to send chunks there that are large enough, ids as early as the
-                CPU's. See docs/gpu.md.
+            device: "cpu"; "cuda" or "cuda:N" to gather text to batches of 8 MB for a GPU: the ids are the same, and
+                come later than on the CPU; "auto" to send a chunk to the GPU where it is large enough: ids come as
+                early as on the CPU. See docs/gpu.md.
 
-        Raises ValueError where the pattern is one of your own and cannot be split as a stream.
+        Raises:
+            ValueError: the pattern is one of your own and cannot be split as a stream; unknown `errors` or `device`.
+            streamtok.gpu.DeviceError: a device asked for by name cannot be used.
         """
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
         stream = devices.stream(self, device, (allowed, disallowed), errors, copy) if device != "cpu" else None
@@ -75,8 +78,14 @@ class Streaming:
         return StreamEncoder(self, stream, options)  # type: ignore[arg-type]
 
     def encode_stream(self, chunks: Iterable[str | bytes], **options: Any) -> Iterator[npt.NDArray[np.uint32]]:
-        """Yields the ids of a text that comes as an iterable of chunks, an array as soon as there are ids that no later
-        chunk can change. Options are those of stream_encoder(); arrays own their memory."""
+        """Yields the ids of a text that comes as an iterable of chunks: an array as soon as there are ids that no later
+        chunk can change.
+
+        Args:
+            chunks: str, or buffers of UTF-8 bytes, cut anywhere.
+            options: those of stream_encoder(), which names the errors too; `copy` is True unless it is given, so that
+                each array owns its memory.
+        """
         stream = self.stream_encoder(**{"copy": True} | options)
         for chunk in chunks:
             ids = stream.feed(chunk)
@@ -90,7 +99,12 @@ class Streaming:
         self, chunks: AsyncIterable[str | bytes], **options: Any
     ) -> AsyncIterator[npt.NDArray[np.uint32]]:
         """encode_stream() for an asynchronous iterable. Encoding runs in the event loop, a chunk at a time: chunks of
-        up to 64 KB keep it responsive."""
+        up to 64 KB keep it responsive.
+
+        Args:
+            chunks: str, or buffers of UTF-8 bytes, cut anywhere.
+            options: as for encode_stream().
+        """
         stream = self.stream_encoder(**{"copy": True} | options)
         async for chunk in chunks:
             ids = stream.feed(chunk)
@@ -101,8 +115,13 @@ class Streaming:
             yield ids
 
     def encode_file(self, src: Any, dst: Any, **options: Any) -> EncodedFile:
-        """Encodes files into a file of ids, in bounded memory, resumable after a crash; see streamtok.files.encode_file
-        for the options."""
+        """Encodes text files into a file of ids, in bounded memory; a run that was killed can be resumed.
+
+        Args:
+            src: a path, an open binary stream, or a list of these.
+            dst: the path of the file to write.
+            options: those of streamtok.files.encode_file(), which names the errors too.
+        """
         from .files import encode_file
 
         return encode_file(self, src, dst, **options)

@@ -19,9 +19,13 @@ from .registry import ENCODING_CONSTRUCTORS, _Bundled
 
 
 def vocabularies(names: Iterable[str] = ()) -> list[str]:
-    """The bundled vocabularies of encodings or vocabularies by name, each once; all of them where no name is given.
+    """The bundled vocabularies that these names stand for, each once.
 
-    Raises ValueError for a name that is none of either.
+    Args:
+        names: names of bundled encodings or vocabularies; all vocabularies where there is none.
+
+    Raises:
+        ValueError: a name that is neither.
     """
     found: dict[str, None] = {}
     for name in names or _tables.WORDS:
@@ -39,7 +43,12 @@ def build(*names: str) -> dict[str, str]:
     """Builds the tables of these encodings, or of all bundled ones, where good ones are not there yet: 0.5 to 0.7 s and
     about 110 MB of memory each. Encodings that are open go on with what they have.
 
-    Returns {vocabulary: path}; gpt2 shares the vocabulary r50k_base, p50k_edit p50k_base, o200k_harmony o200k_base.
+    Args:
+        names: names of bundled encodings or vocabularies; all where there is none.
+
+    Returns:
+        {vocabulary: path}. gpt2 shares the vocabulary r50k_base, p50k_edit shares p50k_base, o200k_harmony shares
+            o200k_base.
 
     Raises:
         ValueError: a name that is no bundled encoding.
@@ -56,8 +65,15 @@ def build(*names: str) -> dict[str, str]:
 
 def remove(*names: str) -> list[str]:
     """Removes the tables of these encodings, or of all, those of other versions too, and returns their paths. Processes
-    that use them keep them until they end; one that builds just now goes on. Raises OSError where one cannot be
-    removed."""
+    that use them keep them until they end. A process that is building them at the moment goes on.
+
+    Args:
+        names: names of bundled encodings or vocabularies; all where there is none.
+
+    Raises:
+        ValueError: a name that is no bundled encoding.
+        OSError: a file cannot be removed.
+    """
     removed = []
     for name in vocabularies(names):
         for path in table_builder.done_with(name):
@@ -68,8 +84,12 @@ def remove(*names: str) -> list[str]:
 
 
 def status() -> dict[str, Any]:
-    """What is there, as a dictionary that json can write: `use`, what STREAMTOK_TABLES asks for ("all", "found",
-    "package"); `folder`, None where the user has none; `built`, {vocabulary: bytes of its file}."""
+    """What is there, as a dictionary that json can write.
+
+    Returns:
+        `use`: what STREAMTOK_TABLES asks for ("all", "found" or "package"). `folder`: where the tables lie; None where
+            the user has no such folder. `built`: {vocabulary: bytes of its file}.
+    """
     try:
         folder = _tables.cache_folder()
     except OSError:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 class DeviceError(RuntimeError):
     """The device cannot be used: no driver, an old one, no such device, kernels that do not compile, a lost device.
 
-    lasting: it will not be any better in this process.
+    Args:
+        message: what was seen, and what to do about it.
+        lasting: the device cannot be used again in this process; kept as an attribute.
     """
 
     def __init__(self, message: str, lasting: bool = True) -> None:

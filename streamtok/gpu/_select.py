@@ -88,5 +88,17 @@ def rates_of(encoding: Any, pipeline: GpuPipeline, anew: bool = False) -> _calib
 
 
 def calibrate(encoding: Any, device: int | str | None = None) -> _calibration.Rates:
-    """Measures anew what device="auto" goes by, and keeps it for this machine and device. Raises DeviceError."""
+    """Measures the rates by which device="auto" chooses, and keeps them for this machine and device.
+
+    Args:
+        encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
+        device: a number, "cuda:N", or None for the first.
+
+    Returns:
+        The rates, as the choice uses them.
+
+    Raises:
+        DeviceError: the device cannot be used.
+        ValueError: a pattern without kernels.
+    """
     return rates_of(encoding, GpuPipeline(encoding, device), anew=True)

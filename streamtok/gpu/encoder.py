@@ -27,8 +27,13 @@ from ._waiting import complete
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """Seconds of one call. kernel: work of the device on the text once it is there, checks included. copy: text from
-    the host to the device. wall: the whole call, as the caller sees it. All but wall by the device's clock."""
+    """Seconds of one call; all but `wall` by the device's clock.
+
+    Attributes:
+        kernel: work of the device on the text once it is there, checks included.
+        copy: text from the host to the device.
+        wall: the whole call, as the caller sees it.
+    """
 
     kernel: float
     copy: float
@@ -119,11 +124,20 @@ class GpuEncoder:
         errors: str = "strict",
         timing: bool = False,
     ) -> Any:
-        """The ids of one text, on the device: a str, a buffer of UTF-8 bytes, or uint8 memory of a device
-        (__cuda_array_interface__ or DLPack). With timing=True a pair: ids, Timing.
+        """The ids of one text: a CuPy array of one row, on the device. With timing=True a pair: ids, Timing.
 
-        Raises what Encoding.encode_to_numpy raises: ValueError for a disallowed special token, UnicodeDecodeError for
-        bytes that are not UTF-8 unless errors is "replace" or "ignore".
+        Args:
+            text: a str, a buffer of UTF-8 bytes, or one row of uint8 on a device (__cuda_array_interface__ or DLPack).
+            allowed_special: as for Encoding.encode().
+            disallowed_special: as for Encoding.encode().
+            errors: as for Encoding.encode_to_numpy().
+            timing: measure the call, which then waits for the device.
+
+        Raises:
+            ValueError: a disallowed special token.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
+            TypeError: text on a device that is not one row of uint8.
+            DeviceError: the device failed. DeviceMemoryError: it has too little memory.
         """
         if not timing and errors in _core.ERRORS:
             ids = self._short(text, allowed_special, disallowed_special)
@@ -158,9 +172,21 @@ class GpuEncoder:
         errors: str = "strict",
         timing: bool = False,
     ) -> Any:
-        """(ids, row_starts) of many texts, each of a kind that encode() takes: the ids of text i are
-        ids[row_starts[i] : row_starts[i + 1]]; row_starts is int64, on the device, of length len(texts) + 1. With
-        timing=True (ids, row_starts, Timing). A TypeError or UnicodeDecodeError names the index of its text."""
+        """(ids, row_starts) of many texts, CuPy arrays on the device: the ids of text i are
+        ids[row_starts[i] : row_starts[i + 1]]; row_starts is int64, of length len(texts) + 1. With timing=True
+        (ids, row_starts, Timing).
+
+        Args:
+            texts: an iterable of what encode() takes.
+            allowed_special: as for Encoding.encode().
+            disallowed_special: as for Encoding.encode().
+            errors: as for Encoding.encode_to_numpy().
+            timing: as for encode().
+
+        Raises:
+            TypeError, UnicodeDecodeError: as for encode(); the message has the index of the text.
+            ValueError, DeviceError, DeviceMemoryError: as for encode().
+        """
         call = _Call(self, allowed_special, disallowed_special, errors, timing)
         with index_named(list(texts)) as several:
             result = call.run(several, is_batch=True)

@@ -1,6 +1,7 @@
 """GpuPipeline: text on the host to ids on the host, over one device or several.
 
-Copies in, kernels and copies out overlap: each device has a few lanes, each with a stream and a thread of its own.
+Copies in, kernels and copies out overlap: each device has a few lanes, each with a CUDA stream of its own. One thread
+of the host serves all of them (_ordered.py).
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ class GpuPipeline:
         chunk_size: bytes of text under way in each lane; None: what keeps the devices busy.
         lanes: how many a device has.
 
-    Raises what GpuEncoder raises.
+    Raises:
+        DeviceError: no CuPy, no driver, an old one, no such device; the message says what to do.
+        DeviceMemoryError: a device has too little memory.
+        ValueError: ids that do not fit, a pattern without kernels, a device named twice.
     """
 
     def __init__(
@@ -101,10 +105,20 @@ class GpuPipeline:
         disallowed_special: Any = "all",
         errors: str = "strict",
     ) -> Any:
-        """The ids of a str or of a buffer of UTF-8 bytes. out: an array of the dtype to put them into, whose beginning
-        is then returned; pinned memory (cupyx.empty_pinned) saves a copy, for the text as well.
+        """The ids of one text, as a numpy array of one row.
 
-        Raises what Encoding.encode_to_numpy raises, and ValueError where `out` has too little room.
+        Args:
+            text: a str, or a buffer of UTF-8 bytes. Pinned memory (cupyx.empty_pinned) saves a copy.
+            out: an array of one row, of the pipeline's dtype, that the ids are written to; the part that they took is
+                returned. Pinned memory saves a copy here too.
+            allowed_special: as for Encoding.encode().
+            disallowed_special: as for Encoding.encode().
+            errors: as for Encoding.encode_to_numpy().
+
+        Raises:
+            ValueError: a disallowed special token; `out` has too little room, or is not such an array.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
+            DeviceError: a device failed. DeviceMemoryError: it has too little memory.
         """
         matchers: tuple[Any, Any] = self.encoding._matchers_for(allowed_special, disallowed_special)
         if out is not None and (out.dtype != self._dtype or out.ndim != 1 or not out.flags.c_contiguous):
@@ -119,13 +133,28 @@ class GpuPipeline:
         disallowed_special: Any = "all",
         errors: str = "strict",
     ) -> tuple[Any, Any]:
-        """(ids, indptr) as Encoding.encode_ragged has them."""
+        """(ids, indptr), as Encoding.encode_ragged() returns them.
+
+        Args:
+            texts: an iterable of str or of buffers of UTF-8 bytes.
+            allowed_special: as for Encoding.encode().
+            disallowed_special: as for Encoding.encode().
+            errors: as for Encoding.encode_to_numpy().
+
+        Raises:
+            TypeError, UnicodeDecodeError: as for encode(); the message has the index of the text.
+            ValueError, DeviceError, DeviceMemoryError: as for encode().
+        """
         matchers = self.encoding._matchers_for(allowed_special, disallowed_special)
         with index_named(list(texts)) as several:
             return self._encode(several, matchers, errors, None)
 
     def coder(self, errors: str) -> PipelineCoder:
-        """The same with the methods of the core's Coder."""
+        """This pipeline with the methods of the core's coder, which files and batches call.
+
+        Args:
+            errors: as for Encoding.encode_to_numpy().
+        """
         return PipelineCoder(self, errors)
 
     # ---- how it is done ----

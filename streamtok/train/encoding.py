@@ -8,7 +8,13 @@ from ..core import Encoding
 
 
 class TrainedEncoding(Encoding):
-    """An Encoding that knows how it was trained: `training` is a dict of facts, and what save() writes beside it."""
+    """An Encoding that knows how it was trained.
+
+    Args:
+        name: as for Encoding.
+        training: facts about the training, which save() writes beside the vocabulary; kept as the attribute `training`.
+        arguments: the other arguments of Encoding.
+    """
 
     _warns_without_pattern = False  # it was learned so
     _sources: tuple[tuple[str, str | int | None], ...] = ()  # of the run that made it, which save() does not write over

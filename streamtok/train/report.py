@@ -16,7 +16,13 @@ _POINTS = 12  # sizes that are looked at unless they are given
 
 
 class Point(NamedTuple):
-    """The vocabulary cut to `n_vocab` tokens, special ones not counted, makes so many tokens of the text."""
+    """How a text is compressed by the vocabulary as it was at one size.
+
+    Attributes:
+        n_vocab: number of ordinary tokens that the vocabulary was cut to.
+        tokens: number of tokens that it makes of the text.
+        bytes: of the text.
+    """
 
     n_vocab: int
     tokens: int
@@ -24,16 +30,24 @@ class Point(NamedTuple):
 
     @property
     def bytes_per_token(self) -> float:
+        """bytes / tokens; 0.0 where there are no tokens."""
         return self.bytes / self.tokens if self.tokens else 0.0
 
 
 def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = None, key: str = "text") -> list[Point]:
-    """Count the tokens of held-out text with the vocabulary as it was at several sizes of its growth.
+    """Count the tokens of held-out text with the vocabulary as it was at several sizes of its growth. Special tokens
+    are plain text.
 
-    held_out: what train() takes for sources; read once, in bounded memory. sizes: numbers of ordinary tokens, 256 being
-    the bytes alone; by default a dozen, each about the same factor above the one before. Special tokens are plain text.
+    Args:
+        encoding: what train() or load() returned.
+        held_out: what train() takes for sources; read once, in bounded memory.
+        sizes: numbers of ordinary tokens, 256 being the bytes alone; by default a dozen, each about the same factor
+            above the one before.
+        key: the key of JSON lines that holds the text.
 
-    Raises ValueError for a size that the vocabulary does not have, and where there is no text.
+    Raises:
+        ValueError: a size that the vocabulary does not have, or no text.
+        OSError: a file cannot be read.
     """
     ordered = sorted(encoding._mergeable_ranks.items(), key=lambda item: item[1])
     sizes = _spread(len(ordered)) if sizes is None else sorted(set(sizes))
@@ -84,9 +98,14 @@ def _spread(most: int) -> list[int]:
 
 
 def draw(points: list[Point], path: str | os.PathLike[str]) -> None:
-    """Draw bytes per token over the size of the vocabulary; the suffix says which kind of picture (.svg, .png, .pdf).
+    """Draw bytes per token over the size of the vocabulary, with matplotlib (the extra `plot`).
 
-    Raises ImportError where matplotlib is not installed.
+    Args:
+        points: what report() returned.
+        path: of the picture; its suffix says which kind (.svg, .png, .pdf).
+
+    Raises:
+        ImportError: matplotlib is not installed.
     """
     try:
         from matplotlib.figure import Figure

@@ -36,9 +36,16 @@ _WORK = 1 << 23  # places looked at between two looks at the clock: some tens of
 class Progress:
     """What progress= is called with.
 
-    stage: "count", then "merge". done, total: bytes of files on the disk, then merges; total is None where it is not
-    known. rate: of these, a second. text_bytes: text read so far. seconds: since the run began. remaining: seconds, as
-    far as the stage can tell; merges become cheaper as they become rarer, so that it is rather too long.
+    Attributes:
+        stage: "count", then "merge".
+        done: bytes of files on the disk that are read, then merges that are made.
+        total: what `done` will be at the end of the stage; None where it is not known.
+        rate: of `done`, a second.
+        text_bytes: bytes of text read so far.
+        merges: number of merges so far.
+        seconds: since the run began.
+        remaining: seconds that the stage will still take; None where it cannot tell. Later merges are cheaper than
+            earlier ones, so the figure is rather too high.
     """
 
     stage: str

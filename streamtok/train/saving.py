@@ -28,8 +28,16 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
     tokenizer.json. Any other path is a folder, made if it is missing, with vocab.json and merges.txt as GPT-2 had
     them, and the same JSON as training.json.
 
-    Each file appears whole or not at all. Raises OSError where they cannot be written, ValueError for a vocabulary that
-    Hugging Face's files cannot hold: tokens that no merge of two others makes.
+    Each file appears whole or not at all.
+
+    Args:
+        encoding: any Encoding, a bundled one too.
+        path: NAME.tiktoken, NAME.json, or a folder.
+
+    Raises:
+        OSError: a file cannot be written.
+        ValueError: a vocabulary that Hugging Face's files cannot hold, with tokens that no merge of two others makes;
+            a path that would write over a text that the encoding was trained on.
     """
     target = os.fspath(path)
     check_apart(files_of(target), getattr(encoding, "_sources", ()))
@@ -61,8 +69,12 @@ def files_of(path: str | os.PathLike[str]) -> list[str]:
 def load(path: str | os.PathLike[str]) -> TrainedEncoding:
     """The encoding that `save` wrote to this path.
 
-    Raises VocabularyError, with path and line, for a file that is damaged or that contradicts the others; OSError where
-    one cannot be read.
+    Args:
+        path: as for save(). A tokenizer.json may also be one of Hugging Face's own, if it is byte-level BPE.
+
+    Raises:
+        VocabularyError: a file is damaged or contradicts the others; the message has path and line.
+        OSError: a file cannot be read.
     """
     source = os.fspath(path)
     if source.endswith(".tiktoken"):

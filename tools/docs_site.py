@@ -1,0 +1,103 @@
+"""Hooks of the documentation site (mkdocs.yml): pages that lie outside docs/, and links that work in both places.
+
+A link in docs/, README.md and the other documents is written as it works in the repository. Here it is turned into the
+page of the site that shows the same file.
+"""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import posixpath
+import re
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Files of the repository that are pages of the site, beside docs/*.md.
+PAGES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "examples/README.md": "examples/index.md",
+}
+RECIPES = {f"examples/{path.name}": f"examples/{path.stem}.md" for path in sorted((ROOT / "examples").glob("*.py"))}
+PICTURES = {path.relative_to(ROOT).as_posix() for path in (ROOT / "benchmarks" / "results").glob("*.svg")}
+
+_CODE_BLOCK = re.compile(r"^```.*?^```", re.M | re.S)
+_LINK = re.compile(r"(?<=\]\()(?![a-z]+:)([^)#\s]+)(#[^)\s]*)?(?=\))")
+_CODE = re.compile(r"(`+)(.+?)\1")
+
+
+def site_uri(path: str) -> str | None:
+    """The place on the site of a file of the repository, both relative and with slashes; None where it has none."""
+    if path in PAGES or path in RECIPES:
+        return (PAGES | RECIPES)[path]
+    if path in PICTURES:
+        return path
+    return path.removeprefix("docs/") if path.startswith("docs/") and (ROOT / path).is_file() else None
+
+
+def repository_path(uri: str) -> str:
+    """The file of the repository that a page of the site shows."""
+    shown = {value: key for key, value in (PAGES | RECIPES).items()}
+    return shown.get(uri, f"docs/{uri}")
+
+
+def recipe_page(name: str) -> str:
+    """The page of a recipe: its first line as heading, what its docstring says, and all of it."""
+    source = (ROOT / name).read_text(encoding="utf-8")
+    title, _, text = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
+    code = source.split('"""\n', 1)[1].lstrip("\n")
+    return f"# {title.rstrip('.')}\n{text}\n\n`{name}`, without its docstring:\n\n```python\n{code}```\n"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds what lies outside docs/."""
+    for path, uri in PAGES.items():
+        files.append(File.generated(config, uri, content=(ROOT / path).read_text(encoding="utf-8")))
+    for path, uri in RECIPES.items():
+        files.append(File.generated(config, uri, content=recipe_page(path)))
+    for path in PICTURES:
+        files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_config(config: Any) -> Any:
+    """Each recipe in the navigation."""
+    for part in config.nav:
+        if "Recipes" in part:
+            part["Recipes"] = [PAGES["examples/README.md"], *RECIPES.values()]
+    return config
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links as the site needs them, and tables as its Markdown reads them."""
+    pieces, end = [], 0
+    for block in _CODE_BLOCK.finditer(markdown):
+        pieces += [_for_site(markdown[end : block.start()], page.file.src_uri), block[0]]
+        end = block.end()
+    return "".join([*pieces, _for_site(markdown[end:], page.file.src_uri)])
+
+
+def _for_site(text: str, uri: str) -> str:
+    here = posixpath.dirname(repository_path(uri))
+
+    def link(found: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(here, found[1]))
+        target = site_uri(path)
+        if target is None:
+            raise PluginError(f"{repository_path(uri)} links to {path}, which is no page of the site")
+        return posixpath.relpath(target, posixpath.dirname(uri) or ".") + (found[2] or "")
+
+    # `a \| b` in a table: GitHub needs the backslash and leaves it out; here it would be shown.
+    rows = [
+        _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row) if row.startswith("|") else row
+        for row in _LINK.sub(link, text).split("\n")
+    ]
+    return "\n".join(rows)

@@ -1,0 +1,40 @@
+"""A griffe extension: the documentation that a class keeps in a dict of __slots__, where help() finds it too."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import griffe
+
+
+class SlotDocs(griffe.Extension):
+    """Gives each slot with a text an entry of its own."""
+
+    def on_class_members(self, *, node: Any, cls: griffe.Class, **_: Any) -> None:
+        if not isinstance(node, ast.AST):
+            return
+        for statement in ast.walk(node):
+            if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "__slots__":
+                texts = ast.literal_eval(statement.value)
+                for name, text in texts.items() if isinstance(texts, dict) else ():
+                    if text:
+                        self._document(cls, name, griffe.Docstring(_dedented(text), lineno=statement.lineno))
+
+    @staticmethod
+    def _document(cls: griffe.Class, name: str, text: griffe.Docstring) -> None:
+        if name not in cls.members:
+            cls.set_member(name, griffe.Attribute(name, parent=cls))
+        member = cls.members[name]
+        member.docstring, text.parent = text, member
+        member.labels.discard("class-attribute")
+
+
+def _dedented(text: str) -> str:
+    """Without the indentation of its later lines, and without the call that help() wants as the first line."""
+    first, _, rest = text.partition("\n")
+    if first.endswith(")") and rest:
+        first, rest = "", rest
+    lines = rest.split("\n")
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return "\n".join([first, *(line[margin:] for line in lines)]).strip()
