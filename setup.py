@@ -76,14 +76,14 @@ class BuildModules(build_ext):
             self.run_command("build_clib")
         super().run()
         root = pathlib.Path("." if self.inplace else self.build_lib)
-        for package, name in (("gpu", "cuda/encode/encode.cu"), ("train", "cuda/train/train.cu")):
+        for package, name in (("gpu", "cuda/encode/encode.cu"), ("train/gpu", "cuda/train/train.cu")):
             (root / "streamtok" / package / "kernels.cu").write_text(one_file(name))
         self.write_tables(root)
 
     def write_tables(self, root: pathlib.Path) -> None:
-        """The tables that streamtok._tables maps, made by the modules just built. A build for another kind of machine
+        """The tables that bundled/mapped.py maps, made by the modules just built. A build for another kind of machine
         cannot run them: the package then works without."""
-        code = "from streamtok._tables import write_tables; write_tables('streamtok/vocab')"
+        code = "from streamtok.bundled import mapped; mapped.write_tables('streamtok/vocab')"
         command = [sys.executable, "-c", code]
         try:  # in that folder, because Python looks for modules where it stands first
             subprocess.run(command, check=True, cwd=root)

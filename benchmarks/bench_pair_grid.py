@@ -20,8 +20,9 @@ from typing import Any
 
 from common import ENCODINGS, MB, ROOT, check_ids, corpora, fresh_slices, main, markdown, pin
 
-from streamtok import _core, _vocab
-from streamtok._packed import load_packed
+from streamtok.bundled.packed import load_packed
+from streamtok.native import encode
+from streamtok.native.vocab import Vocab
 from streamtok.patterns import family_of
 from streamtok.registry import ENCODING_CONSTRUCTORS
 
@@ -42,9 +43,9 @@ def worker(encoding: str, side: int, paths: list[str]) -> None:
 
     pin()
     packed = load_packed(encoding)
-    vocab = _vocab.Vocab(packed.blob, packed.lengths, None, packed.splits, {}, dense_side=side)
+    vocab = Vocab(packed.blob, packed.lengths, None, packed.splits, {}, dense_side=side)
     family = family_of(ENCODING_CONSTRUCTORS[encoding].pat_str)  # type: ignore[attr-defined]
-    coder = _core.Coder(vocab, family)
+    coder = encode.Coder(vocab, family)
     texts = [pathlib.Path(path).read_bytes().decode() for path in paths]
     seconds, results = [], []
     for text in texts:

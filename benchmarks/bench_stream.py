@@ -26,7 +26,7 @@ from common import (
     time_fresh,
 )
 
-from streamtok import _vocab
+from streamtok.native import vocab
 
 CHUNK = 4096
 TINY = 16
@@ -99,10 +99,10 @@ def allocations(encoding: str, piece: Slice) -> dict[str, float]:
     for chunk in chunks:
         stream.feed(chunk)
     stream.flush()
-    calls, size, _ = _vocab.allocation_counts()
+    calls, size, _ = vocab.allocation_counts()
     for chunk in chunks:
         stream.feed(chunk)
-    calls_after, size_after, _ = _vocab.allocation_counts()
+    calls_after, size_after, _ = vocab.allocation_counts()
     return {"feeds": len(chunks), "calls": calls_after - calls, "bytes": size_after - size}
 
 

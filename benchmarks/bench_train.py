@@ -24,7 +24,7 @@ os.environ.setdefault("RAYON_NUM_THREADS", "2")  # of the three others
 
 import common
 
-from streamtok import _job
+from streamtok.native import job
 from streamtok.train import train
 from streamtok.train.huggingface import _SPELLED, _bytes_of, merges_of
 from streamtok.train.options import PATTERNS
@@ -38,7 +38,7 @@ class Text:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        cuts = [0, *_job.cuts(data, 1 << 16, None, None), len(data)]
+        cuts = [0, *job.cuts(data, 1 << 16, None, None), len(data)]
         self.parts = [data[a:b].decode() for a, b in itertools.pairwise(cuts)]
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._ids import writable
 from .checks import as_numpy, lies_on_a_device
 from .errors import shown
+from .native.ids import writable
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,7 +9,9 @@ import os
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 
-from . import _core, _interrupt, _job
+from .native import interrupt
+from .native.encode import Coder
+from .native.job import Job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int) 
         return [function(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor  # takes longer to import than all of the package
 
-    stop = _interrupt.Stop()
+    stop = interrupt.Stop()
 
     def run(item: _T) -> _R:
         with stop:
@@ -87,16 +89,16 @@ def _job_for(
 ) -> Any:
     """A job whose work is done; None where one thread does it as well."""
     threads = threads_for(num_threads)
-    if threads == 1 or not isinstance(coder, _core.Coder) or (len(texts) == 1 and not coder.has_cuts):
+    if threads == 1 or not isinstance(coder, Coder) or (len(texts) == 1 and not coder.has_cuts):
         return None  # a pattern of one's own has no places to cut at, and its splitter holds the GIL
-    job = _job.Job(coder, texts, allowed, disallowed, threads, least, **how)
+    job = Job(coder, texts, allowed, disallowed, threads, least, **how)
     if job.share_count < 2:
         return None
     _work_together(job, min(threads, job.share_count) - 1)
     return None if job.has_surrogates() else job
 
 
-def _work_together(job: _job.Job, helpers: int) -> None:
+def _work_together(job: Job, helpers: int) -> None:
     """job.work() on this thread and on so many others; where they cannot be started, on fewer."""
     from threading import Thread
 
@@ -134,7 +136,7 @@ def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
 def encode_lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any, num_threads: int) -> list[list[int]]:
     """A list of ids for each text. Lists are made under the GIL: threads that made them would wait for each other, so
     all ids are there first."""
-    if isinstance(coder, _core.Coder):
+    if isinstance(coder, Coder):
         job = _job_for(coder, texts, allowed, disallowed, num_threads, _LEAST_SHARE)
         return _lists(coder, texts, allowed, disallowed) if job is None else job.lists()
 
@@ -150,7 +152,7 @@ def _lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any) -> list[
         for text in texts:
             lists.append(coder.encode(text, allowed, disallowed))
     except BaseException:
-        _interrupt.drop(lists)  # what is there may take long to free
+        interrupt.drop(lists)  # what is there may take long to free
         raise
     return lists
 
@@ -176,12 +178,12 @@ def encode_many_aside(
     coder: Any, texts: list[Any], allowed: Any, disallowed: Any
 ) -> tuple[npt.NDArray[np.uint32], Any]:
     """coder.encode_many for a thread among others: the GIL is let go of once for all texts, not for each long one."""
-    if not texts or not isinstance(coder, _core.Coder):
+    if not texts or not isinstance(coder, Coder):
         return coder.encode_many(texts, allowed, disallowed)  # type: ignore[no-any-return]
     import numpy as np
 
     indptr = np.zeros(len(texts) + 1, np.int64)
-    job = _job.Job(coder, texts, allowed, disallowed, 1, 0)
+    job = Job(coder, texts, allowed, disallowed, 1, 0)
     job.work()
     if job.has_surrogates():
         return coder.encode_many(texts, allowed, disallowed)

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from ._packed import PackedVocabulary
+from .bundled.packed import PackedVocabulary
 from .errors import VocabularyError, not_a_str_error, shortened, shown
 
 TYPE_CHECKING = False

@@ -8,14 +8,17 @@ import warnings
 from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 
-from . import _core, _text, _vocab, batch
+from . import batch
 from . import device as devices
-from ._packed import PackedVocabulary, load_packed, pack_ranks
-from ._tables import build_vocabulary, open_vocabulary
+from .bundled.mapped import build_vocabulary, open_vocabulary
+from .bundled.packed import PackedVocabulary, load_packed, pack_ranks
 from .checks import check_allowed, check_n_vocab, check_special, checked, checked_all, checked_text, index_named
 from .decoding import Decoding
 from .errors import QUOTED, shown
 from .identity import Identified
+from .native.encode import ENGINES, ERRORS, Coder
+from .native.text import to_utf8
+from .native.vocab import Matcher
 from .patterns import family_of
 from .streaming import Streaming
 
@@ -141,8 +144,8 @@ class Encoding(Identified, Decoding, Streaming):
         self._engine, self._vocab = engine, vocab
         self.max_token_value: int = max(vocab.highest_id, max(special_tokens.values(), default=0))
         check_n_vocab(vocab.count + len(special_tokens), self.max_token_value, explicit_n_vocab)
-        if engine not in _core.ENGINES:
-            raise ValueError(f"unknown engine {shown(engine)}; write one of {', '.join(map(repr, _core.ENGINES))}")
+        if engine not in ENGINES:
+            raise ValueError(f"unknown engine {shown(engine)}; write one of {', '.join(map(repr, ENGINES))}")
         self._special_token_values = set(special_tokens.values())
         self._coders: dict[str, Any] = {}
         self._coder: Any = self._coder_for("strict")
@@ -154,13 +157,13 @@ class Encoding(Identified, Decoding, Streaming):
     def _coder_for(self, errors: str) -> Any:
         """What encodes whole texts with one error mode: the C core, with or without `regex` before it."""
         if errors not in self._coders:
-            if errors not in _core.ERRORS:
-                raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, _core.ERRORS))}")
+            if errors not in ERRORS:
+                raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, ERRORS))}")
             family = family_of(self._pat_str)
             if family is not None:
-                self._coders[errors] = _core.Coder(self._vocab, family, self._engine, errors)
+                self._coders[errors] = Coder(self._vocab, family, self._engine, errors)
             else:
-                from .pattern_coder import PatternCoder
+                from .patterns.coder import PatternCoder
 
                 assert self._pat_str is not None  # that has a family
                 self._coders[errors] = PatternCoder(
@@ -207,8 +210,8 @@ class Encoding(Identified, Decoding, Streaming):
             known = [name for name in self._special_tokens if name in key[0]]
             ids = [self._special_tokens[name] for name in known]
             found = (
-                _vocab.Matcher(known, ids) if known else None,
-                _vocab.Matcher(sorted(key[1])) if key[1] else None,
+                Matcher(known, ids) if known else None,
+                Matcher(sorted(key[1])) if key[1] else None,
             )
             size = sum(each.size for pair in (*self._matchers.values(), found) for each in pair if each is not None)
             if len(self._matchers) >= _MATCHERS_KEPT or size > _MATCHER_BYTES_KEPT:
@@ -313,7 +316,7 @@ class Encoding(Identified, Decoding, Streaming):
         """
         from .offsets import character_offsets, token_sizes
 
-        data = _text.to_utf8(checked(text))
+        data = to_utf8(checked(text))
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return ids, character_offsets(data, token_sizes(self, data, ids))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from . import _text
 from .batch import thread_map
 from .checks import id_array, id_rows
 from .errors import unknown_handler_error
+from .native.text import from_utf8
 from .stream import StreamDecoder
 
 TYPE_CHECKING = False
@@ -142,6 +142,6 @@ class Decoding:
 
 def text_of(data: bytes, errors: str) -> str:
     try:
-        return _text.from_utf8(data, errors)
+        return from_utf8(data, errors)
     except LookupError:
         raise unknown_handler_error(errors) from None

@@ -91,7 +91,7 @@ class Devices:
 
 
 class DeviceCoder:
-    """A coder, as documents.py takes one, of the device that suits each text."""
+    """A coder, as files/documents.py takes one, of the device that suits each text."""
 
     def __init__(self, encoding: Any, device: str, errors: str) -> None:
         self._devices, self._device, self._errors = devices_of(encoding), device, errors

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from weakref import WeakSet, WeakValueDictionary
 
-from ._packed import PackedVocabulary, from_little_endian, to_little_endian
+from .bundled.packed import PackedVocabulary, from_little_endian, to_little_endian
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from . import _core
 from ._version import __version__
 from .device import cuda_facts
+from .native import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def info() -> dict[str, Any]:
         "free_threaded": not getattr(sys, "_is_gil_enabled", lambda: True)(),
         "platform": platform.platform(),
         "machine": platform.machine(),
-        "engines": list(_core.ENGINES),
-        "split_families": list(_core.FAMILIES),
-        "simd": _core.tier(),
+        "engines": list(encode.ENGINES),
+        "split_families": list(encode.FAMILIES),
+        "simd": encode.tier(),
         "tables": tables.status(),
         "cuda": cuda_facts(),
         "numpy": version("numpy"),

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator
 
 from . import disk
-from ._packed import (
+from .bundled.packed import (
     MAX_ENTRIES,
     MAX_FILE_BYTES,
     MAX_RANK,
@@ -173,11 +173,11 @@ def data_gym_to_mergeable_bpe_ranks(
     Raises:
         VocabularyError: one of the files is broken, or they disagree.
     """
-    from . import _data_gym
+    from .bundled import gpt2_files
 
     vocab, encoder = os.fspath(vocab_bpe_file), os.fspath(encoder_json_file)
-    merges = _data_gym.merge_ranks(read_file_cached(vocab, vocab_bpe_hash), vocab)
-    listed = _data_gym.encoder_ranks(read_file_cached(encoder, encoder_json_hash), encoder)
+    merges = gpt2_files.merge_ranks(read_file_cached(vocab, vocab_bpe_hash), vocab)
+    listed = gpt2_files.encoder_ranks(read_file_cached(encoder, encoder_json_hash), encoder)
     if clobber_one_byte_tokens:
         merges.update((token, rank) for token, rank in listed.items() if len(token) == 1)
     if merges != listed:

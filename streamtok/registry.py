@@ -10,8 +10,9 @@ from __future__ import annotations
 import _thread
 from collections.abc import Callable
 
-from . import identity, table_builder
+from . import identity
 from ._version import __version__
+from .bundled import builder
 from .core import Encoding
 from .errors import shortened
 from .load import load_packed
@@ -48,7 +49,7 @@ class _Bundled:
     def build(self) -> Encoding:
         """The encoding itself, from the bundled tables: no dictionary is made on the way."""
         made = Encoding._bundled(self.name, self.pat_str, self.vocabulary, dict(self.special_tokens), self.n_vocab)
-        table_builder.watch(made._vocab, self.vocabulary)
+        builder.watch(made._vocab, self.vocabulary)
         return made
 
 

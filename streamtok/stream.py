@@ -7,9 +7,9 @@ import struct
 import zlib
 from collections.abc import Callable
 
-from . import _text
 from .checks import single_id
 from .errors import unknown_handler_error
+from .native.text import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class StreamDecoder:
 
     def _decode_long(self, data: bytes, before: Any) -> str:
         try:
-            return _text.join([self._decoder.decode(data[at : at + _AT_ONCE]) for at in range(0, len(data), _AT_ONCE)])
+            return join([self._decoder.decode(data[at : at + _AT_ONCE]) for at in range(0, len(data), _AT_ONCE)])
         except UnicodeDecodeError:
             self._decoder.setstate(before)
             return self._decoder.decode(data)  # the same error, with its place in all of the bytes

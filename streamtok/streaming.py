@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
-from . import _core
 from . import device as devices
+from .native import encode
 from .patterns import family_of
 from .stream import StreamEncoder
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from .files import EncodedFile
+    from .files.encode import EncodedFile
 
     _AllowedSpecial = Literal["all"] | AbstractSet[str]
     _DisallowedSpecial = Literal["all"] | Collection[str]
@@ -64,7 +64,7 @@ class Streaming:
         if stream is not None:
             pass
         elif family_of(self._pat_str) is not None:
-            stream = _core.CoreStream(self._coder_for(errors), allowed, disallowed, copy)
+            stream = encode.CoreStream(self._coder_for(errors), allowed, disallowed, copy)
         else:
             stream = self._coder_for(errors).stream(allowed, disallowed, copy)
         options = {
@@ -122,6 +122,6 @@ class Streaming:
             dst: the path of the file to write.
             options: those of streamtok.files.encode_file(), which names the errors too.
         """
-        from .files import encode_file
+        from .files.encode import encode_file
 
         return encode_file(self, src, dst, **options)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from . import _tables, table_builder
+from .bundled import builder, mapped
 from .errors import shown
 from .registry import ENCODING_CONSTRUCTORS, _Bundled
 
@@ -28,10 +28,10 @@ def vocabularies(names: Iterable[str] = ()) -> list[str]:
         ValueError: a name that is neither.
     """
     found: dict[str, None] = {}
-    for name in names or _tables.WORDS:
+    for name in names or mapped.WORDS:
         recipe = ENCODING_CONSTRUCTORS.get(name)
         vocabulary = recipe.vocabulary if isinstance(recipe, _Bundled) else name
-        if vocabulary not in _tables.WORDS:
+        if vocabulary not in mapped.WORDS:
             known = ", ".join(other for other, made in ENCODING_CONSTRUCTORS.items() if isinstance(made, _Bundled))
             seen = f"{shown(name)} is no bundled encoding, so it has no prebuilt tables"
             raise ValueError(f"{seen}: write some of {known}")
@@ -56,7 +56,7 @@ def build(*names: str) -> dict[str, str]:
     """
     made = {}
     for name in vocabularies(names):
-        path = table_builder.build(name)
+        path = builder.build(name)
         if path is None:
             raise TimeoutError(f"another process is building the tables of {name}; try again later")
         made[name] = path
@@ -76,7 +76,7 @@ def remove(*names: str) -> list[str]:
     """
     removed = []
     for name in vocabularies(names):
-        for path in table_builder.done_with(name):
+        for path in builder.done_with(name):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
                 removed.append(path)
@@ -91,13 +91,13 @@ def status() -> dict[str, Any]:
             the user has no such folder. `built`: {vocabulary: bytes of its file}.
     """
     try:
-        folder = _tables.cache_folder()
+        folder = mapped.tables_folder()
     except OSError:
-        return {"use": _tables.choice(), "folder": None, "built": {}}
+        return {"use": mapped.choice(), "folder": None, "built": {}}
     built = {}
-    for name in _tables.WORDS:
+    for name in mapped.WORDS:
         try:
-            built[name] = os.stat(_tables.cached_file(name)).st_size
+            built[name] = os.stat(mapped.cached_file(name)).st_size
         except OSError:
             continue
-    return {"use": _tables.choice(), "folder": folder, "built": built}
+    return {"use": mapped.choice(), "folder": folder, "built": built}

@@ -16,7 +16,7 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _tables
+from streamtok.bundled import mapped
 
 NAME = "r50k_base"
 TEXT = "Frequent words, and unfrequentable ones: юбилейный, भारतीय, 数据. " * 3
@@ -24,7 +24,7 @@ TEXT = "Frequent words, and unfrequentable ones: юбилейный, भार�
 
 def put(path: pathlib.Path, name: str = NAME) -> pathlib.Path:
     """Puts a file where the tables of a vocabulary belong; as a link, so that no bytes are copied."""
-    place = pathlib.Path(_tables.cached_file(name))
+    place = pathlib.Path(mapped.cached_file(name))
     place.parent.mkdir(parents=True, exist_ok=True)
     place.unlink(missing_ok=True)
     os.link(path, place)
@@ -55,7 +55,7 @@ def digest(encoding: streamtok.Encoding) -> str:
 
 
 def uses_cache(encoding: streamtok.Encoding) -> bool:
-    return _tables.is_cached(encoding._vocab)
+    return mapped.is_cached(encoding._vocab)
 
 
 def leftovers(cache: pathlib.Path) -> list[str]:

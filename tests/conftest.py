@@ -15,7 +15,8 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import table_builder, tables
+from streamtok import tables
+from streamtok.bundled import builder
 
 # Nothing here reads or writes the user's cache, and no process builds tables by itself in the middle of a test.
 os.environ["STREAMTOK_CACHE"] = tempfile.mkdtemp(prefix="streamtok-tests-")
@@ -99,5 +100,5 @@ def cache(tmp_path, monkeypatch) -> pathlib.Path:
     """An empty cache folder, and a process that has built nothing yet."""
     monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("STREAMTOK_TABLES", raising=False)
-    monkeypatch.setattr(table_builder, "_begun", set())
+    monkeypatch.setattr(builder, "_begun", set())
     return tmp_path / "cache"

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from streamtok import _tables, disk
+from streamtok import disk
+from streamtok.bundled import mapped
 
 CALLS: dict[str, Any] = {
     name: disk
@@ -25,7 +26,7 @@ CALLS: dict[str, Any] = {
         "os_unlink",
     )
     if getattr(disk, name) is not None
-} | {"os_mmap": _tables}
+} | {"os_mmap": mapped}
 
 
 class Fault:

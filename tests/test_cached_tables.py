@@ -15,7 +15,9 @@ import pytest
 from cached import NAME, TEXT, digest, leftovers, opened, packaged, put, uses_cache, wait_for
 
 import streamtok
-from streamtok import _cache, _tables, _vocab, disk, table_builder, tables
+from streamtok import disk, tables
+from streamtok.bundled import builder, mapped
+from streamtok.disk import cache_folder
 
 # ==== The ids ====
 
@@ -38,7 +40,7 @@ def test_ids_are_the_same(name, built, cache):
 def test_every_word_has_the_ids_that_merging_gives(name, built, cache):
     put(built[name], name)
     full, rng = opened(name), random.Random(3)
-    joined, lengths = streamtok._words.read_words(_tables.WORDS[name][0])
+    joined, lengths = streamtok.bundled.words.read_words(mapped.WORDS[name][0])
     at, count = 0, 0
     for n in lengths:
         if rng.random() < 0.02:
@@ -97,7 +99,7 @@ def test_every_damaged_byte_is_noticed_and_the_file_removed(built, cache, tmp_pa
             place = put(copy)
             byte = os.pread(file.fileno(), 1, at)[0]
             os.pwrite(file.fileno(), bytes([byte ^ 1 << rng.randrange(8)]), at)
-            assert _tables.open_cached(NAME, {}) is None, at
+            assert mapped.open_cached(NAME, {}) is None, at
             assert not place.exists()
             os.pwrite(file.fileno(), bytes([byte]), at)
     put(copy)
@@ -131,13 +133,13 @@ def test_tables_of_another_vocabulary_are_not_used(built, cache):
 
 def test_tables_of_another_version_are_not_used(built, cache, monkeypatch):
     old = put(built[NAME])
-    monkeypatch.setattr(_tables, "__version__", "9.9")
-    assert pathlib.Path(_tables.cached_file(NAME)) != old
+    monkeypatch.setattr(mapped, "__version__", "9.9")
+    assert pathlib.Path(mapped.cached_file(NAME)) != old
     assert not uses_cache(opened()) and old.exists()
     place = put(built[NAME])  # under the name of the other version
     assert not uses_cache(opened()) and not place.exists()
-    monkeypatch.setattr(_vocab, "IMAGE_VERSION", 99)
-    assert pathlib.Path(_tables.cached_file(NAME)) not in (old, place)
+    monkeypatch.setattr(mapped, "IMAGE_VERSION", 99)
+    assert pathlib.Path(mapped.cached_file(NAME)) not in (old, place)
 
 
 def test_files_that_cannot_be_read_are_passed_over(built, cache, monkeypatch):
@@ -167,10 +169,10 @@ def test_tables_of_another_user_are_not_used(built, cache, monkeypatch):
 
 
 def test_a_folder_in_its_place_is_passed_over(cache):
-    pathlib.Path(_tables.cached_file(NAME)).mkdir(parents=True)
+    pathlib.Path(mapped.cached_file(NAME)).mkdir(parents=True)
     assert not uses_cache(opened())
     with pytest.raises(OSError):
-        table_builder.build(NAME)
+        builder.build(NAME)
     assert leftovers(cache) == []
 
 
@@ -181,13 +183,13 @@ def test_the_folder_is_the_users(monkeypatch):
     monkeypatch.delenv("STREAMTOK_CACHE")
     monkeypatch.setenv("HOME", "/home/somebody")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert _cache.folder() == "/somewhere/streamtok"
+    assert cache_folder.folder() == "/somewhere/streamtok"
     for unusable in ("", "relative/folder"):
         monkeypatch.setenv("XDG_CACHE_HOME", unusable)
-        assert _cache.folder() == "/home/somebody/.cache/streamtok"
+        assert cache_folder.folder() == "/home/somebody/.cache/streamtok"
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     with pytest.raises(FileNotFoundError, match="STREAMTOK_CACHE"):
-        _cache.folder()
+        cache_folder.folder()
     assert not uses_cache(opened()) and tables.status()["folder"] is None
     with pytest.raises(FileNotFoundError):
         tables.build(NAME)
@@ -212,7 +214,7 @@ def test_where_nothing_can_be_written_the_packages_tables_stay_in_use(kind, cach
     assert opened().encode(TEXT) == packaged().encode(TEXT)
     with pytest.raises(OSError):
         tables.build(NAME)
-    table_builder.build_aside(NAME)
+    builder.build_aside(NAME)
     wait_for(lambda: kind == "file" or leftovers(cache) == [])  # the builder may have its lock for a moment
     assert not uses_cache(opened())
 

@@ -47,7 +47,7 @@ def messages(sought: re.Pattern[str] = ARGUMENT) -> list[tuple[str, str, set[str
     """(place, message, what is sought in it), of the whole library but the command itself."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        if "cli" in path.parts or path.name == "_unicode_ranges.py":
+        if "cli" in path.parts or path.name == "unicode_ranges.py":
             continue
         for line, text in texts(ast.parse(path.read_text(encoding="utf-8"))):
             names = set(sought.findall(text))

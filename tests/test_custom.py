@@ -13,8 +13,8 @@ import regex
 import tiktoken
 from linear import assert_linear, cpu_seconds, feed_all
 
-from streamtok.custom import PatternSplitter, PatternStream
 from streamtok.patterns import CL100K, O200K, R50K
+from streamtok.patterns.splitter import PatternSplitter, PatternStream
 
 PATTERNS = {
     "words": r"\w+|\s+|[^\w\s]",

@@ -12,8 +12,9 @@ import tiktoken
 from oracle import PROFILE
 
 import streamtok
-from streamtok import _charsets, custom
-from streamtok.custom import PatternSplitter
+from streamtok.patterns import char_sets
+from streamtok.patterns import splitter as custom
+from streamtok.patterns.splitter import PatternSplitter
 from streamtok.train import patterned, train
 
 # All planes that have characters; of the others, and of private use, what stands at the ends of a plane.
@@ -44,7 +45,7 @@ def test_class_holds_the_characters_that_tiktoken_gives_it(name: str) -> None:
 
 
 def test_sets_do_not_come_from_the_installed_regex() -> None:
-    assert not any(low <= 0x11DB0 <= high for low, high in _charsets.named("Alphabetic"))
+    assert not any(low <= 0x11DB0 <= high for low, high in char_sets.named("Alphabetic"))
     if regex.match(r"\p{L}", "\U00011db0"):  # a letter of Unicode 17, where regex knows it
         assert pieces_of(r"\p{L}+|(?s:.)", "a\U00011db0a") == [b"a", "\U00011db0".encode(), b"a"]
 

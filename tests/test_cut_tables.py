@@ -10,7 +10,7 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _vocab
+from streamtok.native.vocab import Vocab
 
 SIZES = {
     "pairs": 1 << 17,
@@ -25,9 +25,9 @@ SIZES = {
 SURE = 0x80
 
 
-def tables_of(vocab: _vocab.Vocab) -> dict[str, np.ndarray]:
+def tables_of(vocab: Vocab) -> dict[str, np.ndarray]:
     image = vocab.to_image()
-    start, size = _vocab.Vocab.image_header(image)[2]["cuts"]
+    start, size = Vocab.image_header(image)[2]["cuts"]
     found = {}
     for name, length in SIZES.items():
         found[name] = np.frombuffer(image, np.uint8, length, start)
@@ -37,7 +37,7 @@ def tables_of(vocab: _vocab.Vocab) -> dict[str, np.ndarray]:
     return found
 
 
-def random_vocabulary(seed: int) -> _vocab.Vocab:
+def random_vocabulary(seed: int) -> Vocab:
     """Tokens that begin and end inside characters, far more of them than a trained vocabulary has."""
     rng, ranks = random.Random(seed), {bytes([i]): i for i in range(256)}
     alphabet = rng.choice(["аб в", "数据的 我们", "🙂👋 é", "สวัสดี a", "".join(map(chr, range(0x4E00, 0x4F00)))])

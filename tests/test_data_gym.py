@@ -5,13 +5,14 @@ import json
 
 import pytest
 
-from streamtok import _data_gym, load
+from streamtok import load
+from streamtok.bundled import gpt2_files
 from streamtok.errors import VocabularyError
 
 
 def data_gym_files(tmp_path):
     """SMALL's merges as vocab.bpe and encoder.json; ranks of bytes in GPT-2's order: printing ones first."""
-    letters = {letter: bytes([value]) for letter, value in _data_gym.LETTERS.items()}
+    letters = {letter: bytes([value]) for letter, value in gpt2_files.LETTERS.items()}
     encoder = {letter: rank for rank, letter in enumerate(letters)}
     encoder |= {"ab": 256, "abc": 257, "bc": 258, "<|endoftext|>": 259}
     (tmp_path / "vocab.bpe").write_text("#version: 0.2\na b\nab c\nb c\n")
@@ -33,7 +34,7 @@ def test_data_gym_files(tmp_path):
 def test_data_gym_agrees_with_the_bundled_gpt2(tmp_path):
     """The bundled r50k_base was made from GPT-2's files: written back as such, it is read as itself."""
     packed = load.load_packed("r50k_base")
-    letter_of = {value: letter for letter, value in _data_gym.LETTERS.items()}
+    letter_of = {value: letter for letter, value in gpt2_files.LETTERS.items()}
     names = ["".join(letter_of[value] for value in token) for token in packed.tokens()]
     merges = [f"{name[:s]} {name[s:]}" for name, s in zip(names, packed.splits) if s]
     (tmp_path / "vocab.bpe").write_text("\n".join(["#version: 0.2", *merges, ""]), encoding="utf-8")

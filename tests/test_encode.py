@@ -351,7 +351,7 @@ def test_a_long_str_is_encoded_in_slices(name):
     ):
         for shift in range(len(around) + 1):
             text = "ж" * (slice_size - shift) + around + "naïve text " * 9000
-            whole = enc.encode_to_numpy(streamtok._text.mend_surrogates(text).encode(), disallowed_special=())
+            whole = enc.encode_to_numpy(streamtok.native.text.mend_surrogates(text).encode(), disallowed_special=())
             assert enc.encode_to_numpy(text, disallowed_special=()).tolist() == whole.tolist(), (around, shift)
     with pytest.raises(ValueError, match="endoftext"):
         enc.encode("ж" * (slice_size - 5) + "<|endoftext|>" + "ж" * 70_000)
@@ -370,7 +370,7 @@ def test_a_str_that_is_nearly_all_ascii(widest):
                 + "".join(rng.choices("abc D1.", k=length - at - 1))
             )
             for repeated in (text, text * (5000 // length)):
-                data = streamtok._text.mend_surrogates(repeated).encode()
+                data = streamtok.native.text.mend_surrogates(repeated).encode()
                 assert enc.encode_to_numpy(repeated).tolist() == enc.encode_to_numpy(data).tolist(), (length, at)
 
 
@@ -384,7 +384,7 @@ def test_every_way_in_of_a_str_takes_the_same_text(name, words):
     enc = oracle.ours(name)
     for length in (1, 15, 2047, 2048, 2049, 5000, 65_536, 65_537):
         text = (words * (length // len(words) + 1))[:length]
-        data = streamtok._text.mend_surrogates(text).encode()
+        data = streamtok.native.text.mend_surrogates(text).encode()
         want = enc.encode_to_numpy(data, disallowed_special=()).tolist()
         assert enc.encode(text) == want
         assert enc.encode_to_numpy(text).tolist() == want

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from faults import CALLS, Fault, each_fault
 from file_runs import Crash, _enc, _here, encode, expected, leftovers  # noqa: F401
 
-from streamtok import _tables, disk, tables
+from streamtok import disk, tables
+from streamtok.bundled import mapped
 from streamtok.cli.app import app
 from streamtok.train import load, save, train
 
@@ -99,7 +100,7 @@ def test_faults_of_decode(here, name):
 
 @pytest.mark.parametrize("name", list(CALLS))
 def test_faults_of_loading_tables(name, built, cache, tmp_path):
-    place = pathlib.Path(_tables.cached_file(NAME))
+    place = pathlib.Path(mapped.cached_file(NAME))
     place.parent.mkdir(parents=True)
 
     def work():
@@ -126,8 +127,8 @@ def test_faults_of_loading_the_packages_tables(name, cache, monkeypatch):
 
 @pytest.mark.parametrize("name", list(CALLS))
 def test_faults_of_building_tables(name, built, cache, monkeypatch):
-    made = _tables.open_packaged(NAME, {})
-    monkeypatch.setattr(_tables, "build_all_words", lambda name: made)
+    made = mapped.open_packaged(NAME, {})
+    monkeypatch.setattr(mapped, "build_all_words", lambda name: made)
 
     def work():
         shutil.rmtree(cache, ignore_errors=True)
@@ -136,7 +137,7 @@ def test_faults_of_building_tables(name, built, cache, monkeypatch):
     def after(error):
         assert not [path for path in cache.rglob("*") if path.suffix in (".partial", ".lock")] or name == "os_unlink"
         tables.build(NAME)
-        assert opened()._vocab.path == _tables.cached_file(NAME)
+        assert opened()._vocab.path == mapped.cached_file(NAME)
         assert opened().encode(TEXT) == packaged().encode(TEXT)
 
     each_fault(name, work, after)

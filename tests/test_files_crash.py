@@ -14,7 +14,7 @@ import pytest
 from file_runs import ENGLISH, RUNS, SEAM, TEXT, Crash, _enc, _here, encode, expected, leftovers, stop_at  # noqa: F401
 
 import streamtok
-import streamtok.sources
+import streamtok.files.sources
 from streamtok import disk
 from streamtok.files import SourceError, encode_file
 
@@ -229,7 +229,7 @@ def test_a_disk_that_is_full_for_a_while(enc, tmp_path, monkeypatch):
 
 def test_source_that_cannot_be_read_for_a_while(enc, here, monkeypatch):
     wanted = expected(enc)
-    original = streamtok.sources.Reader.read
+    original = streamtok.files.sources.Reader.read
 
     def read(self, n):
         if self.name == "c.txt.gz" and self.position() > 0:
@@ -237,7 +237,7 @@ def test_source_that_cannot_be_read_for_a_while(enc, here, monkeypatch):
         return original(self, n)
 
     with monkeypatch.context() as patch:
-        patch.setattr(streamtok.sources.Reader, "read", read)
+        patch.setattr(streamtok.files.sources.Reader, "read", read)
         with pytest.raises(OSError, match=r"resume=True.*c\.txt\.gz"):
             encode(enc)
     result = encode(enc, resume=True)
@@ -263,6 +263,6 @@ def test_source_that_vanishes_for_a_while(enc, here):
 
 def test_compressed_source_that_ends_before_the_point(enc, here, monkeypatch):
     stop_at(enc, len(TEXT) + 1)
-    monkeypatch.setattr(streamtok.sources, "_decompressor", lambda suffix, raw: io.BytesIO(b"short"))
+    monkeypatch.setattr(streamtok.files.sources, "_decompressor", lambda suffix, raw: io.BytesIO(b"short"))
     with pytest.raises(SourceError, match="before the point to resume from"):
         encode(enc, resume=True)

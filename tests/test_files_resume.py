@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import streamtok
-import streamtok.file_run
-from streamtok import disk, journal
-from streamtok.files import ResumeError, encode_file
+import streamtok.files.run
+from streamtok import disk
+from streamtok.files import ResumeError, encode_file, journal
 
 # ==== What is left ====
 
@@ -186,7 +186,7 @@ def test_other_vocabulary_or_release_refuses(enc, here, monkeypatch):
         with pytest.raises(ResumeError, match="vocabulary, pattern or special tokens of 'r50k_base' changed"):
             encode(enc, resume=True)
     with monkeypatch.context() as patch:
-        patch.setattr(streamtok.file_run, "__version__", "99.0")
+        patch.setattr(streamtok.files.run, "__version__", "99.0")
         with pytest.raises(ResumeError, match=r"began it and this is streamtok 99\.0"):
             encode(enc, resume=True)
     with monkeypatch.context() as patch:

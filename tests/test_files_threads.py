@@ -16,8 +16,8 @@ import oracle
 import pytest
 from file_runs import RUNS, TEXT, Crash, _enc, _here, encode, leftovers  # noqa: F401
 
-from streamtok import batch, documents, pipeline, ways
-from streamtok.files import encode_file
+from streamtok import batch
+from streamtok.files import documents, encode_file, in_order, ways
 
 THREADS = (2, 3, 8, 64)
 
@@ -160,16 +160,16 @@ def test_an_error_behind_the_point_of_a_resumed_run_has_its_offset_in_the_whole_
 def test_little_is_under_way_at_any_time(enc, here, monkeypatch):
     """Memory is bounded by what waits: no more than a few parts for each thread."""
     most = 0
-    submit = pipeline.Pipeline.submit
+    submit = in_order.Pipeline.submit
 
     def counting(self, *arguments):
         nonlocal most
         submit(self, *arguments)
         most = max(most, len(self._waiting))
 
-    monkeypatch.setattr(pipeline.Pipeline, "submit", counting)
+    monkeypatch.setattr(in_order.Pipeline, "submit", counting)
     encode(enc, num_threads=3)
-    assert 2 <= most <= 4 * pipeline._AHEAD * 3
+    assert 2 <= most <= 4 * in_order._AHEAD * 3
 
 
 def test_threads_end_with_the_run(enc, here, monkeypatch):
@@ -180,7 +180,7 @@ def test_threads_end_with_the_run(enc, here, monkeypatch):
     def full(self, ids):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("streamtok.sink.IdSink.append", full)
+    monkeypatch.setattr("streamtok.files.id_sink.IdSink.append", full)
     with pytest.raises(OSError, match="resume=True"):
         encode(enc, num_threads=3)
     assert threading.active_count() == before
@@ -200,7 +200,8 @@ def test_num_threads_below_one_is_a_value_error(enc, here):
 
 _KILLED = """
 import os, pathlib, random, signal, time, streamtok
-from streamtok import batch, documents
+from streamtok import batch
+from streamtok.files import documents
 from streamtok.files import encode_file
 documents._PART = 2048
 batch._cores = lambda: 4

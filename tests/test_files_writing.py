@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from file_runs import RUNS, SEAM, Crash, _enc, _here, encode, expected, leftovers  # noqa: F401
 
-from streamtok import batch, disk, documents, sink, ways
-from streamtok._checksum import crc32, joined_crc32
-from streamtok.pipeline import Aside
-from streamtok.ways import Rooms
+from streamtok import batch, disk
+from streamtok.files import documents, id_sink, ways
+from streamtok.files.in_order import Aside
+from streamtok.files.ways import Rooms
+from streamtok.native.checksum import crc32, joined_crc32
 
 
 def test_checksums_are_zlibs():
@@ -53,7 +54,7 @@ def test_what_is_on_the_disk_may_leave_memory(enc, here, monkeypatch, advice):
             raise OSError(22, "no advice")
         os.posix_fadvise(fd, *what)
 
-    monkeypatch.setattr(sink, "_LET_GO_EVERY", 1000)
+    monkeypatch.setattr(id_sink, "_LET_GO_EVERY", 1000)
     monkeypatch.setattr(disk, "os_fadvise", None if advice == "unknown" or not hasattr(os, "posix_fadvise") else advise)
     encode(enc)
     assert pathlib.Path("out.bin").read_bytes() == wanted
@@ -108,7 +109,7 @@ def tiny_parts(monkeypatch):
     monkeypatch.setattr(documents, "_PART", 64)
     monkeypatch.setattr(ways, "_MOST_HELD", 300)
     monkeypatch.setattr(batch, "_cores", lambda: 64)
-    monkeypatch.setattr(sink, "_BUFFER_IDS", 16)  # so that most ids come as blocks
+    monkeypatch.setattr(id_sink, "_BUFFER_IDS", 16)  # so that most ids come as blocks
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -18,11 +18,11 @@ from emulated import EmulatedDevice, at_the_end_of_memory
 from linear import assert_linear, cpu_seconds
 
 import streamtok
-from streamtok._vocab import Matcher
 from streamtok.gpu import _engine, _job
 from streamtok.gpu._engine import Engine, Named, Unusable
 from streamtok.gpu._names import Sought
 from streamtok.gpu._text import DeviceText, pack
+from streamtok.native.vocab import Matcher
 from streamtok.patterns import CL100K, kernels_of
 
 ENCODINGS = [  # p50k_base has r50k_base's kernels

@@ -11,8 +11,8 @@ from emulated import library
 
 from streamtok.gpu import _job
 from streamtok.gpu._shapes import LONG_TEXTS, SHORT_TEXTS
-from streamtok.train import device_jobs
-from streamtok.train.device_jobs import TRAINING
+from streamtok.train.gpu import jobs
+from streamtok.train.gpu.jobs import TRAINING
 
 CUDA = oracle.PROJECT / "csrc" / "cuda"
 
@@ -44,13 +44,13 @@ def test_structs_of_training_are_those_of_the_source(name):
         fields = [f"{side}_{field}" for side in fields for field in table]
     elif fields[0] == "table":
         fields[:1] = table
-    assert list(getattr(device_jobs, name.upper()).names) == fields
+    assert list(getattr(jobs, name.upper()).names) == fields
 
 
 @needs_compiler
 def test_sizes_of_training_are_those_of_the_source():
     names = "counting counted growing placing row_top widening learning learned pair side".split()
-    structs = [getattr(device_jobs, name.upper()).itemsize for name in names]
+    structs = [getattr(jobs, name.upper()).itemsize for name in names]
     sizes = [library("cl100k", (), "run_train").sizes(i) for i in range(12)]
     assert sizes == [*structs, TRAINING.warp_memory["count"], TRAINING.block_memory["learn"]]
 

@@ -8,10 +8,10 @@ import random
 import numpy as np
 import pytest
 
-from streamtok._gate import Utf8, flat, gather
 from streamtok.gpu._ordered import Output, Overflow, run_in_order
 from streamtok.gpu._pieces import flattened
 from streamtok.gpu._waiting import Steps, complete, copied, joined
+from streamtok.native.gate import Utf8, flat, gather
 
 
 class Later:

@@ -13,7 +13,7 @@ import zipfile
 
 import pytest
 
-from streamtok._tables import WORDS
+from streamtok.bundled.mapped import WORDS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = [".c", ".h", ".pxd", ".pxi", ".pyx"]
@@ -82,7 +82,7 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     shutil.copytree(ROOT, folder / "tree", ignore=leave_out)
     run("-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "-w", folder, cwd=folder / "tree")
     (wheel,) = folder.glob("*.whl")
-    assert wheel.stat().st_size <= 30_000_000, "tables of fewer frequent words, see streamtok/_tables.py"
+    assert wheel.stat().st_size <= 30_000_000, "tables of fewer frequent words, see streamtok/bundled/mapped.py"
     with zipfile.ZipFile(wheel) as archive:
         return archive.namelist()
 
@@ -98,7 +98,7 @@ def test_wheel_holds_what_runs_and_no_sources(wheel_names: list[str]):
     shipped = [path for pattern in ("*.py", "*.pyi", "*.stv", "py.typed") for path in package.rglob(pattern)]
     expected = {path.relative_to(ROOT).as_posix() for path in shipped}
     assert expected - set(wheel_names) == set()
-    kernels = {f"streamtok/{name}/kernels.cu" for name in ("gpu", "train")}
+    kernels = {f"streamtok/{name}/kernels.cu" for name in ("gpu", "train/gpu")}
     assert {"streamtok/py.typed", "streamtok/vocab/o200k_base.stv", "streamtok/vocab/words.stw"} | kernels <= set(
         wheel_names
     )

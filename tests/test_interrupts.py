@@ -16,7 +16,8 @@ import pytest
 from linear import cpu_seconds
 
 import streamtok
-from streamtok import _interrupt, _text, _trainer
+from streamtok.native import interrupt, trainer
+from streamtok.native.text import from_utf8, mend_surrogates, to_utf8
 from streamtok.train import train
 
 pytestmark = pytest.mark.skipif(
@@ -230,7 +231,7 @@ def test_training_on_one_long_text_ends_soon(text, mixed):
 
 def test_counting_one_long_text_ends_soon(text):
     data = text * 8
-    assert_ends_soon(lambda: _trainer.Counter("cl100k", None).count(data))
+    assert_ends_soon(lambda: trainer.Counter("cl100k", None).count(data))
 
 
 def test_a_handler_that_raises_nothing_does_not_end_a_call(enc, text):
@@ -263,7 +264,7 @@ def test_a_handler_cannot_enter_the_stream_that_it_interrupts(enc, text):
 
 def test_lists_are_freed_aside():
     lists = [[1, 2, 3], [[4] * 300_000, [[]], []], []]
-    _interrupt.free_in_parts(lists)
+    interrupt.free_in_parts(lists)
     assert lists == []
 
 
@@ -275,10 +276,10 @@ def test_long_decoding_is_python_s(errors):
             want = broken.decode("utf-8", errors)
         except UnicodeDecodeError as error:
             with pytest.raises(UnicodeDecodeError) as seen:
-                _text.from_utf8(broken, errors)
+                from_utf8(broken, errors)
             assert (seen.value.start, seen.value.end, seen.value.reason) == (error.start, error.end, error.reason)
         else:
-            assert _text.from_utf8(broken, errors) == want
+            assert from_utf8(broken, errors) == want
 
 
 def test_surrogates_at_the_border_of_two_steps():
@@ -286,4 +287,4 @@ def test_surrogates_at_the_border_of_two_steps():
     for before in range(262_140, 262_148):
         for run in ("\ud83d\ude00", "\ud83d\ud83d\ude00", "\ud83d\ud83d\ud83d\ude00", "\ude00\ud83d"):
             text = "é" * before + run + "x"
-            assert _text.to_utf8(text) == _text.mend_surrogates(text).encode()
+            assert to_utf8(text) == mend_surrogates(text).encode()

@@ -17,8 +17,8 @@ import pytest
 
 import streamtok
 from streamtok.files import SourceError, encode_file
-from streamtok.members import SUFFIXES, DamagedError, Members
-from streamtok.sources import PathSource
+from streamtok.files.members import SUFFIXES, DamagedError, Members
+from streamtok.files.sources import PathSource
 from streamtok.train.inputs import How, Place, open_inputs
 
 TOOLS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
@@ -169,7 +169,7 @@ def test_reading_on_from_any_offset(tmp_path, suffix):
 
 _PEAK = """
 import sys
-from streamtok.sources import PathSource
+from streamtok.files.sources import PathSource
 total = 0
 with PathSource(sys.argv[1]).open() as reader:
     while chunk := reader.read(1 << 20):

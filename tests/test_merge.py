@@ -202,9 +202,9 @@ def test_neighbours_in_a_text_are_compatible_and_others_are_not():
 
 
 def test_spans_are_encoded_as_pieces(enc):
-    from streamtok import _core
+    from streamtok.native.encode import Coder
 
-    coder = _core.Coder(enc._vocab, "cl100k")
+    coder = Coder(enc._vocab, "cl100k")
     text = b"hello world, 12345 " + "中文".encode()
     rng = random.Random(1)
     for _ in range(300):

@@ -16,7 +16,7 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _words
+from streamtok.bundled.words import FAMILIES, pack, unpack
 from streamtok.errors import VocabularyError
 
 COUNT = {"default": 1, "ci": 5, "long": 100}[oracle.PROFILE]
@@ -257,7 +257,7 @@ def oracle_of(stream: object, part: str) -> list[int] | str:
 def test_damaged_lists_of_words_with_a_right_checksum_are_refused_or_read():
     rng = random.Random(6)
     words = {bytes(rng.choices(b"abc", k=rng.randint(1, 6))): (1, 2, 3) for _ in range(40)}
-    packed = _words.pack(words)
+    packed = pack(words)
     read = refused = 0
     for _ in range(1500 * COUNT):
         data = bytearray(packed)
@@ -268,7 +268,7 @@ def test_damaged_lists_of_words_with_a_right_checksum_are_refused_or_read():
             del data[rng.randrange(64, len(data)) :]
         data[12:16] = struct.pack("<I", zlib.crc32(data[16:], zlib.crc32(data[:12])))
         try:
-            joined, lengths = _words.unpack(bytes(data), rng.choice(_words.FAMILIES))
+            joined, lengths = unpack(bytes(data), rng.choice(FAMILIES))
         except VocabularyError as error:
             assert "install" in str(error)
             refused += 1

@@ -12,7 +12,8 @@ import pytest
 from linear import assert_linear, cpu_seconds, feed_all
 
 import streamtok
-from streamtok import _vocab, batch
+from streamtok import batch
+from streamtok.native import vocab
 
 # ==== Against the rule ====
 
@@ -60,11 +61,11 @@ def searched(matcher, chunks: list[bytes]) -> list[tuple[list[tuple[int, int, in
     for i, chunk in enumerate([*chunks, b""]):
         search = matcher.search(chunk, node)
         origin = size - matcher.length_of(node)
-        while (hit := search.next(i == len(chunks)))[0] == _vocab.FOUND:
+        while (hit := search.next(i == len(chunks)))[0] == vocab.FOUND:
             found.append((origin + hit[1], origin + hit[2], hit[3]))
         size += len(chunk)
         node = search.node
-        held = size if hit[0] == _vocab.NOTHING else origin + hit[1]
+        held = size if hit[0] == vocab.NOTHING else origin + hit[1]
         assert held == size - matcher.length_of(node)
         results.append((found[:], held, hit[3]))
     return results
@@ -81,7 +82,7 @@ def test_names_are_found_and_held_as_the_rule_says_wherever_the_text_is_cut():
         letters = alphabet(rng)
         names = nested_names(rng, letters)
         encoded = [name.encode() for name in names]
-        matcher = _vocab.Matcher(names)
+        matcher = vocab.Matcher(names)
         text = text_of(rng, letters, names, rng.randint(1, 12)).encode()
         chunks = [bytes([byte]) for byte in text] if rng.random() < 0.3 else random_cuts(rng, text)
         seen = b""
@@ -96,7 +97,7 @@ def test_all_sets_of_short_names_in_all_short_texts():
     texts = ["".join(letters).encode() for letters in itertools.product("ab", repeat=6)]
     for count in (1, 2, 3):
         for names in itertools.combinations(words, count):
-            matcher, encoded = _vocab.Matcher(names), [name.encode() for name in names]
+            matcher, encoded = vocab.Matcher(names), [name.encode() for name in names]
             for text in texts[sum(map(len, names)) % 3 :: 3]:
                 for final, result in zip((False, True), searched(matcher, [text])):
                     assert result == by_the_rule(encoded, text, final), (names, text)
@@ -106,7 +107,7 @@ def test_beginnings_of_names_and_their_nodes_go_back_and_forth():
     rng = random.Random(2)
     for _ in range(100):
         names = nested_names(rng, alphabet(rng))
-        matcher, encoded = _vocab.Matcher(names), [name.encode() for name in names]
+        matcher, encoded = vocab.Matcher(names), [name.encode() for name in names]
         beginnings = {name[:k] for name in encoded for k in range(1, len(name) + 1)}
         for text in beginnings | {text + b"a" for text in beginnings} | {b"zz"}:
             node = matcher.node_of(text)
@@ -238,12 +239,12 @@ each_hostile = pytest.mark.parametrize("names, unit", HOSTILE.values(), ids=HOST
 @pytest.mark.parametrize("role", ["allowed_special", "disallowed_special"])
 def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
     """In text that begins names everywhere; once it took as many steps as the longest name has bytes."""
-    matcher = _vocab.Matcher(names)
+    matcher = vocab.Matcher(names)
     text = (unit * (400_000 // len(unit))).encode()
 
     def search(data: bytes) -> None:
         names = matcher.search(data)
-        while names.next(True)[0] == _vocab.FOUND:
+        while names.next(True)[0] == vocab.FOUND:
             pass
 
     assert_linear(lambda n: cpu_seconds(lambda: search(text[:n])), 100_000)
@@ -259,16 +260,16 @@ def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
 
 
 def test_matchers_are_built_in_linear_time():
-    assert_linear(lambda n: cpu_seconds(lambda: _vocab.Matcher(["a" * n + "b"])), 100_000)
+    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(["a" * n + "b"])), 100_000)
     names = [f"<|reserved_{i}|>" for i in range(160_000)]
-    assert_linear(lambda n: cpu_seconds(lambda: _vocab.Matcher(names[:n])), 40_000)  # beyond caches
+    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(names[:n])), 40_000)  # beyond caches
 
 
 def test_memory_of_a_matcher_is_what_the_header_says():
     names = ["ab" * 200_000, "b" * 200_000] + [f"<{i}>" for i in range(10_000)]
-    before = _vocab.allocation_counts()
-    matcher = _vocab.Matcher(names)
-    after = _vocab.allocation_counts()
+    before = vocab.allocation_counts()
+    matcher = vocab.Matcher(names)
+    after = vocab.allocation_counts()
     size = sum(len(name.encode()) for name in names)
     # All that was asked for, in building it too, and once more what was given back.
     assert after[1] - before[1] <= 2 * (25 * size + 72 * len(names)) + 25 * size + 4096

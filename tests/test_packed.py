@@ -9,8 +9,8 @@ from array import array
 import numpy as np
 import pytest
 
-from streamtok import _packed, load
-from streamtok._packed import from_little_endian, to_little_endian
+from streamtok import load
+from streamtok.bundled.packed import FOLDER, from_little_endian, pack_to_bytes, to_little_endian, unpack
 from streamtok.errors import VocabularyError
 
 PUBLISHED = {
@@ -77,13 +77,13 @@ def test_p50k_skips_one_rank():
 
 
 def packed_file(name="r50k_base"):
-    return os.path.join(os.path.dirname(_packed.__file__), "vocab", f"{name}.stv")
+    return os.path.join(FOLDER, f"{name}.stv")
 
 
 def test_packing_again_gives_the_same_bytes():
     with open(packed_file(), "rb") as file:
         data = file.read()
-    assert _packed.pack_to_bytes(_packed.unpack(data)) == data
+    assert pack_to_bytes(unpack(data)) == data
 
 
 def test_any_changed_byte_of_a_packed_file_is_seen():
@@ -92,13 +92,13 @@ def test_any_changed_byte_of_a_packed_file_is_seen():
     for at in [*range(60), 70, 1000, 60_000, 200_000, len(data) - 1]:
         data[at] ^= 0x40
         with pytest.raises(VocabularyError, match=r"some\.stv: .*install"):
-            _packed.unpack(bytes(data), "some.stv")
+            unpack(bytes(data), "some.stv")
         data[at] ^= 0x40
     for size in (0, 7, 63, 64, 1000, len(data) - 1):
         with pytest.raises(VocabularyError):
-            _packed.unpack(bytes(data[:size]))
+            unpack(bytes(data[:size]))
     with pytest.raises(VocabularyError):
-        _packed.unpack(bytes(data) + b"x")
+        unpack(bytes(data) + b"x")
 
 
 def test_unknown_bundled_name_is_refused():

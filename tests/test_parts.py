@@ -12,7 +12,8 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _job, batch
+from streamtok import batch
+from streamtok.native.job import Job, cuts
 
 THREADS = (1, 2, 3, 8, 64)
 each_number = pytest.mark.parametrize("num_threads", THREADS)
@@ -86,7 +87,7 @@ def test_a_text_without_a_pattern_is_cut_where_no_token_spans(name):
     """Names and faults beside a cut matter there as well."""
     rng, enc = random.Random(name), oracle.without_pattern(name)
     text = oracle.topics()[:9000].encode()
-    assert len(_job.cuts(text, 100, None, None, enc._coder)) > 60
+    assert len(cuts(text, 100, None, None, enc._coder)) > 60
     for size in [0, 1, 40, *[400] * 20, *[3000] * 8, 30_000]:
         data = mixed_text(rng, size).encode()
         for options in SPECIAL:
@@ -108,9 +109,9 @@ def test_a_str_is_cut_by_its_characters(name, widest):
     enc = oracle.without_pattern("o200k_base") if name == "without pattern" else oracle.ours(name)
     rng = random.Random(name + widest)
     for size in [400] * 20 + [3000] * 5 + [40_000, 100_000]:
-        text = streamtok._text.mend_surrogates(mixed_text(rng, size))
+        text = streamtok.native.text.mend_surrogates(mixed_text(rng, size))
         text = "".join(character for character in text if character <= (widest or "\x7f")) + widest
-        job = _job.Job(enc._coder, [text], None, None, 8, 16)
+        job = Job(enc._coder, [text], None, None, 8, 16)
         job.work()
         assert (job.share_count > len(text) // 2000) and not job.has_surrogates()
         assert job.array().tolist() == enc.encode_to_numpy(text.encode(), disallowed_special=()).tolist()
@@ -176,7 +177,7 @@ def test_a_fault_may_make_or_break_a_special_token_at_every_place(enc):
 def test_texts_without_a_place_to_cut(family):
     for unit in ("a", " ", "\n", "的", "中文", "!", "'", "\u0301", "😀", "A"):
         text = unit * 2000
-        job = _job.Job(family.ours._coder, [text], None, None, 8, 16)
+        job = Job(family.ours._coder, [text], None, None, 8, 16)
         job.work()
         assert job.array().tolist() == family.ours.encode(text)
         assert family.ours.encode_to_numpy("x 1 " + text + " 1 x" * 20, num_threads=8).tolist() == family.ours.encode(
@@ -241,25 +242,25 @@ def test_num_threads_below_one_is_a_value_error(enc):
 
 
 def test_memory_errors_leave_nothing_behind(enc):
-    from streamtok import _vocab
+    from streamtok.native import vocab
 
     text = mixed_text(random.Random(12), 3000)
     want = enc.encode_to_numpy(text, disallowed_special=()).tolist()
     enc.encode_to_numpy(text, disallowed_special=(), num_threads=3)
-    live = _vocab.allocation_counts()[2]
+    live = vocab.allocation_counts()[2]
     failed = 0
     for allowed in range(200):
-        _vocab.fail_allocations_after(allowed)
+        vocab.fail_allocations_after(allowed)
         try:
             ids = enc.encode_to_numpy(text, disallowed_special=(), num_threads=3).tolist()
         except MemoryError:
             failed += 1
             continue
         finally:
-            _vocab.fail_allocations_after(-1)
+            vocab.fail_allocations_after(-1)
         assert ids == want
     assert failed > 5
-    assert abs(_vocab.allocation_counts()[2] - live) <= 8  # workspaces of threads that met for the first time
+    assert abs(vocab.allocation_counts()[2] - live) <= 8  # workspaces of threads that met for the first time
 
 
 def test_no_thread_is_left_and_none_is_started_for_short_texts(enc, monkeypatch):
@@ -306,7 +307,7 @@ def test_cuts_of_a_stretch_stay_away_from_its_ends(enc):
     for _ in range(100):
         data = mixed_text(rng, 3000).encode()
         start, end = sorted(rng.sample(range(len(data) + 1), 2))
-        at = [start + cut for cut in _job.cuts(data[start:end], 64, allowed, None)]
+        at = [start + cut for cut in cuts(data[start:end], 64, allowed, None)]
         assert at == sorted(set(at))
         found += len(at)
         borders = [0, *at, len(data)]

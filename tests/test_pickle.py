@@ -6,6 +6,7 @@ import copy
 import gc
 import multiprocessing
 import pickle
+import pickletools
 import subprocess
 import sys
 import textwrap
@@ -45,6 +46,31 @@ def elsewhere(value, code, *paths):
     run = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(value), capture_output=True, timeout=60)
     assert run.returncode == 0, run.stderr.decode()
     return run.stdout.decode().split()
+
+
+def named_in(value):
+    """What a pickle of the value looks up, as "module name"."""
+    operations = pickletools.genops(pickle.dumps(value, 2))
+    return {argument for operation, argument, _ in operations if operation.name == "GLOBAL"}
+
+
+@pytest.mark.parametrize("pattern", [patterns.CL100K, r"\w+|\W+"])
+def test_a_pickle_names_only_what_stays_where_it_is(pattern):
+    """Modules move; a pickle that somebody has kept must be readable all the same."""
+    enc = toy(pat_str=pattern)
+    stream = enc.stream_encoder()
+    stream.feed("ab")
+    trained = train(b"some words, some more words", 260, pattern=pattern)
+    kept = [enc, stream, enc.stream_decoder(), trained, streamtok.get_encoding("r50k_base").stream_encoder()]
+    ours = {name for value in kept for name in named_in(value) if name.startswith("streamtok")}
+    assert ours == {
+        "streamtok.core Encoding",
+        "streamtok.identity _by_name",
+        "streamtok.identity _revived",
+        "streamtok.stream _restore",
+        "streamtok.stream _restore_decoder",
+        "streamtok.train.encoding TrainedEncoding",
+    }
 
 
 def test_pickle_of_a_stream_does_not_grow(pair):

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import streamtok
-from streamtok import batch, suffixes
-from streamtok.files import Options, ResumeError, encode_file
-from streamtok.sources import StreamSource
+from streamtok import batch
+from streamtok.files import Options, ResumeError, encode_file, suffixes
+from streamtok.files.sources import StreamSource
 from streamtok.train.inputs import How, Place, open_inputs
 
 click_testing = pytest.importorskip("click.testing")

@@ -13,7 +13,9 @@ import pytest
 from cached import NAME, TEXT, leftovers, opened, packaged, put, spawn, uses_cache, wait_for
 
 import streamtok
-from streamtok import _cache, _tables, table_builder, tables
+from streamtok import tables
+from streamtok.bundled import builder, mapped
+from streamtok.disk import cache_folder
 
 # ==== Building ====
 
@@ -31,7 +33,7 @@ def test_build_find_and_remove(cache):
     os.utime(stale, (1, 1))
     fresh.write_bytes(b"being written")
     made = tables.build("gpt2", NAME)
-    assert list(made) == [NAME] and made[NAME] == _tables.cached_file(NAME)
+    assert list(made) == [NAME] and made[NAME] == mapped.cached_file(NAME)
     assert not old.exists() and not stale.exists() and fresh.exists() and other.exists()
     assert tables.status()["built"] == {NAME: os.stat(made[NAME]).st_size}
     assert uses_cache(opened()) and uses_cache(opened("gpt2")) and not uses_cache(opened("p50k_base"))
@@ -43,7 +45,7 @@ def test_build_find_and_remove(cache):
 
 def test_opening_notes_the_day(cache):
     made = tables.build(NAME)[NAME]
-    for age, noted in ((_cache.DAY / 2, False), (2 * _cache.DAY, True), (-2 * _cache.DAY, True)):
+    for age, noted in ((cache_folder.DAY / 2, False), (2 * cache_folder.DAY, True), (-2 * cache_folder.DAY, True)):
         then = time.time() - age
         os.utime(made, (then, then))
         assert uses_cache(opened())
@@ -54,7 +56,7 @@ def test_an_unknown_name_is_refused(cache):
     for call in (tables.build, tables.remove):
         with pytest.raises(ValueError, match=r"'r50k' is no bundled encoding.*gpt2, r50k_base"):
             call("r50k")
-    assert tables.vocabularies() == list(_tables.WORDS)
+    assert tables.vocabularies() == list(mapped.WORDS)
     assert tables.vocabularies(["o200k_harmony", "o200k_base"]) == ["o200k_base"]
 
 
@@ -71,16 +73,16 @@ def test_processes_that_build_at_once_agree(cache):
 
 
 def test_one_process_builds_and_the_others_do_not_wait(cache):
-    lock = pathlib.Path(table_builder.lock_of(_tables.cached_file(NAME)))
-    assert _cache.take_lock(str(lock)) and not _cache.take_lock(str(lock))
-    assert table_builder.build(NAME, patience=0) is None
+    lock = pathlib.Path(builder.lock_of(mapped.cached_file(NAME)))
+    assert cache_folder.take_lock(str(lock)) and not cache_folder.take_lock(str(lock))
+    assert builder.build(NAME, patience=0) is None
     os.utime(lock, (time.time() - 100,) * 2)  # who made it was killed
-    assert table_builder.build(NAME, patience=0) == _tables.cached_file(NAME)
+    assert builder.build(NAME, patience=0) == mapped.cached_file(NAME)
     assert leftovers(cache) == []
 
 
 def test_a_builder_that_never_ends_is_named(cache, monkeypatch):
-    monkeypatch.setattr(table_builder, "build", lambda name: None)
+    monkeypatch.setattr(builder, "build", lambda name: None)
     with pytest.raises(TimeoutError, match="another process is building the tables of r50k_base"):
         tables.build(NAME)
 
@@ -112,7 +114,7 @@ def test_a_killed_builder_leaves_nothing_that_hurts(cache):
 @pytest.fixture
 def soon(monkeypatch) -> int:
     """Tables are built after this many bytes."""
-    monkeypatch.setattr(table_builder, "BUILD_AFTER", 10_000)
+    monkeypatch.setattr(builder, "BUILD_AFTER", 10_000)
     return 10_000
 
 
@@ -142,7 +144,7 @@ def bare(encoding: streamtok.Encoding) -> streamtok.Encoding:
 @pytest.mark.parametrize("way", list(encode_in_many_ways(packaged(), "")))
 def test_every_call_counts(way, cache, soon, monkeypatch):
     begun: list[str] = []
-    monkeypatch.setattr(table_builder, "build_aside", begun.append)
+    monkeypatch.setattr(builder, "build_aside", begun.append)
     encoding = opened()
     call = encode_in_many_ways(encoding, TEXT)[way]
     call()
@@ -154,7 +156,7 @@ def test_every_call_counts(way, cache, soon, monkeypatch):
 
 def test_files_count(cache, soon, monkeypatch, tmp_path):
     begun: list[str] = []
-    monkeypatch.setattr(table_builder, "build_aside", begun.append)
+    monkeypatch.setattr(builder, "build_aside", begun.append)
     (tmp_path / "text").write_text(TEXT * 1000)
     opened().encode_file(tmp_path / "text", tmp_path / "ids", chunk_size=4096)
     assert begun == [NAME]
@@ -188,7 +190,7 @@ def test_a_process_that_encodes_much_builds_for_the_next(cache, soon):
 
 def test_whoever_has_them_builds_none(built, cache, soon, monkeypatch):
     begun: list[str] = []
-    monkeypatch.setattr(table_builder, "build_aside", begun.append)
+    monkeypatch.setattr(builder, "build_aside", begun.append)
     put(built[NAME])
     encoding = opened()
     for _ in range(200):
@@ -199,7 +201,7 @@ def test_whoever_has_them_builds_none(built, cache, soon, monkeypatch):
 @pytest.mark.parametrize(("value", "reads"), [("found", True), ("package", False)])
 def test_the_switch(value, reads, built, cache, soon, monkeypatch):
     begun: list[str] = []
-    monkeypatch.setattr(table_builder, "build_aside", begun.append)
+    monkeypatch.setattr(builder, "build_aside", begun.append)
     monkeypatch.setenv("STREAMTOK_TABLES", value)
     encoding = opened()
     for _ in range(200):
@@ -212,9 +214,9 @@ def test_the_switch(value, reads, built, cache, soon, monkeypatch):
 
 EXIT = """
 import sys, time
-from streamtok import table_builder
+from streamtok.bundled import builder
 import streamtok
-table_builder.BUILD_AFTER = 1000
+builder.BUILD_AFTER = 1000
 enc = streamtok.get_encoding("r50k_base")
 for _ in range(100):
     enc.encode("a text of many words " * 10)
@@ -234,9 +236,9 @@ def test_a_process_may_end_while_it_builds(moment, cache):
 FORK = """
 import os, sys, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
-from streamtok import table_builder, _tables
+from streamtok.bundled import builder, mapped
 import streamtok
-table_builder.BUILD_AFTER = 1000
+builder.BUILD_AFTER = 1000
 enc = streamtok.get_encoding("r50k_base")
 text = "a text of many words " * 10
 ids = [enc.encode(text) for _ in range(100)][0]
@@ -249,9 +251,9 @@ for _ in range(8):
     assert os.waitpid(child, 0)[1] == 0
     time.sleep(0.06)
 until = time.monotonic() + 60
-while not os.path.exists(_tables.cached_file("r50k_base")) and time.monotonic() < until:
+while not os.path.exists(mapped.cached_file("r50k_base")) and time.monotonic() < until:
     time.sleep(0.02)
-assert os.path.exists(_tables.cached_file("r50k_base")), "a child took the file away from its parent"
+assert os.path.exists(mapped.cached_file("r50k_base")), "a child took the file away from its parent"
 """
 
 
@@ -293,7 +295,7 @@ def test_the_command(cache):
 
     assert "there are none" in run("tables", "--remove")
     made = run("tables", "gpt2", NAME)
-    assert made.count("MB") == 1 and _tables.cached_file(NAME) in made
+    assert made.count("MB") == 1 and mapped.cached_file(NAME) in made
     assert f"{NAME} 40.9 MB" in run("info") and str(cache) in run("info")
     assert "is no bundled encoding" in run("tables", "nothing", status=2)
     assert "removed" in run("tables", "--remove") and not tables.status()["built"]

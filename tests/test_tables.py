@@ -13,9 +13,11 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _tables, _vocab, disk
-from streamtok._packed import load_packed
+from streamtok import disk
+from streamtok.bundled import mapped
+from streamtok.bundled.packed import load_packed
 from streamtok.errors import VocabularyError
+from streamtok.native.vocab import Vocab
 
 FOLDER = pathlib.Path(streamtok.__file__).parent / "vocab"
 
@@ -38,7 +40,7 @@ def small() -> bytes:
 
 
 def test_an_image_answers_as_what_it_was_made_of(small):
-    vocab = _vocab.Vocab(None, None, None, None, {"<x>": 300}, image=mapped_bytes(small))
+    vocab = Vocab(None, None, None, None, {"<x>": 300}, image=mapped_bytes(small))
     assert vocab.count == 263
     assert vocab.find(b" the") == 258
     assert vocab.find(b"nothing of the kind") is None
@@ -62,11 +64,11 @@ def test_what_lies_between_cuts_is_merged_apart(name):
     assert found > 1000 and vocab.cuts(b"") == vocab.cuts(b"a") == []
 
 
-@pytest.mark.parametrize("name", sorted(_tables.WORDS))
+@pytest.mark.parametrize("name", sorted(mapped.WORDS))
 def test_bundled_tables_hold_the_bundled_vocabulary(name):
     if not (FOLDER / f"{name}.tables").exists():
         pytest.skip("this installation has no prebuilt tables")
-    vocab, packed = _tables.open_vocabulary(name, {}), load_packed(name)
+    vocab, packed = mapped.open_vocabulary(name, {}), load_packed(name)
     assert vocab.count == len(packed.ranks)
     assert vocab.highest_id == packed.ranks[-1]
     assert vocab.unreachable == 0 and vocab.monotone
@@ -76,7 +78,7 @@ def test_bundled_tables_hold_the_bundled_vocabulary(name):
         assert vocab.find(token) == rank
 
 
-@pytest.mark.parametrize("name", sorted(_tables.WORDS))
+@pytest.mark.parametrize("name", sorted(mapped.WORDS))
 def test_ids_do_not_depend_on_frequent_words(name):
     """A table without words, one with a few of them, one with wrong neighbours of them: the same ids."""
     packed, bundled = load_packed(name), oracle.ours(name)
@@ -93,7 +95,7 @@ def test_ids_do_not_depend_on_frequent_words(name):
     text = " streaming tokenization юбилейный untokenized the xxxxxxxxxxxxxxx xxxxxxxxxxxxxxxx " * 3
     ids = {}
     for kind, some in (("none", None), ("few", joined)):
-        vocab = _tables.build_vocabulary(packed, {}, some)
+        vocab = mapped.build_vocabulary(packed, {}, some)
         encoding = streamtok.Encoding._bundled(kind, bundled._pat_str, name, {}, None)
         encoding._set_up(kind, bundled._pat_str, vocab, {}, None, "fast")
         ids[kind] = encoding.encode_ordinary(text)
@@ -112,43 +114,43 @@ def test_every_damaged_byte_is_noticed(small):
         damaged = bytearray(small)
         damaged[at] ^= 1 << rng.randrange(8)
         with pytest.raises(VocabularyError, match="damaged"):
-            _vocab.Vocab(None, None, None, None, {}, image=mapped_bytes(bytes(damaged)))
+            Vocab(None, None, None, None, {}, image=mapped_bytes(bytes(damaged)))
 
 
 def test_a_cut_or_foreign_image_is_refused(small):
     for image in (b"", b"x", small[:100], small[:-1], small + b"\0", bytes(len(small)), b"streamtk" + small[8:]):
         with pytest.raises(VocabularyError):
-            _vocab.Vocab(None, None, None, None, {}, image=mapped_bytes(image) if image else image)
+            Vocab(None, None, None, None, {}, image=mapped_bytes(image) if image else image)
 
 
 def test_a_damaged_file_is_named(tmp_path, monkeypatch):
     folder = tmp_path / "vocab"
     folder.mkdir()
-    monkeypatch.setattr(_tables, "__file__", str(tmp_path / "_tables.py"))
+    monkeypatch.setattr(mapped, "FOLDER", str(folder))
     for content in (b"", b"not tables", bytes(10_000)):
         (folder / "r50k_base.tables").write_bytes(content)
         with pytest.raises(VocabularyError, match=r"r50k_base\.tables.*install streamtok anew|install streamtok anew"):
-            _tables.open_vocabulary("r50k_base", {})
+            mapped.open_vocabulary("r50k_base", {})
 
 
 def test_without_tables_the_vocabulary_is_built(tmp_path, monkeypatch):
-    monkeypatch.setattr(_tables, "__file__", str(tmp_path / "_tables.py"))
-    vocab = _tables.open_vocabulary("r50k_base", {})
+    monkeypatch.setattr(mapped, "FOLDER", str(tmp_path / "vocab"))
+    vocab = mapped.open_vocabulary("r50k_base", {})
     assert vocab.find(b" hello") == 23748
     assert vocab.to_image()[:8] == b"psttable"
 
 
 @pytest.mark.parametrize("missing", ["MADV_HUGEPAGE", "_MADV_POPULATE_READ", "MAP_ANONYMOUS", "both"])
-@pytest.mark.parametrize("mapped", [True, False])
-def test_what_an_older_system_refuses_is_done_without(missing, mapped, monkeypatch):
+@pytest.mark.parametrize("is_mapped", [True, False])
+def test_what_an_older_system_refuses_is_done_without(missing, is_mapped, monkeypatch):
     if missing in ("MADV_HUGEPAGE", "MAP_ANONYMOUS"):
         monkeypatch.delattr(mmap, missing, raising=False)
     else:
-        monkeypatch.setattr(_tables, "_MADV_POPULATE_READ", 12345)  # no advice that any kernel knows
+        monkeypatch.setattr(mapped, "_MADV_POPULATE_READ", 12345)  # no advice that any kernel knows
     if missing == "both":
         monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 12346, raising=False)
-    monkeypatch.setattr(disk, "is_fixed", lambda file: mapped)
-    vocab = _tables.open_packaged("r50k_base", {})
+    monkeypatch.setattr(disk, "is_fixed", lambda file: is_mapped)
+    vocab = mapped.open_packaged("r50k_base", {})
     assert vocab.path and vocab.find(b" hello") == 23748
 
 

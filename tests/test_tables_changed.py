@@ -13,16 +13,17 @@ import pytest
 from cached import NAME, TEXT, opened, packaged, put, spawn, uses_cache
 
 import streamtok
-from streamtok import _tables, disk, tables
+from streamtok import disk, tables
+from streamtok.bundled import mapped
 
 HOLDS = """
 import os, sys, streamtok
-from streamtok import _tables
+from streamtok.bundled import mapped
 where, path, change, text = sys.argv[1:]
 if where != "cached":
-    _tables.__file__ = where
+    mapped.FOLDER = where
 enc = streamtok.get_encoding("r50k_base")
-assert _tables.is_cached(enc._vocab) == (where == "cached")
+assert mapped.is_cached(enc._vocab) == (where == "cached")
 size = os.path.getsize(path)
 if change.isdigit():
     os.truncate(path, size * int(change) // 100)
@@ -43,8 +44,8 @@ def test_a_file_that_is_changed_in_place_changes_nothing_for_those_who_have_it(k
         path, where = put(tmp_path / "tables"), "cached"
     else:
         (tmp_path / "vocab").mkdir()
-        path, where = tmp_path / "vocab" / f"{NAME}.tables", str(tmp_path / "_tables.py")
-        shutil.copyfile(pathlib.Path(_tables._in_package(path.name)), path)
+        path, where = tmp_path / "vocab" / f"{NAME}.tables", str(tmp_path / "vocab")
+        shutil.copyfile(pathlib.Path(mapped._in_package(path.name)), path)
     text = oracle.topics()[:200_000]
     (tmp_path / "text").write_text(text, encoding="utf-8")
     process = spawn(HOLDS, where, str(path), change, str(tmp_path / "text"))
@@ -71,7 +72,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_not_used(built, cache, tmp_path,
 
     monkeypatch.setattr(disk, "os_readv", readv)
     place = put(tmp_path / "tables")
-    assert _tables.open_cached(NAME, {}) is None and calls > 1 and not place.exists()
+    assert mapped.open_cached(NAME, {}) is None and calls > 1 and not place.exists()
     assert opened().encode(TEXT) == packaged().encode(TEXT)
 
 
@@ -88,13 +89,13 @@ def test_a_file_that_is_written_over_while_it_is_read_is_not_used(built, cache, 
 
     monkeypatch.setattr(disk, "os_readv", readv)
     put(tmp_path / "tables")
-    assert _tables.open_cached(NAME, {}) is None
+    assert mapped.open_cached(NAME, {}) is None
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_pipe_in_its_place_is_passed_over_and_replaced(cache):
     """Opening it to read would wait for somebody to write."""
-    place = pathlib.Path(_tables.cached_file(NAME))
+    place = pathlib.Path(mapped.cached_file(NAME))
     place.parent.mkdir(parents=True)
     os.mkfifo(place)
     assert not uses_cache(opened()) and stat.S_ISFIFO(place.lstat().st_mode)
@@ -124,13 +125,13 @@ def test_a_link_and_a_file_that_others_can_write_are_passed_over(built, cache, t
 
 def test_what_this_process_could_change_is_copied(built, cache, monkeypatch):
     kinds = []
-    real = _tables.os_mmap
-    monkeypatch.setattr(_tables, "os_mmap", lambda fd, *rest, **named: kinds.append(fd) or real(fd, *rest, **named))
+    real = mapped.os_mmap
+    monkeypatch.setattr(mapped, "os_mmap", lambda fd, *rest, **named: kinds.append(fd) or real(fd, *rest, **named))
     put(built[NAME])
     opened()
     monkeypatch.setenv("STREAMTOK_TABLES", "package")
     opened()
-    assert kinds == [-1, -1] or os.geteuid() != os.stat(_tables._in_package(f"{NAME}.tables")).st_uid
+    assert kinds == [-1, -1] or os.geteuid() != os.stat(mapped._in_package(f"{NAME}.tables")).st_uid
     kinds.clear()
     monkeypatch.setattr(disk, "is_fixed", lambda file: True)
     assert opened().encode(TEXT) == packaged().encode(TEXT) and kinds and kinds[-1] >= 0

@@ -17,7 +17,7 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _trainer
+from streamtok.native import trainer
 
 
 def together(count: int, job) -> list:
@@ -166,10 +166,10 @@ def test_what_is_read_beside_a_feed(enc):
 
 def test_second_thread_inside_a_counter_gets_a_runtime_error():
     data = (oracle.topics() * 30).encode()
-    want = _trainer.Counter("cl100k", None)
+    want = trainer.Counter("cl100k", None)
     want.count(data)
     for _ in range(50):
-        counter = _trainer.Counter("cl100k", None)
+        counter = trainer.Counter("cl100k", None)
         worker = threading.Thread(target=counter.count, args=(data,))
         worker.start()
         refused = []

@@ -16,7 +16,7 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _trainer
+from streamtok.native.trainer import Counter, Trainer
 from streamtok.train import train
 from streamtok.train.huggingface import merges_of
 from streamtok.train.options import ALPHABETS, PATTERNS
@@ -83,7 +83,7 @@ def test_merges_of_a_text_to_its_end_are_the_naive_trainers(ties, pattern):
 def test_hyp_runs_and_overlaps_are_merged_as_the_naive_trainer_does(words):
     """Few letters: aaa, abab, and pairs that touch, in every combination. Counts straight from records."""
     rows = [word.encode() for word, count in words for _ in range(count)]
-    counter = _trainer.Counter(None, None)
+    counter = Counter(None, None)
     for row in rows:
         counter.count_spans(row, memoryview(bytes(8) + len(row).to_bytes(8, "little")).cast("q"))
     for ties in TIES:
@@ -95,7 +95,7 @@ def test_hyp_runs_and_overlaps_are_merged_as_the_naive_trainer_does(words):
 def engine_merges(
     blocks: list[bytes], ties: str, lists: int = 1 << 40, step: int = 1 << 30
 ) -> list[tuple[bytes, bytes]]:
-    trainer = _trainer.Trainer(ALPHABETS[ties], 1256, ties, 1000, 0)
+    trainer = Trainer(ALPHABETS[ties], 1256, ties, 1000, 0)
     for block in blocks:
         trainer.measure(block)
     trainer.limit_lists(lists)
@@ -223,7 +223,7 @@ def test_merges_do_not_depend_on_threads_or_memory(tmp_path, monkeypatch, ties):
 
 @pytest.mark.parametrize("lists", [1, 3000, 30_000])
 def test_merges_do_not_depend_on_the_room_for_lists(lists):
-    counter = _trainer.Counter("cl100k", None)
+    counter = Counter("cl100k", None)
     counter.count(oracle.topics()[:100_000])
     for ties in TIES:
         want = engine_merges(counter.write(), ties)
@@ -268,7 +268,7 @@ def test_the_encoding_encodes_and_streams_at_once():
 
 def test_counts_beyond_32_bits_stay_exact():
     """A count that wrapped around would put (a, b) behind (c, d), or make it look never seen."""
-    trainer = _trainer.Trainer(bytes(range(256)), 260, "lexicographic", 100, 0)
+    trainer = Trainer(bytes(range(256)), 260, "lexicographic", 100, 0)
     number = _varint
     rows = [(b"ab", (1 << 32) + 5), (b"cd", (1 << 32) + 4), (b"ef", (1 << 33)), (b"gh", 9)]
     records = b"".join(number(len(piece)) + piece + number(count) for piece, count in rows)

@@ -15,14 +15,16 @@ from emulated import at_the_end_of_memory
 from host_device import CUDARuntimeError, DeviceArray, HostDevice
 
 import streamtok
-from streamtok._trainer import Counter, Trainer
 from streamtok.gpu import DeviceError, DeviceMemoryError, _open
-from streamtok.train import device as placement
-from streamtok.train import device_count, device_learn, device_table, run, train
+from streamtok.native.trainer import Counter, Trainer
+from streamtok.train import run, train
 from streamtok.train.counting import Counting
-from streamtok.train.device_count import DeviceCounting
-from streamtok.train.device_jobs import LONGEST, TRAINING
-from streamtok.train.device_row import row_of_pieces, row_of_trainer
+from streamtok.train.gpu import count as device_count
+from streamtok.train.gpu import learn, placement
+from streamtok.train.gpu import table as device_table
+from streamtok.train.gpu.count import DeviceCounting
+from streamtok.train.gpu.jobs import LONGEST, TRAINING
+from streamtok.train.gpu.row import row_of_pieces, row_of_trainer
 from streamtok.train.inputs import How, Place, open_inputs
 from streamtok.train.options import make_options
 from streamtok.train.records import Store
@@ -71,7 +73,7 @@ def device(monkeypatch) -> Device:
 
 
 def tune(monkeypatch, **more: int) -> None:
-    monkeypatch.setattr(device_learn, "TUNING", device_learn.Tuning(**{**SMALL, **more}))
+    monkeypatch.setattr(learn, "TUNING", learn.Tuning(**{**SMALL, **more}))
 
 
 def trained(sources, size: int, **options):
@@ -171,10 +173,10 @@ def test_launches_of_any_size(device, monkeypatch, tuning):
 
 def test_room_for_the_bytes_of_tokens_grows(device, monkeypatch):
     """MOST_BYTES is what a token may take: with less at first, the kernel asks for more."""
-    monkeypatch.setattr(device_learn, "MOST_BYTES", 1 << 16)
+    monkeypatch.setattr(learn, "MOST_BYTES", 1 << 16)
     asked = []
-    grow = device_learn.DeviceLearner._grow_bytes
-    monkeypatch.setattr(device_learn.DeviceLearner, "_grow_bytes", lambda self: (asked.append(1), grow(self)))
+    grow = learn.DeviceLearner._grow_bytes
+    monkeypatch.setattr(learn.DeviceLearner, "_grow_bytes", lambda self: (asked.append(1), grow(self)))
     rng = random.Random(1)
     text = b" ".join(bytes(rng.choice(b"abcdefgh") for _ in range(100)) * 8 for _ in range(8))
     same(text, 900, pattern=None)
@@ -264,7 +266,7 @@ def test_a_piece_that_is_seen_more_often_than_32_bits_tell(device):
     want.begin(0)
     for own in (row, row_of_trainer(device, want)):
         learned = trainer()
-        learner = device_learn.DeviceLearner(own, learned, 600, options, 3000)
+        learner = learn.DeviceLearner(own, learned, 600, options, 3000)
         while not learner.run(1 << 40, 0):
             pass
         learned_merges = [learned.merge(token) for token in range(256, learned.count)]

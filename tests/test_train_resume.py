@@ -16,7 +16,8 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok import _trainer, _vocab
+from streamtok.native import vocab
+from streamtok.native.trainer import Counter, Trainer
 from streamtok.train import ResumeError, train
 
 SIZE = 900
@@ -288,17 +289,17 @@ def test_each_allocation_may_fail(monkeypatch):
     text = (oracle.topics()[:1500] + "a word that is longer than fifteen bytes: internationalization " * 3).encode()
     want = ranks(train(text, 330, special_tokens=["<|x|>"], threads=1))
     gc.collect()
-    alive = _vocab.allocation_counts()[2]
+    alive = vocab.allocation_counts()[2]
 
-    def once() -> _trainer.Trainer:
-        special = _vocab.Matcher(["<|x|>"])
-        counter = _trainer.Counter("cl100k", special)
+    def once() -> Trainer:
+        special = vocab.Matcher(["<|x|>"])
+        counter = Counter("cl100k", special)
         counter.count(text)
         blocks = counter.write(2)
-        other = _trainer.Counter("cl100k", special)
+        other = Counter("cl100k", special)
         for block in blocks:
             other.read(block)
-        trainer = _trainer.Trainer(bytes(range(256)), 329, "lexicographic", 1000, 0)
+        trainer = Trainer(bytes(range(256)), 329, "lexicographic", 1000, 0)
         for block in other.write():
             trainer.measure(block)
             trainer.lay_out()
@@ -313,25 +314,25 @@ def test_each_allocation_may_fail(monkeypatch):
     trainer, allowed = None, -1
     while trainer is None:
         allowed += 1
-        _vocab.fail_allocations_after(allowed)
+        vocab.fail_allocations_after(allowed)
         try:
             trainer = once()
         except MemoryError:
             pass
         finally:
-            _vocab.fail_allocations_after(-1)
+            vocab.fail_allocations_after(-1)
         gc.collect()
-        assert trainer is not None or _vocab.allocation_counts()[2] == alive
+        assert trainer is not None or vocab.allocation_counts()[2] == alive
     assert allowed > 30
     assert [trainer.token(token) for token in range(329)] == sorted(want, key=want.__getitem__)
 
 
 def test_records_that_are_damaged_are_refused():
-    counter = _trainer.Counter("cl100k", None)
+    counter = Counter("cl100k", None)
     counter.count("some text, and a piece that is longer: internationalizationalism")
     (records,) = counter.write()
     for end in range(1, len(records)):
-        other = _trainer.Counter("cl100k", None)
+        other = Counter("cl100k", None)
         try:
             other.read(records[:end])
         except ValueError as error:
@@ -339,10 +340,10 @@ def test_records_that_are_damaged_are_refused():
     for bad in (b"\x00\x01", b"\x05abc", b"\xff" * 20, b"\x01a\x00", b"\x01a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"):
         with pytest.raises(ValueError, match="damaged"):
             counter.read(bad)
-        trainer = _trainer.Trainer(bytes(range(256)), 300, "lexicographic", 100, 0)
+        trainer = Trainer(bytes(range(256)), 300, "lexicographic", 100, 0)
         with pytest.raises(ValueError, match="damaged"):
             trainer.measure(bad)
-    trainer = _trainer.Trainer(bytes(range(256)), 300, "lexicographic", 100, 0)
+    trainer = Trainer(bytes(range(256)), 300, "lexicographic", 100, 0)
     trainer.measure(records)
     trainer.lay_out()
     trainer.place(records)

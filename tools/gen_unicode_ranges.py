@@ -1,4 +1,4 @@
-"""Write streamtok/_unicode_ranges.py: the character sets of tiktoken's regex engine, asked of tiktoken itself.
+"""Write streamtok/patterns/unicode_ranges.py: the character sets of tiktoken's regex engine, asked of tiktoken itself.
 
 Usage: python tools/gen_unicode_ranges.py [--check]
 
@@ -19,7 +19,7 @@ import zlib
 import regex
 import tiktoken
 
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "streamtok" / "_unicode_ranges.py"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "streamtok" / "patterns" / "unicode_ranges.py"
 CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn".split()
 SURROGATES = range(0xD800, 0xE000)
 EVERY = "".join(chr(c) for c in range(0x110000) if c not in SURROGATES)

@@ -2,7 +2,7 @@
 """Writes streamtok/vocab/*.stv from OpenAI's rank files:  python tools/pack_vocab.py FOLDER
 
 FOLDER holds r50k_base.tiktoken, p50k_base.tiktoken, cl100k_base.tiktoken and o200k_base.tiktoken; each is refused
-unless its sha256 is the published one. The format is described in streamtok/_packed.py.
+unless its sha256 is the published one. The format is described in streamtok/bundled/packed.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from streamtok import load  # noqa: E402
-from streamtok._packed import PackedVocabulary, pack_to_bytes  # noqa: E402
+from streamtok.bundled.packed import PackedVocabulary, pack_to_bytes  # noqa: E402
 
 PUBLISHED = {
     "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",

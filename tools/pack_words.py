@@ -20,8 +20,8 @@ import pathlib
 from collections.abc import Iterator
 
 import streamtok
-from streamtok import _words
-from streamtok._vocab import Vocab
+from streamtok.bundled import words as packed_words
+from streamtok.native.vocab import Vocab
 
 KEY_BYTES = 15  # ST_KEY_BYTES, csrc/base/key.h
 
@@ -73,14 +73,14 @@ def main() -> None:
     parser.add_argument("folder", type=pathlib.Path)
     folder = parser.parse_args().folder
     levels: dict[bytes, list[int]] = {}
-    for number, family in enumerate(_words.FAMILIES):
+    for number, family in enumerate(packed_words.FAMILIES):
         words = frequent_words(folder / f"{family}.tsv.xz", streamtok.get_encoding(f"{family}_base"))
         for i, word in enumerate(words):
-            level = _words.FIRST if i < FIRST else _words.WHEEL if i < WHEEL[family] else _words.REST
-            levels.setdefault(word, [0] * len(_words.FAMILIES))[number] = level
+            level = packed_words.FIRST if i < FIRST else packed_words.WHEEL if i < WHEEL[family] else packed_words.REST
+            levels.setdefault(word, [0] * len(packed_words.FAMILIES))[number] = level
         print(f"{family}: {len(words):,} words")
-    packed = _words.pack(levels)
-    pathlib.Path(_words.PATH).write_bytes(packed)
+    packed = packed_words.pack(levels)
+    pathlib.Path(packed_words.WORDS_FILE).write_bytes(packed)
     print(f"{len(levels):,} words, {len(packed):,} bytes")
 
 

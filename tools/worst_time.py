@@ -30,7 +30,7 @@ import numpy as np
 from worst_texts import Chooser, Recipe, is_broken, make
 
 import streamtok
-from streamtok import _core
+from streamtok.native.encode import tier
 
 FAMILIES = ("r50k_base", "cl100k_base", "o200k_base")
 ENCODINGS = (*FAMILIES, "o200k_base without pattern")
@@ -300,7 +300,7 @@ def main() -> int:
     good = report(rows, TOP)
     print(f"{inputs:,} texts, each whole and in chunks, in {time.monotonic() - start:.0f} s; seed {options.seed}")
     if options.json:
-        facts = {"inputs": inputs, "seed": options.seed, "streamtok": streamtok.__version__, "tier": _core.tier()}
+        facts = {"inputs": inputs, "seed": options.seed, "streamtok": streamtok.__version__, "tier": tier()}
         options.json.write_text(json.dumps(facts | {"limits": LIMITS, "rows": rows}, indent=1) + "\n")
     return 0 if good else 1
 

@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from common import MB, ROOT, check_ids, corpora, fresh_slices, main, markdown  # noqa: E402
 
-from streamtok._packed import load_packed  # noqa: E402
+from streamtok.bundled.packed import load_packed  # noqa: E402
 
 CHUNK = 4096
 OP_BYTES = 5 << 20

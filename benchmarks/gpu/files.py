@@ -36,7 +36,8 @@ import rivals
 import shared
 from host_to_host import copies
 
-from streamtok import disk, documents, sink, sources
+from streamtok import disk
+from streamtok.files import documents, id_sink, sources
 
 STEP = 8 << 20
 SYNC_EVERY = 64 << 20  # of text: encode_file's journal_bytes
@@ -146,7 +147,7 @@ def replaced(*places: tuple[Any, str, Any]) -> Iterator[None]:
 STAGES = {
     "reading": (sources.Reader, "read_into"),
     "encoding": (documents.DeviceCoder, "encode_array"),
-    "checksums": (sink.IdSink, "prepare"),
+    "checksums": (id_sink.IdSink, "prepare"),
     "writing": (disk, "os_write"),
     "fsync": (disk, "os_fsync"),
 }

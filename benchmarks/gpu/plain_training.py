@@ -19,8 +19,8 @@ from shared import machine, markdown, repeated, text_of
 from training import Bench, plain_options
 
 from streamtok.gpu._shapes import Module
-from streamtok.train.device_jobs import BUCKETS, LEARNED, LEARNING, MOST_BYTES, PAIR, SIDE, SIDES, TRAINING
-from streamtok.train.device_learn import TUNING
+from streamtok.train.gpu.jobs import BUCKETS, LEARNED, LEARNING, MOST_BYTES, PAIR, SIDE, SIDES, TRAINING
+from streamtok.train.gpu.learn import TUNING
 
 HERE = pathlib.Path(__file__).resolve().parent
 CSRC = HERE.parent.parent / "csrc"
@@ -64,7 +64,7 @@ def starts_of(bench: Any, data: bytes) -> tuple[Any, Any]:
     """(text as packed on the device, a bit a byte for where pieces start)."""
     from streamtok.gpu._text import pack
     from streamtok.train.counting import Counting
-    from streamtok.train.device_count import DeviceCounting, _Slice
+    from streamtok.train.gpu.count import DeviceCounting, _Slice
     from streamtok.train.inputs import How
     from streamtok.train.records import Store
 

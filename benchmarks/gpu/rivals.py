@@ -76,8 +76,8 @@ def hugging_face_of(encoding: Any) -> Any:
     """A fast tokenizer of Hugging Face: the split by our pattern, then byte-level BPE with the merges of our tokens."""
     from tokenizers import Tokenizer
 
-    from streamtok._data_gym import LETTERS
-    from streamtok._packed import load_packed
+    from streamtok.bundled.gpt2_files import LETTERS
+    from streamtok.bundled.packed import load_packed
 
     letters = {value: letter for letter, value in LETTERS.items()}
     packed = load_packed(encoding.name)

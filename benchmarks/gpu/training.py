@@ -33,7 +33,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # its own 
 from bench_train_memory import altered_paragraphs
 from shared import machine, markdown, text_of
 
-from streamtok._trainer import Trainer
+from streamtok.native.trainer import Trainer
 from streamtok.train import train
 from streamtok.train.counting import Counting
 from streamtok.train.inputs import How, Place, open_inputs
@@ -98,7 +98,7 @@ class Bench:
 
     def __init__(self, options: Options) -> None:
         from streamtok.patterns import family_of
-        from streamtok.train.device import _open
+        from streamtok.train.gpu.placement import _open
 
         self.options = options
         self.family = family_of(options.pat_str)
@@ -106,7 +106,7 @@ class Bench:
 
     def count(self, data: bytes, times: dict[str, float] | None = None, **more: Any) -> tuple[Any, int, float]:
         """(pieces, bytes and pieces of text, seconds)."""
-        from streamtok.train.device_count import DeviceCounting
+        from streamtok.train.gpu.count import DeviceCounting
 
         how = How()
         host = Counting(self.options.pat_str, how, 1, None, Store(tempfile.mkdtemp(), False))
@@ -121,7 +121,7 @@ class Bench:
         return pieces, counting.text_bytes + counting.pieces, time.perf_counter() - begin
 
     def row(self, pieces: Any) -> tuple[Any, float]:
-        from streamtok.train.device_row import row_of_pieces
+        from streamtok.train.gpu.row import row_of_pieces
 
         begin = time.perf_counter()
         rest = self.trainer(256)
@@ -141,7 +141,7 @@ class Bench:
 
     def learn(self, row: Any, wanted: int, text_bytes: int, tuning: Any = None) -> tuple[Any, float]:
         """(a trainer, seconds); the row is as it was afterwards."""
-        from streamtok.train.device_learn import DeviceLearner
+        from streamtok.train.gpu.learn import DeviceLearner
 
         kept = row.row.copy()
         self.device.synchronize()
@@ -179,7 +179,7 @@ def tokens_of(trainer: Trainer) -> list[bytes]:
 
 def said_of(state: Any) -> str:
     """Counts, and the share of the first thread's time by stage."""
-    from streamtok.train.device_jobs import STAGES
+    from streamtok.train.gpu.jobs import STAGES
 
     cycles = state["cycles"].astype(float)
     shares = "  ".join(f"{name} {100 * share:.0f}%" for name, share in zip(STAGES, cycles / max(cycles.sum(), 1)))
@@ -251,7 +251,7 @@ def much(data: bytes, rounds: int, threads: int) -> None:
 
 
 def ways(data: bytes, size: int, rounds: int) -> None:
-    from streamtok.train.device_learn import Tuning
+    from streamtok.train.gpu.learn import Tuning
 
     bench = Bench(plain_options())
     pieces, text_bytes, _ = bench.count(data)
@@ -311,9 +311,9 @@ def main() -> None:
     if needs_text:
         print(f"text made in {time.perf_counter() - begin:.1f} s", flush=True)
     if options.cycles:
-        from streamtok.train import device_jobs
+        from streamtok.train.gpu import jobs
 
-        device_jobs.TRAINING = dataclasses.replace(device_jobs.TRAINING, own=("-DST_COUNT_CYCLES",))
+        jobs.TRAINING = dataclasses.replace(jobs.TRAINING, own=("-DST_COUNT_CYCLES",))
     print(machine(), flush=True)
     wrong = check(options.corpus, options.patterns) if "check" in options.parts else 0
     if "corpora" in options.parts:

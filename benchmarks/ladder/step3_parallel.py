@@ -9,7 +9,7 @@ from itertools import pairwise
 import step2_incremental
 from pieces import Pair, count_pieces
 
-from streamtok import _job
+from streamtok.native import job
 
 PROCESSES = 2
 
@@ -20,7 +20,7 @@ def learn(text: str, merges: int) -> list[Pair]:
 
 def count_in_parallel(text: str) -> Counter[bytes]:
     data = text.encode()
-    cuts = [0, *_job.cuts(data, len(data) // PROCESSES + 1, None, None), len(data)]
+    cuts = [0, *job.cuts(data, len(data) // PROCESSES + 1, None, None), len(data)]
     parts = [data[a:b].decode() for a, b in pairwise(cuts)]
     pieces: Counter[bytes] = Counter()
     with ProcessPoolExecutor(PROCESSES) as pool:

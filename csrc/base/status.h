@@ -1,5 +1,5 @@
 /* Status codes of the core. Every function that can fail returns one; nothing in csrc prints, aborts or sets errno.
- * Cython turns a code into an exception in one place (streamtok/_core.pyx). */
+ * Cython turns a code into an exception in one place (streamtok/native/encode.pyx). */
 #ifndef ST_BASE_STATUS_H
 #define ST_BASE_STATUS_H
 

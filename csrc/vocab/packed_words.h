@@ -1,4 +1,4 @@
-/* The list of frequent words as it is packed (streamtok/_words.py): sorted words, each as the number of bytes that it begins with
+/* The list of frequent words as it is packed (streamtok/bundled/words.py): sorted words, each as the number of bytes that it begins with
  * like the one before it, and its rest; and a byte of levels a word, two bits for each list that may take it. */
 #ifndef ST_VOCAB_PACKED_WORDS_H
 #define ST_VOCAB_PACKED_WORDS_H

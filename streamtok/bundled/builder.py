@@ -1,4 +1,4 @@
-"""Building the tables with all frequent words in the user's cache folder (_tables.py): once a machine, by one process
+"""Building the tables with all frequent words in the user's cache folder (mapped.py): once a machine, by one process
 at a time, aside from what the program does, and never an error to it."""
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import functools
 import os
 import time
 
-from . import _cache, _tables, disk
+from .. import disk
+from ..disk import cache_folder
+from . import mapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _ending = False  # the interpreter
 def watch(vocab: Any, name: str) -> None:
     """Lets a Vocab of that bundled vocabulary have its tables built once it has encoded BUILD_AFTER, if it is not over
     them."""
-    if _tables.choice() == "all" and not _tables.is_cached(vocab):
+    if mapped.choice() == "all" and not mapped.is_cached(vocab):
         vocab.call_after(BUILD_AFTER, functools.partial(build_aside, name))
 
 
@@ -50,7 +52,7 @@ def build_aside(name: str) -> None:
     # Nothing can be written there, or no more threads: a limit of the system, or the interpreter is ending. The lock is
     # taken here, not on the thread, which could end before it says that it has it.
     with contextlib.suppress(OSError, RuntimeError):
-        path = _tables.cached_file(name)
+        path = mapped.cached_file(name)
         if _take(path):
             _thread.start_new_thread(_build_quietly, (name, path))
 
@@ -61,7 +63,7 @@ def _build_quietly(name: str, path: str) -> None:
 
 
 def _take(path: str) -> bool:
-    taken = _cache.take_lock(lock_of(path))
+    taken = cache_folder.take_lock(lock_of(path))
     if taken:
         _locks[path] = os.getpid()
     return taken
@@ -75,8 +77,8 @@ def _tidy() -> None:
     for path, process in list(_locks.items()):
         if process == os.getpid():
             if path in disk.unfinished:
-                _cache.remove(disk.unfinished[path])
-            _cache.remove(lock_of(path))
+                cache_folder.remove(disk.unfinished[path])
+            cache_folder.remove(lock_of(path))
 
 
 def lock_of(path: str) -> str:
@@ -84,7 +86,7 @@ def lock_of(path: str) -> str:
     return f"{path}.lock"
 
 
-def build(name: str, patience: float = _cache.STALE) -> str | None:
+def build(name: str, patience: float = cache_folder.STALE) -> str | None:
     """Builds the tables of a bundled vocabulary unless good ones are there, and returns their path; None where another
     process was at it for longer than `patience`, in seconds. Removes those of other versions that nobody uses any more.
 
@@ -92,9 +94,9 @@ def build(name: str, patience: float = _cache.STALE) -> str | None:
         OSError: they cannot be written.
         VocabularyError: the package is damaged.
     """
-    path = _tables.cached_file(name)
+    path = mapped.cached_file(name)
     until = time.monotonic() + patience
-    while _tables.open_cached(name, {}) is None:
+    while mapped.open_cached(name, {}) is None:
         if _take(path):
             return _build_locked(name, path)
         if time.monotonic() >= until:
@@ -107,34 +109,34 @@ def _build_locked(name: str, path: str) -> str | None:
     import shutil
 
     try:
-        if _tables.open_cached(name, {}) is not None:
+        if mapped.open_cached(name, {}) is not None:
             return path
         if shutil.disk_usage(os.path.dirname(path)).free < ROOM:
             raise OSError(f"less than {ROOM >> 20} MB are free for the tables in {os.path.dirname(path)}")
-        vocab = _tables.build_all_words(name)
+        vocab = mapped.build_all_words(name)
         if _ending:
             return None
-        _tables.write_cached(name, vocab)
+        mapped.write_cached(name, vocab)
         _remove_unused(name, path)
         return path
     finally:
         _locks.pop(path, None)
-        _cache.remove(lock_of(path))
+        cache_folder.remove(lock_of(path))
 
 
 def _remove_unused(name: str, path: str) -> None:
     """All that is there of a vocabulary, but for `path`, and for tables that another version of streamtok uses."""
     for other in done_with(name):
-        if other != path and (not other.endswith(".tables") or _cache.is_unused(other)):
-            _cache.remove(other)
+        if other != path and (not other.endswith(".tables") or cache_folder.is_unused(other)):
+            cache_folder.remove(other)
 
 
 def done_with(name: str) -> list[str]:
     """The user's files that belong to a bundled vocabulary and that nobody writes: tables of any version, and what
     killed processes left behind."""
-    folder = _tables.cache_folder()
+    folder = mapped.tables_folder()
     try:
         found = [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.startswith(f"{name}-")]
     except FileNotFoundError:
         return []
-    return [path for path in found if path.endswith(".tables") or _cache.is_stale(path)]
+    return [path for path in found if path.endswith(".tables") or cache_folder.is_stale(path)]

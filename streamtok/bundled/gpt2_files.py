@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import VocabularyError, shown
+from ..errors import VocabularyError, shown
 
 # Parsed JSON takes up to 25 times the room of its text; GPT-2's encoder.json has 1 MB.
 MAX_BYTES = 8 << 20

@@ -5,7 +5,7 @@ Nothing is computed at load. A file that this process could change is copied, an
 cuts a mapped file kills the processes that read it, and whoever writes to it changes their ids. One that the
 administrator alone can change is mapped, and all processes share it. `vocab/*.tables`, which the build of the
 package writes, hold as many words as a wheel has room for; files in the user's cache folder, made once a machine, hold
-all of them (table_builder.py). Ids do not depend on which of them is used. Where there is none, as after a build for
+all of them (builder.py). Ids do not depend on which of them is used. Where there is none, as after a build for
 another kind of machine, the tables are built in memory from the .stv file, without the frequent words: the same ids,
 later and slower.
 """
@@ -18,20 +18,23 @@ import os
 import sys
 import zlib
 
-from . import _cache, _vocab, _words, disk
-from ._packed import PackedVocabulary, load_packed
-from ._version import __version__
-from .errors import VocabularyError, shown
+from .. import disk
+from .._version import __version__
+from ..disk import cache_folder
+from ..errors import VocabularyError, shown
+from ..native.vocab import IMAGE_VERSION, Vocab
+from .packed import FOLDER, PackedVocabulary, load_packed
+from .words import FIRST, HEADER_BYTES, WHEEL, WORDS_FILE, read_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 WORDS = {
-    "r50k_base": ("r50k", _words.WHEEL),
-    "p50k_base": ("r50k", _words.FIRST),
-    "cl100k_base": ("cl100k", _words.WHEEL),
-    "o200k_base": ("o200k", _words.WHEEL),
+    "r50k_base": ("r50k", WHEEL),
+    "p50k_base": ("r50k", FIRST),
+    "cl100k_base": ("cl100k", WHEEL),
+    "o200k_base": ("o200k", WHEEL),
 }
 """Bundled vocabulary -> the list of frequent words that was split by its pattern, and the least level of those that
 its tables in a wheel hold."""
@@ -92,7 +95,7 @@ def open_packaged(name: str, special_tokens: dict[str, int]) -> Any:
 
 
 def _in_package(file: str) -> str:
-    return os.path.join(os.path.dirname(__file__), "vocab", file)
+    return os.path.join(FOLDER, file)
 
 
 def _bring(file: disk.File) -> mmap.mmap:
@@ -139,7 +142,7 @@ def _copy(file: disk.File) -> mmap.mmap:
 
 
 def _over(image: Any, special_tokens: dict[str, int], path: str) -> Any:
-    vocab = _vocab.Vocab(None, None, None, None, special_tokens, image=image)
+    vocab = Vocab(None, None, None, None, special_tokens, image=image)
     vocab.path = path
     return vocab
 
@@ -149,13 +152,13 @@ def build_vocabulary(
 ) -> Any:
     """The core's Vocab of any vocabulary, built in memory. words: joined, and a byte of length each."""
     ranks = None if isinstance(packed.ranks, range) else packed.ranks
-    return _vocab.Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words)
+    return Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words)
 
 
 def write_tables(folder: str) -> None:
     """Writes the tables of all bundled vocabularies for a wheel into the folder, each whole or not at all."""
     for name, (family, least) in WORDS.items():
-        vocab = build_vocabulary(load_packed(name), {}, _words.read_words(family, least))
+        vocab = build_vocabulary(load_packed(name), {}, read_words(family, least))
         _write(os.path.join(folder, f"{name}.tables"), b"", vocab)
 
 
@@ -175,20 +178,20 @@ def cached_file(name: str) -> str:
     return _cached_path(name, _head(name))
 
 
-def cache_folder() -> str:
+def tables_folder() -> str:
     """The folder of all such tables, which need not be there. Raises OSError where there is no such place."""
-    return os.path.join(_cache.folder(), "tables")
+    return os.path.join(cache_folder.folder(), "tables")
 
 
 def _cached_path(name: str, head: bytes) -> str:
-    return os.path.join(cache_folder(), f"{name}-{zlib.crc32(head):08x}.tables")
+    return os.path.join(tables_folder(), f"{name}-{zlib.crc32(head):08x}.tables")
 
 
 def _head(name: str) -> bytes:
     """What such tables depend on: versions, the kind of machine, and the headers, with checksums, of what they are made
     from."""
-    facts = f"streamtok {__version__} {_vocab.IMAGE_VERSION} {sys.byteorder} {name}\n".encode()
-    for path, size in ((_in_package(f"{name}.stv"), _PACKED_HEADER_BYTES), (_words.PATH, _words.HEADER_BYTES)):
+    facts = f"streamtok {__version__} {IMAGE_VERSION} {sys.byteorder} {name}\n".encode()
+    for path, size in ((_in_package(f"{name}.stv"), _PACKED_HEADER_BYTES), (WORDS_FILE, HEADER_BYTES)):
         with open(path, "rb") as file:
             facts += file.read(size)
     return facts.ljust(_HEAD_BYTES, b"\0")
@@ -204,13 +207,13 @@ def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
             image = memoryview(_bring(file))
         if image[: len(head)] == head:
             vocab = _over(image[len(head) :], special_tokens, path)
-            _cache.note_use(path)
+            cache_folder.note_use(path)
             return vocab
     except OSError:
         return None
     except ValueError:  # empty, or VocabularyError: the checksum is wrong
         pass
-    _cache.remove(path)
+    cache_folder.remove(path)
     return None
 
 
@@ -222,7 +225,7 @@ def is_cached(vocab: Any) -> bool:
 def build_all_words(name: str) -> Any:
     """The Vocab of a bundled vocabulary with all its words, in memory. Raises VocabularyError where the package is
     damaged."""
-    return build_vocabulary(load_packed(name), {}, _words.read_words(WORDS[name][0]))
+    return build_vocabulary(load_packed(name), {}, read_words(WORDS[name][0]))
 
 
 def write_cached(name: str, vocab: Any) -> None:

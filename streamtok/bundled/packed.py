@@ -23,13 +23,16 @@ from array import array
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
-from .errors import VocabularyError, shown
+from ..errors import VocabularyError, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     import numpy as np
+
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "vocab")
+"""Where the files of the bundled vocabularies lie."""
 
 # What a vocabulary may hold. o200k_base has 2e5 tokens, the largest published ones 1e6. Tables are indexed
 # by rank, so the highest rank alone decides their size: four times the entries leaves room for any gaps.
@@ -87,7 +90,7 @@ def load_packed(name: str) -> PackedVocabulary:
     Raises:
         VocabularyError: the file is missing, or its bytes are not the ones that were packed.
     """
-    path = os.path.join(os.path.dirname(__file__), "vocab", f"{name}.stv")
+    path = os.path.join(FOLDER, f"{name}.stv")
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_FILE_BYTES)

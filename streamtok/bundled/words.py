@@ -17,9 +17,9 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 
-from . import _vocab
-from ._packed import CRC_AT, checksum
-from .errors import VocabularyError
+from ..errors import VocabularyError
+from ..native import vocab
+from .packed import CRC_AT, FOLDER, checksum
 
 FAMILIES = "r50k", "cl100k", "o200k"
 REST, WHEEL, FIRST = 1, 2, 3
@@ -29,10 +29,10 @@ _MAGIC = b"stwords\0"
 _VERSION = 1
 
 HEADER_BYTES = _HEADER.size
-PATH = os.path.join(os.path.dirname(__file__), "vocab", "words.stw")
+WORDS_FILE = os.path.join(FOLDER, "words.stw")
 
 
-def read_words(family: str, least: int = REST, path: str = PATH) -> tuple[bytes, bytes]:
+def read_words(family: str, least: int = REST, path: str = WORDS_FILE) -> tuple[bytes, bytes]:
     """(words joined, a byte of length each) of a family, those of the highest level first.
 
     Raises:
@@ -67,7 +67,7 @@ def unpack(data: bytes, family: str, least: int = REST, path: str | None = None)
     if [len(stream) for stream in streams] != [count, count, rest_bytes, count]:
         raise VocabularyError("its streams are of other lengths than it says; install streamtok anew", path)
     try:
-        return _vocab.read_word_list(*streams, shift=2 * FAMILIES.index(family), least=least)
+        return vocab.read_word_list(*streams, shift=2 * FAMILIES.index(family), least=least)
     except VocabularyError as error:
         raise VocabularyError(f"{error}; install streamtok anew", path) from None
 

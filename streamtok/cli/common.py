@@ -13,10 +13,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import disk
-from .._checksum import crc32
+from ..disk.outputs import check_apart, files_of
 from ..errors import shown
-from ..outputs import check_apart, files_of
-from ..sources import StreamSource
+from ..files.sources import StreamSource
+from ..native.checksum import crc32
 from .wording import describe
 
 _SAVED = ("vocab.json", "merges.txt", "training.json")  # what train writes into a folder
@@ -199,7 +199,7 @@ def check_sources(outputs: Iterable[str], files: Iterable[str], vocab: str | Non
 
 def ids_dtype(encoding: Any, dtype: str) -> Any:
     """The dtype of a file of ids. Raises UsageError for one that the ids of the encoding do not fit."""
-    from ..files import choose_dtype
+    from ..files.encode import choose_dtype
 
     try:
         return choose_dtype(encoding, dtype)

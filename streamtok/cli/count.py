@@ -58,7 +58,7 @@ def command(
     .gz, .xz and .zst files are decompressed, of .jsonl files the texts count, each for itself.
     """
     encoding = load_encoding(**chosen)
-    from ..files import Options
+    from ..files.encode import Options
 
     options = Options(documents, key, allowed_special=specials(allow_special, encoding), errors=errors)
     counts: list[_Count] = []
@@ -86,7 +86,7 @@ def command(
 
 def _count(encoding: Any, source: Any, counts: list[_Count], options: Any, limit: int | None, move: Any) -> None:
     """Count the source, which the last of `counts` names. Raises _Enough above `limit` in all."""
-    from ..files import encode_sources
+    from ..files.encode import encode_sources
 
     this, before = counts[-1], sum(count.tokens for count in counts)
     room = None if limit is None else limit - before

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 
 import click
 
+from ..disk.outputs import files_of
 from ..errors import shown
-from ..outputs import files_of
-from ..suffixes import ids_format_to_read
+from ..files.suffixes import ids_format_to_read
 from .common import check_sources, encoding_options, file_names, ids_dtype, load_encoding, open_input, open_output
 from .operands import looks_like_path
 from .wording import describe

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from ..outputs import files_of
-from ..suffixes import ids_format_to_write
+from ..disk.outputs import files_of
+from ..files.suffixes import ids_format_to_write
 from .common import (
     check_output,
     check_sources,
@@ -166,7 +166,7 @@ def _check_ids(encoding: Any, dtype: str, append_eot: bool) -> None:
 
 def _encode_to_stdout(encoding: Any, source: Any, form: str, dtype: str, options: dict[str, Any]) -> None:
     """form: "text" is an id a line, "line" all in one, "json" an object, "bin" integers of the dtype."""
-    from ..files import Options, choose_dtype, encode_sources
+    from ..files.encode import Options, choose_dtype, encode_sources
 
     stdout = sys.stdout.buffer
     binary = choose_dtype(encoding, dtype)
@@ -193,7 +193,7 @@ def _encode_to_stdout(encoding: Any, source: Any, form: str, dtype: str, options
 def _encode_to_file(
     ctx: click.Context, encoding: Any, sources: list[Any], output: str, as_json: bool, options: dict[str, Any]
 ) -> None:
-    from ..files import encode_file
+    from ..files.encode import encode_file
 
     try:
         with progress_bar(os.path.basename(output)) as move:

@@ -52,7 +52,7 @@ def command(
     """
     encoding = load_encoding(**chosen)
     source = operand(argument, is_text)
-    from ..files import Options, encode_sources
+    from ..files.encode import Options, encode_sources
 
     options = Options("text", allowed_special=specials(allow_special, encoding), errors=errors)
     if limit is None and sys.stdout.isatty() and not as_json:

@@ -60,8 +60,8 @@ class _Kept:
 def _beginning(encoding: Any, source: Any, tokens: int, allowed: Any, errors: str) -> str:
     """The text of the source, or a beginning of which a stream has given more than so many ids: no later text takes
     them back, so no longer beginning has fewer."""
-    from ..files import Options, encode_sources
-    from ..sources import make_sources
+    from ..files.encode import Options, encode_sources
+    from ..files.sources import make_sources
 
     found = 0
 

@@ -407,7 +407,7 @@ def changed(path: str, what: str) -> OSError:
 def checksum(file: File, size: int, crc: int = 0) -> tuple[int, int]:
     """Read `size` bytes on from where the file stands; returns how many were missing, and `crc` with those that were
     there."""
-    from ._checksum import crc32  # `import streamtok` needs this module, and not that
+    from ..native.checksum import crc32  # `import streamtok` needs this module, and not that
 
     room = memoryview(bytearray(min(size, _READ_AT_ONCE)))
     while size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from .errors import shown
+from ..errors import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .batch import encode_many_aside
-from .device import DeviceCoder
-from .errors import located_utf8_error, shortened, shown
-from .pipeline import Emit, Ids, Pipeline, Prepare
+from ..batch import encode_many_aside
+from ..device import DeviceCoder
+from ..errors import located_utf8_error, shortened, shown
+from .in_order import Emit, Ids, Pipeline, Prepare
 from .sources import PathSource, Reader, StreamSource
 from .suffixes import documents_of
 from .ways import WAYS, Way

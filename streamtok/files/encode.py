@@ -1,7 +1,7 @@
 """encode_file: text files in, a file of token ids out, in bounded memory and safe against crashes.
 
-Sources (sources.py) are cut into documents and encoded (documents.py), ids go to `<dst>.partial` (sink.py), and
-every `journal_bytes` of text a point to resume from goes to `<dst>.journal` (journal.py); file_run.py holds them
+Sources (sources.py) are cut into documents and encoded (documents.py), ids go to `<dst>.partial` (id_sink.py), and
+every `journal_bytes` of text a point to resume from goes to `<dst>.journal` (journal.py); run.py holds them
 together. `dst` itself appears by a rename, whole or not at all.
 """
 
@@ -15,15 +15,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .batch import threads_for
-from .device import check_device, file_chunk
+from ..batch import threads_for
+from ..device import check_device, file_chunk
+from ..disk.outputs import check_apart, files_of
+from ..errors import short_file_names, shown
 from .documents import Device, Documents, Options, Tick
-from .errors import short_file_names, shown
-from .file_run import Earlier, EncodedFile, FileRun, Progress
+from .id_sink import IdSink
+from .in_order import Emit
 from .journal import ResumeError
-from .outputs import check_apart, files_of
-from .pipeline import Emit
-from .sink import IdSink
+from .run import Earlier, EncodedFile, FileRun, Progress
 from .sources import SourceError, make_sources
 from .suffixes import ids_format_to_write
 

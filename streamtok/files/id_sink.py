@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import disk
-from ._checksum import crc32, joined_crc32
-from .errors import shown
+from .. import disk
+from ..disk.outputs import files_of
+from ..errors import shown
+from ..native.checksum import crc32, joined_crc32
+from .in_order import Ids
 from .journal import Mark
-from .outputs import files_of
-from .pipeline import Ids
 
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from . import disk
-from .errors import shortened, shown
+from .. import disk
+from ..errors import shortened, shown
 
 FORMAT_VERSION = 1
 

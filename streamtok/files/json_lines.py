@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .errors import shown
+from ..errors import shown
 
 LONG = 1 << 20
 """Bytes of a line from which it is read by `pieces_at`. A line that is parsed whole takes up to ten times its size: one

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from . import disk
-from ._version import __version__
+from .. import disk
+from .._version import __version__
+from ..disk.outputs import files_of
+from ..errors import shortened
 from .documents import Device, Documents, Options
-from .errors import shortened
+from .id_sink import IdSink
+from .in_order import Aside
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
-from .outputs import files_of
-from .pipeline import Aside
-from .sink import IdSink
 from .sources import PathSource, Reader, StreamSource
 
 _WRITES_AHEAD = 4  # stretches of ids that wait to be written, beside those that are being encoded

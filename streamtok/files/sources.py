@@ -8,7 +8,7 @@ import os
 import stat
 from typing import Any, BinaryIO
 
-from .errors import shortened
+from ..errors import shortened
 from .members import SUFFIXES, DamagedError, Members
 
 # Enough to notice another file, little enough not to read a terabyte before the work begins.

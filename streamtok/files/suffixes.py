@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import shown
+from ..errors import shown
 from .members import SUFFIXES as PACKED
 
 _JSON_LINES = frozenset((".jsonl", ".ndjson"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _job
+from ..native import job
 from .json_lines import LONG, pieces_at, text_at
 from .sources import Reader
 
@@ -147,7 +147,7 @@ class TextWay(Way):
 
     def _cuts(self, data: Any) -> list[int]:
         allowed, disallowed = self.run.matchers
-        return _job.cuts(data, self.run.part, allowed, disallowed, self.run.core)
+        return job.cuts(data, self.run.part, allowed, disallowed, self.run.core)
 
     def _submit(self, part: Any, explain: Callable[[], object]) -> None:
         coder, matchers = self.run.coder, self.run.matchers

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .. import _cache, disk
+from .. import disk
 from .._version import __version__
+from ..disk import cache_folder
 
 # A text must be done this much sooner on the device than on the CPU, by what was measured, to be sent there.
 _MARGIN = 0.8
@@ -38,7 +39,7 @@ class Rates:
 
 def cache_file() -> pathlib.Path:
     """Where what was measured is kept. Raises FileNotFoundError where the user has no place for it."""
-    return pathlib.Path(_cache.folder(), "devices.json")
+    return pathlib.Path(cache_folder.folder(), "devices.json")
 
 
 def _kept() -> bytes:

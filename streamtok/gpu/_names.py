@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _job
+from ..native import job
 from ._errors import NotForDevice
 from ._job import NAME_SET, PART_ID
 
@@ -71,7 +71,7 @@ class Names:
 
     def cuts(self, data: Any, size: int) -> list[int]:
         """Places about `size` bytes apart where both sides encode apart and no name is near."""
-        return _job.cuts(data, size, *self.matchers, self._coder)
+        return job.cuts(data, size, *self.matchers, self._coder)
 
     def taken(self, places: Any, numbers: Any) -> tuple[Any, Any, Any]:
         """(starts, ends, ids) of the allowed names that count: leftmost first, the longest of those at one place, none

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._gate import flat
+from ..native.gate import flat
 from ._job import BLOCK
 from ._names import Names
 

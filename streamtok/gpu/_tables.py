@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _tables
+from ..bundled import mapped
 from ._job import JOB
 
 PAIR_PLACES = 8
@@ -24,9 +24,9 @@ FILTER_BITS = 20
 def vocab_for(encoding: Any, is_limited: bool) -> Any:
     """The Vocab whose tables an encoding takes to a device. Where memory is limited the package's: what fits a limit
     must not depend on what a cache folder holds."""
-    if not is_limited or not _tables.is_cached(encoding._vocab):
+    if not is_limited or not mapped.is_cached(encoding._vocab):
         return encoding._vocab
-    return _tables.open_packaged(encoding._vocabulary, encoding._special_tokens)
+    return mapped.open_packaged(encoding._vocabulary, encoding._special_tokens)
 
 
 def _bits(places: int) -> int:

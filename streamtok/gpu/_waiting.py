@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from .._gate import gather
+from ..native.gate import gather
 
 Result = TypeVar("Result")
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
+from ..native.encode import ERRORS
 from ..patterns import kernels_of
 from . import _open
 from ._engine import SHORT
@@ -139,7 +139,7 @@ class GpuEncoder:
             TypeError: text on a device that is not one row of uint8.
             DeviceError: the device failed. DeviceMemoryError: it has too little memory.
         """
-        if not timing and errors in _core.ERRORS:
+        if not timing and errors in ERRORS:
             ids = self._short(text, allowed_special, disallowed_special)
             if ids is not None:
                 return ids

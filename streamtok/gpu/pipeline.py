@@ -253,7 +253,7 @@ class GpuPipeline:
 
 
 class PipelineCoder:
-    """A pipeline as documents.py and batch.py take a coder: whole texts, with the core's Matchers."""
+    """A pipeline as files/documents.py and batch.py take a coder: whole texts, with the core's Matchers."""
 
     def __init__(self, pipeline: GpuPipeline, errors: str) -> None:
         self.pipeline, self._errors = pipeline, errors

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core, _gate, _job
 from ..errors import stream_busy_error
+from ..native import job
+from ..native.encode import CoreStream
+from ..native.gate import Gate, is_utf8
 
 BATCH = 8 << 20
 """Bytes of text that are gathered: a device is busy with them ten times as long as a call costs."""
@@ -28,7 +30,8 @@ _LEAST = 1 << 16
 
 
 class GpuStream:
-    """The interface of _core.CoreStream, and its promises; only that ids come when a batch is full, or with flush().
+    """The interface of CoreStream (native/encode.pyx), and its promises; only that ids come when a batch is full, or
+    with flush().
 
     Text passes a Gate as it comes, which has the CPU's errors at the feed that the CPU has them at, and is gathered.
     Once there is a batch, it is encoded up to its last cut, a place where both sides encode apart. Where no cut is
@@ -43,7 +46,7 @@ class GpuStream:
         self._clear()
 
     def _clear(self) -> None:
-        self._gate = _gate.Gate(self._encoding._coder_for(self._errors), self.disallowed)
+        self._gate = Gate(self._encoding._coder_for(self._errors), self.disallowed)
         self._gathered = bytearray()
         self._core: Any = None  # where it is there, nothing is gathered
 
@@ -81,9 +84,9 @@ class GpuStream:
         ids.flags.writeable = False
         return ids
 
-    def _gate_at(self, end: bytes, held: Any, offset: int) -> _gate.Gate:
+    def _gate_at(self, end: bytes, held: Any, offset: int) -> Gate:
         """A gate that has let through what ends with `end`, and holds `held`."""
-        gate = _gate.Gate(self._encoding._coder_for(self._errors), self.disallowed)
+        gate = Gate(self._encoding._coder_for(self._errors), self.disallowed)
         gate.take(end)
         gate.take(held)
         gate.pass_over(offset - gate.offset)
@@ -109,13 +112,13 @@ class GpuStream:
         return ids
 
     def _cuts(self, text: Any, size: int) -> list[int]:
-        return _job.cuts(text, size, self.allowed, None, self._encoding._coder)
+        return job.cuts(text, size, self.allowed, None, self._encoding._coder)
 
     def _encoded(self, data: Any) -> Any:
         return self._coder.encode_array(data, self.allowed, None) if len(data) else np.empty(0, np.uint32)
 
     def _new_core(self) -> Any:
-        return _core.CoreStream(self._encoding._coder_for("strict"), self.allowed, None, True)
+        return CoreStream(self._encoding._coder_for("strict"), self.allowed, None, True)
 
     def _through_core(self, text: bytes, final: bool) -> Any:
         """Up to the first cut the text belongs to what the core's stream holds."""
@@ -190,7 +193,7 @@ class GpuStream:
         ends = np.cumsum([head, *sizes]).tolist()
         offset, held, end, gathered, core = (state[a:b] for a, b in itertools.pairwise(ends))
         longest = 0 if self.disallowed is None else self.disallowed.longest
-        if not _gate.is_utf8(gathered) or not _gate.is_utf8(end) or len(end) > longest:
+        if not is_utf8(gathered) or not is_utf8(end) or len(end) > longest:
             raise ValueError
         self._gathered = bytearray(gathered)
         holds = held[1:].decode("utf-8", "surrogatepass") if held[0] == 1 else held[1:]

@@ -1,4 +1,4 @@
-# The C headers restated, header by header, as far as _core.pyx uses them. No logic here.
+# The C headers restated, header by header, as far as encode.pyx uses them. No logic here.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 

@@ -1,8 +1,8 @@
 from libc.stdint cimport uint8_t, uint32_t
 
-from ._csrc cimport st_encoder, st_feed_error, st_ids, st_status
-from ._ids cimport Expected
-from ._vocab cimport Matcher, Vocab
+from .csrc cimport st_encoder, st_feed_error, st_ids, st_status
+from .ids cimport Expected
+from .vocab cimport Matcher, Vocab
 
 
 cdef struct Options:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
-from ._vocab import Matcher, Vocab
+from .vocab import Matcher, Vocab
 
 FAMILIES: dict[str, int]
 ENGINES: dict[str, int]

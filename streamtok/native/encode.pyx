@@ -7,17 +7,17 @@ from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from ._csrc cimport *
-from ._interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
-from ._ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, list_of, recycle, reserve, trim
-from ._text cimport (
+from .csrc cimport *
+from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
+from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, list_of, recycle, reserve, trim
+from .text cimport (
     SHORT_ROOM, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, borrow_apart, borrow_short, check_spans,
     ends_high, give_back,
 )
-from ._vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due
+from .vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due
 
-from ._text import join_surrogate
-from .errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
+from .text import join_surrogate
+from ..errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
 
 st_alloc_share(allocation_state())
 

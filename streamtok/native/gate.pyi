@@ -2,8 +2,8 @@ from typing import Any, final
 
 from typing_extensions import Self
 
-from ._core import Coder
-from ._vocab import Matcher
+from .encode import Coder
+from .vocab import Matcher
 
 @final
 class Utf8:

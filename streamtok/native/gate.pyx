@@ -7,12 +7,12 @@ from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from ._core cimport Coder, fail
-from ._csrc cimport *
-from ._text cimport PyUnicode_IS_ASCII, Text, borrow_apart, ends_high, give_back
-from ._vocab cimport Matcher, allocation_state
+from .encode cimport Coder, fail
+from .csrc cimport *
+from .text cimport PyUnicode_IS_ASCII, Text, borrow_apart, ends_high, give_back
+from .vocab cimport Matcher, allocation_state
 
-from ._text import join_surrogate, mend_surrogates
+from .text import join_surrogate, mend_surrogates
 
 st_alloc_share(allocation_state())
 

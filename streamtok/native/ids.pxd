@@ -1,7 +1,7 @@
 from libc.stdint cimport uint64_t
 
-from ._csrc cimport st_ids
-from ._vocab cimport Vocab
+from .csrc cimport st_ids
+from .vocab cimport Vocab
 
 
 # So many ids are copied sooner than memory of their own is had and given back.

@@ -8,9 +8,9 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
-from ._csrc cimport *
-from ._interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from ._vocab cimport Vocab, allocation_state
+from .csrc cimport *
+from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
+from .vocab cimport Vocab, allocation_state
 
 import cython
 from cython cimport critical_section

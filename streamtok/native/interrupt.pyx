@@ -1,4 +1,4 @@
-"""Signals during long calls of the core; _interrupt.pxd says how."""
+"""Signals during long calls of the core; interrupt.pxd says how."""
 
 import sys
 
@@ -9,7 +9,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ._csrc cimport st_count_add, st_count_read, st_go_on, st_interrupt
+from .csrc cimport st_count_add, st_count_read, st_go_on, st_interrupt
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()

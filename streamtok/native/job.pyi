@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
-from ._core import Coder
-from ._vocab import Matcher
+from .encode import Coder
+from .vocab import Matcher
 
 @final
 class Held: ...

@@ -6,12 +6,12 @@ from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from ._core cimport Coder
-from ._csrc cimport *
-from ._interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from ._ids cimport IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
-from ._text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
-from ._vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due
+from .encode cimport Coder
+from .csrc cimport *
+from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
+from .ids cimport IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
+from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
+from .vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due
 
 st_alloc_share(allocation_state())
 

@@ -7,9 +7,9 @@ from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from ._csrc cimport *
-from ._interrupt cimport Scope, begin, bytes_of, check, end as end_scope
-from ._vocab cimport allocation_state
+from .csrc cimport *
+from .interrupt cimport Scope, begin, bytes_of, check, end as end_scope
+from .vocab cimport allocation_state
 
 st_alloc_share(allocation_state())
 

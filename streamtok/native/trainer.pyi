@@ -3,7 +3,7 @@ from typing import Any, final
 
 from typing_extensions import Self
 
-from ._vocab import Matcher
+from .vocab import Matcher
 
 FAMILIES: dict[str, int]
 FAULTS: dict[int, str]

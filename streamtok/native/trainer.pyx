@@ -5,13 +5,13 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ._csrc cimport *
-from ._interrupt cimport Scope, begin, check as check_scope, end as end_scope
-from ._text cimport Text, borrow_apart, check_spans, give_back
-from ._vocab cimport Matcher, allocation_state
+from .csrc cimport *
+from .interrupt cimport Scope, begin, check as check_scope, end as end_scope
+from .text cimport Text, borrow_apart, check_spans, give_back
+from .vocab cimport Matcher, allocation_state
 
-from ._core import FAMILIES, FAULTS
-from .errors import invalid_utf8_error, learner_busy_error
+from .encode import FAMILIES, FAULTS
+from ..errors import invalid_utf8_error, learner_busy_error
 
 st_alloc_share(allocation_state())
 

@@ -1,7 +1,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ._csrc cimport st_ids, st_names, st_number_read, st_number_write, st_special, st_vocab
+from .csrc cimport st_ids, st_names, st_number_read, st_number_write, st_special, st_vocab
 
 
 cdef class Matcher:
@@ -41,5 +41,5 @@ cdef inline int do_what_is_due(Vocab vocab) except -1:
 cdef int reach_limit(Vocab vocab) except -1
 
 
-# The allocation counters of this module's copy of csrc, for _core to share: one process, one count.
+# The allocation counters of this module's copy of csrc, for encode to share: one process, one count.
 cdef void *allocation_state() noexcept

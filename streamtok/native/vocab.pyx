@@ -1,4 +1,4 @@
-"""The vocabulary and the matchers of special tokens as Python objects; see _core.pyx for what encodes with them."""
+"""The vocabulary and the matchers of special tokens as Python objects; see encode.pyx for what encodes with them."""
 
 from cython cimport critical_section
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -13,10 +13,10 @@ from libc.string cimport memset
 
 from sys import byteorder
 
-from ._csrc cimport *
-from ._interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
+from .csrc cimport *
+from .interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
 
-from .errors import VocabularyError
+from ..errors import VocabularyError
 
 
 cdef void *allocation_state() noexcept:

@@ -1,7 +1,7 @@
 """Sets of characters as a custom pattern names them, with the members that tiktoken's engine gives them.
 
 A set is a sorted tuple of inclusive ranges of code points that neither touch nor overlap. The tables come from
-_unicode_ranges.py, so they do not change with the Unicode version of Python or of the `regex` package. Properties
+unicode_ranges.py, so they do not change with the Unicode version of Python or of the `regex` package. Properties
 that have no table here (scripts, Alphabetic, Emoji, ...) are asked of `regex`, less what tiktoken's Unicode version
 has not assigned yet. There a difference is left where Unicode moved a character that already existed, and where the
 installed `regex` is older than that version (before 2024.9 it lacks the characters of Unicode 16).
@@ -18,8 +18,8 @@ from collections.abc import Iterable
 
 import regex
 
-from streamtok import _unicode_ranges as tables
-from streamtok.errors import shown
+from ..errors import shown
+from . import unicode_ranges as tables
 
 Ranges = tuple[tuple[int, int], ...]
 LAST = 0x10FFFF

@@ -1,7 +1,7 @@
-"""Encoding with a pattern of one's own: the `regex` package splits (custom.py), the core merges.
+"""Encoding with a pattern of one's own: the `regex` package splits (splitter.py), the core merges.
 
-PatternCoder and PatternCoreStream have the methods of _core.Coder and _core.CoreStream, so that core.py and stream.py
-need not know which of the two they hold.
+PatternCoder and PatternCoreStream have the methods of Coder and CoreStream (native/encode.pyx), so that core.py and
+stream.py need not know which of the two they hold.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _core, _text, _vocab
-from .checks import checked
-from .custom import PatternSplitter, PatternStream
-from .errors import disallowed_special_error, invalid_utf8_error, stream_busy_error
+from ..checks import checked
+from ..errors import disallowed_special_error, invalid_utf8_error, stream_busy_error
+from ..native.encode import Coder
+from ..native.text import mend_surrogates
+from ..native.vocab import FOUND, NOTHING
+from .splitter import PatternSplitter, PatternStream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,13 +26,13 @@ _REPLACEMENT = "\ufffd"
 
 
 class PatternCoder:
-    """One way to encode whole texts; see _core.Coder. Safe to share."""
+    """One way to encode whole texts; see native.encode.Coder. Safe to share."""
 
     has_cuts = False
 
     def __init__(self, vocab: Any, pat_str: str, engine: str, errors: str, seconds: float | None) -> None:
         self.splitter = PatternSplitter(pat_str, seconds)
-        self.spans = _core.Coder(vocab, None, engine, errors)
+        self.spans = Coder(vocab, None, engine, errors)
         self.vocab = vocab
         self.errors = errors
 
@@ -39,7 +41,7 @@ class PatternCoder:
         data = text.encode()
         if disallowed is not None:
             kind, _, _, index = disallowed.search(data).next(True)
-            if kind == _vocab.FOUND:
+            if kind == FOUND:
                 raise disallowed_special_error(disallowed.names[index])
         parts, _ = encode_segments(self, data, allowed, final=True)
         return _joined(parts)
@@ -76,7 +78,7 @@ def encode_segments(
     """(arrays of ids, node of the text held back) of UTF-8: ordinary text between allowed special tokens.
 
     A stream takes the ordinary text and gives back what is decided; without one it is split as a whole. node: what was
-    held back of the text in front of `data`, as _vocab.NameSearch has it.
+    held back of the text in front of `data`, as native.vocab.NameSearch has it.
     """
     import numpy as np
 
@@ -97,7 +99,7 @@ def encode_segments(
         ordinary(len(data), final)
         return parts, 0
     names = allowed.search(data, node)
-    while (found := names.next(final))[0] == _vocab.FOUND:
+    while (found := names.next(final))[0] == FOUND:
         _, start, end, token = found
         ordinary(start, True)
         parts.append(np.array([token], np.uint32))
@@ -117,7 +119,7 @@ class _State(NamedTuple):
 
 
 class PatternCoreStream:
-    """The machine of a StreamEncoder; see _core.CoreStream. Its arrays always own their memory."""
+    """The machine of a StreamEncoder; see native.encode.CoreStream. Its arrays always own their memory."""
 
     def __init__(self, coder: PatternCoder, allowed: Any, disallowed: Any) -> None:
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
@@ -155,7 +157,7 @@ class PatternCoreStream:
         if isinstance(chunk, str):
             text = state.high + chunk
             high = text[-1:] if not final and "\ud800" <= text[-1:] < "\udc00" else ""
-            text = _text.mend_surrogates(text[: len(text) - len(high)])
+            text = mend_surrogates(text[: len(text) - len(high)])
             size = len(text.encode())
             if state.partial and (chunk or final):  # whole characters cannot continue a cut one
                 text = self._decode(state.partial, True)[0] + text
@@ -180,7 +182,7 @@ class PatternCoreStream:
             return 0
         names = self.disallowed.search(data, state.watch)
         kind, start, _, index = names.next(final)
-        if kind != _vocab.NOTHING and index is not None:
+        if kind != NOTHING and index is not None:
             offset = state.offset - self.disallowed.length_of(state.watch) - len(state.partial) + start
             raise disallowed_special_error(self.disallowed.names[index], offset)
         return names.node  # type: ignore[no-any-return]
@@ -237,7 +239,7 @@ def _node(names: Any, held: bytes) -> int:
 
 def as_text(source: Any, errors: str) -> str:
     if isinstance(source, str):
-        return _text.mend_surrogates(source) if not source.isascii() else source
+        return mend_surrogates(source) if not source.isascii() else source
     return _view(source).tobytes().decode("utf-8", errors)
 
 

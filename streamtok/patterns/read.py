@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from streamtok import _charsets as charsets
-from streamtok._charclass import ClassReader
-from streamtok._charsets import EVERYTHING, NEWLINE, Ranges
-from streamtok.errors import shortened
+from ..errors import shortened
+from . import char_sets as charsets
+from .char_sets import EVERYTHING, NEWLINE, Ranges
+from .read_class import ClassReader
 
 
 class Set(NamedTuple):

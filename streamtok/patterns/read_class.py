@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from streamtok import _charsets as charsets
-from streamtok._charsets import Ranges
-from streamtok.errors import shown
+from ..errors import shown
+from . import char_sets as charsets
+from .char_sets import Ranges
 
 _CONTROLS = {"a": 7, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "e": 27}
 _HEX = re.compile(r"\\(?:[xuU]\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")

@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 import regex
 
-from streamtok._pattern import Atomic, Look, Node, Rep, read_pattern
-from streamtok._pattern_code import Code, looks_back, nullable, walk
-from streamtok.errors import pattern_timeout_error
+from ..errors import pattern_timeout_error
+from .read import Atomic, Look, Node, Rep, read_pattern
+from .write import Code, looks_back, nullable, walk
 
 SECONDS = 30.0
 """For a million characters of text, or fewer: some hundred times what natural text takes. `regex` counts the processor

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from streamtok._charsets import EVERYTHING, LAST, Ranges
-from streamtok._pattern import Alt, Atomic, Cat, Look, Node, Rep, Set
+from .char_sets import EVERYTHING, LAST, Ranges
+from .read import Alt, Atomic, Cat, Look, Node, Rep, Set
 
 _MOST_KINDS = 0xD000  # the symbols are code points below the surrogates
 

@@ -19,7 +19,7 @@ from typing import Any
 from ..batch import threads_for
 from ..device import check_device
 from ..errors import short_file_names
-from ..journal import ResumeError
+from ..files.journal import ResumeError
 from .encoding import TrainedEncoding
 from .options import check_memory, check_size, make_options
 from .report import Point, draw, report

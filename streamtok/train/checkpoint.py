@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import disk
-from .._checksum import crc32
-from .._packed import MAX_FILE_BYTES, from_little_endian, to_little_endian
 from .._version import __version__
+from ..bundled.packed import MAX_FILE_BYTES, from_little_endian, to_little_endian
+from ..disk.outputs import check_apart
 from ..errors import VocabularyError, shortened, shown
-from ..journal import ResumeError
-from ..outputs import check_apart
+from ..files.journal import ResumeError
+from ..native.checksum import crc32
 from .inputs import Place
 from .records import PARTS, Blocks, Store, check_file, read_part, write_file
 

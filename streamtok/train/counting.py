@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from .._trainer import Counter
 from ..errors import located_utf8_error, shortened
+from ..native.trainer import Counter
 from .inputs import How, Stretch
 from .options import scanner_of
 from .records import PARTS, Blocks, Store, write_file

@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from .. import patterns
-from .._data_gym import LETTERS
+from ..bundled.gpt2_files import LETTERS
 from ..core import Encoding
 from ..errors import VocabularyError, shown
 from .encoding import TrainedEncoding

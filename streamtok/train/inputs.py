@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .. import _job
-from .._text import mend_surrogates, to_utf8
 from ..errors import located_utf8_error, shortened, shown
-from ..json_lines import LONG, pieces_at, text_at
-from ..sources import PathSource, Reader, StreamSource
-from ..suffixes import documents_of
+from ..files.json_lines import LONG, pieces_at, text_at
+from ..files.sources import PathSource, Reader, StreamSource
+from ..files.suffixes import documents_of
+from ..native import job
+from ..native.text import mend_surrogates, to_utf8
 
 CHUNK = 1 << 20
 """Bytes read at a time, and of a stretch where the text has places to cut."""
@@ -207,7 +207,7 @@ class FileInput:
                 continue
             # Cuts are looked for near the end of what was read last, with a margin: a text without any is read on.
             data = held.pop() + chunk if held and len(held[-1]) < CHUNK else chunk
-            cuts = _job.cuts(data, len(data), how.special, None)
+            cuts = job.cuts(data, len(data), how.special, None)
             if not cuts:
                 held.append(data)
                 continue
@@ -338,7 +338,7 @@ def _cut_text(data: Any, number: int, index: int, how: How) -> Iterator[Stretch]
     """A long text in parts. A later run would begin it anew: there is no place in it to go on from."""
     data = to_utf8(data) if isinstance(data, str) else data
     view, at = memoryview(data), 0
-    for cut in [*_job.cuts(data, CHUNK, how.special, None), len(data)]:
+    for cut in [*job.cuts(data, CHUNK, how.special, None), len(data)]:
         after = Place(index, number + 1) if cut == len(data) else None
         yield Stretch([view[at:cut]], cut - at, f"text {number} of the iterable", at, after, after is not None)
         at = cut

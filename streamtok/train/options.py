@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import patterns
-from .._data_gym import LETTERS
-from .._packed import MAX_ENTRIES, MAX_TOKEN_BYTES
+from ..bundled.gpt2_files import LETTERS
+from ..bundled.packed import MAX_ENTRIES, MAX_TOKEN_BYTES
 from ..errors import shown
 
 PATTERNS = {"cl100k": patterns.CL100K, "o200k": patterns.O200K, "r50k": patterns.R50K}
@@ -83,7 +83,7 @@ def _pat_str(pattern: str | None) -> str | None:
             f"pattern is of type {type(pattern).__name__}: write a regex, one of {', '.join(PATTERNS)}, or None"
         )
     if patterns.family_of(pattern) is None:
-        from ..custom import PatternSplitter
+        from ..patterns.splitter import PatternSplitter
 
         PatternSplitter(pattern)  # raises, and says why
     return pattern

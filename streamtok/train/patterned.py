@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._text import mend_surrogates
-from ..custom import PatternSplitter
-from ..pattern_coder import encode_segments
+from ..native.text import mend_surrogates
+from ..patterns.coder import encode_segments
+from ..patterns.splitter import PatternSplitter
 from .inputs import How
 
 _NO_IDS = np.zeros(0, np.uint32)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import disk
-from .._checksum import crc32
 from ..errors import VocabularyError
+from ..native.checksum import crc32
 
 PARTS = 64
 """Parts of a spilled table, by the hash of the piece: one at a time is put together in memory, from all spills."""

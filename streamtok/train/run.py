@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .._trainer import Trainer
 from .._version import __version__
-from .._vocab import Matcher
 from ..errors import warn_user
+from ..native.trainer import Trainer
+from ..native.vocab import Matcher
 from .checkpoint import Checkpoint
 from .counting import Counting
-from .device import Placement
 from .encoding import TrainedEncoding
+from .gpu.placement import Placement
 from .inputs import CHUNK, How, Place, open_inputs
 from .options import BASE_MEMORY, Options, scanner_of
 from .records import Blocks, Store

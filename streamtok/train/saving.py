@@ -8,9 +8,9 @@ import os
 
 from .. import disk
 from ..core import Encoding
+from ..disk.outputs import check_apart
 from ..errors import VocabularyError, short_file_names, shortened, shown
 from ..load import dump_tiktoken_bpe, load_tiktoken_bpe
-from ..outputs import check_apart
 from . import huggingface
 from .encoding import TrainedEncoding
 from .textfiles import Json, write_text

@@ -91,7 +91,7 @@ typedef struct source {
 } source;
 
 void source_free(source *s);
-source source_read(const char *path); /* an .stv file: streamtok/_packed.py describes it */
+source source_read(const char *path); /* an .stv file: streamtok/bundled/packed.py describes it */
 
 /* Tokens over a few characters, merged from each other in the order of their ranks: most are reachable. */
 source source_grown(rng *r);

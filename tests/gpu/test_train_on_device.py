@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from texts import CORPORA, corpus
 
-from streamtok.train import device_count, device_learn, train
+from streamtok.train import train
+from streamtok.train.gpu import count as device_count
+from streamtok.train.gpu import learn
 
 PATTERNS = ("cl100k", "o200k", "r50k")
 TIES = ("lexicographic", "huggingface")
@@ -67,7 +69,7 @@ def test_to_the_end_of_a_text(ties):
     ],
 )
 def test_launches(monkeypatch, tuning):
-    monkeypatch.setattr(device_learn, "TUNING", device_learn.Tuning(**tuning))
+    monkeypatch.setattr(learn, "TUNING", learn.Tuning(**tuning))
     same(corpus("code")[:2_000_000].decode("utf-8", "ignore").encode(), 2000)
 
 

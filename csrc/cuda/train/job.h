@@ -9,7 +9,7 @@
  *     merge.cu    a merge
  *     train.cu    the kernels
  *
- * All fields are eight bytes, so that the host fills them in as 64-bit numbers (streamtok/train/device_jobs.py names them in
+ * All fields are eight bytes, so that the host fills them in as 64-bit numbers (streamtok/train/gpu/jobs.py names them in
  * this order). Counts have 64 bits everywhere. */
 #ifndef ST_CUDA_TRAIN_JOB_H
 #define ST_CUDA_TRAIN_JOB_H

@@ -131,8 +131,8 @@ def _tokenizer_json(name: str) -> str:
     """The vocabulary in Hugging Face's form, a letter for each byte, as in the files of GPT-2."""
     import json
 
-    from ..._data_gym import LETTERS
-    from ..._packed import load_packed
+    from ...bundled.gpt2_files import LETTERS
+    from ...bundled.packed import load_packed
 
     letters = {value: letter for letter, value in LETTERS.items()}
     packed = load_packed(name)

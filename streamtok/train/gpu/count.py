@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from .._text import mend_surrogates
-from .._vocab import FOUND
-from ..gpu._job import BLOCK, COUNTS, FLAG_UTF8
-from ..gpu._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
-from ..gpu._text import DeviceText, pack
-from .counting import Counting
-from .device_jobs import COUNTING, LONGEST, STRETCH
-from .device_table import PieceTable
-from .inputs import Stretch
-from .records import Blocks
+from ...gpu._job import BLOCK, COUNTS, FLAG_UTF8
+from ...gpu._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
+from ...gpu._text import DeviceText, pack
+from ...native.text import mend_surrogates
+from ...native.vocab import FOUND
+from ..counting import Counting
+from ..inputs import Stretch
+from ..records import Blocks
+from .jobs import COUNTING, LONGEST, STRETCH
+from .table import PieceTable
 
 SLICE = 64 << 20
 """Bytes of text counted at once: enough to fill a device, few enough for two of them in pinned memory."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..gpu._job import struct
-from ..gpu._shapes import Module
+from ...gpu._job import struct
+from ...gpu._shapes import Module
 
 STRETCH = 1024
 """Bytes of text that a warp counts at a time."""
@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 17
 STOP_WORK, STOP_DONE, STOP_PAIRS, STOP_BYTES = range(4)
 
 TRAINING = Module(
-    "streamtok.train",
+    "streamtok.train.gpu",
     {"count": 4, "learn": 1},
     {"count": 3104},  # sizeof(st_count_memory)
     {"learn": 8464},  # sizeof(st_lead_memory)

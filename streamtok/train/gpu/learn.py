@@ -8,19 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .device_jobs import (
-    BUCKETS,
-    LEARNED,
-    LEARNING,
-    MOST_BYTES,
-    PAIR,
-    SIDE,
-    SIDES,
-    STOP_BYTES,
-    STOP_DONE,
-    STOP_PAIRS,
-)
-from .device_row import Row
+from .jobs import BUCKETS, LEARNED, LEARNING, MOST_BYTES, PAIR, SIDE, SIDES, STOP_BYTES, STOP_DONE, STOP_PAIRS
+from .row import Row
 
 # Places looked at in one launch at least: some hundredths of a second.
 _WORK = 1 << 27

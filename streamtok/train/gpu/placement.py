@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..errors import warn_user
-from .options import scanner_of
+from ...errors import warn_user
+from ..options import scanner_of
 
 AUTO_BYTES = 512 << 20
 """Text from which device="auto" takes a device that is there: of less, 16 cores have learned when CuPy is imported and
@@ -39,7 +39,7 @@ class Placement:
         """Is this an error of the device, under "auto"? Then the CPU takes its place, and a warning says why."""
         if self.name != "auto":
             return False
-        from ..gpu import DeviceError
+        from ...gpu import DeviceError
 
         if not isinstance(error, DeviceError):
             return False
@@ -52,15 +52,15 @@ class Placement:
         """What counts: the device beside `host`, a Counting, where it has the kernels for the pattern."""
         if self.device is None or self._family is None:
             return host
-        from .device_count import DeviceCounting
+        from .count import DeviceCounting
 
         return DeviceCounting(self.device, host)
 
     def learner(self, pieces: Any, trainer: Any, rest: Any, wanted: int, options: Any, text_bytes: int) -> Any:
         """What goes on from the trainer's tokens. pieces: DevicePieces, and `rest` a Trainer with those that the host
         counted, or None; else all pieces are in the trainer."""
-        from .device_learn import DeviceLearner
-        from .device_row import row_of_pieces, row_of_trainer
+        from .learn import DeviceLearner
+        from .row import row_of_pieces, row_of_trainer
 
         if pieces is None:
             row = row_of_trainer(self.device, trainer)
@@ -71,9 +71,9 @@ class Placement:
 
 
 def _open(family: str, name: str) -> Any:
-    from ..gpu import _open as opening
-    from ..gpu.encoder import ordinal_of
-    from .device_jobs import TRAINING
+    from ...gpu import _open as opening
+    from ...gpu.encoder import ordinal_of
+    from .jobs import TRAINING
 
     ordinal = ordinal_of(name)
     return ExplainedDevice(opening.open_device(family, ordinal, (TRAINING,)), f"cuda:{ordinal}")
@@ -86,7 +86,7 @@ class ExplainedDevice:
         self._device, self._name = device, name
 
     def __getattr__(self, name: str) -> Any:
-        from ..gpu._errors import explained
+        from ...gpu._errors import explained
 
         member = getattr(self._device, name)
         if not callable(member):

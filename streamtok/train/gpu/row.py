@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .device_count import DevicePieces
-from .device_jobs import BORDER, HEAVY, INSIDE, LAST, PLACING, ROW_TOP, WIDENING
+from .count import DevicePieces
+from .jobs import BORDER, HEAVY, INSIDE, LAST, PLACING, ROW_TOP, WIDENING
 
 MOST_PLACES = 2**32 - 2  # as on the CPU: ST_TRAIN_MAX_PLACES
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .device_jobs import COUNTED, FREE, GROWING, KEY_BYTES, LONGEST, STRETCH
+from .jobs import COUNTED, FREE, GROWING, KEY_BYTES, LONGEST, STRETCH
 
 # What a stretch under way may bring in at most: short pieces of two bytes (there are too few of one to speak of), long
 # ones, and bytes of those, the last of which may reach far beyond it.

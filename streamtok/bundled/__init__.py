@@ -1,0 +1,1 @@
+"""Vocabularies in files and in memory: tokens with their ranks, frequent words, and tables made of them."""
