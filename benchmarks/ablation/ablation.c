@@ -25,7 +25,7 @@ enum row { NAIVE, FAST_LOOKUP, SCRATCH_REUSE, OUTPUT_REUSE, ZERO_COPY, SHIPPED, 
 
 static const char *const row_names[ROWS] = {"naive", "lookup", "scratch", "output", "zerocopy", "shipped"};
 
-#define SCRATCH_A_BYTE (sizeof(part) + 3 * sizeof(candidate))
+#define SCRATCH_A_BYTE (sizeof(symbol) + 3 * sizeof(candidate))
 
 typedef struct stream {
     enum row row;

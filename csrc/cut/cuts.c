@@ -10,9 +10,9 @@
 #include "cut/build_cuts.h"
 #include "text/utf8_check.h"
 
-static void release(st_part *part)
+static void release(st_attached *attached)
 {
-    st_cuts *cuts = (st_cuts *)part; /* its first member */
+    st_cuts *cuts = (st_cuts *)attached; /* its first member */
     st_free(cuts->own);
     st_free(cuts);
 }
@@ -32,7 +32,7 @@ static st_cuts *new_cuts(st_cut_tables *own, const st_cut_tables *tables)
 
 st_status st_vocab_set_cuts(st_vocab *vocab, const st_cut_tables *tables)
 {
-    vocab->cuts = (st_part *)new_cuts(NULL, tables);
+    vocab->cuts = (st_attached *)new_cuts(NULL, tables);
     return vocab->cuts ? ST_OK : ST_NO_MEMORY;
 }
 
@@ -57,7 +57,7 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab)
         return NULL;
     st_cuts *other = st_publish((void **)&vocab->cuts, cuts);
     if (other) { /* another thread was faster; both are the same */
-        release(&cuts->part);
+        release(&cuts->attached);
         return other;
     }
     return cuts;

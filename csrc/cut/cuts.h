@@ -17,7 +17,7 @@
 #include "vocab/vocab.h"
 
 typedef struct st_cuts {
-    st_part part;
+    st_attached attached;
     st_cut_tables *own; /* NULL: they belong to somebody else */
     const st_cut_tables *tables;
 } st_cuts;

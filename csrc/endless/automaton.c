@@ -187,9 +187,9 @@ static st_status build(st_automaton *a, const st_vocab *vocab)
     return link_all(a) || collect_held(a, vocab) ? ST_NO_MEMORY : ST_OK;
 }
 
-static void release(st_part *part)
+static void release(st_attached *attached)
 {
-    st_automaton *a = (st_automaton *)part; /* its first member */
+    st_automaton *a = (st_automaton *)attached; /* its first member */
     st_free(a->nodes);
     st_free(a->edges);
     st_free(a->held);
@@ -204,14 +204,14 @@ const st_automaton *st_vocab_automaton(st_vocab *vocab)
     a = st_calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->part.release = release;
+    a->attached.release = release;
     if (build(a, vocab)) {
-        release(&a->part);
+        release(&a->attached);
         return NULL;
     }
     st_automaton *other = st_publish((void **)&vocab->automaton, a);
     if (other) { /* another thread was faster; both are the same */
-        release(&a->part);
+        release(&a->attached);
         return other;
     }
     return a;

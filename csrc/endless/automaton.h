@@ -17,7 +17,7 @@ typedef struct st_node {
 } st_node;
 
 typedef struct st_automaton {
-    st_part part;
+    st_attached attached;
     st_node *nodes;
     size_t count, capacity;
     uint64_t *edges; /* parent << 36 | byte << 28 | child, UINT64_MAX = free: at most half full */

@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/atomic.h"
 
-static void release(st_part *part)
+static void release(st_attached *attached)
 {
-    st_workspace *workspace = (st_workspace *)part; /* its first member */
+    st_workspace *workspace = (st_workspace *)attached; /* its first member */
     st_long_piece_free(&workspace->long_piece);
     st_long_scratch_free(&workspace->scratch);
     st_reference_scratch_free(&workspace->reference);
@@ -23,7 +23,7 @@ st_workspace *st_workspace_borrow(st_vocab *vocab)
     }
     st_workspace *workspace = st_alloc_table(sizeof *workspace);
     if (workspace)
-        workspace->part.release = release;
+        workspace->attached.release = release;
     return workspace;
 }
 
@@ -32,5 +32,5 @@ void st_workspace_return(st_vocab *vocab, st_workspace *workspace)
     for (size_t i = 0; i < ST_POOL_SIZE; i++)
         if (!st_acquire((void **)&vocab->pool[i]) && !st_publish((void **)&vocab->pool[i], workspace))
             return;
-    release(&workspace->part); /* more threads than places: the pool stays bounded */
+    release(&workspace->attached); /* more threads than places: the pool stays bounded */
 }

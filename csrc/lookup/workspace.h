@@ -34,8 +34,8 @@ typedef struct st_cache_entry {
 
 /* The cache, the hot table and what spans begin with lie in whole lines of memory. */
 typedef struct st_workspace {
-    st_part part;
-    uint8_t padding[64 - sizeof(st_part)]; /* so that an entry of the cache is one line */
+    st_attached attached;
+    uint8_t padding[64 - sizeof(st_attached)]; /* so that an entry of the cache is one line */
     st_cache_entry cache[1u << ST_CACHE_BITS];
     st_wide_cache wide;
     st_hot hot;

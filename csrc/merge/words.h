@@ -11,10 +11,10 @@
 #define ST_GROUP 16
 #define ST_GROUP_BYTES 60 /* with a stand-in at either end, a bit of 64 for each byte */
 
-/* Candidates are compared so many at a time: as many rows of them as the word has parts for. */
+/* Candidates are compared so many at a time: as many rows of them as the word has symbols for. */
 #define ST_ROW 16
 
-/* A candidate is merged << 8 | place, by the left part of the pair; where nothing merges, merged is all ones. */
+/* A candidate is merged << 8 | place, by the left symbol of the pair; where nothing merges, merged is all ones. */
 #define ST_NO_CANDIDATE 0xFFFFFF00u
 
 typedef struct st_word {
@@ -31,7 +31,7 @@ typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts,
 st_merge_words_function st_merge_words_portable, st_merge_words_avx2, st_merge_words_avx512, st_merge_words;
 
 /* The same, but that the merging of a word stops when it has no more than `enough` tokens: what the last tier does with words of
- * too many parts for a lane. */
+ * too many symbols for a lane. */
 void st_shorten_words_avx2(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough);
 
 #endif

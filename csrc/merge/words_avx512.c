@@ -1,4 +1,4 @@
-/* Merging with AVX-512: a word a lane. Sixteen words make a group whose parts lie in columns, so that one instruction does
+/* Merging with AVX-512: a word a lane. Sixteen words make a group whose symbols lie in columns, so that one instruction does
  * the same to all of them; only the buckets of the pair table are read one by one.
  *
  * A pass over a group takes in the pairs that the last one sent for, makes one merge in each word, and sends for the pairs
@@ -20,15 +20,15 @@
 
 #define GROUPS 3 /* two, four and six take up to 4 % longer on some texts, and none less */
 
-/* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there; a bit of 32 for each. */
+/* Places of symbols: in order from 1 on, between two stand-ins for neighbours that are not there; a bit of 32 for each. */
 #define BEFORE 0
 #define FIRST 1
 #define BEYOND 31
 #define PLACES 32
-#define MOST_PARTS (BEYOND - FIRST)
+#define MOST_SYMBOLS (BEYOND - FIRST)
 
 /* Pairs that a group asks for at a time: two for each word, or, when it begins, all. Whole vectors are written. */
-#define QUESTIONS (LANES * MOST_PARTS + LANES)
+#define QUESTIONS (LANES * MOST_SYMBOLS + LANES)
 
 /* What a slot holds beside its key. */
 #define BELOW_KEY (ST_OVERFLOWED | ST_SLOT_MERGED)
@@ -37,8 +37,8 @@
 typedef struct group {
     uint32_t candidates[PLACES * LANES]; /* [place][lane]; what stands there counts while the pair is alive */
     uint32_t tokens[(PLACES + 1) * LANES]; /* they come and go eight places at a time, from FIRST on */
-    uint32_t alive[LANES]; /* a bit a part; those of the stand-ins stay set */
-    uint32_t places;       /* those in use: no word has parts further on */
+    uint32_t alive[LANES]; /* a bit a symbol; those of the stand-ins stay set */
+    uint32_t places;       /* those in use: no word has symbols further on */
     uint32_t count;        /* lanes in use */
     uint32_t asked;
     uint64_t keys[QUESTIONS];    /* the pairs that are on their way, the bits below the key set */
@@ -48,10 +48,10 @@ typedef struct group {
     st_word *words[LANES];
 } group;
 
-/* So many words at a time are split into parts and sorted by their number. */
+/* So many words at a time are split into symbols and sorted by their number. */
 #define SLAB 512
 
-/* Room for the parts of a word that a lane can hold, in whole vectors. */
+/* Room for the symbols of a word that a lane can hold, in whole vectors. */
 #define ROOM 32
 
 typedef struct slab {
@@ -59,7 +59,7 @@ typedef struct slab {
     uint32_t count, next;
     uint16_t order[SLAB]; /* the words in the order in which they begin */
     uint8_t sizes[SLAB];
-    uint32_t parts[SLAB * ROOM];
+    uint32_t symbols[SLAB * ROOM];
 } slab;
 
 static inline __m512i load(const uint32_t *from)
@@ -190,11 +190,11 @@ static inline void receive(const st_pairs *pairs, group *g)
     g->asked = 0;
 }
 
-/* The smallest candidate of each word: those of parts that are alive, but for the last, which has nothing to merge with. */
+/* The smallest candidate of each word: those of symbols that are alive, but for the last, which has nothing to merge with. */
 static inline __m512i smallest(const group *g, __m512i alive)
 {
-    const __m512i parts = _mm512_and_si512(alive, all((1u << BEYOND) - (1u << FIRST))), highest = all(1u << 31);
-    const __m512i pairs = _mm512_xor_si512(parts, _mm512_srlv_epi32(highest, _mm512_lzcnt_epi32(parts)));
+    const __m512i symbols = _mm512_and_si512(alive, all((1u << BEYOND) - (1u << FIRST))), highest = all(1u << 31);
+    const __m512i pairs = _mm512_xor_si512(symbols, _mm512_srlv_epi32(highest, _mm512_lzcnt_epi32(symbols)));
     __m512i least = all(ST_NO_CANDIDATE), other = least;
     for (uint32_t place = 0; place < g->places; place += AT_ONCE) {
         const __m512i bits = _mm512_srl_epi32(pairs, _mm_cvtsi32_si128((int)place));
@@ -232,12 +232,12 @@ static inline __mmask16 step(const st_pairs *pairs, group *g)
     return merging;
 }
 
-/* Gives a word those of eight tokens that are parts of it. */
-static inline void append_parts(st_word *word, __mmask8 parts, const uint32_t *tokens)
+/* Gives a word those of eight tokens that are symbols of it. */
+static inline void append_symbols(st_word *word, __mmask8 symbols, const uint32_t *tokens)
 {
-    const uint32_t count = (uint32_t)_mm_popcnt_u32(parts);
+    const uint32_t count = (uint32_t)_mm_popcnt_u32(symbols);
     _mm256_mask_storeu_epi32(word->tokens + word->count, first_wide_lanes(count),
-                             _mm256_maskz_compress_epi32(parts, load_eight(tokens)));
+                             _mm256_maskz_compress_epi32(symbols, load_eight(tokens)));
     word->count += count;
 }
 
@@ -255,7 +255,7 @@ static void end(const group *g)
         for (uint32_t i = 0; i < 8; i++)
             store(rows[i], columns[i]);
         for (uint32_t lane = 0; lane < g->count; lane++)
-            append_parts(g->words[lane], (__mmask8)((g->alive[lane] & ~(1u << BEYOND)) >> from), rows[lane & 7] + (lane & 8));
+            append_symbols(g->words[lane], (__mmask8)((g->alive[lane] & ~(1u << BEYOND)) >> from), rows[lane & 7] + (lane & 8));
     }
 }
 
@@ -281,10 +281,10 @@ static void look_up_all(const st_pairs *pairs, group *g)
 static void begin(const st_pairs *pairs, slab *s, group *g)
 {
     const uint32_t left = s->count - s->next, count = left < LANES ? left : LANES, most = s->sizes[s->order[s->next]];
-    const uint32_t *parts[LANES];
+    const uint32_t *symbols[LANES];
     for (uint32_t lane = 0; lane < LANES; lane++) {
         const uint32_t number = lane < count ? s->order[s->next + lane] : 0;
-        parts[lane] = s->parts + ROOM * number;
+        symbols[lane] = s->symbols + ROOM * number;
         g->words[lane] = &s->words[number];
         g->alive[lane] = ((lane < count ? (uint32_t)2 << s->sizes[number] : 2) - 1) | 1u << BEYOND;
     }
@@ -295,7 +295,7 @@ static void begin(const st_pairs *pairs, slab *s, group *g)
     for (uint32_t at = 0; at < most; at += 8) {
         __m512i columns[8];
         for (uint32_t i = 0; i < 8; i++)
-            columns[i] = _mm512_inserti64x4(_mm512_castsi256_si512(load_eight(parts[i] + at)), load_eight(parts[i + 8] + at), 1);
+            columns[i] = _mm512_inserti64x4(_mm512_castsi256_si512(load_eight(symbols[i] + at)), load_eight(symbols[i + 8] + at), 1);
         transpose_halves(columns);
         for (uint32_t i = 0; i < 8; i++)
             store(g->tokens + (FIRST + at + i) * LANES, columns[i]);
@@ -344,7 +344,7 @@ static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes,
     return c;
 }
 
-/* Sixteen parts: the tokens of bytes (already these where they are narrow), but for those that are the next whole characters. */
+/* Sixteen symbols: the tokens of bytes (already these where they are narrow), but for those that are the next whole characters. */
 static inline void put_tokens(const byte_tokens *b, __m128i bytes, __mmask16 whole, __m512i characters, uint32_t *to)
 {
     __m512i single = _mm512_cvtepu8_epi32(bytes);
@@ -353,13 +353,13 @@ static inline void put_tokens(const byte_tokens *b, __m128i bytes, __mmask16 who
     store(to, _mm512_mask_expand_epi32(single, whole, characters));
 }
 
-/* The parts that a word begins with; returns how many. Those beyond MOST_PARTS are not written. */
-static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_cuts *cuts, const st_word *word, uint32_t *parts)
+/* The symbols that a word begins with; returns how many. Those beyond MOST_SYMBOLS are not written. */
+static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_cuts *cuts, const st_word *word, uint32_t *symbols)
 {
     const uint64_t there = ((uint64_t)1 << word->n) - 1;
     const __m512i bytes = _mm512_maskz_loadu_epi8(there, word->text);
     const uint64_t starts = there & ~_mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-64));
-    uint64_t keep = there, whole = 0; /* bytes that begin a part, and those of them that begin a whole character */
+    uint64_t keep = there, whole = 0; /* bytes that begin a symbol, and those of them that begin a whole character */
     __m512i tokens = _mm512_setzero_si512();
     if (cuts && v->monotone && _mm512_movepi8_mask(bytes)) {
         const characters c = characters_of(cuts->tables, bytes, starts);
@@ -370,25 +370,25 @@ static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_c
     const uint32_t count = (uint32_t)_mm_popcnt_u64(keep), is_whole = (uint32_t)_pext_u64(whole, keep);
     const __m512i single = b->narrow ? look_up_bytes(b->tokens, bytes) : bytes;
     const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, single));
-    put_tokens(b, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, parts);
+    put_tokens(b, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, symbols);
     if (count > LANES) {
         const __mmask16 rest = (__mmask16)(0xFFFFu << _mm_popcnt_u32(is_whole & 0xFFFF));
         tokens = _mm512_maskz_compress_epi32(rest, tokens);
-        put_tokens(b, _mm256_extracti128_si256(kept, 1), (__mmask16)(is_whole >> LANES), tokens, parts + LANES);
+        put_tokens(b, _mm256_extracti128_si256(kept, 1), (__mmask16)(is_whole >> LANES), tokens, symbols + LANES);
     }
     return count;
 }
 
-/* Words that split put off: merged in turns until a lane can hold their parts, or to the end. */
+/* Words that split put off: merged in turns until a lane can hold their symbols, or to the end. */
 static void shorten(const st_vocab *v, const st_cuts *cuts, slab *s, const uint16_t *late, uint32_t count)
 {
     st_word words[ST_GROUP];
     for (uint32_t i = 0; i < count; i++)
         words[i] = s->words[late[i]];
-    st_shorten_words_avx2(v, cuts, words, count, MOST_PARTS);
+    st_shorten_words_avx2(v, cuts, words, count, MOST_SYMBOLS);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t size = words[i].count <= MOST_PARTS ? words[i].count : 0;
-        memcpy(s->parts + ROOM * late[i], words[i].tokens, size * sizeof *s->parts);
+        const uint32_t size = words[i].count <= MOST_SYMBOLS ? words[i].count : 0;
+        memcpy(s->symbols + ROOM * late[i], words[i].tokens, size * sizeof *s->symbols);
         s->sizes[late[i]] = (uint8_t)size;
         s->words[late[i]].count = words[i].count;
     }
@@ -397,18 +397,18 @@ static void shorten(const st_vocab *v, const st_cuts *cuts, slab *s, const uint1
 /* Puts the words in order, the longest first: those of a group should take equally many merges. */
 static void sort(slab *s, uint32_t count)
 {
-    uint32_t starts[MOST_PARTS + 2] = {0};
+    uint32_t starts[MOST_SYMBOLS + 2] = {0};
     for (uint32_t i = 0; i < count; i++)
-        starts[MOST_PARTS - s->sizes[i] + 1]++;
-    for (uint32_t i = 0; i < MOST_PARTS; i++)
+        starts[MOST_SYMBOLS - s->sizes[i] + 1]++;
+    for (uint32_t i = 0; i < MOST_SYMBOLS; i++)
         starts[i + 1] += starts[i];
     for (uint32_t i = 0; i < count; i++)
-        s->order[starts[MOST_PARTS - s->sizes[i]]++] = (uint16_t)i;
-    s->count = starts[MOST_PARTS - 1]; /* without those of no part */
+        s->order[starts[MOST_SYMBOLS - s->sizes[i]]++] = (uint16_t)i;
+    s->count = starts[MOST_SYMBOLS - 1]; /* without those of no symbol */
     s->next = 0;
 }
 
-/* Splits the words into parts. */
+/* Splits the words into symbols. */
 static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
 {
     const byte_tokens b = byte_tokens_of(&v->pairs);
@@ -416,10 +416,10 @@ static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word
     uint32_t late_count = 0;
     s->words = words;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t size = split(v, &b, cuts, &words[i], s->parts + ROOM * i);
+        const uint32_t size = split(v, &b, cuts, &words[i], s->symbols + ROOM * i);
         s->sizes[i] = (uint8_t)size;
         late[late_count] = (uint16_t)i;
-        late_count += size > MOST_PARTS;
+        late_count += size > MOST_SYMBOLS;
     }
     for (uint32_t i = 0; i < late_count; i += ST_GROUP)
         shorten(v, cuts, s, late + i, late_count - i < ST_GROUP ? late_count - i : ST_GROUP);

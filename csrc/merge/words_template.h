@@ -6,7 +6,7 @@
  *     smallest(candidates, rows)      the smallest of rows * ST_ROW numbers
  *
  * What a merge step does depends on the text in no branch but the one that ends the word; where there is no neighbour, a
- * part beyond the last stands in for it, with which nothing merges. */
+ * symbol beyond the last stands in for it, with which nothing merges. */
 #include "base/prefetch.h"
 #include "base/utf8.h"
 #include "merge/words.h"
@@ -14,20 +14,20 @@
 #define ST_JOIN_(a, b) a##b
 #define ST_JOIN(a, b) ST_JOIN_(a, b)
 
-/* Places of parts: in order from 1 on, between two stand-ins for neighbours that are not there. */
+/* Places of symbols: in order from 1 on, between two stand-ins for neighbours that are not there. */
 #define BEFORE 0
 #define FIRST 1
 #define BEYOND (ST_GROUP_BYTES + 1)
 
 #define ROWS ((ST_GROUP_BYTES + 2 + ST_ROW - 1) / ST_ROW)
 
-/* One word being merged. A part is named by its place among the parts that the word began with. */
+/* One word being merged. A symbol is named by its place among the symbols that the word began with. */
 typedef struct lane {
     uint32_t candidates[ROWS * ST_ROW];
     uint32_t rows;
     uint32_t tokens[ST_GROUP_BYTES + 2];
-    uint64_t alive;             /* a bit a part; those of the stand-ins stay set */
-    uint32_t changed[2];        /* parts whose pair with the next one is on its way from memory */
+    uint64_t alive;             /* a bit a symbol; those of the stand-ins stay set */
+    uint32_t changed[2];        /* symbols whose pair with the next one is on its way from memory */
     uint64_t keys[2];           /* those pairs */
     const uint64_t *buckets[2]; /* where they will be */
     st_word *word;
@@ -40,7 +40,7 @@ static inline uint32_t candidate(uint32_t found, uint32_t place)
     return (found - 1) << 8 | place;
 }
 
-/* Parts to begin with: bytes, but characters that are a token and that no token can break into begin whole. Their own
+/* Symbols to begin with: bytes, but characters that are a token and that no token can break into begin whole. Their own
  * merges come before any merge with a neighbour, because a token always comes after its parts (monotone). A border counts as
  * open wherever its two bytes let some token reach over it: of ten that could be asked further, eight or nine are. */
 static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const st_word *word, uint32_t *tokens)
@@ -127,7 +127,7 @@ static inline void receive(const st_pairs *pairs, lane *l)
     }
 }
 
-/* Sends for the pair of the parts at `place` and `next`. */
+/* Sends for the pair of the symbols at `place` and `next`. */
 static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t place, uint32_t next)
 {
     const uint64_t key = st_pair_key(l->tokens[place], l->tokens[next]);
@@ -165,7 +165,7 @@ static void finish(lane *l)
     l->word->count = count;
 }
 
-/* Merges words until no more than `enough` parts of each are left, or, with 0, to the end; a constant. Two passes over the lanes
+/* Merges words until no more than `enough` symbols of each are left, or, with 0, to the end; a constant. Two passes over the lanes
  * a step: what the first one writes has reached the cache when the second reads it whole. */
 ST_FORCE_INLINE void merge_until(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
 {

@@ -2,13 +2,13 @@
 
 #include "base/interrupt.h"
 
-/* A part is named by the position of its first byte. */
-typedef struct part {
+/* A symbol is named by the position of its first byte. */
+typedef struct symbol {
     uint32_t token;
     uint32_t version;
-    size_t next; /* position of the part behind it, n at the end */
+    size_t next; /* position of the symbol behind it, n at the end */
     size_t previous;
-} part;
+} symbol;
 
 /* In bytes of other work: what base/interrupt.h counts. */
 #define POP_COSTS 16
@@ -16,12 +16,12 @@ typedef struct part {
 typedef struct candidate {
     uint32_t merged;
     uint32_t version;
-    size_t left; /* position of the left part */
+    size_t left; /* position of the left symbol */
 } candidate;
 
 typedef struct merging {
     const st_pairs *pairs;
-    part *parts;
+    symbol *symbols;
     candidate *heap;
     size_t heap_size, n;
 } merging;
@@ -58,27 +58,27 @@ static candidate heap_pop(merging *m)
     return top;
 }
 
-/* Offers the merge of the part at `left` with its right neighbour, and makes earlier offers of that part stale. */
+/* Offers the merge of the symbol at `left` with its right neighbour, and makes earlier offers of that symbol stale. */
 static void offer(merging *m, size_t left)
 {
-    part *p = &m->parts[left];
+    symbol *p = &m->symbols[left];
     p->version++;
     if (p->next == m->n)
         return;
-    uint32_t merged = st_pairs_find(m->pairs, p->token, m->parts[p->next].token);
+    uint32_t merged = st_pairs_find(m->pairs, p->token, m->symbols[p->next].token);
     if (merged != ST_NONE)
         heap_push(m, (candidate){merged, p->version, left});
 }
 
 static void apply(merging *m, candidate c)
 {
-    part *p = &m->parts[c.left];
-    part *swallowed = &m->parts[p->next];
+    symbol *p = &m->symbols[c.left];
+    symbol *swallowed = &m->symbols[p->next];
     p->token = c.merged;
     p->next = swallowed->next;
-    swallowed->version = UINT32_MAX; /* no candidate carries it: every offer of the swallowed part is stale now */
+    swallowed->version = UINT32_MAX; /* no candidate carries it: every offer of the swallowed symbol is stale now */
     if (p->next < m->n)
-        m->parts[p->next].previous = c.left;
+        m->symbols[p->next].previous = c.left;
     offer(m, c.left);
     if (c.left)
         offer(m, p->previous);
@@ -88,18 +88,18 @@ static void apply(merging *m, candidate c)
 static st_status prepare(merging *m, const uint8_t *text, st_reference_scratch *scratch)
 {
     if (scratch->capacity < m->n) {
-        if (m->n > SIZE_MAX / 4 / (sizeof(part) + 3 * sizeof(candidate)))
+        if (m->n > SIZE_MAX / 4 / (sizeof(symbol) + 3 * sizeof(candidate)))
             return ST_NO_MEMORY;
-        void *block = st_realloc(scratch->block, m->n * (sizeof(part) + 3 * sizeof(candidate)));
+        void *block = st_realloc(scratch->block, m->n * (sizeof(symbol) + 3 * sizeof(candidate)));
         if (!block)
             return ST_NO_MEMORY;
         scratch->block = block;
         scratch->capacity = m->n;
     }
-    m->parts = scratch->block;
-    m->heap = (candidate *)(m->parts + m->n);
+    m->symbols = scratch->block;
+    m->heap = (candidate *)(m->symbols + m->n);
     for (size_t i = 0; i < m->n; i++)
-        m->parts[i] = (part){m->pairs->byte_token[text[i]], 0, i + 1, i - 1};
+        m->symbols[i] = (symbol){m->pairs->byte_token[text[i]], 0, i + 1, i - 1};
     for (size_t i = 0; i < m->n; i++) {
         offer(m, i);
         ST_TRY(st_go_on(POP_COSTS));
@@ -118,11 +118,11 @@ st_status st_reference_merge(const st_pairs *pairs, const uint8_t *text, size_t 
     while (m.heap_size) {
         ST_TRY(st_go_on(POP_COSTS));
         candidate c = heap_pop(&m);
-        if (c.version == m.parts[c.left].version)
+        if (c.version == m.symbols[c.left].version)
             apply(&m, c);
     }
-    for (size_t i = 0; i < n; i = m.parts[i].next)
-        out->data[out->size++] = m.parts[i].token;
+    for (size_t i = 0; i < n; i = m.symbols[i].next)
+        out->data[out->size++] = m.symbols[i].token;
     return ST_OK;
 }
 

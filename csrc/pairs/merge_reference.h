@@ -1,8 +1,8 @@
 /* The reference merge: a linked list of tokens and a heap of candidate merges, the oracle that every other engine is
  * tested against. It is written to be read, not to be fast: O(n log n).
  *
- * The smallest merged token goes first, the leftmost of equal ones before the others. A part's version rises whenever
- * the part or its right neighbour changes, so a candidate with an old version is stale and is dropped when it surfaces.
+ * The smallest merged token goes first, the leftmost of equal ones before the others. A symbol's version rises whenever
+ * the symbol or its right neighbour changes, so a candidate with an old version is stale and is dropped when it surfaces.
  *
  * endless/reference_finality.h makes it incremental. */
 #ifndef ST_PAIRS_MERGE_REFERENCE_H

@@ -32,7 +32,7 @@ size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint
 {
     int32_t candidates[ST_SHORT_MERGE], of_groups[ST_SHORT_MERGE / GROUP];
     const size_t groups = (n + GROUP - 1) / GROUP;
-    uint8_t next[ST_SHORT_MERGE], previous[ST_SHORT_MERGE]; /* positions of live parts; next of the last one is not read */
+    uint8_t next[ST_SHORT_MERGE], previous[ST_SHORT_MERGE]; /* positions of live symbols; next of the last one is not read */
     for (size_t i = 0; i < n; i++) {
         tokens[i] = pairs->byte_token[text[i]];
         next[i] = (uint8_t)(i + 1);
@@ -44,7 +44,7 @@ size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint
         candidates[i] = NOTHING_MERGES;
     for (size_t i = 0; i < groups; i++)
         of_groups[i] = smallest_of_group(candidates + i * GROUP);
-    size_t last = n - 1; /* position of the last part */
+    size_t last = n - 1; /* position of the last symbol */
     for (;;) {
         int32_t best = smallest(of_groups, groups);
         if (best == NOTHING_MERGES)

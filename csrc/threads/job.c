@@ -28,19 +28,19 @@ void st_job_free(st_job *job)
         free_ids(job->shares[i].ids);
     for (size_t i = 0; i < ST_JOB_SPARES; i++)
         free_ids(job->spares[i]);
-    st_free(job->parts);
+    st_free(job->slices);
     st_free(job->shares);
     st_ids_free(&job->out);
-    job->parts = NULL;
+    job->slices = NULL;
     job->shares = NULL;
-    job->share_count = job->part_count = 0;
+    job->share_count = job->slice_count = 0;
 }
 
 /* ---- the plan ---- */
 
 typedef struct planner {
     st_job *job;
-    size_t part_room, share_room;
+    size_t slice_room, share_room;
     size_t left, wanted, size; /* bytes or characters not in a share yet; of a whole share; in the open one */
     size_t threads, least;
     st_bytes text; /* UTF-8 of characters in which a cut is looked for */
@@ -68,25 +68,25 @@ static st_status close_share(planner *p)
         job->shares = shares;
         p->share_room = room;
     }
-    job->shares[++job->share_count].first = job->part_count;
+    job->shares[++job->share_count].first = job->slice_count;
     p->left -= p->size;
     p->size = 0;
     choose_size(p);
     return ST_OK;
 }
 
-static st_status add_part(planner *p, const st_job_text *whole, size_t source, size_t start, size_t end)
+static st_status add_slice(planner *p, const st_job_text *whole, size_t source, size_t start, size_t end)
 {
     st_job *job = p->job;
-    if (job->part_count == p->part_room) {
-        size_t room = p->part_room * 2 + 16;
-        st_job_part *parts = st_realloc(job->parts, room * sizeof *parts);
-        if (!parts)
+    if (job->slice_count == p->slice_room) {
+        size_t room = p->slice_room * 2 + 16;
+        st_job_slice *slices = st_realloc(job->slices, room * sizeof *slices);
+        if (!slices)
             return ST_NO_MEMORY;
-        job->parts = parts;
-        p->part_room = room;
+        job->slices = slices;
+        p->slice_room = room;
     }
-    job->parts[job->part_count++] = (st_job_part){st_job_text_part(whole, start, end - start), source, 0};
+    job->slices[job->slice_count++] = (st_job_slice){st_job_text_slice(whole, start, end - start), source, 0};
     p->size += end - start;
     return ST_OK;
 }
@@ -106,11 +106,11 @@ static st_status plan_text(planner *p, const st_job_text *whole, size_t source)
         ST_TRY(close_share(p));
     ST_TRY(st_go_on(PLAN_COSTS));
     while ((cut = next_cut(p, whole, start)) != 0) {
-        ST_TRY(add_part(p, whole, source, start, cut));
+        ST_TRY(add_slice(p, whole, source, start, cut));
         ST_TRY(close_share(p));
         start = cut;
     }
-    ST_TRY(add_part(p, whole, source, start, whole->n));
+    ST_TRY(add_slice(p, whole, source, start, whole->n));
     return p->size >= p->wanted ? close_share(p) : ST_OK;
 }
 
@@ -124,7 +124,7 @@ static st_status plan_all(planner *p, const st_job_text *texts, size_t count)
         ST_TRY(plan_text(p, &texts[i], i));
     if (p->size || !job->share_count)
         ST_TRY(close_share(p));
-    job->shares[job->share_count].first = job->part_count; /* empty texts at the end */
+    job->shares[job->share_count].first = job->slice_count; /* empty texts at the end */
     return ST_OK;
 }
 
@@ -159,23 +159,23 @@ static void give_buffer(st_job *job, st_ids *ids)
 
 /* ---- the work ---- */
 
-static void fail(st_job *job, st_job_share *share, size_t part, st_status status)
+static void fail(st_job *job, st_job_share *share, size_t slice, st_status status)
 {
-    share->failed = part;
+    share->failed = slice;
     share->status = status;
     st_count_add(&job->stopped, 1);
 }
 
 /* Of any text, however short, in bytes of other work: what base/interrupt.h counts. */
-#define PART_COSTS 256
+#define SLICE_COSTS 256
 
 static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job_share *share, st_ids *ids)
 {
     for (size_t i = share->first; i < share[1].first; i++) {
-        st_job_part *part = &job->parts[i];
-        st_status status = st_job_text_encode(&part->span, encoder, job->counts_only, room, ids, &part->ids);
+        st_job_slice *slice = &job->slices[i];
+        st_status status = st_job_text_encode(&slice->span, encoder, job->counts_only, room, ids, &slice->ids);
         if (!status)
-            status = st_go_on(PART_COSTS);
+            status = st_go_on(SLICE_COSTS);
         if (status) {
             fail(job, share, i, status);
             return 0;
@@ -251,15 +251,15 @@ void st_job_finish(st_job *job)
     for (size_t i = 0; i < job->share_count && !job->status; i++)
         if (job->shares[i].status) {
             job->status = job->shares[i].status;
-            job->failed_text = job->parts[job->shares[i].failed].source;
+            job->failed_text = job->slices[job->shares[i].failed].source;
         }
     job->total = 0;
-    for (size_t i = 0; i < job->part_count; i++)
-        job->total += job->parts[i].ids;
+    for (size_t i = 0; i < job->slice_count; i++)
+        job->total += job->slices[i].ids;
 }
 
 void st_job_add_counts(const st_job *job, int64_t *counts)
 {
-    for (size_t i = 0; i < job->part_count; i++)
-        counts[job->parts[i].source] += (int64_t)job->parts[i].ids;
+    for (size_t i = 0; i < job->slice_count; i++)
+        counts[job->slices[i].source] += (int64_t)job->slices[i].ids;
 }

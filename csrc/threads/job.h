@@ -1,6 +1,6 @@
 /* job.h - texts encoded by several threads, their ids joined in one array.
  *
- * Long texts are cut into parts (safe_cuts.h), short ones run together: a share is a run of parts, and a thread takes the
+ * Long texts are cut into slices (safe_cuts.h), short ones run together: a share is a run of slices, and a thread takes the
  * next share until there is none. The ids of a share are made in a buffer that was used before and appended to the
  * result by whoever finds them next in order, so the result is written once, and its pages are touched once.
  *
@@ -18,16 +18,16 @@
 
 #include "threads/job_text.h"
 
-typedef struct st_job_part {
+typedef struct st_job_slice {
     st_job_text span;
     size_t source; /* the text that it is of */
     size_t ids;    /* how many it has, once encoded */
-} st_job_part;
+} st_job_slice;
 
 typedef struct st_job_share {
-    size_t first;     /* its parts go from here to the first of the next share */
+    size_t first;     /* its slices go from here to the first of the next share */
     st_ids *ids;      /* encoded, and not yet placed */
-    size_t failed;    /* the part that failed */
+    size_t failed;    /* the slice that failed */
     st_status status; /* why */
 } st_job_share;
 
@@ -40,9 +40,9 @@ typedef struct st_job {
     st_errors errors;
     const st_special *allowed, *disallowed;
     int counts_only; /* ids are counted and dropped */
-    st_job_part *parts;
+    st_job_slice *slices;
     st_job_share *shares; /* one more than share_count: where the last one ends */
-    size_t part_count, share_count;
+    size_t slice_count, share_count;
     int next;    /* share to take */
     int stopped;   /* no share is taken any more */
     int abandoned; /* nor is one ended: the `stop` of each thread's scope (base/interrupt.h) */
@@ -58,7 +58,7 @@ typedef struct st_job {
 /* Sets all but names and counts_only, which are none and 0. */
 void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors);
 
-/* Cuts the texts into shares for so many threads. A share has at least about `least` bytes, or characters, and a part, too. */
+/* Cuts the texts into shares for so many threads. A share has at least about `least` bytes, or characters, and a slice, too. */
 st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least);
 
 /* Takes shares until there are no more. */

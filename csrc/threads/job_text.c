@@ -5,7 +5,7 @@
 #include "text/str_to_utf8.h"
 
 /* Characters that become UTF-8 at once: 32 to 128 KB, which stay in the second-level cache while they are encoded. */
-#define SLICE ((size_t)1 << 15)
+#define STRETCH ((size_t)1 << 15)
 
 /* A cut is looked for in so many characters; in text there is one in nearly every line. */
 #define CUT_REACH ((size_t)1 << 12)
@@ -45,8 +45,8 @@ static size_t cut_in_characters(const st_job_text *whole, size_t reach, size_t u
 {
     const size_t margin = st_cut_margin(rules), from = until - reach, before = from < margin ? from : margin;
     const size_t behind = whole->n - until < margin ? whole->n - until : margin, first = from - before;
-    const st_job_text part = st_job_text_part(whole, first, before + reach + behind);
-    if (margin > 2 * CUT_REACH || convert(&part, room)) /* no cut is found between names so long */
+    const st_job_text slice = st_job_text_slice(whole, first, before + reach + behind);
+    if (margin > 2 * CUT_REACH || convert(&slice, room)) /* no cut is found between names so long */
         return 0;
     const size_t found = st_last_cut(room->data, room->size, end_of_characters(room->data, before),
                                      end_of_characters(room->data, before + reach), rules);
@@ -98,9 +98,9 @@ st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int coun
         return feed(s->text, s->n, s->flags | ST_FEED_FINAL, encoder, 0, ids, count);
     size_t at = 0, end;
     do {
-        end = s->n - at < SLICE ? s->n : at + SLICE;
-        const st_job_text slice = st_job_text_part(s, at, end - at);
-        ST_TRY(convert(&slice, room));
+        end = s->n - at < STRETCH ? s->n : at + STRETCH;
+        const st_job_text stretch = st_job_text_slice(s, at, end - at);
+        ST_TRY(convert(&stretch, room));
         const int flags = ST_FEED_TRUSTED | (end == s->n ? ST_FEED_FINAL : 0);
         ST_TRY(feed(room->data, room->size, flags, encoder, counts_only, ids, count));
         at = end;

@@ -1,4 +1,4 @@
-/* A text of a job (job.h): UTF-8, or the characters of a str, which become UTF-8 only where they are encoded, a slice at a time in
+/* A text of a job (job.h): UTF-8, or the characters of a str, which become UTF-8 only where they are encoded, a stretch at a time in
  * memory that stays warm. So the threads share that work too, and there is no second copy of a long text. */
 #ifndef ST_THREADS_JOB_TEXT_H
 #define ST_THREADS_JOB_TEXT_H
@@ -14,7 +14,7 @@ typedef struct st_job_text {
 } st_job_text;
 
 /* Units from `start` on. */
-static inline st_job_text st_job_text_part(const st_job_text *whole, size_t start, size_t n)
+static inline st_job_text st_job_text_slice(const st_job_text *whole, size_t start, size_t n)
 {
     const uint8_t *text = whole->text;
     return (st_job_text){text + start * (whole->width ? whole->width : 1), n, whole->width, whole->flags};

@@ -1,4 +1,4 @@
-/* safe_cuts.h - where a text may be cut so that its parts, each encoded as a text of its own, give the ids of the whole.
+/* safe_cuts.h - where a text may be cut so that its slices, each encoded as a text of its own, give the ids of the whole.
  *
  * Such a cut is a sync point (split/scan.h), or, for a text without a pattern, an exact cut (cut/cuts.h) of a vocabulary that has no
  * unreachable tokens: one could be all that is left of a text. It has ordinary, valid text on both sides:
@@ -6,7 +6,7 @@
  *   - no name of a special token reaches over it, nor ends within the two characters that a sync point looks back at:
  *     behind an allowed special token a new text begins, and there the two are none of its own;
  *   - bytes that are not UTF-8 are farther away than the longest name, so that what is repaired or dropped there can
- *     neither make nor break a name at the cut, and every fault lies in one part with all of its bytes.
+ *     neither make nor break a name at the cut, and every fault lies in one slice with all of its bytes.
  *
  * Nothing here allocates or fails; any number of threads may ask. */
 #ifndef ST_THREADS_SAFE_CUTS_H

@@ -288,10 +288,10 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
     return ST_OK;
 }
 
-static void release(st_part *part)
+static void release(st_attached *attached)
 {
-    if (part)
-        part->release(part);
+    if (attached)
+        attached->release(attached);
 }
 
 static void free_arrays(st_vocab *v)

@@ -14,9 +14,9 @@
 #define ST_MAX_TOTAL_BYTES (1u << 27)
 
 /* What the stages above build for a vocabulary at first need, and leave with it: it knows only how to let them go. */
-typedef struct st_part {
-    void (*release)(struct st_part *part);
-} st_part;
+typedef struct st_attached {
+    void (*release)(struct st_attached *attached);
+} st_attached;
 
 #define ST_POOL_SIZE 64
 
@@ -36,9 +36,9 @@ typedef struct st_vocab {
     uint64_t long_mask;
     uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it */
-    st_part *automaton;          /* endless/automaton.h */
-    st_part *cuts;               /* cut/cuts.h */
-    st_part *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces that nobody uses just now */
+    st_attached *automaton;          /* endless/automaton.h */
+    st_attached *cuts;               /* cut/cuts.h */
+    st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces that nobody uses just now */
 } st_vocab;
 
 /* Tokens as the caller hands them over: bytes concatenated, n lengths, n ids strictly ascending, and either NULL or

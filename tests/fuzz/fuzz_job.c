@@ -16,7 +16,7 @@
 #define THREADS_MOST (ST_POOL_SIZE + 8)
 
 static struct {
-    uint64_t rounds, feeds, jobs, parts, refused;
+    uint64_t rounds, feeds, jobs, slices, refused;
 } counts;
 
 static st_vocab *vocab;
@@ -278,7 +278,7 @@ static void run_batch(rng *r)
     work_together(r, &job);
     check_batch(&job, &b);
     counts.jobs++;
-    counts.parts += job.part_count;
+    counts.slices += job.slice_count;
     st_job_free(&job);
     st_ids_free(&b.ids);
     b.ids = (st_ids){0};
@@ -330,7 +330,7 @@ void harness_close(void)
         st_bytes_free(&characters[i]);
         st_ids_free(&expected[i]);
     }
-    printf("fuzz_job: %llu vocabularies shared, %llu feeds, %llu batches in %llu parts, %llu of them refused: no difference\n",
+    printf("fuzz_job: %llu vocabularies shared, %llu feeds, %llu batches in %llu slices, %llu of them refused: no difference\n",
            (unsigned long long)counts.rounds, (unsigned long long)counts.feeds, (unsigned long long)counts.jobs,
-           (unsigned long long)counts.parts, (unsigned long long)counts.refused);
+           (unsigned long long)counts.slices, (unsigned long long)counts.refused);
 }
