@@ -7,6 +7,7 @@ import functools
 import os
 import pathlib
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -20,15 +21,22 @@ import pytest
 FAMILIES = {"r50k_base": "r50k", "cl100k_base": "cl100k", "o200k_base": "o200k"}
 OTHER_ORDER = "s390x" if sys.byteorder == "little" else "aarch64"
 EMULATED = list(emulate.EMULATED)
+FOREIGN = [*EMULATED, pytest.param("windows", marks=pytest.mark.slow)]  # wine takes half a minute to set itself up
 
 
 def block(data: bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-@functools.cache
+@functools.cache  # for all tests of the file
 def folder() -> pathlib.Path:
     return pathlib.Path(tempfile.mkdtemp(prefix="streamtok-platforms-"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_files_stay():
+    yield
+    shutil.rmtree(folder(), ignore_errors=True)
 
 
 @functools.cache
@@ -83,6 +91,7 @@ def run(target: str, *arguments: str, status: int = 0) -> str:
     except emulate.Missing as missing:
         pytest.skip(str(missing))
     environment = {name: value for name, value in os.environ.items() if name != "STREAMTOK_TIER"}
+    environment |= {"WINEDEBUG": "-all", "WINEPREFIX": str(folder() / "wine")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
@@ -107,7 +116,7 @@ def ids_in(path: str) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("target", ["native", *EMULATED])
+@pytest.mark.parametrize("target", ["native", *FOREIGN])
 def test_a_machine_gives_tiktokens_ids(target, name):
     """Whole, in random chunks, through saved states, by both engines; and back."""
     path, said = records_of(target, name)
@@ -118,7 +127,7 @@ def test_a_machine_gives_tiktokens_ids(target, name):
         assert said == "tier neon\n"
 
 
-@pytest.mark.parametrize("target", EMULATED)
+@pytest.mark.parametrize("target", FOREIGN)
 def test_machines_go_on_from_each_others_states(target):
     name = "o200k_base"
     arguments = ("resume", vocabulary_file(name), FAMILIES[name], texts_file())
@@ -137,7 +146,7 @@ def opened(target: str, image: str, status: int) -> str:
     return run(target, "open", vocabulary_file("cl100k_base"), image, "cl100k", texts_file(), status=status)
 
 
-@pytest.mark.parametrize("target", EMULATED)
+@pytest.mark.parametrize("target", FOREIGN)
 def test_an_image_is_for_machines_of_its_byte_order(target):
     """One of the other order is refused, never read wrong; one of the same order serves."""
     mine, theirs = image_of("native"), image_of(target)
@@ -157,3 +166,24 @@ def test_no_harness_finds_a_difference_on(target):
     if done.returncode == 77:
         pytest.skip(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ==== systems that are not here: compiled only ====
+
+
+def cross(*targets: str) -> None:
+    tool = str(oracle.PROJECT / "tools" / "cross.py")
+    done = subprocess.run([sys.executable, tool, *targets], capture_output=True, text=True, timeout=1200)
+    if done.returncode == 77:
+        pytest.skip("needs ziglang: pip install '.[cross]'")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_core_compiles_for_windows_and_macos():
+    cross("windows-x86_64", "macos-arm64")
+
+
+@pytest.mark.long
+def test_the_core_compiles_for_every_target():
+    cross()

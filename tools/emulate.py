@@ -40,9 +40,9 @@ TARGETS = {
     "native": Target(("cc", "gcc", "clang"), linking=("-pthread",)),
     "aarch64": Target(("aarch64-linux-gnu-gcc",), ("qemu-aarch64", "qemu-aarch64-static")),
     "s390x": Target(("s390x-linux-gnu-gcc",), ("qemu-s390x", "qemu-s390x-static")),
-    "windows": Target(("x86_64-w64-mingw32-gcc",), ("wine64", "wine"), ("-static",), ".exe"),
+    "windows": Target(("x86_64-w64-mingw32-gcc",), ("wine64", "/usr/lib/wine/wine64", "wine"), ("-static",), ".exe"),
 }
-EMULATED = ("aarch64", "s390x")
+EMULATED = ("aarch64", "s390x")  # with all that the harnesses need; Windows has no mmap
 
 
 class Missing(Exception):
