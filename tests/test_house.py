@@ -71,6 +71,10 @@ def test_unicode_tables_are_what_tiktoken_gives():
     run("tools/gen_unicode.py", "--check")
 
 
+def test_the_picture_of_the_rooms_has_the_arrows_of_the_code():
+    run("tools/draw_rooms.py", "--check")
+
+
 # ==== what is shipped ====
 
 

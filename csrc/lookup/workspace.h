@@ -13,7 +13,7 @@
 #include "vocab/vocab.h"
 
 /* 2^16 entries of one cache line each: 4 MB. Against 2^14, multilingual text gains 6 to 10 % and the first call of a
- * process loses about a millisecond (docs/design.md). */
+ * process loses about a millisecond (docs/stages.md). */
 #define ST_CACHE_BITS 16
 #define ST_CACHED_BYTES 28
 #define ST_CACHED_IDS 8
