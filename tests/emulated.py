@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import mmap
@@ -9,6 +10,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 
 import numpy as np
 import oracle
@@ -102,6 +104,18 @@ class EmulatedDevice:
 
     def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:
         getattr(self._library(kernel), f"run_{kernel}")(grid, block, ctypes.c_void_p(argument.ctypes.data))
+
+    @contextlib.contextmanager
+    def shuffled(self, seed: int) -> Iterator[None]:
+        """Lanes of a warp run in an order of that seed inside `with`, and may pause before atomic operations."""
+        libraries = [library(self._family, module.own, "run") for module in ENCODING]
+        for each in libraries:
+            each.set_order(ctypes.c_uint64(seed))
+        try:
+            yield
+        finally:
+            for each in libraries:
+                each.set_order(ctypes.c_uint64(0))
 
     def launch_builder(self, kernel: str, job: np.ndarray, *arguments: int) -> None:
         values = (ctypes.c_uint64(value) for value in arguments)

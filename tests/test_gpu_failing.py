@@ -19,6 +19,7 @@ from host_device import CUDARuntimeError, HostDevice, OutOfMemoryError
 import streamtok
 from streamtok import gpu
 from streamtok.gpu import _calibration, _open, _select
+from streamtok.gpu._starts import Buffers
 from streamtok.gpu._text import DeviceText
 from streamtok.gpu._waiting import Steps
 
@@ -248,6 +249,18 @@ def test_chunks_become_smaller_where_memory_is_short(device, enc, monkeypatch):
 
 
 # ==== What was measured ====
+
+
+def test_an_address_counts_as_given_up_where_there_is_no_memory_for_the_next():
+    """Jobs for short texts are kept with their addresses until one moves."""
+    device = HostDevice("r50k")
+    buffers = Buffers(device)
+    buffers.array("slots", 64, np.uint32)
+    moves = buffers.moves
+    device.fail_after = device.allocations
+    with pytest.raises(MemoryError):
+        buffers.array("slots", 128, np.uint32)
+    assert buffers.moves > moves
 
 
 def test_rates_choose_by_size_and_threads():

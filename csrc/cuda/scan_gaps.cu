@@ -60,12 +60,14 @@ ST_INLINE void st_rest_end_part(const st_job *job, st_rest *r)
     r->scan = fresh;
 }
 
-/* A block that is an id, where the machine stands. */
+/* The machine stands in a block that is an id: where it begins, or at the start of its filler, which another thread may have
+ * put just now. */
 ST_INLINE void st_rest_pass_id(const st_job *job, st_rest *r)
 {
-    st_put_start(job, r->at, r->stop);
-    st_put_start(job, r->at + 5, r->stop);
-    r->at = r->open = r->at + 64;
+    const uint64_t begin = r->at & ~(uint64_t)63;
+    st_put_start(job, begin, r->stop);
+    st_put_start(job, begin + 5, r->stop);
+    r->at = r->open = begin + 64;
 }
 
 ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
@@ -74,13 +76,12 @@ ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
         uint64_t block = r->at >> 6;
         if (block >= job->blocks)
             return;
-        if (r->at == r->open && !(r->at & 63) && st_part_begins(job, block)) {
-            if (job->marks && job->marks[block] == ST_MARK_ID) {
-                st_rest_pass_id(job, r);
-                continue;
-            }
-            st_put_start(job, r->at, r->stop);
+        if (job->marks && job->marks[block] == ST_MARK_ID) {
+            st_rest_pass_id(job, r);
+            continue;
         }
+        if (r->at == r->open && !(r->at & 63) && st_part_begins(job, block))
+            st_put_start(job, r->at, r->stop);
         for (int i = 1; i < ST_REST_BLOCKS && !st_part_ends(job, block); i++)
             block++;
         uint64_t end = 64 * block + st_fill(job, block);

@@ -26,8 +26,8 @@ class Buffers:
         size = max(1, int(count)) * np.dtype(dtype).itemsize
         if name not in self._arrays or self._arrays[name].nbytes < size:
             self._arrays.pop(name, None)
+            self.moves += 1  # also where there is no memory for the next one
             self._arrays[name] = self.device.empty(size, np.uint8)
-            self.moves += 1
         return self._arrays[name]
 
     def address(self, name: str, count: int, dtype: Any) -> int:

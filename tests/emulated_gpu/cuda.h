@@ -68,9 +68,16 @@ template <typename T> static inline T __shfl_xor_sync(unsigned, T value, int ste
     return (T)emulated_exchange("shfl_xor", (uint64_t)value)[emulated_lane() ^ (unsigned)step];
 }
 
+/* Other lanes of the warp may run now, if the order of lanes is to be shuffled (lanes.h). */
+void emulated_yield(void);
+
 /* Lanes of a block run one at a time; those of other blocks may run beside them. */
 #define EMULATED_ADD(type) \
-    static inline type atomicAdd(type *at, type value) { return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST); }
+    static inline type atomicAdd(type *at, type value) \
+    { \
+        emulated_yield(); \
+        return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST); \
+    }
 EMULATED_ADD(uint32_t)
 EMULATED_ADD(unsigned long long)
 
@@ -80,7 +87,11 @@ static inline uint32_t atomicMin(uint32_t *at, uint32_t value)
     *at = value < old ? value : old;
     return old;
 }
-static inline uint32_t atomicOr(uint32_t *at, uint32_t value) { return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST); }
+static inline uint32_t atomicOr(uint32_t *at, uint32_t value)
+{
+    emulated_yield();
+    return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);
+}
 static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long long expected, unsigned long long value)
 {
     __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

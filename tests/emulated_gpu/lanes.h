@@ -18,7 +18,8 @@ struct lane_state {
     ucontext_t context;
     jmp_buf place;
     char *stack;
-    int begun, done;
+    int begun, done, paused;
+    unsigned wait; /* turns before it goes on */
     const char *what;
 };
 
@@ -29,6 +30,31 @@ static EMULATED_LOCAL jmp_buf runner_place;
 static void (*body)(void);
 
 unsigned emulated_lane(void) { return current & 31; }
+
+/* 0: lanes run in order, each up to where the warp exchanges. Else lanes begin in an order by chance and pause before each
+ * atomic operation, as the lanes of a GPU may that part ways: the state of a generator (Marsaglia, "Xorshift RNGs", 2003). */
+static EMULATED_LOCAL uint64_t order;
+
+extern "C" void set_order(uint64_t seed) { order = seed; }
+
+static unsigned any_below(unsigned count)
+{
+    order ^= order << 13;
+    order ^= order >> 7;
+    order ^= order << 17;
+    return order ? (unsigned)(order >> 32) % count : 0;
+}
+
+void emulated_yield(void)
+{
+    lane_state *lane = &lanes[current];
+    if (!order)
+        return;
+    lane->paused = 1;
+    lane->wait = any_below(8);
+    if (!_setjmp(lane->place))
+        longjmp(runner_place, 1);
+}
 
 static void enter(void)
 {
@@ -68,14 +94,28 @@ const uint64_t *emulated_exchange(const char *what, uint64_t value)
 static int is_done(unsigned warp) { return lanes[32 * warp].done; }
 static int waits_for_block(unsigned warp) { return !is_done(warp) && !strcmp(lanes[32 * warp].what, "syncthreads"); }
 
+/* All lanes of a warp to their next exchange or their end. */
+static void resume_warp(unsigned warp)
+{
+    unsigned left = 0xFFFFFFFFu;
+    while (left) {
+        const unsigned first = any_below(32);
+        for (unsigned i = first; i < first + 32; i++) {
+            current = 32 * warp + (i & 31);
+            if (!(left >> (i & 31) & 1) || (lanes[current].wait && lanes[current].wait--))
+                continue;
+            lanes[current].paused = 0;
+            resume();
+            left &= ~((unsigned)!lanes[current].paused << (i & 31));
+        }
+    }
+}
+
 /* One exchange further; all lanes must have come to the same one. */
 static void step_warp(unsigned warp)
 {
     lane_state *first = &lanes[32 * warp];
-    for (unsigned i = 0; i < 32; i++) {
-        current = 32 * warp + i;
-        resume();
-    }
+    resume_warp(warp);
     for (unsigned i = 1; i < 32; i++)
         if (first[i].done != first->done || (!first->done && strcmp(first[i].what, first->what))) {
             fprintf(stderr, "lanes 0 and %u of a warp part ways: %s and %s\n", i, first->done ? "end" : first->what,
@@ -89,6 +129,7 @@ static void run_block(unsigned warps)
 {
     for (unsigned i = 0; i < 32 * warps; i++) {
         lanes[i].begun = lanes[i].done = 0;
+        lanes[i].wait = any_below(32);
         phase[i] = 0;
         if (!lanes[i].stack)
             lanes[i].stack = (char *)malloc(STACK);
