@@ -9,6 +9,8 @@ import pydoc_data.topics
 import pytest
 
 import streamtok
+from streamtok import disk
+from streamtok.disk import lease
 from streamtok.files import encode_file
 
 ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()
@@ -73,3 +75,13 @@ def stop_at(enc, n, run="text", **options):
 
 def entries():
     return pathlib.Path("out.bin.journal").read_bytes().splitlines(keepends=True)
+
+
+def without_leases(patch):
+    """As on a system, or a file system, that has none: what was written is read back."""
+    patch.setattr(lease, "_LOCAL", set())
+
+
+def has_leases():
+    with disk.open_new(os.path.realpath("probe")) as file, lease.take(file) as held:
+        return held.holds()

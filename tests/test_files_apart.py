@@ -9,7 +9,7 @@ import stat
 import oracle
 import pytest
 from click.testing import CliRunner
-from file_runs import TEXT, Crash, _enc, _here, encode, expected, leftovers, stop_at  # noqa: F401
+from file_runs import TEXT, _enc, _here, encode, expected, leftovers, stop_at, without_leases  # noqa: F401
 
 from streamtok import disk
 from streamtok.cli.app import app
@@ -180,18 +180,23 @@ CHANGES = {
 }
 
 
-def rewrite(at: int) -> None:
-    with open("out.bin.partial", "r+b") as file:
+def rewrite(at: int, name: str = "out.bin.partial") -> None:
+    with open(name, "r+b") as file:
         file.seek(at)
-        file.write(bytes(byte ^ 1 for byte in file.read(7)) or b"1234567")
+        other = bytes(byte ^ 1 for byte in file.read(7)) or b"1234567"
+        file.seek(at)
+        file.write(other)
 
 
 @needs_posix
 @pytest.mark.parametrize("change", list(CHANGES))
 @pytest.mark.parametrize("run", ["text", "lines"])
 @pytest.mark.parametrize("num_threads", [1, 2])
-def test_a_partial_that_is_changed_is_never_a_finished_file(enc, here, change, run, num_threads):
+@pytest.mark.parametrize("leases", ["leases", "no leases"])
+def test_a_partial_that_is_changed_is_never_a_finished_file(enc, here, monkeypatch, change, run, num_threads, leases):
     wanted, calls = expected(enc, run), []
+    if leases == "no leases":
+        without_leases(monkeypatch)
 
     def progress(at):
         if at.bytes_read > 2500 and not calls:
@@ -206,13 +211,16 @@ def test_a_partial_that_is_changed_is_never_a_finished_file(enc, here, change, r
 
 
 @needs_posix
-def test_what_decode_writes_is_compared_too(here, monkeypatch):
+@pytest.mark.parametrize("leases", ["leases", "no leases"])
+def test_what_decode_writes_is_compared_too(here, monkeypatch, leases):
     real = disk.File.sync
+    if leases == "no leases":
+        without_leases(monkeypatch)
 
     def sync(self):
         real(self)
         if self.path.endswith("out.txt.partial"):
-            os.truncate(self.path, 3)
+            rewrite(3, "out.txt.partial")
 
     pathlib.Path("ids.bin").write_bytes(oracle.ours("cl100k_base").encode_to_numpy("some text " * 50).tobytes())
     monkeypatch.setattr(disk.File, "sync", sync)

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import disk
+from ..disk import lease
 from ..disk.outputs import check_apart, files_of
 from ..errors import shown
 from ..files.sources import StreamSource
@@ -225,12 +226,12 @@ def open_output(name: str) -> Iterator[Callable[[bytes], object]]:
         file.write(data)
         crc = crc32(data, crc)
 
-    with file:
+    with file, lease.take(file) as held:
         try:
             file.truncate(0)
             yield write
             file.sync()
-            disk.check_whole(file, file.written, crc)
+            disk.check_whole(file, file.written, None if held.settle() else crc)
             if os.name == "nt":
                 file.close()  # an open file cannot be renamed there
             disk.rename(partial, target)

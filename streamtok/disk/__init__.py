@@ -110,6 +110,11 @@ class File:
         """Bytes."""
         return os.fstat(self.fd).st_size
 
+    def state(self) -> tuple[int, int, int]:
+        """Bytes, and the times that a change of the file moves (on Windows they may move later)."""
+        found = os.fstat(self.fd)
+        return (found.st_size, 0, 0) if os.name == "nt" else (found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
     def sync(self) -> None:
         """Return once what was written would survive a power cut."""
         with named(self.path):
@@ -249,6 +254,8 @@ def _open(path: str, flags: int, mode: int = 0) -> int:
             raise OSError(errno.ELOOP, "a link", path)
         with named(path):
             return os_open(path, flags | _SAFELY, mode)
+    except BlockingIOError:
+        raise _busy(path) from None  # it has a lease on it (lease.py)
     except OSError as error:
         if isinstance(error, FileExistsError) or not os.path.islink(path):
             raise
@@ -300,9 +307,13 @@ def _lock(file: File) -> None:
         fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            reason = "another process is writing this file; wait for it or choose another target"
-            raise BlockingIOError(errno.EWOULDBLOCK, reason, file.path) from None
+            raise _busy(file.path) from None
         # A file system without locks: two writers at once are then the caller's to avoid.
+
+
+def _busy(path: str) -> BlockingIOError:
+    reason = "another process is writing this file; wait for it or choose another target"
+    return BlockingIOError(errno.EWOULDBLOCK, reason, path)
 
 
 def is_fixed(file: File) -> bool:
@@ -386,17 +397,21 @@ def replace(path: str, write: Callable[[File], object], *, durable: bool = False
 def check_whole(file: File, size: int, crc: int | None = None) -> None:
     """Raises OSError unless the file still has its name, this size, and bytes with this CRC-32, if one is given.
 
-    It has a name, so that any program of this user may have cut it, or written to it, and times tell nothing that is
-    sure: they are as coarse as the system's clock ticks. What it holds is known only when it is read.
+    Give one where any program of this user may have written to the file (lease.py knows). The times of a file tell
+    nothing about that: they are as coarse as the system's clock ticks, and what is written here moves them too. They do
+    tell of a change while the file is read.
     """
     if not file.is_in_place():
         raise changed(file.path, "somebody removed or replaced it")
     if file.size() != size:
         raise changed(file.path, f"it has {file.size()} bytes, and {size} were written")
     if crc is not None:
+        before = file.state()
         file.seek(0)
         if checksum(file, size) != (0, crc):
             raise changed(file.path, "its bytes are not those that were written")
+        if file.state() != before:
+            raise changed(file.path, "somebody wrote to it while it was read back")
 
 
 def changed(path: str, what: str) -> OSError:

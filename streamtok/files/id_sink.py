@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import disk
+from ..disk import lease
 from ..disk.outputs import files_of
 from ..errors import shown
 from ..native.checksum import crc32, joined_crc32
@@ -57,6 +58,7 @@ class IdSink:
         self._used = 0
         self._unadvised = 0  # bytes written since the system was told to let go
         self._file: disk.File | None = None
+        self._lease: lease.Lease | None = None
         self.has_earlier_ids = False  # whether an earlier run left some in the unfinished file
 
     @property
@@ -71,6 +73,7 @@ class IdSink:
         """
         self._file = disk.open_locked(self.partial, self.target)
         self._file.copy_mode(self.target)
+        self._lease = lease.take(self._file)  # before any of it is read: what is read stays so
         self.has_earlier_ids = self._file.size() > self._header_bytes
 
     def start(self) -> None:
@@ -150,9 +153,13 @@ class IdSink:
     def _write(self, block: memoryview) -> None:
         self._open_file.write(block)
         self._unadvised += len(block)
-        if self._unadvised >= _LET_GO_EVERY:
+        if self._unadvised >= _LET_GO_EVERY and self._is_ours():  # else it will be read once more
             self._unadvised = 0
             self._open_file.let_go()
+
+    def _is_ours(self) -> bool:
+        """Whether it is sure that no other program has written to the file."""
+        return self._lease is not None and self._lease.holds()
 
     def sync(self) -> None:
         """Return once every id that was flushed before would survive a power cut. Another thread may append."""
@@ -166,7 +173,8 @@ class IdSink:
             file.write(self._header(self.ids))
             file.sync()
         header, size = crc32(self._header(self.ids)), self.ids * self.dtype.itemsize
-        disk.check_whole(file, self._header_bytes + size, joined_crc32(header, self.crc, size))
+        is_ours = self._lease is not None and self._lease.settle()
+        disk.check_whole(file, self._header_bytes + size, None if is_ours else joined_crc32(header, self.crc, size))
         if os.name == "nt":
             self.close()  # an open file cannot be renamed there
         disk.rename(self.partial, self.target)
@@ -189,6 +197,9 @@ class IdSink:
 
     def close(self) -> None:
         """Close the unfinished file; it stays on the disk."""
+        if self._lease is not None:
+            self._lease.end()
+            self._lease = None
         if self._file is not None:
             file, self._file = self._file, None
             file.close()
