@@ -6,7 +6,9 @@ are found, not listed: a new one is picked up by the next build.
 
 from __future__ import annotations
 
+import os
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import sys
 from setuptools import Extension, setup
 from setuptools.command.build_clib import build_clib
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import ExecError
 
 # No -march=native: a wheel runs on machines it was not built on; what newer ones can do is found out at run time.
 FLAGS = {
@@ -54,6 +57,23 @@ def flags(compiler: object) -> list[str]:
     return FLAGS["msvc" if getattr(compiler, "compiler_type", "") == "msvc" else "unix"]
 
 
+# What stands in the platform tags of systems whose programs a machine runs itself.
+RUNS = {
+    "x86_64": ("x86_64", "amd64", "universal2", "i686", "win32"),
+    "arm64": ("arm64", "aarch64", "universal2"),
+}
+SAME = {"amd64": "x86_64", "aarch64": "arm64"}
+
+
+def is_cross_build(tag: str, machine: str | None = None) -> bool:
+    """Is this a build for another kind of machine? It says so by STREAMTOK_CROSS_BUILD=1, or its platform tag does, as
+    "macosx-11.0-arm64" on an Intel Mac."""
+    if os.environ.get("STREAMTOK_CROSS_BUILD", "0") != "0":
+        return True
+    name = (machine or platform.machine()).lower()
+    return not any(part in tag for part in RUNS.get(SAME.get(name, name), (name,)))
+
+
 class BuildCore(build_clib):
     def build_libraries(self, libraries: list[tuple[str, dict]]) -> None:
         for name, info in libraries:
@@ -82,12 +102,17 @@ class BuildModules(build_ext):
 
     def write_tables(self, root: pathlib.Path) -> None:
         """The tables that bundled/mapped.py maps, made by the modules just built. A build for another kind of machine
-        cannot run them: the package then works without."""
+        cannot run them: the package then works without. Any other build whose modules do not run is no good."""
         code = "from streamtok.bundled import mapped; mapped.write_tables('streamtok/vocab')"
         command = [sys.executable, "-c", code]
         try:  # in that folder, because Python looks for modules where it stands first
             subprocess.run(command, check=True, cwd=root)
         except (OSError, subprocess.CalledProcessError) as error:
+            if not is_cross_build(self.plat_name):
+                raise ExecError(
+                    f"the modules just built could not write the package's tables ({error}; see above). "
+                    "If this is a build for another kind of machine, set STREAMTOK_CROSS_BUILD=1"
+                ) from None
             self.warn(f"no prebuilt tables, vocabularies will load more slowly: {error}")
 
 
