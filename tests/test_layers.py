@@ -40,11 +40,11 @@ native
 disk
 bundled
 batch checks identity unstable load
-arrays stream patterns offsets
+arrays stream patterns offsets truncation
 gpu
 device decoding
 files
-streaming truncation
+streaming whole
 core
 registry
 model tables train

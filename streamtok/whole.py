@@ -1,0 +1,338 @@
+"""Whole texts: the part of class Encoding that takes a text, or a batch of texts, in one call."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
+
+from . import batch
+from . import device as devices
+from .checks import checked, checked_all, checked_text, index_named
+from .native.text import to_utf8
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypeVar
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from .streaming import _AllowedSpecial, _DisallowedSpecial
+
+    _Text = TypeVar("_Text", str, bytes)
+
+
+class WholeTexts:
+    """What encodes whole texts; Encoding (core.py) makes it an encoding."""
+
+    max_token_value: int
+    _packed: Any
+    _special_tokens: dict[str, int]
+    _coder: Any
+    _default_matchers: tuple[Any, Any]
+
+    def _matchers_for(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    def _coder_for(self, errors: str) -> Any:
+        raise NotImplementedError
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encodes a string, taking the text of special tokens for ordinary text.
+
+        >>> enc.encode_ordinary("hello world")
+        [24912, 2375]
+
+        Raises:
+            TypeError: `text` is no str.
+        """
+        return self._coder.encode(text, None, None)  # type: ignore[no-any-return]
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> list[int]:
+        """Encodes a string into ids.
+
+        Text from outside that spells a special token can trick a model, so by default it is refused.
+
+        >>> enc.encode("hello world")
+        [24912, 2375]
+        >>> enc.encode("<|endoftext|>", allowed_special="all")
+        [199999]
+
+        Args:
+            text: a str. Surrogates that make a pair become its character, lone ones U+FFFD.
+            allowed_special: names of special tokens that become their ids where the text spells them; "all" for all.
+            disallowed_special: names that are refused; "all" for all that are not allowed. A name that is neither
+                allowed nor refused is ordinary text, so () makes ordinary text of all that are not allowed.
+
+        Raises:
+            ValueError: the text holds a disallowed special token.
+            TypeError: `text` is no str, or the names are not given as a set.
+        """
+        allowed, disallowed = self._default_matchers  # no call for them: it would be a fifth of a short text's time
+        if allowed_special or disallowed_special != "all":
+            allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        return self._coder.encode(text, allowed, disallowed)  # type: ignore[no-any-return]
+
+    def encode_to_numpy(
+        self,
+        text: str | bytes | bytearray | memoryview,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+        errors: str = "strict",
+        num_threads: int = 1,
+        device: str = "cpu",
+        dtype: npt.DTypeLike | None = None,
+        out: npt.ArrayLike | None = None,
+    ) -> npt.NDArray[np.uint32]:
+        """Encodes a string, or a buffer of UTF-8 bytes, into an array of ids, of shape (number of ids,).
+
+        Args:
+            text: a str, or any C-contiguous buffer of UTF-8 bytes.
+            allowed_special: as for encode().
+            disallowed_special: as for encode().
+            errors: what to do with bytes that are not UTF-8: "strict" raises UnicodeDecodeError, "replace" and "ignore"
+                do what bytes.decode does.
+            num_threads: threads that share a text of 512 KB or more, up to the number of cores. The ids do not depend
+                on it.
+            device: "cpu"; "cuda" or "cuda:N", a CUDA device; "auto", the GPU where it is faster. The ids do not depend
+                on it. See docs/gpu.md.
+            dtype: "uint16", "uint32", "int32" or "int64", for a writable array of that dtype; uint32 and int32 take no
+                copy. None: a read-only uint32 array, as tiktoken returns.
+            out: an array of one of these dtypes, or a tensor in the CPU's memory, that the ids are written to; the part
+                that they took is returned. Where the call raises it is unchanged.
+
+        Raises:
+            ValueError: a disallowed special token; `out` has too little room; before any work, the encoding has larger
+                ids than the dtype holds.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
+            TypeError: `text` is neither str nor a buffer; `out` is no array in the CPU's memory.
+            streamtok.gpu.DeviceError: a device asked for by name cannot be used.
+        """
+        allowed, disallowed = self._default_matchers  # as in encode()
+        if allowed_special or disallowed_special != "all":
+            allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        if dtype is not None or out is not None:
+            from .arrays import Wanted
+
+            wanted, both = Wanted(self, dtype, out), (allowed, disallowed)
+            if device != "cpu":
+                return wanted.take(devices.encode_array(self, device, text, both, errors, num_threads))
+            return wanted.take(batch.encode_array(self._coder_for(errors), text, *both, num_threads))
+        if device != "cpu":
+            return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)  # type: ignore[no-any-return]
+        if num_threads == 1 and errors == "strict":
+            return self._coder.encode_array(text, allowed, disallowed)  # type: ignore[no-any-return]
+        return batch.encode_array(self._coder_for(errors), text, allowed, disallowed, num_threads)
+
+    def encode_with_offsets(
+        self,
+        text: str,
+        *,
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """(ids, offsets), arrays of uint32 and int64 of the same length: offsets[i] is the index in `text` of the first
+        character that holds bytes of token i.
+
+        A pair of surrogates counts as one character, and so does a lone one: the text is the one that encode() sees.
+
+        Args:
+            text: a str.
+            allowed_special: as for encode().
+            disallowed_special: as for encode().
+
+        Raises:
+            ValueError: the text holds a disallowed special token.
+            TypeError: `text` is no str.
+        """
+        from .offsets import character_offsets, token_sizes
+
+        data = to_utf8(checked(text))
+        ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return ids, character_offsets(data, token_sizes(self, data, ids))  # type: ignore[arg-type]
+
+    @functools.cached_property
+    def _token_lengths(self) -> npt.NDArray[np.int64]:
+        """Bytes of each token, by id; 0 where there is none."""
+        import numpy as np
+
+        lengths = np.zeros(self.max_token_value + 1, np.int64)
+        lengths[np.asarray(self._packed.ranks)] = np.fromiter(self._packed.lengths, np.int64)
+        for name, token in self._special_tokens.items():
+            lengths[token] = len(name.encode())
+        return lengths
+
+    def count(
+        self,
+        text: str | bytes | bytearray | memoryview,
+        *,
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
+        errors: str = "strict",
+        num_threads: int = 1,
+    ) -> int:
+        """Number of ids that encode() would return. No list is built, and memory does not grow with the text.
+
+        Args:
+            text: a str, or any C-contiguous buffer of UTF-8 bytes.
+            allowed_special: as for encode().
+            disallowed_special: as for encode().
+            errors: as for encode_to_numpy().
+            num_threads: as for encode_to_numpy().
+
+        Raises:
+            ValueError: the text holds a disallowed special token.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
+        """
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        return batch.count(self._coder_for(errors), text, allowed, disallowed, num_threads)
+
+    def truncate(
+        self,
+        text: _Text,
+        n: int,
+        *,
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
+    ) -> _Text:
+        """The longest beginning of `text` that encodes to at most n ids and ends between two characters: text[:k] with
+        the largest such k. It reads little more of the text than it returns.
+
+        There is one exception. Where a stream has to hold back more than 1,024 bytes, as in a long run of blanks behind
+        a line break (docs/streaming.md), the result has at most n ids, and with the next character more than n; a
+        longer beginning that has at most n ids again may exist.
+
+        Args:
+            text: a str, or any C-contiguous buffer of UTF-8 bytes. A pair of surrogates is one character; lone ones are
+                returned as they are. Of a buffer other than bytes the beginning is bytes.
+            n: number of ids, 0 or more.
+            allowed_special: as for encode().
+            disallowed_special: as for encode().
+
+        Raises:
+            ValueError: n is negative; what was read holds a disallowed special token.
+            UnicodeDecodeError: what was read is not UTF-8.
+        """
+        from .truncation import truncate
+
+        options = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+        return truncate(self, checked_text(text), operator.index(n), options)  # type: ignore[no-any-return, arg-type]
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """Encodes a list of strings on several threads, taking the text of special tokens for ordinary text.
+
+        Args:
+            text: a list of str; one list of ids is returned for each.
+            num_threads: threads to use, up to the number of cores.
+
+        Raises:
+            TypeError: an item is no str; the message has its index.
+            ValueError: num_threads is below 1.
+        """
+        return batch.encode_lists(self._coder, checked_all(text), None, None, num_threads)
+
+    def encode_batch(
+        self,
+        text: list[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+        device: str = "cpu",
+    ) -> list[list[int]]:
+        """Encodes a list of strings on several threads. A long string among short ones is shared out as well.
+
+        Args:
+            text: a list of str; one list of ids is returned for each.
+            num_threads: threads to use, up to the number of cores.
+            allowed_special: as for encode().
+            disallowed_special: as for encode().
+            device: as for encode_to_numpy().
+
+        Raises:
+            ValueError: a string holds a disallowed special token; num_threads is below 1.
+            TypeError: an item is no str; the message has its index.
+            streamtok.gpu.DeviceError: a device asked for by name cannot be used.
+        """
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        if device != "cpu":
+            return devices.encode_lists(self, device, checked_all(text), (allowed, disallowed), num_threads)
+        return batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
+
+    def encode_ragged(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        num_threads: int = 8,
+        allowed_special: _AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: _DisallowedSpecial = "all",
+        errors: str = "strict",
+        device: str = "cpu",
+        dtype: npt.DTypeLike | None = None,
+        out: npt.ArrayLike | None = None,
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """(ids, indptr): the ids of all texts in one array, those of text i at ids[indptr[i]:indptr[i + 1]]. indptr is
+        int64, of length len(texts) + 1.
+
+        Args:
+            texts: an iterable of str or of UTF-8 bytes.
+            num_threads: threads to use, up to the number of cores.
+            allowed_special: as for encode().
+            disallowed_special: as for encode().
+            errors: as for encode_to_numpy().
+            device: as for encode_to_numpy().
+            dtype: of ids, as for encode_to_numpy().
+            out: for ids, as for encode_to_numpy().
+
+        Raises:
+            ValueError: a text holds a disallowed special token; `out` has too little room.
+            TypeError: an item is neither str nor a buffer; the message has its index.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict"; the message has the index of the text.
+            streamtok.gpu.DeviceError: a device asked for by name cannot be used.
+        """
+        matchers = self._matchers_for(allowed_special, disallowed_special)
+        wanted = None
+        if dtype is not None or out is not None:
+            from .arrays import Wanted
+
+            wanted = Wanted(self, dtype, out)
+        with index_named(list(texts)) as several:
+            if device != "cpu":
+                ids, indptr = devices.encode_ragged(self, device, several, matchers, errors, num_threads)
+            else:
+                ids, indptr = batch.encode_ragged(self._coder_for(errors), several, *matchers, num_threads)
+        return ids if wanted is None else wanted.take(ids), indptr
+
+    def encode_with_unstable(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = set(),
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> tuple[list[int], list[list[int]]]:
+        """(stable ids, completions): the ids that stay whatever follows, by tiktoken's approximate rule, and the
+        sequences of ids that the rest of the text could become. tiktoken itself calls this interface unstable; for ids
+        that provably stay use stream_encoder().
+
+        Args:
+            text: a str.
+            allowed_special: as for encode().
+            disallowed_special: as for encode().
+
+        Raises:
+            ValueError: the text holds a disallowed special token.
+            TypeError: `text` is no str.
+        """
+        from .unstable import encode_with_unstable
+
+        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        return encode_with_unstable(self, checked(text), allowed, disallowed)  # type: ignore[arg-type]
