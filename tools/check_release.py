@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""May this tag be released? It is "v" and the version of the package, which CHANGELOG.md has a section for.
+
+    python tools/check_release.py v0.1.0
+
+Exit status: 0 yes; 1 no, and why.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def objection(tag: str, version: str, changes: str) -> str | None:
+    """Why not, or None."""
+    if tag != f"v{version}":
+        return f"the tag is {tag!r}, and streamtok/_version.py says {version}: the tag of that is 'v{version}'"
+    if not re.search(rf"^## {re.escape(version)}( |$)", changes, re.M):
+        return f"CHANGELOG.md has no section '## {version}'"
+    return None
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        sys.exit("usage: check_release.py TAG")
+    source = (ROOT / "streamtok" / "_version.py").read_text(encoding="utf-8")
+    [version] = re.findall(r'^__version__ = "([^"]+)"', source, re.M)
+    reason = objection(sys.argv[1], version, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    print(reason or f"{sys.argv[1]} may be released")
+    return 1 if reason else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
