@@ -22,7 +22,7 @@ PACKAGE = oracle.PROJECT / "streamtok"
 ARGUMENT = re.compile(r"(?<![\w.{<>=!-])([a-z][a-z0-9_]*)=(?![=\w-]*=)")
 
 # Arguments that no command passes on, so that it never hears of them.
-NOT_PASSED = {"chunk_size", "disallowed_special", "lanes", "memory_limit", "sizes"}
+NOT_PASSED = {"chunk_size", "disallowed_special", "slots", "memory_limit", "sizes"}
 
 
 def command(name: str) -> click.Command:

@@ -16,8 +16,8 @@ from test_gpu_kernels import hard_text
 import streamtok
 from streamtok import gpu
 from streamtok.gpu import _open, _pieces, _select, stream
-from streamtok.gpu._lane import Request
 from streamtok.gpu._names import Names
+from streamtok.gpu._slot import Request
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -127,8 +127,8 @@ def test_a_slice_of_device_memory_with_names_in_it(devices, start):
     request = Request(enc._coder, names, np.dtype(np.uint32))
     text = b"some <|endoftext|> text <|endoftext|><|endofprompt|> and more"
     spans = np.array([start]), np.array([len(text)]), np.zeros(1, np.int64)
-    lane = gpu.GpuEncoder(enc)._lane
-    ids, _ = lane.encode_device(on_device(b"x" * start + text + b"y" * 9), *spans, request, False)
+    slot = gpu.GpuEncoder(enc)._slot
+    ids, _ = slot.encode_device(on_device(b"x" * start + text + b"y" * 9), *spans, request, False)
     assert ids.tolist() == enc.encode(text.decode(), allowed_special="all")
 
 
@@ -215,7 +215,7 @@ def test_out_of_memory_at_every_allocation(devices):
     device = devices[0]
     failed = 0
     for n in range(100):
-        encoder._lane.forget()
+        encoder._slot.forget()
         device.allocations, device.fail_after = 0, n
         try:
             got = outcome(encoder.encode_batch, texts, allowed_special="all")

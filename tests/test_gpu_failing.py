@@ -224,7 +224,7 @@ def test_errors_in_the_text_are_no_failure_of_the_device(device, enc):
 def test_chunks_become_smaller_where_memory_is_short(device, enc, monkeypatch):
     text = "many words in a text " * 300_000
     monkeypatch.setattr(gpu.pipeline, "_SURE_ROOM", 1 << 30)
-    pipeline = gpu.GpuPipeline(enc, lanes=1)
+    pipeline = gpu.GpuPipeline(enc, slots=1)
     full, sizes = device.empty, []
 
     def empty(count: int, dtype: object) -> np.ndarray:
@@ -241,7 +241,7 @@ def test_chunks_become_smaller_where_memory_is_short(device, enc, monkeypatch):
         return full(text.size, dtype), None
         yield
 
-    monkeypatch.setattr(pipeline._lanes[0].engine, "encoding", encoding)  # the emulation would take a minute
+    monkeypatch.setattr(pipeline._slots[0].engine, "encoding", encoding)  # the emulation would take a minute
     assert len(pipeline.encode(text, disallowed_special=())) == len(text) == sum(taken)
     assert sizes[:2] == [len(text)] * 2  # in chunks of 32 MB, and of 8 MB
     assert max(taken) <= 2 << 20

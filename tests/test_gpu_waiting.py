@@ -1,4 +1,4 @@
-"""Lanes that one thread keeps busy: results stay in order whichever of them is done first, and an error ends all."""
+"""Slots that one thread keeps busy: results stay in order whichever of them is done first, and an error ends all."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Later:
         self.left = 0
 
 
-class SlowLane:
-    """A lane whose device takes its time over each download."""
+class SlowSlot:
+    """A slot whose device takes its time over each download."""
 
     def __init__(self, rng: random.Random, is_pinned: bool) -> None:
         self.rng, self.device, self.is_pinned = rng, self, lambda target: is_pinned
@@ -52,12 +52,12 @@ class SlowLane:
 
 
 def work(number: int, ids: list[int], rng: random.Random):
-    def steps(lane: SlowLane) -> Steps:
-        assert not lane.is_busy
-        lane.is_busy = True
+    def steps(slot: SlowSlot) -> Steps:
+        assert not slot.is_busy
+        slot.is_busy = True
         for _ in range(rng.randint(0, 3)):
             yield Later(rng.randint(0, 20))
-        lane.is_busy = False
+        slot.is_busy = False
         if ids == [-1]:
             raise ValueError(f"number {number}")
         return np.array(ids, np.uint32), None
@@ -70,22 +70,22 @@ def test_ids_are_in_order_whichever_lane_is_done_first(is_pinned):
     rng = random.Random(3)
     for _ in range(50):
         parts = [[rng.randrange(1000) for _ in range(rng.randint(0, 5))] for _ in range(rng.randint(1, 20))]
-        lanes = [SlowLane(rng, is_pinned) for _ in range(rng.randint(1, 5))]
+        slots = [SlowSlot(rng, is_pinned) for _ in range(rng.randint(1, 5))]
         output = Output(np.zeros(sum(map(len, parts)), np.uint32))
-        results = run_in_order([work(i, part, rng) for i, part in enumerate(parts)], lanes, output)
+        results = run_in_order([work(i, part, rng) for i, part in enumerate(parts)], slots, output)
         assert output.array.tolist() == [token for part in parts for token in part]
         assert [count for count, _ in results] == list(map(len, parts))
 
 
 def test_an_error_is_told_once_nothing_works_on():
     rng = random.Random(4)
-    lanes = [SlowLane(rng, True) for _ in range(3)]
+    slots = [SlowSlot(rng, True) for _ in range(3)]
     works = [work(i, [-1] if i == 5 else [i], rng) for i in range(9)]
     with pytest.raises(ValueError, match="number 5"):
-        run_in_order(works, lanes, Output(np.zeros(9, np.uint32)))
-    assert [lane.synchronized for lane in lanes] == [1, 1, 1]
+        run_in_order(works, slots, Output(np.zeros(9, np.uint32)))
+    assert [slot.synchronized for slot in slots] == [1, 1, 1]
     with pytest.raises(Overflow):
-        run_in_order(works[:5], [SlowLane(rng, True)], Output(np.zeros(3, np.uint32)))
+        run_in_order(works[:5], [SlowSlot(rng, True)], Output(np.zeros(3, np.uint32)))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint32])

@@ -39,21 +39,21 @@ def room_for(encoding: Any, data: bytes, tokens: int, size: int) -> Any:
 def copies(counts: list[int], size: int) -> dict[str, float]:
     """GB/s each way of plain copies from and to pinned memory, both ways at once, on so many devices."""
     source, target = in_pinned(bytes(size)), in_pinned(bytes(size))
-    lanes = []
+    slots = []
     for number in range(max(counts)):
         with cupy.cuda.Device(number):
             streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
-            lanes.append((number, streams, [cupy.empty(COPIED, np.uint8) for _ in streams]))
+            slots.append((number, streams, [cupy.empty(COPIED, np.uint8) for _ in streams]))
 
     def run(count: int) -> None:
         for i, at in enumerate(range(0, size - COPIED + 1, COPIED)):
-            number, (up, down), (there, back) = lanes[i % count]
+            number, (up, down), (there, back) = slots[i % count]
             with cupy.cuda.Device(number):
                 with up:
                     there.data.copy_from_host_async(source.ctypes.data + at, COPIED)
                 with down:
                     back.data.copy_to_host_async(target.ctypes.data + at, COPIED)
-        for number, streams, _ in lanes[:count]:
+        for number, streams, _ in slots[:count]:
             with cupy.cuda.Device(number):
                 for stream in streams:
                     stream.synchronize()

@@ -26,7 +26,7 @@ def measure(encoding: Any, text: bytes, dtype: str, want: Any) -> shared.Row:
     pool = cupy.get_default_memory_pool()
     encoder = GpuEncoder(encoding, ids=dtype)
     shared.check(encoder.encode(text, **shared.OPTIONS)[: len(want)], want, f"{encoding.name}, {dtype}")
-    encoder._lane.forget()
+    encoder._slot.forget()
     cupy.cuda.Device().synchronize()
     pool.free_all_blocks()
     before = pool.total_bytes()

@@ -1,4 +1,4 @@
-"""Work shared out among lanes, its results in order in one array on the host."""
+"""Work shared out among slots, its results in order in one array on the host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._lane import PINNED, Lane
+from ._slot import PINNED, Slot
 from ._waiting import Steps, Wait, copied
 
 
@@ -19,7 +19,7 @@ class Overflow(Exception):
 
 
 class Output:
-    """Ids of one piece of work behind those of the one before, whichever lane is done first."""
+    """Ids of one piece of work behind those of the one before, whichever slot is done first."""
 
     def __init__(self, array: Any) -> None:
         self.array, self.total, self.next = array, 0, 0
@@ -47,14 +47,14 @@ class _Turn:
         assert self.done()  # it is other work that this waits for
 
 
-Work = Callable[[Lane], Steps[tuple[Any, Any]]]
-"""Ids and row starts on the device of a lane that is current."""
+Work = Callable[[Slot], Steps[tuple[Any, Any]]]
+"""Ids and row starts on the device of a slot that is current."""
 
 
 @dataclasses.dataclass
 class _Task:
     number: int
-    lane: Lane
+    slot: Slot
     steps: Steps[tuple[int, Any]]
     waits_for: Wait | None = None
 
@@ -62,16 +62,16 @@ class _Task:
         return self.waits_for is None or self.waits_for.done()
 
 
-def run_in_order(works: list[Work], lanes: list[Lane], output: Output) -> list[tuple[int, Any]]:
-    """Does all work, each in a lane; (ids, row starts on the host) of each. Raises the first error."""
+def run_in_order(works: list[Work], slots: list[Slot], output: Output) -> list[tuple[int, Any]]:
+    """Does all work, each in a slot; (ids, row starts on the host) of each. Raises the first error."""
     results: list[Any] = [None] * len(works)
-    free, active = list(lanes), []
+    free, active = list(slots), []
     numbers = iter(range(len(works)))
-    with _left_in_peace(lanes):
+    with _left_in_peace(slots):
         while True:
             while free and (number := next(numbers, None)) is not None:
-                lane = free.pop(0)
-                active.append(_Task(number, lane, _do(works[number], number, lane, output)))
+                slot = free.pop(0)
+                active.append(_Task(number, slot, _do(works[number], number, slot, output)))
             if not active:
                 return results
             task = next((task for task in active if task.is_ready()), None)
@@ -79,12 +79,12 @@ def run_in_order(works: list[Work], lanes: list[Lane], output: Output) -> list[t
                 _pause(active)
                 continue
             try:
-                with task.lane.stream:
+                with task.slot.stream:
                     task.waits_for = next(task.steps)
             except StopIteration as end:
                 results[task.number] = end.value
                 active.remove(task)
-                free.append(task.lane)
+                free.append(task.slot)
 
 
 def _pause(active: list[_Task]) -> None:
@@ -96,43 +96,43 @@ def _pause(active: list[_Task]) -> None:
 
 
 @contextlib.contextmanager
-def _left_in_peace(lanes: list[Lane]) -> Iterator[None]:
-    """After an error, or Ctrl-C, nothing works on any more for lanes that others take."""
+def _left_in_peace(slots: list[Slot]) -> Iterator[None]:
+    """After an error, or Ctrl-C, nothing works on any more for slots that others take."""
     try:
         yield
     except BaseException:
-        for lane in lanes:
-            with contextlib.suppress(Exception), lane.stream:
-                lane.device.synchronize()
+        for slot in slots:
+            with contextlib.suppress(Exception), slot.stream:
+                slot.device.synchronize()
         raise
 
 
-def _do(work: Work, number: int, lane: Lane, output: Output) -> Steps[tuple[int, Any]]:
-    ids, row_starts = yield from work(lane)
+def _do(work: Work, number: int, slot: Slot, output: Output) -> Steps[tuple[int, Any]]:
+    ids, row_starts = yield from work(slot)
     yield _Turn(output, number)
-    starts = None if row_starts is None else _send_for(lane, row_starts)
-    yield from _fetch(lane, ids, output.place(len(ids)))
+    starts = None if row_starts is None else _send_for(slot, row_starts)
+    yield from _fetch(slot, ids, output.place(len(ids)))
     return len(ids), None if starts is None else starts.copy()
 
 
-def _send_for(lane: Lane, row_starts: Any) -> Any:
-    """Pinned memory that row starts will be in by the next moment of the lane's stream."""
-    staged = lane.pinned("rows", row_starts.nbytes).view(np.int64)
-    lane.device.download(staged, row_starts)
+def _send_for(slot: Slot, row_starts: Any) -> Any:
+    """Pinned memory that row starts will be in by the next moment of the slot's stream."""
+    staged = slot.pinned("rows", row_starts.nbytes).view(np.int64)
+    slot.device.download(staged, row_starts)
     return staged
 
 
-def _fetch(lane: Lane, ids: Any, target: Any) -> Steps[None]:
+def _fetch(slot: Slot, ids: Any, target: Any) -> Steps[None]:
     """Ids from the device into an array on the host, by pinned memory where the array is none."""
-    device = lane.device
-    if lane.is_pinned(target) or not len(ids):  # no ids: row starts may be on their way all the same
+    device = slot.device
+    if slot.is_pinned(target) or not len(ids):  # no ids: row starts may be on their way all the same
         device.download(target, ids)
         yield device.moment()
         return
     step = PINNED // target.itemsize
     for at in range(0, len(ids), step):
         part = ids[at : at + step]
-        staged = lane.pinned("out", part.nbytes).view(target.dtype)
+        staged = slot.pinned("out", part.nbytes).view(target.dtype)
         device.download(staged, part)
         yield device.moment()
         yield from copied(target[at : at + step], staged)

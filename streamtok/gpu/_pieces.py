@@ -24,7 +24,7 @@ _ONE_ROW = np.zeros(1, np.int64)
 
 @dataclasses.dataclass(frozen=True)
 class Slice:
-    """Pieces that encode apart from each other, as a lane takes them at once.
+    """Pieces that encode apart from each other, as a slot takes them at once.
 
     pieces: buffers of bytes on the host. sizes: int64, the bytes of each. rows: int64, the piece that each row begins
     with; one row where none begins. begun: rows that begin. is_large: one piece, beyond what may be encoded at once.

@@ -1,6 +1,6 @@
-"""Work in steps: a generator that yields what it waits for, so that one thread keeps many lanes busy.
+"""Work in steps: a generator that yields what it waits for, so that one thread keeps many slots busy.
 
-A thread a lane loses more time than it wins: all of them want Python's lock after each call of CUDA, and to be woken
+A thread a slot loses more time than it wins: all of them want Python's lock after each call of CUDA, and to be woken
 for it takes ten times as long as such a call.
 """
 

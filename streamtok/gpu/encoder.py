@@ -18,10 +18,10 @@ from ..patterns import kernels_of
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
-from ._lane import Lane, Request, Station
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import cut_device, flattened, host_slices, own_rows, short_bytes, slices
+from ._slot import Request, Slot, Station
 from ._waiting import complete
 
 
@@ -107,8 +107,8 @@ class GpuEncoder:
         self._stream, self._lock = stream, threading.Lock()
         self._names = KeptNames(encoding)
         with explained(self.device):
-            self._lane = Lane(Station(self._device, encoding, is_limited=memory_limit is not None))
-        self._slice = slice_for(memory_limit, self._lane.station.tables.nbytes, self._dtype.itemsize)
+            self._slot = Slot(Station(self._device, encoding, is_limited=memory_limit is not None))
+        self._slice = slice_for(memory_limit, self._slot.station.tables.nbytes, self._dtype.itemsize)
         # A short text gets room for all that it could need, more than its share of a limit.
         self._short_size = SHORT if self._slice >= 4 * SHORT else 0
 
@@ -155,11 +155,11 @@ class GpuEncoder:
         with self._lock, explained(self.device), self._device.caller_stream(self._stream):
             try:
                 if data is not None:
-                    return self._lane.encode_short(data, request)
+                    return self._slot.encode_short(data, request)
                 there = None if type(text) in _ON_HOST else self._device.adopt(text)
                 if there is None or len(_flat(there)) > self._short_size:
                     return None
-                return self._lane.encode_short_there(there, request)
+                return self._slot.encode_short_there(there, request)
             except MemoryError:
                 return None  # the other way gives memory back first
 
@@ -195,7 +195,7 @@ class GpuEncoder:
     @property
     def memory(self) -> int:
         """Bytes of device memory that the encoder holds between calls."""
-        return int(self._lane.station.tables.nbytes) + self._lane.memory
+        return int(self._slot.station.tables.nbytes) + self._slot.memory
 
 
 class _Call:
@@ -204,7 +204,7 @@ class _Call:
     def __init__(self, encoder: GpuEncoder, allowed: Any, disallowed: Any, errors: str, timing: bool) -> None:
         self._began = time.perf_counter()
         encoding = encoder.encoding
-        self._encoder, self._lane, self._device = encoder, encoder._lane, encoder._device
+        self._encoder, self._slot, self._device = encoder, encoder._slot, encoder._device
         self._names = encoder._names.of(encoding._matchers_for(allowed, disallowed))
         self._request = Request(encoding._coder_for(errors), self._names, encoder._dtype)
         self._size = encoder._slice
@@ -223,7 +223,7 @@ class _Call:
 
     def _shrink(self, error: MemoryError) -> None:
         """Give all back and go on with smaller slices; raise where they are small already."""
-        self._lane.forget()
+        self._slot.forget()
         self._device.give_back()
         if self._size <= LEAST_SLICE:
             raise error
@@ -237,7 +237,7 @@ class _Call:
         raise error
 
     def _run(self, texts: list[Any], is_batch: bool) -> tuple[Any, Any]:
-        self._lane.spans = self._spans
+        self._slot.spans = self._spans
         # Asking takes longer than to encode a short text.
         arrays = None if set(map(type, texts)) <= {str, bytes} else [self._device.adopt(text) for text in texts]
         if arrays is None or all(array is None for array in arrays):
@@ -252,7 +252,7 @@ class _Call:
         buffers, sizes, trusted = flattened(texts)
         request = dataclasses.replace(self._request, trusted=trusted)
         for some in host_slices(buffers, sizes, self._size, self._names):
-            yield (*complete(self._lane.encode_host(some, request)), some.begun)
+            yield (*complete(self._slot.encode_host(some, request)), some.begun)
 
     def _from_device(self, texts: list[Any], arrays: list[Any]) -> Iterator[tuple[Any, Any, int]]:
         """The same of texts of which one, at least, is on the device."""
@@ -271,7 +271,7 @@ class _Call:
             own, begun = own_rows(rows, first, last)
             places = starts[first:last], sizes[first:last], own
             is_large = sizes[first] > self._size
-            yield (*self._lane.encode_device(source, *places, self._request, is_large), begun)
+            yield (*self._slot.encode_device(source, *places, self._request, is_large), begun)
 
     def _joined_ids(self, parts: list[Any]) -> Any:
         if len(parts) == 1:

@@ -1,6 +1,6 @@
 """GpuPipeline: text on the host to ids on the host, over one device or several.
 
-Copies in, kernels and copies out overlap: each device has a few lanes, each with a CUDA stream of its own. One thread
+Copies in, kernels and copies out overlap: each device has a few slots, each with a CUDA stream of its own. One thread
 of the host serves all of them (_ordered.py).
 """
 
@@ -20,24 +20,24 @@ from ..errors import shown
 from . import _open
 from ._engine import SHORT
 from ._errors import DeviceError, explained
-from ._lane import PINNED, Lane, Request, Station
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
 from ._pieces import flattened, host_slices, short_bytes
+from ._slot import PINNED, Request, Slot, Station
 from .encoder import family_for, ordinal_of
 
 CHUNK = 32 << 20
-"""Bytes of text under way in a lane: from here on the cost of a call is nothing beside the bus's time."""
+"""Bytes of text under way in a slot: from here on the cost of a call is nothing beside the bus's time."""
 
 LEAST_CHUNK = 1 << 20
 
-LANES = 4
+SLOTS = 4
 """A device copies in, computes and copies out at the same time, and one waits."""
 
 
 class GpuPipeline:
     """Encodes from host memory into host memory. The ids are those of Encoding.encode_to_numpy and encode_ragged, and
-    so are the errors. Threads share it freely; calls share the lanes.
+    so are the errors. Threads share it freely; calls share the slots.
 
     >>> pipeline = streamtok.gpu.GpuPipeline(enc, device=[0, 1])
     >>> ids = pipeline.encode(text)
@@ -46,8 +46,8 @@ class GpuPipeline:
         encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
         device: a number, "cuda:N", or a list of them: texts are shared out, ids stay in order. None: the first.
         ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
-        chunk_size: bytes of text under way in each lane; None: what keeps the devices busy.
-        lanes: how many a device has.
+        chunk_size: bytes of text under way in each slot; None: what keeps the devices busy.
+        slots: how many a device has.
 
     Raises:
         DeviceError: no CuPy, no driver, an old one, no such device; the message says what to do.
@@ -62,10 +62,10 @@ class GpuPipeline:
         *,
         ids: str = "uint32",
         chunk_size: int | None = None,
-        lanes: int = LANES,
+        slots: int = SLOTS,
     ) -> None:
-        if (chunk_size is not None and chunk_size < 1) or lanes < 1:
-            raise ValueError(f"chunk_size={shown(chunk_size)} and lanes={shown(lanes)}: write 1 or more")
+        if (chunk_size is not None and chunk_size < 1) or slots < 1:
+            raise ValueError(f"chunk_size={shown(chunk_size)} and slots={shown(slots)}: write 1 or more")
         self.encoding = encoding
         self._dtype = id_dtype(encoding, ids, "ids")
         self.ids = self._dtype.name
@@ -75,14 +75,14 @@ class GpuPipeline:
             raise ValueError(f"device={shown(device)}: name each device once, one at least")
         # One thread serves all devices: of more than two larger chunks leave it the time.
         self.family, self.chunk = family_for(encoding), chunk_size or (CHUNK if len(names) <= 2 else PINNED)
-        self._lanes: list[Lane] = []
+        self._slots: list[Slot] = []
         opened = [_open.open_device(self.family, ordinal_of(name)) for name in names]
         with explained(self._where):
             stations = [Station(device, encoding) for device in opened]
             # In turn, so that a text of few chunks uses all devices.
-            self._lanes = [Lane(station) for _ in range(lanes) for station in stations]
+            self._slots = [Slot(station) for _ in range(slots) for station in stations]
         self.identity = ", ".join(device.identity for device in opened)
-        self._free = list(self._lanes)
+        self._free = list(self._slots)
         self._freed = threading.Condition()
         self._names = KeptNames(encoding)
         self._lost: DeviceError | None = None
@@ -180,7 +180,7 @@ class GpuPipeline:
             raise
 
     def _short(self, text: Any, matchers: tuple[Any, Any], out: Any) -> Any:
-        """The ids of one short text; None where it takes more than that: a name in it, broken UTF-8, lanes in use."""
+        """The ids of one short text; None where it takes more than that: a name in it, broken UTF-8, slots in use."""
         data = short_bytes(text, min(SHORT, self.chunk))
         if data is None:
             return None
@@ -188,15 +188,15 @@ class GpuPipeline:
         with self._freed:
             if not self._free:
                 return None
-            lane = self._free.pop(0)
+            slot = self._free.pop(0)
         try:
-            with lane.stream:
-                return lane.encode_short(data, request, to_host=True, out=out)
+            with slot.stream:
+                return slot.encode_short(data, request, to_host=True, out=out)
         except MemoryError:
             return None  # the other way gives memory back first
         finally:
             with self._freed:
-                self._free.insert(0, lane)
+                self._free.insert(0, slot)
                 self._freed.notify()
 
     def _in_chunks(self, buffers: list[Any], sizes: Any, request: Request, out: Any) -> tuple[Any, Any]:
@@ -212,7 +212,7 @@ class GpuPipeline:
 
     def _attempt(self, buffers: list[Any], sizes: Any, request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
         slices = list(host_slices(buffers, sizes, chunk, request.names))
-        works: list[Work] = [functools.partial(Lane.encode_host, some=some, request=request) for some in slices]
+        works: list[Work] = [functools.partial(Slot.encode_host, some=some, request=request) for some in slices]
         ids, results = self._run(works, int(sizes.sum()), out)
         return ids, _indptr(results, [some.begun for some in slices])
 
@@ -224,8 +224,8 @@ class GpuPipeline:
         while True:
             output = Output(np.empty(room, self._dtype) if out is None else out)
             try:
-                with self._several(len(works)) as lanes:
-                    results = run_in_order(works, lanes, output)
+                with self._several(len(works)) as slots:
+                    results = run_in_order(works, slots, output)
             except Overflow:
                 if out is not None:
                     raise _NoRoom(f"out has room for {len(out)} ids, and there are more; {size} are enough") from None
@@ -234,17 +234,17 @@ class GpuPipeline:
             return _trimmed(output) if out is None else out[: output.total], results
 
     @contextlib.contextmanager
-    def _several(self, wanted: int) -> Iterator[list[Lane]]:
-        """Lanes for one call: as many as are wanted and free, one at least."""
+    def _several(self, wanted: int) -> Iterator[list[Slot]]:
+        """Slots for one call: as many as are wanted and free, one at least."""
         with self._freed:
             self._freed.wait_for(lambda: bool(self._free))
             taken, self._free[:] = self._free[:wanted], self._free[wanted:]
         try:
             yield taken
         except MemoryError:
-            for lane in taken:
-                lane.forget()
-                lane.device.give_back()
+            for slot in taken:
+                slot.forget()
+                slot.device.give_back()
             raise
         finally:
             with self._freed:

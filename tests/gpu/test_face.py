@@ -148,7 +148,7 @@ def test_out_of_memory_at_every_allocation(cupy):
 
     failed = 0
     for n in range(200):
-        encoder._lane.forget()
+        encoder._slot.forget()
         left[0] = n
         with cupy.cuda.using_allocator(allocate):
             try:

@@ -39,18 +39,18 @@ class Request:
 
 
 class Station:
-    """A vocabulary's tables on a device, shared by the lanes there."""
+    """A vocabulary's tables on a device, shared by the slots there."""
 
     def __init__(self, device: Any, encoding: Any, is_limited: bool = False) -> None:
         self.device, self._encoding = device, encoding
         self.tables = Tables(device, vocab_for(encoding, is_limited))
-        device.synchronize()  # lanes have streams of their own
+        device.synchronize()  # slots have streams of their own
 
     def engine(self) -> Engine:
         return Engine(self.device, self._encoding._vocab, self._encoding._coder.encode_piece, self.tables)
 
 
-class Lane:
+class Slot:
     """Not for two threads at once. Arrays that it returns are nobody else's."""
 
     def __init__(self, station: Station) -> None:
