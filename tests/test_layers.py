@@ -125,6 +125,13 @@ def test_every_c_file_lies_in_a_room():
     assert not [path.name for path in (ROOT / "csrc").iterdir() if path.is_file()]
 
 
+def test_the_map_tells_the_levels():
+    text = (ROOT / "docs" / "design.md").read_text()
+    rows = re.findall(r"^\| (\d) \| (`.*?) \|", text.partition("## Rooms of csrc/")[2].partition("\n## ")[0], re.M)
+    told = {room: int(level) for level, rooms in rows for room in re.findall(r"`([\w/]+)`", rooms)}
+    assert told == levels(C_ROOMS)
+
+
 def test_every_include_names_the_room():
     """Relative to csrc/, also inside a room: a name says the same wherever it stands."""
     assert not [f"{name} includes {header}" for name, header in includes() if not (ROOT / "csrc" / header).is_file()]
