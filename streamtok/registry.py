@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from . import identity
 from ._version import __version__
-from .bundled import builder
 from .core import Encoding
 from .errors import shortened
 from .load import load_packed
@@ -48,9 +47,7 @@ class _Bundled:
 
     def build(self) -> Encoding:
         """The encoding itself, from the bundled tables: no dictionary is made on the way."""
-        made = Encoding._bundled(self.name, self.pat_str, self.vocabulary, dict(self.special_tokens), self.n_vocab)
-        builder.watch(made._vocab, self.vocabulary)
-        return made
+        return Encoding._bundled(self.name, self.pat_str, self.vocabulary, dict(self.special_tokens), self.n_vocab)
 
 
 def _fill_in_the_middle(first: int) -> dict[str, int]:

@@ -1,9 +1,9 @@
 """Tables with all frequent words, in the user's cache folder: build, find and remove them.
 
 The tables in the package hold the most frequent 100,000 to 200,000 words of each vocabulary, what a wheel has room for.
-Those that this module builds hold all 410,000 to 517,000, and make encoding some percent faster; ids do not depend on
-them. A process that has encoded 64 MB builds them by itself, for those that come after it: docs/performance.md tells
-when, and how to switch that off.
+Those that this module builds hold all 410,000 to 517,000, and make encoding some percent faster (figures are in
+docs/performance.md); ids do not depend on them. Nothing builds them but `build` and the command `streamtok tables`.
+Once they are there, every process uses them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def status() -> dict[str, Any]:
     """What is there, as a dictionary that json can write.
 
     Returns:
-        `use`: what STREAMTOK_TABLES asks for ("all", "found" or "package"). `folder`: where the tables lie; None where
+        `use`: what STREAMTOK_TABLES asks for ("found" or "package"). `folder`: where the tables lie; None where
             the user has no such folder. `built`: {vocabulary: bytes of its file}.
     """
     try:

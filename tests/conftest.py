@@ -16,11 +16,9 @@ import pytest
 
 import streamtok
 from streamtok import tables
-from streamtok.bundled import builder
 
-# Nothing here reads or writes the user's cache, and no process builds tables by itself in the middle of a test.
+# Nothing here reads or writes the user's cache.
 os.environ["STREAMTOK_CACHE"] = tempfile.mkdtemp(prefix="streamtok-tests-")
-os.environ["STREAMTOK_TABLES"] = "found"
 atexit.register(shutil.rmtree, os.environ["STREAMTOK_CACHE"], ignore_errors=True)
 if os.environ.get("STREAMTOK_TESTS_TABLES") == "all":
     tables.build()
@@ -97,8 +95,7 @@ def built(tmp_path_factory) -> dict[str, pathlib.Path]:
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch) -> pathlib.Path:
-    """An empty cache folder, and a process that has built nothing yet."""
+    """An empty cache folder."""
     monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("STREAMTOK_TABLES", raising=False)
-    monkeypatch.setattr(builder, "_begun", set())
     return tmp_path / "cache"

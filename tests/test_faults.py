@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from faults import CALLS, Fault, each_fault
 from file_runs import Crash, _enc, _here, encode, expected, leftovers, without_leases  # noqa: F401
 
-from streamtok import disk, tables
+from streamtok import tables
 from streamtok.bundled import mapped
 from streamtok.cli.app import app
 from streamtok.train import load, save, train
@@ -186,4 +186,3 @@ def test_faults_of_saving(name, form, tmp_path):
         assert load(tmp_path / form)._mergeable_ranks == new._mergeable_ranks
 
     each_fault(name, work, after)
-    assert disk.unfinished == {}

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
 import os
 import pathlib
 import signal
 import time
 
 import pytest
-from cached import NAME, TEXT, leftovers, opened, packaged, put, spawn, uses_cache, wait_for
+from cached import NAME, TEXT, leftovers, opened, packaged, spawn, uses_cache, wait_for
 
-import streamtok
 from streamtok import tables
 from streamtok.bundled import builder, mapped
 from streamtok.disk import cache_folder
@@ -21,7 +18,7 @@ from streamtok.disk import cache_folder
 
 
 def test_build_find_and_remove(cache):
-    assert tables.status() == {"use": "all", "folder": str(cache / "tables"), "built": {}}
+    assert tables.status() == {"use": "found", "folder": str(cache / "tables"), "built": {}}
     old = cache / "tables" / f"{NAME}-00000000.tables"
     old.parent.mkdir(parents=True)
     old.write_bytes(b"of a version that is gone")
@@ -108,176 +105,36 @@ def test_a_killed_builder_leaves_nothing_that_hurts(cache):
     assert not list(cache.rglob("*.*"))
 
 
-# ==== By itself ====
+# ==== Nothing by itself ====
 
-
-@pytest.fixture
-def soon(monkeypatch) -> int:
-    """Tables are built after this many bytes."""
-    monkeypatch.setattr(builder, "BUILD_AFTER", 10_000)
-    return 10_000
-
-
-def encode_in_many_ways(encoding: streamtok.Encoding, text: str):
-    data = text.encode()
-    return {
-        "encode": lambda: encoding.encode(text),
-        "ordinary": lambda: encoding.encode_ordinary(text),
-        "array": lambda: encoding.encode_to_numpy(data),
-        "long str": lambda: encoding.encode_to_numpy("é" * 70_000),
-        "threads": lambda: encoding.encode_to_numpy(data * 300, num_threads=2),
-        "count": lambda: encoding.count(text),
-        "batch": lambda: encoding.encode_batch([text] * 3, num_threads=2),
-        "ragged": lambda: encoding.encode_ragged([text, data]),
-        "offsets": lambda: encoding.encode_with_offsets(text),
-        "feed": lambda: encoding.stream_encoder().feed(data),
-        "stream": lambda: list(encoding.encode_stream([data])),
-        "without pattern": lambda: encoding.__dict__.setdefault("bare", bare(encoding)).count(text),
-    }
-
-
-def bare(encoding: streamtok.Encoding) -> streamtok.Encoding:
-    with pytest.warns(UserWarning, match="no pattern"):
-        return encoding.without_pattern()
-
-
-@pytest.mark.parametrize("way", list(encode_in_many_ways(packaged(), "")))
-def test_every_call_counts(way, cache, soon, monkeypatch):
-    begun: list[str] = []
-    monkeypatch.setattr(builder, "build_aside", begun.append)
-    encoding = opened()
-    call = encode_in_many_ways(encoding, TEXT)[way]
-    call()
-    assert begun == [], "not before the call after"
-    for _ in range(2 * soon // len(TEXT)):
-        call()
-    assert begun == [NAME], "once"
-
-
-def test_files_count(cache, soon, monkeypatch, tmp_path):
-    begun: list[str] = []
-    monkeypatch.setattr(builder, "build_aside", begun.append)
-    (tmp_path / "text").write_text(TEXT * 1000)
-    opened().encode_file(tmp_path / "text", tmp_path / "ids", chunk_size=4096)
-    assert begun == [NAME]
-
-
-def test_what_is_due_may_raise_and_the_stream_stays_as_it_was(cache, soon):
-    encoding = opened()
-    stream, whole = encoding.stream_encoder(), TEXT * 200
-
-    def interrupted():
-        raise KeyboardInterrupt
-
-    ids = stream.feed(whole).tolist()
-    encoding._vocab.call_after(1, interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        stream.feed("and more")
-    ids += stream.feed("and more").tolist() + stream.flush().tolist()
-    assert ids == packaged().encode(whole + "and more")
-
-
-def test_a_process_that_encodes_much_builds_for_the_next(cache, soon):
-    encoding = opened()
-    assert not uses_cache(encoding)
-    ids = [encoding.encode(TEXT) for _ in range(200)]
-    wait_for(lambda: tables.status()["built"])
-    wait_for(lambda: not leftovers(cache))
-    ids += [encoding.encode(TEXT) for _ in range(200)]
-    assert not uses_cache(encoding) and uses_cache(opened())
-    assert all(one == packaged().encode(TEXT) for one in ids)
-
-
-def test_whoever_has_them_builds_none(built, cache, soon, monkeypatch):
-    begun: list[str] = []
-    monkeypatch.setattr(builder, "build_aside", begun.append)
-    put(built[NAME])
-    encoding = opened()
-    for _ in range(200):
-        encoding.encode(TEXT)
-    assert uses_cache(encoding) and begun == []
-
-
-@pytest.mark.parametrize(("value", "reads"), [("found", True), ("package", False)])
-def test_the_switch(value, reads, built, cache, soon, monkeypatch):
-    begun: list[str] = []
-    monkeypatch.setattr(builder, "build_aside", begun.append)
-    monkeypatch.setenv("STREAMTOK_TABLES", value)
-    encoding = opened()
-    for _ in range(200):
-        encoding.encode(TEXT)
-    assert begun == [] and not uses_cache(encoding) and not cache.exists()
-    put(built[NAME])
-    assert uses_cache(opened()) == reads
-    assert tables.status()["use"] == ("found" if reads else "package")
-
-
-EXIT = """
-import sys, time
-from streamtok.bundled import builder
-import streamtok
-builder.BUILD_AFTER = 1000
+MUCH = """
+import pathlib, streamtok
+from streamtok.train import train
 enc = streamtok.get_encoding("r50k_base")
-for _ in range(100):
-    enc.encode("a text of many words " * 10)
-time.sleep(float(sys.argv[1]))
+text = "a text of many words, and more of them\\n" * 25_000
+for _ in range(70):
+    enc.count(text)
+enc.stream_encoder().feed(text)
+enc.encode_batch([text] * 3, num_threads=2)
+pathlib.Path("text").write_text(text)
+enc.encode_file("text", "ids")
+train("text", 270)
 """
 
 
-@pytest.mark.parametrize("moment", ["0", "0.02", "0.2", "0.4", "0.55"])
-def test_a_process_may_end_while_it_builds(moment, cache):
-    process = spawn(EXIT, moment)
-    output, errors = process.communicate(timeout=60)
-    assert (process.returncode, output, errors) == (0, "", "")
-    assert not list(cache.rglob("*.lock")), "nobody else has to wait"
-    assert opened().encode(TEXT) == packaged().encode(TEXT)
-
-
-FORK = """
-import os, sys, time, warnings
-warnings.simplefilter("ignore", DeprecationWarning)
-from streamtok.bundled import builder, mapped
-import streamtok
-builder.BUILD_AFTER = 1000
-enc = streamtok.get_encoding("r50k_base")
-text = "a text of many words " * 10
-ids = [enc.encode(text) for _ in range(100)][0]
-for _ in range(8):
-    child = os.fork()
-    if not child:
-        ok = all(enc.encode(text) == ids for _ in range(100))
-        other = streamtok.get_encoding("cl100k_base").encode(text)
-        sys.exit(0 if ok and other else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    time.sleep(0.06)
-until = time.monotonic() + 60
-while not os.path.exists(mapped.cached_file("r50k_base")) and time.monotonic() < until:
-    time.sleep(0.02)
-assert os.path.exists(mapped.cached_file("r50k_base")), "a child took the file away from its parent"
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_fork_while_it_builds_goes_on(cache):
-    process = spawn(FORK)
-    output, errors = process.communicate(timeout=120)
-    assert (process.returncode, output, errors) == (0, "", "")
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_pool_of_forked_workers_builds_once(cache, soon):
-    with contextlib.ExitStack() as stack:
-        context = multiprocessing.get_context("fork")
-        pool = stack.enter_context(context.Pool(2))
-        for count in pool.map(count_much, range(4)):
-            assert count == packaged().count(TEXT)
-        wait_for(lambda: tables.status()["built"])
-    assert uses_cache(opened())
-
-
-def count_much(_: int) -> int:
-    encoding = opened()
-    return [encoding.count(TEXT) for _ in range(300)][-1]
+def test_a_process_that_encodes_much_writes_nothing_that_nobody_asked_for(tmp_path, monkeypatch):
+    """70 MB, with all that names a cache folder unset."""
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    monkeypatch.chdir(work)
+    for name in ("STREAMTOK_CACHE", "STREAMTOK_TABLES", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "USERPROFILE", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(home))
+    process = spawn(MUCH)
+    assert process.communicate(timeout=120) == ("", "") and process.returncode == 0
+    assert not list(home.iterdir()) and sorted(os.listdir()) == ["ids", "text"]
 
 
 # ==== The command ====

@@ -51,12 +51,12 @@ os_mmap = mmap.mmap
 """Looked up when it is used, as the names of disk.py: a test replaces it."""
 
 
-CHOICES = ("all", "found", "package")
+CHOICES = ("found", "package")
 
 
 def choice() -> str:
-    """What STREAMTOK_TABLES asks for: "all", also where it is not set (the cached tables, built by themselves), "found"
-    (those that are there; none are built by themselves), "package" (neither). Raises ValueError for other values."""
+    """What STREAMTOK_TABLES asks for: "found", also where it is not set (the cached tables, where somebody built them),
+    or "package" (the package's alone). Raises ValueError for other values."""
     wanted = os.environ.get("STREAMTOK_TABLES") or CHOICES[0]
     if wanted not in CHOICES:
         known = ", ".join(map(repr, CHOICES))

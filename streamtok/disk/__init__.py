@@ -51,9 +51,6 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # What is read back stays in the second-level cache until its checksum is made.
 _READ_AT_ONCE = 256 << 10
 
-unfinished: dict[str, str] = {}
-"""Files that `replace` writes at this moment -> the name that they have until they are whole."""
-
 
 class File:
     """An open file. Whatever the system refuses is an OSError that names it."""
@@ -369,7 +366,6 @@ def replace(path: str, write: Callable[[File], object], *, durable: bool = False
     Raises OSError that names the file, and then leaves nothing behind.
     """
     partial = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.partial"
-    unfinished[path] = partial
     file = None
     try:
         file = open_new(partial, path) if mode is None else open_new(partial, mode=mode)
@@ -388,8 +384,6 @@ def replace(path: str, write: Callable[[File], object], *, durable: bool = False
         with contextlib.suppress(OSError):
             remove(partial)
         raise
-    finally:
-        unfinished.pop(path, None)
     if durable:
         sync_directory(path)
 

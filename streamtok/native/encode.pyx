@@ -14,7 +14,7 @@ from .text cimport (
     SHORT_ROOM, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, borrow_apart, borrow_short, check_spans,
     ends_high, give_back,
 )
-from .vocab cimport Matcher, Vocab, allocation_state, count_bytes, do_what_is_due
+from .vocab cimport Matcher, Vocab, allocation_state
 
 from .text import join_surrogate
 from ..errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
@@ -97,7 +97,6 @@ cdef class Coder:
         cdef Text text
         cdef uint8_t[SHORT_ROOM] room
         cdef size_t before = out.size
-        do_what_is_due(self.vocab)
         alive = borrow_short(source, &text, room)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
@@ -113,7 +112,6 @@ cdef class Coder:
                 with nogil:
                     status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
             end_scope(&scope)
-        count_bytes(self.vocab, text.n)
         give_back(&text)
         st_encoder_free(&encoder)
         if status:
@@ -134,7 +132,6 @@ cdef class Coder:
         cdef size_t before = out.size
         cdef int last = 0, width = PyUnicode_KIND(source)
         cdef const uint8_t *characters = <const uint8_t *>PyUnicode_DATA(source)
-        do_what_is_due(self.vocab)
         cdef uint8_t *slice = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(STR_SLICE + 1))
         if slice == NULL:
             raise MemoryError
@@ -155,7 +152,6 @@ cdef class Coder:
                     alive = borrow(PyUnicode_Substring(source, at, end), &text)
                 with nogil:
                     status = st_encoder_feed(&encoder, text.data, text.n, text.flags | last, out, &error)
-                count_bytes(self.vocab, text.n)
                 give_back(&text)
                 at = end
         finally:
@@ -240,14 +236,12 @@ cdef class Coder:
         cdef Scope scope
         cdef Text text
         memset(&out, 0, sizeof(out))
-        do_what_is_due(self.vocab)
         alive = borrow_apart(source, &text)
         self._init(&encoder, allowed, disallowed)
         begin(&scope, NULL)
         with nogil:
             status = st_encoder_count(&encoder, text.data, text.n, text.flags, &out, &total, &error)
         end_scope(&scope)
-        count_bytes(self.vocab, text.n)
         give_back(&text)
         st_encoder_free(&encoder)
         st_ids_free(&out)
@@ -385,7 +379,6 @@ cdef class CoreStream:
         cdef IdBuffer buffer = self.buffer
         cdef uint8_t[SHORT_ROOM] room
         buffer.ids.size = 0
-        do_what_is_due(self.coder.vocab)
         alive = borrow_short(chunk, &text, room)
         if text.n >= RESERVE_FROM:
             reserve(&buffer.ids, ids_expected(&self.coder.expected, text.n, False))
@@ -401,7 +394,6 @@ cdef class CoreStream:
                 with nogil:
                     status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)
             end_scope(&scope)
-        count_bytes(self.coder.vocab, text.n)
         give_back(&text)
         if status:
             check(&scope)

@@ -11,7 +11,7 @@ from .csrc cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .ids cimport IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
-from .vocab cimport Matcher, allocation_state, count_bytes, do_what_is_due
+from .vocab cimport Matcher, allocation_state
 
 st_alloc_share(allocation_state())
 
@@ -42,7 +42,6 @@ cdef class Job:
 
     def __cinit__(self, Coder coder not None, list texts not None, Matcher allowed, Matcher disallowed, size_t threads,
                   size_t least, bint counts_only=False):
-        do_what_is_due(coder.vocab)
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
         self.texts, self.owners = texts, []
         st_job_init(&self.job, coder.vocab.vocab, <st_split_family>coder.options.family,
@@ -66,7 +65,6 @@ cdef class Job:
             check(&scope)
             total = self.units[0] + self.units[1]
             if total >= 2 * least:
-                count_bytes(coder.vocab, total)
                 if not counts_only:
                     reserve(&self.job.out, ids_expected(&coder.expected, self.units[0], False)
                             + ids_expected(&coder.expected, self.units[1], True))

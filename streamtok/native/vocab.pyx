@@ -1,6 +1,5 @@
 """The vocabulary and the matchers of special tokens as Python objects; see encode.pyx for what encodes with them."""
 
-from cython cimport critical_section
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_FromUnsignedLong
@@ -8,7 +7,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.number cimport PyNumber_Index
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from sys import byteorder
@@ -184,7 +183,6 @@ cdef class Vocab:
     buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else."""
     def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
                   tuple words=None, image=None):
-        self.limit = UINT64_MAX
         if image is None:
             self._build(blob, lengths, ranks, splits, dense_side, words)
         else:
@@ -275,13 +273,6 @@ cdef class Vocab:
                 return write(view)
         finally:
             st_bytes_free(&out)
-
-    def call_after(self, uint64_t size, action):
-        """Calls action() once, at the beginning of the first call that finds that `size` bytes have been encoded. It runs
-        on the thread of that call, which fails if it raises."""
-        with critical_section(self):
-            self.action = action
-            st_number_write(&self.limit, size)
 
     @staticmethod
     def image_header(bytes image not None):
@@ -411,15 +402,6 @@ cdef class Vocab:
         finally:
             PyBuffer_Release(&buffer)
             st_bytes_free(&out)
-
-
-cdef int reach_limit(Vocab vocab) except -1:
-    with critical_section(vocab):  # one thread has it
-        action, vocab.action = vocab.action, None
-        st_number_write(&vocab.limit, UINT64_MAX)
-    if action is not None:
-        action()
-    return 0
 
 
 # ---- frequent words ----

@@ -80,7 +80,6 @@ def command(file: str, encoding: str, against: list[str] | None, threads: list[i
     turns: cold is the first call in it (three processes), warm are five later ones, each with text that was not there
     before. At most the first 24 MiB of FILE are used, in six slices; .gz, .xz and .zst files are decompressed.
     """
-    os.environ.setdefault("STREAMTOK_TABLES", "found")  # nobody builds them while something is timed
     chosen = load_encoding(encoding, None, None, None, ())
     if against is None:
         against = ["tiktoken"] if _is_installed("tiktoken") else []
