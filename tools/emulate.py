@@ -4,8 +4,8 @@
     python tools/emulate.py                         aarch64 and s390x, which is big-endian: the harnesses of tests/fuzz
     python tools/emulate.py s390x --iterations 500  one of them, for longer
 
-The ids of texts are compared by tests/test_platforms.py, with the program that `build_ids` compiles. Exit status: 0 no
-difference, 1 a difference, 77 no compiler or no emulator for any of them here. Debian has both in the packages
+The ids of texts are compared by tests/house/test_platforms.py, with the program that `build_ids` compiles. Exit status:
+0 no difference, 1 a difference, 77 no compiler or no emulator for any of them here. Debian has both in the packages
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user.
 """
 

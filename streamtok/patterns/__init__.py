@@ -34,7 +34,7 @@ O200K: str = "|".join(
 """The pattern of o200k_base and o200k_harmony."""
 
 # Every entry beside the three constants was fuzzed against tiktoken's own engine and never split a text
-# otherwise (tests/test_patterns.py repeats it).
+# otherwise (tests/split/test_patterns.py repeats it).
 _FAMILY: dict[str, str] = {
     R50K: "r50k",
     # The pattern of the GPT-2 release, and two spellings of it in other programs.

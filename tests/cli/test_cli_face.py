@@ -10,8 +10,8 @@ import textwrap
 
 import oracle
 import pytest
+from fresh import fresh_modules
 from test_cli import COMMAND, ENVIRONMENT, run
-from test_layers import fresh_modules
 
 import streamtok
 

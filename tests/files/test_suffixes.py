@@ -46,7 +46,7 @@ def run(*args, input=None, status=0):
 
 def in_the_docs():
     """The suffixes of text and of other formats that docs/files.md lists."""
-    pages = pathlib.Path(__file__).parents[1] / "docs" / "files.md"
+    pages = pathlib.Path(__file__).parents[2] / "docs" / "files.md"
     rows = re.findall(r"^\| of (text|another format): `(.*?)`", pages.read_text(encoding="utf-8"), re.M)
     return {name: set(listed.split()) for name, listed in rows}
 

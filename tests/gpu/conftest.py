@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import pathlib
-import sys
 
+import oracle
 import pytest
 
 import streamtok
 from streamtok.gpu import DeviceError, GpuEncoder
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-
-import oracle
 
 ENCODINGS = [
     "r50k_base",

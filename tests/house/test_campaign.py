@@ -13,7 +13,7 @@ import campaign_texts
 import numpy as np
 import pytest
 
-TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 
 
 pytest.importorskip("tiktoken", reason="tiktoken is the oracle here")

@@ -15,7 +15,7 @@ import pytest
 
 from streamtok.bundled.mapped import WORDS
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = [".c", ".h", ".pxd", ".pxi", ".pyx"]
 
 

@@ -7,10 +7,10 @@ import pathlib
 import re
 import subprocess
 import sys
-import textwrap
 
 import oracle
 import pytest
+from fresh import fresh_modules
 
 ROOT = oracle.PROJECT
 
@@ -56,9 +56,6 @@ __main__
 
 MOST_AT_THE_TOP = 22
 """Files that lie directly in streamtok/: what users import, and what no room has a place for."""
-
-# What only some calls need, and some installations lack.
-NOT_AT_IMPORT = ("cupy", "regex", "tiktoken", "numpy", "click", "rich", "zstandard", "asyncio", "concurrent.futures")
 
 
 def levels(layers: str) -> dict[str, int]:
@@ -186,7 +183,7 @@ def test_rules_that_a_cuda_compiler_reads_need_no_library():
     assert {"split/scan_rules.h", "split/unicode_tables.h"} < known
     for name in known:
         system = re.findall(r"#\s*include\s*<([^>]+)>", (ROOT / "csrc" / name).read_text())
-        # string.h: for load.h, behind a guard; tests/test_gpu_kernels.py compiles the kernels without any.
+        # string.h: for load.h, behind a guard; tests/gpu_emulated/test_gpu_kernels.py compiles the kernels without any.
         assert set(system) <= {"stdint.h", "stddef.h", "string.h"}, name
 
 
@@ -324,14 +321,6 @@ def test_core_modules_import_no_optional_package_at_their_top():
         assert not names & {"tiktoken", "cupy"}, path
         if layer_name(module_of(path)) not in ("cli", "patterns"):
             assert not names & {"regex", "click", "rich"}, path
-
-
-def fresh_modules(code: str) -> set[str]:
-    """Which of NOT_AT_IMPORT a new interpreter has loaded after the code."""
-    script = textwrap.dedent(code) + f"\nimport sys\nprint(*[name for name in {NOT_AT_IMPORT} if name in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0, run.stderr
-    return set(run.stdout.split())
 
 
 def test_import_and_loading_and_lists_load_no_other_package():

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 HARNESSES = sorted(path.stem for path in (ROOT / "tests" / "fuzz").glob("fuzz_*.c"))
 SECONDS = 0.5  # for each harness; building them takes longer
 

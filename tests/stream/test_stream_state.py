@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pathlib
 import pickle
 import random
@@ -214,8 +215,8 @@ def try_made_up_states() -> None:
 def test_damage_with_a_right_checksum_is_refused_or_harmless():
     """In a process of its own, which a crash would end."""
     code = "import test_stream_state; test_stream_state.try_made_up_states()"
-    folder = pathlib.Path(__file__).parent
-    run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])}
+    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, (run.returncode, run.stderr[-2000:])
 
 

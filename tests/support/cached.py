@@ -70,6 +70,7 @@ def wait_for(condition, seconds: float = 60) -> None:
 
 
 def spawn(code: str, *arguments: str) -> subprocess.Popen:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(oracle.PROJECT), str(oracle.PROJECT / "tests")))}
+    folders = oracle.PROJECT, oracle.PROJECT / "tests" / "support"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -22,7 +22,7 @@ from streamtok.gpu._shapes import ENCODING, LONG_TEXTS, Module, module_of
 def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> ctypes.CDLL:
     """The kernels of a family. own: definitions of the module. kernels: "run", those of encoding, or "run_train"."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="emulated_gpu"))
-    here = oracle.PROJECT / "tests" / "emulated_gpu"
+    here = oracle.PROJECT / "tests" / "gpu_emulated"
     command = [
         "g++",
         "-std=c++17",

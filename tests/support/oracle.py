@@ -1,7 +1,7 @@
 """What the tests compare with: tiktoken built from the bundled ranks, a small BPE of our own, random cuts, real text.
 
-tiktoken needs no network here: its Encoding is made from the same ranks that streamtok bundles, and tests/test_load.py
-holds those against the sha256 that tiktoken expects.
+tiktoken needs no network here: its Encoding is made from the same ranks that streamtok bundles, and
+tests/vocab/test_load.py holds those against the sha256 that tiktoken expects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATTERNS = {"r50k_base": R50K, "cl100k_base": CL100K, "o200k_base": O200K}
 PROFILE = os.environ.get("STREAMTOK_PROFILE", "default")
 RANDOM_STRINGS = {"default": 4_000, "ci": 20_000, "long": 1_000_000}[PROFILE]
 
-PROJECT = pathlib.Path(__file__).resolve().parent.parent
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Pair(NamedTuple):
