@@ -51,7 +51,7 @@ def run_tests(python: str, folder: pathlib.Path) -> int:
     for name in ("tests", "tools"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
-    there = [f"tests/test_{name}.py" for name in FILES if (folder / "tests" / f"test_{name}.py").exists()]
+    there = [str(path) for name in FILES for path in (folder / "tests").rglob(f"test_{name}.py")]
     where = "import streamtok; print(streamtok.__version__, streamtok.__file__)"
     subprocess.run([python, "-c", where], cwd=folder, check=True)
     command = [python, "-m", "pytest", "-q", "-m", "not slow", "-n", "auto", "--dist", "loadfile", *there]

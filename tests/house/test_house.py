@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.metadata
-import importlib.util
 import pathlib
 import re
 import shutil
@@ -27,7 +27,8 @@ def run(*arguments: object, cwd: pathlib.Path = ROOT) -> None:
 
 
 def needs(*modules: str) -> pytest.MarkDecorator:
-    missing = [name for name in modules if not importlib.util.find_spec(name)]
+    # Along the path alone: asked for pip, the finder of setuptools takes distutils away from tests that have it.
+    missing = [name for name in modules if not importlib.machinery.PathFinder.find_spec(name)]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
