@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 
@@ -133,6 +134,49 @@ def test_in_a_run_that_is_held_back_one_character_more_is_too_much(family, text)
             assert data.startswith(head) and ours.count(head) <= n
             more = [k for k in borders(data[: len(head) + 8]) if k > len(head)]
             assert not more or ours.count(data[: more[0]]) > n
+
+
+RUNS = {
+    "blanks": lambda rng, size: "\n" + " " * size,
+    "kinds of blanks": lambda rng, size: "\r\n" + "".join(rng.choices(" \t\u3000", k=size)),
+    "capitals": lambda rng, size: "中" + "".join(rng.choices("ABCDEFGHIJ", k=size)),
+    "two capitals": lambda rng, size: "中" + "AÉ" * (size // 2),
+    "letters": lambda rng, size: "a" * size,
+    "line breaks": lambda rng, size: "x" + " \n" * (size // 2),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("kind", [str, bytes])
+def test_long_runs_against_trying_all(family, run, kind):
+    """The sentence of Encoding.truncate, with its exception, where a stream holds back 1,024 bytes and more."""
+    _, ours, _ = family
+    rng = random.Random(f"{run} {kind}")
+    for size in (1100, rng.randint(1100, 3000)):
+        text = rng.choice(["", "hello 12"]) + RUNS[run](rng, size) + rng.choice(["x y", "\n\nx", "'s", "中", " \u0e31"])
+        data = text if kind is str else text.encode()
+        places = borders(data)
+        counts = [ours.count(data[:place]) for place in places]
+        stream, held = ours.stream_encoder(), 0
+        for place, end in itertools.pairwise(places):
+            stream.feed(data[place:end])
+            held = max(held, stream.pending)
+        for n in {
+            0,
+            1,
+            2,
+            3,
+            counts[-1] // 2,
+            counts[-1] - 1,
+            counts[-1],
+            max(counts) - 1,
+            rng.randint(0, max(counts)),
+        }:
+            found = places.index(len(ours.truncate(data, n)))
+            last = max(at for at, count in enumerate(counts) if count <= n)
+            if held <= 1024:
+                assert found == last, (size, n)
+            assert counts[found] <= n and (found == len(places) - 1 or counts[found + 1] > n), (size, n)
 
 
 @hypothesis.given(text=st.text(), n=st.integers(0, 50))
