@@ -26,6 +26,12 @@ def least(call: Callable[[], object], times: int = 5) -> float:
     return best
 
 
+def random_names(rng: random.Random, letters: str, size: int) -> tuple[list[str], str]:
+    """(20,000 names, text of the same letters)."""
+    names = ["".join(rng.choices(letters, k=rng.randint(5, 40))) + "\x01" for _ in range(20_000)]
+    return names, "".join(rng.choices(letters, k=size))
+
+
 def sets(size: int) -> dict[str, tuple[list[str], str]]:
     """name -> (names of special tokens, text)."""
     rng = random.Random(1)
@@ -49,6 +55,8 @@ def sets(size: int) -> dict[str, tuple[list[str], str]]:
             ["".join(rng.choices("ab", k=rng.randint(5, 40))) + "c" for _ in range(20_000)],
             ab,
         ),
+        "20,000 random names of 94 letters": random_names(rng, "".join(map(chr, range(33, 127))), size),
+        "20,000 random names of 200 characters": random_names(rng, "".join(map(chr, range(0x100, 0x1C8))), size // 2),
         "all bytes begin names": ([chr(c) + "\x01" for c in range(32, 127)], lines),
         "<|endoftext|> and other": (["<|endoftext|>", "<|fim|>"], lines),
         "1000 reserved": (reserved, lines),

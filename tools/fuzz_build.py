@@ -19,8 +19,9 @@ SHARED = ["support", "texts", "vocabularies"]
 STREAMS = ["subject", "odds"]  # of feed and state alone
 
 FLAGS = ["-std=c11", "-O1", "-g", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Icsrc", "-Itests/fuzz"]
-# A hot table so small that its entries push each other out all the time, and few short texts.
-CROWDED = ["-DST_HOT_BITS=5", "-DST_SHORT_TEXT=40"]
+# A hot table so small that its entries push each other out all the time, few short texts, and names looked for in many
+# places of a text at once though it is short.
+CROWDED = ["-DST_HOT_BITS=5", "-DST_SHORT_TEXT=40", "-DST_SPECIAL_FEW=4"]
 FATAL = "-fno-sanitize-recover=all"
 UNAVAILABLE = 77  # exit status of the tools where no compiler can do what they need
 

@@ -12,11 +12,11 @@ st_special_search st_special_search_behind(const st_special *s, uint32_t node)
     return search;
 }
 
-/* First place in text[from..until), or `until`, where some name may begin. */
+/* First place in text[from..until), or its end, where some name may begin. */
 static size_t next_start(const st_special *s, const uint8_t *text, size_t from, size_t until)
 {
     if (from >= until)
-        return until;
+        return from;
     if (s->only_first >= 0) {
         if (text[from] == s->only_first)
             return from;
@@ -72,53 +72,59 @@ static st_special_result end_of_text(const st_special *s, st_special_search *k, 
     return ST_SPECIAL_HELD;
 }
 
-/* Follows the rows from a node that has one, while there is one and no name has to be given up. Returns how far it came. */
-static size_t follow_rows(const st_special *s, uint32_t *node, const uint8_t *text, size_t at, size_t starts, size_t stop)
+/* Follows the rows from a node that has one, while there is one and no name has to be given up. */
+static inline void follow_rows(const st_special *s, st_special_way *way, const uint8_t *text, size_t starts, size_t stop)
 {
-    uint32_t row = (st_special_row(s->nodes[*node]) - 1) * s->classes;
+    uint32_t row = (st_special_row(s->nodes[way->node]) - 1) * s->classes;
+    size_t at = way->at;
     while (at < stop) {
-        if (!row && (at = next_start(s, text, at, starts)) >= starts)
-            break;
+        if (!row) {
+            const size_t from = at;
+            at = next_start(s, text, at, starts);
+            way->skipped += at - from;
+            if (at >= starts)
+                break;
+        }
         const uint32_t next = s->cells[row + s->class_of[text[at]]];
         if (next >= ST_SPECIAL_NODE) {
             if (next == ST_SPECIAL_STUCK)
                 break;
-            *node = next - ST_SPECIAL_NODE;
-            return at + 1;
+            way->node = next - ST_SPECIAL_NODE;
+            way->at = at + 1;
+            return;
         }
         row = next;
         at++;
     }
-    *node = s->row_nodes[row / s->classes];
-    return at;
+    way->node = s->row_nodes[row / s->classes];
+    way->at = at;
 }
 
-/* Reads on until the text ends, the node cannot go on and may have names in it, or all starts are behind `until`. */
-static void read_on(const st_special *s, st_special_search *k, const uint8_t *text, size_t until, size_t n)
+static inline st_special_way read_alone(const st_special *s, st_special_way way, const uint8_t *text, size_t starts, size_t stop)
 {
-    uint32_t node = k->node;
-    size_t at = k->at - k->before;
-    const size_t starts = until < k->before ? 0 : until - k->before < n ? until - k->before : n;
-    const size_t stop = n - starts > s->longest ? starts + s->longest : n; /* where all starts are behind `until` */
-    while (at < stop) {
-        if (st_special_row(s->nodes[node])) {
-            at = follow_rows(s, &node, text, at, starts, stop);
-            if (at >= stop || !node)
+    while (way.at < stop) {
+        if (st_special_row(s->nodes[way.node])) {
+            follow_rows(s, &way, text, starts, stop);
+            if (way.at >= stop || !way.node)
                 break;
         }
-        const int goes_on = s->nodes[node].bits & ST_SPECIAL_GOES_ON;
-        const uint32_t child = goes_on ? st_special_child(s, node, text[at]) : 0;
+        const int goes_on = s->nodes[way.node].bits & ST_SPECIAL_GOES_ON;
+        const uint32_t child = goes_on ? st_special_child(s, way.node, text[way.at]) : 0;
         if (child) {
-            node = child;
-            at++;
-        } else if (!goes_on || s->nodes[node].bits & ST_SPECIAL_LOUD) {
+            way.node = child;
+            way.at++;
+        } else if (!goes_on || s->nodes[way.node].bits & ST_SPECIAL_LOUD) {
             break;
         } else {
-            node = s->nodes[node].fail;
+            way.node = s->nodes[way.node].fail;
         }
     }
-    k->node = node;
-    k->at = at + k->before;
+    return way;
+}
+
+void st_special_read(const st_special *s, st_special_way *way, const uint8_t *text, size_t starts, size_t stop)
+{
+    *way = read_alone(s, *way, text, starts, stop);
 }
 
 /* Can the node not go on with text[at]? At the end of the text that is not known. */
@@ -130,8 +136,45 @@ static int is_stuck(const st_special *s, const st_special_search *k, const uint8
     return at < n && !st_special_child(s, k->node, text[at]);
 }
 
-/* So much is read before the call can be ended. */
-#define STEP ((size_t)1 << 20)
+/* A search reads FEW bytes with one head: the text may hold a name at once, or hardly any byte that begins one. If most of
+ * them began names it goes on with several heads, for MANY bytes; and so on by turns, each time twice as many, up to MOST. */
+#ifndef ST_SPECIAL_FEW /* tests set fewer, so that short texts come as far */
+#define ST_SPECIAL_FEW 256
+#endif
+#define FEW ((size_t)ST_SPECIAL_FEW)
+#define MANY (FEW / 2 * ST_SPECIAL_HEADS)
+#define MOST ((size_t)1 << 18)
+
+/* Where names are so long that no part of the text can be read apart, several heads read in vain. Then one head reads so
+ * many times as many bytes before they are tried again. */
+#define PENANCE 32
+
+typedef struct pace {
+    size_t alone, together; /* bytes that one head, or several, read next */
+    int dense;              /* did most of the last bytes begin names? */
+} pace;
+
+/* Reads some bytes on, or until the node cannot go on and may have names in it, or all starts are behind `until`. */
+static void read_on(const st_special *s, st_special_search *k, pace *p, const uint8_t *text, size_t until, size_t n)
+{
+    const size_t starts = until < k->before ? 0 : until - k->before < n ? until - k->before : n;
+    const size_t stop = n - starts > s->longest ? starts + s->longest : n; /* where all starts are behind `until` */
+    st_special_way way = {k->at - k->before, k->node, 0};
+    const size_t at = way.at;
+    if (p->dense && starts > at && starts - at >= MANY) {
+        const size_t parts = starts - at < p->together ? starts - at : p->together;
+        const size_t again = st_special_read_parts(s, &way, text, parts);
+        p->alone = again > parts / 2 ? PENANCE * again : FEW;
+        p->together = p->together < MOST ? 2 * p->together : MOST;
+        p->dense = 0;
+    } else {
+        way = read_alone(s, way, text, starts, stop - at < p->alone ? stop : at + p->alone);
+        p->dense = way.skipped < (way.at - at) / 2;
+        p->alone = p->alone < MOST ? 2 * p->alone : MOST;
+    }
+    k->node = way.node;
+    k->at = way.at + k->before;
+}
 
 st_special_result st_special_find(const st_special *s, st_special_search *k, const uint8_t *text, size_t until, size_t n,
                                   int final, st_special_match *match)
@@ -143,6 +186,7 @@ st_special_result st_special_find(const st_special *s, st_special_search *k, con
             return ST_SPECIAL_NONE;
     }
     st_special_result result = ST_SPECIAL_NONE;
+    pace p = {FEW, MANY, 0};
     for (;;) {
         while (k->node && is_stuck(s, k, text, n))
             if (give_up(s, k, match))
@@ -152,7 +196,7 @@ st_special_result st_special_find(const st_special *s, st_special_search *k, con
         if (k->at - k->before == n)
             break;
         const size_t at = k->at;
-        read_on(s, k, text, until > at + STEP ? at + STEP : until, n);
+        read_on(s, k, &p, text, until, n);
         if (k->at - k->before < n && st_go_on((k->at - at) / 8)) /* far quicker than other work on as many bytes */
             return ST_SPECIAL_NONE;
     }

@@ -8,7 +8,8 @@
  * byte is read once and each start given up once, whatever the names.
  *
  * The shorter beginnings, where random text spends its time, have a row each of what follows with every byte: then a step
- * is one look-up, without a branch that the text decides.
+ * is one look-up, without a branch that the text decides. Text that begins names everywhere is read in several places at
+ * once (names_heads.c).
  *
  * Memory: at most 33 bytes for each byte of the names, up to 72 more for each name, and 70 KB. Building it takes twice that
  * for a while, and time in proportion to the bytes.
@@ -40,7 +41,8 @@ typedef struct st_special {
     uint32_t *inner;         /* byte: 1 more than the longest name that begins there; NULL = no name lies inside another */
     st_special_edges edges;
     st_special_name *names;
-    uint32_t *cells;         /* row, then class of a byte: the row that follows, times `classes`, or one of the values below */
+    uint32_t *cells;         /* row, then class of a byte: the row that follows, times `classes`, or one of the
+                              * values below. Behind the last row stands one of ST_SPECIAL_STUCK alone */
     uint32_t *row_nodes;     /* row: its node */
     uint8_t class_of[256];   /* bytes that are in no name are one class */
     uint32_t classes, rows;
@@ -106,6 +108,15 @@ static inline uint32_t st_special_row(st_special_node node)
     return node.bits >> 4 & 0xFFFFFu;
 }
 
+/* What stands in a row for a node that follows. */
+static inline uint32_t st_special_value(const st_special *s, uint32_t node)
+{
+    const st_special_node here = s->nodes[node];
+    if (st_special_row(here) && here.bits & ST_SPECIAL_GOES_ON)
+        return (st_special_row(here) - 1) * s->classes;
+    return ST_SPECIAL_NODE | node;
+}
+
 /* Gives rows to the first of `order`, the nodes by depth. */
 st_status st_special_add_rows(st_special *special, const uint32_t *order);
 
@@ -114,5 +125,20 @@ static inline uint32_t st_special_child(const st_special *s, uint32_t node, uint
 {
     return st_special_step(s->nodes, &s->edges, node, byte);
 }
+
+/* How far a text was read. */
+typedef struct st_special_way {
+    size_t at;
+    uint32_t node;  /* the longest end of text[..at) that begins a name */
+    size_t skipped; /* bytes that no name begins with, passed over at the root */
+} st_special_way;
+
+/* Reads on to text[stop), or until the node cannot go on and may have names in it; to `starts` where nothing is begun. */
+void st_special_read(const st_special *special, st_special_way *way, const uint8_t *text, size_t starts, size_t stop);
+
+/* The same for the next n bytes or a few less, where most of them begin names; it may stop earlier for no reason. Returns
+ * how many bytes were read twice. */
+size_t st_special_read_parts(const st_special *special, st_special_way *way, const uint8_t *text, size_t n);
+#define ST_SPECIAL_HEADS 16
 
 #endif

@@ -26,15 +26,6 @@ static uint32_t find_classes(st_special *s, uint8_t *letters)
     return count;
 }
 
-/* What stands in a row for a node that follows. */
-static uint32_t value_of(const st_special *s, uint32_t node)
-{
-    const st_special_node here = s->nodes[node];
-    if (st_special_row(here) && here.bits & ST_SPECIAL_GOES_ON)
-        return (st_special_row(here) - 1) * s->classes;
-    return ST_SPECIAL_NODE | node;
-}
-
 /* The row of a node: that of its link, whose row was made before, but for what follows itself. */
 static void fill_row(st_special *s, uint32_t row, const uint8_t *letters, uint32_t count)
 {
@@ -47,13 +38,13 @@ static void fill_row(st_special *s, uint32_t row, const uint8_t *letters, uint32
         memset(cells, node ? 0xFF : 0, s->classes * sizeof *cells); /* ST_SPECIAL_STUCK, or the root again */
     if (node && !(bits & ST_SPECIAL_BRANCHES)) {
         if (bits & ST_SPECIAL_NEXT)
-            cells[s->class_of[bits >> 24]] = value_of(s, node + 1);
+            cells[s->class_of[bits >> 24]] = st_special_value(s, node + 1);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t child = node ? st_special_child(s, node, letters[i]) : s->first[letters[i]];
         if (child)
-            cells[s->class_of[letters[i]]] = value_of(s, child);
+            cells[s->class_of[letters[i]]] = st_special_value(s, child);
     }
 }
 
@@ -64,7 +55,7 @@ st_status st_special_add_rows(st_special *s, const uint32_t *order)
     size_t rows = (CELLS_A_BYTE * s->total + CELLS) / (s->classes + 1);
     rows = rows < ST_SPECIAL_ROWS ? rows : ST_SPECIAL_ROWS;
     s->rows = (uint32_t)(rows < s->count ? rows : s->count);
-    s->cells = st_malloc((size_t)s->rows * s->classes * sizeof *s->cells);
+    s->cells = st_malloc(((size_t)s->rows + 1) * s->classes * sizeof *s->cells);
     s->row_nodes = st_malloc(s->rows * sizeof *s->row_nodes);
     if (!s->cells || !s->row_nodes)
         return ST_NO_MEMORY;
@@ -73,5 +64,6 @@ st_status st_special_add_rows(st_special *s, const uint32_t *order)
         s->nodes[order[row]].bits |= (row + 1) << 4;
     for (uint32_t row = 0; row < s->rows; row++)
         fill_row(s, row, letters, count);
+    memset(s->cells + (size_t)s->rows * s->classes, 0xFF, s->classes * sizeof *s->cells);
     return ST_OK;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
+import re
 
 import numpy as np
 import oracle
@@ -101,6 +102,54 @@ def test_all_sets_of_short_names_in_all_short_texts():
             for text in texts[sum(map(len, names)) % 3 :: 3]:
                 for final, result in zip((False, True), searched(matcher, [text])):
                     assert result == by_the_rule(encoded, text, final), (names, text)
+
+
+def by_regular_expression(names: list[str], text: bytes) -> list[tuple[int, int, int]]:
+    """by_the_rule at the end of a text, for long ones."""
+    encoded = [name.encode() for name in names]
+    longest_first = sorted(encoded, key=len, reverse=True)
+    number = {name: i for i, name in enumerate(encoded)}
+    found = re.finditer(b"|".join(map(re.escape, longest_first)), text)
+    return [(*match.span(), number[match[0]]) for match in found]
+
+
+def names_with_few_rows(rng: random.Random, names: list[str]) -> list[str]:
+    """With so many different bytes that few beginnings of names have a row of the table."""
+    return [*names, *(chr(c) + "#" for c in range(0x20, 0x7FF, 3)), "".join(map(chr, range(0x800, 0xD000, 400)))]
+
+
+def many_names(rng: random.Random, letters: str) -> list[str]:
+    """Random, ends of one another, and long: their beginnings cross all places that a text is read from."""
+    names = {"".join(rng.choices(letters, k=rng.randint(3, 30))) + "#" for _ in range(rng.choice([3, 30, 200]))}
+    names |= {name[rng.randrange(len(name) - 1) :] for name in sorted(names)[:20]}
+    if rng.random() < 0.5:
+        names |= {letters[0] * rng.choice([50, 300, 3000]) + "#", letters[-1] * 200}
+    return names_with_few_rows(rng, sorted(names)) if rng.random() < 0.4 else sorted(names)
+
+
+def text_that_begins_names(rng: random.Random, letters: str, names: list[str], size: int) -> bytes:
+    """All of it begins names, and few are complete."""
+    parts = []
+    for _ in range(rng.choice([1, 3, 30])):
+        parts += rng.choices(letters, k=rng.randrange(size // 10))
+        parts.append(rng.choice(letters) * rng.choice([0, 100, 299, 300, 301, 2999, 3000, 6000]))
+        parts += rng.choices([*names, *(name[:-1] for name in names)], k=rng.randrange(3))
+        parts.append(rng.choice(["", "#"]))
+    return "".join(parts).encode()
+
+
+def test_names_in_long_texts_that_begin_names_everywhere_are_found():
+    """So long that they are read in several places at once."""
+    rng = random.Random(5)
+    for _ in range(120):
+        letters = rng.choice(["ab", "abc", "a", "éb"])
+        names = many_names(rng, letters)
+        matcher = vocab.Matcher(names)
+        text = text_that_begins_names(rng, letters, names, rng.choice([5_000, 20_000, 100_000]))
+        wanted = by_regular_expression(names, text)
+        for chunks in [text], random_cuts(rng, text):
+            found, held, waiting = searched(matcher, chunks)[-1]
+            assert found == wanted and held == len(text) and waiting is None, names
 
 
 def test_beginnings_of_names_and_their_nodes_go_back_and_forth():

@@ -203,7 +203,7 @@ static void check_refusal(const st_feed_error *error)
 
 static void check_feeding(rng *r, const st_ids *wanted, st_split_family family)
 {
-    const size_t most = rng_one_in(r, 3) ? 1 : 1 + rng_below(r, 50);
+    const size_t most = rng_one_in(r, 3) ? 1 : 1 + rng_below(r, rng_one_in(r, 3) ? TEXT_MOST : 50);
     size_t start, end;
     st_encoder e;
     st_ids ids = {0};
