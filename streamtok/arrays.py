@@ -22,7 +22,7 @@ def id_dtype(encoding: Any, dtype: Any, argument: str = "dtype") -> np.dtype[Any
     Raises ValueError for another one, and where the largest id of the encoding does not fit."""
     try:
         found: np.dtype[Any] = np.dtype(dtype)
-    except Exception:  # also what a foreign object does when numpy looks at it
+    except Exception:  # also whatever a foreign object raises when numpy inspects it
         found = np.dtype(np.void)
     if found.name not in DTYPES or not found.isnative:
         raise ValueError(f"{argument}={shown(dtype)} is unknown: write one of {', '.join(map(repr, DTYPES))}")
@@ -48,7 +48,7 @@ class Wanted:
             raise ValueError(f"dtype={shown(dtype)}, and out is an array of {self._dtype}: leave out dtype")
 
     def take(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-        """The ids in that array. `ids` is nobody else's, and not used any more."""
+        """The ids in that array. `ids` must have no other user, and must not be used afterwards."""
         if self._out is not None:
             if len(ids) > len(self._out):
                 raise ValueError(f"out has room for {len(self._out)} ids, and there are {len(ids)}: give a longer one")

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
     _R = TypeVar("_R")
 
-# A thread's share of less text than this is done sooner than the thread is started.
+# Encoding less text than this takes less time than starting a thread.
 _LEAST_SHARE = 1 << 16
 
-# One text is cut into parts of no less than this: who encodes a single short text is not helped by a second thread.
+# One text is cut into parts of no less than this: a second thread does not make a shorter text faster.
 _LEAST_PART = 1 << 18
 
 
@@ -34,7 +34,7 @@ def threads_for(num_threads: int) -> int:
     """How many threads to use: not more than there are cores for this process. Raises ValueError below 1."""
     if num_threads <= 0:
         raise ValueError("num_threads must be greater than 0")
-    return 1 if num_threads == 1 else min(num_threads, _cores())  # asking costs more than a short text
+    return 1 if num_threads == 1 else min(num_threads, _cores())  # asking takes longer than encoding a short text
 
 
 def _cores() -> int:
@@ -48,7 +48,7 @@ def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int) 
     num_threads = min(threads_for(num_threads), len(items))
     if num_threads <= 1:
         return [function(item) for item in items]
-    from concurrent.futures import ThreadPoolExecutor  # takes longer to import than all of the package
+    from concurrent.futures import ThreadPoolExecutor  # its import takes longer than that of the whole package
 
     stop = interrupt.Stop()
 
@@ -59,7 +59,7 @@ def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int) 
     pool = ThreadPoolExecutor(num_threads)
     try:
         results = list(pool.map(run, items))
-    except BaseException:  # Ctrl-C, or an item that fails: what the others are at is not wanted any more
+    except BaseException:  # Ctrl-C, or an item that fails: the other results are not needed
         stop.raise_it()
         pool.shutdown(wait=False, cancel_futures=True)
         raise
@@ -90,7 +90,7 @@ def _job_for(
     """A job whose work is done; None where one thread does it as well."""
     threads = threads_for(num_threads)
     if threads == 1 or not isinstance(coder, Coder) or (len(texts) == 1 and not coder.has_cuts):
-        return None  # a pattern of one's own has no places to cut at, and its splitter holds the GIL
+        return None  # a custom pattern has no places to cut at, and its splitter holds the GIL
     job = Job(coder, texts, allowed, disallowed, threads, least, **how)
     if job.share_count < 2:
         return None
@@ -99,7 +99,7 @@ def _job_for(
 
 
 def _work_together(job: Job, helpers: int) -> None:
-    """job.work() on this thread and on so many others; where they cannot be started, on fewer."""
+    """job.work() on this thread and on `helpers` others, or on fewer if they cannot be started."""
     from threading import Thread
 
     started: list[Thread] = []
@@ -114,7 +114,7 @@ def _work_together(job: Job, helpers: int) -> None:
         job.work()
         for thread in started:
             thread.join()
-    except BaseException:  # Ctrl-C: the others have their share to end, not all that is left
+    except BaseException:  # Ctrl-C: the others stop, instead of finishing the work
         job.stop()
         raise
 
@@ -123,7 +123,7 @@ def _work_together(job: Job, helpers: int) -> None:
 
 
 def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
-    """The texts in order, cut into runs of about equal length, four a thread: a slow one does not hold up all."""
+    """The texts in order, cut into runs of about equal length, four a thread, so that a slow one does not delay all."""
     num_threads = threads_for(num_threads)
     ends = list(accumulate(map(len, texts)))
     total = ends[-1] if ends else 0
@@ -135,7 +135,7 @@ def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
 
 def encode_lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any, num_threads: int) -> list[list[int]]:
     """A list of ids for each text. Lists are made under the GIL: threads that made them would wait for each other, so
-    all ids are there first."""
+    all ids are made first."""
     if isinstance(coder, Coder):
         job = _job_for(coder, texts, allowed, disallowed, num_threads, _LEAST_SHARE)
         return _lists(coder, texts, allowed, disallowed) if job is None else job.lists()
@@ -152,7 +152,7 @@ def _lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any) -> list[
         for text in texts:
             lists.append(coder.encode(text, allowed, disallowed))
     except BaseException:
-        interrupt.drop(lists)  # what is there may take long to free
+        interrupt.drop(lists)  # freeing it may take long
         raise
     return lists
 
@@ -177,7 +177,7 @@ def encode_ragged(
 def encode_many_aside(
     coder: Any, texts: list[Any], allowed: Any, disallowed: Any
 ) -> tuple[npt.NDArray[np.uint32], Any]:
-    """coder.encode_many for a thread among others: the GIL is let go of once for all texts, not for each long one."""
+    """coder.encode_many for a thread among others: the GIL is released once for all texts, not for each long one."""
     if not texts or not isinstance(coder, Coder):
         return coder.encode_many(texts, allowed, disallowed)  # type: ignore[no-any-return]
     import numpy as np

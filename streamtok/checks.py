@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# More ids are taken in steps of so many, between which Python handles signals.
+# More ids than this are converted in steps, between which Python handles signals.
 _AT_ONCE = 1 << 20
 
 
@@ -48,7 +48,7 @@ def checked_all(texts: Iterable[str]) -> list[str]:
 
 @contextlib.contextmanager
 def index_named(texts: list[Any]) -> Iterator[list[Any]]:
-    """Gives a TypeError or UnicodeDecodeError that one of the texts causes the index of that text."""
+    """Adds the index of the text to a TypeError or UnicodeDecodeError that one of the texts causes."""
     try:
         yield texts
     except TypeError:
@@ -108,12 +108,12 @@ def id_array(tokens: Any) -> array[int] | npt.NDArray[np.uint32]:
     """
     if isinstance(tokens, (list, tuple, range, array)):
         return array("I", tokens) if len(tokens) <= _AT_ONCE else _long_array(tokens)
-    numpy = sys.modules.get("numpy")  # loaded, if somebody has an array of it
+    numpy = sys.modules.get("numpy")  # already imported if the program has an array
     if numpy is not None and type(tokens) is numpy.ndarray:
         return _checked_row(tokens)
     if isinstance(tokens, (bytes, bytearray)):
         return array("I", list(tokens))
-    if hasattr(tokens, "mask") and hasattr(tokens, "compressed"):  # numpy's; what is masked is no id
+    if hasattr(tokens, "mask") and hasattr(tokens, "compressed"):  # a masked array of numpy; masked values are no ids
         raise TypeError("ids are a masked array: write ids.compressed()")
     found = as_numpy(tokens)
     return array("I", tokens) if found is None else _checked_row(found)
@@ -160,7 +160,7 @@ def as_numpy(value: Any) -> npt.NDArray[Any] | None:
 
         try:
             return np.asarray(value)
-        except Exception:  # CuPy's arrays and torch's on a device refuse to be copied unasked
+        except Exception:  # arrays of CuPy, and of torch on a device, refuse an implicit copy
             if not lies_on_a_device(value):
                 raise
         return _from_device(value)

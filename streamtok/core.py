@@ -97,7 +97,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         n_vocab: int | None,
         engine: str = "fast",
     ) -> Encoding:
-        """The same from the tables of a bundled vocabulary: nothing is built, and no dictionary until somebody asks."""
+        """The same from the tables of a bundled vocabulary: nothing is built, and no dictionary before it is needed."""
         self = cls.__new__(cls)
         self._vocabulary = vocabulary
         self._set_up(name, pat_str, open_vocabulary(vocabulary, special), special, n_vocab, engine)
@@ -171,7 +171,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
             else:
                 from .patterns.coder import PatternCoder
 
-                assert self._pat_str is not None  # that has a family
+                assert self._pat_str is not None  # None has a family
                 self._coders[errors] = PatternCoder(
                     self._vocab, self._pat_str, self._engine, errors, self._pattern_seconds
                 )
@@ -281,7 +281,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         """max_token_value + 1: the size of a table with a row for each id, unused ids included."""
         return self.max_token_value + 1
 
-    # ==== Private: what programs written for tiktoken reach for ====
+    # ==== Private names of tiktoken that programs use ====
 
     @functools.cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:

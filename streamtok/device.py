@@ -1,5 +1,7 @@
-"""Where texts are encoded: device="cpu", "cuda", "cuda:N" or "auto". Nobody else asks for streamtok.gpu, and here only
-those calls do that name a device."""
+"""Where texts are encoded: device="cpu", "cuda", "cuda:N" or "auto".
+
+This module imports streamtok.gpu only in calls that name a device.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
     _Matchers = tuple[Any, Any]
 
-# Bytes of a file that a device gets at once: busy long enough with them, and what is under way of text and ids fits
-# memory that was used before. Fresh memory costs the system more than all else here: a ceiling of 0.4 GB/s with 32 MB.
+# Bytes of a file that a device gets at once. They keep it busy long enough, and the text and ids in flight fit memory
+# that is reused. Fresh memory costs more than anything else here: with 32 MB the host alone reached 0.4 GB/s.
 _FILE_CHUNK = 8 << 20
 
 _lock = _thread.allocate_lock()
@@ -127,7 +129,7 @@ def file_chunk(encoding: Any, device: str, size: int) -> int | None:
 
 
 def is_device_error(error: BaseException) -> bool:
-    """Is it a streamtok.gpu.DeviceError? Asked without importing streamtok.gpu, which nobody may have."""
+    """Is it a streamtok.gpu.DeviceError? Decided without importing streamtok.gpu, which may not be loaded."""
     names = {(kind.__module__, kind.__name__) for kind in type(error).__mro__}
     return ("streamtok.gpu._errors", "DeviceError") in names
 
@@ -147,7 +149,7 @@ def _size_of(text: Any) -> int:
     try:
         return len(text)
     except TypeError:
-        return 0  # no text: the CPU says so
+        return 0  # not a text: the CPU's encoder raises the error
 
 
 def encode_array(encoding: Any, device: str, text: Any, matchers: _Matchers, errors: str, num_threads: int) -> Any:
@@ -194,7 +196,7 @@ def encode_lists(
 
 
 def stream(encoding: Any, device: str, matchers: _Matchers, errors: str, copy: bool) -> Any:
-    """What a StreamEncoder runs on, gathering text for a device; None where it is the CPU's."""
+    """The stream object that gathers text for a device; None where the CPU's is used."""
     devices = devices_of(encoding)
     if check_device(device) == "cpu" or devices._family is None:
         return None

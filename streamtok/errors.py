@@ -32,7 +32,7 @@ def shown(value: object) -> str:
 
 
 def _brief() -> Any:
-    """What writes out the beginning of a large collection, not all of it only to be cut."""
+    """A repr that writes only the beginning of a large collection."""
     import reprlib
 
     brief = reprlib.Repr()
@@ -59,7 +59,7 @@ def short_file_names() -> Iterator[None]:
 
 
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warns, as of the line that called into this package: functions and decorators between do not count."""
+    """Warns with the line that called into this package as its place."""
     import warnings
 
     ours = (__name__.partition(".")[0], "contextlib")
@@ -85,7 +85,7 @@ class VocabularyError(ValueError):
         self.reason = reason
         self.path = None if path is None else os.fspath(path)
         self.line = line
-        # All three as args: that is what pickle and copy call the class with.
+        # All three as args: pickle and copy call the class with them.
         super().__init__(reason, self.path, line)
 
     def __str__(self) -> str:
@@ -131,7 +131,7 @@ def located_utf8_error(error: UnicodeDecodeError, where: str) -> UnicodeDecodeEr
 
 
 def _utf8_advice(error: UnicodeDecodeError) -> str:
-    """By the bytes around the first wrong one."""
+    """What to do, judged by the bytes around the first wrong one."""
     data, at = error.object, error.start
     around = data[max(at - QUOTED, 0) : at + QUOTED]
     if data[at : at + 4] == b"\xff\xfe\0\0" or data[max(at - 2, 0) : at + 2] == b"\0\0\xfe\xff":
@@ -150,7 +150,7 @@ def unknown_handler_error(errors: str) -> LookupError:
 
 
 def pattern_timeout_error(pat_str: str, seconds: float, characters: int) -> TimeoutError:
-    """What a split raises that is over its time.
+    """What a split raises that exceeds its time.
 
     Args:
         pat_str: the pattern; the message quotes 200 characters of it at most.
@@ -165,7 +165,7 @@ def pattern_timeout_error(pat_str: str, seconds: float, characters: int) -> Time
 
 
 def not_a_str_error(text: object) -> TypeError:
-    """What those calls raise that take a str alone."""
+    """What calls raise that take only a str."""
     return TypeError(f"expected str, got {type(text).__name__}; for UTF-8 bytes use encode_to_numpy or stream_encoder")
 
 

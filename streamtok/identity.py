@@ -1,4 +1,4 @@
-"""What an encoding is, apart from the object: its fingerprint, and how it is pickled and copied.
+"""The identity of an encoding: its fingerprint, and how it is pickled and copied.
 
 An encoding that the registry made is pickled as its name, one of a bundled vocabulary as its recipe, any other with its
 tokens. Unpickling gives the object that the process has for such an encoding, if it has one: an encoding is immutable,
@@ -19,19 +19,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Set by registry.py, which lies above: the encodings that it has made, how it makes one, and the names of the bundled.
+# Set by registry.py, on a higher level: the encodings that it has made, how it makes one, and the names of the bundled.
 _registered: dict[str, Any] = {}
 _resolve_registered: Callable[[str], Any] | None = None
 _bundled_names: frozenset[str] = frozenset()
 
 _lock = _thread.RLock()
 _known: WeakValueDictionary[str, Any] = WeakValueDictionary()  # identity -> the encoding
-_unasked: WeakSet[Any] = WeakSet()  # encodings whose identity nobody has asked for yet
+_unasked: WeakSet[Any] = WeakSet()  # encodings whose identity has not been computed yet
 
 
 def _renew_lock() -> None:
     global _lock
-    _lock = _thread.RLock()  # a thread that the child does not have may have held it
+    _lock = _thread.RLock()  # it may have been held by a thread that the child does not have
 
 
 if hasattr(os, "register_at_fork"):
@@ -75,22 +75,22 @@ class Identified:
         return hashlib.sha256(" ".join(facts).encode()).digest()
 
     def _extras(self) -> dict[str, Any]:
-        """What the constructor of a class of ours takes besides an Encoding's arguments."""
+        """Arguments that the constructor of a subclass in this package takes besides those of Encoding."""
         return {}
 
     @property
     def _identity(self) -> str:
-        """Who has the same is the same encoding, of the same class and with the same facts. Programs may set the name,
-        so it is not kept."""
+        """Two encodings with the same identity are of the same class and have the same facts. Programs may change the
+        name, so the identity is not stored."""
         return repr((type(self).__name__, self.name, self._engine, self._extras(), self.fingerprint))
 
     @property
     def _is_ours(self) -> bool:
-        """Is all that it is known here? A user's subclass may have more."""
+        """Whether the class is one of this package. A user's subclass may have more state."""
         return type(self).__module__.partition(".")[0] == __name__.partition(".")[0]
 
     def _note(self) -> None:
-        """What every encoding does once it is made."""
+        """Called at the end of every constructor."""
         if self._is_ours:
             with _lock:
                 _unasked.add(self)
@@ -189,7 +189,7 @@ def _find(identity: str, name: str) -> Any:
     """The encoding of this process with that identity, or None."""
     found = _known.get(identity)
     if found is None:
-        for each in [each for each in _unasked if each.name == name]:  # working it out takes some milliseconds
+        for each in [each for each in _unasked if each.name == name]:  # computing it takes some milliseconds
             _unasked.discard(each)
             _known.setdefault(each._identity, each)
         found = _known.get(identity)

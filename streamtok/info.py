@@ -1,4 +1,4 @@
-"""What runs here."""
+"""What is installed, and what this machine has."""
 
 from __future__ import annotations
 

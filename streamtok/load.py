@@ -46,7 +46,7 @@ __all__ = [
 _Path = str | os.PathLike[str]
 _PUBLIC = "https://openaipublic.blob.core.windows.net/encodings/"
 BUNDLED_URLS = {f"{_PUBLIC}{name}.tiktoken": name for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")}
-"""URL of a rank file -> the name that load_packed knows it by."""
+"""URL of a rank file -> its name for load_packed()."""
 
 # Base64 writes 3 bytes as 4 characters; the rest of the line is a rank and white space.
 _MAX_LINE = MAX_TOKEN_BYTES * 4 // 3 + 64
@@ -100,7 +100,7 @@ def read_file_cached(blobpath: _Path, expected_hash: str | None = None) -> bytes
 
 def check_hash(data: bytes, expected_hash: str) -> bool:
     """Whether the sha256 of the data, in hex, is the expected one."""
-    import hashlib  # costs more to import than to use, and most programs never check a hash
+    import hashlib  # the import takes longer than a hash, and most programs never check one
 
     return hashlib.sha256(data).hexdigest() == expected_hash
 
@@ -127,10 +127,10 @@ def load_tiktoken_bpe(tiktoken_bpe_file: _Path, expected_hash: str | None = None
             _refuse_hash(path, expected_hash)
         return packed.to_dict()
     if "://" in path:
-        read_file(path)  # raises, and says what to do
+        read_file(path)  # raises the error that says what to do
     with _open(path) as file:
         if expected_hash:
-            # Read whole, checked and dropped: parsing then goes line by line, and never holds text and table.
+            # Read, checked and dropped: parsing then goes line by line, so that text and table are never both held.
             if not check_hash(file.read(), expected_hash):
                 _refuse_hash(path, expected_hash)
             file.seek(0)

@@ -37,7 +37,7 @@ def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
     """(text, offsets) of tokens' bytes; UnicodeDecodeError if they are not UTF-8."""
     offsets, begun = [], 0
     for token in tokens:
-        inside = bool(token) and 0x80 <= token[0] < 0xC0  # the token goes on with a character that another one began
+        inside = bool(token) and 0x80 <= token[0] < 0xC0  # the token continues a character that another one began
         offsets.append(max(0, begun - inside))
         begun += sum(not 0x80 <= byte < 0xC0 for byte in token)
     return b"".join(tokens).decode("utf-8", errors="strict"), offsets

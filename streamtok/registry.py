@@ -151,7 +151,7 @@ def _find_plugins() -> list[str]:
         namespace = importlib.import_module("tiktoken_ext")
     except ModuleNotFoundError as error:
         if error.name != "tiktoken_ext":
-            raise  # it is there, and something that it imports is not
+            raise  # the package exists, and something that it imports does not
         _plugins = []
         return _plugins
     modules = [module.name for module in pkgutil.iter_modules(namespace.__path__, "tiktoken_ext.")]
@@ -165,14 +165,14 @@ def _find_plugins() -> list[str]:
             if name in found or name in ENCODING_CONSTRUCTORS:
                 raise ValueError(f"Duplicate encoding name {shortened(name)} in tiktoken plugin {module}")
         found.update(constructors)
-    # Only now that all is well: a plugin that failed is reported again by the next call.
+    # Only when all plugins are good: a plugin that failed is reported again by the next call.
     ENCODING_CONSTRUCTORS.update(found)
     _plugins = modules
     return _plugins
 
 
-# An encoding that came from here is pickled as its name. identity lies below this module and cannot import it; it is
-# handed what it needs for that.
+# An encoding that came from here is pickled as its name. identity is on a lower level and cannot import this
+# module, so it gets here what it needs.
 identity._registered = ENCODINGS
 identity._resolve_registered = get_encoding
 identity._bundled_names = frozenset(ENCODING_CONSTRUCTORS)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .core import Encoding
     from .decoding import Decoding, _Ids
 
-# More bytes are decoded in steps of so many, between which Python handles signals.
+# More bytes than this are decoded in steps, between which Python handles signals.
 _AT_ONCE = 1 << 22
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
@@ -47,7 +47,7 @@ class StreamEncoder:
     As a context manager it resets the stream on leaving, whatever happened; it does not call flush().
     """
 
-    # `feed` is a slot for the machine's own method: a Python function around it would take a tenth of a short feed.
+    # `feed` is a slot that holds the method of the core's stream: a Python function would add a tenth to a short feed.
     __slots__ = {
         "_options": None,
         "_stream": None,
@@ -202,7 +202,7 @@ class StreamDecoder:
     def __init__(self, encoding: Decoding, errors: str = "replace") -> None:
         self.encoding = encoding
         self.errors = errors
-        try:  # now rather than at the first broken character
+        try:  # fail now, not at the first broken character
             codecs.lookup_error(errors)
         except LookupError:
             raise unknown_handler_error(errors) from None
@@ -287,7 +287,7 @@ class StreamDecoder:
 
 def _restore_decoder(encoding: Decoding, errors: str, pending: bytes) -> StreamDecoder:
     decoder = StreamDecoder(encoding, errors)
-    # A state that was tampered with must not smuggle in bytes that no decoder holds back.
+    # A manipulated state must not bring in bytes that no decoder holds back.
     if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):
         raise ValueError("the saved state of a StreamDecoder holds more than the beginning of one character")
     decoder._decoder.setstate((pending, 0))

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from .core import Encoding
 
 _STEP = 1024
-"""Characters, or bytes, read at a time, at the beginning fewer: small against most limits, large against a call's cost.
-Behind each step the stream is copied, so that the search back has no more than a step to encode again."""
+"""Characters, or bytes, read at a time; fewer at the beginning. A step is short compared with most limits, and long
+compared with the cost of a call. The stream is copied behind each step, so the search back encodes at most one step."""
 
 _HELD = 1024
 """A stream that holds back more bytes than these is in a run of which all would have to be encoded again for each
 character. In all other text it holds back some 300 at most (docs/streaming.md)."""
 
 _NEAR = 64
-"""So far back most searches end: as much is encoded again for each of their characters, not a step."""
+"""Most searches end within this distance, so they encode only so much again for each character, not a step."""
 
 
 class _Mark(NamedTuple):
@@ -41,7 +41,7 @@ class _Search:
         self.is_str = isinstance(text, str)
 
     def is_border(self, at: int) -> bool:
-        """Does no character, and no pair of surrogates, lie over this place?"""
+        """Whether this place is between two characters, and not inside a pair of surrogates."""
         if not 0 < at < len(self.text):
             return True
         if self.is_str:
@@ -49,7 +49,7 @@ class _Search:
         return not 0x80 <= self.text[at] < 0xC0
 
     def border_from(self, at: int) -> int:
-        # Where bytes are no UTF-8 there need be no border: the stream then says so.
+        # Bytes that are not UTF-8 may have no border: the stream then raises the error.
         return next((each for each in range(at, at + 4) if self.is_border(each)), at)
 
     def given(self, mark: _Mark, end: int) -> int:
@@ -57,7 +57,7 @@ class _Search:
         return mark.ids + len(mark.stream.copy().feed(self.text[mark.at : end]))
 
     def fits(self, mark: _Mark, end: int) -> bool:
-        """Has text[:end] at most n ids?"""
+        """Whether text[:end] has at most n ids."""
         stream = mark.stream.copy()
         ids = mark.ids + len(stream.feed(self.text[mark.at : end]))
         return ids <= self.n and ids + len(stream.flush()) <= self.n

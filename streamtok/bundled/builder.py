@@ -14,7 +14,7 @@ ROOM = 96 << 20
 
 
 def lock_of(path: str) -> str:
-    """The file that is there while a process builds the tables `path`."""
+    """The lock file that exists while a process builds the tables `path`."""
     return f"{path}.lock"
 
 
@@ -54,7 +54,7 @@ def _build_locked(name: str, path: str) -> str:
 
 
 def _remove_unused(name: str, path: str) -> None:
-    """All that is there of a vocabulary, but for `path`, and for tables that another version of streamtok uses."""
+    """The files of a vocabulary that can be removed: not `path`, nor tables that another version of streamtok uses."""
     for other in done_with(name):
         if other != path and (not other.endswith(".tables") or cache_folder.is_unused(other)):
             cache_folder.remove(other)

@@ -1,4 +1,4 @@
-"""The tables of the bundled vocabularies: prebuilt, brought into memory when one is opened.
+"""The tables of the bundled vocabularies: prebuilt, and mapped or copied into memory when one is opened.
 
 A file of tables holds what csrc/image/image.h describes: tokens, pairs, cuts, and frequent words with their ids.
 Nothing is computed at load. A file that this process could change is copied, and what is checked is the copy: whoever
@@ -45,7 +45,7 @@ _HEAD_BYTES = 256
 _PACKED_HEADER_BYTES = 64
 
 _MADV_POPULATE_READ = 22
-"""Linux's; Python has no name for it."""
+"""A number of Linux's; Python has no name for it."""
 
 os_mmap = mmap.mmap
 """Looked up when it is used, as the names of disk.py: a test replaces it."""
@@ -99,12 +99,12 @@ def _in_package(file: str) -> str:
 
 
 def _bring(file: disk.File) -> mmap.mmap:
-    """All of the file in memory, where nobody changes it any more. Raises ValueError for an empty file."""
+    """All of the file, copied into memory of this process. Raises ValueError for an empty file."""
     return _map(file) if disk.is_fixed(file) else _copy(file)
 
 
 def _map(file: disk.File) -> mmap.mmap:
-    """Every page at hand: the checksum reads them all, and one call is cheaper than a fault for each.
+    """Bring all pages into memory: the checksum reads them all, and one call is cheaper than a page fault for each.
 
     What the system reads from the disk for it lies in large pages, where its file system has them (ext4 since Linux
     6.16, xfs): the processor finds them faster, and processes share them as they do small ones.
@@ -115,19 +115,19 @@ def _map(file: disk.File) -> mmap.mmap:
         image = os_mmap(file.fd, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
     with contextlib.suppress(OSError):  # a kernel without large pages refuses the advice
         image.madvise(mmap.MADV_HUGEPAGE)
-    with contextlib.suppress(OSError):  # one before 5.14 refuses this: then each page comes when it is touched
+    with contextlib.suppress(OSError):  # a kernel before 5.14 refuses this: then each page is read at its first use
         image.madvise(_MADV_POPULATE_READ)
     return image
 
 
 def _copy(file: disk.File) -> mmap.mmap:
     """Memory of this process, in large pages where the system has them: these are filled faster than small ones, too.
-    Forked processes share it. What was cut off the file since it was opened is zeros here, which no checksum takes."""
+    Forked processes share it. If the file was cut since it was opened, zeros stand here, and the checksum fails."""
     size = file.size()
     if not size:
         raise ValueError("the file is empty")
     with disk.named(file.path):
-        if hasattr(mmap, "MAP_ANONYMOUS"):  # without flags the memory would be shared, as pages of a file are
+        if hasattr(mmap, "MAP_ANONYMOUS"):  # by default the memory would be shared, like pages of a file
             image = os_mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         else:
             image = os_mmap(-1, size)
@@ -218,7 +218,7 @@ def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
 
 
 def is_cached(vocab: Any) -> bool:
-    """Does a Vocab come from the user's file?"""
+    """Whether a Vocab comes from the user's file."""
     return vocab.path is not None and os.path.dirname(vocab.path) != os.path.dirname(_in_package(""))
 
 
@@ -229,7 +229,7 @@ def build_all_words(name: str) -> Any:
 
 
 def write_cached(name: str, vocab: Any) -> None:
-    """Puts what build_all_words() made in its place. Raises OSError where it cannot be written."""
+    """Writes what build_all_words() made to its place in the cache folder. Raises OSError where that fails."""
     head = _head(name)
     path = _cached_path(name, head)
     os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -148,7 +148,7 @@ def pack_to_bytes(packed: PackedVocabulary) -> bytes:
 
 def to_little_endian(numbers: Iterable[int]) -> bytes:
     """Numbers as uint32, the same bytes on every machine: for hashes, pickles and files that go from one to another."""
-    made = array("I", numbers if isinstance(numbers, array) else list(numbers))  # of bytes, it would take four for one
+    made = array("I", numbers if isinstance(numbers, array) else list(numbers))  # of bytes it would take four for one
     if sys.byteorder == "big":
         made.byteswap()
     return made.tobytes()

@@ -40,7 +40,7 @@ class App(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         streams.open_missing()
         with warnings.catch_warnings():
-            for kind in (UserWarning, RuntimeWarning):  # as if this were the only call of the process
+            for kind in (UserWarning, RuntimeWarning):  # also for a second call in one process
                 warnings.simplefilter("always", kind)
             warnings.showwarning = _say_warning
             try:

@@ -23,7 +23,7 @@ def color_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_coloured(choice: str) -> bool:
-    """Is standard output coloured?"""
+    """Whether standard output is coloured."""
     if choice != "auto":
         return choice == "always"
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in ("dumb", "unknown")

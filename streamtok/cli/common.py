@@ -1,4 +1,4 @@
-"""What the commands share: which encoding, which special tokens, where bytes come from and go to, the bar."""
+"""What the commands share: options for encoding and special tokens, input and output, the progress bar."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def load_encoding(
 
 
 def _is_saved(path: str) -> bool:
-    """Did `train` write it, so that it brings its pattern and special tokens?"""
+    """Whether `train` wrote it, so that it brings its pattern and special tokens."""
     return os.path.exists(f"{path}.json") or path.endswith(".json") or os.path.isdir(path)
 
 

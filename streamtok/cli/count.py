@@ -78,7 +78,7 @@ def command(
                 failed = True
                 counts.pop()
                 click.echo(f"streamtok: {describe(error)}", err=True)
-    if counts or not failed:  # no file could be counted: a 0 would look like an answer
+    if counts or not failed:  # if no file could be counted, a 0 would look like an answer
         _print(counts, encoding.name, by_file, as_json, limit if is_over else None)
     if is_over or failed:
         ctx.exit(1)

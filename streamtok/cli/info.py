@@ -1,4 +1,4 @@
-"""streamtok info: what runs here."""
+"""streamtok info: versions, engines and encodings."""
 
 from __future__ import annotations
 

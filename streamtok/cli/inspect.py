@@ -1,4 +1,4 @@
-"""streamtok inspect: a text with its tokens to be seen."""
+"""streamtok inspect: shows where tokens begin and end in a text."""
 
 from __future__ import annotations
 

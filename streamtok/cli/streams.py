@@ -32,7 +32,7 @@ def open_missing() -> None:
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed("standard input")))
     if sys.stdout is None:
-        closed: Any = _Closed("standard output")  # not buffered: nothing is left to fail at exit
+        closed: Any = _Closed("standard output")  # unbuffered, so that nothing can fail at exit
         sys.stdout = io.TextIOWrapper(closed, write_through=True)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")

@@ -1,4 +1,4 @@
-"""streamtok train: a vocabulary of one's own from text."""
+"""streamtok train: learns a vocabulary from text."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def command(
 
 
 class _Enough(Exception):
-    """What was read has more tokens than are wanted: the rest need not be read."""
+    """Raised when the text read so far has more tokens than wanted."""
 
 
 class _Kept:
@@ -58,8 +58,8 @@ class _Kept:
 
 
 def _beginning(encoding: Any, source: Any, tokens: int, allowed: Any, errors: str) -> str:
-    """The text of the source, or a beginning of which a stream has given more than so many ids: no later text takes
-    them back, so no longer beginning has fewer."""
+    """The text of the source, or a beginning of which a stream has returned more than `tokens` ids: these are final, so
+    no longer beginning has fewer."""
     from ..files.encode import Options, encode_sources
     from ..files.sources import make_sources
 

@@ -1,4 +1,4 @@
-"""What went wrong, in one line and in the words of the command: `--resume`, where the library says resume=True."""
+"""Errors in one line and in the words of the command: `--resume`, where the library says resume=True."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RENAMED = {
     "dst": "--output",
 }
 
-# Calls of Python that messages advise. Who has a shell before him cannot follow: that clause is left out.
+# Calls of Python that messages advise. They are of no use in a shell, so that clause is left out.
 _ADVISED_CALL = re.compile(r"(?:^|; |, or )(?:(?!; |, or ).)*\b(?:iter|GpuEncoder)\((?:\w*|\w+=\.\.\.)\)")
 
 _VALUE = r"""'[^'\n]*'|"[^"\n]*"|[\w.+-]*\w"""

@@ -37,7 +37,7 @@ os_unlink = os.unlink
 os_fadvise: Any = getattr(os, "posix_fadvise", None)
 os_readv: Any = getattr(os, "readv", None)
 
-# Never through a link, never waiting for the other end of a pipe, never a terminal that takes hold of the process.
+# Do not follow a link, do not wait for the other end of a pipe, do not let a terminal become the process's own.
 _SAFELY = (
     getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
@@ -48,7 +48,7 @@ _SAFELY = (
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
-# What is read back stays in the second-level cache until its checksum is made.
+# Bytes read back at a time: they stay in the second-level cache until their checksum is made.
 _READ_AT_ONCE = 256 << 10
 
 
@@ -124,23 +124,23 @@ class File:
             os_fsync(self.fd)
 
     def let_go(self) -> None:
-        """Begin to put what was written on the disk, without waiting, and give back the memory in which the system
-        keeps what is there already: what comes next is written to memory that is warm, not to more and more of it."""
+        """Tell the system to begin writing to the disk, without waiting, and to drop from its cache what is on the disk
+        already: later writes then reuse warm memory instead of more and more fresh memory."""
         if os_fadvise is not None:
             try:
                 os_fadvise(self.fd, 0, 0, os.POSIX_FADV_DONTNEED)
             except OSError:
-                pass  # a file system that takes no advice
+                pass  # the file system does not support it
 
     def is_in_place(self) -> bool:
-        """Is it still the file of its name? Somebody may have removed it, or put another one there."""
+        """Whether it is still the file of its name: it may have been removed or replaced."""
         try:
             return os.path.samestat(os.fstat(self.fd), os.lstat(self.path))
         except FileNotFoundError:
             return False
 
     def copy_mode(self, other: str) -> None:
-        """Give it the permissions of `other` where that exists: what was private stays so when it is replaced."""
+        """Give it the permissions of `other` where that exists: a private file stays private when it is replaced."""
         if hasattr(os, "fchmod"):
             with contextlib.suppress(FileNotFoundError):
                 mode = stat.S_IMODE(os.stat(other).st_mode)
@@ -148,7 +148,7 @@ class File:
                     os.fchmod(self.fd, mode)
 
     def close(self) -> None:
-        """Close it, once."""
+        """Close it; a second call does nothing."""
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             with named(self.path):
@@ -305,7 +305,7 @@ def _lock(file: File) -> None:
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             raise _busy(file.path) from None
-        # A file system without locks: two writers at once are then the caller's to avoid.
+        # A file system without locks: the caller has to avoid two writers.
 
 
 def _busy(path: str) -> BlockingIOError:
@@ -314,8 +314,8 @@ def _busy(path: str) -> BlockingIOError:
 
 
 def is_fixed(file: File) -> bool:
-    """Can only the administrator change it in place, and this process is not his? Then it may be mapped: a mapped file
-    that is cut kills the process which reads it, and one that is written over gives other bytes."""
+    """Whether only the administrator can change it in place, and this process is not the administrator's. Then it may
+    be mapped: reading a mapped file that was cut kills the process, and one that is overwritten gives other bytes."""
     if not hasattr(os, "geteuid") or os.geteuid() == 0:
         return False
     found = os.fstat(file.fd)
@@ -351,7 +351,7 @@ def rename(path: str, target: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove `path`; a missing file is none of our business."""
+    """Remove `path`; a missing file is no error."""
     try:
         with named(path):
             os_unlink(path)
@@ -416,7 +416,7 @@ def changed(path: str, what: str) -> OSError:
 def checksum(file: File, size: int, crc: int = 0) -> tuple[int, int]:
     """Read `size` bytes on from where the file stands; returns how many were missing, and `crc` with those that were
     there."""
-    from ..native.checksum import crc32  # `import streamtok` needs this module, and not that
+    from ..native.checksum import crc32  # `import streamtok` needs this module, but not that one
 
     room = memoryview(bytearray(min(size, _READ_AT_ONCE)))
     while size:

@@ -29,23 +29,23 @@ def folder() -> str:
 
 
 def remove(path: str) -> None:
-    """Removes a file, if that can be."""
+    """Removes a file if possible."""
     with contextlib.suppress(OSError):
         os.unlink(path)
 
 
 def is_stale(path: str) -> bool:
-    """Has it been there for longer than anybody works at it?"""
+    """Whether the file is older than any work on it takes."""
     return _age(path) > STALE
 
 
 def is_unused(path: str) -> bool:
-    """Has nobody noted for a long time that it is used?"""
+    """Whether the file was not used for a long time."""
     return _age(path) > UNUSED
 
 
 def note_use(path: str) -> None:
-    """Lets the file's time say, to a day, when it was used last."""
+    """Sets the time of the file, to a day, to its last use."""
     if _age(path) > DAY:
         with contextlib.suppress(OSError):
             os.utime(path)

@@ -1,4 +1,4 @@
-"""Tells whether another program opened a file while this process writes it. Linux can tell: by a lease (fcntl(2)).
+"""Finds out whether another program opened a file while this process writes it, on Linux, by a lease (fcntl(2)).
 
 The system gives a write lease only where nobody else has the file open. A program that opens or cuts the file later
 waits until the lease is given back, and the holder can ask whether one waits. A thread sleeps until then and gives the
@@ -27,8 +27,8 @@ _LOCAL = {b"bcachefs", b"btrfs", b"ext2", b"ext3", b"ext4", b"f2fs", b"overlay",
 
 
 def take(file: disk.File) -> Lease:
-    """A lease on `file`. It holds from the beginning unless there is none to be had: on other systems, on a network's
-    file system, or where somebody has the file open."""
+    """A lease on `file`. There is none on other systems, on a network's file system, or where another program has the
+    file open."""
     lease = Lease(file.fd)
     if hasattr(disk.fcntl, "F_SETLEASE") and _file_system(file.path) in _LOCAL:
         try:

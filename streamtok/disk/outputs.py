@@ -1,4 +1,4 @@
-"""Files that are written are none of those that are read: one check for every function and command that writes."""
+"""The check that a file to be written is not one that is read, for every function and command that writes."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def check_apart(outputs: Iterable[str], sources: Iterable[tuple[str, str | int |
 
 
 def files_of(target: str) -> tuple[str, str, str]:
-    """What is written for an output: itself, its unfinished form, and the points to resume from."""
+    """The files written for an output: itself, its unfinished form, and the journal."""
     return target, f"{target}.partial", f"{target}.journal"
 
 
 def _keys(where: str | int) -> list[Any]:
-    """What tells a file from others: device and number where it exists, and its paths, which may be given to one later:
-    that of the file, and that of the link itself, which a rename replaces."""
+    """What identifies a file: device and number where it exists, and its paths: that of the file, and that of the link
+    itself, which a rename replaces. A file that does not exist yet has only paths."""
     keys: list[Any] = []
     try:
         found = os.stat(where)
-    except (OSError, ValueError):  # not there; no path at all
+    except (OSError, ValueError):  # it does not exist, or is no path
         pass
     else:
         if found.st_ino:

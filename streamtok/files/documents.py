@@ -1,4 +1,4 @@
-"""Encodes the documents of sources apart from each other, in bounded memory.
+"""Encodes the documents of sources independently of each other, in bounded memory.
 
 ways.py cuts the bytes of a source into documents; what they share is here: one stream, one way out for ids, one count.
 """
@@ -25,13 +25,13 @@ _PART = 1 << 20  # bytes of a text that a thread encodes at once
 _NO_IDS: Ids = np.empty(0, dtype=np.uint32)
 
 
-# A device has three texts under way at once, each on a thread that copies it and waits; a fourth has the ids of the one
-# before in hand.
+# A device has three texts in flight at once, each on a thread that copies it and waits; a fourth thread handles the ids
+# of the text before.
 _DEVICE_THREADS = 4
 
 
 class Device(NamedTuple):
-    """Where ids are made, and how many bytes of text at once suit it."""
+    """The device that makes ids, and how many bytes of text it takes at once."""
 
     name: str
     chunk: int
@@ -77,7 +77,7 @@ class Options:
         return documents_of(source) if self.documents is None else self.documents
 
     def as_json(self, sources: list[str]) -> dict[str, Any]:
-        """These options as a journal keeps them, with what they come to for the sources of these names."""
+        """These options as a journal keeps them, with the kind of documents of each of these sources."""
         kinds = [self.kind_of(name) for name in sources]
         record: dict[str, Any] = {name: getattr(self, name) for name in ("append_eot", "errors")}
         record["documents"] = kinds[0] if len(set(kinds)) == 1 else kinds
@@ -151,11 +151,11 @@ class Documents:
         self._checked(self._way.feed, chunk)
 
     def end(self) -> None:
-        """The source ends, and with it the document that it is in."""
+        """The source ends, and so does its last document."""
         self._checked(self._way.end)
 
     def settle(self) -> None:
-        """Wait until the ids of all that was taken have left. Raises as feed() does."""
+        """Wait until the ids of all text so far were emitted. Raises as feed() does."""
         self._checked(self.pipeline.drain)
 
     def _checked(self, step: Callable[..., None], *arguments: Any) -> None:
@@ -164,17 +164,17 @@ class Documents:
         except ValueError as error:
             located = self._located(error)
             try:
-                self.pipeline.drain()  # text in front of it may be refused, too: the first error is the one to tell
+                self.pipeline.drain()  # text in front of it may be refused too: the first error is raised
             except ValueError as earlier:
                 located = self._located(earlier)
             raise located from None
 
     def state(self, offset: int) -> bytes:
-        """What the stream needs to go on from `offset` of the source."""
+        """The state that the stream needs to go on from `offset` of the source."""
         return self._way.state(offset)
 
     def take(self, n: int) -> None:
-        """Count `n` bytes of the source as done: a later run need not see them again."""
+        """Count `n` bytes of the source as done: a resumed run does not read them again."""
         self.offset += n
         self.text_bytes += n
 
@@ -184,19 +184,19 @@ class Documents:
         self.count_document()
 
     def count_document(self) -> None:
-        """A document has ended, all its ids are on their way."""
+        """Count a document whose ids were all passed on."""
         if len(self._eot):
             self.pipeline.put(self._eot)
         self.documents += 1
         self.is_open = False
 
     def encode_batch(self, texts: list[Any], lines: Iterable[int]) -> None:
-        """Encode whole documents at once, several times as fast as one by one; `lines` are where they stand."""
+        """Encode whole documents in one call, several times as fast as one by one; `lines` are their line numbers."""
         name, kind = self.name, self.kind
 
         def explain() -> None:
             self.name, self.kind = name, kind
-            for self.line, text in zip(lines, texts):  # which one is it?
+            for self.line, text in zip(lines, texts):  # to find the one that is refused
                 self.stream.reset()
                 self.stream.feed(text)
                 self.stream.flush()

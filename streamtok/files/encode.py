@@ -116,7 +116,7 @@ def encode_file(
 
 
 def _device_for(encoding: Any, device: str, sources: list[Any]) -> Device | None:
-    """The device to make the ids on; None for the CPU."""
+    """The device that makes the ids; None for the CPU."""
     if device == "cpu":
         return None
     chunk = file_chunk(encoding, device, sum(source.bytes_on_disk() for source in sources))

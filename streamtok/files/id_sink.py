@@ -19,8 +19,8 @@ from .journal import Mark
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
 
-# After so many bytes the system is told to let go of what it has put on the disk: half a megabyte to 8 MB are alike, 16
-# take more memory than it has warm (docs/performance.md).
+# After so many bytes the system is told to drop what it has written to the disk. From half a megabyte to 8 MB the rate
+# is the same; 16 MB take more memory than is warm (docs/experiments.md).
 _LET_GO_EVERY = 8 << 20
 
 
@@ -56,7 +56,7 @@ class IdSink:
         self._header_bytes = _NPY_HEADER_BYTES if format == "npy" else 0
         self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=dtype)
         self._used = 0
-        self._unadvised = 0  # bytes written since the system was told to let go
+        self._unadvised = 0  # bytes written since the system was told to drop pages
         self._file: disk.File | None = None
         self._lease: lease.Lease | None = None
         self.has_earlier_ids = False  # whether an earlier run left some in the unfinished file
@@ -73,7 +73,7 @@ class IdSink:
         """
         self._file = disk.open_locked(self.partial, self.target)
         self._file.copy_mode(self.target)
-        self._lease = lease.take(self._file)  # before any of it is read: what is read stays so
+        self._lease = lease.take(self._file)  # before any of it is read: from now on another writer is noticed
         self.has_earlier_ids = self._file.size() > self._header_bytes
 
     def start(self) -> None:
@@ -116,15 +116,15 @@ class IdSink:
         self.ids, self.crc = mark.ids, mark.crc
 
     def prepare(self, ids: Ids) -> Ids | Block:
-        """uint32 ids, every one of which fits the dtype of the file, as append() has least work with them. Any thread
-        may ask for that."""
+        """uint32 ids, all of which fit the dtype of the file, converted so that append() has little to do. Any thread
+        may call it."""
         if len(ids) < _BUFFER_IDS // 4:
             return ids
         data = ids.astype(self.dtype, copy=False)
         return Block(data, crc32(data.data.cast("B")))
 
     def append(self, ids: Ids | Block) -> None:
-        """Take ids, or what prepare() made of them."""
+        """Append ids, or the result of prepare()."""
         ids = ids if isinstance(ids, Block) else self.prepare(ids)
         if isinstance(ids, Block):  # large enough to be written by itself
             self.flush()
@@ -143,7 +143,7 @@ class IdSink:
         self.ids += count
 
     def flush(self) -> None:
-        """Hand what is buffered to the operating system."""
+        """Write what is buffered to the operating system."""
         if self._used:
             block = self._buffer[: self._used].data.cast("B")
             self._write(block)
@@ -153,7 +153,7 @@ class IdSink:
     def _write(self, block: memoryview) -> None:
         self._open_file.write(block)
         self._unadvised += len(block)
-        if self._unadvised >= _LET_GO_EVERY and self._is_ours():  # else it will be read once more
+        if self._unadvised >= _LET_GO_EVERY and self._is_ours():  # otherwise finish() reads the file back
             self._unadvised = 0
             self._open_file.let_go()
 
@@ -184,7 +184,7 @@ class IdSink:
     def discard(self) -> None:
         """Remove the unfinished file."""
         if not self._open_file.is_in_place():
-            return  # what has the name now is another's
+            return  # another program's file has the name now
         if os.name == "nt":
             self.close()
         disk.remove(self.partial)  # before the lock goes with the descriptor

@@ -1,4 +1,4 @@
-"""Ids in the order of their text, while several stretches of it are being encoded.
+"""Emits ids in the order of their text, while several stretches of it are being encoded.
 
 One thread reads, cuts, and hands on what is next in order; the others encode. No more than a few stretches are under
 way, so memory does not depend on the length of the text. Aside does the same for what is written: in order, elsewhere.
@@ -38,7 +38,7 @@ class Pipeline:
         self._pool: ThreadPoolExecutor | None = None
 
     def put(self, ids: Ids) -> None:
-        """Takes ids that are there. An array over a stream's memory is held until its turn has come."""
+        """Takes finished ids. An array over a stream's memory is held until its turn has come."""
         if not self._waiting:
             self._emit(ids)
             return
@@ -64,14 +64,14 @@ class Pipeline:
         self._submitted += 1
 
     def when_done(self, action: Callable[[], object]) -> None:
-        """Calls action() once all that was taken before has left; what comes behind may be under way by then."""
+        """Calls action() once everything before it was emitted; later text may already be in progress then."""
         if self._waiting:
             self._waiting.append((action, None))
         else:
             action()
 
     def drain(self) -> None:
-        """Returns once all has left."""
+        """Returns once everything was emitted."""
         while self._waiting:
             self._next()
 
@@ -89,12 +89,12 @@ class Pipeline:
         try:
             return encode()
         except ValueError:
-            self._waiting.clear()  # what comes behind an error is not wanted
+            self._waiting.clear()  # nothing behind an error is emitted
             explain()
             raise
 
     def close(self) -> None:
-        """Drops what waits and ends the threads, once they are done with what they are at."""
+        """Drops what waits and ends the threads, each after its current work."""
         self._waiting.clear()
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
@@ -102,7 +102,7 @@ class Pipeline:
 
 
 class Aside:
-    """Does actions in their order on a thread of its own, while a few more wait. One thread calls its methods.
+    """Does actions in order on a thread of its own, with a short queue. One thread calls its methods.
 
     What an action raises is raised by a later call, and the actions behind it are not done. ahead=0: they are done
     where they are asked for, and there is no thread.
@@ -114,7 +114,7 @@ class Aside:
         self._pool: ThreadPoolExecutor | None = None
 
     def do(self, action: Callable[[], object]) -> None:
-        """Does it, once those before are done; waits where too many are."""
+        """Queues an action, to be done after those before it; waits while the queue is full."""
         if not self._ahead:
             action()
             return
@@ -141,7 +141,7 @@ class Aside:
             self._waiting.popleft().result()
 
     def close(self) -> None:
-        """Ends the thread, once it is done with what it is at; what waits is dropped."""
+        """Ends the thread after its current action; what waits is dropped."""
         self._is_over = True
         self._waiting.clear()
         if self._pool is not None:

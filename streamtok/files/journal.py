@@ -83,7 +83,7 @@ def _to_point(record: dict[str, Any]) -> Point | None:
 
 
 def _is_header(record: dict[str, Any]) -> bool:
-    """Does it have the parts of a header, each of its type? What they say is compared later."""
+    """Whether it has the parts of a header, each of its type. Their values are compared later."""
     sources = record.get("sources")
     return (
         record.get("kind") == "header"
@@ -124,7 +124,7 @@ class Journal:
         return journal
 
     def append(self, point: Point) -> None:
-        """Promise that the output holds `point.ids` ids; returns once the promise is on the disk."""
+        """Write the entry of `point`, whose ids are on the disk already; returns once the entry is on the disk."""
         record = asdict(point)
         record["stream"] = base64.b64encode(point.stream).decode("ascii")
         self._append({"kind": "point", **record})

@@ -173,7 +173,7 @@ def _backslashes(line: bytearray, begin: int, end: int) -> int:
 
 
 def _is_key(line: bytearray, at: int) -> bool:
-    """Does a colon follow, with nothing but blanks before it?"""
+    """Whether a colon follows, with only blanks before it."""
     while at < len(line) and line[at] in b" \t\n\r":
         at += 1
     return line.startswith(b":", at)

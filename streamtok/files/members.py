@@ -55,7 +55,7 @@ class Members:
         self._packed = b""  # read, neither passed over nor given
         self._text = memoryview(b"")  # unpacked, not yet asked for
         self._is_first = True
-        self._may_go_on = False  # there was a member, and not one of another format that the first may have
+        self._may_go_on = False  # whether another member may follow: not at the beginning, and not behind a .lzma file
 
     def read(self, n: int) -> bytes:
         """`n` bytes, less at the end of the text only."""
@@ -74,7 +74,7 @@ class Members:
         return bytes(part)
 
     def _fill(self) -> bool:
-        """Have bytes of the file at hand; False at its end."""
+        """Read bytes of the file if none are buffered; False at its end."""
         if not self._packed:
             self._packed = self._raw.read(_READ)
         return bool(self._packed)

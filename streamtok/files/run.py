@@ -181,7 +181,7 @@ class FileRun:
         self._has_earlier = False
         if self._sink.has_earlier_ids or marks:
             self._earlier = Earlier(0, self._sources[0].name, 0, _why_discarded(marks, resume))
-        disk.remove(self._journal_path)  # before the ids that it speaks of go
+        disk.remove(self._journal_path)  # before the ids that it covers
         self._sink.start()
         if self._header is not None:
             self._journal = Journal.create(self._journal_path, self._header, self._sink.target)
@@ -226,7 +226,7 @@ class FileRun:
         self._report()
 
     def _keep_point(self, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
-        """Once all ids so far have come and are written, put them on the disk, then the point that says so."""
+        """Once all ids so far are written: sync them, then keep the point that covers them."""
         documents, sink = self._documents, self._sink
         self._journaled = documents.text_bytes
         state = documents.state(offset) if self._journal is not None else b""
@@ -271,12 +271,12 @@ class FileRun:
     def _leave(self, error: BaseException) -> BaseException:
         """Keep what a later run can go on from, remove what none can; returns the error to raise."""
         self._stop_writing()
-        # The same text would be refused again. All else, a full disk or Ctrl-C, says nothing against the ids so far.
+        # The same text would be refused again. After another error, as a full disk or Ctrl-C, the ids so far are good.
         is_final = isinstance(error, ValueError) and not isinstance(error, ResumeError)
         # No text was taken, so there is nothing to go on from. Ctrl-C is no Exception: it may come at any time.
         is_unbegun = isinstance(error, Exception) and not self._has_earlier and not self._documents.text_bytes
         if self._sink.is_open and getattr(error, "filename", None) in (self._sink.partial, self._journal_path):
-            is_unbegun = False  # a full disk: it says nothing against text or options, and the next run may use these
+            is_unbegun = False  # a full disk is no fault of text or options, and the next run may use these ids
         if self._sink.is_open and (self._header is None or is_final or is_unbegun):
             self._discard()
         if not isinstance(error, OSError) or isinstance(error, BlockingIOError):
@@ -296,14 +296,14 @@ class FileRun:
             self._sink.discard()
             disk.remove(self._journal_path)
         except OSError:
-            pass  # the error on its way says more
+            pass  # the error that is being raised says more
 
     def _stop_writing(self) -> None:
         self._writer.close()
         self._keeper.close()
 
     def _close(self) -> None:
-        with contextlib.ExitStack() as each:  # the last one first, and all of them whatever fails
+        with contextlib.ExitStack() as each:  # in reverse order, each of them even if another fails
             if self._journal is not None:
                 each.callback(self._journal.close)
             each.callback(self._sink.close)

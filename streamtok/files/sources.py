@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 from ..errors import shortened
 from .members import SUFFIXES, DamagedError, Members
 
-# Enough to notice another file, little enough not to read a terabyte before the work begins.
+# Bytes at both ends that are hashed: enough to notice another file, and quick for a file of any size.
 _HASHED_BYTES = 64 << 10
 
-# What is read at once by those who read fast.
+# After a read of so many bytes, the system is asked to read ahead.
 _WORTH_ADVISING = 1 << 20
 
 _advise: Any = getattr(os, "posix_fadvise", None)
@@ -86,7 +86,7 @@ class PathSource:
         try:
             return os.stat(self.path).st_size
         except OSError:
-            return 0  # opening it will say why
+            return 0  # opening it raises the error
 
     def where(self) -> str:
         """The path, for check_apart()."""
@@ -173,7 +173,7 @@ class StreamSource:
         return Reader(self.stream, self.name, None, owned=False, begin=self._begin or 0)
 
     def check_unchanged(self, reader: Reader) -> None:
-        """Raise SourceError when the stream did not end where it said it would."""
+        """Raise SourceError when the stream did not end at the size that it had before."""
         if self.size is not None and reader.position() != self.size:
             raise SourceError(
                 errno.ESTALE,
@@ -188,7 +188,7 @@ class Reader:
 
     def __init__(self, raw: Any, name: str, unpacked: Any, *, owned: bool = True, begin: int = 0) -> None:
         self.raw, self.name = raw, name
-        # What a pipe has by now is worth encoding now: read(n) would wait until there are n bytes.
+        # Of a pipe, take what is there now: read(n) would wait until there are n bytes.
         self._read_some = getattr(raw, "read1", raw.read) if unpacked is None else unpacked.read
         self.is_plain = unpacked is None
         self._fills = unpacked is None and owned and hasattr(raw, "readinto")
@@ -203,7 +203,7 @@ class Reader:
         except DamagedError as error:
             raise SourceError(errno.EBADMSG, str(error), self.name) from None
         except OSError as error:
-            raise OSError(error.errno, error.strerror, self.name) from None  # the reading of open files names none
+            raise OSError(error.errno, error.strerror, self.name) from None  # reading names no file in its errors
         if not isinstance(chunk, bytes):
             chunk = self._to_bytes(chunk)
         self._read += len(chunk)
@@ -227,8 +227,8 @@ class Reader:
         return int(count)
 
     def _ask_for(self, size: int) -> None:
-        """Let the disk bring what comes next while this is encoded: by itself, the system looks ahead too little to
-        keep it busy."""
+        """Ask the system to read ahead while this is encoded: by default it reads too little ahead to keep the disk
+        busy."""
         try:
             _advise(self.raw.fileno(), self.raw.tell(), 2 * size, os.POSIX_FADV_WILLNEED)
         except OSError:

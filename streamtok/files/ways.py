@@ -25,8 +25,8 @@ _MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through t
 
 
 class Rooms:
-    """Memory for chunks, which goes to another chunk once nobody looks at it any more: fresh memory takes the system
-    longer to give than a disk to fill."""
+    """Memory for chunks, reused once no view of it exists any more: the system takes longer to provide fresh memory
+    than a disk takes to fill it."""
 
     def __init__(self) -> None:
         self._idle: list[Any] = []
@@ -36,7 +36,7 @@ class Rooms:
         room = self._idle.pop() if self._idle else None
         if room is None or len(room) < size:
             room = np.empty(size, np.uint8)
-        lent: Any = room[:size]  # an array of its own: memoryviews hold on to it, and so to the room
+        lent: Any = room[:size]  # an array of its own: memoryviews keep it alive, and it keeps the room
         weakref.finalize(lent, self._idle.append, room).atexit = False
         return memoryview(lent)
 
@@ -77,7 +77,7 @@ class TextWay(Way):
 
     def begin(self) -> None:
         self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts
-        self._apart = self.run.offset == 0  # what comes next encodes apart from all that was taken
+        self._apart = self.run.offset == 0  # whether the next text encodes independently of all text before
         self._tail: list[Any] = []  # chunks read, not taken yet: they lie behind the last cut
         self._whole: Any = None  # memory in which the tail lies, and right behind it the chunk that was read last
 
@@ -87,7 +87,7 @@ class TextWay(Way):
         return super().state(offset)
 
     def _enter_stream(self, offset: int) -> None:
-        """Bring the stream to a cut: it has seen so much text, and holds nothing of it."""
+        """Bring the stream to a cut: it has counted the text so far, and holds nothing of it."""
         self.run.stream.reset()
         self.run.stream._pass_over(offset)
 
@@ -137,7 +137,7 @@ class TextWay(Way):
         try:
             self.run.pipeline.put(self.run.stream.feed(chunk[:end]))
         except ValueError:
-            self.run.stream.feed(chunk)  # what is wrong with all of it, as with one thread
+            self.run.stream.feed(chunk)  # raises the error with the offset in the whole text, as with one thread
             raise
         self.run.take(end)
         if cuts:

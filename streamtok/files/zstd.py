@@ -49,15 +49,15 @@ class _Frame:
 
     @property
     def needs_input(self) -> bool:
-        """All that was given is unpacked."""
+        """Whether all bytes that were given are unpacked."""
         return not self._packed
 
     @property
     def eof(self) -> bool:
-        """The frame has ended."""
+        """Whether the frame has ended."""
         return bool(self._frame.eof)
 
     @property
     def unused_data(self) -> bytes:
-        """What was given and lies behind the end of the frame."""
+        """Bytes that were given and lie behind the end of the frame."""
         return b"".join([self._frame.unused_data, self._packed])

@@ -1,4 +1,4 @@
-"""From which size on a device is faster than the CPU here: measured once a machine, device and family of patterns."""
+"""The size from which a device is faster than the CPU, measured once a machine, device and family of patterns."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _MOST = 1 << 20  # bytes of the file that is read: a hundred for each device and
 
 @dataclasses.dataclass(frozen=True)
 class Rates:
-    """Seconds. The defaults are for a CPU that is quick and a bus that is slow: text goes to the device later than it
-    might. cpu: a byte on one thread. start, device: a call, and a byte."""
+    """Seconds. cpu: a byte on one CPU thread. start: a call on the device. device: a byte there. The defaults are for a
+    fast CPU and a slow bus, so that text goes to the device rather too late than too early."""
 
     cpu: float = 1 / 100e6
     start: float = 400e-6

@@ -103,7 +103,7 @@ class CudaDevice:
         return self._kernels[name]
 
     def _launch_of(self, kernel: str, block: int) -> tuple[int, int, bool]:
-        """(the driver's handle, bytes of shared memory, are all blocks there or none), of blocks of so many threads."""
+        """(driver handle, bytes of shared memory, whether all blocks must run at once); block: threads of a block."""
         facts = self._launches.get((kernel, block))
         if facts is None:
             module, handle = module_of(self._modules, kernel), int(self._kernel(kernel).kernel.ptr)
@@ -143,12 +143,12 @@ class CudaDevice:
         return int(array.data.ptr)
 
     def blocks_for(self, kernel: str, most: int) -> int:
-        """How many blocks share the work of a kernel whose blocks come around again."""
+        """How many blocks share the work of a kernel whose blocks loop over it."""
         resident = module_of(self._modules, kernel).resident[kernel]
         return max(1, min(most, self._processors * resident))
 
     def launch(self, kernel: str, job: Any, grid: int, block: int) -> None:
-        """By the driver's own call, because CuPy's takes three times as long."""
+        """Launches by the driver's own call: CuPy's takes three times as long."""
         driver = self._driver
         arguments = ctypes.c_void_p(job.ctypes.data)
         with self._cuda:
@@ -164,7 +164,7 @@ class CudaDevice:
     def launch_builder(self, kernel: str, job: Any, *arguments: int) -> None:
         with self._cuda:
             self._kernel(kernel)((512,), (256,), (job, *map(np.uint64, arguments)))
-            self._cupy.cuda.runtime.deviceSynchronize()  # what it works on may be let go
+            self._cupy.cuda.runtime.deviceSynchronize()  # the arrays that it reads may be freed
 
     # ---- copies, streams and time ----
 
@@ -201,7 +201,7 @@ class CudaDevice:
             return np.frombuffer(self._cupy.cuda.alloc_pinned_memory(max(1, size)), np.uint8, size)
 
     def is_pinned(self, array: Any) -> bool:
-        """Does a host array lie in such memory?"""
+        """Whether a host array lies in pinned memory."""
         with self._cuda:
             return int(self._cupy.cuda.runtime.pointerGetAttributes(array.ctypes.data).type) == 1
 
@@ -229,7 +229,7 @@ class CudaDevice:
             return cupy.ascontiguousarray(array if array.device.id == self.ordinal else array.copy())
 
     def moment(self) -> Wait:
-        """When all work that the current stream has now is done."""
+        """An event: all work that the current stream has now is done."""
         with self._cuda:
             event = self._cupy.cuda.Event(disable_timing=True)
             event.record()
@@ -248,13 +248,13 @@ class CudaDevice:
             return float(self._cupy.cuda.get_elapsed_time(first, second)) / 1000
 
     def give_back(self) -> None:
-        """Lets the pool return memory that nobody uses to the driver."""
+        """Returns unused memory of the pool to the driver."""
         with self._cuda:
             self._cupy.get_default_memory_pool().free_all_blocks()
 
     @property
     def identity(self) -> str:
-        """Tells this device from others, in this machine and elsewhere."""
+        """A name that no other device has, in this machine or elsewhere."""
         with self._cuda:
             facts = self._cupy.cuda.runtime.getDeviceProperties(self.ordinal)
             return f"{facts['name'].decode()} {bytes(facts.get('uuid', b'')).hex()}".strip()

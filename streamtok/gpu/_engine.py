@@ -27,7 +27,7 @@ from ._text import DeviceText
 from ._waiting import Steps, complete
 
 SLICE = 256 << 20
-"""Bytes of text whose tokens are in the making at once. Longer slices gain nothing: the kernels fill the device."""
+"""Bytes of text in a slice. Longer slices gain nothing: the kernels fill the device."""
 
 SHORT = 1 << 20
 """Bytes of text up to which all stages are one launch."""
@@ -50,11 +50,11 @@ _LEAST_SHORT = 1 << 16
 
 
 class Unusable(Exception):
-    """The device gave no result that may be used; the message says why. The caller takes another way."""
+    """The device gave no usable result; the message says why. The caller encodes the text otherwise."""
 
 
 class Named(Exception):
-    """Names stand in the text, so there are no ids of it as a whole.
+    """The text holds names of special tokens, so it has no ids as a whole.
 
     places, numbers: int64 arrays on the host, in order of the places: offset of a name's first byte, and which it is.
     """
@@ -214,7 +214,7 @@ class Engine:
                 if row_starts is not None:
                     row_starts[-1] = tokens
                 return self._with_huge(text, out[:tokens], row_starts, int(counts["huge"]))
-            del out  # before there is a new one
+            del out  # freed before the new one is allocated
 
     def encode_short(
         self, source: int, size: int, dtype: Any, trusted: bool, names: Sought | None, out: Any = None
@@ -248,7 +248,7 @@ class Engine:
         if self._short is None or self._short[0] != (room, id_bytes, names, self._buffers.moves):
             job = self._job_for(DeviceText(data, room), id_bytes, ALL_ROOM, True)
             self._look_for(job, names)
-            # With the names that the job points to: another text may have others.
+            # Kept with the names that the job points to: the next text may have others.
             self._short = (room, id_bytes, names, self._buffers.moves), job, self._names
         return self._short[1], data
 
@@ -325,7 +325,7 @@ class Engine:
 
 
 def _slice_size(size: int, room: Any) -> int:
-    """Bytes of a text whose tokens are in the making at once."""
+    """Bytes of a text that are one slice."""
     size = min(SLICE, size)
     return size if room is USUAL_ROOM else max(STRETCH, size // SMALLER // STRETCH * STRETCH)
 

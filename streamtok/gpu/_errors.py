@@ -1,4 +1,4 @@
-"""What goes wrong with a device, in words that say what was seen and what to do."""
+"""The errors of devices. Their messages say what was seen and what to do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DeviceMemoryError(DeviceError, MemoryError):
 
 
 class NotForDevice(Exception):
-    """This text is one for the CPU, which has the exact error, or another way; nothing is wrong with the device."""
+    """The CPU has to take this text: it has the exact error, or can encode it. The device works."""
 
 
 _ENCODE_LESS = "encode in smaller slices with GpuEncoder(memory_limit=...)"
@@ -41,7 +41,7 @@ def explained(what: str, advice: str = _ENCODE_LESS) -> Iterator[None]:
         yield
     except DeviceError:
         raise
-    except MemoryError as error:  # also that of an allocator which somebody gave to CuPy
+    except MemoryError as error:  # also that of an allocator that the program gave to CuPy
         raise DeviceMemoryError(
             f"{what} has too little free memory ({error}): give memory back that other programs or arrays hold, "
             f"or {advice}"

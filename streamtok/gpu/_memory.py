@@ -9,7 +9,7 @@ from ._engine import ALL_ROOM, SMALLER, USUAL_ROOM
 from ._errors import DeviceMemoryError
 
 DEFAULT_SLICE = 1 << 30
-"""Bytes of text encoded at once without a limit: the device is busy long before."""
+"""Bytes of text encoded at once where there is no limit: far fewer keep the device busy."""
 
 LEAST_SLICE = 1 << 18
 

@@ -10,8 +10,8 @@ from ..native import job
 from ._errors import NotForDevice
 from ._job import NAME_SET, PART_ID
 
-# A thread looks through 64 bytes and as many behind them as the longest name has. With longer ones there are no places
-# to cut at either (csrc/threads/safe_cuts.c).
+# A thread searches 64 bytes and as many behind them as the longest name has. With longer names there are no places to
+# cut at either (csrc/threads/safe_cuts.c).
 _LONGEST = 4096
 
 # Bits for a name's number in what the kernels find.
@@ -19,7 +19,7 @@ _MOST = 0xFFFF
 
 
 class Sought:
-    """Names as the kernels have them, in sets that are looked for apart: of each the longest name at a place is found.
+    """Names as the kernels have them, in sets that are searched separately, each for the longest name at a place.
 
     Args:
         matchers: the core's Matchers. A name's number counts through all of them.
@@ -70,7 +70,7 @@ class Names:
         self.lengths = np.array([len(name.encode()) for name in self.sought.names], np.int64)
 
     def cuts(self, data: Any, size: int) -> list[int]:
-        """Places about `size` bytes apart where both sides encode apart and no name is near."""
+        """Places about `size` bytes apart where the two sides encode independently and no name is near."""
         return job.cuts(data, size, *self.matchers, self._coder)
 
     def taken(self, places: Any, numbers: Any) -> tuple[Any, Any, Any]:

@@ -22,7 +22,7 @@ _process = os.getpid()
 
 
 def has_cupy() -> bool:
-    """Is CuPy installed? Asked without importing it, which takes longer than to encode a megabyte."""
+    """Whether CuPy is installed. It is not imported for that: the import takes longer than encoding a megabyte."""
     return sys.modules.get("cupy") is not None or importlib.util.find_spec("cupy") is not None
 
 

@@ -19,7 +19,7 @@ class Overflow(Exception):
 
 
 class Output:
-    """Ids of one piece of work behind those of the one before, whichever slot is done first."""
+    """The ids of all work in order, whichever slot is done first."""
 
     def __init__(self, array: Any) -> None:
         self.array, self.total, self.next = array, 0, 0
@@ -35,7 +35,7 @@ class Output:
 
 @dataclasses.dataclass
 class _Turn:
-    """Those before it have their places."""
+    """Something to wait for: all work before this has its places."""
 
     output: Output
     number: int
@@ -44,7 +44,7 @@ class _Turn:
         return self.output.next == self.number
 
     def wait(self) -> None:
-        assert self.done()  # it is other work that this waits for
+        assert self.done()  # only other work can make it true
 
 
 Work = Callable[[Slot], Steps[tuple[Any, Any]]]
@@ -63,7 +63,7 @@ class _Task:
 
 
 def run_in_order(works: list[Work], slots: list[Slot], output: Output) -> list[tuple[int, Any]]:
-    """Does all work, each in a slot; (ids, row starts on the host) of each. Raises the first error."""
+    """Does all work, each in a slot. Returns (ids, row starts on the host) of each. Raises the first error."""
     results: list[Any] = [None] * len(works)
     free, active = list(slots), []
     numbers = iter(range(len(works)))
@@ -88,7 +88,7 @@ def run_in_order(works: list[Work], slots: list[Slot], output: Output) -> list[t
 
 
 def _pause(active: list[_Task]) -> None:
-    """Leaves Python's lock to others: files are encoded by several threads."""
+    """Yields the GIL to other threads: several threads encode a file."""
     if len(active) == 1 and active[0].waits_for is not None:
         active[0].waits_for.wait()
     else:
@@ -97,7 +97,7 @@ def _pause(active: list[_Task]) -> None:
 
 @contextlib.contextmanager
 def _left_in_peace(slots: list[Slot]) -> Iterator[None]:
-    """After an error, or Ctrl-C, nothing works on any more for slots that others take."""
+    """After an error, or Ctrl-C: ends all work, so that other calls can take the slots."""
     try:
         yield
     except BaseException:
@@ -125,7 +125,7 @@ def _send_for(slot: Slot, row_starts: Any) -> Any:
 def _fetch(slot: Slot, ids: Any, target: Any) -> Steps[None]:
     """Ids from the device into an array on the host, by pinned memory where the array is none."""
     device = slot.device
-    if slot.is_pinned(target) or not len(ids):  # no ids: row starts may be on their way all the same
+    if slot.is_pinned(target) or not len(ids):  # also without ids: row starts may still be copied
         device.download(target, ids)
         yield device.moment()
         return

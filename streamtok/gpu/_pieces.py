@@ -1,4 +1,4 @@
-"""Texts as pieces that a device takes: long ones cut where both sides encode apart, all shared out in slices."""
+"""Texts as pieces for a device: long ones cut where the two sides encode independently, all grouped in slices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._names import Names
 # A stretch that may hold a cut: a little more than the core looks back for one (threads/safe_cuts.h).
 _WINDOW = (1 << 16) + (1 << 12)
 
-# The core's cuts keep away from the ends of a text by so much at most, unless a special token has a very long name.
+# The core makes no cut nearer than this to the ends of a text, unless a special token has a very long name.
 _SLACK = 1 << 12
 
 _ONE_ROW = np.zeros(1, np.int64)
@@ -24,7 +24,7 @@ _ONE_ROW = np.zeros(1, np.int64)
 
 @dataclasses.dataclass(frozen=True)
 class Slice:
-    """Pieces that encode apart from each other, as a slot takes them at once.
+    """Pieces that encode independently, as a slot takes them at once.
 
     pieces: buffers of bytes on the host. sizes: int64, the bytes of each. rows: int64, the piece that each row begins
     with; one row where none begins. begun: rows that begin. is_large: one piece, beyond what may be encoded at once.
@@ -38,7 +38,7 @@ class Slice:
 
 
 def flattened(texts: list[Any]) -> tuple[list[Any], Any, bool]:
-    """(buffers, their sizes, whether Python vouches for all of them) of texts on the host; sizes: int64."""
+    """(buffers, their sizes, whether all of them are certainly valid UTF-8) of texts on the host; sizes: int64."""
     sizes = np.empty(len(texts), np.int64)
     buffers, trusted = flat(texts, sizes)
     return buffers, sizes, trusted

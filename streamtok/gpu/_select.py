@@ -13,15 +13,15 @@ from ._open import INSTALL, has_cupy
 from .pipeline import GpuPipeline
 
 OPENING = 32 << 20
-"""Bytes that the CPU encodes before a device is opened for the first time: in that time CuPy is imported and a context
-made, so that "auto" costs a short program nothing."""
+"""Bytes that the CPU encodes before a device is opened for the first time: importing CuPy and creating a context
+takes as long, so that "auto" costs a short program nothing."""
 
 _warned: set[tuple[type, bool]] = set()
 _lock = threading.Lock()
 
 
 def warn_once(error: DeviceError) -> None:
-    """One warning a process for each kind of failure."""
+    """Warns once in a process for each kind of failure."""
     kind = type(error), error.lasting
     with _lock:
         if kind in _warned:
@@ -43,7 +43,7 @@ class Auto:
         self._lock = threading.Lock()
 
     def pipeline_for(self, size: int, num_threads: int) -> GpuPipeline | None:
-        """The pipeline, if a text of so many bytes is done sooner there; else None."""
+        """The pipeline, if a text of `size` bytes is encoded faster there; otherwise None."""
         if self._given_up:
             return None
         if self._pipeline is None:
@@ -68,7 +68,7 @@ class Auto:
             return self._pipeline is not None
 
     def give_up(self, error: DeviceError) -> None:
-        """Tells of a failure, and remembers it if it lasts."""
+        """Warns of a failure, and remembers it if it lasts."""
         if error.lasting:
             self._given_up, self._pipeline = True, None
         else:

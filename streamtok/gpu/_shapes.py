@@ -1,4 +1,4 @@
-"""What is known of the kernels without a GPU: their source, how to compile it, and the shared memory that they take."""
+"""What needs no GPU: the source of the kernels, how to compile it, and the shared memory that they take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One way through a device: an engine, the buffers in front of it, and a stream of its own. A slice at a time."""
+"""A slot: an engine, its buffers and a CUDA stream of its own. It encodes a slice at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._tables import Tables, vocab_for
 from ._text import DeviceText, pack
 from ._waiting import Steps, complete, copied, joined
 
-# To ask whether memory is pinned takes longer than to copy less than this.
+# Asking whether memory is pinned takes longer than copying fewer bytes than this.
 _WORTH_ASKING = 1 << 16
 
 # Pinned memory is the only one that a device copies to at full speed, and making it is slow: kept, and never larger.
@@ -51,14 +51,14 @@ class Station:
 
 
 class Slot:
-    """Not for two threads at once. Arrays that it returns are nobody else's."""
+    """Serves one thread at a time. Arrays that it returns have no other user."""
 
     def __init__(self, station: Station) -> None:
         self.station, self.device, self.engine = station, station.device, station.engine()
         self.stream = self.device.stream()
         self._text: Any = None
         self._pinned: dict[str, Any] = {}
-        self.spans: list[tuple[str, Any, Any]] | None = None  # what ran from when to when, if anybody asks
+        self.spans: list[tuple[str, Any, Any]] | None = None  # (what, begin, end) of timed work; None: nothing is timed
 
     @property
     def memory(self) -> int:
@@ -105,7 +105,7 @@ class Slot:
         return room
 
     def is_pinned(self, data: Any) -> bool:
-        """May the device copy from an array on the host, or to it, by itself?"""
+        """Whether an array on the host is pinned, so that the device can copy from it and to it by itself."""
         return bool(data.nbytes > _WORTH_ASKING and self.device.is_pinned(data))
 
     def _staged(self, data: Any, alignment: int = 1) -> Steps[Any]:

@@ -14,7 +14,7 @@ SEGMENT_BLOCKS = 4
 
 
 class Buffers:
-    """Memory of a device by name, kept for the next text."""
+    """Buffers on a device by name, kept for the next text."""
 
     def __init__(self, device: Any) -> None:
         self.device = device

@@ -11,7 +11,7 @@ from ..bundled import mapped
 from ._job import JOB
 
 PAIR_PLACES = 8
-"""Places a pair in the hash: at so low a load all but a few buckets of two have room to spare, and one load tells."""
+"""Places for each pair in the hash. At so low a load nearly all buckets of two have a free place: one load decides."""
 
 FIRST_PLACES = 6
 """Places an entry in the first table, at least: 32 MB for a bundled vocabulary of the package, 64 MB with all words.

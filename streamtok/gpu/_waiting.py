@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class Wait(Protocol):
-    """Something that will have happened: a moment of a CUDA stream, a copy by another thread."""
+    """Something to wait for: an event of a CUDA stream, a copy by another thread."""
 
     def done(self) -> bool: ...
 
@@ -41,8 +41,8 @@ def complete(steps: Steps[Result]) -> Result:
         waited.wait()
 
 
-# Less is copied sooner than another thread is woken; more is shared out in such parts, because a core moves a fifth of
-# what memory gives.
+# Copying fewer bytes takes less time than waking another thread. More bytes are copied in such parts by several
+# threads, because one core moves a fifth of what memory provides.
 _WORTH_A_THREAD = 8 << 20
 
 

@@ -1,5 +1,5 @@
-"""The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Nothing is decided here; defaults and
-prose are in core.py."""
+"""The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Defaults and the documentation of
+arguments are in core.py, whole.py and stream.py."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -21,15 +21,16 @@ from ..errors import disallowed_special_error, invalid_utf8_error, not_a_str_err
 
 st_alloc_share(allocation_state())
 
-# Below this many bytes a call is shorter than handing the GIL over twice.
+# A call on fewer bytes takes less time than to release the GIL and take it again.
 cdef enum:
     RELEASE_GIL_FROM = 2048
 
-# From here on room for the ids is made at once, roughly, and trimmed: growing moves them several times.
+# From this many bytes of text on, room for the ids is allocated at once by an estimate, and trimmed at the end: a buffer that
+# grows is moved several times.
 cdef enum:
     RESERVE_FROM = 1 << 16
 
-# Of a text, however short, in bytes of other work: what csrc/base/interrupt.h counts.
+# What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.
 cdef enum:
     TEXT_COSTS = 256
 
@@ -100,7 +101,7 @@ cdef class Coder:
         alive = borrow_short(source, &text, room)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
-            reserve(out, ids_expected(&self.expected, text.n, False))  # where memory is short, the encoder will say so
+            reserve(out, ids_expected(&self.expected, text.n, False))  # without memory for it the encoder raises later
         if text.n < SHORT:
             begin_short(&scope)
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
@@ -121,8 +122,8 @@ cdef class Coder:
         return 0
 
     cdef int _encode_slices(self, str source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
-        """The same of a long str that is not ASCII: slice by slice, in memory that stays warm, and without leaving a second
-        copy of the text in the str."""
+        """append() for a long str that is not ASCII: slice by slice, in memory that stays in the cache, and without a second
+        copy of the text, which Python would keep in the str."""
         cdef st_encoder encoder
         cdef st_feed_error error
         cdef st_status status = ST_OK
@@ -166,11 +167,11 @@ cdef class Coder:
 
     @property
     def has_cuts(self):
-        """Are there places where both sides of a text encode apart?"""
+        """Whether a text can be cut at places where the two sides encode independently."""
         return self.options.family != ST_SPLIT_NONE or self.vocab.vocab.unreachable == 0
 
     cdef bint _borrow_ids(self, st_ids *ids) noexcept:
-        """Memory for ids that a call before this has left, for one thread at a time; what the others get is empty."""
+        """Memory for ids that an earlier call has left. One thread at a time gets it; the others get an empty buffer."""
         cdef bint borrowed = st_flag_raise(&self.is_lent)
         if borrowed:
             ids[0] = self.spare
@@ -227,7 +228,7 @@ cdef class Coder:
         return array_over(buffer), starts
 
     def count(self, source, Matcher allowed, Matcher disallowed):
-        """How many ids a whole text has. Encoded in slices, whose ids are dropped: memory does not grow with it."""
+        """Number of ids of a whole text. The text is encoded in slices and their ids dropped, so memory does not grow with it."""
         cdef st_ids out
         cdef st_encoder encoder
         cdef st_feed_error error
@@ -299,7 +300,7 @@ cdef class Coder:
         return array_over(buffer)
 
     def split(self, source):
-        """Ends of the pieces of a whole text, as byte offsets in its UTF-8: what the pre-tokenizer does."""
+        """Ends of the pieces of a whole text, as byte offsets in its UTF-8."""
         cdef st_scan scan
         cdef uint64_t ends[64]
         cdef size_t used, at = 0, count, i
@@ -325,9 +326,9 @@ cdef class Coder:
 # ---- streams ----
 
 cdef class CoreStream:
-    """The machine of a StreamEncoder (stream.py has the prose): feed, flush, pending, reset, copy, save, load.
+    """What a StreamEncoder (stream.py) calls: feed, flush, pending, reset, copy, save, load.
 
-    A `busy` flag, not a lock: a second thread inside one stream is a mistake in the program, and is told so."""
+    It has a `busy` flag, not a lock: a second thread inside one stream is a mistake in the program, and gets an error."""
     cdef readonly Coder coder
     cdef readonly Matcher allowed, disallowed
     cdef readonly bint copies
@@ -374,7 +375,7 @@ cdef class CoreStream:
         cdef st_status status
         cdef Scope scope
         cdef Text text
-        if st_count_read(&self.buffer.leases):  # somebody still holds an earlier array: it keeps its buffer, we take another
+        if st_count_read(&self.buffer.leases):  # an earlier array is still alive: it keeps this buffer, and the stream takes another
             self.buffer = IdBuffer.__new__(IdBuffer)
         cdef IdBuffer buffer = self.buffer
         cdef uint8_t[SHORT_ROOM] room
@@ -413,7 +414,7 @@ cdef class CoreStream:
 
     @property
     def offset(self):
-        return st_number_read(&self.encoder.text.offset)  # a thread that watches another's stream may ask
+        return st_number_read(&self.encoder.text.offset)  # other threads may read it at any time
 
     def reset(self):
         self._enter()

@@ -1,4 +1,4 @@
-"""What comes before the pieces, for encoders that are not the core: text as bytes, checked, its special tokens found."""
+"""The stages before splitting, for encoders outside the core (`regex`, the GPU): text as checked bytes, special tokens found."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -18,7 +18,7 @@ st_alloc_share(allocation_state())
 
 
 cdef class Utf8:
-    """The UTF-8 of a str, or a buffer of bytes, as a buffer: no copy where there is none to make."""
+    """The UTF-8 of a str, or a buffer of bytes, as a buffer; without a copy where possible."""
     cdef Text text
     cdef object owner
 
@@ -36,8 +36,8 @@ cdef class Utf8:
 
 
 def flat(list texts not None, sizes):
-    """(each str or buffer of bytes as a flat buffer of UTF-8, whether Python vouches for all of it). Surrogates are mended
-    as everywhere. sizes: a writable int64 buffer, one a text, which gets their bytes. TypeError for anything else."""
+    """(each str or buffer of bytes as a flat buffer of UTF-8, whether all of it is certainly valid UTF-8). Surrogates are
+    replaced as in encode(). sizes: a writable int64 buffer, one a text, which gets their bytes. TypeError for anything else."""
     cdef bint trusted = True
     cdef Py_ssize_t count = len(texts), i
     cdef Py_buffer view
@@ -61,7 +61,7 @@ cdef object flat_one(object text):
         return text if type(text) is bytes else Utf8(text)
     if PyUnicode_IS_ASCII(text):
         return Utf8(text)
-    try:  # a copy that is given up again: a Utf8 would stay with the str for good
+    try:  # a copy that is freed again: what PyUnicode_AsUTF8 makes would stay in the str
         return text.encode()
     except UnicodeEncodeError:
         return mend_surrogates(text).encode()
@@ -69,7 +69,7 @@ cdef object flat_one(object text):
 
 def gather(list buffers not None, target not None):
     """Copies buffers of bytes, one behind the other, to the beginning of one that can be written. ValueError if it is too
-    small: then nothing is copied. Other threads run meanwhile."""
+    small: then nothing is copied. The GIL is released meanwhile."""
     cdef Py_ssize_t count = len(buffers), held = 0, i
     cdef size_t total = 0
     cdef uint8_t *to
@@ -100,7 +100,7 @@ def gather(list buffers not None, target not None):
 
 
 def is_utf8(data not None):
-    """Is all of a buffer of bytes valid UTF-8?"""
+    """Whether all of a buffer of bytes is valid UTF-8."""
     cdef st_text_error error
     cdef Py_buffer view
     cdef size_t valid
@@ -176,7 +176,7 @@ cdef class Gate:
         return result
 
     def copy(self):
-        """A gate in the same state. Takes the same time whatever it holds."""
+        """A gate in the same state. The time does not depend on how much it holds."""
         cdef Gate other = Gate(self.coder, self.disallowed)
         other.stage.offset, other.stage.partial_size = self.stage.offset, self.stage.partial_size
         memcpy(other.stage.partial, self.stage.partial, sizeof(self.stage.partial))
@@ -205,7 +205,7 @@ cdef class Gate:
 
     @property
     def held(self):
-        """What was taken and has not come out: the beginning of a character. As take() would take it again."""
+        """What was taken and not returned yet: the beginning of a character, as take() would accept it again."""
         if self.high is not None:
             return self.high
         return PyBytes_FromStringAndSize(<const char *>self.stage.partial, self.stage.partial_size)

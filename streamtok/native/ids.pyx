@@ -35,17 +35,18 @@ cdef extern from *:
 cdef int numpy_ready = 0
 cdef object importing = object()  # one thread imports
 
-# Memory that large arrays have left, for the next one: the system takes 1.3 us for each page that a process writes first, up
-# to a tenth of what encoding takes. One for all threads, from 64 KB, where that counts, to 16 MB, so that little is held.
+# The memory of the last large array, kept for the next one: the first write to a page costs the system 1.3 us, up to a tenth of
+# the time of encoding. One block for all threads, of 64 KB (where the gain begins to count) to 16 MB (so that little is held).
 cdef enum:
     SPARE_FROM = 1 << 14
     SPARE_UP_TO = 1 << 22
 cdef st_ids spare
-cdef uint64_t spare_room = 0  # its capacity: to be read at any time
+cdef uint64_t spare_room = 0  # its capacity; read without a lock
 cdef int spare_is_lent = 0
 
 
-# From here on a guess is too rough: what is too small has to be moved, and so much too much comes anew from the system each time.
+# From this length on a fixed estimate is too rough: a buffer that is too small is moved, and one that is much too large is fetched
+# from the system each time. So the number of ids of the last such text is the estimate.
 cdef enum:
     EXPECT_FROM = 1 << 23
 
@@ -77,7 +78,7 @@ cdef void exchange_spare(st_ids *ids) noexcept:
 
 
 cdef void reserve(st_ids *ids, size_t more) noexcept:
-    # Looked at without asking whether it is lent: at worst other memory comes than was seen.
+    # Read without a lock: at worst the memory has another size than was seen here.
     if ids.size == 0 and ids.capacity < more <= st_number_read(&spare_room) <= 4 * more:
         exchange_spare(ids)
         ids.size = 0
@@ -99,7 +100,7 @@ def free_spare():
 
 
 cdef class IdBuffer:
-    """Owns ids in C memory. Arrays over it hold a lease each; while there is one, nobody writes into it."""
+    """Owns ids in C memory. Each array over it holds a lease; while there is a lease, nothing writes into the memory."""
 
     def __dealloc__(self):
         recycle(&self.ids)
@@ -107,7 +108,7 @@ cdef class IdBuffer:
 
 @cython.freelist(16)
 cdef class Lease:
-    """What an array over an IdBuffer has as its base: counts the array while it, or a view of it, lives."""
+    """The base of an array over an IdBuffer. It counts the array as long as the array, or a view of it, exists."""
     cdef IdBuffer buffer
 
     def __dealloc__(self):
@@ -146,7 +147,8 @@ cdef object array_over(IdBuffer buffer):
 
 
 cdef object array_of(st_ids *ids):
-    """The same of ids in memory that is wanted again if they are few, and taken from where it is if they are many."""
+    """A read-only uint32 array of the ids: a copy if they are few, so that `ids` keeps its memory; otherwise `ids` gives its
+    memory to the array and is empty."""
     cdef IdBuffer buffer
     if ids.size <= COPIED:
         copy = PyBytes_FromStringAndSize(<const char *>ids.data, <Py_ssize_t>(ids.size * sizeof(uint32_t)))
@@ -159,8 +161,7 @@ cdef object array_of(st_ids *ids):
 
 
 def writable(array):
-    """The array, which has to be nobody else's, as one that can be written to; a copy only where it lies in memory that may
-    be shared."""
+    """The array as a writable one. Nothing else may refer to it. It is copied only where its memory may be shared."""
     if isinstance(array.base, Lease) and (<Lease>array.base).buffer.leases == 1:
         PyArray_ENABLEFLAGS(<PyArrayObject *>array, NPY_ARRAY_WRITEABLE)
         return array
@@ -168,8 +169,8 @@ def writable(array):
 
 
 cdef void trim(st_ids *ids) noexcept:
-    # The array keeps what it was given for as long as it lives: give back room that growth left over, but for as much as
-    # the ids of the next text may be more, if they come to lie here.
+    # The array holds this memory as long as it exists, so unused room is given back, except for a sixteenth: the next text,
+    # if it reuses the memory, may have a few more ids.
     cdef void *data
     cdef size_t kept = ids.size + ids.size // 16
     if ids.size and ids.capacity > ids.size + ids.size // 8 + 64:
@@ -185,10 +186,10 @@ cdef extern from "Python.h":
     void Py_SET_SIZE(object items, Py_ssize_t size)
 
 
-# So many ints are sent for at a time: their pointers and first lines stay in a core's first cache.
+# Ints that are prefetched at a time: their pointers and first lines fit the first-level cache.
 cdef enum:
     AT_ONCE = 64
-    LONG_LIST = 4096  # so many are made in some microseconds
+    LONG_LIST = 4096  # a list of so many takes some microseconds
 
 
 cdef int put_ints(list to, size_t place, Vocab vocab, PyObject **ints, const uint32_t *ids, size_t n) except -1:
@@ -214,7 +215,7 @@ cdef int put_ints(list to, size_t place, Vocab vocab, PyObject **ints, const uin
 
 
 cdef list list_of(Vocab vocab, const st_ids *ids, size_t start, size_t end):
-    """The ids as a list. Each int is made once a vocabulary and shared by all lists, which is most of their cost."""
+    """The ids as a list. Each int is made once for a vocabulary and shared by all lists: making ints would be most of the cost."""
     cdef PyObject **ints = vocab.shared_ints()
     cdef size_t n = end - start
     result = PyList_New(<Py_ssize_t>n)

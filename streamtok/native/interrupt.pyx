@@ -16,7 +16,7 @@ cdef extern from "Python.h":
 
 
 cdef bint handles_signals():
-    """May this thread? Python handles them on its main thread alone; to ask on another one would only take the GIL."""
+    """Whether this thread may handle signals: only Python's main thread may. On another one, asking would only take the GIL."""
     threading = sys.modules.get("threading")
     main_thread = getattr(threading, "main_thread", None)
     return main_thread is None or main_thread().ident == PyThread_get_thread_ident()
@@ -81,7 +81,7 @@ cdef int raise_error(Scope *scope) except -1:
 
 # ---- bytes ----
 
-# So many bytes are copied before the call can be ended; the GIL is let go of where there are more.
+# Bytes copied between two checks for signals; the GIL is released where there are more.
 cdef enum:
     COPIED_AT_ONCE = 1 << 22
 
@@ -109,14 +109,14 @@ cdef bytes bytes_of(const uint8_t *data, size_t n):
 
 # ---- lists that are not wanted any more ----
 
-# To free so many ints takes a third of a millisecond.
+# Freeing this many ints takes a third of a millisecond.
 cdef enum:
     FREED_AT_ONCE = 1 << 17
 
 
 cdef void free_aside(list unwanted) noexcept:
-    """Frees a long list of ints, or a list of such, on a thread of its own, a part at a time: all at once, it would take
-    longer than Ctrl-C may."""
+    """Frees a long list of ints, or a list of such lists, on a thread of its own, a part at a time. In one step it would delay
+    Ctrl-C for too long."""
     from _thread import start_new_thread
 
     try:
@@ -127,7 +127,7 @@ cdef void free_aside(list unwanted) noexcept:
 
 
 def drop(list unwanted not None):
-    """free_aside() for Python: the list may be long, and is not wanted any more."""
+    """free_aside() for Python code."""
     free_aside(unwanted)
 
 

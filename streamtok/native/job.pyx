@@ -16,13 +16,13 @@ from .vocab cimport Matcher, allocation_state
 st_alloc_share(allocation_state())
 
 
-# Of a text, however short, in bytes of other work: what csrc/base/interrupt.h counts.
+# What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.
 cdef enum:
     TEXT_COSTS = 64
 
 
 cdef class Held:
-    """A buffer that is given back when nobody needs it any more."""
+    """A buffer that is released with this object."""
     cdef Text text
 
     def __dealloc__(self):
@@ -104,8 +104,8 @@ cdef class Job:
         return self.job.share_count
 
     def work(self):
-        """Takes shares until there are none left. Any number of threads at once; nothing is raised but what a signal
-        handler raises, on the thread that handles signals: stop() the others then."""
+        """Takes shares until there are none left. Any number of threads may call it at once. It raises only what a signal
+        handler raises, on the thread that handles signals; then call stop() for the others."""
         cdef Scope scope
         begin(&scope, &self.job.abandoned)
         with nogil:
@@ -115,11 +115,11 @@ cdef class Job:
             check(&scope)
 
     def stop(self):
-        """No share is taken any more, and those that threads are at are left."""
+        """Ends work() on all threads: no further share is taken, and those in progress are abandoned."""
         st_job_stop(&self.job)
 
     def has_surrogates(self):
-        """Once the work is done: has it failed because of surrogates in a str? They are mended elsewhere, by one thread."""
+        """After the work: whether it failed because of surrogates in a str. One thread then encodes the text, and replaces them."""
         st_job_finish(&self.job)
         return self.job.status == ST_INVALID_UTF8 and PyUnicode_Check(self.texts[self.job.failed_text])
 
@@ -130,7 +130,7 @@ cdef class Job:
             if not self.units[0] or not self.units[1]:
                 expect(&self.coder.expected, self.units[0] + self.units[1], not self.units[0], self.job.total)
             return 0
-        if self.job.status != ST_NO_MEMORY:  # the same by itself, for the error that tells of the whole text
+        if self.job.status != ST_NO_MEMORY:  # encoded again as a whole, for the error with the offsets of the whole text
             buffer = IdBuffer.__new__(IdBuffer)
             self.coder._encode(self.texts[self.job.failed_text], self.allowed, self.disallowed, &buffer.ids)
         raise MemoryError

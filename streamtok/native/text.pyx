@@ -44,7 +44,7 @@ cdef object borrow(object source, Text *text):
 
 
 cdef class Utf8Copy:
-    """UTF-8 in memory of its own. bytes() of it, as of all else that is borrowed from, is for messages."""
+    """UTF-8 in memory of its own. bytes() of it, as of every object that borrow() returns, is for messages."""
     cdef uint8_t *data
     cdef size_t n
 
@@ -55,7 +55,7 @@ cdef class Utf8Copy:
         return PyBytes_FromStringAndSize(<const char *>self.data, <Py_ssize_t>self.n)
 
 
-# A long str becomes UTF-8 so many characters at a time: then the call can be ended.
+# Characters of a long str that become UTF-8 between two checks for signals.
 cdef enum:
     STEP = 1 << 18
 
@@ -120,7 +120,7 @@ def to_utf8(text not None):
     return result
 
 
-# So many bytes become a str at once.
+# Bytes that become a str between two checks for signals.
 cdef enum:
     DECODED_AT_ONCE = 1 << 22
 
@@ -152,7 +152,7 @@ cdef list decoded_parts(bytes data, Py_ssize_t n, str errors):
 
 
 cpdef str join(list parts):
-    """Joins a list of str, which is empty afterwards: each is given up as soon as it is copied."""
+    """Joins a list of str. The list is empty afterwards: each str is released as soon as it is copied."""
     cdef Py_ssize_t n = 0, at = 0
     cdef uint32_t largest = 0
     for part in parts:
@@ -188,7 +188,7 @@ def mend_surrogates(str text not None):
 def join_surrogate(str high, chunk, bint final):
     """(the chunk to take now, what to hold): `high` is what the last chunk ended with, a high surrogate, or None; the low
     one may begin this chunk, and another high one may end it."""
-    if not PyUnicode_Check(chunk):  # bytes cannot bring the low half: what waits stands alone
+    if not PyUnicode_Check(chunk):  # bytes cannot continue a surrogate pair: the high half is a lone one
         if high is None or not PyObject_CheckBuffer(chunk):
             return chunk, high
         return mend_surrogates(high).encode() + bytes(chunk), None

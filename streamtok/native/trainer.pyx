@@ -30,7 +30,7 @@ cdef class Counter:
     """Distinct pieces and their counts. One thread at a time: a second one gets RuntimeError, but for `pieces` and `bytes`.
     family: how text splits, None where spans are given.
 
-    Signals are handled during long calls. After MemoryError, and after what a handler raised, it is of no more use."""
+    Signals are handled during long calls. After MemoryError, and after an exception of a signal handler, it cannot be used."""
     cdef st_train_counter counter
     cdef int busy
     cdef int family
@@ -50,11 +50,11 @@ cdef class Counter:
         return 0
 
     def count(self, source):
-        """Counts the pieces of a str, or of a buffer of UTF-8, that splits apart from all other text."""
+        """Counts the pieces of a str, or of a buffer of UTF-8, that splits independently of all other text."""
         self.count_all([source])
 
     def count_all(self, list sources not None):
-        """Counts the pieces of many texts, each a str or a buffer of UTF-8 that splits apart from all other text."""
+        """Counts the pieces of many texts, each a str or a buffer of UTF-8 that splits independently of all other text."""
         cdef size_t count = len(sources), held = 0
         cdef Text *texts = <Text *>st_malloc(count * sizeof(Text))
         if texts == NULL:
@@ -213,7 +213,7 @@ cdef class Trainer:
     """Learns merges from records: measure() all, lay_out(), place() the same, finish(); begin(), then run().
 
     alphabet: the 256 bytes in the order of their tokens. wanted: tokens in all. longest, frequency: as
-    csrc/train/trainer.h has them. One thread at a time: a second one gets RuntimeError. After MemoryError it is of no more use."""
+    csrc/train/trainer.h has them. One thread at a time: a second one gets RuntimeError. After MemoryError it cannot be used."""
     cdef st_trainer trainer
     cdef int busy
     cdef readonly bint laid_out
@@ -239,7 +239,7 @@ cdef class Trainer:
         return 0
 
     def limit_lists(self, size_t places):
-        """All lists of places together hold about so many, from the next search on."""
+        """Sets about how many places all lists together hold, from the next search on."""
         self._enter()
         self.trainer.index.most_lists = places
         st_flag_lower(&self.busy)
@@ -295,7 +295,7 @@ cdef class Trainer:
         st_flag_lower(&self.busy)
 
     def run(self, size_t merges, uint64_t work):
-        """Up to so many merges, fewer when so many places were looked at. True: there is nothing left to do."""
+        """Makes up to `merges` merges, fewer once `work` places were read. Returns True when there is nothing left to do."""
         cdef st_status status
         cdef bint done
         self._enter()

@@ -22,7 +22,7 @@ cdef void *allocation_state() noexcept:
     return st_alloc_state()
 
 
-# With free threads an int made by one could be seen half made by another; there every list makes its own.
+# Without the GIL one thread could see an int that another has half made; in such builds every list makes its own ints.
 cdef extern from *:
     """
     #ifdef Py_GIL_DISABLED
@@ -125,7 +125,7 @@ cdef class NameSearch:
     """Goes through the names in a text, leftmost first, the longest of those at one place, none inside another. Takes time in
     proportion to the text, whatever the names.
 
-    Places count from where the node begins that it was made with: from the end of the text in front, if that is 0."""
+    Places count from where the name begins that the initial node stands for; without such a node, from the start of this text."""
     cdef Matcher matcher
     cdef bytes text
     cdef st_special_search search
@@ -137,7 +137,8 @@ cdef class NameSearch:
         self.search = st_special_search_behind(matcher.special, node)
 
     def next(self, bint final):
-        """(NOTHING | FOUND | HELD, start, end, id) of the next name; id is None for a mere beginning. final: no text follows."""
+        """(NOTHING | FOUND | HELD, start, end, id) of the next name; id is None for HELD, the beginning of a name. final: no text
+        follows."""
         cdef st_special_match match
         cdef size_t n = len(self.text)
         cdef st_special_result result
@@ -227,7 +228,7 @@ cdef class Vocab:
             raise VocabularyError(f"{st_strerror(status).decode()} (token {bad} in rank order)")
 
     cdef PyObject **shared_ints(self) noexcept:
-        """A place for the int of each id, NULL where none was made yet; or NULL: do without."""
+        """The table of ints by id, NULL where an int was not made yet; or NULL if there is no memory for a table."""
         if self.ints == NULL and ST_SHARE_INTS:
             self.int_count = self.vocab.ids[self.vocab.count - 1] + 1
             self.ints = <PyObject **>PyMem_Calloc(self.int_count, sizeof(PyObject *))
@@ -256,7 +257,7 @@ cdef class Vocab:
             raise VocabularyError(st_strerror(status).decode())
 
     def to_image(self):
-        """The bytes that `image` takes in another process: all tables, ready to be mapped."""
+        """All tables as bytes, ready to be mapped: what the argument `image` takes, also in another process."""
         return self.write_image(bytes)
 
     def write_image(self, write):
@@ -368,7 +369,7 @@ cdef class Vocab:
     def token_bytes(self, token):
         """The bytes of one id, special tokens included. KeyError if it is unknown."""
         cdef size_t n = 0
-        cdef uint32_t value = PyNumber_Index(token)  # by itself, Cython takes a float, too
+        cdef uint32_t value = PyNumber_Index(token)  # Cython's own conversion would accept a float
         cdef const uint8_t *data = st_decode_one(self.vocab, &self.names, value, &n)
         if data == NULL:
             raise KeyError(str(value))

@@ -1,4 +1,4 @@
-"""Encoding with a pattern of one's own: the `regex` package splits (splitter.py), the core merges.
+"""Encoding with a custom pattern: the `regex` package splits (splitter.py), the core merges.
 
 PatternCoder and PatternCoreStream have the methods of Coder and CoreStream (native/encode.pyx), so that core.py and
 stream.py need not know which of the two they hold.
@@ -26,7 +26,7 @@ _REPLACEMENT = "\ufffd"
 
 
 class PatternCoder:
-    """One way to encode whole texts; see native.encode.Coder. Safe to share."""
+    """Encodes whole texts with one error mode; see native.encode.Coder. Safe to share between threads."""
 
     has_cuts = False
 
@@ -119,7 +119,7 @@ class _State(NamedTuple):
 
 
 class PatternCoreStream:
-    """The machine of a StreamEncoder; see native.encode.CoreStream. Its arrays always own their memory."""
+    """What a StreamEncoder calls; see native.encode.CoreStream. Its arrays always own their memory."""
 
     def __init__(self, coder: PatternCoder, allowed: Any, disallowed: Any) -> None:
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
@@ -165,7 +165,7 @@ class PatternCoreStream:
             return text, size, state._replace(high=high)
         fed = _view(chunk).cast("B")
         text, partial = self._decode(state.partial + bytes(fed), final)
-        lone = _REPLACEMENT if state.high else ""  # bytes cannot bring the low half
+        lone = _REPLACEMENT if state.high else ""  # bytes cannot continue a surrogate pair
         return lone + text, len(fed), state._replace(partial=partial, high="")
 
     def _decode(self, data: bytes, final: bool) -> tuple[str, bytes]:
@@ -224,13 +224,13 @@ class PatternCoreStream:
         except (ValueError, TypeError, UnicodeError):
             return False
         if decided and not context:
-            return False  # more could have left than had
+            return False  # more was decided than the state says
         self._state, self._pieces = state, self.coder.splitter.stream(context, pending)
         return fits
 
 
 def _node(names: Any, held: bytes) -> int:
-    """Where a search through a text stood that ended with what was held."""
+    """The node of a search through a text that ended with what was held."""
     node: int = names.node_of(held) if held and names is not None else 0
     if held and not node:
         raise ValueError

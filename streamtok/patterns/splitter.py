@@ -29,10 +29,10 @@ from .read import Atomic, Look, Node, Rep, read_pattern
 from .write import Code, looks_back, nullable, walk
 
 SECONDS = 30.0
-"""For a million characters of text, or fewer: some hundred times what natural text takes. `regex` counts the processor
-time of the whole process, so that many busy threads may share it."""
+"""Seconds of processor time for up to a million characters, about a hundred times what natural text takes. `regex`
+counts the time of the whole process, so this leaves room for many busy threads."""
 
-# Pieces that the engine finds in one go, and so looks at the clock once: asking it takes longer than to find a piece.
+# Pieces that the engine finds in one match, with one look at the clock, which takes longer than finding a piece.
 _AT_ONCE = 64
 
 _RETRY_ALWAYS = 1024
@@ -51,7 +51,7 @@ class _Compiled:
         try:
             self.nullable = nullable(tree)
             forms = [code.plain, code.probe]
-            if not self.nullable:  # each piece on its own, and then the next: none is given up for one behind it
+            if not self.nullable:  # atomic: a piece is never given up for the sake of a later one
                 forms = [f"(?:(?>({form}))){{1,{_AT_ONCE}}}+" for form in forms]
             self.plain, self.probe = (regex.compile(form, regex.V0) for form in forms)
         except regex.error as error:
@@ -72,7 +72,7 @@ class _Compiled:
     ) -> Iterator[tuple[int, int]]:
         """The spans of all matches from `start` on that are not empty, in characters.
 
-        seconds: what they may take; None: as long as they like. Raises TimeoutError."""
+        seconds: bound on the processor time; None: no bound. Raises TimeoutError."""
         if self.nullable:
             yield from _nonempty(pattern, symbols, start, seconds)
             return
@@ -81,7 +81,7 @@ class _Compiled:
 
 
 def _nonempty(pattern: regex.Pattern, symbols: str, at: int, seconds: float | None) -> Iterator[tuple[int, int]]:
-    # Engines go on differently behind an empty match; this is tiktoken's way: one character further.
+    # Engines continue differently after an empty match. tiktoken continues one character further.
     end = time.process_time() + (seconds or 0.0)
 
     def left() -> float | None:
@@ -98,7 +98,7 @@ def _nonempty(pattern: regex.Pattern, symbols: str, at: int, seconds: float | No
 
 
 def _check(tree: Node) -> None:
-    """Refuse what engines may understand differently, or what the probe cannot answer for."""
+    """Refuse what engines may read differently, or what the probe cannot decide."""
     for node in walk(tree):
         if isinstance(node, Rep) and node.high != 1 and nullable(node.body):
             raise ValueError(
@@ -161,8 +161,12 @@ class PatternSplitter:
     def split(self, text: str) -> np.ndarray:
         """The pieces of the whole text, as (start, end) in UTF-8 bytes: int64, shape (k, 2).
 
-        Raises TimeoutError where the pattern takes longer than it may.
-        A lone surrogate raises UnicodeEncodeError: tiktoken replaces them before it splits, and so must the caller.
+        Args:
+            text: a str without lone surrogates; tiktoken replaces them before it splits, and so must the caller.
+
+        Raises:
+            TimeoutError: the pattern takes longer than `seconds` allows.
+            UnicodeEncodeError: a lone surrogate.
         """
         compiled = self._compiled
         return byte_spans(text, list(self.matches(compiled.plain, compiled.symbols(text), 0)))
@@ -188,7 +192,7 @@ class _Mark(NamedTuple):
 
 
 class PatternStream:
-    """Takes text cut anywhere and gives back what is decided: split(whole) in parts, and no part early.
+    """Takes text cut anywhere and returns what is decided: the pieces of split(whole), in parts, never early.
 
     A piece leaves with the feed that decides it while at most 1024 characters are pending. A longer pending text is
     looked at again only when it has doubled, which keeps an endless piece linear; so a piece of n > 1024 characters
@@ -228,7 +232,7 @@ class PatternStream:
         What was returned, feed after feed and flush at the end, joins to what was fed. Raises UnicodeEncodeError for
         a lone surrogate, TimeoutError as split does, and is then as before the call.
         """
-        size = len(text.encode("utf-8"))  # refuses surrogates before anything is kept
+        size = len(text.encode("utf-8"))  # raises for surrogates before anything is stored
         if not text:
             return "", byte_spans("", [])
         before = self.mark()
@@ -267,7 +271,7 @@ class PatternStream:
         return text, byte_spans(text, spans)
 
     def _leave(self, count: int, spans: list[tuple[int, int]]) -> tuple[str, np.ndarray]:
-        """Give away the first `count` characters of the pending text."""
+        """Return the first `count` characters of the pending text, and keep the rest."""
         pending = self.pending
         decided, rest = pending[:count], pending[count:]
         reach = self.splitter._compiled.context
@@ -282,7 +286,7 @@ class PatternStream:
         self._length, self._bytes = len(text), len(text.encode())
 
     def mark(self) -> _Mark:
-        """For go_back(): takes the same time however much is pending, as a copy does not."""
+        """The state for go_back(). Its time does not depend on how much is pending, unlike that of copy()."""
         return _Mark(self._context, self._pending, len(self._pending), self._length, self._bytes, self._retry_at)
 
     def go_back(self, mark: _Mark) -> None:
@@ -291,7 +295,7 @@ class PatternStream:
         del self._pending[parts:]
 
     def copy(self) -> PatternStream:
-        """A stream in the same state that goes its own way."""
+        """An independent stream in the same state."""
         other = PatternStream(self.splitter)
         other.__dict__.update(self.__dict__, _pending=list(self._pending))
         return other

@@ -72,7 +72,7 @@ def looks_back(node: Node) -> int | None:
     """How many characters before its place the node can depend on, None without a bound."""
     depths = [looks_back(child) for child in children(node)]
     if isinstance(node, Look) and not node.ahead:
-        # Looks that are nested in one start anywhere in its width.
+        # Look-behinds nested in one may start anywhere in its width.
         depths = [None if depths[0] is None or (own := widest(node.body)) is None else own + depths[0]]
     return None if None in depths else max(depths, default=0)  # type: ignore[type-var]
 
@@ -118,16 +118,16 @@ class Code:
 
     def _probe_look(self, node: Look) -> str:
         plain = self._plain_look(node)
-        if not node.ahead:  # what is behind is known, but behind END everything succeeds
+        if not node.ahead:  # the text behind is known, but behind END everything succeeds
             return f"(?:{self._past}|{plain})"
         if isinstance(node.body, Set):
             return f"(?:{self._end}|{self._past}|{plain})"
-        # Either the look asks for more text, then go there; or it does not, then the plain form answers alike.
+        # If the look asks for more text, move to END. If it does not, the plain form gives the same answer.
         asks = f"(?=(?>{self._write(node.body, probe=True)}){self._past})"
         return f"(?:{asks}{self._rest}|{plain})"
 
     def _probe_run(self, body: Set, node: Rep) -> str:
-        """A repeated class stays one instruction of the engine; only too short a run before END needs a word."""
+        """A repeated class stays one instruction of the engine; a run too short before END needs an alternative."""
         run = self._class(body.ranges, True) + _times(node)
         if node.low == 0:
             return f"(?:{run})"

@@ -32,13 +32,13 @@ from .records import PARTS, Blocks, Store, check_file, read_part, write_file
 
 FORMAT_VERSION = 2
 _RECORD = "train.json"
-# The names of our files, also while they are written: those that train.json has no use for are removed.
+# The names of our files, also while they are written. Files that train.json does not name are removed.
 _OURS = re.compile(r"(spill-\d+\.bin|state-\d+\.bin|pieces\.bin|train\.json)(\.\d+-[0-9a-f]+\.partial)?")
 _BLOCK = 1 << 18  # places of the text written at a time
 
 
 def is_begun(folder: str) -> bool:
-    """Has an earlier run left something there to go on from?"""
+    """Whether an earlier run left something there to go on from."""
     return os.path.exists(os.path.join(folder, _RECORD))
 
 
@@ -99,7 +99,7 @@ class Checkpoint:
         raise VocabularyError(reason, path)
 
     def _clean(self) -> None:
-        """Remove what a crash left."""
+        """Remove files that a crash left."""
         named = {spill["name"] for spill in self.store.spills} | {_RECORD, "lock"}
         named |= {"pieces.bin"} if self.pieces is not None else set()
         named |= {self._state["name"]} if self._state else set()
@@ -182,7 +182,7 @@ class Checkpoint:
         return int(least)
 
     def close(self) -> None:
-        """Let other runs work here; everything stays."""
+        """Release the lock; all files stay."""
         self._lock.close()
 
 

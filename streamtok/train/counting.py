@@ -13,7 +13,7 @@ from .inputs import How, Stretch
 from .options import scanner_of
 from .records import PARTS, Blocks, Store, write_file
 
-_LEAST_BUDGET = 4 << 20  # bytes of a table: with less it would be written out after every stretch
+_LEAST_BUDGET = 4 << 20  # bytes of a table: a smaller one would be written to the disk after every stretch
 _BLOCKS = 16  # blocks of a table that stays in memory: none is much of the whole
 
 
@@ -67,7 +67,7 @@ class Counting:
             raise min(self._failures, key=lambda failure: failure[0])[1]
 
     def stop(self) -> None:
-        """Let the threads end, whatever they have left to do."""
+        """End the threads, and drop their remaining work."""
         while True:
             try:
                 self._tasks.get_nowait()
@@ -125,7 +125,7 @@ class Counting:
                 with self._lock:
                     self.store.add(parts)
             except BaseException as error:
-                # What was counted is lost: drain() raises from now on, so that no later point says it was kept.
+                # Counts are lost: drain() raises from now on, so that no later point claims to include them.
                 self._failures.append((-1, error))
                 raise
 

@@ -16,7 +16,7 @@ class TrainedEncoding(Encoding):
         arguments: the other arguments of Encoding.
     """
 
-    _warns_without_pattern = False  # it was learned so
+    _warns_without_pattern = False  # it was trained without one
     _sources: tuple[tuple[str, str | int | None], ...] = ()  # of the run that made it, which save() does not write over
 
     def __init__(self, name: str, *, training: dict[str, Any] | None = None, **arguments: Any) -> None:

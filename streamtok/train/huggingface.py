@@ -128,7 +128,7 @@ def _byte_level() -> dict[str, Any]:
 def _pre_tokenizer(pat_str: str | None) -> dict[str, Any]:
     if pat_str is None:
         return _byte_level()
-    # What a pattern does not match is in no piece: the three known ones match everything, of others that is not known.
+    # Text that a pattern does not match is in no piece. The three known patterns match everything; others may not.
     known = pat_str in _SPELLED
     split = {
         "type": "Split",

@@ -33,8 +33,8 @@ _TEXTS = "to train on texts in memory pass iter(texts)"
 
 
 class Place(NamedTuple):
-    """Where reading stands: so many inputs done, so many bytes (of texts: texts) of the next one; crc: the CRC-32 of
-    those bytes, by which a file that was mended behind them is known."""
+    """Where reading stands: the number of inputs done, and of bytes (for an iterable: texts) of the next one. crc: the
+    CRC-32 of those bytes, which identifies a file that was changed only behind them."""
 
     input: int = 0
     offset: int = 0
@@ -132,7 +132,7 @@ def _look_at(inputs: list[FileInput]) -> None:
             each.look()
         except OSError as error:
             failed.append(error)
-        except ValueError as error:  # a NUL, which no path holds
+        except ValueError as error:  # a NUL, which no path can hold
             raise ValueError(f"{_TEXTS}; {shown(each.name)} is no path: {error}") from None
     if failed:
         first = failed[0]
@@ -183,14 +183,14 @@ class FileInput:
             else:
                 found = self._lines(chunks, index, start, how, kind)
             for stretch in found:
-                # A pipe begins anew in the next run: there is no place inside it to go on from.
+                # A pipe cannot be read again from a place inside it: the next run begins it anew.
                 within = stretch.after is not None and stretch.after.input == index
                 lost = within and self.fingerprint is None
                 yield stretch._replace(after=None) if lost else stretch, reader.position()
             self.source.check_unchanged(reader)
 
     def begins_as(self, place: Place) -> bool:
-        """Is the file, up to this place inside it, the one that was read when the place was noted?"""
+        """Whether the file, up to this place inside it, is the one that was read when the place was noted."""
         crc, left = 0, place.offset
         with self.source.open() as reader:
             while left and (chunk := reader.read(min(left, CHUNK))):
@@ -205,7 +205,7 @@ class FileInput:
                 yield Stretch([chunk], len(chunk), self.name, offset, None, False)
                 offset += len(chunk)
                 continue
-            # Cuts are looked for near the end of what was read last, with a margin: a text without any is read on.
+            # Cuts are looked for near the end of the last read, with a margin; without a cut, reading goes on.
             data = held.pop() + chunk if held and len(held[-1]) < CHUNK else chunk
             cuts = job.cuts(data, len(data), how.special, None)
             if not cuts:
@@ -268,7 +268,7 @@ def _text(parts: list[bytes], number: int, how: How) -> str | None:
 
 
 def _long_text(parts: list[bytes], number: int, how: How) -> memoryview | None:
-    """The same as UTF-8, for a line of which no second copy is to be held."""
+    """The same as UTF-8, for a line that is too long to be held twice."""
     pieces = pieces_at(how.key, parts, how.errors, is_first=number == 0)
     if pieces is None:
         return None
@@ -335,7 +335,7 @@ class TextsInput:
 
 
 def _cut_text(data: Any, number: int, index: int, how: How) -> Iterator[Stretch]:
-    """A long text in parts. A later run would begin it anew: there is no place in it to go on from."""
+    """A long text in parts. A run cannot be resumed inside it, and begins it anew."""
     data = to_utf8(data) if isinstance(data, str) else data
     view, at = memoryview(data), 0
     for cut in [*job.cuts(data, CHUNK, how.special, None), len(data)]:

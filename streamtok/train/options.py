@@ -1,4 +1,4 @@
-"""The arguments of train(), checked: what each stage takes, and what tells one run from another."""
+"""The arguments of train(), checked: what each stage takes, and what distinguishes one run from another."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ALPHABETS = {"lexicographic": bytes(range(256)), "huggingface": bytes(LETTERS.va
 """The 256 bytes in the order of their ids, by the rule for ties. Hugging Face sorts the letters that stand for them."""
 
 BASE_MEMORY = 64 << 20
-"""What the interpreter, numpy, the code and a few buffers take: max_memory is for all of the process."""
+"""Bytes that the interpreter, numpy, the code and a few buffers take: max_memory bounds the whole process."""
 
 LEAST_MEMORY = 96 << 20
 
 
 def scanner_of(pat_str: str | None) -> str | None:
-    """The scanner that splits, by which texts may be cut; None where `regex` does, and where nothing is split."""
+    """The scanner that splits, which also says where texts may be cut; None where `regex` splits, or nothing does."""
     return None if pat_str is None else patterns.family_of(pat_str)
 
 
@@ -85,7 +85,7 @@ def _pat_str(pattern: str | None) -> str | None:
     if patterns.family_of(pattern) is None:
         from ..patterns.splitter import PatternSplitter
 
-        PatternSplitter(pattern)  # raises, and says why
+        PatternSplitter(pattern)  # raises the error that says why
     return pattern
 
 
@@ -116,7 +116,7 @@ def _checked_alphabet(alphabet: bytes | None, ties: str) -> bytes:
 
 
 def check_size(vocab_size: int, special: int) -> None:
-    """Raises ValueError for a vocabulary without room for what is always in it, or too large to be one."""
+    """Raises ValueError for a vocabulary too small for the bytes and special tokens, or too large."""
     least = 256 + special
     if isinstance(vocab_size, bool) or not isinstance(vocab_size, int):
         raise TypeError(f"vocab_size is of type {type(vocab_size).__name__}: write an int")

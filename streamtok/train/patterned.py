@@ -1,4 +1,4 @@
-"""Pieces by a pattern of one's own, or none at all: the `regex` package splits, the core counts."""
+"""Pieces by a custom pattern, or by none at all: the `regex` package splits, the core counts."""
 
 from __future__ import annotations
 

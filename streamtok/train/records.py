@@ -1,4 +1,4 @@
-"""Pieces and their counts as they leave the memory: blocks of records, in files or not, read as often as asked for."""
+"""Pieces and their counts as blocks of records, in memory or in files, which can be read several times."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Blocks:
             at += size
 
     def drop(self) -> None:
-        """Gives memory back; files are another's to remove, and can be read again."""
+        """Frees memory. Files stay, and can be read again; their owner removes them."""
         if self._blocks is not None:
             self._blocks = []
 
@@ -63,7 +63,7 @@ class Store:
         self.spills = []
 
     def check(self) -> None:
-        """Raise VocabularyError for a spill that is not as it was written."""
+        """Raise VocabularyError for a spill that was changed since it was written."""
         for spill in self.spills:
             check_file(os.path.join(self.folder, spill["name"]), sum(spill["sizes"]), spill["crc"])
 

@@ -12,7 +12,7 @@ from .encoding import TrainedEncoding
 from .inputs import How, Place, open_inputs
 from .options import scanner_of
 
-_POINTS = 12  # sizes that are looked at unless they are given
+_POINTS = 12  # sizes by default
 
 
 class Point(NamedTuple):
@@ -77,7 +77,7 @@ def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = N
 
 
 def _texts(each: Any, index: int, how: How) -> Iterable[Any]:
-    """Texts that may be encoded apart: a text that must not be cut is put together again."""
+    """Texts that may be encoded independently; a text that must not be cut is joined again."""
     held: list[bytes] = []
     for stretch, _ in each.stretches(index, Place(index), how):
         if how.cuts:

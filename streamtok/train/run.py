@@ -25,11 +25,11 @@ from .options import BASE_MEMORY, Options, scanner_of
 from .records import Blocks, Store
 
 CHECKPOINT_SECONDS = 60.0
-"""Between two points to go on from: what a crash costs at most, and many times what writing one takes."""
+"""Seconds between two points to go on from: the most that a crash costs, and much more than writing a point takes."""
 
 _NOTHING = {"pieces": 0, "bytes": 0, "documents": 0}
 
-_WORK = 1 << 23  # places looked at between two looks at the clock: some tens of milliseconds
+_WORK = 1 << 23  # places read between two looks at the clock: some tens of milliseconds
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Run:
 
     @contextlib.contextmanager
     def _notice_interrupt(self) -> Iterator[None]:
-        """The first Ctrl-C lets the run come to a place that it can go on from, the second ends it where it stands."""
+        """The first Ctrl-C ends the run at the next place that it can go on from, the second at once."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -138,7 +138,7 @@ class Run:
             self.stopped = True
 
         before = signal.getsignal(signal.SIGINT)
-        if before is not signal.default_int_handler:  # another's, or none: it is not ours to replace
+        if before is not signal.default_int_handler:  # the handler of the program, or none: not replaced
             yield
             return
         signal.signal(signal.SIGINT, note)
@@ -157,7 +157,7 @@ class Run:
     # ---- counting ----
 
     def _budget(self) -> int | None:
-        """Bytes for tables. What is read ahead is not theirs, and a table that is written out is there twice."""
+        """Bytes for tables: without what is read ahead, and a table that is being written is in memory twice."""
         if self.max_memory is None:
             return None
         return max((self.max_memory - BASE_MEMORY - 6 * self.threads * CHUNK) * 5 // 8, 0)
@@ -186,7 +186,7 @@ class Run:
     def _read(self, counting: Any, start: Place, before: dict[str, int]) -> None:
         """Count all text from `start` on."""
         saved = time.monotonic()
-        after: Place | None = None  # all that stands in front of it is counted, nothing behind it
+        after: Place | None = None  # everything before it is counted, nothing after it
         try:
             for stretch, read in self._stretches(start):
                 after = None
@@ -199,7 +199,7 @@ class Run:
                     saved = time.monotonic()
                 if self.stopped:
                     raise self._interrupted()
-        except (OSError, ValueError):  # a source cannot be read on: what came before it is not lost
+        except (OSError, ValueError):  # a source fails: the counts of the text before it are kept
             with contextlib.suppress(OSError, ValueError):
                 self._keep(counting, before, after)
             raise

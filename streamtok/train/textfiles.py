@@ -1,4 +1,4 @@
-"""Text files written whole or not at all, and JSON that knows on which line its faults are."""
+"""Text files written whole or not at all, and JSON whose errors have line numbers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _LongError(Exception):
 
 
 def _short_int(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:  # Python would take long, or refuse it without saying where
+    if len(digits) > _MOST_DIGITS:  # Python would take long, or refuse it without the line
         raise _LongError(digits)
     return int(digits)
 

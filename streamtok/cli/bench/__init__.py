@@ -1,4 +1,4 @@
-"""streamtok bench: how fast a file is encoded here, and how fast others do it, once the ids are known to be right."""
+"""streamtok bench: how fast this machine encodes a file, and how fast others do, after a check of the ids."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _write_vocabulary(encoding: Any, folder: str) -> Vocabulary:
 
 @contextlib.contextmanager
 def _saying(text: str) -> Iterator[Callable[[str], object]]:
-    """Say on a terminal what goes on; gives the function that says something else."""
+    """Show the current step on a terminal; gives the function that changes the text."""
     if not sys.stderr.isatty():
         yield lambda text: None
         return

@@ -1,4 +1,4 @@
-"""The gate: no time is taken before the ids are known to be right."""
+"""The check of the ids: nothing is timed before it passes."""
 
 from __future__ import annotations
 

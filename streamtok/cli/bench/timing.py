@@ -18,7 +18,7 @@ from .gate import Gate
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from streamtok.cli.bench.worker import main; main()"
 
-COLD_STARTS = 3  # one is too easily hit by what else the machine does
+COLD_STARTS = 3  # a single one is too easily disturbed by other work on the machine
 
 
 @dataclass

@@ -43,7 +43,7 @@ class DevicePieces:
 
 
 class _Slice:
-    """A slice under way: its text, what it was made of, and where its job is."""
+    """A slice in flight: its text, its parts, and where its job is."""
 
     def __init__(self, stretches: list[Stretch], text: DeviceText, job: Any, size: int, kept: Any) -> None:
         self.stretches, self.text, self.job, self.size, self.kept = stretches, text, job, size, kept
@@ -150,7 +150,7 @@ class DeviceCounting:
     # ---- a slice ----
 
     def _begin_slice(self) -> None:
-        """Sends what is held to the device; before that, what is there has to be done."""
+        """Sends the held text to the device, after the slice before it is done."""
         stretches, parts, self._held, self._parts, self._size = self._held, self._parts, [], [], 0
         if not parts:
             return
@@ -206,7 +206,7 @@ class DeviceCounting:
         self._mark("count")
 
     def _end_slice(self) -> None:
-        """Waits for the slice under way, and sees to what the device could not do."""
+        """Waits for the slice in flight, and counts on the host what the device could not."""
         under_way, self._under_way = self._under_way, None
         if under_way is None:
             return

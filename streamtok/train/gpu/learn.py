@@ -92,7 +92,7 @@ class DeviceLearner:
     def _fill_in_pairs(self) -> None:
         device, places, wanted = self._device, self._row.places, self._wanted
         tuning, job = self._tuning, self._job
-        # Threads that enter a pair at once may pass the limit, each by one: a quarter of the table is theirs.
+        # Threads that enter pairs at once may exceed the limit, each by one: a quarter of the table is left for them.
         threads = self._blocks * tuning.block
         self._make_pairs(max(4 * threads, min(tuning.pairs, 2 * places), 1 << 10))
         # Twice what a search lists, so that the row is searched anew when as much has come as was there.

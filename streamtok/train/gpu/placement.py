@@ -9,8 +9,8 @@ from ...errors import warn_user
 from ..options import scanner_of
 
 AUTO_BYTES = 512 << 20
-"""Text from which device="auto" takes a device that is there: of less, 16 cores have learned when CuPy is imported and
-the device has."""
+"""Bytes of text from which device="auto" takes a device. With less text, 16 cores are done before CuPy is imported and
+the device is."""
 
 _ANY_FAMILY = "r50k"  # kernels are compiled for a family; those of learning are the same in all
 
@@ -80,7 +80,7 @@ def _open(family: str, name: str) -> Any:
 
 
 class ExplainedDevice:
-    """A device whose failures are DeviceErrors that say what to do."""
+    """A device that turns its failures into DeviceErrors that say what to do."""
 
     def __init__(self, device: Any, name: str) -> None:
         self._device, self._name = device, name

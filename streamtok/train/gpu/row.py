@@ -58,7 +58,7 @@ def row_of_pieces(device: Any, pieces: DevicePieces, rest: Any, alphabet: bytes)
     device.launch("place", job, min(-(-pieces.table.rows // 8), 1 << 12), 256)
     if others:
         _widen(row, rest, 1 + own, heavy)
-    device.get(top)  # what the kernel works on may be let go now
+    device.get(top)  # the arrays that the kernel reads may be freed now
     return row
 
 

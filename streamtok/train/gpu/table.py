@@ -16,7 +16,7 @@ _NAMES = list(COUNTED.names or ())
 _PIECES, _NEXT = _NAMES.index("pieces"), _NAMES.index("next")  # what stands in front is the table's; behind, the text's
 
 _LEAST_ROOM = 1 << 16
-_MOST_AT_FIRST = 1 << 23  # places, 200 MB: more only where the pieces are there
+_MOST_AT_FIRST = 1 << 23  # places, 200 MB: more only when there are so many pieces
 
 
 class PieceTable:
@@ -80,7 +80,7 @@ class PieceTable:
         """More room where a limit is reached."""
         used = int(counted["shorts"]), int(counted["longs"]), int(counted["long_bytes"])
         before, fields, rooms = self._arrays, self.fields, list(self._rooms)
-        # What is nearly full is given room as well: to move is dear.
+        # What is nearly full gets more room as well: moving is expensive.
         self._rooms = [room * 4 if count > room // 2 else room for room, count in zip(rooms, used)]
         try:
             self._make()
