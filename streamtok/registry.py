@@ -26,10 +26,18 @@ ENCODINGS: dict[str, Encoding] = {}
 
 
 class _Bundled:
-    """The recipe of a bundled encoding; called, it gives the keyword arguments of Encoding, as a plugin's does."""
+    """The recipe of a bundled encoding; called, it gives the keyword arguments of Encoding, as a plugin's does.
+
+    special_tokens: makes them, once the encoding is asked for: o200k_harmony has more than a thousand.
+    """
 
     def __init__(
-        self, name: str, vocabulary: str, pat_str: str, special_tokens: dict[str, int], n_vocab: int | None = None
+        self,
+        name: str,
+        vocabulary: str,
+        pat_str: str,
+        special_tokens: Callable[[], dict[str, int]],
+        n_vocab: int | None = None,
     ) -> None:
         self.name, self.vocabulary, self.pat_str = name, vocabulary, pat_str
         self.special_tokens, self.n_vocab = special_tokens, n_vocab
@@ -39,7 +47,7 @@ class _Bundled:
             "name": self.name,
             "pat_str": self.pat_str,
             "mergeable_ranks": load_packed(self.vocabulary).to_dict(),
-            "special_tokens": dict(self.special_tokens),
+            "special_tokens": self.special_tokens(),
         }
         if self.n_vocab is not None:
             arguments["explicit_n_vocab"] = self.n_vocab
@@ -47,18 +55,30 @@ class _Bundled:
 
     def build(self) -> Encoding:
         """The encoding itself, from the bundled tables: no dictionary is made on the way."""
-        return Encoding._bundled(self.name, self.pat_str, self.vocabulary, dict(self.special_tokens), self.n_vocab)
+        return Encoding._bundled(self.name, self.pat_str, self.vocabulary, self.special_tokens(), self.n_vocab)
 
 
 def _fill_in_the_middle(first: int) -> dict[str, int]:
     return {f"<|fim_{part}|>": first + i for i, part in enumerate(("prefix", "middle", "suffix"))}
 
 
-def _bundled() -> dict[str, Callable[[], dict[str, Any]]]:
-    gpt2 = {"<|endoftext|>": 50256}
-    p50k_edit = gpt2 | _fill_in_the_middle(50281)
-    cl100k = {"<|endoftext|>": 100257} | _fill_in_the_middle(100258) | {"<|endofprompt|>": 100276}
-    o200k = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
+def _gpt2() -> dict[str, int]:
+    return {"<|endoftext|>": 50256}
+
+
+def _p50k_edit() -> dict[str, int]:
+    return _gpt2() | _fill_in_the_middle(50281)
+
+
+def _cl100k() -> dict[str, int]:
+    return {"<|endoftext|>": 100257} | _fill_in_the_middle(100258) | {"<|endofprompt|>": 100276}
+
+
+def _o200k() -> dict[str, int]:
+    return {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
+
+
+def _harmony() -> dict[str, int]:
     named = {
         "<|startoftext|>": 199998,
         "<|return|>": 200002,
@@ -71,20 +91,20 @@ def _bundled() -> dict[str, Callable[[], dict[str, Any]]]:
     }
     # Every id above the ordinary ones has a name, up to 201087. 200018 has two: it stays o200k's <|endofprompt|>.
     free = set(range(200000, 201088)) - set(named.values())
-    harmony = o200k | named | {f"<|reserved_{token}|>": token for token in sorted(free)}
-    recipes = (
-        _Bundled("gpt2", "r50k_base", R50K, gpt2, 50257),
-        _Bundled("r50k_base", "r50k_base", R50K, gpt2, 50257),
-        _Bundled("p50k_base", "p50k_base", R50K, gpt2, 50281),
-        _Bundled("p50k_edit", "p50k_base", R50K, p50k_edit),
-        _Bundled("cl100k_base", "cl100k_base", CL100K, cl100k),
-        _Bundled("o200k_base", "o200k_base", O200K, o200k),
-        _Bundled("o200k_harmony", "o200k_base", O200K, harmony),
-    )
-    return {recipe.name: recipe for recipe in recipes}
+    return _o200k() | named | {f"<|reserved_{token}|>": token for token in sorted(free)}
 
 
-ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = _bundled()
+_RECIPES = (
+    _Bundled("gpt2", "r50k_base", R50K, _gpt2, 50257),
+    _Bundled("r50k_base", "r50k_base", R50K, _gpt2, 50257),
+    _Bundled("p50k_base", "p50k_base", R50K, _gpt2, 50281),
+    _Bundled("p50k_edit", "p50k_base", R50K, _p50k_edit),
+    _Bundled("cl100k_base", "cl100k_base", CL100K, _cl100k),
+    _Bundled("o200k_base", "o200k_base", O200K, _o200k),
+    _Bundled("o200k_harmony", "o200k_base", O200K, _harmony),
+)
+
+ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = {recipe.name: recipe for recipe in _RECIPES}
 """Name -> function that gives the keyword arguments of Encoding. Plugins' are added once they are looked for."""
 
 _lock = _thread.RLock()
