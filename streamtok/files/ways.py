@@ -68,8 +68,8 @@ class Way:
 
 
 class TextWay(Way):
-    """A source is a document. On several threads it is encoded in parts, cut where the two sides encode apart; the
-    stream takes over where there is no such place for long, and where an earlier run left it with text pending."""
+    """A source is a document. On several threads it is encoded in slices, cut where the two sides encode independently.
+    The stream takes over where there is no such place for long, and where an earlier run left it with pending text."""
 
     def __init__(self, run: Documents) -> None:
         super().__init__(run)

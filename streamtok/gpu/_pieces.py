@@ -56,8 +56,8 @@ def short_bytes(text: Any, most: int) -> Any:
 
 
 def cut_host(text: Any, size: int, names: Names) -> list[Any]:
-    """A buffer as a list of buffers, which encode apart from each other, of `size` bytes at most; longer ones where
-    there is no place to cut."""
+    """A buffer as a list of buffers, which encode independently, of `size` bytes at most; longer ones where there
+    is no place to cut."""
     if len(text) <= size:
         return [text]
     whole, places = memoryview(text), []

@@ -82,7 +82,7 @@ class GpuEncoder:
         stream: the CUDA stream that works: a CuPy stream, anything with __cuda_stream__ (as torch.cuda.Stream), or a
             handle. None: the one that is current for CuPy when a method is called.
         memory_limit: bytes of device memory for tables and buffers, the result aside. Texts are then encoded in slices,
-            cut where both sides encode apart, and the tables are the package's own, the smaller ones.
+            cut where the two sides encode independently, and the tables are the package's own, the smaller ones.
         ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
 
     Raises:

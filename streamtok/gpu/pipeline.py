@@ -27,7 +27,7 @@ from ._slot import PINNED, Request, Slot, Station
 from .encoder import family_for, ordinal_of
 
 CHUNK = 32 << 20
-"""Bytes of text under way in a slot: from here on the cost of a call is nothing beside the bus's time."""
+"""Bytes of text in flight in a slot. From this size on, the cost of a call is small beside the time of the bus."""
 
 LEAST_CHUNK = 1 << 20
 
@@ -46,7 +46,7 @@ class GpuPipeline:
         encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
         device: a number, "cuda:N", or a list of them: texts are shared out, ids stay in order. None: the first.
         ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
-        chunk_size: bytes of text under way in each slot; None: what keeps the devices busy.
+        chunk_size: bytes of text in flight in each slot; None: enough to keep the devices busy.
         slots: how many a device has.
 
     Raises:

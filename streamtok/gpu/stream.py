@@ -30,11 +30,11 @@ _LEAST = 1 << 16
 
 
 class GpuStream:
-    """The interface of CoreStream (native/encode.pyx), and its promises; only that ids come when a batch is full, or
+    """The interface and the guarantees of CoreStream (native/encode.pyx), except that ids come when a batch is full, or
     with flush().
 
-    Text passes a Gate as it comes, which has the CPU's errors at the feed that the CPU has them at, and is gathered.
-    Once there is a batch, it is encoded up to its last cut, a place where both sides encode apart. Where no cut is
+    Text passes a Gate, which raises the same errors at the same feed as the CPU's stream, and is gathered. A full batch
+    is encoded up to its last cut, a place where the two sides encode independently. Where no cut is
     found, the core's own stream takes over, up to the next one.
     """
 

@@ -184,9 +184,9 @@ cdef class Job:
 
 
 def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, Coder coder=None):
-    """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: what is on the left
-    and what is on the right encode apart from each other. data: a buffer of bytes, which may begin and end anywhere.
-    coder: who encodes; None: anybody with a pattern."""
+    """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: the left and the
+    right side encode independently. data: a buffer of bytes, which may begin and end anywhere. coder: the one that encodes;
+    None: any with a pattern."""
     cdef st_cut_rules rules
     cdef Py_buffer view
     cdef size_t n, at, margin, found, ahead

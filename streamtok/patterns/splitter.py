@@ -140,7 +140,9 @@ class PatternSplitter:
     something that can be empty. Pickles as its pattern and its seconds.
 
     Args:
-        seconds: processor time that a million characters, or fewer, may take; None: as long as they like.
+        pat_str: the pattern.
+        seconds: bound on the processor time for up to a million characters, proportionally more for longer text; None:
+            no bound.
     """
 
     def __init__(self, pat_str: str, seconds: float | None = SECONDS) -> None:
@@ -172,7 +174,7 @@ class PatternSplitter:
         return byte_spans(text, list(self.matches(compiled.plain, compiled.symbols(text), 0)))
 
     def stream(self, context: str = "", pending: str = "") -> PatternStream:
-        """A stream of its own; with what another one held, it goes on as that would.
+        """A new stream; with the context and the pending text of another one, it continues as that would.
 
         Raises ValueError for a pattern that cannot be streamed.
         """
@@ -194,9 +196,9 @@ class _Mark(NamedTuple):
 class PatternStream:
     """Takes text cut anywhere and returns what is decided: the pieces of split(whole), in parts, never early.
 
-    A piece leaves with the feed that decides it while at most 1024 characters are pending. A longer pending text is
-    looked at again only when it has doubled, which keeps an endless piece linear; so a piece of n > 1024 characters
-    may leave up to n characters late, never early. Copies and pickles at any point.
+    While at most 1024 characters are pending, a piece is returned by the feed that decides it. A longer pending text is
+    matched again only when it has doubled, which keeps an endless piece linear; so a piece of n > 1024 characters may
+    be returned up to n characters late, never early. Copies and pickles at any point.
     """
 
     def __init__(self, splitter: PatternSplitter) -> None:

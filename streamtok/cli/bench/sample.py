@@ -10,7 +10,7 @@ from ...files.sources import make_sources
 
 WARM_PASSES = 5
 _LARGEST_SLICE = 4 << 20
-_SMALLEST_SLICE = 96 << 10  # less is encoded in a millisecond, and the machine wavers more than that
+_SMALLEST_SLICE = 96 << 10  # less is encoded in a millisecond, which is within the noise of the machine
 _DOCUMENT = 16 << 10
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from .jobs import COUNTED, FREE, GROWING, KEY_BYTES, LONGEST, STRETCH
 
-# What a stretch under way may bring in at most: short pieces of two bytes (there are too few of one to speak of), long
-# ones, and bytes of those, the last of which may reach far beyond it.
+# What a stretch in flight may add at most: short pieces of two bytes (pieces of one byte are too few to count), long
+# ones, and bytes of those, the last of which may reach far beyond the stretch.
 _SHORTS, _LONGS, _BYTES = STRETCH // 2, STRETCH // (KEY_BYTES + 1) + 1, STRETCH + LONGEST
 
 _NAMES = list(COUNTED.names or ())
@@ -20,8 +20,8 @@ _MOST_AT_FIRST = 1 << 23  # places, 200 MB: more only when there are so many pie
 
 
 class PieceTable:
-    """Rooms are powers of two. A table is filled up to its limits, and what is under way when one is reached still
-    fits: a quarter of each room is kept for that."""
+    """Rooms are powers of two. A table is filled up to its limits, and what is in flight when a limit is reached
+    still fits: a quarter of each room is kept for that."""
 
     def __init__(self, device: Any, text_bytes: int) -> None:
         """text_bytes: of the first text, for a guess."""
