@@ -69,6 +69,10 @@ void *take(size_t size);
  * then ever fewer, since a call with n allocations is begun again for every one of them. */
 int64_t next_failure(int64_t number);
 
+/* One merge as BPE defines it: of the tokens of text, which end at ends[0..count), the two neighbours are joined that make
+ * the token of the lowest rank, the leftmost first. Returns where the left one ended; 0: no two make a token. */
+size_t merge_first_lowest(const st_vocab *v, const uint8_t *text, size_t *ends, size_t *count);
+
 /* memcmp() == 0 that takes NULL for no bytes. */
 static inline int same_bytes(const void *a, const void *b, size_t n)
 {

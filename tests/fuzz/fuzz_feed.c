@@ -237,21 +237,8 @@ static size_t defined_ids(const st_vocab *v, const uint8_t *text, size_t n, uint
     }
     for (size_t i = 0; i < n; i++)
         ends[i] = i + 1;
-    for (;;) {
-        uint32_t best = ST_NONE;
-        size_t at = 0;
-        for (size_t i = 0; i + 1 < count; i++) {
-            size_t start = i ? ends[i - 1] : 0;
-            uint32_t joined = st_vocab_find(v, text + start, ends[i + 1] - start);
-            if (joined < best) {
-                best = joined;
-                at = i;
-            }
-        }
-        if (best == ST_NONE)
-            break;
-        memmove(ends + at, ends + at + 1, (--count - at) * sizeof *ends);
-    }
+    while (merge_first_lowest(v, text, ends, &count))
+        ;
     for (size_t i = 0; i < count; i++) {
         size_t start = i ? ends[i - 1] : 0;
         ids[i] = v->ids[st_vocab_find(v, text + start, ends[i] - start)];

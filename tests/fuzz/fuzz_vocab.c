@@ -72,22 +72,8 @@ static size_t defined_split(const st_vocab *v, uint32_t index)
     size_t count = st_token_length(v, index), *ends = take(count * sizeof *ends), split = 0;
     for (size_t i = 0; i < count; i++)
         ends[i] = i + 1;
-    while (count > 1) {
-        uint32_t best = ST_NONE;
-        size_t at = 0;
-        for (size_t i = 0; i + 1 < count; i++) {
-            size_t start = i ? ends[i - 1] : 0;
-            uint32_t joined = st_vocab_find(v, text + start, ends[i + 1] - start);
-            if (joined < best) {
-                best = joined;
-                at = i;
-            }
-        }
-        if (best == ST_NONE)
-            break;
-        split = ends[at];
-        memmove(ends + at, ends + at + 1, (--count - at) * sizeof *ends);
-    }
+    for (size_t at; (at = merge_first_lowest(v, text, ends, &count));)
+        split = at;
     free(ends);
     return count == 1 ? split : 0;
 }
