@@ -138,6 +138,13 @@ def from_utf8(bytes data not None, errors, end=None):
         return data[:n].decode("utf-8", errors)  # the same error, with its place in all of the bytes
 
 
+cdef int let_others_run() except -1:
+    """Between two steps of a long call that needs the GIL: the main thread, which handles signals, may be waiting for it."""
+    with nogil:
+        pass
+    return PyErr_CheckSignals()
+
+
 cdef list decoded_parts(bytes data, Py_ssize_t n, str errors):
     cdef const char *start = PyBytes_AS_STRING(data)
     cdef Py_ssize_t at = 0, size, used
@@ -147,7 +154,7 @@ cdef list decoded_parts(bytes data, Py_ssize_t n, str errors):
         size = min(<Py_ssize_t>DECODED_AT_ONCE, n - at)
         parts.append(PyUnicode_DecodeUTF8Stateful(start + at, size, how, NULL if at + size == n else &used))
         at += size if at + size == n else used
-        PyErr_CheckSignals()
+        let_others_run()
     return parts
 
 
@@ -164,7 +171,7 @@ cpdef str join(list parts):
         part = parts.pop()
         PyUnicode_CopyCharacters(result, at, part, 0, len(part))
         at += len(part)
-        PyErr_CheckSignals()
+        let_others_run()
     return result
 
 
