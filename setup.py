@@ -74,14 +74,37 @@ def is_cross_build(tag: str, machine: str | None = None) -> bool:
     return not any(part in tag for part in RUNS.get(SAME.get(name, name), (name,)))
 
 
+def by_instructions(sources: list[str], tag: str) -> dict[tuple[str, ...], list[str]]:
+    """Flags of Microsoft's compiler -> the files that want them. It knows no pragma that names instructions, so a file
+    says by its name which it is for. The others are for every machine."""
+    wanted = {"_avx2": ("/arch:AVX2",), "_avx512": ("/arch:AVX512",), "_pclmul": ("/arch:AVX2",)}
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for source in sources:
+        ending = next((end for end in wanted if source.endswith(f"{end}.c")), "") if "amd64" in tag else ""
+        groups.setdefault(wanted.get(ending, ()), []).append(source)
+    return groups
+
+
 class BuildCore(build_clib):
+    def build_with_msvc(self, name: str, info: dict) -> None:
+        tag = self.get_finalized_command("build").plat_name
+        objects: list[str] = []
+        for own, sources in by_instructions(info["sources"], tag).items():
+            options = {"output_dir": self.build_temp, "include_dirs": info["include_dirs"], "debug": self.debug}
+            objects += self.compiler.compile(sources, extra_postargs=[*flags(self.compiler), *own], **options)
+        self.compiler.create_static_lib(objects, name, output_dir=self.build_clib, debug=self.debug)
+
     def build_libraries(self, libraries: list[tuple[str, dict]]) -> None:
         for name, info in libraries:
             info["cflags"] = flags(self.compiler)
             # An archive is added to, never emptied: the object of a C file that is gone would stay, and be linked.
             archive = pathlib.Path(self.build_clib, self.compiler.library_filename(name))
             archive.unlink(missing_ok=True)
-        super().build_libraries(libraries)
+        if getattr(self.compiler, "compiler_type", "") != "msvc":
+            super().build_libraries(libraries)
+            return
+        for name, info in libraries:
+            self.build_with_msvc(name, info)
 
 
 class BuildModules(build_ext):

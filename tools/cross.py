@@ -32,6 +32,13 @@ TARGETS = {
     "windows-x86_64": "x86_64-windows-gnu",
     "windows-arm64": "aarch64-windows-gnu",
 }
+# As clang takes the core for Microsoft's compiler: with its macros and intrinsics, without extensions of GNU, and with
+# stand-ins for its headers.
+MSVC = {"msvc-x86_64": "x86_64-pc-windows-msvc", "msvc-arm64": "aarch64-pc-windows-msvc"}
+AS_MSVC = ["-fms-extensions", "-fms-compatibility", "-fms-compatibility-version=19.40", "-Wpedantic"]
+# The fixed-width types and the intrinsics are pedantically extensions.
+AS_MSVC += ["-Wno-language-extension-token"]
+
 # What setup.py gives, and warnings. -O1: instructions of other targets are refused only where code is made of them.
 FLAGS = ["-std=c11", "-O1", "-g0", "-Wall", "-Wextra", "-Werror", "-Icsrc"]
 
@@ -44,6 +51,14 @@ def zig() -> str | None:
     return str(pathlib.Path(found.origin).with_name("zig.exe" if os.name == "nt" else "zig"))
 
 
+def compiler(program: str, target: str) -> list[str]:
+    if target in TARGETS:
+        return [program, "cc", "-target", TARGETS[target]]
+    own = pathlib.Path(program).parent / "lib" / "include"
+    headers = ["-isystem", str(own), "-isystem", str(ROOT / "tests" / "platforms" / "msvc")]
+    return [program, "clang", f"--target={MSVC[target]}", *AS_MSVC, *headers]
+
+
 def complaints(program: str, target: str) -> list[str]:
     """What the compiler says about each file that it does not take without a word."""
     sources = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.c"))
@@ -51,7 +66,7 @@ def complaints(program: str, target: str) -> list[str]:
 
         def compile_one(number: int) -> str:
             made = os.path.join(folder, f"{number}.o")
-            command = [program, "cc", "-target", TARGETS[target], *FLAGS, "-c", sources[number], "-o", made]
+            command = [*compiler(program, target), *FLAGS, "-c", sources[number], "-o", made]
             done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             return done.stdout if done.returncode or done.stdout else ""
 
@@ -60,17 +75,18 @@ def complaints(program: str, target: str) -> list[str]:
 
 
 def main() -> int:
+    every = [*TARGETS, *MSVC]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", nargs="*", help=f"one of {', '.join(TARGETS)} (default: all)")
+    parser.add_argument("target", nargs="*", help=f"one of {', '.join(every)} (default: all)")
     options = parser.parse_args()
-    if unknown := set(options.target) - TARGETS.keys():
-        parser.error(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
+    if unknown := set(options.target) - set(every):
+        parser.error(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(every)}")
     program = zig()
     if program is None:
         print("ziglang is not installed: pip install '.[cross]'")
         return UNAVAILABLE
     clean = True
-    for target in options.target or TARGETS:
+    for target in options.target or every:
         said = complaints(program, target)
         clean = clean and not said
         print(f"[{target}] " + ("no warning" if not said else f"{len(said)} files:\n" + "\n".join(said)), flush=True)

@@ -4,8 +4,8 @@
     python tools/test_wheel.py                   what this Python has
     python tools/test_wheel.py --install dist    in a new environment, with the wheel in that folder
 
-Runs the tests of what a wheel holds: ids, streams, files, the command. Needs pytest, pytest-xdist, hypothesis, and
-for the command click and rich; tests that compare with tiktoken are skipped where that is not installed. Exit status:
+Runs the tests of what a wheel holds: ids, streams, files, the command. Needs pytest, pytest-xdist, hypothesis, what the
+extras cli and zstd name; tests that compare with tiktoken are skipped where that is not installed. Exit status:
 pytest's.
 """
 
@@ -30,7 +30,7 @@ FILES = (
 ).split()
 
 # tiktoken has no wheel for Windows on ARM, and needs a Rust compiler there.
-NEEDS = ("pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "click>=8.1", "rich>=13")
+NEEDS = ("pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100")
 ORACLE = "tiktoken>=0.12"
 
 
@@ -40,7 +40,7 @@ def environment_with(wheels: pathlib.Path, folder: pathlib.Path) -> str:
     venv.create(folder, with_pip=True)
     python = str(folder / ("Scripts" if os.name == "nt" else "bin") / "python")
     install = [python, "-m", "pip", "install", "--quiet"]
-    subprocess.run([*install, str(wheel.resolve()), *NEEDS], check=True)
+    subprocess.run([*install, f"{wheel.resolve()}[cli,zstd]", *NEEDS], check=True)
     if subprocess.run([*install, "--only-binary", ":all:", ORACLE]).returncode:
         print("tiktoken cannot be installed here: its comparisons are skipped", flush=True)
     return python
@@ -48,7 +48,7 @@ def environment_with(wheels: pathlib.Path, folder: pathlib.Path) -> str:
 
 def run_tests(python: str, folder: pathlib.Path) -> int:
     """Copies the tests to a folder and runs them there."""
-    for name in ("tests", "tools"):
+    for name in ("tests", "tools", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     there = [str(path) for name in FILES for path in (folder / "tests").rglob(f"test_{name}.py")]

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,23 +23,10 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older headers lack the name, older systems refuse the advice */
 #endif
 
-#if defined(_MSC_VER)
-#include <intrin.h>
-typedef volatile long long st_counter;
-#define ST_ADD(counter, n) _InterlockedExchangeAdd64(&(counter), (n))
-#define ST_READ(counter) (counter)
-#define ST_WRITE(counter, n) _InterlockedExchange64(&(counter), (n))
-#else
-typedef int64_t st_counter;
-#define ST_ADD(counter, n) __atomic_fetch_add(&(counter), (n), __ATOMIC_RELAXED)
-#define ST_READ(counter) __atomic_load_n(&(counter), __ATOMIC_RELAXED)
-#define ST_WRITE(counter, n) __atomic_store_n(&(counter), (n), __ATOMIC_RELAXED)
-#endif
-
 typedef struct alloc_state {
-    st_counter calls, bytes, live;
-    st_counter failing;   /* 0: never fail, the common case costs one load */
-    st_counter remaining; /* allocations that may still succeed while failing is set */
+    uint64_t calls, bytes, live;
+    uint64_t failing;   /* 0: never fail, the common case costs one load */
+    uint64_t remaining; /* as an int64_t: allocations that may still succeed while failing is set */
 } alloc_state;
 
 static alloc_state own;
@@ -55,16 +44,16 @@ void st_alloc_share(void *other)
 
 static int refused(size_t size)
 {
-    ST_ADD(state->calls, 1);
-    ST_ADD(state->bytes, (int64_t)size);
-    return ST_READ(state->failing) && ST_ADD(state->remaining, -1) <= 0;
+    st_number_add(&state->calls, 1);
+    st_number_add(&state->bytes, size);
+    return st_number_read(&state->failing) && (int64_t)st_number_add(&state->remaining, (uint64_t)-1) < 0;
 }
 
 void *st_malloc(size_t size)
 {
     void *block = refused(size) ? NULL : malloc(size ? size : 1);
     if (block)
-        ST_ADD(state->live, 1);
+        st_number_add(&state->live, 1);
     return block;
 }
 
@@ -74,7 +63,7 @@ void *st_calloc(size_t count, size_t size)
         return NULL;
     void *block = refused(count * size) ? NULL : calloc(count ? count : 1, size ? size : 1);
     if (block)
-        ST_ADD(state->live, 1);
+        st_number_add(&state->live, 1);
     return block;
 }
 
@@ -86,7 +75,7 @@ void *st_alloc_table(size_t size)
         void *table = refused(size) ? NULL : aligned_alloc(HUGE_PAGE, size);
         if (!table)
             return NULL;
-        ST_ADD(state->live, 1);
+        st_number_add(&state->live, 1);
         madvise(table, size, MADV_HUGEPAGE); /* advice: where it is not taken, ordinary pages serve */
         return memset(table, 0, size);
     }
@@ -111,7 +100,7 @@ void *st_realloc(void *block, size_t size)
 {
     void *grown = refused(size) ? NULL : realloc(block, size ? size : 1);
     if (grown && !block)
-        ST_ADD(state->live, 1);
+        st_number_add(&state->live, 1);
     return grown;
 }
 
@@ -119,13 +108,14 @@ void st_free(void *block)
 {
     if (!block)
         return;
-    ST_ADD(state->live, -1);
+    st_number_add(&state->live, (uint64_t)-1);
     free(block);
 }
 
 st_alloc_counts st_alloc_read(void)
 {
-    st_alloc_counts counts = {(uint64_t)ST_READ(state->calls), (uint64_t)ST_READ(state->bytes), (int64_t)ST_READ(state->live)};
+    st_alloc_counts counts = {st_number_read(&state->calls), st_number_read(&state->bytes),
+                              (int64_t)st_number_read(&state->live)};
     return counts;
 }
 
@@ -138,6 +128,6 @@ void st_alloc_trim(void)
 
 void st_alloc_fail_after(int64_t n)
 {
-    ST_WRITE(state->remaining, n);
-    ST_WRITE(state->failing, n >= 0);
+    st_number_write(&state->remaining, (uint64_t)n);
+    st_number_write(&state->failing, n >= 0);
 }

@@ -2,15 +2,26 @@
 #ifndef ST_BASE_ATOMIC_H
 #define ST_BASE_ATOMIC_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/portable.h"
 
 #if defined(_MSC_VER)
-#include <intrin.h>
+#if !defined(_M_X64) && !defined(_M_ARM64)
+#error "with this compiler streamtok needs a 64-bit target: x64 or ARM64"
+#endif
+
+/* A volatile read acquires under /volatile:ms alone, which is not what compilers for ARM take by themselves: so a plain read
+ * of the machine, and behind it what keeps later ones behind it. On x86 the processor does, and only the compiler must be told. */
+#if defined(_M_ARM64)
+#define ST_READ_FENCE() __dmb(_ARM64_BARRIER_ISH)
+#else
+#define ST_READ_FENCE() _ReadWriteBarrier()
+#endif
 
 static inline void *st_acquire(void **place)
 {
-    return *(void *volatile *)place; /* volatile reads acquire under the compiler's default /volatile:ms */
+    const int64_t value = __iso_volatile_load64((const volatile int64_t *)place);
+    ST_READ_FENCE();
+    return (void *)value;
 }
 
 static inline void *st_publish(void **place, void *value)
@@ -40,17 +51,24 @@ static inline int st_count_add(int *count, int n)
 
 static inline int st_count_read(const int *count)
 {
-    return *(const volatile int *)count;
+    const int value = __iso_volatile_load32((const volatile int *)count);
+    ST_READ_FENCE();
+    return value;
 }
 
 static inline uint64_t st_number_read(const uint64_t *number)
 {
-    return *(const volatile uint64_t *)number;
+    return (uint64_t)__iso_volatile_load64((const volatile int64_t *)number);
 }
 
 static inline void st_number_write(uint64_t *number, uint64_t value)
 {
-    _InterlockedExchange64((volatile long long *)number, (long long)value);
+    __iso_volatile_store64((volatile int64_t *)number, (int64_t)value);
+}
+
+static inline uint64_t st_number_add(uint64_t *number, uint64_t n)
+{
+    return (uint64_t)_InterlockedExchangeAdd64((volatile int64_t *)number, (int64_t)n) + n;
 }
 #else
 
@@ -106,6 +124,12 @@ static inline uint64_t st_number_read(const uint64_t *number)
 static inline void st_number_write(uint64_t *number, uint64_t value)
 {
     __atomic_store_n(number, value, __ATOMIC_RELAXED);
+}
+
+/* Adds n and returns the sum. */
+static inline uint64_t st_number_add(uint64_t *number, uint64_t n)
+{
+    return __atomic_add_fetch(number, n, __ATOMIC_RELAXED);
 }
 #endif
 

@@ -11,6 +11,10 @@ ST_FORCE_INLINE unsigned st_first_bit(uint64_t mask)
     return (unsigned)__ffsll((long long)mask) - 1;
 #elif defined(__GNUC__)
     return (unsigned)__builtin_ctzll(mask);
+#elif defined(_MSC_VER)
+    unsigned long at;
+    _BitScanForward64(&at, mask);
+    return (unsigned)at;
 #else
     unsigned at = 0;
     while (!(mask >> at & 1))
@@ -26,6 +30,10 @@ ST_FORCE_INLINE unsigned st_last_bit(uint64_t mask)
     return 63u - (unsigned)__clzll((long long)mask);
 #elif defined(__GNUC__)
     return 63u - (unsigned)__builtin_clzll(mask);
+#elif defined(_MSC_VER)
+    unsigned long at;
+    _BitScanReverse64(&at, mask);
+    return (unsigned)at;
 #else
     unsigned at = 63;
     while (!(mask >> at & 1))

@@ -20,6 +20,12 @@ ST_INLINE uint64_t st_fold_multiply(uint64_t a, uint64_t b)
     __extension__ typedef unsigned __int128 wide;
     wide product = (wide)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
+#elif defined(_MSC_VER) && defined(_M_X64)
+    uint64_t high;
+    const uint64_t low = _umul128(a, b, &high);
+    return low ^ high;
+#elif defined(_MSC_VER) && defined(_M_ARM64)
+    return (a * b) ^ __umulh(a, b);
 #else
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
     uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (uint32_t)middle;

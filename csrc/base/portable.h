@@ -5,7 +5,7 @@
  * ST_TABLE         a constant table defined in a header
  * ST_SWAR          1 where eight bytes can be loaded into one integer from any address (load.h)
  *
- * The fixed-width types come from here too: NVRTC has no standard headers. */
+ * The fixed-width types come from here too: NVRTC has no standard headers. So do the intrinsics of Microsoft's compiler. */
 #ifndef ST_BASE_PORTABLE_H
 #define ST_BASE_PORTABLE_H
 
@@ -20,6 +20,9 @@ typedef unsigned long long uint64_t;
 #else
 #include <stddef.h>
 #include <stdint.h>
+#if defined(_MSC_VER) && !defined(__CUDACC__)
+#include <intrin.h>
+#endif
 #endif
 
 #if defined(__CUDACC__)

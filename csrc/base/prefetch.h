@@ -2,11 +2,17 @@
 #ifndef ST_BASE_PREFETCH_H
 #define ST_BASE_PREFETCH_H
 
+#include "base/portable.h"
+
 static inline void st_prefetch(const void *address)
 {
 #if defined(__GNUC__) || defined(__clang__)
     __builtin_prefetch(address);
     __asm__ volatile(""); /* without it GCC takes a function that only prefetches for one without effect, and drops its calls */
+#elif defined(_MSC_VER) && defined(_M_X64)
+    _mm_prefetch((const char *)address, _MM_HINT_T0);
+#elif defined(_MSC_VER) && defined(_M_ARM64)
+    __prefetch(address);
 #else
     (void)address;
 #endif

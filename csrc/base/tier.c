@@ -6,26 +6,100 @@
 
 #include "base/atomic.h"
 
+#if defined(ST_X86) && !defined(_MSC_VER)
+#include <cpuid.h>
+#endif
+
 static const char *const names[ST_TIERS] = {"portable", "neon", "avx2", "avx512"};
 
 /* NULL: no choice yet; else into `names`. Whoever comes first chooses; all choose alike. */
 static void *chosen;
 
+static int has_all(uint64_t set, uint64_t wanted)
+{
+    return (set & wanted) == wanted;
+}
+
+#if defined(ST_X86)
+/* A leaf of what the processor tells about itself: registers eax, ebx, ecx, edx. All 0 where it has no such leaf. */
+static void ask_processor(unsigned leaf, unsigned registers[4])
+{
+#if defined(_MSC_VER)
+    int found[4];
+    __cpuid(found, 0);
+    memset(registers, 0, 4 * sizeof *registers);
+    if ((unsigned)found[0] < leaf)
+        return;
+    __cpuidex(found, (int)leaf, 0);
+    memcpy(registers, found, sizeof found);
+#else
+    memset(registers, 0, 4 * sizeof *registers);
+    __get_cpuid_count(leaf, 0, &registers[0], &registers[1], &registers[2], &registers[3]);
+#endif
+}
+
+/* Which registers the system keeps for a program: bits 1 and 2 for AVX, 5 to 7 for AVX-512. Asked of no processor without AVX. */
+static uint64_t kept_registers(void)
+{
+#if defined(_MSC_VER)
+    return _xgetbv(0);
+#else
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+#endif
+}
+
+#define BIT(n) (UINT64_C(1) << (n))
+
+/* Numbers of bits are those of Intel's manual, volume 2, under CPUID. */
+static uint64_t find_features(void)
+{
+    unsigned one[4], seven[4];
+    ask_processor(1, one);
+    ask_processor(7, seven);
+    const uint64_t saves_and_avx = BIT(27) | BIT(28); /* of leaf 1, ecx */
+    const uint64_t kept = has_all(one[2], saves_and_avx) ? kept_registers() : 0;
+    const uint64_t bmi_avx2_bmi2 = BIT(3) | BIT(5) | BIT(8); /* of leaf 7, ebx; then F, DQ, CD, BW and VL */
+    const uint64_t avx512 = BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31);
+    uint64_t features = 0;
+    if (has_all(kept, BIT(1) | BIT(2)) && has_all(seven[1], bmi_avx2_bmi2)) {
+        features |= ST_HAS_AVX2;
+        if (has_all(kept, BIT(5) | BIT(6) | BIT(7)) && has_all(seven[1], avx512) && has_all(seven[2], BIT(1) | BIT(6)))
+            features |= ST_HAS_AVX512; /* the last two are VBMI and VBMI2 */
+        if (has_all(one[2], BIT(1)))
+            features |= ST_HAS_PCLMUL;
+    }
+    return features;
+}
+#else
+static uint64_t find_features(void)
+{
+    return 0;
+}
+#endif
+
+int st_processor_has(uint64_t features)
+{
+    static uint64_t known; /* 0: not asked yet. Whoever comes first asks; all are told alike. */
+    uint64_t found = st_number_read(&known);
+    if (!found) {
+        found = find_features() | ST_ASKED;
+        st_number_write(&known, found);
+    }
+    return has_all(found, features);
+}
+
 static int runs(st_tier_number tier)
 {
-#if defined(ST_X86)
-    __builtin_cpu_init();
-    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    if (tier == ST_TIER_AVX512)
-        return avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
-    return tier == ST_TIER_PORTABLE || (tier == ST_TIER_AVX2 && avx2);
-#elif defined(ST_ARM)
-    return tier <= ST_TIER_NEON;
-#else
-    return tier == ST_TIER_PORTABLE;
+    switch (tier) {
+    case ST_TIER_AVX512: return st_processor_has(ST_HAS_AVX512);
+    case ST_TIER_AVX2: return st_processor_has(ST_HAS_AVX2);
+#if defined(ST_ARM)
+    case ST_TIER_NEON: return 1;
 #endif
+    default: return tier == ST_TIER_PORTABLE;
+    }
 }
 
 static st_tier_number choose(void)

@@ -4,13 +4,28 @@
 #ifndef ST_BASE_TIER_H
 #define ST_BASE_TIER_H
 
+#include "base/portable.h"
+
+/* Microsoft's compiler needs no leave for the instructions of a tier: its intrinsics are always there, in a version that is
+ * new enough. Its names for vectors of ARM differ, so there it has the portable tier. */
 #if defined(__x86_64__) && defined(__GNUC__)
+#define ST_X86 1
+#elif defined(_M_X64) && !defined(_M_ARM64EC) && _MSC_VER >= 1930
 #define ST_X86 1
 #elif defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__)
 #define ST_ARM 1
 #endif
 
 typedef enum st_tier_number { ST_TIER_PORTABLE, ST_TIER_NEON, ST_TIER_AVX2, ST_TIER_AVX512, ST_TIERS } st_tier_number;
+
+/* What the processor has, and the system lets programs use: all that the tier of that name takes; carry-less products besides
+ * AVX2. */
+#define ST_HAS_AVX2 UINT64_C(1)
+#define ST_HAS_AVX512 UINT64_C(2)
+#define ST_HAS_PCLMUL UINT64_C(4)
+#define ST_ASKED UINT64_C(8) /* for tier.c */
+
+int st_processor_has(uint64_t features);
 
 st_tier_number st_tier(void);
 const char *st_tier_name(void);

@@ -8,7 +8,7 @@
 size_t st_crc32_fold(const uint8_t *data, size_t n, uint32_t before, uint8_t rest[ST_CRC32_REST])
 {
 #if defined(ST_X86)
-    if (st_tier() >= ST_TIER_AVX2 && __builtin_cpu_supports("pclmul"))
+    if (st_tier() >= ST_TIER_AVX2 && st_processor_has(ST_HAS_PCLMUL))
         return st_crc32_fold_products(data, n, before, rest);
 #endif
     (void)data, (void)n, (void)before, (void)rest;

@@ -117,6 +117,7 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
 
 /* NULL: pieces are cut one by one. */
 static st_cuts_of_pieces_function *const of_pieces_by_tier[ST_TIERS] = {
+    [ST_TIER_PORTABLE] = NULL,
 #if defined(ST_X86)
     [ST_TIER_AVX512] = st_cuts_of_pieces_avx512,
 #endif

@@ -1,8 +1,9 @@
 /* Looking for cuts with AVX-512. Everything that depends on the text is a bit in a mask: where pieces begin, which are long,
  * where tokens join two characters. What is looked at lies in one dense list, so that no branch asks where a piece ends. */
+#include "base/tier.h"
 #include "cut/cuts.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(ST_X86)
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512cd,bmi,bmi2,popcnt,lzcnt"

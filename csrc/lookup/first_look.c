@@ -53,18 +53,21 @@ void st_first_look_portable(st_spans *s, const st_hot *hot)
 #define FEW_SPANS 4
 
 static st_add_pieces_function *const add_pieces[ST_TIERS] = {
+    [ST_TIER_PORTABLE] = NULL,
 #if defined(ST_X86)
     [ST_TIER_AVX512] = st_add_pieces_avx512,
 #endif
 };
 
 static st_add_spans_function *const add_spans[ST_TIERS] = {
+    [ST_TIER_PORTABLE] = NULL,
 #if defined(ST_X86)
     [ST_TIER_AVX512] = st_add_spans_avx512,
 #endif
 };
 
 static st_first_look_function *const first_look[ST_TIERS] = {
+    [ST_TIER_PORTABLE] = NULL,
 #if defined(ST_X86)
     [ST_TIER_AVX512] = st_first_look_avx512,
 #endif

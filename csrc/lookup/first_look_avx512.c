@@ -1,8 +1,9 @@
 /* The first look with AVX-512, in three passes over a few hundred spans: keys for eight at a time, their entries eight at a
  * time, then a list of the misses. */
+#include "base/tier.h"
 #include "lookup/first_look.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(ST_X86)
 #include <immintrin.h>
 
 #include "base/portable.h"

@@ -1,7 +1,8 @@
 /* Merging side by side with AVX2. */
+#include "base/tier.h"
 #include "merge/words.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(ST_X86)
 #include <immintrin.h>
 
 #define ST_TARGET "avx2,bmi,bmi2,popcnt,lzcnt"

@@ -3,9 +3,10 @@
  *
  * A pass over a group takes in the pairs that the last one sent for, makes one merge in each word, and sends for the pairs
  * that this changed. Groups take turns: while the pairs of one are on their way from memory, the others go on. */
+#include "base/tier.h"
 #include "merge/words.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(ST_X86)
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"

@@ -1,7 +1,8 @@
 /* The splitter on AVX2: two vectors of 32 bytes. Haswell, Zen and later. */
+#include "base/tier.h"
 #include "split/scan_rules.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(ST_X86)
 #include <immintrin.h>
 
 #define ST_TARGET "avx2,bmi,bmi2,popcnt,lzcnt"

@@ -1,8 +1,9 @@
 /* The splitter on AVX-512: compares make the masks themselves. Ice Lake, Zen 4 and later. */
 #include "base/bits.h"
+#include "base/tier.h"
 #include "split/scan_rules.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(ST_X86)
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"

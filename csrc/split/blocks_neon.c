@@ -1,7 +1,8 @@
 /* The splitter on NEON: four vectors of 16 bytes. Every 64-bit ARM has it. */
+#include "base/tier.h"
 #include "split/scan_rules.h"
 
-#if defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__)
+#if defined(ST_ARM)
 #include <arm_neon.h>
 
 typedef uint8x16x4_t st_vector;

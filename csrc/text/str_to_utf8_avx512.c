@@ -1,9 +1,10 @@
 /* Code points to UTF-8 with AVX-512: sixteen are spread to four bytes each, and those that count pressed together; 64 that
  * are ASCII lose their zeros. */
 #include "base/portable.h"
+#include "base/tier.h"
 #include "text/str_to_utf8.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(ST_X86)
 #include <immintrin.h>
 
 #define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"

@@ -3,6 +3,7 @@
 #include "base/tier.h"
 
 static st_text_valid_function *const by_tier[ST_TIERS] = {
+    [ST_TIER_PORTABLE] = NULL,
 #if defined(ST_X86)
     [ST_TIER_AVX2] = st_text_valid_avx2,
     [ST_TIER_AVX512] = st_text_valid_avx512,

@@ -75,3 +75,47 @@ def test_a_cross_build_does_without_tables(script, broken, monkeypatch):
     monkeypatch.setattr(own, "warn", said.append)
     own.write_tables(broken)
     assert len(said) == 2 and all("no prebuilt tables" in each for each in said)
+
+
+SOURCES = ["csrc/base/tier.c", "csrc/merge/words_avx2.c", "csrc/merge/words_avx512.c", "csrc/checksum/crc32_pclmul.c"]
+
+
+class Compiler:
+    """What setup.py asks of Microsoft's."""
+
+    compiler_type = "msvc"
+
+    def __init__(self) -> None:
+        self.flags: dict[str, list[str]] = {}
+        self.archive: list[str] = []
+
+    def library_filename(self, name: str) -> str:
+        return f"{name}.lib"
+
+    def compile(self, sources: list[str], extra_postargs: list[str], **options: Any) -> list[str]:
+        self.flags |= dict.fromkeys(sources, extra_postargs)
+        return [f"{source}.obj" for source in sources]
+
+    def create_static_lib(self, objects: list[str], name: str, **options: Any) -> None:
+        self.archive = objects
+
+
+@pytest.mark.parametrize(("tag", "wide"), [("win-amd64", True), ("win-arm64", False)])
+def test_microsofts_compiler_is_told_of_instructions_by_the_file(script, tmp_path, tag, wide):
+    core = script["BuildCore"](setuptools.Distribution())
+    core.get_finalized_command("build").plat_name = tag
+    core.compiler, core.build_clib, core.build_temp, core.debug = Compiler(), str(tmp_path), str(tmp_path), False
+    core.build_libraries([("core", {"sources": SOURCES, "include_dirs": ["csrc"]})])
+    assert sorted(core.compiler.archive) == sorted(f"{source}.obj" for source in SOURCES)
+    arch = {source: [flag for flag in given if "arch" in flag] for source, given in core.compiler.flags.items()}
+    expected = [[], ["/arch:AVX2"], ["/arch:AVX512"], ["/arch:AVX2"]] if wide else [[]] * 4
+    assert [arch[source] for source in SOURCES] == expected
+    assert all("/std:c11" in given for given in core.compiler.flags.values())
+
+
+def test_every_file_for_wide_instructions_is_known_by_its_name(script):
+    """Each one between target_begin.h and target_end.h, and no other."""
+    sources = [str(path) for path in sorted((oracle.PROJECT / "csrc").rglob("*.c"))]
+    groups = script["by_instructions"](sources, "win-amd64")
+    told = {name for own, names in groups.items() if own for name in names}
+    assert told == {name for name in sources if '#include "base/target_begin.h"' in pathlib.Path(name).read_text()}

@@ -183,8 +183,8 @@ def test_rules_that_a_cuda_compiler_reads_need_no_library():
     assert {"split/scan_rules.h", "split/unicode_tables.h"} < known
     for name in known:
         system = re.findall(r"#\s*include\s*<([^>]+)>", (ROOT / "csrc" / name).read_text())
-        # string.h: for load.h, behind a guard; tests/gpu_emulated/test_gpu_kernels.py compiles the kernels without any.
-        assert set(system) <= {"stdint.h", "stddef.h", "string.h"}, name
+        # The last two stand behind guards; tests/gpu_emulated/test_gpu_kernels.py compiles the kernels without any.
+        assert set(system) <= {"stdint.h", "stddef.h", "string.h", "intrin.h"}, name
 
 
 # ==== Cython and Python ====

@@ -181,7 +181,7 @@ def cross(*targets: str) -> None:
 
 @pytest.mark.slow
 def test_the_core_compiles_for_windows_and_macos():
-    cross("windows-x86_64", "macos-arm64")
+    cross("windows-x86_64", "macos-arm64", "msvc-x86_64", "msvc-arm64")
 
 
 @pytest.mark.long

@@ -1,0 +1,1 @@
+/* See stdlib.h beside this. The compiler's own headers ask for it. */
