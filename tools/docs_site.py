@@ -57,6 +57,22 @@ def recipe_page(name: str) -> str:
     return f"# {title.rstrip('.')}\n{text}\n\n`{name}`, without its docstring:\n\n```python\n{code}```\n"
 
 
+def commands() -> str:
+    """What `streamtok COMMAND --help` prints, for every command."""
+    from click import Context
+    from click.testing import CliRunner
+
+    from streamtok.cli.app import app
+
+    found = []
+    for name in ["", *app.list_commands(Context(app))]:
+        said = CliRunner().invoke(app, [*name.split(), "--help"], prog_name="streamtok", terminal_width=100)
+        if said.exit_code:
+            raise PluginError(f"streamtok {name} --help failed: {said.output}")
+        found.append(f"## streamtok {name}\n\n```text\n{said.output}```\n")
+    return "\n".join(found)
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Adds what lies outside docs/."""
     for path, uri in PAGES.items():
@@ -78,6 +94,8 @@ def on_config(config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links as the site needs them, and tables as its Markdown reads them."""
+    if "<!-- commands -->" in markdown:
+        markdown = markdown.replace("<!-- commands -->", commands())
     pieces, end = [], 0
     for block in _CODE_BLOCK.finditer(markdown):
         pieces += [_for_site(markdown[end : block.start()], page.file.src_uri), block[0]]

@@ -21,7 +21,7 @@ from streamtok import gpu
 
 # Modules whose public names are meant for users.
 MODULES = ("", ".files", ".gpu", ".load", ".model", ".patterns", ".registry", ".tables", ".train")
-PACKAGES = ("mkdocs", "material", "mkdocstrings", "mkdocstrings_handlers.python", "mkdocs_click", "pymdownx", "click")
+PACKAGES = ("mkdocs", "material", "mkdocstrings", "mkdocstrings_handlers.python", "pymdownx", "click")
 
 
 def is_missing(package: str) -> bool:
@@ -117,6 +117,12 @@ def test_every_document_and_recipe_is_a_page(site):
     documents = {path.relative_to(oracle.PROJECT / "docs") for path in (oracle.PROJECT / "docs").rglob("*.md")}
     recipes = {f"examples/{path.stem}" for path in (oracle.PROJECT / "examples").glob("*.py")}
     assert {path.with_suffix("").as_posix() for path in documents} | recipes <= pages
+
+
+def test_every_command_is_in_the_reference(site):
+    page = (site / "reference" / "command.html").read_text(encoding="utf-8")
+    for name in ("encode", "decode", "count", "truncate", "inspect", "encodings", "train", "bench", "tables", "info"):
+        assert f'id="streamtok-{name}"' in page and f"Usage: streamtok {name} [OPTIONS]" in page
 
 
 def test_no_page_asks_another_server_for_anything(site):
