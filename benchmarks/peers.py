@@ -3,9 +3,9 @@
     python benchmarks/peers.py run      check and time every encoding with every text, some minutes
     python benchmarks/peers.py table    rewrite the table of README.md
     python benchmarks/peers.py plot     draw docs/peers.svg, and show it above that table
+    python benchmarks/peers.py one FILE --threads 1,2    one text of your own, batches too; writes nothing
 
-The first writes results/peers-<machine>.json, the others read it. What counts, and how, is said by `streamtok bench`,
-whose measurements these are.
+The first writes results/peers-<machine>.json, the others read it. What counts, and how, is said in rivals/.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import re
 import textwrap
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 from common import CORPUS_FOLDER, CORPUS_NAMES, ENCODINGS, MB, ROOT, corpus_file, cpu_name, markdown
@@ -40,18 +39,18 @@ Cell = dict[str, Any]
 
 def measure_all(files: list[pathlib.Path], encodings: list[str], megabytes: float) -> dict[str, Any]:
     """The document that is written: the machine, the versions and all cells."""
-    import streamtok
-    from streamtok.cli.bench import measure
-    from streamtok.cli.bench.contenders import RIVALS
-    from streamtok.cli.bench.sample import read_sample
+    from rivals import RIVALS, is_installed, measure
 
-    against = [name for name, rival in RIVALS.items() if find_spec(rival.module)]
+    import streamtok
+    from streamtok.cli.sample import read_sample
+
+    against = [name for name in RIVALS if is_installed(name)]
     cells, machine = [], {}
     for name in encodings:
         for path in files:
             start = time.perf_counter()
             sample = read_sample(path.name, path, int(megabytes * MB))
-            figures = measure(sample, streamtok.get_encoding(name), against, [], lambda text: None)
+            figures = measure(sample, streamtok.get_encoding(name), against, [])
             cells.append(cell_of(figures, path.name.partition(".")[0]))
             machine = figures["machine"]
             report(cells[-1], time.perf_counter() - start)
@@ -66,7 +65,7 @@ def describe(machine: dict[str, Any]) -> dict[str, Any]:
 
 
 def cell_of(figures: dict[str, Any], corpus: str) -> Cell:
-    """The cell in what `streamtok bench --json` says."""
+    """The cell in the figures of one text."""
     libraries: dict[str, Any] = {}
     for row in figures["rows"]:
         if row["mode"] == "one-shot":
@@ -174,6 +173,26 @@ def run(options: argparse.Namespace) -> None:
     print(f"wrote {options.results}")
 
 
+def one(options: argparse.Namespace) -> None:
+    from rivals import RIVALS, is_installed, measure
+    from rivals.report import print_report
+
+    import streamtok
+    from streamtok.cli.sample import read_sample
+
+    against = [name for name in RIVALS if is_installed(name)]
+    if options.against is not None:
+        against = options.against.split(",")
+        if wrong := [name for name in against if name not in RIVALS or not is_installed(name)]:
+            raise SystemExit(f"{wrong[0]!r} is not installed here, or is none of {', '.join(RIVALS)}")
+    threads = [int(number) for number in options.threads.split(",") if number]
+    encoding = streamtok.get_encoding(options.encoding)
+    try:
+        print_report(measure(read_sample(options.file, options.file), encoding, against, threads))
+    except (OSError, ValueError) as error:
+        raise SystemExit(str(error)) from None
+
+
 def read(options: argparse.Namespace) -> dict[str, Any]:
     try:
         document: dict[str, Any] = json.loads(options.results.read_text(encoding="utf-8"))
@@ -204,7 +223,7 @@ def main() -> None:
         default=RESULTS / f"peers-{slug(cpu_name())}.json",
         help="by default the file of this machine",
     )
-    commands = parser.add_subparsers(required=True, metavar="run|table|plot")
+    commands = parser.add_subparsers(required=True, metavar="run|table|plot|one")
     runner = commands.add_parser("run", help="measure")
     runner.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE", help="texts, instead of a folder's")
     runner.add_argument(
@@ -215,6 +234,12 @@ def main() -> None:
     runner.set_defaults(call=run)
     commands.add_parser("table", help="rewrite README.md").set_defaults(call=write_table)
     commands.add_parser("plot", help="draw docs/peers.svg").set_defaults(call=draw)
+    single = commands.add_parser("one", help="one text of your own")
+    single.add_argument("file", metavar="FILE")
+    single.add_argument("--encoding", default="o200k_base", metavar="NAME", help="default: %(default)s")
+    single.add_argument("--against", metavar="NAME,...", help="default: all that are installed")
+    single.add_argument("--threads", default="", metavar="N,...", help="batches on so many threads, too")
+    single.set_defaults(call=one)
     options = parser.parse_args()
     options.call(options)
 

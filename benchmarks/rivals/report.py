@@ -12,11 +12,10 @@ from importlib import metadata
 from textwrap import shorten
 from typing import Any
 
-import click
+from streamtok.cli.sample import WARM_PASSES
 
 from .contenders import RIVALS, Entry
 from .gate import Gate
-from .sample import WARM_PASSES
 from .timing import COLD_STARTS, Timing, ratio, speeds
 
 
@@ -53,7 +52,7 @@ def _cpu_name() -> str:
 
 
 def report(gate: Gate, timings: list[Timing], machine: dict[str, Any]) -> dict[str, Any]:
-    """All figures, in the form in which --json prints them."""
+    """All figures, in the form in which `measure` returns them."""
     sample = gate.sample
     sizes = [end - begin for begin, end in sample.slices]
     by_entry = {timing.entry: timing for timing in timings}
@@ -93,54 +92,44 @@ def _row(timing: Timing, sizes: list[int], by_entry: dict[Entry, Timing]) -> dic
     }
 
 
-def print_report(figures: dict[str, Any], console: Any) -> None:
-    """On standard output. console: rich's, for the table."""
+def print_report(figures: dict[str, Any]) -> None:
+    """On standard output."""
     machine = figures["machine"]
     part = "" if figures["is_whole_file"] else "the first "
-    click.echo(
+    print(
         f"{figures['file']}: {part}{figures['bytes']:,} bytes, {figures['encoding']}; "
         f"{figures['ids']:,} ids. Compared: {figures['ids_compared']:,} ids of {figures['slices']} slices, the same as "
         f"those of {figures['checked_against']}"
     )
-    click.echo(f"{machine['cpu']}, {machine['usable_cores']} of {machine['cores']} cores; {machine['platform']}")
+    print(f"{machine['cpu']}, {machine['usable_cores']} of {machine['cores']} cores; {machine['platform']}")
     versions = "".join(f", {name} {version or '?'}" for name, version in machine["rivals"].items())
-    click.echo(f"streamtok {machine['streamtok']} ({machine['simd']}), Python {machine['python']}{versions}")
-    _print_table(figures["rows"], console)
+    print(f"streamtok {machine['streamtok']} ({machine['simd']}), Python {machine['python']}{versions}\n")
+    print(_table(figures["rows"]), end="\n\n")
     for refused in figures["refused"]:
         reason = shorten(refused["reason"], 200, placeholder=" ...")
-        click.echo(f"not timed: {refused['library']} ({refused['mode']}): {reason}")
-    click.echo(
+        print(f"not timed: {refused['library']} ({refused['mode']}): {reason}")
+    print(
         f"MB of UTF-8 per second, wall time, medians. cold: the first call in each of {figures['cold_starts']} fresh "
         f"processes; warm: {figures['warm_passes']} later calls in one; peak: resident memory up to the end of the "
         "first call."
     )
     if figures["repeats"] > 1:
-        click.echo(
+        print(
             f"The file is too small: its text was repeated {figures['repeats']} times, so that warm figures are of "
             "text seen before, and flatter every cache."
         )
 
 
-def _print_table(rows: list[dict[str, Any]], console: Any) -> None:
-    from rich.box import SIMPLE
-    from rich.table import Table
+def _table(rows: list[dict[str, Any]]) -> str:
+    from common import markdown
 
     rivals = list(dict.fromkeys(name for row in rows for name in row["times_as_fast_as"]))
-    table = Table(box=SIMPLE, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for head in ("cold MB/s", "warm MB/s", "peak MB", *(f"/ {name}" for name in rivals)):
-        table.add_column(head, justify="right", overflow="fold")
+    head = ["library", "call", "cold MB/s", "warm MB/s", "peak MB", *(f"/ {name}" for name in rivals)]
+    cells = []
     for row in rows:
         ratios = row["times_as_fast_as"]
-        table.add_row(
-            row["library"],
-            row["mode"],
-            f"{row['cold_mb_per_s']:.1f}",
-            f"{row['warm_mb_per_s']:.1f}",
-            "?" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 1e6:,.0f}",
-            *(f"{ratios[name]:.2f}x" if name in ratios else "" for name in rivals),
-        )
-    if not console.is_terminal:
-        console.width = max(console.width, 60 + 14 * len(rivals))  # a pipe has no width that it could be cut to
-    console.print(table)
+        peak = "?" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 1e6:,.0f}"
+        speeds = [f"{row[kind]:.1f}" for kind in ("cold_mb_per_s", "warm_mb_per_s")]
+        compared = [f"{ratios[name]:.2f}x" if name in ratios else "" for name in rivals]
+        cells.append([row["library"], row["mode"], *speeds, peak, *compared])
+    return markdown(head, cells)

@@ -104,7 +104,7 @@ def _reference(vocabulary: Vocabulary, threads: int | None) -> Encode:
 def _tiktoken(vocabulary: Vocabulary, threads: int | None) -> Encode:
     import tiktoken
 
-    from ...load import load_tiktoken_bpe
+    from streamtok.load import load_tiktoken_bpe
 
     # Not tiktoken.get_encoding, which downloads.
     encoding = tiktoken.Encoding(
@@ -131,8 +131,8 @@ def _tokenizer_json(name: str) -> str:
     """The vocabulary in Hugging Face's form, a letter for each byte, as in the files of GPT-2."""
     import json
 
-    from ...bundled.gpt2_files import LETTERS
-    from ...bundled.packed import load_packed
+    from streamtok.bundled.gpt2_files import LETTERS
+    from streamtok.bundled.packed import load_packed
 
     letters = {value: letter for letter, value in LETTERS.items()}
     packed = load_packed(name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ...files.sources import make_sources
+from ..files.sources import make_sources
 
 WARM_PASSES = 5
 _LARGEST_SLICE = 4 << 20

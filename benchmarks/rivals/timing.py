@@ -16,7 +16,7 @@ from typing import Any
 from .contenders import Entry
 from .gate import Gate
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from streamtok.cli.bench.worker import main; main()"
+_START = "import sys; sys.path[:] = sys.argv[1:]; from rivals.worker import main; main()"
 
 COLD_STARTS = 3  # a single one is too easily disturbed by other work on the machine
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from streamtok.cli.sample import Sample, documents
+
 from .contenders import REFERENCE, Encode, Entry, Vocabulary, contender
-from .sample import Sample, documents
 
 Ids = np.ndarray[Any, np.dtype[np.uint32]]
 
