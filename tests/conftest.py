@@ -94,6 +94,13 @@ def built(tmp_path_factory) -> dict[str, pathlib.Path]:
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch) -> pathlib.Path:
+    """An empty folder, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def cache(tmp_path, monkeypatch) -> pathlib.Path:
     """An empty cache folder."""
     monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "cache"))

@@ -158,6 +158,18 @@ def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add -o, which names the file that `output` is."""
+    return click.option(
+        "-o",
+        "--output",
+        default="-",
+        metavar="OUT",
+        shell_complete=file_names,
+        help="File to write.  [default: standard output]",
+    )(command)
+
+
 def specials(names: tuple[str, ...], encoding: Any) -> Any:
     """The allowed_special that the names of --allow-special stand for."""
     if "all" in names:

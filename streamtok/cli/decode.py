@@ -15,7 +15,16 @@ import click
 from ..disk.outputs import files_of
 from ..errors import shown
 from ..files.suffixes import ids_format_to_read
-from .common import check_sources, encoding_options, file_names, ids_dtype, load_encoding, open_input, open_output
+from .common import (
+    check_sources,
+    encoding_options,
+    file_names,
+    ids_dtype,
+    load_encoding,
+    open_input,
+    open_output,
+    output_option,
+)
 from .operands import looks_like_path
 from .wording import describe
 
@@ -27,14 +36,7 @@ _SEPARATORS = bytes.maketrans(b"[],;", b"    ")
 
 @click.command()
 @click.argument("arguments", nargs=-1, metavar="[FILE|ID]...", shell_complete=file_names)
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    metavar="OUT",
-    shell_complete=file_names,
-    help="File to write.  [default: standard output]",
-)
+@output_option
 @click.option(
     "--format",
     type=click.Choice(["text", "bin", "npy"]),

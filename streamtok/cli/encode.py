@@ -21,6 +21,7 @@ from .common import (
     file_names,
     ids_dtype,
     load_encoding,
+    output_option,
     progress_bar,
     specials,
     text_options,
@@ -34,14 +35,7 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
 @click.command(epilog=RULE)
 @click.argument("arguments", nargs=-1, metavar="[FILE|TEXT]...", shell_complete=file_names)
 @text_option
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    metavar="OUT",
-    shell_complete=file_names,
-    help="File to write.  [default: standard output]",
-)
+@output_option
 @click.option(
     "--format",
     type=click.Choice(["text", "bin", "npy"]),

@@ -1,6 +1,5 @@
 """The command: every command and option, in the process through click's runner and as a process of its own."""
 
-import functools
 import gzip
 import json
 import os
@@ -16,47 +15,25 @@ import zlib
 
 import numpy as np
 import pytest
+from cli_runs import COMMAND, ENVIRONMENT, _enc, on_terminal, process, run  # noqa: F401
+from file_runs import leftovers
 
 import streamtok
 import streamtok.files
 
-click_testing = pytest.importorskip("click.testing")
 pytest.importorskip("rich")
 
-from streamtok.cli import token_view  # noqa: E402
-from streamtok.cli.app import app  # noqa: E402
+from streamtok.cli import token_view
 
 ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()[:30_000]
 TEXT = "naïve café ☕ 日本語 👩‍👩‍👧 \t <|endoftext|> 12345\r\n 'll"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-COMMAND = [sys.executable, "-m", "streamtok"]
-
-
-@pytest.fixture(scope="module")
-def enc():
-    return streamtok.get_encoding("o200k_base")
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in.txt").write_bytes(TEXT.encode())
-    (tmp_path / "long.txt").write_bytes(ENGLISH)
-    return tmp_path
-
-
-def run(*args, input=None, status=0):
-    result = click_testing.CliRunner().invoke(app, [str(arg) for arg in args], input=input)
-    assert result.exit_code == status, (result.stderr, result.exception)
-    if status:
-        assert "Traceback" not in result.stderr and result.stderr
-    return result
-
-
-def process(*args, **options):
-    # A shell's background jobs ignore SIGINT, and children inherit that: the command must see it all the same.
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen([*COMMAND, *args], env=ENVIRONMENT, stderr=subprocess.PIPE, preexec_fn=heed, **options)
+def here(here):
+    (here / "in.txt").write_bytes(TEXT.encode())
+    (here / "long.txt").write_bytes(ENGLISH)
+    return here
 
 
 def numbers(result):
@@ -326,10 +303,6 @@ def test_ctrl_c_prints_the_command_that_resumes(enc, here):
     assert zlib.crc32(pathlib.Path("out.bin").read_bytes()) == result.crc32
 
 
-def leftovers():
-    return ["out.bin.partial", "out.bin.journal"]
-
-
 def test_ctrl_c_without_a_file_is_quiet(here):
     child = process("encode", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdin.write(b"some text and more")
@@ -390,22 +363,3 @@ def test_terminal_gets_colours_and_a_bar(enc, here):
     shown = on_terminal("encode", "big.txt", "-o", "out.bin")
     assert "documents: 1, " in shown
     assert "cannot" not in shown and "binary ids" in on_terminal("encode", "--format", "bin", "big.txt", status=2)
-
-
-def on_terminal(*args, status=0, **variables):
-    import pty
-
-    leader, follower = pty.openpty()
-    without = {name: value for name, value in ENVIRONMENT.items() if name != "NO_COLOR"}
-    environment = {**without, "TERM": "xterm-256color", "COLUMNS": "120", **variables}
-    child = subprocess.Popen([*COMMAND, *args], env=environment, stdout=follower, stderr=follower)
-    os.close(follower)
-    shown = b""
-    try:
-        while block := os.read(leader, 4096):
-            shown += block
-    except OSError:  # what the reading end gets when the writers are gone
-        pass
-    os.close(leader)
-    assert child.wait() == status, shown
-    return shown.decode()

@@ -10,8 +10,8 @@ import textwrap
 
 import oracle
 import pytest
+from cli_runs import COMMAND, ENVIRONMENT, run
 from fresh import fresh_modules
-from test_cli import COMMAND, ENVIRONMENT, run
 
 import streamtok
 

@@ -9,9 +9,7 @@ import sys
 
 import oracle
 import pytest
-from test_cli import on_terminal, run
-
-import streamtok
+from cli_runs import _enc, on_terminal, run  # noqa: F401
 
 pytest.importorskip("rich")
 
@@ -21,16 +19,10 @@ TEXT = "naïve ☕ 日本語\n\n👩‍👩‍👧 <|endoftext|> 12345"
 on_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
 
-@pytest.fixture(scope="module")
-def enc():
-    return streamtok.get_encoding("o200k_base")
-
-
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in.txt").write_text(TEXT, encoding="utf-8", newline="")
-    return tmp_path
+def here(here):
+    (here / "in.txt").write_text(TEXT, encoding="utf-8", newline="")
+    return here
 
 
 def borders(shown):

@@ -7,7 +7,7 @@ import re
 
 import oracle
 import pytest
-from test_cli import run
+from cli_runs import run
 
 import streamtok
 from streamtok.files import encode_file

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from test_cli import COMMAND, ENVIRONMENT
+from cli_runs import COMMAND, ENVIRONMENT
 
 pytest.importorskip("click")
 pytest.importorskip("rich")

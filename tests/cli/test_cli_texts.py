@@ -9,7 +9,7 @@ import random
 import numpy as np
 import oracle
 import pytest
-from test_cli import process, run
+from cli_runs import _enc, process, run  # noqa: F401
 
 import streamtok
 
@@ -21,15 +21,7 @@ from streamtok.cli.operands import looks_like_path
 TEXT = "naïve café ☕ 日本語 👩‍👩‍👧 <|endoftext|> 12345 'll"
 
 
-@pytest.fixture(scope="module")
-def enc():
-    return streamtok.get_encoding("o200k_base")
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 # ==== The rule ====

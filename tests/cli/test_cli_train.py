@@ -11,7 +11,7 @@ import time
 
 import oracle
 import pytest
-from test_cli import process, run
+from cli_runs import process, run
 
 import streamtok
 from streamtok.train import load, train

@@ -13,6 +13,7 @@ import threading
 
 import numpy as np
 import pytest
+from file_runs import _enc, leftovers  # noqa: F401
 
 import streamtok
 from streamtok import disk
@@ -22,27 +23,12 @@ ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()[:50_000]
 NASTY = "naïve café ☕ 日本語 👩‍👩‍👧 \t  \n\n x  <|endoftext|> 12345\r\n 'll".encode()
 
 
-@pytest.fixture(scope="module")
-def enc():
-    return streamtok.get_encoding("r50k_base")
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def ids_of(path, dtype="<u2"):
     return np.fromfile(path, dtype=dtype).tolist()
 
 
 def ordinary(enc, texts, eot=()):
     return [token for text in texts for token in [*enc.encode_ordinary(text), *eot]]
-
-
-def leftovers(folder="."):
-    return sorted(name for name in os.listdir(folder) if name.endswith((".partial", ".journal")))
 
 
 # ==== Output ====

@@ -8,40 +8,27 @@ import os
 import pathlib
 import re
 
+import cli_runs
 import numpy as np
 import pytest
+from file_runs import _enc  # noqa: F401
 
-import streamtok
 from streamtok import batch
 from streamtok.files import Options, ResumeError, encode_file, suffixes
 from streamtok.files.sources import StreamSource
 from streamtok.train.inputs import How, Place, open_inputs
 
-click_testing = pytest.importorskip("click.testing")
-pytest.importorskip("rich")
-
-from streamtok.cli.app import app  # noqa: E402
-
 TEXT = "some words, naïve ☕\n"
 
 
-@pytest.fixture(scope="module")
-def enc():
-    return streamtok.get_encoding("r50k_base")
-
-
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in.txt").write_text(TEXT, encoding="utf-8")
-    return tmp_path
+def here(here):
+    (here / "in.txt").write_text(TEXT, encoding="utf-8")
+    return here
 
 
-def run(*args, input=None, status=0):
-    args = [args[0], "-e", "r50k_base", *map(str, args[1:])]
-    result = click_testing.CliRunner().invoke(app, args, input=input)
-    assert result.exit_code == status, (result.stderr, result.exception)
-    return result
+def run(name, *args, **options):
+    return cli_runs.run(name, "-e", "r50k_base", *args, **options)
 
 
 def in_the_docs():
