@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 fcntl: Any
+msvcrt: Any = None
 try:
     import fcntl
-except ImportError:  # Windows has no advisory locks of this kind
+except ImportError:  # Windows
     fcntl = None
+    with contextlib.suppress(ImportError):
+        import msvcrt
 
 os_open = os.open
 os_read = os.read
@@ -45,6 +48,8 @@ _SAFELY = (
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_BINARY", 0)
 )
+
+_FAR = 1 << 43  # an offset, 8 TiB, that no file of ours reaches and every system can seek to
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -298,14 +303,26 @@ def _is_ours(found: os.stat_result, is_read: bool, path: str) -> bool:
 
 
 def _lock(file: File) -> None:
-    if fcntl is None:
-        return
     try:
-        fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if fcntl is not None:
+            fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        elif msvcrt is not None:
+            _lock_far_byte(file)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             raise _busy(file.path) from None
         # A file system without locks: the caller has to avoid two writers.
+
+
+def _lock_far_byte(file: File) -> None:
+    """Lock the file on Windows, where a lock is on bytes, which nobody else can then read or write: so on one that no
+    file has. The system lifts it when the file is closed."""
+    at = os.lseek(file.fd, 0, os.SEEK_CUR)
+    os.lseek(file.fd, _FAR, os.SEEK_SET)
+    try:
+        msvcrt.locking(file.fd, msvcrt.LK_NBLCK, 1)
+    finally:
+        os.lseek(file.fd, at, os.SEEK_SET)
 
 
 def _busy(path: str) -> BlockingIOError:

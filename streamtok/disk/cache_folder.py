@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 
 STALE = 60.0
@@ -22,7 +23,8 @@ def folder() -> str:
         return os.path.abspath(own)
     base = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
-        base = os.path.join(os.path.expanduser("~"), ".cache")
+        usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
+        base = os.path.join(os.path.expanduser("~"), usual)
     if not os.path.isabs(base):
         raise FileNotFoundError("the user has no home folder, and STREAMTOK_CACHE names no other")
     return os.path.join(base, "streamtok")

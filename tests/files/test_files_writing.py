@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import pathlib
@@ -174,3 +175,33 @@ def test_a_power_cut_loses_what_was_not_synced_and_nothing_else(enc, here, tiny_
         os.unlink("out.bin")
         index += 3  # of calls in an order that wavers
     assert index > 40
+
+
+class WindowsLocks:
+    """Windows' module msvcrt: a lock is on bytes from where the file stands, and whoever has none cannot read them."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self.held: set[tuple[int, int]] = set()
+
+    def locking(self, fd: int, mode: int, count: int) -> None:
+        assert (mode, count) == (self.LK_NBLCK, 1)
+        place = os.fstat(fd).st_ino, os.lseek(fd, 0, os.SEEK_CUR)
+        if place in self.held:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        self.held.add(place)
+
+
+def test_one_process_at_a_time_writes_a_file_on_windows_too(tmp_path, monkeypatch):
+    locks, path = WindowsLocks(), str(tmp_path / "out")
+    monkeypatch.setattr(disk, "fcntl", None)
+    monkeypatch.setattr(disk, "msvcrt", locks)
+    with disk.open_locked(path) as file:
+        file.write(b"12345678")
+        with pytest.raises(BlockingIOError, match="another process is writing this file"):
+            disk.open_locked(path)
+        file.write(b"9")  # locking leaves the place to write at as it was
+        [(_, locked)] = locks.held
+        assert locked > 1 << 40  # a byte of the file itself could not be read any more
+    assert (tmp_path / "out").read_bytes() == b"123456789"

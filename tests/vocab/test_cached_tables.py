@@ -187,6 +187,8 @@ def test_the_folder_is_the_users(monkeypatch):
     for unusable in ("", "relative/folder"):
         monkeypatch.setenv("XDG_CACHE_HOME", unusable)
         assert cache_folder.folder() == "/home/somebody/.cache/streamtok"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert cache_folder.folder() == "/home/somebody/Library/Caches/streamtok"
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     with pytest.raises(FileNotFoundError, match="STREAMTOK_CACHE"):
         cache_folder.folder()
