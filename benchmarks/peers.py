@@ -14,10 +14,13 @@ import argparse
 import json
 import pathlib
 import re
+import sys
 import textwrap
 import time
 from collections.abc import Iterator
 from typing import Any
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "support"))
 
 from common import CORPUS_FOLDER, CORPUS_NAMES, ENCODINGS, MB, ROOT, corpus_file, cpu_name, markdown
 from common import machine as common_machine

@@ -19,6 +19,8 @@ import tempfile
 import time
 from typing import Any
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "support"))
+
 from common import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -26,16 +28,16 @@ RESULTS = HERE / "results"
 README = HERE / "README.md"
 
 SUITE = {
-    "encode": "bench_encode.py",
-    "stream": "bench_stream.py",
-    "short": "bench_short.py",
-    "batch": "bench_batch.py",
-    "threads": "bench_threads.py",
-    "decode": "bench_decode.py",
-    "ablation": "ablation/run.py",
-    "grid": "bench_pair_grid.py",
-    "units": "bench_units.py",
-    "memory": "bench_memory.py",
+    "encode": "encode/bench_encode.py",
+    "stream": "stream/bench_stream.py",
+    "short": "encode/bench_short.py",
+    "batch": "encode/bench_batch.py",
+    "threads": "encode/bench_threads.py",
+    "decode": "encode/bench_decode.py",
+    "ablation": "stream/ablation/run.py",
+    "grid": "encode/bench_pair_grid.py",
+    "units": "encode/bench_units.py",
+    "memory": "files/bench_memory.py",
 }
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import pathlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from common import (
     ENCODINGS,
     KB,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pathlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from common import (
     ENCODINGS,
     MB,

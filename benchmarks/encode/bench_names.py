@@ -1,6 +1,6 @@
 """What names of special tokens cost: nanoseconds a byte above the same text without names, by sets of names.
 
-    python benchmarks/bench_names.py [--size BYTES]
+    python benchmarks/encode/bench_names.py [--size BYTES]
 
 The sets are made to be slow: all of the text begins names, and none or hardly any is complete. The last two are
 ordinary ones. Times are the least of several, of this process's own CPU.

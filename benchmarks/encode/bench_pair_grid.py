@@ -18,6 +18,8 @@ import tempfile
 import time
 from typing import Any
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from common import ENCODINGS, MB, ROOT, check_ids, corpora, fresh_slices, main, markdown, pin
 
 from streamtok.bundled.packed import load_packed

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pathlib
 import statistics
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from common import (
     ENCODINGS,
     border,

@@ -9,12 +9,16 @@ from __future__ import annotations
 import functools
 import os
 import pathlib
+import sys
 import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from common import (
     ENCODINGS,
     KB,

@@ -9,10 +9,15 @@ automaton of long pieces.
 from __future__ import annotations
 
 import base64
+import pathlib
 import random
+import sys
 from typing import Any
 
 import numpy as np
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from common import ENCODINGS, MB, check_ids, cpu_seconds, fresh_encoding, main, markdown, oracle
 
 import streamtok

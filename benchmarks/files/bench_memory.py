@@ -18,6 +18,9 @@ import tempfile
 from typing import Any
 
 import numpy as np
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from common import MB, Slice, check_ids, corpora, corpus, main, markdown, oracle
 
 ENCODING = "o200k_base"

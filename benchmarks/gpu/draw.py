@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent))
+sys.path.append(str(HERE.parent / "support"))
 
 import matplotlib  # noqa: E402
 from plots import INK, LIBRARIES, LIGHT, ON_ANY_PAGE, save  # noqa: E402

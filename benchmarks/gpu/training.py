@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # its own common.py comes first
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "train"))
 
 from bench_train_memory import altered_paragraphs
 from shared import machine, markdown, text_of

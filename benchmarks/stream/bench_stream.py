@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pathlib
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from common import (
     ENCODINGS,
     MB,

@@ -30,7 +30,7 @@ from streamtok.registry import ENCODING_CONSTRUCTORS
 
 os.environ.setdefault("STREAMTOK_TABLES", "package")  # what every installation has; "found" measures those of all words
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENCODINGS = ("r50k_base", "cl100k_base", "o200k_base")
 MB = 1_000_000
 KB = 1_000

@@ -1,7 +1,7 @@
 """Training beside other trainers: the same text, two threads, one run, and merges compared before anything is timed.
 
-    python benchmarks/bench_train.py                    what is installed of gigatoken, rustbpe, tokenizers
-    python benchmarks/bench_train.py --full --json FILE  all texts, more rounds
+    python benchmarks/train/bench_train.py                    what is installed of gigatoken, rustbpe, tokenizers
+    python benchmarks/train/bench_train.py --full --json FILE  all texts, more rounds
 
 Each trainer gets the text as it likes it best, in memory: gigatoken one bytes object, rustbpe and tokenizers strings
 of about 64 KB, cut where no piece is cut. All of them take turns, and the best of the rounds counts. streamtok's time
@@ -16,11 +16,14 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
+import pathlib
 import sys
 from collections.abc import Callable
 from typing import Any
 
 os.environ.setdefault("RAYON_NUM_THREADS", "2")  # of the three others
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import common
 

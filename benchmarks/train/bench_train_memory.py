@@ -1,7 +1,7 @@
 """Peak memory of training on much text, with and without a bound, and how time grows with text and vocabulary.
 
-    python benchmarks/bench_train_memory.py --mb 1000 --folder /tmp/big      makes the text there once, then measures
-    python benchmarks/bench_train_memory.py --mb 200 --limits 0,256
+    python benchmarks/train/bench_train_memory.py --mb 1000 --folder /tmp/big  makes the text there once, then measures
+    python benchmarks/train/bench_train_memory.py --mb 200 --limits 0,256
 
 The text is made from the corpora: their paragraphs are shuffled, again and again, and in every copy one word in about
 40 has three letters put in, at random. So each megabyte brings new words, as real text does, and the number of distinct
@@ -20,6 +20,8 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import common
 

@@ -24,7 +24,7 @@
 #define ST_MAX_TOKENS ((1u << ST_INDEX_BITS) - 1)
 #define ST_NO_TOKEN ST_MAX_TOKENS /* an index that no token has: pairs with it are in no table */
 
-/* Grid side: benchmarks/bench_pair_grid.py measures 256 to 4096 and docs/stages.md shows why this one. */
+/* Grid side: benchmarks/encode/bench_pair_grid.py measures 256 to 4096 and docs/stages.md shows why this one. */
 #define ST_DENSE_DEFAULT 256
 
 typedef struct st_pairs {

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+
+from common import MB, ROOT, check_ids, corpora, fresh_slices, main, markdown
+
+from streamtok.bundled.packed import load_packed
+
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from common import MB, ROOT, check_ids, corpora, fresh_slices, main, markdown  # noqa: E402
-
-from streamtok.bundled.packed import load_packed  # noqa: E402
-
 CHUNK = 4096
 OP_BYTES = 5 << 20
 ROWS = {

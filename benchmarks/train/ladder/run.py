@@ -1,8 +1,8 @@
 """The ladder: five trainers in Python, each a step above the one before, and the engine of the package over them.
 
-    python benchmarks/ladder/run.py                      up to 256 KB and 1,000 tokens, a minute or two
-    python benchmarks/ladder/run.py --full               up to 1 MB and 4,000 tokens, a quarter of an hour
-    python benchmarks/ladder/run.py --full --json FILE --plot docs/ladder.svg
+    python benchmarks/train/ladder/run.py                up to 256 KB and 1,000 tokens, a minute or two
+    python benchmarks/train/ladder/run.py --full               up to 1 MB and 4,000 tokens, a quarter of an hour
+    python benchmarks/train/ladder/run.py --full --json FILE --plot docs/ladder.svg
 
 Two rows of cells: texts of all sizes with 1,000 tokens, and vocabularies of all sizes from 256 KB. All steps work on
 the same text, and no time is told of a step whose merges are not those of the engine. The time is the best of several;
@@ -22,12 +22,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
-import common  # noqa: E402
+import common
 
-from streamtok.train import train  # noqa: E402
-from streamtok.train.huggingface import merges_of  # noqa: E402
+from streamtok.train import train
+from streamtok.train.huggingface import merges_of
 
 STEPS = ("step1_naive", "step2_incremental", "step3_parallel", "step4_index", "step5_heap")
 TEXTS = (32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000)
