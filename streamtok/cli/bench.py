@@ -50,7 +50,7 @@ class Row:
 @click.option("--threads", metavar="N", type=click.IntRange(1, 1024), help="Also time batches on so many threads.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON object with all figures.")
 def command(file: str, encoding: str, threads: int | None, as_json: bool) -> None:
-    """Measure how fast FILE is encoded, by us and by tiktoken, if it is installed.
+    """Measure how fast FILE is encoded, beside tiktoken.
 
     '-' is standard input. The ids of every call are compared with tiktoken's, or with those of the reference engine
     where tiktoken is not installed. If one differs, no time is shown. At most the first 24 MiB of FILE are used, in
