@@ -6,6 +6,8 @@ import functools
 import hashlib
 import json
 import os
+import pathlib
+import platform
 import random
 import shutil
 import subprocess
@@ -258,6 +260,21 @@ def test_texts_of_the_tiers_have_tiktokens_ids(name):
     ours, theirs = oracle.ours(name), oracle.theirs(name)
     for text in texts():
         assert ours.encode_ordinary(text) == theirs.encode_ordinary(text), text
+
+
+def test_the_widest_tier_that_the_processor_has_is_chosen():
+    """As the kernel lists what the processor has, where there is such a list."""
+    listed = pathlib.Path("/proc/cpuinfo")
+    if platform.machine() != "x86_64" or not listed.exists():
+        pytest.skip("needs Linux on x86-64, whose kernel lists what the processor has")
+    has = set(listed.read_text().partition("flags")[2].partition("\n")[0].split())
+    avx2 = {"avx", "avx2", "bmi1", "bmi2"}
+    avx512 = avx2 | {"avx512f", "avx512bw", "avx512vl", "avx512cd", "avx512dq", "avx512vbmi", "avx512_vbmi2"}
+    expected = "avx512" if avx512 <= has else "avx2" if avx2 <= has else "portable"
+    env = {name: value for name, value in os.environ.items() if name != "STREAMTOK_TIER"}
+    code = "import streamtok; print(streamtok.info()['simd'])"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == expected
 
 
 def test_an_unknown_tier_is_passed_over():
