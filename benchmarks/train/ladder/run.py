@@ -1,7 +1,7 @@
 """The ladder: five trainers in Python, each a step above the one before, and the engine of the package over them.
 
     python benchmarks/train/ladder/run.py                up to 256 KB and 1,000 tokens, a minute or two
-    python benchmarks/train/ladder/run.py --full               up to 1 MB and 4,000 tokens, a quarter of an hour
+    python benchmarks/train/ladder/run.py --full         up to 1 MB and 4,000 tokens, a quarter of an hour
     python benchmarks/train/ladder/run.py --full --json FILE --plot docs/ladder.svg
 
 Two rows of cells: texts of all sizes with 1,000 tokens, and vocabularies of all sizes from 256 KB. All steps work on
@@ -35,24 +35,12 @@ SIZES = (500, 1000, 2000, 4000)
 TEXT, SIZE = 256_000, 1000
 """What one row of cells has in common, and the other."""
 LIMIT = 20.0
-ENOUGH = 5.0
-"""Seconds after which a call is not repeated, so that no cell takes longer than its first call and LIMIT."""
-REPEATS = 5
+"""Seconds of a step's call after which it is not tried on anything larger."""
 
 
 def engine(text: str, merges: int) -> Any:
     warnings.simplefilter("ignore", UserWarning)
     return train(text.encode(), 256 + merges, threads=2)
-
-
-def best_of(learn: Callable[[str, int], Any], text: str, count: int) -> tuple[float, Any]:
-    """The least seconds of up to REPEATS calls, and what the last one gave."""
-    times: list[float] = []
-    result = None
-    while len(times) < REPEATS and sum(times) < ENOUGH:
-        spent, result = common.wall_seconds(learn, text, count)
-        times.append(spent)
-    return min(times), result
 
 
 def cells(full: bool) -> list[tuple[int, int]]:
@@ -61,27 +49,36 @@ def cells(full: bool) -> list[tuple[int, int]]:
     return sorted({*((n, SIZE) for n in texts), *((TEXT, size) for size in sizes)})
 
 
-def measure(full: bool) -> list[dict[str, Any]]:
+Learn = Callable[[str, int], Any]
+
+
+def time_cell(row: dict[str, Any], text: str, steps: dict[str, Learn], seconds: dict[str, float]) -> None:
+    """Times the engine and the steps once; `seconds` keeps the least of each."""
+    n, size = row["bytes"], row["vocab_size"]
+    spent, enc = common.wall_seconds(engine, text, size - 256)
+    seconds["engine"] = min(spent, seconds.get("engine", spent))
+    want = merges_of(enc._mergeable_ranks)
+    for name, learn in steps.items():
+        spent, merges = common.wall_seconds(learn, text, len(want))  # a small text has fewer merges than asked for
+        if merges != want:
+            raise SystemExit(f"{name}: other merges than the engine's on {n} bytes, {size} tokens")
+        seconds[name] = min(spent, seconds.get(name, spent))
+        print(f"{n:>9,} bytes, {size:>5,} tokens  {name:<18} {spent:8.2f} s", file=sys.stderr, flush=True)
+
+
+def measure(full: bool, rounds: int) -> list[dict[str, Any]]:
+    """All cells in turns, several times: a slow minute of the machine is over when a cell's turn comes again."""
     data = common.corpus("english")
-    steps: dict[str, Callable[[str, int], Any]] = {name: importlib.import_module(name).learn for name in STEPS}
-    slow: dict[str, tuple[int, int]] = {}
-    rows = []
-    for n, size in cells(full):
-        text = data[: common.border(data, n)].decode()
-        spent, enc = best_of(engine, text, size - 256)
-        want = merges_of(enc._mergeable_ranks)
-        row: dict[str, Any] = {"bytes": n, "vocab_size": size, "seconds": {"engine": spent}}
-        for name, learn in steps.items():
-            if name in slow and n >= slow[name][0] and size >= slow[name][1]:
-                continue
-            spent, merges = best_of(learn, text, len(want))  # a small text has fewer merges than asked for
-            if merges != want:
-                raise SystemExit(f"{name}: other merges than the engine's on {n} bytes, {size} tokens")
-            row["seconds"][name] = spent
-            if spent > LIMIT:
-                slow[name] = n, size
-            print(f"{n:>9,} bytes, {size:>5,} tokens  {name:<18} {spent:8.2f} s", file=sys.stderr, flush=True)
-        rows.append(row)
+    steps: dict[str, Learn] = {name: importlib.import_module(name).learn for name in STEPS}
+    rows = [{"bytes": n, "vocab_size": size, "seconds": {}} for n, size in cells(full)]
+    for turn in range(rounds):
+        slow: list[tuple[str, int, int]] = []
+        for row in rows:
+            n, size, seconds = row["bytes"], row["vocab_size"], row["seconds"]
+            too_slow = {name for name, least_n, least_size in slow if n >= least_n and size >= least_size}
+            own = {name: learn for name, learn in steps.items() if (name in seconds if turn else name not in too_slow)}
+            time_cell(row, data[: common.border(data, n)].decode(), own, seconds)
+            slow += [(name, n, size) for name, spent in seconds.items() if spent > LIMIT]
     return rows
 
 
@@ -101,10 +98,10 @@ LABELS = ("naive", "incremental", "parallel", "index", "heap", "engine")
 
 
 def short(value: int) -> str:
-    """256000 is "256 K"."""
-    return (
-        f"{value // 1_000_000} M" if value >= 1_000_000 else f"{value // 1000} K" if value >= 32_000 else f"{value:,}"
-    )
+    """256000 is "256 KB"; numbers of tokens stay as they are."""
+    if value >= 1_000_000:
+        return f"{value // 1_000_000} MB"
+    return f"{value // 1000} KB" if value >= min(TEXTS) else f"{value:,}"
 
 
 def put_labels(axis: Any, ends: list[tuple[float, float, str, Any]]) -> None:
@@ -147,6 +144,7 @@ def draw(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3, help="times that all cells are measured (3)")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--plot", type=pathlib.Path)
     options = parser.parse_args()
@@ -154,7 +152,7 @@ def main() -> None:
         draw(json.loads(options.json.read_text())["rows"], options.plot)
         return
     start = time.perf_counter()
-    rows = measure(options.full)
+    rows = measure(options.full, options.rounds)
     print(table(rows))
     print(f"{time.perf_counter() - start:.0f} s in all; {common.cpu_name()}", file=sys.stderr)
     if options.json:
