@@ -50,7 +50,8 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there.
         special_tokens: special token text -> id.
         explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.
-        engine: "fast", or "reference": a linked list and a heap without tables, the oracle of the tests.
+        engine: "fast", or "reference": a linked list and a heap without tables, the oracle of the tests. Its streams
+            hold a piece until it ends, however long it is.
         pattern_seconds: seconds of processor time that a pattern of your own may take for a million characters or any
             shorter text, in each call and each feed of a stream; longer text has proportionally more. A call over it
             raises TimeoutError. None: without a bound.

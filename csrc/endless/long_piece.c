@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/interrupt.h"
-#include "endless/reference_finality.h"
 #include "merge/windows.h"
 
 /* Final tokens are looked for every so many bytes: often enough to keep the window small, rarely enough not to count. */
@@ -23,16 +22,9 @@ void st_long_piece_begin(st_long_piece *piece, int merged_only)
     piece->state = 0;
     piece->active = 1;
     piece->merged_only = (uint32_t)merged_only;
-    piece->by_reference = 0;
     piece->text.size = 0;
     if (piece->window)
         piece->window[0] = (st_prefix){0, 0, 0};
-}
-
-void st_long_piece_begin_reference(st_long_piece *piece)
-{
-    st_long_piece_begin(piece, 0);
-    piece->by_reference = 1;
 }
 
 void st_long_scratch_free(st_long_scratch *scratch)
@@ -168,26 +160,6 @@ static int holding(const st_long_piece *piece, const st_automaton *a, const st_v
            st_automaton_holds(a, v, piece->text.data, piece->text.size);
 }
 
-/* The reference looks for final tokens once per doubling of what is pending: `oldest` is where it looked last. */
-static st_status push_reference(st_long_piece *piece, const st_automaton *a, const st_vocab *v, const uint8_t *text,
-                                size_t n, st_ids *out)
-{
-    size_t first = out->size, settled;
-    ST_TRY(st_bytes_append(&piece->text, text, n));
-    piece->end += n;
-    if (piece->end - piece->root < 2 * (piece->oldest - piece->root) || holding(piece, a, v))
-        return ST_OK;
-    ST_TRY(st_reference_settle(v, a, piece->text.data, piece->text.size, out, &settled));
-    if (out->size > first)
-        piece->previous = out->data[out->size - 1];
-    for (size_t i = first; i < out->size; i++)
-        out->data[i] = v->ids[out->data[i]];
-    st_bytes_drop(&piece->text, settled);
-    piece->root += settled;
-    piece->oldest = piece->end;
-    return ST_OK;
-}
-
 /* A piece whose first tokens have left, `previous` the last of them; nothing is pending. */
 static st_status begin_behind(st_long_piece *piece, st_vocab *vocab, uint32_t previous)
 {
@@ -294,8 +266,6 @@ st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scra
     const st_automaton *a = st_vocab_automaton(vocab);
     if (!a)
         return ST_NO_MEMORY;
-    if (piece->by_reference)
-        return push_reference(piece, a, vocab, text, n, out);
     for (size_t at = 0, step; at < n; at += step) {
         step = n - at < STEP ? n - at : STEP;
         ST_TRY(push_step(piece, a, vocab, scratch, text + at, step, out));
@@ -324,17 +294,6 @@ static st_status spell_path(st_long_piece *piece, const st_automaton *a, const s
     return ST_OK;
 }
 
-static st_status finish_reference(st_long_piece *piece, const st_vocab *v, st_ids *out)
-{
-    size_t first = out->size;
-    st_reference_scratch scratch = {0};
-    st_status status = st_reference_merge(&v->pairs, piece->text.data, piece->text.size, &scratch, out);
-    st_reference_scratch_free(&scratch);
-    for (size_t i = first; i < out->size; i++)
-        out->data[i] = v->ids[out->data[i]];
-    return status;
-}
-
 st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *out)
 {
     const st_automaton *a = st_vocab_automaton(vocab);
@@ -347,7 +306,7 @@ st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *ou
     if (whole != ST_NONE)
         out->data[out->size++] = vocab->ids[whole];
     else
-        status = piece->by_reference ? finish_reference(piece, vocab, out) : spell_path(piece, a, vocab, out);
+        status = spell_path(piece, a, vocab, out);
     if (status)
         return status;
     piece->active = 0;
@@ -359,8 +318,6 @@ st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *ou
 uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *vocab)
 {
     const st_automaton *a = (const st_automaton *)vocab->automaton;
-    if (piece->by_reference)
-        return piece->root ? piece->previous : ST_NONE;
     return piece->root && a ? a->nodes[piece->window[piece->root - piece->base].node].token : ST_NONE;
 }
 
@@ -379,13 +336,6 @@ st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, st_long_s
     if (!status && (piece->root != root || (n && !piece->window[piece->end - piece->base].node)))
         status = ST_BAD_STATE; /* more could have left than had: no encoder was in this state */
     return status;
-}
-
-void st_long_piece_restore_reference(st_long_piece *piece, uint32_t previous)
-{
-    st_long_piece_begin_reference(piece);
-    piece->previous = previous;
-    piece->root = piece->oldest = piece->end = previous != ST_NONE; /* see st_long_piece_restore */
 }
 
 st_status st_long_piece_copy(st_long_piece *target, const st_long_piece *source)

@@ -34,8 +34,6 @@ typedef struct st_long_piece {
     uint32_t state;                             /* automaton state at end */
     uint32_t active;                            /* some bytes were pushed since the last finish */
     uint32_t merged_only;                       /* an atom, not the start of a piece: no whole-piece rule */
-    uint32_t by_reference;                      /* reference_finality.h instead of the tree: no window, no frontier */
-    uint32_t previous;                          /* then: token that ends at the root */
     st_bytes text;                              /* text[root..end) */
 } st_long_piece;
 
@@ -50,8 +48,6 @@ void st_long_scratch_free(st_long_scratch *scratch);
 
 /* Begins a piece (merged_only = 0) or an atom behind a cut (1), for the tree. The window's memory is kept. */
 void st_long_piece_begin(st_long_piece *piece, int merged_only);
-/* Begins a piece for the reference engine, which holds up to twice what the finality rule asks for. */
-void st_long_piece_begin_reference(st_long_piece *piece);
 void st_long_piece_free(st_long_piece *piece);
 
 /* Appends bytes; the ids of the tokens that became final are appended to `out`.
@@ -75,7 +71,6 @@ uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *voca
 /* Rebuilds the state in which `text` is pending behind the token `previous` (an index or ST_NONE). */
 st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, uint32_t previous,
                                 int merged_only, const uint8_t *text, size_t n);
-void st_long_piece_restore_reference(st_long_piece *piece, uint32_t previous);
 
 /* target becomes equal to source. On ST_NO_MEMORY target is begun anew, source untouched. */
 st_status st_long_piece_copy(st_long_piece *target, const st_long_piece *source);

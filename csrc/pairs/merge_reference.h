@@ -2,9 +2,7 @@
  * tested against. It is written to be read, not to be fast: O(n log n).
  *
  * The smallest merged token goes first, the leftmost of equal ones before the others. A symbol's version rises whenever
- * the symbol or its right neighbour changes, so a candidate with an old version is stale and is dropped when it surfaces.
- *
- * endless/reference_finality.h makes it incremental. */
+ * the symbol or its right neighbour changes, so a candidate with an old version is stale and is dropped when it surfaces. */
 #ifndef ST_PAIRS_MERGE_REFERENCE_H
 #define ST_PAIRS_MERGE_REFERENCE_H
 

@@ -153,11 +153,12 @@ static st_status append_in_steps(st_bytes *bytes, const uint8_t *text, size_t n)
     return ST_OK;
 }
 
-/* What is not done of the run waits in the carry. A long open piece is first encoded as far as it is certain. */
+/* What is not done of the run waits in the carry. A long open piece is first encoded as far as it is certain,
+ * but by the reference engine, which merges whole pieces only. */
 static st_status keep_tail(feed_context *c, run *r)
 {
     st_encoder *e = c->encoder;
-    if (r->read - r->piece > ST_HOLD_WHOLE || e->open.tail.active) {
+    if (e->engine == ST_ENGINE_FAST && (r->read - r->piece > ST_HOLD_WHOLE || e->open.tail.active)) {
         uint64_t sure = st_scan_sure(e->family, &e->scan) - e->open.taken;
         size_t took = 0;
         ST_TRY(st_open_piece_take(&e->open, &c->sink, r->text + r->piece, (size_t)sure, &took));
@@ -289,7 +290,7 @@ static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids
     st_workspace *workspace = st_workspace_borrow(e->vocab);
     if (!workspace)
         return ST_NO_MEMORY;
-    feed_context c = {e, {e->vocab, workspace, e->engine, out}};
+    feed_context c = {e, {e->vocab, workspace, out}};
     st_status status = encode_segments(&c, s, final);
     st_workspace_return(e->vocab, workspace);
     return status;

@@ -17,7 +17,7 @@ static st_status push(st_open_piece *piece, const st_sink *s, const uint8_t *tex
 static st_status end_atom(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
 {
     if (!piece->tail.active)
-        return st_encode_span(s->vocab, s->workspace, s->engine, text, n, 0, s->out);
+        return st_encode_span(s->vocab, s->workspace, ST_ENGINE_FAST, text, n, 0, s->out);
     ST_TRY(push(piece, s, text, n));
     return st_long_piece_finish(&piece->tail, s->vocab, s->out);
 }
@@ -30,7 +30,7 @@ static st_status take_whole_atoms(st_open_piece *piece, const st_sink *s, const 
     *taken = 0;
     if (!s->vocab->unreachable) {
         const uint64_t end = *taken = st_cuts_last(cuts, text, n);
-        return end ? st_encode_pieces(s->vocab, s->workspace, s->engine, text, n, &end, 1, s->out) : ST_OK;
+        return end ? st_encode_pieces(s->vocab, s->workspace, ST_ENGINE_FAST, text, n, &end, 1, s->out) : ST_OK;
     }
     for (size_t to; (to = st_cuts_next(cuts, text, *taken, n)) < n; *taken = to)
         ST_TRY(end_atom(piece, s, text + *taken, to - *taken));
@@ -53,22 +53,12 @@ static st_status take_atoms(st_open_piece *piece, const st_sink *s, const uint8_
     return ST_OK;
 }
 
-static st_status take_by_reference(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
-{
-    if (!piece->tail.active)
-        st_long_piece_begin_reference(&piece->tail);
-    piece->taken += n;
-    return push(piece, s, text, n);
-}
-
 st_status st_open_piece_take(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n, size_t *took)
 {
     size_t rest = 0;
     *took = n;
     if (n == 0)
         return ST_OK;
-    if (s->engine == ST_ENGINE_REFERENCE)
-        return take_by_reference(piece, s, text, n);
     ST_TRY(take_atoms(piece, s, text, n, &rest));
     piece->taken += rest;
     /* A short atom waits for its end, as a short piece does; but one of ASCII may be all that an endless piece goes on with. */
@@ -86,7 +76,7 @@ st_status st_open_piece_close(st_open_piece *piece, const st_sink *s, const uint
 {
     size_t rest = 0;
     piece->taken = 0;
-    if (n && s->engine == ST_ENGINE_FAST)
+    if (n)
         ST_TRY(take_atoms(piece, s, text, n, &rest));
     if (n > rest || piece->tail.active)
         return end_atom(piece, s, text + rest, n - rest);

@@ -21,7 +21,6 @@ typedef struct st_open_piece {
 typedef struct st_sink {
     st_vocab *vocab;
     st_workspace *workspace;
-    st_engine engine;
     st_ids *out;
 } st_sink;
 

@@ -95,7 +95,8 @@ static int consistent(st_encoder *e)
     size_t n = e->carry.bytes.size;
     st_text_error error;
     if (!st_scan_valid(e->family, &e->scan) || e->scan.length < e->open.taken || e->scan.length - e->open.taken > n ||
-        st_scan_sure(e->family, &e->scan) < e->open.taken || (e->open.tail.active && !e->open.taken))
+        st_scan_sure(e->family, &e->scan) < e->open.taken || (e->open.tail.active && !e->open.taken) ||
+        (e->open.taken && e->engine == ST_ENGINE_REFERENCE))
         return 0;
     size_t scanned = (size_t)(e->scan.length - e->open.taken);
     if (n && st_text_check(carry, n, &error) != n)
@@ -115,11 +116,6 @@ static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, con
         return ST_BAD_STATE;
     if (previous != ST_NONE && !st_token_reachable(e->vocab, (uint32_t)previous))
         return ST_BAD_STATE;
-    if (e->engine == ST_ENGINE_REFERENCE) {
-        st_long_piece_restore_reference(&e->open.tail, (uint32_t)previous);
-        e->open.tail.end += n;
-        return st_bytes_append(&e->open.tail.text, text, n);
-    }
     st_workspace *w = st_workspace_borrow(e->vocab);
     if (!w)
         return ST_NO_MEMORY;

@@ -9,6 +9,7 @@ import random
 import nasty
 import oracle
 import pytest
+from finality import Finality
 
 each_family = pytest.mark.parametrize("name", oracle.FAMILIES)
 
@@ -79,6 +80,52 @@ def test_ids_of_damaged_vocabularies_that_left_begin_those_of_every_continuation
             for more in ("", rng.choice(tokens), rng.choice(tokens) * 9, " ", "'s", text[at : at + 9]):
                 ids = theirs.encode(text[:at] + more)
                 assert ids[: len(left)] == left, (text[:at], more)
+
+
+@functools.cache
+def finality(name: str) -> Finality:
+    return Finality(oracle.ours(name))
+
+
+def endless_pieces(rng: random.Random) -> list[bytes]:
+    """Of one or a few units, of letters by chance, and of base64's."""
+    letters = b"abcdefghijklmnopqrstuvwxyz"
+    made = [bytes(rng.choices(letters, k=900)), bytes(rng.choices(letters + b"ABCXYZ0189+/", k=900))]
+    units = [b"a", b" ", b"=", b"-=", b"\xc2\xa0", "中".encode(), b"hello", b"\r\n", b"ab", b"/*"]
+    made += [unit * (900 // len(unit)) for unit in units]
+    return made + [b"".join(rng.choice(units) * rng.choice((1, 5, 90)) for _ in range(20))[:900] for _ in range(5)]
+
+
+LATE = 64 + 8
+"""Final ids are looked for every 64 bytes; the core takes a few more places for live than the definition."""
+
+
+@each_family
+def test_ids_of_an_endless_piece_leave_when_the_definition_says(name):
+    """Never earlier, and not much later: what waits is at most held whole, or not final, or came right before."""
+    stream, final = oracle.without_pattern(name).stream_encoder(), finality(name).final
+    rng = random.Random(name)
+    checked = 0
+    for text in endless_pieces(rng):
+        stream.reset()
+        at, left = 0, []
+        while at < len(text):
+            step = rng.choice((1, 30, 80))
+            left += stream.feed(text[at : at + step]).tolist()
+            at = min(at + step, len(text))
+            if rng.random() < 0.5 and at < len(text):
+                continue
+            whole = text[:at]
+            ids = final(whole)
+            merged = oracle.ours(name)._vocab.merge(whole)
+            if stream.pending > 256:  # beyond that nothing waits whole
+                decided = len(b"".join(map(oracle.ours(name).decode_single_token_bytes, ids)))
+                assert stream.pending <= at - decided + LATE, (whole, stream.pending)
+            assert left[: len(ids)] == ids[: len(left)], whole
+            if len(left) > len(ids):  # behind an exact cut the definition has not looked yet
+                assert left == merged[: len(left)], whole
+            checked += bool(left)
+    assert checked > 30
 
 
 # ==== Never late ====
