@@ -14,6 +14,7 @@ matplotlib.rcParams.update(
 )
 
 import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.ticker  # noqa: E402
 
 GREY, BLUE, LIGHT = "#9aa0a6", "#1a5fb4", "#78aeed"
 BARS = {"tiktoken one-shot": GREY, "one-shot": BLUE, "feed 4 KB": LIGHT}
@@ -128,6 +129,63 @@ def peers(cells: list[dict[str, Any]], path: pathlib.Path) -> None:
         axis.grid(axis="y", color=INK, alpha=0.25, linewidth=0.6)
         axis.set_axisbelow(True)
         figure.legend(loc="outside upper center", ncols=len(names), frameon=False)
+        save(figure, path)
+
+
+# Steps of the ladder as its results name them -> as the plot does.
+STEPS = {
+    "step1_naive": "naive",
+    "step2_incremental": "incremental",
+    "step3_parallel": "parallel",
+    "step4_index": "index",
+    "step5_heap": "heap",
+    "engine": "engine",
+}
+
+
+def short(value: int, is_text: bool) -> str:
+    """256000 is "256 KB" of text; numbers of tokens stay as they are."""
+    if not is_text:
+        return f"{value:,}"
+    return f"{value // 1_000_000} MB" if value >= 1_000_000 else f"{value // 1000} KB"
+
+
+def name_ends(axis: Any, ends: list[tuple[float, float, str, str]]) -> None:
+    """Names each line at its end; names that would lie on each other are moved apart, a fifth of a decade at least."""
+    place = 0.0
+    for x, y, label, colour in sorted(ends, key=lambda end: end[1]):
+        place = max(y, place * 10**0.2)
+        where = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        axis.annotate(label, (x, place), color=colour, fontsize=8, **where)
+
+
+def most_common(values: list[int]) -> int:
+    return max(set(values), key=values.count)
+
+
+def ladder(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
+    """Seconds of each step over bytes of text, and over tokens, both logarithmic. The rows of cells are those that have
+    the more frequent number of tokens, or bytes, in common."""
+    colours = [*list(LIBRARIES.values())[1:], LIBRARIES["streamtok"]]
+    with matplotlib.rc_context(ON_ANY_PAGE):
+        figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True)
+        for axis, key, fixed in ((axes[0], "bytes", "vocab_size"), (axes[1], "vocab_size", "bytes")):
+            other = most_common([row[fixed] for row in rows])
+            own = sorted((row for row in rows if row[fixed] == other), key=lambda row: row[key])
+            ends = []
+            for (step, label), colour in zip(STEPS.items(), colours):
+                points = [(row[key], row["seconds"][step]) for row in own if step in row["seconds"]]
+                axis.loglog(*zip(*points), marker="o", markersize=3, color=colour)
+                ends.append((*points[-1], label, colour))
+            name_ends(axis, ends)
+            ticks = [row[key] for row in own]
+            axis.set_xticks(ticks, [short(tick, key == "bytes") for tick in ticks])
+            axis.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+            axis.set_xlim(ticks[0] * 0.9, ticks[-1] * (ticks[-1] / ticks[0]) ** 0.28)
+            axis.grid(color=INK, alpha=0.25, linewidth=0.6)
+            fixed_text = short(other, fixed == "bytes")
+            axis.set_xlabel(f"text ({fixed_text} tokens)" if key == "bytes" else f"tokens ({fixed_text} of text)")
+        axes[0].set_ylabel("seconds")
         save(figure, path)
 
 

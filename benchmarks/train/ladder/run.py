@@ -6,8 +6,8 @@
 
 Two rows of cells: texts of all sizes with 1,000 tokens, and vocabularies of all sizes from 256 KB. All steps work on
 the same text, and no time is told of a step whose merges are not those of the engine. The time is the best of several;
-a step that took more than LIMIT seconds is not tried on anything larger. With --plot and a --json file that is there
-already, nothing is measured: the plot is drawn of that file.
+a step that took more than LIMIT seconds is not tried on anything larger. benchmarks/draw.py draws the plot anew of what
+is in benchmarks/results.
 """
 
 from __future__ import annotations
@@ -94,53 +94,6 @@ def table(rows: list[dict[str, Any]]) -> str:
     return common.markdown(["bytes", "tokens", *(f"{name}, s" for name in names), "engine over step 1"], lines)
 
 
-LABELS = ("naive", "incremental", "parallel", "index", "heap", "engine")
-
-
-def short(value: int) -> str:
-    """256000 is "256 KB"; numbers of tokens stay as they are."""
-    if value >= 1_000_000:
-        return f"{value // 1_000_000} MB"
-    return f"{value // 1000} KB" if value >= min(TEXTS) else f"{value:,}"
-
-
-def put_labels(axis: Any, ends: list[tuple[float, float, str, Any]]) -> None:
-    """Names each line at its end; names that would lie on each other are moved apart, a fifth of a decade at least."""
-    place = 0.0
-    for x, y, label, colour in sorted(ends, key=lambda end: end[1]):
-        place = max(y, place * 10**0.2)
-        axis.annotate(
-            label, (x, place), xytext=(6, 0), textcoords="offset points", va="center", color=colour, fontsize=8
-        )
-
-
-def draw(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
-    """Seconds over bytes of text, and over tokens, both logarithmic."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import NullLocator
-
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
-    for axis, key, fixed, other in ((axes[0], "bytes", "vocab_size", SIZE), (axes[1], "vocab_size", "bytes", TEXT)):
-        ends = []
-        for number, name in enumerate([*STEPS, "engine"]):
-            timed = [row for row in rows if row[fixed] == other and name in row["seconds"]]
-            own = sorted((row[key], row["seconds"][name]) for row in timed)
-            axis.loglog([x for x, _ in own], [y for _, y in own], marker="o", markersize=3, color=f"C{number}")
-            ends.append((*own[-1], LABELS[number], f"C{number}"))
-        put_labels(axis, ends)
-        ticks = sorted({row[key] for row in rows if row[fixed] == other})
-        axis.set_xticks(ticks, [short(tick) for tick in ticks])
-        axis.xaxis.set_minor_locator(NullLocator())
-        axis.set_xlim(ticks[0] * 0.9, ticks[-1] * (ticks[-1] / ticks[0]) ** 0.28)
-        axis.grid(alpha=0.3)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_xlabel(f"text ({SIZE:,} tokens)")
-    axes[1].set_xlabel(f"tokens ({short(TEXT)} of text)")
-    axes[0].set_ylabel("seconds")
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true")
@@ -148,9 +101,6 @@ def main() -> None:
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--plot", type=pathlib.Path)
     options = parser.parse_args()
-    if options.plot and options.json and options.json.exists():
-        draw(json.loads(options.json.read_text())["rows"], options.plot)
-        return
     start = time.perf_counter()
     rows = measure(options.full, options.rounds)
     print(table(rows))
@@ -158,7 +108,9 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps({"machine": common.machine(), "rows": rows}, indent=1) + "\n")
     if options.plot:
-        draw(rows, options.plot)
+        from plots import ladder
+
+        ladder(rows, options.plot)
 
 
 if __name__ == "__main__":
