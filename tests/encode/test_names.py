@@ -10,7 +10,7 @@ import re
 import numpy as np
 import oracle
 import pytest
-from linear import assert_linear, cpu_seconds, feed_all
+from linear import assert_at_most, assert_linear, cpu_seconds, feed_all
 
 import streamtok
 from streamtok import batch
@@ -296,22 +296,21 @@ def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
         while names.next(True)[0] == vocab.FOUND:
             pass
 
-    assert_linear(lambda n: cpu_seconds(lambda: search(text[:n])), 100_000)
-    assert min(cpu_seconds(lambda: search(text)) for _ in range(3)) < 0.4  # 1 us a byte, for a name that is found each
+    assert_linear(lambda n: cpu_seconds(lambda: search(text[:n])), 400_000)
+    assert_at_most(0.4, lambda: search(text))  # 1 us a byte, for a name that is found each
     enc = make_tiny(special_tokens={name: 1000 + i for i, name in enumerate(names)})
     options = {"allowed_special": "all"} if role == "allowed_special" else {}
     if role == "disallowed_special" and len(unit) == 1 and unit in names:
         return  # the first byte is an error
     bites = [text[at : at + 16] for at in range(0, 64_000, 16)]
-    feeds = cpu_seconds(lambda: feed_all(enc.stream_encoder(**options), bites))
     plain = min(cpu_seconds(lambda: feed_all(enc.stream_encoder(disallowed_special=()), bites)) for _ in range(3))
-    assert feeds < 10 * plain + 0.1
+    assert_at_most(10 * plain + 0.1, lambda: feed_all(enc.stream_encoder(**options), bites))
 
 
 def test_matchers_are_built_in_linear_time():
-    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(["a" * n + "b"])), 100_000)
+    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(["a" * n + "b"])), 400_000)
     names = [f"<|reserved_{i}|>" for i in range(160_000)]
-    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(names[:n])), 40_000)  # beyond caches
+    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(names[:n])), 160_000)  # beyond caches
 
 
 def test_memory_of_a_matcher_is_what_the_header_says():

@@ -6,7 +6,6 @@ import copy
 import functools
 import pickle
 import random
-import time
 
 import pytest
 import regex
@@ -239,14 +238,15 @@ def test_endless_piece_takes_linear_time(name: str, unit: str) -> None:
     pattern, text = splitter(PATTERNS[name]), unit * 1_000_000
     parts = [text[at : at + 512] for at in range(0, len(text), 512)]
     assert fed(pattern.stream(), parts) == pieces_of(PATTERNS[name], text)
-    assert_linear(lambda n: cpu_seconds(lambda: feed_all(pattern.stream(), parts[: n // 512])), 250_000)
-    assert_linear(lambda n: cpu_seconds(lambda: pattern.split(text[:n])), 250_000)
+    assert_linear(lambda n: cpu_seconds(lambda: feed_all(pattern.stream(), parts[: n // 512])), 1_000_000)
+    assert_linear(lambda n: cpu_seconds(lambda: pattern.split(text[:n])), 1_000_000)
 
 
 def test_single_characters_into_a_long_piece_are_cheap() -> None:
-    stream = splitter(R50K).stream()
-    begin = time.perf_counter()
-    for _ in range(200_000):
-        stream.feed("a")
-    assert time.perf_counter() - begin < 10
-    assert len(stream.pending) == 200_000
+    def feed(n: int) -> None:
+        stream = splitter(R50K).stream()
+        for _ in range(n):
+            stream.feed("a")
+        assert len(stream.pending) == n
+
+    assert_linear(lambda n: cpu_seconds(lambda: feed(n)), 200_000)

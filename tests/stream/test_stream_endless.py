@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import random
-import time
 
 import numpy as np
 import oracle
@@ -133,7 +132,7 @@ def test_time_is_linear(name, unit):
     def seconds(times: int) -> float:
         return cpu_seconds(lambda: feed_all(ours.stream_encoder(), [data] * times))
 
-    assert_linear(seconds, max(1, SIZE // 8 // len(data)))
+    assert_linear(seconds, max(8, SIZE // 2 // len(data)))
 
 
 @each_family
@@ -147,7 +146,7 @@ def test_time_of_one_byte_feeds_is_linear(name, unit):
     def seconds(n: int) -> float:
         return cpu_seconds(lambda: feed_all(ours.stream_encoder(errors="ignore"), bites[:n]))
 
-    assert_linear(seconds, 20_000)
+    assert_linear(seconds, 80_000)
 
 
 LOOK_AHEAD = {
@@ -175,13 +174,17 @@ LOOK_AHEAD = {
 def test_text_that_asks_for_long_look_ahead_is_linear_too(name, text):
     """Remembered points, chains of contractions, beginnings of names: half a megabyte in a moment, and the same ids."""
     ours = oracle.ours(name)
-    begin = time.process_time()
+
+    def streamed(data: bytes) -> np.ndarray:
+        stream = ours.stream_encoder()
+        parts = [stream.feed(data[at : at + 1000]).copy() for at in range(0, len(data), 1000)]
+        return np.concatenate([*parts, stream.flush()])
+
+    def seconds(n: int) -> float:
+        part = text[: n - 1] + text[-1]
+        return cpu_seconds(lambda: (ours.encode_to_numpy(part), streamed(part.encode())))
+
     want = ours.encode_to_numpy(text)
-    stream = ours.stream_encoder()
-    data = text.encode()
-    parts = [stream.feed(data[at : at + 1000]).copy() for at in range(0, len(data), 1000)]
-    got = np.concatenate([*parts, stream.flush()])
-    taken = time.process_time() - begin
-    assert_same(got, want, ours)
+    assert_same(streamed(text.encode()), want, ours)
     assert_same(np.array(oracle.ours(name, "reference").encode(text)), want, ours)
-    assert taken < 2.0  # quadratic work would take minutes
+    assert_linear(seconds, len(text))
