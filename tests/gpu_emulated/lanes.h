@@ -34,6 +34,7 @@ unsigned emulated_lane(void) { return current & 31; }
 /* 0: lanes run in order, each up to where the warp exchanges. Else lanes begin in an order by chance and pause before each
  * atomic operation, as the lanes of a GPU may that part ways: the state of a generator (Marsaglia, "Xorshift RNGs", 2003). */
 static EMULATED_LOCAL uint64_t order;
+static EMULATED_LOCAL int has_lanes; /* tables are built without any */
 
 extern "C" void set_order(uint64_t seed) { order = seed; }
 
@@ -48,7 +49,7 @@ static unsigned any_below(unsigned count)
 void emulated_yield(void)
 {
     lane_state *lane = &lanes[current];
-    if (!order)
+    if (!order || !has_lanes)
         return;
     lane->paused = 1;
     lane->wait = any_below(8);
@@ -151,10 +152,12 @@ static void run(unsigned grid, unsigned block, void (*kernel)(void))
     body = kernel;
     emulated_grid.x = grid;
     emulated_block_size.x = block;
+    has_lanes = 1;
     for (unsigned b = 0; b < grid; b++) {
         emulated_block.x = b;
         run_block(block / 32);
     }
+    has_lanes = 0;
 }
 
 #define KERNEL(name, type) \
