@@ -43,6 +43,9 @@ typedef unsigned long long uint64_t;
 #define ST_TABLE static const
 #endif
 
+/* Where an index of a token is expected: there is none. */
+#define ST_NONE UINT32_MAX
+
 /* A GPU thread may load a word from a multiple of its size only, so there the byte loops stay. */
 #if defined(__CUDACC__)
 #define ST_SWAR 0

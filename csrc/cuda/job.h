@@ -17,7 +17,7 @@
 #define ST_CUDA_JOB_H
 
 #include "split/block_starts.h"
-#include "cut/cut_tables.h"
+#include "cut/cut_rule.h"
 #include "vocab/piece_entry.h"
 #include "special/names_node.h"
 

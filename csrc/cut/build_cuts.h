@@ -2,7 +2,7 @@
 #ifndef ST_CUT_BUILD_CUTS_H
 #define ST_CUT_BUILD_CUTS_H
 
-#include "cut/cut_tables.h"
+#include "cut/cut_rule.h"
 #include "vocab/vocab.h"
 
 /* The tables are zeros before. */

@@ -53,20 +53,7 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab)
     if (cuts)
         return cuts;
     cuts = build_cuts(vocab);
-    if (!cuts)
-        return NULL;
-    st_cuts *other = st_publish((void **)&vocab->cuts, cuts);
-    if (other) { /* another thread was faster; both are the same */
-        release(&cuts->attached);
-        return other;
-    }
-    return cuts;
-}
-
-int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end)
-{
-    const unsigned shapes = st_cut_shapes(cuts->tables, text, border);
-    return shapes && st_cut_is_partial(cuts->tables, shapes, text, x, border, end);
+    return cuts ? st_attach(&vocab->cuts, &cuts->attached) : NULL;
 }
 
 /* The bytes of the whole character at `text`, whose end is at least 4 bytes off or `n` bytes away. */
@@ -85,12 +72,8 @@ static inline size_t find(const st_cuts *cuts, const uint8_t *text, size_t n, si
     while (border < n && count < room) {
         const size_t size = st_utf8_size(text[border]);
         const uint32_t right = char_at(text + border, size, n - border);
-        unsigned cut = !((left | right) < 0x80 ? st_cut_is_ascii_pair(cuts->tables, left, right)
-                                               : st_cut_is_pair(cuts->tables, left, right));
-        if (st_cut_shapes(cuts->tables, text, border) & (0 - cut)) /* one branch, seldom taken, where `cut` alone is a toss-up */
-            cut = !st_cuts_partial(cuts, text, at, border, border + size);
         borders[count] = (uint32_t)border;
-        count += cut;
+        count += st_cut_is_here(cuts->tables, left, right, text, at, border, border + size);
         left = right;
         at = border;
         border += size;
@@ -137,6 +120,7 @@ size_t st_cuts_of_pieces(const st_cuts *cuts, const uint8_t *text, size_t at, co
 size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n)
 {
     size_t end = n, border = n ? n - st_utf8_size_before(text, n) : 0, seen = n;
+    uint32_t right = n ? st_char_bits(text + border, end - border) : 0;
     while (border > 0) {
         if (seen - border >= STEP) {
             if (st_go_on(seen - border))
@@ -144,8 +128,10 @@ size_t st_cuts_last(const st_cuts *cuts, const uint8_t *text, size_t n)
             seen = border;
         }
         const size_t x = border - st_utf8_size_before(text, border);
-        if (st_cut_is_here(cuts->tables, text, x, border, end))
+        const uint32_t left = st_char_bits(text + x, border - x);
+        if (st_cut_is_here(cuts->tables, left, right, text, x, border, end))
             return border;
+        right = left;
         end = border;
         border = x;
     }

@@ -2,18 +2,14 @@
  * border, and the two sides encode independently. Long pieces of scripts without spaces fall into short ATOMS that the
  * tables hold, where the whole pieces are nearly all distinct.
  *
- * The test looks at the character X before the border and Y behind it: is there a token in which X, or an end of X,
- * is followed by Y, or a beginning of Y? All (X, Y) that stand in a token are hashed into one bit set (one
- * load a border); tokens that begin inside X or end inside Y are listed in a second, small one by what they hold of X and Y,
- * and the two bytes at the border say whether such a token can be near at all. A false hit costs a cut, not an id.
- * Two ASCII characters have a table of their own, without false hits: such borders matter where a text is one piece, having
- * no pattern, and nearly every word there begins at a cut.
+ * cut_rule.h has the rule. Two ASCII characters have an exact table because of texts without a pattern: there the whole text
+ * is one piece, and nearly every word begins at a cut.
  *
- * All tokens are entered, unreachable ones too: so a piece that is a token has no cut, and a piece with a cut is none. */
+ * All tokens are entered, unreachable ones too. So a piece that is a token has no cut, and a piece with a cut is no token. */
 #ifndef ST_CUT_CUTS_H
 #define ST_CUT_CUTS_H
 
-#include "cut/cut_tables.h"
+#include "cut/cut_rule.h"
 #include "vocab/vocab.h"
 
 typedef struct st_cuts {
@@ -28,10 +24,6 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab);
 st_status st_vocab_set_cuts(st_vocab *vocab, const st_cut_tables *tables);
 /* The cuts if they are there already, else NULL. */
 const st_cuts *st_vocab_cuts_built(const st_vocab *vocab);
-
-/* Can some token reach over this border without covering all of both characters? If it can over neither border of a
- * character, nothing merges with parts of it: it becomes its own token first, whatever stands beside it. */
-int st_cuts_partial(const st_cuts *cuts, const uint8_t *text, size_t x, size_t border, size_t end);
 
 /* The cuts in text[0..n) (whole characters, n < 4 GB) behind *from, which is 0 or a border: writes at most `room` of them,
  * returns how many, and moves *from to the last border that was looked at. */

@@ -1,4 +1,5 @@
-/* Looking for cuts with AVX-512. Everything that depends on the text is a bit in a mask: where pieces begin, which are long,
+/* The rule of cut_rule.h for a stretch of text at once, with AVX-512. A border between two ASCII characters never counts as a
+ * cut here: few long pieces have one, and leaving it out changes no id. Everything that depends on the text is a bit in a mask: where pieces begin, which are long,
  * where tokens join two characters. What is looked at lies in one dense list, so that no branch asks where a piece ends. */
 #include "base/tier.h"
 #include "cut/cuts.h"
@@ -217,7 +218,7 @@ static inline void look_at_borders(places *p, const st_cut_tables *tables, const
 /* The numbers of shapes, 4 * a + b, each with something in its lane. */
 #define EACH_SHAPE(x) _mm512_set_epi32(x(3, 3), x(3, 2), x(3, 1), x(3, 0), x(2, 3), x(2, 2), x(2, 1), x(2, 0), \
                                        x(1, 3), x(1, 2), x(1, 1), x(1, 0), x(0, 3), x(0, 2), x(0, 1), x(0, 0))
-#define SHAPE_HASH(a, b) ((4 * a + b) * UINT64_C(0xD6E8FEB86659FD93)) /* as in st_cut_hash */
+#define SHAPE_HASH(a, b) ((4 * a + b) * ST_CUT_SHAPE_STEP) /* as in st_cut_hash */
 #define MIXED_LEFT(a, b) (int)(SHAPE_HASH(a, b) >> 32)
 #define MIXED_RIGHT(a, b) (int)(uint32_t)SHAPE_HASH(a, b)
 #define PART_OF_LEFT(a, b) (int)(a ? (1u << 8 * a) - 1 : UINT32_MAX) /* a mask */

@@ -128,35 +128,25 @@ static st_status link_all(st_automaton *a)
     return st_go_on(0);
 }
 
-static int compare_tokens(const st_vocab *v, uint32_t a, uint32_t b)
+/* Does the token *a come behind *b in the order of their bytes? */
+static inline int is_behind(const st_vocab *v, const uint32_t *a, const uint32_t *b)
 {
-    size_t m = st_token_length(v, a), n = st_token_length(v, b);
-    int order = memcmp(st_token_bytes(v, a), st_token_bytes(v, b), m < n ? m : n);
-    return order ? order : (m > n) - (m < n);
+    size_t m = st_token_length(v, *a), n = st_token_length(v, *b);
+    int order = memcmp(st_token_bytes(v, *a), st_token_bytes(v, *b), m < n ? m : n);
+    return order ? order > 0 : m > n;
 }
 
-/* Heap sort: in place, no recursion, no comparison context to smuggle through qsort. */
+#define ST_HEAP_ENTRY uint32_t
+#define ST_HEAP_CONTEXT const st_vocab *
+#define ST_HEAP_BEFORE is_behind /* the last one comes first */
+#include "base/heap_template.h"
+
+/* Heap sort: in place, without recursion; qsort would have no argument for the vocabulary. */
 static void sort_tokens(const st_vocab *v, uint32_t *tokens, size_t n)
 {
-    for (size_t top = n / 2, end = n; end > 1;) {
-        uint32_t moving;
-        if (top) {
-            moving = tokens[--top];
-        } else {
-            moving = tokens[--end];
-            tokens[end] = tokens[0];
-        }
-        size_t at = top, child;
-        while ((child = 2 * at + 1) < end) {
-            if (child + 1 < end && compare_tokens(v, tokens[child], tokens[child + 1]) < 0)
-                child++;
-            if (compare_tokens(v, tokens[child], moving) <= 0)
-                break;
-            tokens[at] = tokens[child];
-            at = child;
-        }
-        tokens[at] = moving;
-    }
+    st_heap_order(v, tokens, n);
+    for (; n > 1; n--)
+        tokens[n - 1] = st_heap_pop(v, tokens, n);
 }
 
 static st_status collect_held(st_automaton *a, const st_vocab *vocab)
@@ -209,12 +199,7 @@ const st_automaton *st_vocab_automaton(st_vocab *vocab)
         release(&a->attached);
         return NULL;
     }
-    st_automaton *other = st_publish((void **)&vocab->automaton, a);
-    if (other) { /* another thread was faster; both are the same */
-        release(&a->attached);
-        return other;
-    }
-    return a;
+    return st_attach(&vocab->automaton, &a->attached);
 }
 
 int st_automaton_holds(const st_automaton *a, const st_vocab *vocab, const uint8_t *text, size_t n)

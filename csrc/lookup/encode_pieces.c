@@ -125,34 +125,6 @@ static void add_short_pieces(st_workspace *w, batch *b)
     b->at = count ? (size_t)b->ends[b->piece - 1] : b->at;
 }
 
-/* Where tokens are longer than most words, cutting takes longer than what it spares. It pays when a stretch (cut/cuts.h) has more
- * than three cuts, or eight long pieces do where they are cut one by one. When that has long not been so, long pieces are left
- * whole but for one stretch in some 32, and those of more than LEAST_CUT bytes, which are no words. The ids do not depend on
- * it. In eighths of a cut, and in pieces: */
-#define STRETCH_COSTS 24
-#define PIECE_COSTS 3
-#define MOST_DEBT (8 * STRETCH_COSTS)
-#define STRETCH_LEAVES_WHOLE 800 /* with the short ones */
-#define PIECE_LEAVES_WHOLE 256
-#define LEAST_CUT 40
-
-/* What has cost so much gave so many cuts. */
-static void count_cuts(st_workspace *w, size_t cuts, size_t cost, unsigned leave)
-{
-    const size_t debt = w->cut_debt + cost;
-    w->cut_debt = debt < 8 * cuts ? 0 : debt - 8 * cuts < MOST_DEBT ? (unsigned)(debt - 8 * cuts) : MOST_DEBT;
-    w->left_whole = w->cut_debt == MOST_DEBT ? leave : 0;
-}
-
-/* May the next pieces be left whole, of which the longest has n bytes? */
-static int leaves_whole(st_workspace *w, size_t n, size_t pieces)
-{
-    if (!w->left_whole || n > LEAST_CUT)
-        return 0;
-    w->left_whole -= pieces < w->left_whole ? (unsigned)pieces : w->left_whole;
-    return 1;
-}
-
 /* Cuts are looked for so many at a time. */
 #define CUTS_AT_ONCE 64
 
@@ -199,7 +171,7 @@ static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size
         *longest = n > *longest ? n : *longest;
         start = end;
     }
-    return count && leaves_whole(w, *longest, count) ? count : 0;
+    return count && st_cut_account_leaves_whole(&w->cutting, *longest, count) ? count : 0;
 }
 
 /* Adds the pieces of a stretch of text, the long ones in atoms or whole: nothing here depends on what they hold. Returns whether
@@ -211,12 +183,12 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
     const st_cuts *cuts = st_vocab_cuts(v);
     if (!cuts)
         return 0;
-    if (w->left_whole)
+    if (w->cutting.left_whole)
         count = pieces = whole_pieces(w, b, ends, &longest);
     b->cutting = count && longest > ST_KEY_BYTES;
     if (!count) {
         count = st_cuts_of_pieces(cuts, b->text, b->at, b->ends + b->piece, b->count - b->piece, ends, &pieces);
-        count_cuts(w, count - pieces, STRETCH_COSTS, STRETCH_LEAVES_WHOLE);
+        st_cut_account_enter(&w->cutting, count - pieces, ST_CUT_STRETCH_COSTS, ST_CUT_STRETCH_LEAVES_WHOLE);
         b->cutting = count > pieces;
     }
     add_any_spans(w, b, ends, count);
@@ -233,7 +205,7 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
     const st_cuts *cuts = NULL;
     if (is_cut && !b->inside && b->stretches && add_stretch(v, w, b))
         return;
-    if (is_cut && !b->inside && !b->stretches && leaves_whole(w, end - b->at, 1))
+    if (is_cut && !b->inside && !b->stretches && st_cut_account_leaves_whole(&w->cutting, end - b->at, 1))
         is_cut = 0;
     if (is_cut && end - b->at <= UINT32_MAX / 2)
         cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
@@ -245,7 +217,7 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
         add_atoms(w, cuts, b, end);
     b->inside = b->at < end;
     if (cuts && !b->stretches)
-        count_cuts(w, s->count - before - 1, PIECE_COSTS, PIECE_LEAVES_WHOLE);
+        st_cut_account_enter(&w->cutting, s->count - before - 1, ST_CUT_PIECE_COSTS, ST_CUT_PIECE_LEAVES_WHOLE);
     b->piece += !b->inside;
 }
 

@@ -4,6 +4,7 @@
 #ifndef ST_LOOKUP_WORKSPACE_H
 #define ST_LOOKUP_WORKSPACE_H
 
+#include "cut/cut_account.h"
 #include "endless/long_piece.h"
 #include "lookup/round.h"
 #include "lookup/wide_cache.h"
@@ -42,7 +43,7 @@ typedef struct st_workspace {
     st_spans spans;
     st_long_scratch scratch;
     uint64_t ends[ST_BATCH + 4];
-    unsigned cut_debt, left_whole; /* how long cuts have not paid; pieces still to be left whole (encode_pieces.c) */
+    st_cut_account cutting; /* whether it pays */
     st_word words[ST_SPANS]; /* those to be merged */
     uint32_t tokens[ST_SHORT_MERGE];
     st_long_piece long_piece; /* for pieces whose end is known */

@@ -323,8 +323,8 @@ static inline __m512i code_points(__m512i text, __mmask16 of_three)
     return _mm512_mask_or_epi32(two, of_three, lead, behind);
 }
 
-/* Finds the characters that begin whole, as split_characters of the other tiers does, but that a border counts as open
- * wherever its two bytes let some token reach over it: of ten borders that ask further, eight or nine are open. */
+/* The characters that begin whole: st_whole_character (cut/cut_rule.h) for sixteen at once. A border counts as open where
+ * the classes of its two bytes have a bit in common, which they do at every border that is not closed and at few others. */
 static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes, uint64_t starts)
 {
     const __m512i at = _mm512_maskz_compress_epi8(starts, byte_numbers());

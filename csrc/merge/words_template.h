@@ -40,20 +40,18 @@ static inline uint32_t candidate(uint32_t found, uint32_t place)
     return (found - 1) << 8 | place;
 }
 
-/* Symbols to begin with: bytes, but characters that are a token and that no token can break into begin whole. Their own
- * merges come before any merge with a neighbour, because a token always comes after its parts (monotone). A border counts as
- * open wherever its two bytes let some token reach over it: of ten that could be asked further, eight or nine are. */
+/* The symbols that a word begins with: whole characters where the rule says so (cut/cut_rule.h), else bytes. */
 static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const st_word *word, uint32_t *tokens)
 {
     const uint8_t *text = word->text;
     uint32_t count = 0;
-    unsigned open_before = 0; /* some token may reach over the border in front of this character */
+    unsigned open_before = 0; /* the border in front of this character, as st_cut_shapes gives it */
     for (size_t at = 0, end; at < word->n; at = end) {
         unsigned size;
         const uint32_t code_point = st_utf8_decode(text + at, &size);
         end = at + size;
-        const unsigned open_behind = end < word->n ? st_cut_shapes(cuts->tables, text, end) : 0;
-        const uint32_t whole = ((code_point < 0x10000) & !(open_before | open_behind)) ? cuts->tables->characters[code_point] : ST_NONE;
+        const unsigned open_behind = end < word->n ? st_cut_shapes(cuts->tables, text[end - 1], text[end]) : 0;
+        const uint32_t whole = st_whole_character(cuts->tables, code_point, open_before | open_behind);
         if (whole != ST_NONE)
             tokens[count++] = whole;
         else

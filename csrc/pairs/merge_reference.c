@@ -26,37 +26,16 @@ typedef struct merging {
     size_t heap_size, n;
 } merging;
 
-static int before(const candidate *a, const candidate *b)
+static inline int before(const void *none, const candidate *a, const candidate *b)
 {
+    (void)none;
     return a->merged != b->merged ? a->merged < b->merged : a->left < b->left;
 }
 
-static void heap_push(merging *m, candidate c)
-{
-    size_t at = m->heap_size++;
-    while (at && before(&c, &m->heap[(at - 1) / 2])) {
-        m->heap[at] = m->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    m->heap[at] = c;
-}
-
-static candidate heap_pop(merging *m)
-{
-    candidate top = m->heap[0], last = m->heap[--m->heap_size];
-    size_t at = 0, child;
-    while ((child = 2 * at + 1) < m->heap_size) {
-        if (child + 1 < m->heap_size && before(&m->heap[child + 1], &m->heap[child]))
-            child++;
-        if (!before(&m->heap[child], &last))
-            break;
-        m->heap[at] = m->heap[child];
-        at = child;
-    }
-    if (m->heap_size)
-        m->heap[at] = last;
-    return top;
-}
+#define ST_HEAP_ENTRY candidate
+#define ST_HEAP_CONTEXT const void *
+#define ST_HEAP_BEFORE before
+#include "base/heap_template.h"
 
 /* Offers the merge of the symbol at `left` with its right neighbour, and makes earlier offers of that symbol stale. */
 static void offer(merging *m, size_t left)
@@ -67,7 +46,7 @@ static void offer(merging *m, size_t left)
         return;
     uint32_t merged = st_pairs_find(m->pairs, p->token, m->symbols[p->next].token);
     if (merged != ST_NONE)
-        heap_push(m, (candidate){merged, p->version, left});
+        st_heap_push(NULL, m->heap, m->heap_size++, (candidate){merged, p->version, left});
 }
 
 static void apply(merging *m, candidate c)
@@ -117,7 +96,7 @@ st_status st_reference_merge(const st_pairs *pairs, const uint8_t *text, size_t 
     ST_TRY(prepare(&m, text, scratch));
     while (m.heap_size) {
         ST_TRY(st_go_on(POP_COSTS));
-        candidate c = heap_pop(&m);
+        candidate c = st_heap_pop(NULL, m.heap, m.heap_size--);
         if (c.version == m.symbols[c.left].version)
             apply(&m, c);
     }

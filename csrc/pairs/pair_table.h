@@ -17,7 +17,6 @@
 #include "base/key.h"
 #include "base/status.h"
 
-#define ST_NONE UINT32_MAX
 
 /* Two indices and a merged one share a 64-bit slot: 21 + 21 + 22 bits, of which the last has one to spare. */
 #define ST_INDEX_BITS 21

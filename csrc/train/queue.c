@@ -19,46 +19,32 @@ st_status st_train_queue_reserve(st_train_queue *queue, size_t more)
     return ST_OK;
 }
 
-static int is_better(const st_train_tokens *tokens, const st_train_entry *a, const st_train_entry *b)
+static inline int is_better(const st_train_tokens *tokens, const st_train_entry *a, const st_train_entry *b)
 {
     return a->count != b->count ? a->count > b->count : st_train_before(tokens, a->key, b->key);
 }
 
-/* Puts the entry at `at` or below it, where children are better. */
-static void sink(st_train_queue *queue, const st_train_tokens *tokens, size_t at, st_train_entry entry)
-{
-    st_train_entry *entries = queue->entries;
-    for (size_t child; (child = 2 * at + 1) < queue->count; at = child) {
-        child += child + 1 < queue->count && is_better(tokens, &entries[child + 1], &entries[child]);
-        if (!is_better(tokens, &entries[child], &entry))
-            break;
-        entries[at] = entries[child];
-    }
-    entries[at] = entry;
-}
+#define ST_HEAP_ENTRY st_train_entry
+#define ST_HEAP_CONTEXT const st_train_tokens *
+#define ST_HEAP_BEFORE is_better
+#include "base/heap_template.h"
 
 void st_train_queue_push(st_train_queue *queue, const st_train_tokens *tokens, st_train_entry entry)
 {
-    st_train_entry *entries = queue->entries;
-    size_t at = queue->count++;
-    for (size_t parent; at > 0 && is_better(tokens, &entry, &entries[parent = (at - 1) / 2]); at = parent)
-        entries[at] = entries[parent];
-    entries[at] = entry;
+    st_heap_push(tokens, queue->entries, queue->count++, entry);
 }
 
 void st_train_queue_pop(st_train_queue *queue, const st_train_tokens *tokens)
 {
-    if (--queue->count)
-        sink(queue, tokens, 0, queue->entries[queue->count]);
+    st_heap_pop(tokens, queue->entries, queue->count--);
 }
 
 void st_train_queue_lower(st_train_queue *queue, const st_train_tokens *tokens, uint64_t count)
 {
-    sink(queue, tokens, 0, (st_train_entry){count, queue->entries[0].key});
+    st_heap_sink(tokens, queue->entries, queue->count, 0, (st_train_entry){count, queue->entries[0].key});
 }
 
 void st_train_queue_order(st_train_queue *queue, const st_train_tokens *tokens)
 {
-    for (size_t at = queue->count / 2; at-- > 0;)
-        sink(queue, tokens, at, queue->entries[at]);
+    st_heap_order(tokens, queue->entries, queue->count);
 }

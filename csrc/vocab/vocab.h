@@ -7,16 +7,12 @@
 #define ST_VOCAB_VOCAB_H
 
 #include "pairs/pair_table.h"
+#include "vocab/attached.h"
 #include "vocab/piece_table.h"
 
 /* Token lengths fit the automaton's 16-bit depths, all bytes together its node numbers. */
 #define ST_MAX_TOKEN_BYTES 65535
 #define ST_MAX_TOTAL_BYTES (1u << 27)
-
-/* What the stages above build for a vocabulary at first need, and leave with it: it knows only how to let them go. */
-typedef struct st_attached {
-    void (*release)(struct st_attached *attached);
-} st_attached;
 
 #define ST_POOL_SIZE 64
 

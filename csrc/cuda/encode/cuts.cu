@@ -1,4 +1,4 @@
-/* cuts.cu - exact cuts of long pieces (cut/cut_tables.h), a warp a stretch: a cut is one more start, and atoms are looked up
+/* cuts.cu - exact cuts of long pieces (cut/cut_rule.h), a warp a stretch: a cut is one more start, and atoms are looked up
  * and merged like pieces. That is right because no token spans a cut, and where merging gives back every token: a job
  * for another vocabulary has no cut tables. Only pieces that the piece table cannot hold are cut, and with a pattern only
  * beside characters beyond ASCII. Such places are listed first, so that all lanes have one; between ASCII characters
@@ -40,7 +40,9 @@ ST_INLINE int st_is_cut(const st_cut_tables *tables, const uint8_t *text, size_t
 {
     if (text[border] >= ST_PAD || text[border - 1] >= ST_PAD)
         return 0;
-    return st_cut_is_here(tables, text, border - st_utf8_size_before(text, border), border, border + st_utf8_size(text[border]));
+    const size_t x = border - st_utf8_size_before(text, border), end = border + st_utf8_size(text[border]);
+    const uint32_t left = st_char_bits(text + x, border - x), right = st_char_bits(text + border, end - border);
+    return (int)st_cut_is_here(tables, left, right, text, x, border, end);
 }
 
 /* The text from ST_CUT_BEFORE bytes in front of the stretch on; ST_PAD where there is none. */

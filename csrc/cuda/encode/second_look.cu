@@ -151,11 +151,17 @@ ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
 
 /* ---- parts ---- */
 
-/* May a token reach over the border between the bytes without covering all of both characters? The table of the bytes
- * alone nearly always tells what a closer look would (cut/cut_tables.h): 1 % of the borders are open without need, in cl100k 3. */
-ST_FORCE_INLINE int st_is_open(const st_job *job, unsigned last, unsigned first)
+/* st_cut_shapes, without a load between two ASCII characters. */
+ST_FORCE_INLINE unsigned st_is_open(const st_job *job, unsigned last, unsigned first)
 {
-    return (last | first) & 0x80 && job->cuts->near[last << 8 | first];
+    return (last | first) & 0x80 ? st_cut_shapes(job->cuts, last, first) : 0;
+}
+
+/* The code point of a character of two or three bytes, the first one lowest; of others a number beyond all code points. */
+ST_FORCE_INLINE uint32_t st_code_point(uint32_t bytes, unsigned size)
+{
+    const uint32_t second = bytes >> 8 & 0x3F, third = bytes >> 16 & 0x3F;
+    return size == 2 ? (bytes & 0x1F) << 6 | second : size == 3 ? (bytes & 0x0F) << 12 | second << 6 | third : 0xFFFFFFFFu;
 }
 
 /* Characters that begin among the first 12 of 16 bytes are there whole, and the byte behind them; of the last 16 all are. */
@@ -182,13 +188,13 @@ ST_FORCE_INLINE void st_put_bytes(const st_job *job, uint64_t low, uint64_t high
     }
 }
 
-/* Puts the tokens that an atom begins as to `parts`, `Step` apart: single bytes, but whole characters that no token can break
- * into (see merge/words_template.h). Returns how many. With a `Step` of 0 it only counts them. */
+/* Puts the tokens that an atom begins as to `parts`, `Step` apart: whole characters where the rule says so (cut/cut_rule.h),
+ * else bytes. Returns how many. With a `Step` of 0 it only counts them. */
 template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
 {
     const unsigned n = atom->n;
     uint32_t count = 0;
-    int open_before = 0;
+    unsigned open_before = 0;
     for (unsigned at = 0; at < n;) {
         const unsigned left = n - at < 16 ? n - at : 16;
         uint64_t low = st_load_eight_at(atom->text + at, left < 8 ? left : 8);
@@ -205,21 +211,20 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
         while (at < stop) {
             const uint32_t bytes = (uint32_t)low;
             unsigned size = job->characters ? st_utf8_size((uint8_t)bytes) : 1;
-            uint32_t whole = 0xFFFFFFFFu;
             size = size < n - at ? size : n - at; /* in what is no UTF-8 */
             low = low >> 8 * size | high << (64 - 8 * size);
             high >>= 8 * size;
             at += size;
-            const int open_behind = job->characters && at < n && st_is_open(job, bytes >> 8 * (size - 1) & 0xFF, (unsigned)low & 0xFF);
-            if ((size == 2 || size == 3) && !open_before && !open_behind)
-                whole = job->cuts->characters[size == 2 ? (bytes & 0x1F) << 6 | (bytes >> 8 & 0x3F)
-                                                        : (bytes & 0x0F) << 12 | (bytes >> 8 & 0x3F) << 6 | (bytes >> 16 & 0x3F)];
-            if (Step && whole != 0xFFFFFFFFu)
+            unsigned open_behind = 0;
+            if (job->characters && at < n)
+                open_behind = st_is_open(job, bytes >> 8 * (size - 1) & 0xFF, (unsigned)low & 0xFF);
+            const uint32_t whole = st_whole_character(job->cuts, st_code_point(bytes, size), open_before | open_behind);
+            if (Step && whole != ST_NONE)
                 parts[Step * count] = whole;
             else if (Step)
                 for (unsigned i = 0; i < size; i++)
                     parts[Step * (count + i)] = job->byte_tokens[bytes >> 8 * i & 0xFF];
-            count += whole != 0xFFFFFFFFu ? 1 : size;
+            count += whole != ST_NONE ? 1 : size;
             open_before = open_behind;
         }
     }
