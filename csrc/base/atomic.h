@@ -1,4 +1,5 @@
-/* Lock-free publication of lazily built, immutable parts and of pooled ones. No locks: nothing can be held across fork. */
+/* Atomic operations for publishing objects that are built lazily, and for pools. There are no locks, so none can be held across
+ * a fork. */
 #ifndef ST_BASE_ATOMIC_H
 #define ST_BASE_ATOMIC_H
 
@@ -9,8 +10,8 @@
 #error "with this compiler streamtok needs a 64-bit target: x64 or ARM64"
 #endif
 
-/* A volatile read acquires under /volatile:ms alone, which is not what compilers for ARM take by themselves: so a plain read
- * of the machine, and behind it what keeps later ones behind it. On x86 the processor does, and only the compiler must be told. */
+/* A volatile read has acquire semantics only under /volatile:ms, which is not the default for ARM. So these functions use a plain
+ * load and, after it, a barrier for later reads. On x86 the processor keeps that order, and only the compiler needs a barrier. */
 #if defined(_M_ARM64)
 #define ST_READ_FENCE() __dmb(_ARM64_BARRIER_ISH)
 #else
@@ -115,7 +116,7 @@ static inline int st_count_read(const int *count)
     return __atomic_load_n(count, __ATOMIC_ACQUIRE);
 }
 
-/* A number that threads read and write as they like: none sees half of one, and of several writers the last one is believed. */
+/* A number that any thread may read and write. A reader never sees half of a value. Of several writes the last one stays. */
 static inline uint64_t st_number_read(const uint64_t *number)
 {
     return __atomic_load_n(number, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-/* Constants and masks that several files for AVX-512 want; to be included behind target_begin.h. */
+/* Constants and masks for the files with AVX-512. Include it after base/target_begin.h. */
 #ifndef ST_BASE_AVX512_H
 #define ST_BASE_AVX512_H
 
@@ -13,8 +13,8 @@ static inline __m512i all(uint32_t value)
     return _mm512_set1_epi32((int)value);
 }
 
-/* Masks of the first `count` lanes of 32 bits, of 64 bits, and of the first bytes; all for more. (The instruction reads eight
- * bits of the count.) */
+/* Masks of the first `count` lanes of 32 bits, of 64 bits, and of bytes; all lanes where there are fewer than `count`. (The
+ * instruction reads eight bits of the count.) */
 static inline __mmask16 first_lanes(size_t count)
 {
     return (__mmask16)_bzhi_u32(0xFFFF, (uint32_t)(count < 16 ? count : 16));
@@ -38,7 +38,7 @@ static inline __m512i byte_numbers(void)
                            15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 }
 
-/* Of a table of 256 bytes those with these numbers. */
+/* Looks up each byte of `numbers` in a table of 256 bytes. */
 static inline __m512i look_up_bytes(const __m512i table[4], __m512i numbers)
 {
     const __m512i low = _mm512_permutex2var_epi8(table[0], numbers, table[1]);
@@ -46,8 +46,7 @@ static inline __m512i look_up_bytes(const __m512i table[4], __m512i numbers)
     return _mm512_mask_blend_epi8(_mm512_movepi8_mask(numbers), low, high);
 }
 
-/* Swaps rows and columns of the eight by eight numbers in the lower halves, and of those in the upper ones: what was number j of
- * half i is number i of half j. */
+/* Transposes two matrices of eight by eight numbers: one in the lower halves of the rows, one in the upper halves. */
 static inline void transpose_halves(__m512i rows[8])
 {
     const __m512i even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);

@@ -1,4 +1,4 @@
-/* bits.h - bit positions in a 64-bit mask, by one instruction where the compiler has a word for it. */
+/* bits.h - bit positions in a 64-bit mask, with one instruction where the compiler has an intrinsic for it. */
 #ifndef ST_BASE_BITS_H
 #define ST_BASE_BITS_H
 

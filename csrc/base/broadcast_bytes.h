@@ -1,8 +1,9 @@
-/* broadcast_bytes.h - each byte four times over, as a word that a vector is filled with.
+/* broadcast_bytes.h - each byte value four times over, as a number to fill a vector with.
  *
- * A constant in every byte of a vector may come from memory or from an integer. The second takes the port that compares
- * and permutations take as well, which are what binds the splitter, and compilers that know the constant choose it; so
- * the table is in a file of its own. It made splitting 1.03 to 1.08 times as fast. */
+ * A vector with the same value in every byte can be loaded from memory or made from an integer register. Making it from a
+ * register occupies the execution port of compares and permutations, which is what limits the splitter. A compiler that sees
+ * the constant does that. So the table is defined in a file of its own, and has to be loaded. Splitting became 1.03 to 1.08
+ * times as fast. */
 #ifndef ST_BASE_BROADCAST_BYTES_H
 #define ST_BASE_BROADCAST_BYTES_H
 

@@ -35,7 +35,7 @@ static inline st_key st_key_of_padded(const uint8_t *text, size_t n)
     return (st_key){st_load64(text) & keep[n].low, (st_load64(text + 8) & keep[n].high) | keep[n].length};
 }
 
-/* Are n bytes the same? Without the call that memcmp is: n is small here, and often. */
+/* Whether n bytes are equal. Does not call memcmp: n is mostly small, and the call would take longer than the comparison. */
 static inline int st_same_bytes(const uint8_t *a, const uint8_t *b, size_t n)
 {
     uint64_t differ = 0;

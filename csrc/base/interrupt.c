@@ -12,8 +12,8 @@
 #include <windows.h>
 #endif
 
-/* To ask takes the GIL, for which a thread waits up to 5 ms where others hold it. Three times the interval is still what a
- * person takes for at once. */
+/* Nanoseconds. Asking takes the GIL, and a thread may wait 5 ms for it while others hold it. Three times this interval still
+ * seems immediate to a person. */
 #define ASK_EVERY UINT64_C(30000000)
 
 ST_THREAD_LOCAL st_interrupt *st_interrupt_scope;

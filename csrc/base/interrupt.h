@@ -1,4 +1,4 @@
-/* How a long call is ended before it is done: by what its caller asks from time to time (has Ctrl-C been pressed?), or by
+/* How a long call is ended early: by a function of its caller, which is called from time to time (was Ctrl-C pressed?), or by
  * another thread.
  *
  *     st_interrupt scope;
@@ -6,13 +6,13 @@
  *     status = st_encoder_feed(...);             ST_INTERRUPTED, and all is as before the call
  *     st_interrupt_end(&scope);
  *
- * Functions whose work grows with their input say st_go_on(bytes) every few kilobytes of it. Once that has failed it fails
- * until the scope ends. So a function that returns no status just returns early, and whoever called it asks again before
- * the result is used. Without a scope nothing is ever interrupted.
+ * Functions whose work grows with their input call st_go_on(bytes) every few kilobytes. Once it has failed, it fails until the
+ * scope ends. So a function that returns no status just returns early, and its caller calls st_go_on(0) before it uses the
+ * result. Without a scope nothing is ever interrupted.
  *
- * A call that is sure to be short needs no scope, and a function need not ask behind the last step of its work.
+ * A call that is sure to be short needs no scope. A function need not call st_go_on after the last step of its work.
  *
- * Thread rule: a scope belongs to the thread that began it. Scopes nest: what is asked may make calls of its own. */
+ * Thread rule: a scope belongs to the thread that began it. Scopes nest: `ask` may make calls with scopes of their own. */
 #ifndef ST_BASE_INTERRUPT_H
 #define ST_BASE_INTERRUPT_H
 
@@ -41,7 +41,7 @@ typedef struct st_interrupt {
 #endif
 extern ST_THREAD_LOCAL st_interrupt *st_interrupt_scope;
 
-/* So much work is done between two looks at the clock: a fifth of a millisecond where all is fast, a few where it is slow. */
+/* Work between two readings of the clock: 0.2 ms where the work is fast, a few milliseconds where it is slow. */
 #define ST_INTERRUPT_WORK ((size_t)1 << 16)
 
 static inline void st_interrupt_begin(st_interrupt *scope, int (*ask)(st_interrupt *), int *stop)
@@ -64,8 +64,8 @@ static inline void st_interrupt_end(st_interrupt *scope)
 /* Reads the clock, and asks if it is time. */
 st_status st_interrupt_look(st_interrupt *scope);
 
-/* To be called before a result is put in place, and nothing can fail any more. A long call of a scope with `keeps` asks once
- * more: what ends it behind this place is raised when its ids are lost already, and what was fed is not. */
+/* To be called when a result is complete and nothing can fail any more, before the result is put in place. In a scope with
+ * `keeps` a long call asks once more: an exception raised after this point would lose the ids, but not undo the feed. */
 st_status st_interrupt_last(void);
 
 /* ST_INTERRUPTED: the call is to end. work: about so many bytes were worked through since this was called last. */

@@ -1,4 +1,4 @@
-/* key.h - short byte strings as keys, and the mixing that all hashes here rest on; one text for the CPU and the GPU. */
+/* key.h - short byte strings as keys, and the mixing function of all hashes here; one source for the CPU and the GPU. */
 #ifndef ST_BASE_KEY_H
 #define ST_BASE_KEY_H
 
@@ -37,13 +37,13 @@ ST_INLINE uint64_t st_fold_multiply(uint64_t a, uint64_t b)
 /* 2^64 over the golden ratio, made odd: the factor of Fibonacci hashing. The high bits of a product are the well mixed ones. */
 #define ST_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
-/* Digits of pi and of e: odd-looking constants that are nobody's choice. */
+/* The constants are digits of pi and of e. */
 ST_INLINE uint64_t st_hash_key(st_key key)
 {
     return st_fold_multiply(key.low ^ UINT64_C(0x243F6A8885A308D3), key.high ^ UINT64_C(0xB7E151628AED2A6B));
 }
 
-/* Of a number that is a key by itself. */
+/* The hash of a number. */
 ST_INLINE uint64_t st_hash_number(uint64_t number)
 {
     return st_fold_multiply(number ^ ST_GOLDEN, UINT64_C(0xD1B54A32D192ED03));

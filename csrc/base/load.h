@@ -1,5 +1,5 @@
-/* load.h - bytes as one integer and back, the first byte lowest on every machine: keys, hashes and the arithmetic on eight bytes at a
- * time rest on that order. */
+/* load.h - bytes as one integer and back, the first byte lowest on every machine. Keys, hashes and the arithmetic on eight bytes
+ * at a time need that order. */
 #ifndef ST_BASE_LOAD_H
 #define ST_BASE_LOAD_H
 

@@ -1,7 +1,7 @@
 /* portable.h - lets a header serve the C compiler, a C++ compiler and NVRTC alike.
  *
  * ST_INLINE        a function defined in a header
- * ST_FORCE_INLINE  one that must vanish into its caller, because a constant argument selects what is left of it
+ * ST_FORCE_INLINE  one that must be inlined, because a constant argument selects which of its code remains
  * ST_TABLE         a constant table defined in a header
  * ST_SWAR          1 where eight bytes can be loaded into one integer from any address (load.h)
  *
@@ -46,7 +46,7 @@ typedef unsigned long long uint64_t;
 /* Where an index of a token is expected: there is none. */
 #define ST_NONE UINT32_MAX
 
-/* A GPU thread may load a word from a multiple of its size only, so there the byte loops stay. */
+/* A GPU thread may load a number only from a multiple of its size, so the kernels keep the loops over bytes. */
 #if defined(__CUDACC__)
 #define ST_SWAR 0
 #else

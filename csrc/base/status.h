@@ -1,5 +1,5 @@
-/* Status codes of the core. Every function that can fail returns one; nothing in csrc prints, aborts or sets errno.
- * Cython turns a code into an exception in one place (streamtok/native/encode.pyx). */
+/* Status codes of the core. A function that can fail returns one, or NULL where memory is all that can be short. Nothing in csrc
+ * prints or aborts. The Cython modules (streamtok/native) turn codes into Python exceptions. */
 #ifndef ST_BASE_STATUS_H
 #define ST_BASE_STATUS_H
 
@@ -19,11 +19,11 @@ typedef enum st_status {
     ST_BAD_SPLIT,          /* a stored split of a token into two does not name two tokens */
     ST_BAD_IMAGE,          /* not an image of a vocabulary, or a damaged one, or one for other code or machines */
     ST_TOO_MUCH_TEXT,      /* the distinct pieces to train on have more bytes than 32 bits can number */
-    ST_BAD_WORDS,          /* a list of words that nobody packed */
+    ST_BAD_WORDS,          /* a list of words whose arrays contradict each other (vocab/packed_words.h) */
     ST_INTERRUPTED         /* the caller, or another thread, ended the call (interrupt.h) */
 } st_status;
 
-/* Passes a failure on. */
+/* Returns from the calling function with the status of `call` if that failed. */
 #define ST_TRY(call)              \
     do {                          \
         st_status st_try = (call); \

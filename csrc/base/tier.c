@@ -12,7 +12,7 @@
 
 static const char *const names[ST_TIERS] = {"portable", "neon", "avx2", "avx512"};
 
-/* NULL: no choice yet; else into `names`. Whoever comes first chooses; all choose alike. */
+/* NULL: not chosen yet; else a pointer into `names`. The first thread to come chooses; any other would choose the same. */
 static void *chosen;
 
 static int has_all(uint64_t set, uint64_t wanted)
@@ -21,7 +21,7 @@ static int has_all(uint64_t set, uint64_t wanted)
 }
 
 #if defined(ST_X86)
-/* A leaf of what the processor tells about itself: registers eax, ebx, ecx, edx. All 0 where it has no such leaf. */
+/* One leaf of CPUID: registers eax, ebx, ecx, edx. All 0 where the processor has no such leaf. */
 static void ask_processor(unsigned leaf, unsigned registers[4])
 {
 #if defined(_MSC_VER)
@@ -38,7 +38,7 @@ static void ask_processor(unsigned leaf, unsigned registers[4])
 #endif
 }
 
-/* Which registers the system keeps for a program: bits 1 and 2 for AVX, 5 to 7 for AVX-512. Asked of no processor without AVX. */
+/* Which registers the system saves for a program: bits 1 and 2 for AVX, 5 to 7 for AVX-512. The processor must have AVX. */
 static uint64_t kept_registers(void)
 {
 #if defined(_MSC_VER)
@@ -52,7 +52,7 @@ static uint64_t kept_registers(void)
 
 #define BIT(n) (UINT64_C(1) << (n))
 
-/* Numbers of bits are those of Intel's manual, volume 2, under CPUID. */
+/* The numbers of the bits are those of Intel's manual, volume 2, under CPUID. */
 static uint64_t find_features(void)
 {
     unsigned one[4], seven[4];
@@ -81,7 +81,7 @@ static uint64_t find_features(void)
 
 int st_processor_has(uint64_t features)
 {
-    static uint64_t known; /* 0: not asked yet. Whoever comes first asks; all are told alike. */
+    static uint64_t known; /* 0: not asked yet. Every thread that asks gets the same answer. */
     uint64_t found = st_number_read(&known);
     if (!found) {
         found = find_features() | ST_ASKED;

@@ -6,8 +6,8 @@
 
 #include "base/portable.h"
 
-/* Microsoft's compiler needs no leave for the instructions of a tier: its intrinsics are always there, in a version that is
- * new enough. Its names for vectors of ARM differ, so there it has the portable tier. */
+/* Microsoft's compiler, if new enough, accepts the intrinsics of every tier without an option. Its names for ARM vectors differ,
+ * so on ARM it builds the portable tier alone. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ST_X86 1
 #elif defined(_M_X64) && !defined(_M_ARM64EC) && _MSC_VER >= 1930
@@ -18,8 +18,8 @@
 
 typedef enum st_tier_number { ST_TIER_PORTABLE, ST_TIER_NEON, ST_TIER_AVX2, ST_TIER_AVX512, ST_TIERS } st_tier_number;
 
-/* What the processor has, and the system lets programs use: all that the tier of that name takes; carry-less products besides
- * AVX2. */
+/* What the processor has and the system lets programs use: all instructions of the tier of that name; carry-less multiplication
+ * in addition to AVX2. */
 #define ST_HAS_AVX2 UINT64_C(1)
 #define ST_HAS_AVX512 UINT64_C(2)
 #define ST_HAS_PCLMUL UINT64_C(4)

@@ -28,7 +28,7 @@ static uint32_t product(uint32_t a, uint32_t b)
 
 uint32_t st_crc32_joined(uint32_t first, uint32_t second, uint64_t n)
 {
-    uint32_t shift = UINT32_C(1) << (31 - 8); /* x^8: what one byte behind it makes of a checksum; squared, two, four ... */
+    uint32_t shift = UINT32_C(1) << (31 - 8); /* x^8 moves a checksum by one byte; its squares move it by two, four ... */
     for (; n; n >>= 1, shift = product(shift, shift))
         if (n & 1)
             first = product(shift, first);

@@ -13,7 +13,7 @@ static inline __m128i load(const uint8_t *data)
     return _mm_loadu_si128((const __m128i *)(const void *)data);
 }
 
-/* 16 bytes, moved to where the next 16 of their lane stand, 64 bytes on, and added to them. */
+/* Moves 16 bytes by 64 bytes, to where the next 16 bytes of their lane stand, and adds the two. */
 static inline __m128i fold(__m128i lane, __m128i shift, __m128i next)
 {
     const __m128i moved = _mm_xor_si128(_mm_clmulepi64_si128(lane, shift, 0x00), _mm_clmulepi64_si128(lane, shift, 0x11));

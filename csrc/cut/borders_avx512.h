@@ -1,4 +1,4 @@
-/* Borders of which the two bytes tell something, 64 at once (cut_tables.h); to be included behind base/target_begin.h. */
+/* The classes of the two bytes at a border (cut_tables.h), for 64 borders at once. Include it after base/target_begin.h. */
 #ifndef ST_CUT_BORDERS_AVX512_H
 #define ST_CUT_BORDERS_AVX512_H
 
@@ -19,8 +19,8 @@ static inline byte_classes byte_classes_of(const st_cut_tables *tables)
     return c;
 }
 
-/* For each byte what its classes and those of the byte in front have in common. *before holds the left classes of the 64
- * bytes in front, and then of these. */
+/* For each byte the classes that it and the byte in front of it have in common. *before holds the left classes of the 64 bytes
+ * in front, and receives those of these bytes. */
 static inline __m512i common_classes(const byte_classes *c, __m512i bytes, __m512i *before)
 {
     const __m512i one_back = _mm512_add_epi8(byte_numbers(), _mm512_set1_epi8(63));

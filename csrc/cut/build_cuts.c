@@ -71,10 +71,10 @@ static void enter_character(st_cut_tables *cuts, const st_vocab *vocab, uint32_t
         cuts->characters[st_utf8_decode(token, &size)] = index;
 }
 
-/* ---- no larger than they need be ---- */
+/* ---- the size of the bit sets ---- */
 
 #define LEAST_BITS 13 /* 1 KB */
-#define SPARSE 6      /* 2^6 bits for each that is set, or more: of 64 other pairs one at most is taken for one that is there */
+#define SPARSE 6      /* at least 2^6 bits for each that is set: at most one of 64 absent pairs is a false hit */
 
 static size_t count_bits(const uint8_t *bits)
 {
@@ -85,8 +85,9 @@ static size_t count_bits(const uint8_t *bits)
     return count;
 }
 
-/* Makes of 2^ST_CUT_BITS bits as few as are sparse enough; what is asked often then stays in the first-level cache. A place is
- * the first bits of a hash, so places that fall together lie side by side. Returns by how much to shift a hash. */
+/* Folds a set of 2^ST_CUT_BITS bits to the smallest size that is sparse enough, so that more of it stays in the first-level
+ * cache. A place is the first bits of a hash, so places that become one lie side by side. Returns the shift from a hash to
+ * its place. */
 static uint8_t fold(uint8_t *bits)
 {
     const size_t count = count_bits(bits);
@@ -105,7 +106,7 @@ static uint8_t fold(uint8_t *bits)
 
 #define CLASSES 7 /* bits; the eighth is ST_CUT_SURE */
 
-/* The bytes in front of a border that some byte behind it, of a class, goes with. */
+/* A class of bytes behind a border, by the bytes in front of the border for which near[] is not 0 with one of them. */
 typedef struct byte_class {
     uint64_t left[4];
     uint32_t left_count, right_count;
@@ -120,8 +121,8 @@ static uint32_t count_of(const uint64_t set[4])
     return count;
 }
 
-/* A letter of two bytes or more behind a blank begins with a token that holds the blank and the letter's first byte: sure, since
- * both are there whatever follows. */
+/* Whether a token holds a blank and the first byte of a longer character, and nothing else: wherever the two bytes meet, that
+ * token spans the border. */
 static int is_sure(const st_cut_tables *cuts, size_t left, size_t right)
 {
     const unsigned whole_and_one_byte = 1u << (4 * 0 + 1);
@@ -147,14 +148,14 @@ static byte_class joined(const byte_class *a, const byte_class *b)
     return c;
 }
 
-/* How many pairs of bytes would be taken for near ones besides. */
+/* How many more pairs of bytes would count as near if the two classes were one. */
 static uint32_t cost_of_joining(const byte_class *a, const byte_class *b)
 {
     return joined(a, b).left_count * (a->right_count + b->right_count) - a->left_count * a->right_count -
            b->left_count * b->right_count;
 }
 
-/* Of the classes the one that the byte joins at the least cost; an empty one costs nothing. */
+/* The class that the byte joins at the least cost; joining an empty one costs nothing. */
 static size_t cheapest(const byte_class classes[CLASSES], const byte_class *c)
 {
     size_t best = 0;

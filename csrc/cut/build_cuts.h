@@ -5,7 +5,7 @@
 #include "cut/cut_rule.h"
 #include "vocab/vocab.h"
 
-/* The tables are zeros before. */
+/* The tables must be zero before the call. */
 void st_fill_cuts(st_cut_tables *cuts, const st_vocab *vocab);
 
 #endif

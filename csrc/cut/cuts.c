@@ -56,7 +56,7 @@ const st_cuts *st_vocab_cuts(st_vocab *vocab)
     return cuts ? st_attach(&vocab->cuts, &cuts->attached) : NULL;
 }
 
-/* The bytes of the whole character at `text`, whose end is at least 4 bytes off or `n` bytes away. */
+/* st_char_bits of the character at `text`; n bytes can be read. One load of four bytes where there are so many. */
 static inline uint32_t char_at(const uint8_t *text, size_t size, size_t n)
 {
     if (n < 4)
@@ -82,7 +82,7 @@ static inline size_t find(const st_cuts *cuts, const uint8_t *text, size_t n, si
     return count;
 }
 
-/* So much text is looked through before the call can be ended. */
+/* Bytes of text between two calls of st_go_on. */
 #define STEP ((size_t)1 << 16)
 
 size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room)
@@ -98,7 +98,7 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
     }
 }
 
-/* NULL: pieces are cut one by one. */
+/* NULL: the tier cuts pieces one by one. */
 static st_cuts_of_pieces_function *const of_pieces_by_tier[ST_TIERS] = {
     [ST_TIER_PORTABLE] = NULL,
 #if defined(ST_X86)

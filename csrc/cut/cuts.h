@@ -14,30 +14,31 @@
 
 typedef struct st_cuts {
     st_attached attached;
-    st_cut_tables *own; /* NULL: they belong to somebody else */
+    st_cut_tables *own; /* NULL: `tables` belongs to an image */
     const st_cut_tables *tables;
 } st_cuts;
 
-/* The cuts of the vocabulary, built on the first call; NULL when memory is short: do without then. Any thread. */
+/* The cuts of the vocabulary, built on the first call; NULL when memory is short, then encode without cuts. Any thread may call. */
 const st_cuts *st_vocab_cuts(st_vocab *vocab);
-/* Gives the vocabulary tables that were made for it before, and that outlive it. Before any other use of it. */
+/* Gives the vocabulary tables that were built for it earlier and that outlive it. To be called before any other use of it. */
 st_status st_vocab_set_cuts(st_vocab *vocab, const st_cut_tables *tables);
-/* The cuts if they are there already, else NULL. */
+/* The cuts if they were built already, else NULL. */
 const st_cuts *st_vocab_cuts_built(const st_vocab *vocab);
 
-/* The cuts in text[0..n) (whole characters, n < 4 GB) behind *from, which is 0 or a border: writes at most `room` of them,
- * returns how many, and moves *from to the last border that was looked at. */
+/* Finds the cuts in text[0..n) (whole characters, n < 4 GB) behind *from, which is 0 or a border. Writes at most `room` of them,
+ * returns how many, and moves *from to the last border that it looked at. */
 size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room);
 
-/* Text that is cut at once where a tier knows how. */
+/* Bytes of a STRETCH: the text that a tier with such a function cuts at once. */
 #define ST_CUT_STRETCH 256
 
-/* The pieces text[at..ends[0]), text[ends[0]..ends[1]), ... that lie within ST_CUT_STRETCH bytes, the long ones cut: writes where the
- * spans end, counted from `at`, and returns how many; *pieces is how many pieces they were. Room for ST_CUT_STRETCH + 16. */
+/* Takes the pieces text[at..ends[0]), text[ends[0]..ends[1]), ... that lie within ST_CUT_STRETCH bytes, and cuts the long ones.
+ * Writes where the spans end, counted from `at`, and returns how many; *pieces receives the number of pieces. `spans` has room for
+ * ST_CUT_STRETCH + 16. */
 typedef size_t st_cuts_of_pieces_function(const st_cuts *cuts, const uint8_t *text, size_t at, const uint64_t *ends,
                                           size_t count, uint32_t *spans, size_t *pieces);
 
-/* By tier (base/tier.h); and whether the one in use has it. */
+/* The function of a tier, that of the tier in use (base/tier.h), and whether that tier has one. */
 st_cuts_of_pieces_function st_cuts_of_pieces_avx512, st_cuts_of_pieces;
 int st_cuts_has_stretches(void);
 

@@ -1,6 +1,8 @@
 /* The rule of cut_rule.h for a stretch of text at once, with AVX-512. A border between two ASCII characters never counts as a
- * cut here: few long pieces have one, and leaving it out changes no id. Everything that depends on the text is a bit in a mask: where pieces begin, which are long,
- * where tokens join two characters. What is looked at lies in one dense list, so that no branch asks where a piece ends. */
+ * cut here: few long pieces have one, and leaving it out changes no id.
+ *
+ * Everything that depends on the text is a bit in a mask: where pieces begin, which pieces are long, where a token joins two
+ * characters. The characters of long pieces are first listed without gaps, so that no branch asks where a piece ends. */
 #include "base/tier.h"
 #include "cut/cuts.h"
 
@@ -13,8 +15,8 @@
 #include "cut/borders_avx512.h"
 
 #define WORDS 4    /* of 64 bits, one for each byte of a stretch */
-#define ENDS 8    /* of pieces, in a vector */
-#define PADDING 64 /* in front of and behind a list of bytes, to be read or written with its ends */
+#define ENDS 8    /* ends of pieces in a vector */
+#define PADDING 64 /* in front of and behind a list of bytes: whole vectors are read and written at its ends */
 
 _Static_assert(WORDS * 64 == ST_CUT_STRETCH, "a bit a byte");
 
@@ -22,22 +24,23 @@ _Static_assert(WORDS * 64 == ST_CUT_STRETCH, "a bit a byte");
 typedef struct stretch {
     uint64_t starts[WORDS], inside[WORDS];
     size_t n, pieces;
-    uint64_t near[WORDS], sure[WORDS]; /* tokens may reach over with a part of the character in front or behind; they do */
+    /* Borders in front of these bytes that a token with a part of a character may span; those that one surely spans. */
+    uint64_t near[WORDS], sure[WORDS];
     __m512i text[WORDS];               /* zeros behind the last piece */
 } stretch;
 
-/* The places where the characters of long pieces begin, in order, a byte each. A bit of a mask stands for one. */
+/* The places where the characters of long pieces begin, in order, a byte each. Bit i of a mask is that of place i. */
 typedef struct places {
     uint8_t at[PADDING + ST_CUT_STRETCH + PADDING]; /* from PADDING on */
     uint64_t starts[WORDS + 1];                     /* pieces begin there */
-    uint64_t joined[WORDS + 1], near[WORDS + 1];    /* tokens reach over; perhaps, with parts of the characters */
+    uint64_t joined[WORDS + 1], near[WORDS + 1];    /* a token spans the border in front; one with a part of a character may */
     uint64_t which[WORDS];                          /* as bits of the stretch */
     size_t count;
 } places;
 
 /* ---- where pieces begin ---- */
 
-/* Ors the lanes of each of four vectors into one lane of the result. */
+/* Ors the eight lanes of each of the four vectors; the four results become the four lanes of the result. */
 static inline __m256i gathered(const __m512i bits[WORDS])
 {
     const __m512i low = _mm512_or_si512(_mm512_unpacklo_epi64(bits[0], bits[1]), _mm512_unpackhi_epi64(bits[0], bits[1]));
@@ -47,11 +50,11 @@ static inline __m256i gathered(const __m512i bits[WORDS])
     return _mm512_castsi512_si256(_mm512_or_si512(even, odd));
 }
 
-/* The bits of 256 moved by less than 64 places, towards the first and towards the last. */
+/* 256 bits shifted by less than 64 places, towards the first bit and towards the last. */
 #define DOWN(bits, by) _mm256_shrdi_epi64(bits, _mm256_alignr_epi64(_mm256_setzero_si256(), bits, 1), by)
 #define UP(bits, by) _mm256_shldi_epi64(bits, _mm256_alignr_epi64(bits, _mm256_setzero_si256(), 3), by)
 
-/* Of the runs of ones the bits of those that are ST_KEY_BYTES long at least. */
+/* Keeps the runs of ones that are at least ST_KEY_BYTES long. */
 static inline __m256i long_runs(__m256i ones)
 {
     _Static_assert(ST_KEY_BYTES == 15, "1 + 1 + 2 + 4 + 7");
@@ -84,7 +87,7 @@ static inline void read_pieces(stretch *s, const uint8_t *text, size_t at, const
         const __m512i end = _mm512_sub_epi64(_mm512_maskz_loadu_epi64(here, ends + taken), first);
         here = _mm512_mask_cmple_epu64_mask(here, end, limit);
         const __m512i start = _mm512_alignr_epi64(end, before, ENDS - 1);
-        for (size_t i = 0; i < WORDS; i++) { /* shifts by 64 and more, as of places in other words, give 0 */
+        for (size_t i = 0; i < WORDS; i++) { /* a shift by 64 or more, as for a place outside these 64 bytes, gives 0 */
             const __m512i place = _mm512_sub_epi64(start, _mm512_set1_epi64((long long)(64 * i)));
             bits[i] = _mm512_or_si512(bits[i], _mm512_maskz_sllv_epi64(here, _mm512_set1_epi64(1), place));
         }
@@ -102,7 +105,7 @@ static inline void read_pieces(stretch *s, const uint8_t *text, size_t at, const
     _mm256_storeu_si256((__m256i *)s->inside, long_runs(_mm256_andnot_si256(starts, there)));
 }
 
-/* Where the bytes on both sides let a token reach over with a part of a character, and where one surely does. */
+/* Finds the borders that a token with a part of a character may span, and those that one surely spans. */
 static inline void find_near(stretch *s, const st_cut_tables *tables)
 {
     const byte_classes classes = byte_classes_of(tables);
@@ -114,9 +117,9 @@ static inline void find_near(stretch *s, const st_cut_tables *tables)
     }
 }
 
-/* ---- what to look at ---- */
+/* ---- the characters of long pieces ---- */
 
-/* Appends bits to a list of `count`; what lies behind them is zeros. */
+/* Appends 64 bits to a list of `count` bits and sets the bits behind them to 0. */
 static inline void append(uint64_t *list, size_t count, uint64_t bits)
 {
     list[count / 64] |= bits << count % 64;
@@ -142,7 +145,7 @@ static inline void list_places(places *p, const stretch *s)
     p->count = count;
 }
 
-/* The four bytes at each of LANES places of the stretch, the first one highest. Those behind its end are anything. */
+/* The four bytes at each of LANES places of the stretch, the first one highest. Bytes behind its end are undefined. */
 static inline __m512i four_bytes(const __m512i text[WORDS], const uint8_t *at)
 {
     const __m512i which = _mm512_set_epi32(0x0F0F0F0F, 0x0E0E0E0E, 0x0D0D0D0D, 0x0C0C0C0C, 0x0B0B0B0B, 0x0A0A0A0A,
@@ -152,7 +155,7 @@ static inline __m512i four_bytes(const __m512i text[WORDS], const uint8_t *at)
     return look_up_bytes(text, _mm512_add_epi8(place, all(0x00010203)));
 }
 
-/* How far to shift them that only the bytes of the character are left. */
+/* The shift that leaves only the bytes of the character. */
 static inline __m512i shift_of(__m512i four)
 {
     const __m512i shifts = _mm512_set_epi32(0, 8, 16, 16, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24);
@@ -188,7 +191,7 @@ static inline __mmask16 bits_at(__mmask16 lanes, const uint8_t *table, __m512i h
     return _mm512_test_epi32_mask(_mm512_rorv_epi32(word, place), all(1)); /* by its last five bits */
 }
 
-/* Which shapes of partial tokens the bytes on both sides allow (st_cut_shapes), where `four` begins with the right character. */
+/* st_cut_shapes of LANES borders; `four` begins with the character on the right. */
 static inline __m512i shapes_of(const st_cut_tables *tables, __mmask16 lanes, __m512i left, __m512i four)
 {
     const __m512i between = _mm512_and_si512(_mm512_shldi_epi32(left, four, 8), all(0xFFFF));
@@ -196,7 +199,8 @@ static inline __m512i shapes_of(const st_cut_tables *tables, __mmask16 lanes, __
     return _mm512_and_si512(shapes, all(0xFFFF));
 }
 
-/* Looks at the borders in front of all places. Two ASCII characters count as joined: long pieces of them are rare here. */
+/* Notes for all places whether a token with both whole characters spans the border in front. Two ASCII characters count as
+ * joined. */
 static inline void look_at_borders(places *p, const st_cut_tables *tables, const __m512i text[WORDS])
 {
     __m512i left = _mm512_setzero_si512(), hash = left;
@@ -213,7 +217,7 @@ static inline void look_at_borders(places *p, const st_cut_tables *tables, const
     }
 }
 
-/* ---- tokens that reach over a border with a part of a character ---- */
+/* ---- tokens that span a border with a part of a character ---- */
 
 /* The numbers of shapes, 4 * a + b, each with something in its lane. */
 #define EACH_SHAPE(x) _mm512_set_epi32(x(3, 3), x(3, 2), x(3, 1), x(3, 0), x(2, 3), x(2, 2), x(2, 1), x(2, 0), \
@@ -225,7 +229,7 @@ static inline void look_at_borders(places *p, const st_cut_tables *tables, const
 #define LEFT_ABOVE(a, b) (int)(a ? (1u << 8 * a) - 1 : 0)            /* above it is what has a proper part of a bytes */
 #define PART_OF_RIGHT(a, b) (b ? 32 - 8 * b : 0)                     /* a shift, as of the whole character */
 
-/* Does a token of the first of the shapes reach over the borders in `lanes` (st_cut_is_partial)? */
+/* One step of st_cut_is_partial, for the borders in `lanes`: does a token of the lowest of the shapes span them? */
 static inline __mmask16 is_partial(const st_cut_tables *tables, __m512i shapes, __mmask16 lanes, __m512i left, __m512i four)
 {
     const __m512i lowest = _mm512_and_si512(shapes, _mm512_sub_epi32(all(0), shapes));
@@ -242,7 +246,7 @@ static inline __mmask16 is_partial(const st_cut_tables *tables, __m512i shapes, 
     return lanes & bits_at(lanes, tables->partials, _mm512_add_epi32(l.left, r.right), tables->partial_shift);
 }
 
-/* Of the borders in front of places number 64 * word on those that such a token reaches over. */
+/* Those of the borders in front of places 64 * word, 64 * word + 1, ... that a token with a part of a character spans. */
 static uint64_t partial(const places *p, size_t word, uint64_t borders, const st_cut_tables *tables, const __m512i text[WORDS])
 {
     const uint8_t *at = p->at + PADDING + 64 * word;
@@ -276,7 +280,7 @@ static inline void find_cuts(const places *p, const st_cut_tables *tables, const
     }
 }
 
-/* Writes where the spans end that begin at starts of pieces, or at cuts, but for the last; returns how many. */
+/* Spans begin where pieces begin and at cuts. Writes where they end, except for the last one; returns how many it wrote. */
 static inline size_t put_spans(const stretch *s, const places *p, const uint64_t cuts[WORDS + 1], uint32_t *spans)
 {
     size_t written = 0, listed = 0;
