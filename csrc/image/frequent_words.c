@@ -25,7 +25,7 @@ static st_status enter_group(st_vocab *v, group *g)
             ST_TRY(st_piece_table_add(&v->pieces, key, word->tokens, word->count));
     }
     g->count = 0;
-    return st_go_on(TOGETHER * ST_KEY_BYTES * 4); /* merging takes its time */
+    return st_go_on(TOGETHER * ST_KEY_BYTES * 4); /* merging takes longer per byte than other work */
 }
 
 static int is_worth_it(const st_vocab *v, const uint8_t *text, size_t n)

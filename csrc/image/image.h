@@ -1,11 +1,11 @@
-/* A vocabulary with all its tables as one block of bytes, ready to be used where it lies: written once, mapped from a file
- * by every process and shared between them. Nothing is built when it is opened.
+/* A vocabulary with all its tables as one block of bytes, used where it lies: it is written once, then mapped from a file by
+ * every process and shared between them. Opening it builds nothing.
  *
  *     header     magic, version, byte order, checksum of all that follows, counts, places
  *     sections   the arrays of st_vocab and st_cut_tables, each from a multiple of 64 bytes on
  *
- * An image is for machines of one byte order, and for the code that wrote it: whoever changes a table's layout or a hash
- * raises ST_IMAGE_VERSION. A damaged or foreign image is refused. */
+ * An image is for machines of one byte order and for the code that wrote it: a change of a table's layout or of a hash must
+ * raise ST_IMAGE_VERSION. A damaged or foreign image is refused. */
 #ifndef ST_IMAGE_IMAGE_H
 #define ST_IMAGE_IMAGE_H
 
@@ -45,14 +45,14 @@ typedef struct st_image_header {
     st_image_place sections[ST_IMAGE_SECTIONS];
 } st_image_header;
 
-/* The sum that belongs in the header of an image of n bytes, n >= sizeof(st_image_header). */
+/* The checksum for the header of an image of n bytes, n >= sizeof(st_image_header). */
 uint64_t st_image_checksum(const uint8_t *image, size_t n);
 
 /* Appends the image of a vocabulary, its cuts included. */
 st_status st_image_write(st_vocab *vocab, st_bytes *out);
 
-/* A vocabulary over the image, which lies at a multiple of 64 bytes, stays unchanged, and outlives it. ST_BAD_IMAGE: these
- * are not the bytes that st_image_write wrote, or not for this machine. */
+/* Makes a vocabulary whose arrays lie in the image. The image must be aligned to 64 bytes, stay unchanged, and outlive the
+ * vocabulary. ST_BAD_IMAGE: the bytes are not as st_image_write wrote them, or are for another machine. */
 st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab);
 
 #endif

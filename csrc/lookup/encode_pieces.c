@@ -7,10 +7,11 @@
 #include "merge/runs.h"
 #include "merge/windows.h"
 
-/* Beyond this length a run of long tokens is better served by the automaton of endless/long_piece.h, which takes time to build. */
+/* Up to this length runs of long tokens are merged in large windows. Beyond it the automaton of endless/long_piece.h is faster,
+ * although it takes time to build. */
 #define LARGE_WINDOWS_UP_TO 4096
 
-/* ---- one span alone: rare, long, or outside of a batch ---- */
+/* ---- one span by itself: a rare or long one, or one outside of a batch ---- */
 
 static void to_ids(const st_vocab *v, const uint32_t *tokens, size_t count, uint32_t *ids)
 {
@@ -83,23 +84,23 @@ st_status st_encode_span(st_vocab *v, st_workspace *w, st_engine engine, const u
 
 /* ---- a batch: spans and their first look, misses, output ---- */
 
-/* The pieces of a batch and how far they have become spans. */
+/* The pieces of a batch, and how far they were turned into spans. */
 typedef struct batch {
     const uint8_t *text;
     size_t size;
     const uint64_t *ends;
-    size_t count, piece, at; /* text[at..) is next, in piece number `piece` */
+    size_t count, piece, at; /* the next span begins at text[at], in piece number `piece` */
     int inside;              /* `at` is a cut inside the piece */
-    int stretches;           /* this machine cuts several pieces at once */
-    int cutting;             /* in the last stretch there was something to cut: another one is worth more than short pieces */
+    int stretches;           /* the tier cuts stretches (cut/cuts.h) */
+    int cutting;             /* the last stretch had something to cut, so the next stretch is tried before short pieces */
 } batch;
 
-/* Patterns leave few long pieces of ASCII, rulers and long names, in which there is no cut. A longer one is a text without a
- * pattern, and falls into words. */
+/* A pattern gives few pieces of ASCII that are longer than a key: rulers and long names, which have no cuts. A piece longer than
+ * this comes from a text without a pattern, and cutting it gives words. */
 #define LONG_ASCII 32
 
-/* Only long pieces are worth cutting: the tables hold the short ones whole. Where merging does not give back every token, the
- * piece table must not answer for atoms, and there are none. */
+/* Only long pieces are worth cutting: the tables hold short ones whole. Where merging does not give back every token, nothing is
+ * cut, because the piece table would give an unreachable token for an atom. */
 static int is_worth_cutting(const st_vocab *v, const uint8_t *text, size_t n)
 {
     return n > ST_KEY_BYTES && !v->unreachable && (n > LONG_ASCII || st_has_high_bytes(text, n));
@@ -115,7 +116,7 @@ static void add_span(st_workspace *w, const batch *b, size_t at, size_t n)
     st_add_span(&w->spans, &w->hot, at - w->spans.first, key);
 }
 
-/* Adds pieces as long as they are short, which most are. */
+/* Adds pieces up to the first one that is longer than a key. */
 static void add_short_pieces(st_workspace *w, batch *b)
 {
     const size_t room = w->spans.limit - w->spans.count, left = b->count - b->piece, most = room < left ? room : left;
@@ -125,10 +126,10 @@ static void add_short_pieces(st_workspace *w, batch *b)
     b->at = count ? (size_t)b->ends[b->piece - 1] : b->at;
 }
 
-/* Cuts are looked for so many at a time. */
+/* Cuts found by one call of st_cuts_find. */
 #define CUTS_AT_ONCE 64
 
-/* Adds as many atoms of the piece that the batch stands in as there is room for, and are found at once. */
+/* Adds atoms of the current piece: at most CUTS_AT_ONCE, and not more than there is room for. */
 static void add_atoms(st_workspace *w, const st_cuts *cuts, batch *b, size_t end)
 {
     const st_spans *s = &w->spans;
@@ -145,7 +146,7 @@ static void add_atoms(st_workspace *w, const st_cuts *cuts, batch *b, size_t end
     b->at = end;
 }
 
-/* Adds spans that end at b->at + ends[0], b->at + ends[1], ... : at once, but those in the last bytes of the text. */
+/* Adds the spans that end at b->at + ends[0], b->at + ends[1], ... Those in the last 16 bytes of the text are added one by one. */
 static void add_any_spans(st_workspace *w, batch *b, const uint32_t *ends, size_t count)
 {
     const size_t first = b->at;
@@ -160,7 +161,7 @@ static void add_any_spans(st_workspace *w, batch *b, const uint32_t *ends, size_
     }
 }
 
-/* The ends of the pieces of a stretch as they are, or 0 where they should be cut. */
+/* Writes the ends of the pieces of the next stretch, uncut, and returns how many; 0 if they should be cut. */
 static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size_t *longest)
 {
     size_t count = 0, start = 0;
@@ -174,8 +175,8 @@ static size_t whole_pieces(st_workspace *w, const batch *b, uint32_t *ends, size
     return count && st_cut_account_leaves_whole(&w->cutting, *longest, count) ? count : 0;
 }
 
-/* Adds the pieces of a stretch of text, the long ones in atoms or whole: nothing here depends on what they hold. Returns whether
- * there is a stretch at all: the next piece may be longer. */
+/* Adds the pieces of the next stretch, the long ones as atoms or whole, without a branch on what they hold. Returns 0 if the next
+ * piece is longer than a stretch. */
 static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
 {
     uint32_t ends[ST_CUT_STRETCH + 16];
@@ -196,7 +197,7 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
     return pieces != 0;
 }
 
-/* Adds the piece that the batch stands in, or as many of its atoms as there is room for. */
+/* Adds the current piece, or as many of its atoms as there is room for. */
 static void add_piece(st_vocab *v, st_workspace *w, batch *b)
 {
     const st_spans *s = &w->spans;
@@ -208,7 +209,7 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
     if (is_cut && !b->inside && !b->stretches && st_cut_account_leaves_whole(&w->cutting, end - b->at, 1))
         is_cut = 0;
     if (is_cut && end - b->at <= UINT32_MAX / 2)
-        cuts = st_vocab_cuts(v); /* without memory for them, do without cuts */
+        cuts = st_vocab_cuts(v); /* NULL if memory is short: then the piece stays whole */
     if (!cuts) {
         add_span(w, b, b->at, end - b->at);
         b->at = end;
@@ -221,8 +222,8 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
     b->piece += !b->inside;
 }
 
-/* Adds some spans, as many as can be looked up before what was sent for first leaves the cache again. One that begins
- * gigabytes behind the first waits for the next round. Returns whether there are more for this round. */
+/* Adds some spans: as many as can be looked up before the first of the prefetched lines leaves the cache again. A span that begins
+ * gigabytes behind the first one waits for the next round. Returns whether there are more for this round. */
 static int add_spans(st_vocab *v, st_workspace *w, batch *b)
 {
     st_spans *s = &w->spans;
@@ -248,7 +249,7 @@ static size_t count_ids(const st_spans *s)
     return ids;
 }
 
-/* Ids that were found one behind the other, in copies of fixed size: nearly always one. */
+/* Copies ids in blocks of fixed size, nearly always one. */
 static inline uint32_t *copy_found(uint32_t *to, const uint32_t *from, const uint32_t *end)
 {
     const size_t count = (size_t)(end - from);
@@ -259,7 +260,7 @@ static inline uint32_t *copy_found(uint32_t *to, const uint32_t *from, const uin
     return to + count;
 }
 
-/* Of more than ST_INLINE_IDS ids those behind the first ones, as many at a time; the last of them overlap. */
+/* Copies ids[ST_INLINE_IDS..count), ST_INLINE_IDS at a time; the last two copies may overlap. */
 static inline void copy_more(uint32_t *to, const uint32_t *from, size_t count)
 {
     for (size_t i = ST_INLINE_IDS; i + ST_INLINE_IDS < count; i += ST_INLINE_IDS)
@@ -267,10 +268,10 @@ static inline void copy_more(uint32_t *to, const uint32_t *from, size_t count)
     memcpy(to + count - ST_INLINE_IDS, from + count - ST_INLINE_IDS, ST_INLINE_IDS * sizeof *to);
 }
 
-/* New memory costs a fault a page when it is first written, twice what many pages cost that are asked for together. */
+/* The first write to each new page costs a page fault. Asking for many pages at once takes half the time. */
 #define PAGES_AT_ONCE ((uintptr_t)1 << 18)
 
-/* Asks for the next ones when writing comes to where they begin. What is shorter is used again and again. */
+/* Asks for the next pages when writing reaches them. Not for short arrays: their memory is reused. */
 static void ask_for_pages(const st_ids *out, size_t more)
 {
     const uintptr_t at = (uintptr_t)(out->data + out->size), end = at + more * sizeof *out->data;
@@ -279,7 +280,7 @@ static void ask_for_pages(const st_ids *out, size_t more)
         st_alloc_populate((void *)from, limit - from < PAGES_AT_ONCE ? limit - from : PAGES_AT_ONCE);
 }
 
-/* A span that the wide cache did not hold, and may hold now. */
+/* Encodes a span that no table and no cache holds, and enters it into the wide cache. */
 static st_status encode_alone(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
 {
     const size_t before = out->size;
@@ -289,11 +290,11 @@ static st_status encode_alone(st_vocab *v, st_workspace *w, const uint8_t *text,
     return ST_OK;
 }
 
-/* The ids that were found, and those of the misses between them. */
+/* Appends the ids that were found, with those of the misses in their places. */
 static st_status emit(st_vocab *v, st_workspace *w, const uint8_t *text, st_ids *out)
 {
     const st_spans *s = &w->spans;
-    const size_t most = count_ids(s) + ST_SPARE_IDS; /* copies of fixed size reach so far beyond the end */
+    const size_t most = count_ids(s) + ST_SPARE_IDS; /* copies of fixed size write beyond the end */
     if (st_ids_reserve(out, most))
         return ST_NO_MEMORY;
     ask_for_pages(out, most);

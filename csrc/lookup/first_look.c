@@ -40,7 +40,7 @@ void st_first_look_portable(st_spans *s, const st_hot *hot)
         s->starts[missed] = (uint32_t)w->starts[i];
         s->places[missed] = found;
         missed += differ != 0;
-        if (count > ST_INLINE_IDS) /* seldom; of a miss too, as that does no harm */
+        if (count > ST_INLINE_IDS) /* seldom; also for a miss, where it does no harm */
             memcpy(found + count - ST_INLINE_IDS, hot->last[w->places[i] >> ST_ENTRY_SHIFT], sizeof hot->last[0]);
         found += count & (0 - (uint64_t)(differ == 0));
     }
@@ -49,7 +49,7 @@ void st_first_look_portable(st_spans *s, const st_hot *hot)
     s->waiting_count = 0;
 }
 
-/* So few spans leave most lanes of a vector empty, and wait for it to be written before they are read one by one. */
+/* With so few spans most lanes of a vector would be empty, and reading them one by one would wait for the vector to be written. */
 #define FEW_SPANS 4
 
 static st_add_pieces_function *const add_pieces[ST_TIERS] = {

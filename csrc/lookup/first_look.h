@@ -1,14 +1,14 @@
-/* The first look: spans get keys, and what the hot table has of some hundred is sent for; then each is looked for there. Nothing
- * depends on what the text holds: ids are copied and a miss is noted for every span, and then the end of the one list or of the
- * other moves on. */
+/* The first look: some hundred spans get keys, and their entries of the hot table are prefetched; then each is looked up there.
+ * No branch depends on the text: for every span ids are copied and a miss is noted, and then the end of one of the two lists
+ * moves on. */
 #ifndef ST_LOOKUP_FIRST_LOOK_H
 #define ST_LOOKUP_FIRST_LOOK_H
 
 #include "base/prefetch.h"
 #include "lookup/round.h"
 
-/* Adds the pieces text[at..ends[0]), text[ends[0]..ends[1]), ... until one is longer than ST_KEY_BYTES, or begins at `readable` or
- * behind it: from each place before that 16 bytes can be read. Returns how many there were. */
+/* Adds the pieces text[at..ends[0]), text[ends[0]..ends[1]), ... up to one that is longer than ST_KEY_BYTES, or begins at or behind
+ * `readable`: 16 bytes can be read from each place before that. Returns how many it added. */
 typedef size_t st_add_pieces_function(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
                                       const uint64_t *ends, size_t count);
 
@@ -17,10 +17,10 @@ typedef size_t st_add_pieces_function(st_spans *s, const st_hot *hot, const uint
 typedef void st_add_spans_function(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends,
                                    size_t count);
 
-/* Looks for all that were added. */
+/* Looks up all spans that were added. */
 typedef void st_first_look_function(st_spans *s, const st_hot *hot);
 
-/* By tier (base/tier.h), and by the one in use. */
+/* The functions of each tier, and those of the tier in use (base/tier.h). */
 st_add_pieces_function st_add_pieces_portable, st_add_pieces_avx512, st_add_pieces;
 st_add_spans_function st_add_spans_portable, st_add_spans_avx512, st_add_spans;
 st_first_look_function st_first_look_portable, st_first_look_avx512, st_first_look;

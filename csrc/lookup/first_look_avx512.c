@@ -31,7 +31,7 @@ typedef struct sixteen {
     __m512i low, high;
 } sixteen;
 
-/* The places lie within 128 bytes from the first lane's on, as those of eight short pieces do: two vectors hold it all. */
+/* For places within 128 bytes from the first one on, as eight short pieces have: two vectors hold all the bytes. */
 ST_FORCE_INLINE sixteen read_near(const uint8_t *text, size_t readable, __m512i places, size_t first)
 {
     const size_t left = readable - first, more = left > 64 ? left - 64 : 0;
@@ -58,8 +58,9 @@ ST_FORCE_INLINE __m512i places_of(__m512i low, __m512i high)
     return _mm512_slli_epi64(place, ST_ENTRY_SHIFT);
 }
 
-/* What text repeats less often has left the second-level cache, and a round of such entries would wait for one after the other. A
- * vector that was just written can be read in parts only when it has reached the cache, so they are sent for so much later: */
+/* Entries are prefetched, because those of less frequent pieces have left the second-level cache. The places are written as
+ * vectors and read one by one, which stalls until the vector has reached the cache. So the prefetches run behind, by this many
+ * groups: */
 #define GROUPS_LATER 2
 
 ST_FORCE_INLINE void send_for_entries(const st_spans *s, const st_hot *hot, size_t at, size_t count)
@@ -71,7 +72,7 @@ ST_FORCE_INLINE void send_for_entries(const st_spans *s, const st_hot *hot, size
         st_prefetch(st_hot_entry(hot, places[i]));
 }
 
-/* Puts the spans of n bytes from number `at` of those that wait on; of long ones the key is the length (st_key_of_long). */
+/* Writes eight spans of n bytes each to the waiting ones from number `at` on. Long spans get the key of st_key_of_long. */
 ST_FORCE_INLINE void put_eight(st_spans *s, const st_hot *hot, sixteen bytes, __m512i starts, __m512i n, size_t at)
 {
     st_waiting *w = &s->waiting;
@@ -101,8 +102,8 @@ size_t st_add_pieces_avx512(st_spans *s, const st_hot *hot, const uint8_t *text,
         const __m512i n = _mm512_sub_epi64(end, start), starts = _mm512_sub_epi64(start, each(s->first));
         const sixteen bytes = read_near(text, readable + 15, start, first);
         here &= _mm512_cmple_epu64_mask(n, each(ST_KEY_BYTES)) & _mm512_cmplt_epu64_mask(start, each(readable));
-        here &= (__mmask8)(here ^ (here + 1)); /* up to the first that is not */
-        if (here != 0xFF) { /* a branch, so that the next eight need not wait for the number of these */
+        here &= (__mmask8)(here ^ (here + 1)); /* the lanes in front of the first 0 */
+        if (here != 0xFF) { /* a branch is predicted, so the next eight do not wait for this count */
             const size_t left = (size_t)_mm_popcnt_u32(here);
             put_eight(s, hot, bytes, starts, n, from + done);
             done += left;
@@ -141,7 +142,7 @@ void st_add_spans_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, si
 
 /* ---- entries ---- */
 
-/* What is found of the spans that wait; those of a group of eight together. */
+/* What was found for the waiting spans, by groups of eight. */
 typedef struct looked_at {
     uint64_t ends[GROUPS];   /* of their ids in `found`, a byte each; a miss has none */
     uint32_t *found[GROUPS]; /* where the ids of a group begin */
@@ -158,8 +159,8 @@ ST_FORCE_INLINE __m512i four_keys(const st_hot *hot, const uint64_t *places)
     return _mm512_inserti32x4(_mm512_inserti32x4(two, key[2], 2), key[3], 3);
 }
 
-/* Writes the first ids of eight spans, as many of each as an entry holds: what is too many, the next span writes over. Copies one
- * by one spare the shuffles of packing ids in vectors, and the branch whether some span has more than two. */
+/* Writes the ids of eight spans, ST_INLINE_IDS for each: the next span overwrites those that are too many. Copying one by one
+ * needs neither shuffles that pack ids in a vector nor a branch for spans with more than two ids. */
 ST_FORCE_INLINE void put_ids(uint32_t *to, const st_hot *hot, const uint64_t *places, uint64_t ends)
 {
     for (size_t i = 0; i < SPANS; i++) {
@@ -168,7 +169,7 @@ ST_FORCE_INLINE void put_ids(uint32_t *to, const st_hot *hot, const uint64_t *pl
     }
 }
 
-/* Looks for the spans of group number g that are `here`. Returns where their ids end. */
+/* Looks up the spans of group number g in the lanes `here`. Returns where their ids end. */
 ST_FORCE_INLINE uint32_t *look_at_eight(looked_at *l, const st_waiting *w, size_t g, __mmask8 here, const st_hot *hot,
                                         uint32_t *to)
 {
@@ -228,7 +229,7 @@ void st_first_look_avx512(st_spans *s, const st_hot *hot)
     looked_at l;
     memset(l.misses, 0, sizeof l.misses);
     memset(l.many, 0, sizeof l.many);
-    send_for_entries(s, hot, s->waiting_count, GROUPS_LATER * SPANS); /* the last ones; the first have come meanwhile */
+    send_for_entries(s, hot, s->waiting_count, GROUPS_LATER * SPANS); /* the last ones; the first have arrived meanwhile */
     for (size_t g = 0; g < whole; g++)
         to = look_at_eight(&l, &s->waiting, g, 0xFF, hot, to);
     if (left)

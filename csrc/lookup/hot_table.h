@@ -1,7 +1,7 @@
-/* The hot table: what an encoder has looked up lately, in memory that mostly stays in the second-level cache. The piece table
- * has everything, but in 16 MB; text repeats a few thousand pieces, and nearly all of its look-ups end here.
+/* The hot table: the pieces looked up lately, in memory that mostly stays in the second-level cache. The piece table holds more
+ * in 16 MB. Text repeats a few thousand pieces, so nearly all look-ups end here.
  *
- * One place a key, whatever came last: exact, because an entry holds its whole key, and what it answers never changes.
+ * Direct mapped: a key has one place, and the last one written stays. It is exact, because an entry holds its whole key.
  * Thread rule: one thread at a time. */
 #ifndef ST_LOOKUP_HOT_TABLE_H
 #define ST_LOOKUP_HOT_TABLE_H
@@ -9,26 +9,26 @@
 #include "base/hash.h"
 #include "vocab/piece_entry.h"
 
-/* 2^16 entries of 32 bytes: 2 MB, as much as a large second-level cache has. What has left that cache is sent for in time
- * (first_look.c), so that fewer misses weigh more than a smaller table. Tests take fewer. */
+/* 2^16 entries of 32 bytes: 2 MB, the size of a large second-level cache. Entries that have left the cache are prefetched
+ * (first_look.c), so fewer misses gain more than a smaller table would. Tests use fewer entries. */
 #ifndef ST_HOT_BITS
 #define ST_HOT_BITS 16
 #endif
 
-/* One entry more takes what is to be kept nowhere, so that writing needs no branch. */
+/* The place of one more entry, which is written when nothing is to be kept, so that writing needs no branch. */
 #define ST_HOT_NOWHERE ((size_t)1 << ST_HOT_BITS)
 
-/* The ids of a word that it knows: twice those of an entry. */
+/* The most ids of a word in the table: twice those of an entry. */
 #define ST_HOT_IDS 8
 
-/* Most words have ids for an entry only. The last ones of others lie apart, so that the second-level cache holds no room for
- * what is not there. */
+/* The ids of most words fit into their entry. Further ids lie in an array of their own, so that unused room takes no place in the
+ * second-level cache. */
 typedef struct st_hot {
     st_piece_entry entries[ST_HOT_NOWHERE + 2];            /* key.high >> 60 is the number of ids, the first of them follow */
     uint32_t last[ST_HOT_NOWHERE + 4][ST_HOT_IDS - ST_INLINE_IDS]; /* of more than ST_INLINE_IDS, the last; they may overlap */
 } st_hot; /* whole lines */
 
-/* Vectors know a place by its bytes. */
+/* From a place to its offset in bytes, which vector code uses. */
 #define ST_ENTRY_SHIFT 5
 
 static inline const st_piece_entry *st_hot_entry(const st_hot *hot, uint64_t bytes)
@@ -36,8 +36,8 @@ static inline const st_piece_entry *st_hot_entry(const st_hot *hot, uint64_t byt
     return (const st_piece_entry *)(const void *)((const uint8_t *)hot->entries + bytes);
 }
 
-/* One multiplication, which vectors have too; its top bits see every byte. Turned, because text repeats itself: bytes 8 apart
- * that are the same would take each other away. */
+/* The hash is one multiplication, which vector code has too; its top bits depend on every byte. One half of the key is rotated:
+ * otherwise equal bytes 8 apart, as in text that repeats, would cancel out. */
 #define ST_HOT_TURN 21
 
 static inline size_t st_hot_place(st_key key)

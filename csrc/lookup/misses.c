@@ -15,7 +15,7 @@ static st_cache_entry *cache_entry(st_workspace *w, uint64_t hash)
 
 /* ---- the piece table ---- */
 
-/* Sends for the lines of the misses from number `from` on, and parts the long ones from the others. */
+/* Prefetches the lines of the misses from number `from` on, and lists long and short ones separately. */
 static void send_for_lines(const st_piece_table *table, st_spans *s, size_t from)
 {
     const st_piece_table pieces = *table;
@@ -33,7 +33,7 @@ static void send_for_lines(const st_piece_table *table, st_spans *s, size_t from
     s->long_count = longs;
 }
 
-/* The ids of an entry that is in use, of one that is not anything that can be read; *count: how many. */
+/* The ids of an entry, and their number. For an entry not in use: any ids that can be read. */
 static inline const uint32_t *ids_of(const st_piece_table *pieces, const st_piece_entry *entry, uint32_t *count)
 {
     const uint32_t inside = st_piece_count(entry);
@@ -41,14 +41,14 @@ static inline const uint32_t *ids_of(const st_piece_table *pieces, const st_piec
     return inside == ST_MORE_IDS ? pieces->more.data + entry->ids[0] : entry->ids;
 }
 
-/* Has the piece table more ids of it than an entry, and the hot table room for them? */
+/* More ids than an entry holds, but not more than the hot table does? */
 static inline int is_many(uint32_t count)
 {
     return count - (ST_INLINE_IDS + 1) < ST_HOT_IDS - ST_INLINE_IDS;
 }
 
-/* Looks for the short misses up to number `end` of their list at the one line of the piece table where each belongs, without a
- * branch that depends on what is there. Those that are not found are listed. */
+/* Looks for the short misses up to number `end` of their list, each in the line of the piece table where it belongs, without a
+ * branch on what is there. Those that are not found are listed. */
 static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s, size_t end)
 {
     const st_piece_table pieces = *table;
@@ -62,7 +62,7 @@ static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s,
         const int is_few = st_piece_count(entry) <= ST_INLINE_IDS, is_other = (is_there ^ 1) & st_line_overflowed(line);
         const size_t keep = 0 - (size_t)(is_there & is_few);
         s->ids[m] = ids_of(&pieces, entry, &s->counts[m]);
-        st_prefetch(s->ids[m]); /* many lie elsewhere */
+        st_prefetch(s->ids[m]); /* the ids of many lie in `more` */
         s->absent[absent] = s->others[others] = s->many[many] = (uint16_t)m;
         many += (size_t)(is_there & is_many(s->counts[m]));
         absent += !(is_there | is_other);
@@ -76,7 +76,7 @@ static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s,
     s->many_count = many;
 }
 
-/* Enters the first words of the list of those with many ids, which have come from memory meanwhile. */
+/* Enters the words with many ids up to number `end` of their list: their ids have arrived from memory meanwhile. */
 static void put_many(st_hot *hot, st_spans *s, size_t end)
 {
     for (size_t i = 0; i < end; i++)
@@ -91,8 +91,8 @@ static const st_piece_entry *line_behind(const st_piece_table *pieces, uint64_t 
     return &pieces->entries[2 * (((hash >> pieces->shift) + number) & pieces->mask)];
 }
 
-/* Sends for what the listed ones need next: a place in the cache, or the lines behind one that has overflowed: of two that are
- * asked, the second is the last for nearly all. */
+/* Prefetches what the listed misses need next: a place in the cache, or the two lines behind one that has overflowed, which are
+ * enough for nearly all. */
 static void send_for_more(const st_piece_table *pieces, st_workspace *w, size_t absent, size_t other)
 {
     const st_spans *s = &w->spans;
@@ -114,7 +114,7 @@ void st_send_for_misses(const st_vocab *v, st_workspace *w, size_t from)
     send_for_more(&v->pieces, w, absent, other);
 }
 
-/* A span of up to ST_KEY_BYTES bytes that lies further on in the piece table. */
+/* Looks for a short span in the further lines of the piece table. */
 static int look_further(const st_vocab *v, st_workspace *w, size_t m)
 {
     st_spans *s = &w->spans;
@@ -130,7 +130,7 @@ static int look_further(const st_vocab *v, st_workspace *w, size_t m)
     return 1;
 }
 
-/* A long token, where the cache may not be asked first: it remembers merges, and merging does not give this one back. */
+/* Looks for a long token that merging does not give back. This comes before the cache, which holds merge results only. */
 static int is_long_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t *text, size_t n)
 {
     if (!v->unreachable && n <= ST_CACHED_BYTES)
@@ -143,7 +143,7 @@ static int is_long_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t
     return 1;
 }
 
-/* The second look at the others, and the first at long spans. */
+/* The second look at the remaining short spans, and the first at long spans. */
 static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text)
 {
     st_spans *s = &w->spans;
@@ -170,7 +170,7 @@ static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text)
 
 /* ---- the cache, and merging ---- */
 
-/* A result that was merged before, as the caches have it; NULL: they have not. */
+/* A merge result that one of the caches holds; NULL: neither does. */
 typedef struct known {
     const uint32_t *ids;
     size_t count;
@@ -184,7 +184,7 @@ static inline known find_wide(st_workspace *w, uint64_t hash, const uint8_t *tex
 
 static inline known find_known(st_workspace *w, uint64_t hash, const uint8_t *text, size_t n)
 {
-    if (n > ST_CACHED_BYTES) /* seldom, as what follows is */
+    if (n > ST_CACHED_BYTES) /* seldom, like the rest of this function */
         return find_wide(w, hash, text, n);
     const st_cache_entry *entry = cache_entry(w, hash);
     if (entry->length != n || entry->tag != (uint16_t)hash || !st_same_bytes(entry->bytes, text, n))
@@ -192,9 +192,9 @@ static inline known find_known(st_workspace *w, uint64_t hash, const uint8_t *te
     return entry->count == ST_CACHED_WIDE ? find_wide(w, hash, text, n) : (known){entry->ids, entry->count};
 }
 
-/* The caches hold merge results only, so they serve pieces and atoms alike. The ids are copied out: a merge of the same
- * batch may take the entry. Spans that they do not hold become words to merge; returns how many. What is too long for
- * that is left to be encoded alone. */
+/* Looks the spans up in the caches, which hold merge results only, so they serve pieces and atoms alike. The ids are copied out,
+ * because a later merge of the same batch may overwrite the entry. Spans that are not found become words to merge; returns how
+ * many. Spans too long for that are left to be encoded one by one. */
 static size_t ask_cache(st_workspace *w, const uint8_t *text)
 {
     st_spans *s = &w->spans;
@@ -216,7 +216,7 @@ static size_t ask_cache(st_workspace *w, const uint8_t *text)
             for (size_t more = ST_CACHED_IDS; more < k.count; more++) /* seldom */
                 ids[more] = k.ids[more];
             s->counts[m] = (uint32_t)k.count;
-            if (n <= ST_KEY_BYTES && k.count <= ST_HOT_IDS) /* met twice now: most words never are */
+            if (n <= ST_KEY_BYTES && k.count <= ST_HOT_IDS) /* seen twice now, which most words never are */
                 st_hot_put_any(&w->hot, s->keys[m], ids, k.count);
             continue;
         }
@@ -226,7 +226,8 @@ static size_t ask_cache(st_workspace *w, const uint8_t *text)
     return words;
 }
 
-/* Of the words with too many ids for an entry, those that text repeats are blanks and rulers; of others half never come again. */
+/* Whether the wide cache should keep the ids of a word that has too many for an entry. Text repeats blanks and rulers; half of
+ * the other such words never come again. */
 static inline int is_wide(const st_word *word)
 {
     return word->n > ST_CACHED_BYTES ||
@@ -245,13 +246,13 @@ static void remember(st_workspace *w, const st_word *word, uint64_t hash)
     entry->count = wide ? ST_CACHED_WIDE : (uint8_t)word->count;
     entry->tag = (uint16_t)hash;
     memcpy(entry->bytes, word->text, word->n);
-    memcpy(entry->ids, word->tokens, sizeof entry->ids); /* the word has room for that many */
+    memcpy(entry->ids, word->tokens, sizeof entry->ids); /* the word's array has room for so many, so they can be read */
 }
 
 static void merge_words(st_vocab *v, st_workspace *w, size_t words)
 {
     st_spans *s = &w->spans;
-    /* They are built once some piece is long enough to be cut; until then words begin as bytes. */
+    /* The cuts are built when the first piece is long enough to be cut. Until then all words begin as bytes. */
     st_merge_words(v, st_vocab_cuts_built(v), w->words, words);
     for (size_t i = 0; i < words; i++) {
         const st_word *word = &w->words[i];

@@ -6,21 +6,20 @@
 #include "lookup/hot_table.h"
 
 #define ST_ROUND_SPANS 2048
-/* The last of them may come with others, out of a stretch of text (cut/cuts.h). */
+/* The last stretch of a round (cut/cuts.h) may add up to 256 more. */
 #define ST_SPANS (ST_ROUND_SPANS + 256)
 
-/* Spans that are looked at before their misses are sent for. */
+/* Spans looked up in the hot table before their misses are prefetched. */
 #define ST_LOOK_AHEAD 256
 
-/* Room for the ids of a round's misses that no table holds. Where it runs out, spans are encoded alone. */
+/* Room for the ids of a round's misses that no table holds. Spans for which there is no room are encoded one by one. */
 #define ST_SPAN_IDS (ST_SPANS * 16)
 
-/* What is written to a list may reach so far beyond its end: a vector of ids, or of misses. */
+/* Writes to a list may reach so far beyond its end: a vector of ids, or of misses. */
 #define ST_SPARE_IDS 16
 #define ST_SPARE_SPANS 8
 
-/* Spans that have a key and wait for their first look: as many as are looked at before their misses are sent for, the rest of a
- * stretch of text, and a vector. */
+/* Spans that have a key and wait for their first look: ST_LOOK_AHEAD, the rest of a stretch, and a vector. */
 #define ST_WAITING (ST_LOOK_AHEAD + 256 + 64)
 
 typedef struct st_waiting {
@@ -46,10 +45,10 @@ typedef struct st_spans {
 
     /* Numbers of misses: those of more than ST_KEY_BYTES bytes, and the others. */
     uint16_t longs[ST_SPANS], shorts[ST_SPANS];
-    size_t long_count, short_count, looked; /* `looked` short ones were looked for in a line of the piece table; of those: */
+    size_t long_count, short_count, looked; /* of the short ones `looked` were looked up in their line; of those: */
     uint16_t others[ST_SPANS];              /* those that may lie further on */
     uint16_t absent[ST_SPANS];              /* those that are in no table */
-    uint16_t many[ST_SPANS];                /* those with ids for the hot table that had to be sent for */
+    uint16_t many[ST_SPANS];                /* those whose ids had to be prefetched before they enter the hot table */
     size_t other_count, absent_count, many_count;
     uint32_t space[ST_SPAN_IDS]; /* for the ids of those */
 } st_spans;
@@ -62,7 +61,7 @@ static inline void st_begin_spans(st_spans *s, size_t first)
     s->long_count = s->short_count = s->looked = s->other_count = s->absent_count = s->many_count = 0;
 }
 
-/* The key of a span that is too long for one: it has no length, so nothing matches it, and says how long it is. */
+/* The key of a span that is too long for a key: the field for the length is 0, so no entry matches, and the rest holds n. */
 static inline st_key st_key_of_long(size_t n)
 {
     return (st_key){n, 0};

@@ -1,8 +1,8 @@
-/* The wide cache: merge results that an entry of the workspace's cache has no room for, because the span is long (a ruler) or has
- * many ids (blanks, where each is a token). There are few of them, but merging one takes as long as dozens of words, and text
- * repeats them more than anything else.
+/* The wide cache: merge results too large for an entry of the workspace's cache, because the span is long (a ruler) or has many
+ * ids (blanks, where each is a token). They are few, but merging one takes as long as merging dozens of words, and text repeats
+ * them more than anything else.
  *
- * Direct mapped, whatever came last. Thread rule: one thread at a time. */
+ * Direct mapped: a hash has one place, and the last one written stays. Thread rule: one thread at a time. */
 #ifndef ST_LOOKUP_WIDE_CACHE_H
 #define ST_LOOKUP_WIDE_CACHE_H
 
@@ -40,7 +40,7 @@ static inline const st_wide_entry *st_wide_find(st_wide_cache *cache, uint64_t h
     return is_it ? entry : NULL;
 }
 
-/* Keeps the ids of text[0..n), if there is room for so many. */
+/* Keeps the ids of text[0..n), if an entry has room for so many. */
 static inline void st_wide_put(st_wide_cache *cache, uint64_t hash, const uint8_t *text, size_t n, const uint32_t *ids,
                                size_t count)
 {

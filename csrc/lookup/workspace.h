@@ -1,6 +1,6 @@
-/* What an encoder needs only while it runs: the cache of pieces, the memo of compatible pairs, scratch. Workspaces are
- * pooled per vocabulary and borrowed for a call, so that ten thousand idle streams hold none, and a short call finds
- * a warm one. Fixed size: nothing here grows with the input. */
+/* What an encoder needs only while it runs: the cache of pieces, the memo of compatible pairs, scratch. Each vocabulary has a
+ * pool of workspaces. A call borrows one, so ten thousand idle streams hold none, and a short call gets a warm one. Its size is
+ * fixed: nothing here grows with the input. */
 #ifndef ST_LOOKUP_WORKSPACE_H
 #define ST_LOOKUP_WORKSPACE_H
 
@@ -13,12 +13,12 @@
 #include "pairs/merge_short.h"
 #include "vocab/vocab.h"
 
-/* 2^16 entries of one cache line each: 4 MB. Against 2^14, multilingual text gains 6 to 10 % and the first call of a
- * process loses about a millisecond (docs/stages.md). */
+/* 2^16 entries of one cache line each: 4 MB. Compared with 2^14, multilingual text is 6 to 10 % faster and the first call of a
+ * process about a millisecond slower (docs/stages.md). */
 #define ST_CACHE_BITS 16
 #define ST_CACHED_BYTES 28
 #define ST_CACHED_IDS 8
-#define ST_CACHED_WIDE 255 /* in place of the number of ids: they are in the wide cache, if still there */
+#define ST_CACHED_WIDE 255 /* as the number of ids: look in the wide cache, which may have dropped them */
 
 /* The ids of one piece that is no token, or of an atom: always the result of merging. */
 typedef struct st_cache_entry {
@@ -29,11 +29,11 @@ typedef struct st_cache_entry {
     uint32_t ids[ST_CACHED_IDS];
 } st_cache_entry;
 
-/* Pieces are looked up a batch at a time, so that the tables' cache lines travel while other keys are computed, and so
+/* Pieces of a batch. They are looked up together, so that the tables' cache lines arrive while other keys are computed, and so
  * that there are enough misses to merge side by side. */
 #define ST_BATCH 2048
 
-/* The cache, the hot table and what spans begin with lie in whole lines of memory. */
+/* The cache, the hot table and the first fields of the spans are aligned to cache lines. */
 typedef struct st_workspace {
     st_attached attached;
     uint8_t padding[64 - sizeof(st_attached)]; /* so that an entry of the cache is one line */
@@ -50,7 +50,7 @@ typedef struct st_workspace {
     st_reference_scratch reference;
 } st_workspace;
 
-/* A workspace for the calling thread, its cache as warm as its last user left it; NULL when memory is short. */
+/* A workspace for the calling thread, with the cache that its last user left; NULL when memory is short. */
 st_workspace *st_workspace_borrow(st_vocab *vocab);
 void st_workspace_return(st_vocab *vocab, st_workspace *workspace);
 

@@ -2,7 +2,7 @@
 
 #include "base/interrupt.h"
 
-/* Ids between two looks at whether the call is to end. */
+/* Ids between two calls of st_go_on. */
 #define STEP 4096
 
 const uint8_t *st_decode_one(const st_vocab *v, const st_names *names, uint32_t id, size_t *n)

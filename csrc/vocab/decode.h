@@ -13,7 +13,8 @@ typedef struct st_names {
     size_t count;
 } st_names;
 
-/* The bytes of one id, special tokens included; NULL if it is unknown. Where an id names both, the ordinary token wins. */
+/* The bytes of one id, special tokens included; NULL if it is unknown. If an id is that of an
+ * ordinary token too, the ordinary token wins. */
 const uint8_t *st_decode_one(const st_vocab *vocab, const st_names *names, uint32_t id, size_t *n);
 
 /* Appends the bytes of ids[0..count). ST_UNKNOWN_TOKEN: *bad is the index of the first unknown id, `out` as it was. */

@@ -3,8 +3,8 @@
 #include "base/key.h"
 
 typedef struct reader {
-    uint8_t word[ST_KEY_BYTES]; /* the one read last */
-    size_t n, at;               /* its bytes; of the rests, bytes read */
+    uint8_t word[ST_KEY_BYTES]; /* the word read last */
+    size_t n, at;               /* its length; bytes read of `rests` */
 } reader;
 
 /* Reads word number i. */
@@ -19,7 +19,7 @@ static int read_word(const st_word_list *list, reader *r, size_t i)
     return 1;
 }
 
-/* Bytes of all words of each level, and how many there are. */
+/* Counts the words of each level, and their bytes. */
 static st_status measure(const st_word_list *list, unsigned shift, size_t *bytes, size_t *counts)
 {
     reader r = {.n = 0, .at = 0};
@@ -33,7 +33,7 @@ static st_status measure(const st_word_list *list, unsigned shift, size_t *bytes
     return r.at == list->rest_size ? ST_OK : ST_BAD_WORDS;
 }
 
-/* Each level has its place: words, and lengths. */
+/* Writes the words and their lengths, those of each level from its own place on. */
 static void place(const st_word_list *list, unsigned shift, unsigned least, uint8_t **words, uint8_t **lengths)
 {
     reader r = {.n = 0, .at = 0};

@@ -4,7 +4,7 @@
 
 #include "base/key.h"
 
-/* Ids that an entry holds itself; of longer results it says where in `more` they are. */
+/* Ids that an entry holds itself. For more ids it holds their place in `more`. */
 #define ST_INLINE_IDS 4
 #define ST_MORE_IDS 5
 
@@ -15,7 +15,7 @@ typedef struct st_piece_entry {
     uint32_t ids[ST_INLINE_IDS]; /* or: place in `more`, count */
 } st_piece_entry;
 
-/* Ids of an entry that is in use, ST_MORE_IDS for all beyond ST_INLINE_IDS. */
+/* The number of ids of an entry in use; ST_MORE_IDS if there are more than ST_INLINE_IDS. */
 ST_INLINE uint32_t st_piece_count(const st_piece_entry *entry)
 {
     return (uint32_t)(entry->key.high >> 60) & 7;

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-/* Entries that may fill this share of the places, in percent: beyond it, lines that overflow begin to cost. */
+/* Entries may fill this percentage of the places. With more, too many lines overflow. */
 #define PIECES_FULLEST 60
 
 st_status st_piece_table_init(st_piece_table *table, size_t count)

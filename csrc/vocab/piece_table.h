@@ -1,8 +1,8 @@
-/* The piece table: short byte strings and the ids that they are. It holds every token of up to ST_KEY_BYTES bytes, and
- * words that real text repeats, with what merging makes of them; one look-up serves both.
+/* The piece table: short byte strings and their ids. It holds every token of up to ST_KEY_BYTES bytes, and words that real text
+ * repeats, with the ids that merging gives. One look-up serves both.
  *
- * Entries are 32 bytes, two to a line of 64, and most look-ups end in the line where they begin: a line knows whether
- * something that belongs there lies further on. What is entered first lies best, so frequent pieces should come early.
+ * Entries are 32 bytes, two to a cache line. Most look-ups end in the line where they begin: a line is marked if an entry that
+ * belongs there lies in a later line. Entries made first stay in their own line, so frequent pieces should be entered early.
  * Thread rule: immutable once filled, any number of readers. */
 #ifndef ST_VOCAB_PIECE_TABLE_H
 #define ST_VOCAB_PIECE_TABLE_H
@@ -22,7 +22,7 @@ typedef struct st_piece_table {
 st_status st_piece_table_init(st_piece_table *table, size_t count);
 void st_piece_table_free(st_piece_table *table);
 
-/* Enters a piece that is not there yet. ST_NO_MEMORY: the table is of no more use. */
+/* Enters a piece that is not there yet. ST_NO_MEMORY: the table can only be freed. */
 st_status st_piece_table_add(st_piece_table *table, st_key key, const uint32_t *ids, size_t count);
 
 static inline uint64_t st_piece_line(const st_piece_table *table, st_key key)
@@ -30,7 +30,7 @@ static inline uint64_t st_piece_line(const st_piece_table *table, st_key key)
     return st_hash_key(key) >> table->shift;
 }
 
-/* The entry of the key, or NULL; `line` is where it belongs. */
+/* The entry of the key, or NULL. `line` is the line where it belongs. */
 static inline const st_piece_entry *st_piece_find(const st_piece_table *table, st_key key, uint64_t line)
 {
     for (;; line = (line + 1) & table->mask) {

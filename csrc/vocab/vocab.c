@@ -30,7 +30,7 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
     v->count = (uint32_t)n;
     v->bytes = st_malloc(total);
     v->starts = st_malloc((n + 1) * sizeof *v->starts);
-    v->ids = st_malloc((n + ST_INLINE_IDS) * sizeof *v->ids); /* the last ones are read as the others are: four at once */
+    v->ids = st_malloc((n + ST_INLINE_IDS) * sizeof *v->ids); /* room to read ST_INLINE_IDS at the last one, too */
     v->left = st_malloc(n * sizeof *v->left);
     v->right = st_malloc(n * sizeof *v->right);
     v->long_mask = ((uint64_t)1 << long_bits) - 1;
@@ -42,7 +42,7 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
     return st_pairs_init(&v->pairs, n, dense_side);
 }
 
-/* The slot of a long token: where it is, or the free slot where it would go. */
+/* The slot of a long token, or the free slot where it would go. */
 static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
 {
     uint64_t hash = st_hash_bytes(bytes, n);
@@ -56,10 +56,10 @@ static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
     }
 }
 
-/* Tables are filled at random places: the cache line of the token after next few is sent for ahead of its turn. */
+/* Tables are filled at random places, so the cache line of a token is prefetched so many tokens before its turn. */
 #define TOKENS_AHEAD 16
 
-/* Of a token that is entered somewhere, in bytes of other work: what base/interrupt.h counts. */
+/* Work of entering a token, in the unit of st_go_on (base/interrupt.h). */
 #define TOKEN_COSTS 64
 
 static void expect_token(const st_vocab *v, const uint8_t *bytes, size_t n)
@@ -128,7 +128,7 @@ static void set_pair(st_vocab *v, uint32_t index, uint32_t left, uint32_t right)
     v->left[index] = left;
     v->right[index] = right;
     st_pairs_insert(&v->pairs, left, right, index);
-    /* A single byte is there from the start, whatever its rank. */
+    /* A single byte exists from the start, whatever its rank. */
     if ((left >= index && st_token_length(v, left) > 1) || (right >= index && st_token_length(v, right) > 1))
         v->monotone = 0;
 }
@@ -182,8 +182,8 @@ static st_status link_stored(st_vocab *v, const uint32_t *splits, size_t *bad)
     return ST_OK;
 }
 
-/* Indices ordered by token length, by counting. Merging a token's own bytes makes only shorter tokens before its last
- * merge, so with the pairs of all shorter tokens at hand the merge stops at the two parts of the last one. */
+/* Sorts the indices by token length. Merging a token's bytes makes only shorter tokens before its last merge. So when the pairs
+ * of all shorter tokens are known, and no others, merging stops at the two parts of its last merge. */
 static st_status order_by_length(const st_vocab *v, uint32_t **order)
 {
     size_t *place = st_calloc((size_t)v->max_length + 2, sizeof *place);
@@ -214,11 +214,11 @@ static st_status merge_token(const st_vocab *v, uint32_t index, st_reference_scr
     return ST_OK;
 }
 
-/* As above. */
+/* Work of merging a byte of a token, in the unit of st_go_on. */
 #define MERGED_BYTE_COSTS 16
 
-/* Pairs found by merging each token's bytes; a token that does not come back as two parts is unreachable. Tokens of one
- * length are merged before their pairs are entered, or one of them could be mistaken for a shorter one. */
+/* Finds pairs by merging each token's bytes. A token that does not give two parts is unreachable. All tokens of one length are
+ * merged before their pairs are entered, so that none of them takes part in merging another. */
 static st_status link_merged(st_vocab *v, const uint32_t *order, st_reference_scratch *scratch, st_ids *parts)
 {
     for (uint32_t first = 0, end; first < v->count; first = end) {
@@ -329,7 +329,7 @@ uint32_t st_vocab_find(const st_vocab *v, const uint8_t *bytes, size_t n)
     }
     st_key key = st_key_of(bytes, n);
     const st_piece_entry *entry = st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
-    return entry && st_piece_count(entry) == 1 ? st_vocab_index(v, entry->ids[0]) : ST_NONE; /* one id: a token, no word */
+    return entry && st_piece_count(entry) == 1 ? st_vocab_index(v, entry->ids[0]) : ST_NONE; /* one id: a token */
 }
 
 uint32_t st_vocab_index(const st_vocab *v, uint32_t id)

@@ -2,7 +2,7 @@
  *
  * Tokens are numbered by INDEX in rank order; the id (the rank as the rank file has it) is what callers see.
  * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts)
- * are published atomically. */
+ * are published atomically (vocab/attached.h). */
 #ifndef ST_VOCAB_VOCAB_H
 #define ST_VOCAB_VOCAB_H
 
@@ -10,7 +10,7 @@
 #include "vocab/attached.h"
 #include "vocab/piece_table.h"
 
-/* Token lengths fit the automaton's 16-bit depths, all bytes together its node numbers. */
+/* The automaton (endless/automaton.h) has 16 bits for a depth, and 28 for the number of a node. */
 #define ST_MAX_TOKEN_BYTES 65535
 #define ST_MAX_TOTAL_BYTES (1u << 27)
 
@@ -26,7 +26,7 @@ typedef struct st_vocab {
     uint32_t *right;
     st_pairs pairs;
     uint32_t unreachable; /* tokens that merging their own bytes does not give back */
-    int monotone;         /* every merged token comes after both its parts: compatible() may undo merges */
+    int monotone;         /* every merged token comes after both its parts: compatible() and cut_rule.h rest on it */
     int identity;         /* ids[i] == i for all i */
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     uint64_t long_mask;
@@ -34,7 +34,7 @@ typedef struct st_vocab {
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it */
     st_attached *automaton;          /* endless/automaton.h */
     st_attached *cuts;               /* cut/cuts.h */
-    st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces that nobody uses just now */
+    st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */
 } st_vocab;
 
 /* Tokens as the caller hands them over: bytes concatenated, n lengths, n ids strictly ascending, and either NULL or
