@@ -6,7 +6,7 @@ void st_watch_reset(st_watch *watch)
     watch->offset = 0;
 }
 
-/* Text to look through, behind what the watch holds. */
+/* Text to search, which follows what the watch holds. */
 typedef struct stretch {
     const st_text_stage *stage;
     const st_segments *segments;
@@ -16,7 +16,7 @@ typedef struct stretch {
     int final;
 } stretch;
 
-/* Offset in the stream of a place, which counts from where the node began that was `before` bytes long. */
+/* The offset in the stream of a place that is counted from the start of a node of `before` bytes in front of the text. */
 static uint64_t origin(const st_watch *w, const stretch *s, size_t before, size_t at)
 {
     if (at < before)

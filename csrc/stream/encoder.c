@@ -4,30 +4,31 @@
 #include "base/interrupt.h"
 #include "base/utf8.h"
 
-/* A held piece is completed in the carry, with this many bytes of the new text and then twice as many each time; then
- * reading goes on in the text. Few, because most pieces end soon and what is encoded here makes a small batch. */
+/* A held piece is completed in the carry: this many bytes of the new text are appended, then twice as many each time, until the
+ * open piece lies in the text alone. Few, because most pieces end soon, and what is encoded here makes a small batch. */
 #define BRIDGE 32
 
-/* A text of at most so many bytes is copied there whole: that takes less time than a small batch beside its own. Fuzzers
- * build with less, so that short texts come into every branch. */
+/* A text of up to this many bytes is appended to the carry as a whole, which takes less time than encoding two batches. Fuzzers
+ * build with a smaller number, so that short texts reach every branch. */
 #ifndef ST_SHORT_TEXT
 #define ST_SHORT_TEXT 8192
 #endif
 
-/* The machine that goes on inside an open piece takes ten times as long for a byte as blocks, which begin at a start (split/scan.c).
- * With so many bytes of new text, an open piece of up to so many is read again from its start. */
+/* The scanner that goes on inside an open piece takes ten times as long for a byte as blocks do, but blocks must begin at the
+ * start of a piece (split/scan.c). So with this many bytes of new text, an open piece of up to this many bytes is read again from
+ * its start. */
 #define READ_AGAIN_FROM 256
 #define READ_AGAIN_UP_TO 64
 
-/* Text is scanned and copied in steps of so many bytes, between which the call can be ended. */
+/* Bytes that are scanned or copied between two calls of st_go_on. */
 #define STEP ((size_t)1 << 20)
 
-/* A stretch of text that lies in one place, and how far it is done: everything before `piece` is encoded, the open
- * piece begins there (less encoder->open.taken), and the scanner has read up to `read`, in front of the first name that is not done. */
+/* Contiguous text, and how far it is encoded. Everything before `piece` is encoded. The open piece begins at `piece`, less
+ * encoder->open.taken. The scanner has read up to `read`, which is not behind the next special token. */
 typedef struct run {
     const uint8_t *text;
     size_t size, piece, read;
-    st_special_search names; /* how far it was looked through for allowed ones */
+    st_special_search names; /* how far the text was searched for allowed names */
 } run;
 
 typedef struct feed_context {
@@ -85,7 +86,7 @@ static st_status encode_ended(feed_context *c, run *r, uint64_t *ends, size_t co
     return status;
 }
 
-/* The end of the step that begins at `from`: between characters, and not behind `limit`. */
+/* The end of the step that begins at `from`: a border between characters, at most `limit`. */
 static size_t end_of_step(const uint8_t *text, size_t from, size_t limit)
 {
     if (limit - from <= STEP)
@@ -110,7 +111,7 @@ static st_status scan_until(feed_context *c, run *r, size_t limit)
     return ST_OK;
 }
 
-/* The text ends where the scanner stands: at its very end, or in front of a special token. */
+/* Encodes the open piece when the text ends where the scanner stands: at its end, or in front of a special token. */
 static st_status end_text(feed_context *c, run *r)
 {
     size_t count = st_scan_finish(c->encoder->family, &c->encoder->scan, c->sink.workspace->ends);
@@ -148,12 +149,12 @@ static st_status append_in_steps(st_bytes *bytes, const uint8_t *text, size_t n)
         end = n - at > STEP ? at + STEP : n;
         ST_TRY(st_bytes_append(bytes, text + at, end - at));
         if (end < n)
-            ST_TRY(st_go_on((end - at) / 8)); /* far quicker than other work on as many bytes */
+            ST_TRY(st_go_on((end - at) / 8)); /* far less work than others do for as many bytes */
     }
     return ST_OK;
 }
 
-/* What is not done of the run waits in the carry. A long open piece is first encoded as far as it is certain,
+/* What is not encoded of the run waits in the carry. A long open piece is first encoded as far as it is certain,
  * but by the reference engine, which merges whole pieces only. */
 static st_status keep_tail(feed_context *c, run *r)
 {
@@ -174,7 +175,7 @@ static st_status keep_tail(feed_context *c, run *r)
     return append_in_steps(&e->carry.bytes, r->text + r->piece, r->size - r->piece);
 }
 
-/* How far what is held has been read: to the end of the open piece, or, when it is to be read again, not at all. */
+/* How far the carry was scanned: to the end of the open piece, or 0 if the piece is to be read again from its start. */
 static size_t held_and_read(st_encoder *e, size_t n)
 {
     if (n >= READ_AGAIN_FROM && e->scan.length <= READ_AGAIN_UP_TO && !e->open.taken)
@@ -182,8 +183,8 @@ static size_t held_and_read(st_encoder *e, size_t n)
     return (size_t)(e->scan.length - e->open.taken);
 }
 
-/* Completes what is held with the beginning of text[0..n), until the open piece begins in `text` itself; *direct then
- * says where reading goes on there. Returns with *direct untouched (text = NULL) when all of the text was used. */
+/* Appends bytes of text[0..n) to the carry and encodes, until the open piece lies in `text` alone. Then *direct says where
+ * encoding goes on in `text`. If all of the text was used, *direct is left as it was (text = NULL). */
 static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, int final, run *direct)
 {
     st_carry *carry = &c->encoder->carry;
@@ -197,7 +198,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
             part++; /* the scanner takes whole characters */
         ST_TRY(append_in_steps(&carry->bytes, text + used, part));
         used += part;
-        r.text = carry->bytes.data ? carry->bytes.data : text; /* nothing to read in either, then */
+        r.text = carry->bytes.data ? carry->bytes.data : text; /* without memory it is empty, too */
         r.size = carry->bytes.size;
         ST_TRY(encode_run(c, &r, final && used == n));
         ST_TRY(keep_tail(c, &r));
@@ -210,7 +211,7 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
     return ST_OK;
 }
 
-/* Encodes valid UTF-8 that follows directly what was fed before. */
+/* Encodes valid UTF-8 that follows directly on the text before. */
 static st_status encode_segment(feed_context *c, const uint8_t *text, size_t n, int final)
 {
     st_encoder *e = c->encoder;
@@ -227,7 +228,7 @@ static st_status encode_segment(feed_context *c, const uint8_t *text, size_t n, 
 
 /* ---- one feed ---- */
 
-/* What must be put back when a feed fails; the carry's bytes stay in place until it has succeeded. */
+/* What is restored when a feed fails. The carry's bytes stay in place until the feed has succeeded. */
 typedef struct snapshot {
     st_scan scan;
     uint64_t taken;
@@ -269,7 +270,7 @@ static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
     st_text_stage_commit(&e->text, s, n);
     if (e->carry.start == e->carry.bytes.size) {
         e->carry.start = e->carry.bytes.size = 0;
-    } else if (e->carry.start >= e->carry.bytes.size - e->carry.start) { /* moves at most what it frees: linear */
+    } else if (e->carry.start >= e->carry.bytes.size - e->carry.start) { /* moves no more than it frees: linear */
         st_bytes_drop(&e->carry.bytes, e->carry.start);
         e->carry.start = 0;
     }
@@ -313,7 +314,7 @@ st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flag
     if (!status) /* some of what was called may have returned early; where bytes are few, what is built at first need */
         status = n + before.carry_size + before.taken >= ST_HOLD_WHOLE ? st_interrupt_last() : st_go_on(0);
     else if (st_go_on(0))
-        status = ST_INTERRUPTED; /* whatever was missing then */
+        status = ST_INTERRUPTED; /* also if a function that was ended early reported something else */
     if (status)
         roll_back(e, out, &before);
     else
@@ -321,7 +322,7 @@ st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flag
     return status;
 }
 
-/* Counting encodes this much at a time, so that memory does not grow with the text. */
+/* Bytes that counting encodes at a time, so that memory does not grow with the text. */
 #define COUNT_SLICE ((size_t)1 << 20)
 
 st_status st_encoder_count(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *scratch, size_t *count,

@@ -18,7 +18,7 @@
 #include "stream/open_piece.h"
 #include "text/chunk.h"
 
-/* Bytes that wait: data[start..size). What lies before `start` is kept until the feed is known to succeed. */
+/* Held bytes: data[start..size). The bytes before `start` are kept until the feed is known to succeed. */
 typedef struct st_carry {
     st_bytes bytes;
     size_t start;
@@ -31,15 +31,15 @@ typedef struct st_encoder {
     st_engine engine;
     st_text_stage text;
     st_watch watch;     /* for disallowed special tokens */
-    uint32_t name;      /* the end of the carry that begins an allowed name, as a node of `allowed`; 0 = none */
+    uint32_t name;      /* node of `allowed` for the longest end of the carry that begins an allowed name; 0 = none */
     st_scan scan;       /* of the open piece */
-    st_carry carry;     /* the open piece but for what was taken from its front, then text not yet scanned */
+    st_carry carry;     /* the open piece without the bytes taken from its front, then text not scanned yet */
     st_open_piece open; /* what was taken of the open piece */
 } st_encoder;
 
-/* What a failing feed tells besides its status. */
+/* What a failing feed reports besides its status. */
 typedef struct st_feed_error {
-    uint64_t offset;     /* byte offset since the text began: of the invalid bytes, or of the special token's name */
+    uint64_t offset;     /* in bytes from the start of the text: of the invalid bytes, or of the special token's name */
     uint32_t id;         /* of the disallowed special token */
     st_text_error text;  /* positions counted from the first held byte of a cut character (offset says where that is) */
 } st_feed_error;
@@ -47,22 +47,22 @@ typedef struct st_feed_error {
 void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_split_family family);
 void st_encoder_free(st_encoder *encoder);
 
-/* How the bytes of a feed are to be taken. */
+/* Flags of a feed. */
 enum {
-    ST_FEED_FINAL = 1,  /* the text ends with them; the encoder is then ready for the next text */
-    ST_FEED_TRUSTED = 2 /* they are valid UTF-8: skip the check */
+    ST_FEED_FINAL = 1,  /* the text ends with these bytes; the encoder is then ready for the next text */
+    ST_FEED_TRUSTED = 2 /* the bytes are valid UTF-8: skip the check */
 };
 
 /* Appends to `out` the ids that became final. */
 st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
                           st_feed_error *error);
 
-/* Adds to *count the ids of a whole text, of any length: it is fed in slices, whose ids go to `scratch` and are dropped. */
+/* Adds the number of ids of a whole text, of any length, to *count. The text is fed in slices, whose ids go to `scratch`. */
 st_status st_encoder_count(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *scratch, size_t *count,
                            st_feed_error *error);
 
-/* Encodes spans text[spans[0]..spans[1]), text[spans[2]..spans[3]), ... as one piece each: for callers with a splitter
- * of their own. Uses no state of the encoder but its vocabulary and engine. */
+/* Encodes text[spans[0]..spans[1]), text[spans[2]..spans[3]), ... as one piece each, for callers with a splitter of their own.
+ * Uses only the vocabulary and the engine of the encoder. */
 st_status st_encoder_spans(st_encoder *encoder, const uint8_t *text, const int64_t *spans, size_t count, st_ids *out);
 
 /* Forgets the text; options stay. */

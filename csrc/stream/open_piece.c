@@ -13,7 +13,7 @@ static st_status push(st_open_piece *piece, const st_sink *s, const uint8_t *tex
     return st_long_piece_push(&piece->tail, s->vocab, &s->workspace->scratch, text, n, s->out);
 }
 
-/* Ends the open atom at text[0..n): what was pushed before, and these bytes. */
+/* Ends the open atom with the bytes text[0..n). */
 static st_status end_atom(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
 {
     if (!piece->tail.active)
@@ -22,8 +22,8 @@ static st_status end_atom(st_open_piece *piece, const st_sink *s, const uint8_t 
     return st_long_piece_finish(&piece->tail, s->vocab, s->out);
 }
 
-/* Encodes the atoms of text[0..n), which begins at a cut, up to the last cut in it. Where an atom may be looked up, they are a
- * batch like any other. */
+/* Encodes the atoms of text[0..n), which begins at a cut, up to the last cut in it. Where atoms may be looked up, they are encoded
+ * as a batch of pieces. */
 static st_status take_whole_atoms(st_open_piece *piece, const st_sink *s, const st_cuts *cuts, const uint8_t *text, size_t n,
                                   size_t *taken)
 {
@@ -37,8 +37,8 @@ static st_status take_whole_atoms(st_open_piece *piece, const st_sink *s, const 
     return ST_OK;
 }
 
-/* Encodes the atoms of text[0..n) that end at a cut, and says where the last, open one begins. The border in front of
- * text[0] can not be a cut that matters: an open atom goes on there, or an atom begins there already. */
+/* Encodes the atoms of text[0..n) that end at a cut, and says where the open one begins. Whether the border in front of text[0] is
+ * a cut does not matter: either an open atom goes on there, or an atom begins there. */
 static st_status take_atoms(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n, size_t *rest)
 {
     const st_cuts *cuts = st_vocab_cuts(s->vocab);
@@ -46,7 +46,7 @@ static st_status take_atoms(st_open_piece *piece, const st_sink *s, const uint8_
     *rest = 0;
     if (first == n)
         return ST_OK;
-    piece->tail.merged_only = 1; /* a piece with a cut is no token, and its first atom must not be taken for one */
+    piece->tail.merged_only = 1; /* a piece with a cut is no token, so its first atom must not be looked up as a whole piece */
     ST_TRY(end_atom(piece, s, text, first));
     ST_TRY(take_whole_atoms(piece, s, cuts, text + first, n - first, &taken));
     *rest = first + taken;
@@ -61,7 +61,7 @@ st_status st_open_piece_take(st_open_piece *piece, const st_sink *s, const uint8
         return ST_OK;
     ST_TRY(take_atoms(piece, s, text, n, &rest));
     piece->taken += rest;
-    /* A short atom waits for its end, as a short piece does; but one of ASCII may be all that an endless piece goes on with. */
+    /* A short atom waits for its end, as a short piece does. An ASCII atom behind a cut does not: it may never end. */
     if (!piece->tail.active && n - rest <= ST_HOLD_WHOLE && (!rest || st_has_high_bytes(text + rest, n - rest))) {
         *took = rest;
         return ST_OK;

@@ -31,7 +31,7 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
     return put_block(out, e->open.tail.text.data, e->open.tail.active ? e->open.tail.text.size : 0);
 }
 
-/* Reads what put() wrote; once it has run out, everything is 0 and `bad` is set. */
+/* Reads what put() wrote. Behind the end it reads zeros and sets `bad`. */
 typedef struct reader {
     const uint8_t *at;
     size_t left;
@@ -67,14 +67,14 @@ static const uint8_t *get_block(reader *r, size_t *n)
     return block;
 }
 
-/* Takes `text` over as the end of a text that begins one of these names. 0: it is none that an encoder may have held. */
+/* Finds the node of `text`, the beginning of a name that an encoder holds. 0: no encoder can have held this text. */
 static int take_beginning(const st_special *names, const uint8_t *text, size_t n, uint32_t *node)
 {
     *node = names ? st_special_walk(names, text, n) : 0;
     return n == 0 || *node != 0;
 }
 
-/* With nothing taken from the front of the open piece, scanning the carry again must lead to the very same scan. */
+/* If nothing was taken from the front of the open piece, scanning the carry again must give the same scan state. */
 static int scan_is_reproduced(const st_encoder *e, const uint8_t *text, size_t n)
 {
     st_scan again;
@@ -87,8 +87,8 @@ static int scan_is_reproduced(const st_encoder *e, const uint8_t *text, size_t n
            again.state == e->scan.state && again.memo == e->scan.memo;
 }
 
-/* Do the parts fit together? carry = scanned bytes of the open piece that are not taken, then a held name, whose node is
- * found here. */
+/* Whether the fields agree with each other. The carry is the scanned bytes of the open piece that were not taken, then a held
+ * name, whose node is found here. */
 static int consistent(st_encoder *e)
 {
     const uint8_t *carry = e->carry.bytes.data;

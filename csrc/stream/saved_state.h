@@ -5,11 +5,11 @@
 
 #include "stream/encoder.h"
 
-/* Appends the state to `out`. ST_NO_MEMORY leaves `out` with garbage behind its old size at most. */
+/* Appends the state to `out`. ST_NO_MEMORY: the bytes behind the old size of `out` are undefined. */
 st_status st_encoder_save(const st_encoder *encoder, st_bytes *out);
 
-/* Takes over a saved state; vocabulary, family, engine and special tokens must be set as they were. Whatever no
- * encoder could have saved is refused with ST_BAD_STATE, and the encoder is then reset. */
+/* Loads a saved state. Vocabulary, family, engine and special tokens must be set as they were. A state that no encoder can have
+ * saved is refused with ST_BAD_STATE, and the encoder is then reset. */
 st_status st_encoder_load(st_encoder *encoder, const uint8_t *state, size_t n);
 
 #endif

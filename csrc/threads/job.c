@@ -3,7 +3,7 @@
 #include "base/atomic.h"
 #include "base/interrupt.h"
 
-/* Shares of this size are no worse than longer ones, and the ids of one stay in the second-level cache. */
+/* The most bytes of a share. Longer shares are not faster, and the ids of one of this size stay in the second-level cache. */
 #define MOST ((size_t)1 << 20)
 
 void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors)
@@ -41,12 +41,12 @@ void st_job_free(st_job *job)
 typedef struct planner {
     st_job *job;
     size_t slice_room, share_room;
-    size_t left, wanted, size; /* bytes or characters not in a share yet; of a whole share; in the open one */
+    size_t left, wanted, size; /* bytes or characters: not in a share yet; wanted in a share; in the open share */
     size_t threads, least;
-    st_bytes text; /* UTF-8 of characters in which a cut is looked for */
+    st_bytes text; /* UTF-8 of the characters among which a cut is searched */
 } planner;
 
-/* Of a text or a cut, in bytes of other work: what base/interrupt.h counts. */
+/* Work of planning a text or a cut, in the unit of st_go_on (base/interrupt.h). */
 #define PLAN_COSTS 1024
 
 /* Shares grow smaller towards the end, so that the threads end together. */
@@ -91,7 +91,7 @@ static st_status add_slice(planner *p, const st_job_text *whole, size_t source, 
     return ST_OK;
 }
 
-/* The next cut behind `start` that leaves no tiny rest; 0: none. */
+/* The next cut behind `start` that does not leave a tiny rest; 0: none. */
 static size_t next_cut(planner *p, const st_job_text *whole, size_t start)
 {
     st_vocab *vocab = p->job->family == ST_SPLIT_NONE ? p->job->vocab : NULL;
@@ -166,7 +166,7 @@ static void fail(st_job *job, st_job_share *share, size_t slice, st_status statu
     st_count_add(&job->stopped, 1);
 }
 
-/* Of any text, however short, in bytes of other work: what base/interrupt.h counts. */
+/* Work of a slice besides its bytes, in the unit of st_go_on (base/interrupt.h). */
 #define SLICE_COSTS 256
 
 static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job_share *share, st_ids *ids)
@@ -184,7 +184,8 @@ static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job
     return 1;
 }
 
-/* Appends what is next in order to the result, unless another thread is at it: that one will find it, or the last. */
+/* Appends the shares that are next in order to the result. If another thread is doing so, this one returns: the other thread, or
+ * the last call, appends its share. */
 static void place(st_job *job)
 {
     st_ids *ids;
@@ -242,7 +243,7 @@ void st_job_stop(st_job *job)
 
 /* ---- the result ---- */
 
-/* Shares are taken in order, so every one before one that failed was tried. */
+/* Shares are taken in order, so every share in front of one that failed was tried. */
 void st_job_finish(st_job *job)
 {
     if (!job->counts_only)

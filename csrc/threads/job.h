@@ -1,8 +1,8 @@
 /* job.h - texts encoded by several threads, their ids joined in one array.
  *
- * Long texts are cut into slices (safe_cuts.h), short ones run together: a share is a run of slices, and a thread takes the
- * next share until there is none. The ids of a share are made in a buffer that was used before and appended to the
- * result by whoever finds them next in order, so the result is written once, and its pages are touched once.
+ * Long texts are cut into slices (safe_cuts.h); a short text is one slice. A share is some slices in order. Each thread takes the
+ * next share until there is none. The ids of a share are made in a reused buffer. The thread that finds them next in order appends
+ * them to the result, so the result is written once, and its pages are touched once.
  *
  *     st_job job;
  *     st_job_init(&job, ...);                            the texts stay the caller's, and alive
@@ -20,12 +20,12 @@
 
 typedef struct st_job_slice {
     st_job_text span;
-    size_t source; /* the text that it is of */
+    size_t source; /* number of its text */
     size_t ids;    /* how many it has, once encoded */
 } st_job_slice;
 
 typedef struct st_job_share {
-    size_t first;     /* its slices go from here to the first of the next share */
+    size_t first;     /* its slices are those from here up to the first of the next share */
     st_ids *ids;      /* encoded, and not yet placed */
     size_t failed;    /* the slice that failed */
     st_status status; /* why */
@@ -45,7 +45,7 @@ typedef struct st_job {
     size_t slice_count, share_count;
     int next;    /* share to take */
     int stopped;   /* no share is taken any more */
-    int abandoned; /* nor is one ended: the `stop` of each thread's scope (base/interrupt.h) */
+    int abandoned; /* nor is a share finished: the `stop` of each thread's scope (base/interrupt.h) */
     int placing; /* flag: some thread appends to `out` */
     size_t placed;
     st_ids *spares[ST_JOB_SPARES];
@@ -58,21 +58,22 @@ typedef struct st_job {
 /* Sets all but names and counts_only, which are none and 0. */
 void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors);
 
-/* Cuts the texts into shares for so many threads. A share has at least about `least` bytes, or characters, and a slice, too. */
+/* Cuts the texts into shares for so many threads. Shares, and slices of long texts, have about
+ * `least` bytes or characters or more. */
 st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least);
 
 /* Takes shares until there are no more. */
 void st_job_work(st_job *job);
 
-/* No share is taken any more, and threads whose scope (base/interrupt.h) looks at `abandoned` leave the one they are at. */
+/* From now on no share is taken. Threads whose scope (base/interrupt.h) has `abandoned` as its `stop` leave their share. */
 void st_job_stop(st_job *job);
 
-/* Puts status and total; after a failure `failed_text` is the first text in order that fails: encode it by itself for
- * the error with its offsets. ST_NO_MEMORY: memory was short, no text is to blame. ST_INVALID_UTF8 for a text of characters: it
- * has surrogates, which no job knows how to mend. */
+/* Sets status and total. After a failure `failed_text` is the first text in order that fails: encode it by itself to get the error
+ * with its offsets. ST_NO_MEMORY: memory was short, whatever the text. ST_INVALID_UTF8 for a text of characters: it has surrogates,
+ * which a job does not replace. */
 void st_job_finish(st_job *job);
 
-/* Adds to counts[i] the ids of text i. */
+/* Adds the number of ids of text i to counts[i]. */
 void st_job_add_counts(const st_job *job, int64_t *counts);
 
 void st_job_free(st_job *job);

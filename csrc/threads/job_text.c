@@ -4,10 +4,10 @@
 #include "base/utf8.h"
 #include "text/str_to_utf8.h"
 
-/* Characters that become UTF-8 at once: 32 to 128 KB, which stay in the second-level cache while they are encoded. */
+/* Characters converted at a time: 32 to 128 KB of UTF-8, which stay in the second-level cache while they are encoded. */
 #define STRETCH ((size_t)1 << 15)
 
-/* A cut is looked for in so many characters; in text there is one in nearly every line. */
+/* Characters searched for a cut. Nearly every line of a text has one. */
 #define CUT_REACH ((size_t)1 << 12)
 
 /* The UTF-8 of a few characters, in `room`. */
@@ -39,21 +39,21 @@ static size_t end_of_characters(const uint8_t *text, size_t count)
     return at;
 }
 
-/* The last cut in the `reach` characters up to `until`. They are looked at with what a stretch of a longer text wants on both
- * sides, in bytes, which no fewer characters have. */
+/* The last cut in the `reach` characters up to `until`. They are converted with st_cut_margin characters on both sides, which have
+ * at least as many bytes. */
 static size_t cut_in_characters(const st_job_text *whole, size_t reach, size_t until, const st_cut_rules *rules, st_bytes *room)
 {
     const size_t margin = st_cut_margin(rules), from = until - reach, before = from < margin ? from : margin;
     const size_t behind = whole->n - until < margin ? whole->n - until : margin, first = from - before;
     const st_job_text slice = st_job_text_slice(whole, first, before + reach + behind);
-    if (margin > 2 * CUT_REACH || convert(&slice, room)) /* no cut is found between names so long */
+    if (margin > 2 * CUT_REACH || convert(&slice, room)) /* names so long leave no place for a cut */
         return 0;
     const size_t found = st_last_cut(room->data, room->size, end_of_characters(room->data, before),
                                      end_of_characters(room->data, before + reach), rules);
     return found ? first + count_characters(room->data, found) : 0;
 }
 
-/* A place between characters at or behind `at`. */
+/* The first border between characters at or behind `at`. */
 static size_t border_behind(const st_job_text *whole, size_t at)
 {
     const uint8_t *text = whole->text;
@@ -80,7 +80,7 @@ size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, co
 
 static st_status feed(const uint8_t *text, size_t n, int flags, st_encoder *encoder, int counts_only, st_ids *ids, size_t *count)
 {
-    st_feed_error error; /* who wants to know encodes the whole text by itself */
+    st_feed_error error; /* not used: the caller encodes the text by itself to get the error */
     const size_t before = ids->size;
     ST_TRY(st_encoder_feed(encoder, text, n, flags, ids, &error));
     *count += ids->size - before;

@@ -4,13 +4,13 @@
 #include "split/scan.h"
 #include "text/utf8_check.h"
 
-/* Two characters of four bytes: what a sync point looks back at. */
+/* Bytes in front of a sync point that it depends on: two characters of four bytes. */
 #define LOOK_BACK 8
 
-/* Where text is not trusted, a cut is first looked for in this much of it: all that is looked at is checked. */
+/* In text that is not trusted a cut is first searched in this many bytes, because all bytes that are searched must be checked. */
 #define FIRST_REACH ((size_t)4096)
 
-/* With longer names the search around every place would cost more than the threads gain. */
+/* With longer names searching around every place would cost more than the threads gain. */
 #define LONGEST_NAME ((size_t)4096)
 
 static size_t longest_name(const st_cut_rules *rules)
@@ -26,7 +26,7 @@ size_t st_cut_margin(const st_cut_rules *rules)
     return longest_name(rules) + LOOK_BACK;
 }
 
-/* Where the first name begins that is too near in front of text[at], or reaches over it; `at` if there is none. */
+/* The start of the first name that spans text[at] or ends too near in front of it; `at` if there is none. */
 static size_t name_before(const st_special *names, const uint8_t *text, size_t n, size_t at)
 {
     st_special_match match;
@@ -45,7 +45,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The last place in text[0..n), which is valid, where both sides encode apart, names aside; 0 = none. */
+/* The last place in text[0..n), valid UTF-8, where the two sides encode independently, apart from names; 0 = none. */
 static size_t last_place(const st_cut_rules *rules, const uint8_t *text, size_t n)
 {
     const st_cuts *cuts;
@@ -66,7 +66,7 @@ static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t l
         name = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));
         if (name == at)
             return at;
-        limit = name; /* nearer to this one than to the last, no cut is any better */
+        limit = name; /* a place between here and the name is too near to the name, too */
     }
     return 0;
 }
@@ -79,7 +79,7 @@ static size_t border_before(const uint8_t *text, size_t n, size_t at)
     return at;
 }
 
-/* The same where text[start..end) may be anything: in each of its valid stretches, away from the faults beside them. */
+/* The same for text[start..end) of any bytes: searches its valid stretches, away from the invalid bytes beside them. */
 static size_t cut_in_raw(const uint8_t *text, size_t n, size_t start, size_t end, size_t from, size_t until,
                          const st_cut_rules *rules)
 {
@@ -97,7 +97,7 @@ static size_t cut_in_raw(const uint8_t *text, size_t n, size_t start, size_t end
     }
 }
 
-/* Where to look from: not far, but far enough in front of the first place for all that is asked of it. */
+/* Where the search begins: near, but far enough in front of the first place for everything a cut depends on. */
 static size_t look_from(size_t from, size_t until, size_t reach, size_t before)
 {
     size_t start = until > reach ? until - reach : 0;

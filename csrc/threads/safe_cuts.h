@@ -1,14 +1,14 @@
 /* safe_cuts.h - where a text may be cut so that its slices, each encoded as a text of its own, give the ids of the whole.
  *
- * Such a cut is a sync point (split/scan.h), or, for a text without a pattern, an exact cut (cut/cuts.h) of a vocabulary that has no
- * unreachable tokens: one could be all that is left of a text. It has ordinary, valid text on both sides:
+ * Such a cut is a sync point (split/scan.h). For a text without a pattern it is an exact cut (cut/cuts.h) of a vocabulary without
+ * unreachable tokens, because a slice could be such a token as a whole. It has ordinary, valid text on both sides:
  *
- *   - no name of a special token reaches over it, nor ends within the two characters that a sync point looks back at:
- *     behind an allowed special token a new text begins, and there the two are none of its own;
- *   - bytes that are not UTF-8 are farther away than the longest name, so that what is repaired or dropped there can
- *     neither make nor break a name at the cut, and every fault lies in one slice with all of its bytes.
+ *   - No name of a special token spans it, or ends within the two characters in front of it that a sync point depends on: behind
+ *     an allowed special token a new text begins, and the two would belong to the text before.
+ *   - Bytes that are not UTF-8 are farther away than the longest name. So repairing or dropping them can neither make nor break a
+ *     name at the cut, and all bytes of a fault lie in one slice.
  *
- * Nothing here allocates or fails; any number of threads may ask. */
+ * Nothing here allocates or fails. Any number of threads may call. */
 #ifndef ST_THREADS_SAFE_CUTS_H
 #define ST_THREADS_SAFE_CUTS_H
 
@@ -21,12 +21,11 @@ typedef struct st_cut_rules {
     st_vocab *vocab;                        /* of a text without a pattern; NULL: a cut holds in every pattern */
 } st_cut_rules;
 
-/* The last such place p in text[0..n), from < p <= until <= n, that is found in the ST_CUT_REACH bytes in front of
- * `until`; 0 if there is none. text[0] need not begin the text, and text[n] need not end it: then keep `from` and
- * `until` st_cut_margin away from the two. */
+/* The last such place p, from < p <= until <= n, in the ST_CUT_REACH bytes of text[0..n) in front of `until`; 0 if there is none.
+ * If text[0..n) is a part of a longer text, `from` and `until` must be st_cut_margin away from its ends. */
 size_t st_last_cut(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules);
 
-/* How far a cut has to be from the ends of a stretch of a longer text. */
+/* The distance of a cut from the ends of a part of a longer text, in bytes. */
 size_t st_cut_margin(const st_cut_rules *rules);
 
 #define ST_CUT_REACH ((size_t)1 << 16)
