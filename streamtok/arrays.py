@@ -13,10 +13,17 @@ from .native.ids import writable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-DTYPES: dict[str, Any] = {"uint16": np.uint16, "uint32": np.uint32, "int32": np.int32, "int64": np.int64}
+    from .protocols import Encoding, Ids
+
+DTYPES: dict[str, type[np.integer[Any]]] = {
+    "uint16": np.uint16,
+    "uint32": np.uint32,
+    "int32": np.int32,
+    "int64": np.int64,
+}
 
 
-def id_dtype(encoding: Any, dtype: Any, argument: str = "dtype") -> np.dtype[Any]:
+def id_dtype(encoding: Encoding, dtype: npt.DTypeLike | None, argument: str = "dtype") -> np.dtype[Any]:
     """The dtype of ids by its name, or as numpy has it. argument: what it is called where it was given.
 
     Raises ValueError for another one, and where the largest id of the encoding does not fit."""
@@ -38,7 +45,7 @@ def id_dtype(encoding: Any, dtype: Any, argument: str = "dtype") -> np.dtype[Any
 class Wanted:
     """The array that the arguments dtype and out ask for. Everything is checked before any work."""
 
-    def __init__(self, encoding: Any, dtype: Any, out: Any) -> None:
+    def __init__(self, encoding: Encoding, dtype: npt.DTypeLike | None, out: npt.ArrayLike | None) -> None:
         self._out = None if out is None else _room(out)
         if self._out is None:
             self._dtype = id_dtype(encoding, dtype)
@@ -47,7 +54,7 @@ class Wanted:
         if dtype is not None and id_dtype(encoding, dtype) != self._dtype:
             raise ValueError(f"dtype={shown(dtype)}, and out is an array of {self._dtype}: leave out dtype")
 
-    def take(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+    def take(self, ids: Ids) -> npt.NDArray[Any]:
         """The ids in that array. `ids` must have no other user, and must not be used afterwards."""
         if self._out is not None:
             if len(ids) > len(self._out):
@@ -59,7 +66,7 @@ class Wanted:
         return ids.astype(self._dtype)
 
 
-def _room(out: Any) -> npt.NDArray[Any]:
+def _room(out: npt.ArrayLike) -> npt.NDArray[Any]:
     if lies_on_a_device(out):
         raise TypeError("out lies on a device: give an array in the CPU's memory, or use streamtok.gpu.GpuEncoder")
     room = as_numpy(out)

@@ -15,10 +15,9 @@ from .native.job import Job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
-    import numpy as np
-    import numpy.typing as npt
+    from .protocols import ArrayCoder, Ids, Names, Places, SomeText, Text, TextCoder
 
     _T = TypeVar("_T")
     _R = TypeVar("_R")
@@ -70,28 +69,34 @@ def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int) 
 # ==== One long text ====
 
 
-def encode_array(coder: Any, text: Any, allowed: Any, disallowed: Any, num_threads: int) -> npt.NDArray[np.uint32]:
+def encode_array(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int) -> Ids:
     """coder.encode_array, on several threads where the text is long."""
     job = None if num_threads == 1 else _job_for(coder, [text], allowed, disallowed, num_threads, _LEAST_PART)
-    return coder.encode_array(text, allowed, disallowed) if job is None else job.array()  # type: ignore[no-any-return]
+    return coder.encode_array(text, allowed, disallowed) if job is None else job.array()
 
 
-def count(coder: Any, text: Any, allowed: Any, disallowed: Any, num_threads: int) -> int:
+def count(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int) -> int:
     """coder.count, on several threads where the text is long."""
     job = None
     if num_threads != 1:
         job = _job_for(coder, [text], allowed, disallowed, num_threads, _LEAST_PART, counts_only=True)
-    return coder.count(text, allowed, disallowed) if job is None else job.count()  # type: ignore[no-any-return]
+    return coder.count(text, allowed, disallowed) if job is None else job.count()
 
 
 def _job_for(
-    coder: Any, texts: list[Any], allowed: Any, disallowed: Any, num_threads: int, least: int, **how: Any
-) -> Any:
+    coder: TextCoder,
+    texts: list[SomeText],
+    allowed: Names,
+    disallowed: Names,
+    num_threads: int,
+    least: int,
+    counts_only: bool = False,
+) -> Job | None:
     """A job whose work is done; None where one thread does it as well."""
     threads = threads_for(num_threads)
     if threads == 1 or not isinstance(coder, Coder) or (len(texts) == 1 and not coder.has_cuts):
         return None  # a custom pattern has no places to cut at, and its splitter holds the GIL
-    job = Job(coder, texts, allowed, disallowed, threads, least, **how)
+    job = Job(coder, texts, allowed, disallowed, threads, least, counts_only)
     if job.share_count < 2:
         return None
     _work_together(job, min(threads, job.share_count) - 1)
@@ -122,7 +127,7 @@ def _work_together(job: Job, helpers: int) -> None:
 # ==== Many texts ====
 
 
-def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
+def shares(texts: list[str], num_threads: int) -> list[list[str]]:
     """The texts in order, cut into runs of about equal length, four a thread, so that a slow one does not delay all."""
     num_threads = threads_for(num_threads)
     ends = list(accumulate(map(len, texts)))
@@ -133,7 +138,9 @@ def shares(texts: list[Any], num_threads: int) -> list[list[Any]]:
     return [texts[a:b] for a, b in pairwise(borders)]
 
 
-def encode_lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any, num_threads: int) -> list[list[int]]:
+def encode_lists(
+    coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names, num_threads: int
+) -> list[list[int]]:
     """A list of ids for each text. Lists are made under the GIL: threads that made them would wait for each other, so
     all ids are made first."""
     if isinstance(coder, Coder):
@@ -146,7 +153,7 @@ def encode_lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any, nu
     return [ids for share in thread_map(run, shares(texts, num_threads), num_threads) for ids in share]
 
 
-def _lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any) -> list[list[int]]:
+def _lists(coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names) -> list[list[int]]:
     lists = []
     try:
         for text in texts:
@@ -158,8 +165,8 @@ def _lists(coder: Any, texts: list[str], allowed: Any, disallowed: Any) -> list[
 
 
 def encode_ragged(
-    coder: Any, texts: list[str | bytes], allowed: Any, disallowed: Any, num_threads: int
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    coder: TextCoder, texts: list[SomeText], allowed: Names, disallowed: Names, num_threads: int
+) -> tuple[Ids, Places]:
     """(ids of all texts, row starts)."""
     import numpy as np
 
@@ -175,11 +182,11 @@ def encode_ragged(
 
 
 def encode_many_aside(
-    coder: Any, texts: list[Any], allowed: Any, disallowed: Any
-) -> tuple[npt.NDArray[np.uint32], Any]:
+    coder: ArrayCoder, texts: list[SomeText], allowed: Names, disallowed: Names
+) -> tuple[Ids, list[int] | Places]:
     """coder.encode_many for a thread among others: the GIL is released once for all texts, not for each long one."""
     if not texts or not isinstance(coder, Coder):
-        return coder.encode_many(texts, allowed, disallowed)  # type: ignore[no-any-return]
+        return coder.encode_many(texts, allowed, disallowed)
     import numpy as np
 
     indptr = np.zeros(len(texts) + 1, np.int64)

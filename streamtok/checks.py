@@ -14,10 +14,11 @@ from .errors import VocabularyError, not_a_str_error, shortened, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeGuard
 
-    import numpy as np
     import numpy.typing as npt
+
+    from .protocols import Data, Ids, SomeText, TokenIds, TokenRows
 
 # More ids than this are converted in steps, between which Python handles signals.
 _AT_ONCE = 1 << 20
@@ -29,7 +30,7 @@ def checked(text: str) -> str:
     return text
 
 
-def checked_text(text: Any) -> Any:
+def checked_text(text: SomeText) -> SomeText:
     """A str, or a buffer of bytes."""
     if not isinstance(text, str) and not _is_buffer(text):
         raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(text).__name__}")
@@ -47,7 +48,7 @@ def checked_all(texts: Iterable[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def index_named(texts: list[Any]) -> Iterator[list[Any]]:
+def index_named(texts: list[SomeText]) -> Iterator[list[SomeText]]:
     """Adds the index of the text to a TypeError or UnicodeDecodeError that one of the texts causes."""
     try:
         yield texts
@@ -58,32 +59,32 @@ def index_named(texts: list[Any]) -> Iterator[list[Any]]:
         raise _first_invalid(texts) from None
 
 
-def _check_texts(texts: Sequence[Any]) -> None:
+def _check_texts(texts: Sequence[object]) -> None:
     for index, text in enumerate(texts):
         if not isinstance(text, (str, bytes)) and not _is_buffer(text):
             raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(text).__name__} at index {index}")
 
 
-def _is_buffer(value: Any) -> bool:
+def _is_buffer(value: object) -> TypeGuard[Data]:
     try:
-        memoryview(value)
+        memoryview(value)  # type: ignore[arg-type]
     except TypeError:
         return False
     return True
 
 
-def _first_invalid(texts: Sequence[Any]) -> UnicodeDecodeError:
+def _first_invalid(texts: Sequence[object]) -> UnicodeDecodeError:
     """The error of the first text that is not UTF-8; one of them is not."""
     for index, text in enumerate(texts):
         try:
             if not isinstance(text, str):
-                bytes(text).decode()
+                bytes(text).decode()  # type: ignore[call-overload]
         except UnicodeDecodeError as error:
             return UnicodeDecodeError("utf-8", error.object, error.start, error.end, f"{error.reason} (text {index})")
     raise AssertionError("every text is UTF-8")
 
 
-def check_allowed(names: Any, disallowed: Any) -> None:
+def check_allowed(names: object, disallowed: object) -> None:
     """Raises TypeError for an `allowed_special` that is no set of names.
 
     Any other collection is taken where `disallowed` does not need the difference of two sets, and only there.
@@ -97,7 +98,7 @@ def check_allowed(names: Any, disallowed: Any) -> None:
         raise TypeError(f"allowed_special is of type {kind}; write a set of names, as {{'<|endoftext|>'}}, or 'all'")
 
 
-def id_array(tokens: Any) -> array[int] | npt.NDArray[np.uint32]:
+def id_array(tokens: TokenIds) -> array[int] | Ids:
     """Ids as one row of uint32 in C memory: of a list, a range or another iterable of ints, or of an array.
 
     An array is what numpy, DLPack or the buffer protocol reads: tensors, Series, array.array, memoryview. bytes are the
@@ -110,7 +111,7 @@ def id_array(tokens: Any) -> array[int] | npt.NDArray[np.uint32]:
         return array("I", tokens) if len(tokens) <= _AT_ONCE else _long_array(tokens)
     numpy = sys.modules.get("numpy")  # already imported if the program has an array
     if numpy is not None and type(tokens) is numpy.ndarray:
-        return _checked_row(tokens)
+        return _checked_row(tokens)  # type: ignore[arg-type]
     if isinstance(tokens, (bytes, bytearray)):
         return array("I", list(tokens))
     if hasattr(tokens, "mask") and hasattr(tokens, "compressed"):  # a masked array of numpy; masked values are no ids
@@ -119,14 +120,14 @@ def id_array(tokens: Any) -> array[int] | npt.NDArray[np.uint32]:
     return array("I", tokens) if found is None else _checked_row(found)
 
 
-def _long_array(tokens: Any) -> array[int]:
+def _long_array(tokens: Sequence[int]) -> array[int]:
     ids = array("I")
     for at in range(0, len(tokens), _AT_ONCE):
         ids.extend(array("I", tokens[at : at + _AT_ONCE]))
     return ids
 
 
-def id_rows(batch: Any) -> list[Any]:
+def id_rows(batch: TokenRows) -> list[TokenIds]:
     """The rows of a batch of ids: the items of a list, the rows of an array of two dimensions."""
     found = None if isinstance(batch, (list, tuple)) else as_numpy(batch)
     if found is None:
@@ -180,13 +181,13 @@ def as_numpy(value: Any) -> npt.NDArray[Any] | None:
 _CPU, _PINNED = 1, 3  # device types of DLPack that the CPU reads; CUDA's is 2
 
 
-def lies_on_a_device(value: Any) -> bool:
+def lies_on_a_device(value: object) -> bool:
     if hasattr(value, "__cuda_array_interface__"):
         return True
     return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] not in (_CPU, _PINNED)
 
 
-def _from_device(value: Any) -> npt.NDArray[Any]:
+def _from_device(value: object) -> npt.NDArray[Any]:
     try:
         import cupy
 
@@ -199,7 +200,7 @@ def _from_device(value: Any) -> npt.NDArray[Any]:
         ) from None
 
 
-def _checked_row(ids: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
+def _checked_row(ids: npt.NDArray[Any]) -> Ids:
     numpy = sys.modules["numpy"]
     if ids.ndim == 1 and ids.dtype == numpy.uint32 and ids.flags.c_contiguous:
         return ids
@@ -212,7 +213,7 @@ def _checked_row(ids: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
         raise TypeError("ids are a row, got a single number; write [number]")
     if ids.dtype.kind not in "iu" and len(ids):  # without any, np.array([]) is one of floats
         raise TypeError(f"ids are integers, got an array of {shortened(str(ids.dtype))}")
-    row: npt.NDArray[np.uint32] = numpy.empty(len(ids), numpy.uint32)
+    row: Ids = numpy.empty(len(ids), numpy.uint32)
     for at in range(0, len(ids), _AT_ONCE):
         part = ids[at : at + _AT_ONCE]
         if ids.dtype != numpy.uint32 and (part.min() < 0 or part.max() > 0xFFFFFFFF):

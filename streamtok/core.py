@@ -26,7 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .streaming import _AllowedSpecial, _DisallowedSpecial
+    from .device import Devices
+    from .native.vocab import Vocab
+    from .protocols import AllowedSpecial, DisallowedSpecial, NamePair, TextCoder
 
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _MATCHERS_KEPT = 64
@@ -107,7 +109,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
     _vocabulary: str  # the bundled vocabulary that it is made of, if it is
 
     @functools.cached_property
-    def _packed(self) -> PackedVocabulary:
+    def _packed(self) -> PackedVocabulary:  # type: ignore[override]
         return load_packed(self._vocabulary)
 
     @classmethod
@@ -136,7 +138,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         self,
         name: str,
         pat_str: str | None,
-        vocab: Any,
+        vocab: Vocab,
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None,
         engine: str,
@@ -154,14 +156,14 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         if engine not in ENGINES:
             raise ValueError(f"unknown engine {shown(engine)}; write one of {', '.join(map(repr, ENGINES))}")
         self._special_token_values = set(special_tokens.values())
-        self._coders: dict[str, Any] = {}
-        self._coder: Any = self._coder_for("strict")
-        self._devices: Any = None  # see device.py
-        self._matchers: dict[Any, tuple[Any, Any]] = {}
+        self._coders: dict[str, TextCoder] = {}
+        self._coder: TextCoder = self._coder_for("strict")
+        self._devices: Devices | None = None  # see device.py
+        self._matchers: dict[tuple[frozenset[str], frozenset[str]], NamePair] = {}
         self._default_matchers = self._find_matchers(set(), "all")
         self._note()
 
-    def _coder_for(self, errors: str) -> Any:
+    def _coder_for(self, errors: str) -> TextCoder:
         """What encodes whole texts with one error mode: the C core, with or without `regex` before it."""
         if errors not in self._coders:
             if errors not in ERRORS:
@@ -178,7 +180,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
                 )
         return self._coders[errors]
 
-    def _extras(self) -> dict[str, Any]:
+    def _extras(self) -> dict[str, object]:
         return {} if self._pattern_seconds == _PATTERN_SECONDS else {"pattern_seconds": self._pattern_seconds}
 
     def without_pattern(self) -> Encoding:
@@ -201,7 +203,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
 
     # ==== Special tokens ====
 
-    def _find_matchers(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
+    def _find_matchers(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair:
         """Matchers of the allowed and the disallowed names; None where there are none."""
         if allowed == "all":
             allowed = self.special_tokens_set
@@ -209,7 +211,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
         key = frozenset(allowed), frozenset(disallowed)
-        found: tuple[Any, Any] | None = self._matchers.get(key)  # once: another thread may clear them meanwhile
+        found: NamePair | None = self._matchers.get(key)  # once: another thread may clear them meanwhile
         if found is None:
             for name in key[0] | key[1]:
                 if not isinstance(name, str):
@@ -226,7 +228,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
             self._matchers[key] = found
         return found
 
-    def _matchers_for(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
+    def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair:
         if not allowed and disallowed == "all":
             return self._default_matchers
         if not allowed and not disallowed:
@@ -251,7 +253,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
                 return self._special_tokens[data.decode()]
             except (KeyError, UnicodeDecodeError):
                 raise KeyError(data if len(data) <= QUOTED else shown(data)) from None
-        return token  # type: ignore[no-any-return]
+        return token
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of all ordinary tokens, in lexicographic order."""
@@ -285,22 +287,22 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
     # ==== Private names of tiktoken that programs use ====
 
     @functools.cached_property
-    def _mergeable_ranks(self) -> dict[bytes, int]:
+    def _mergeable_ranks(self) -> dict[bytes, int]:  # type: ignore[override]
         return self._packed.to_dict()
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of bytes taken as one piece: no split, no special tokens."""
         data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
-        return self._coder.encode_piece(data)  # type: ignore[no-any-return]
+        return self._coder.encode_piece(data)
 
     def _encode_by_merging(self, data: bytes) -> list[int]:
         """The ids of bytes by merging alone: not even a token is looked up as a whole."""
-        return self._vocab.merge(data)  # type: ignore[no-any-return]
+        return self._vocab.merge(data)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
         return self.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        from .unstable import encode_bytes
+        from .whole.unstable import encode_bytes
 
         return encode_bytes(self, text)

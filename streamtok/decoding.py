@@ -12,14 +12,10 @@ from .stream import StreamDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
-    import numpy as np
-    import numpy.typing as npt
-
-    _Ids = Iterable[int] | npt.NDArray[np.integer[Any]]
-    _Batch = Iterable[_Ids] | npt.NDArray[np.integer[Any]]
+    from .native.vocab import Vocab
+    from .protocols import TokenIds, TokenRows
 
 
 class Decoding:
@@ -32,9 +28,9 @@ class Decoding:
     """
 
     name: str
-    _vocab: Any
+    _vocab: Vocab
 
-    def decode_bytes(self, tokens: Sequence[int] | _Ids) -> bytes:
+    def decode_bytes(self, tokens: Sequence[int] | TokenIds) -> bytes:
         """The bytes of all ids, joined.
 
         >>> enc.decode_bytes([24912, 2375])
@@ -49,9 +45,9 @@ class Decoding:
             TypeError: an array of other things than integers.
             ValueError: an array of more than one dimension.
         """
-        return self._vocab.decode_bytes(id_array(tokens))  # type: ignore[no-any-return]
+        return self._vocab.decode_bytes(id_array(tokens))
 
-    def decode(self, tokens: Sequence[int] | _Ids, errors: str = "replace") -> str:
+    def decode(self, tokens: Sequence[int] | TokenIds, errors: str = "replace") -> str:
         """The text of ids.
 
         >>> enc.decode([24912, 2375])
@@ -71,9 +67,9 @@ class Decoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included. KeyError: the id is unknown."""
-        return self._vocab.token_bytes(token)  # type: ignore[no-any-return]
+        return self._vocab.token_bytes(token)
 
-    def decode_tokens_bytes(self, tokens: Sequence[int] | _Ids) -> list[bytes]:
+    def decode_tokens_bytes(self, tokens: Sequence[int] | TokenIds) -> list[bytes]:
         """The bytes of each id, in a list.
 
         >>> enc.decode_tokens_bytes([24912, 2375])
@@ -87,7 +83,7 @@ class Decoding:
         """
         return list(map(self._vocab.token_bytes, id_array(tokens).tolist()))
 
-    def decode_with_offsets(self, tokens: Sequence[int] | _Ids) -> tuple[str, list[int]]:
+    def decode_with_offsets(self, tokens: Sequence[int] | TokenIds) -> tuple[str, list[int]]:
         """(text, offsets): offsets[i] is the index in `text` of the first character that holds bytes of token i.
 
         Args:
@@ -102,7 +98,7 @@ class Decoding:
         return token_offsets(self.decode_tokens_bytes(tokens))
 
     def decode_batch(
-        self, batch: Sequence[Sequence[int]] | _Batch, *, errors: str = "replace", num_threads: int = 8
+        self, batch: Sequence[Sequence[int]] | TokenRows, *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """The texts of several sequences of ids, on several threads.
 
@@ -116,7 +112,7 @@ class Decoding:
         """
         return thread_map(functools.partial(self.decode, errors=errors), id_rows(batch), num_threads)
 
-    def decode_bytes_batch(self, batch: Sequence[Sequence[int]] | _Batch, *, num_threads: int = 8) -> list[bytes]:
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]] | TokenRows, *, num_threads: int = 8) -> list[bytes]:
         """The bytes of several sequences of ids, on several threads.
 
         Args:

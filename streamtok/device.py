@@ -15,13 +15,14 @@ from .patterns import kernels_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from .gpu._select import Auto
     from .gpu.pipeline import GpuPipeline
+    from .gpu.stream import GpuStream
+    from .protocols import ArrayCoder, Encoding, Ids, NamePair, Names, Places, SomeText, Text
 
     _T = TypeVar("_T")
-    _Matchers = tuple[Any, Any]
 
 # Bytes of a file that a device gets at once. They keep it busy long enough, and the text and ids in flight fit memory
 # that is reused. Fresh memory costs more than anything else here: with 32 MB the host alone reached 0.4 GB/s.
@@ -30,7 +31,7 @@ _FILE_CHUNK = 8 << 20
 _lock = _thread.allocate_lock()
 
 
-def check_device(device: Any) -> str:
+def check_device(device: str) -> str:
     """Raises ValueError unless it is "cpu", "auto", "cuda" or "cuda:N"."""
     import re
 
@@ -42,7 +43,7 @@ def check_device(device: Any) -> str:
 class Devices:
     """The devices that an encoding was asked for; each is opened at its first use and kept with the encoding."""
 
-    def __init__(self, encoding: Any) -> None:
+    def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
         self._family = kernels_of(encoding._pat_str)
         self._pipelines: dict[str, GpuPipeline] = {}
@@ -76,7 +77,7 @@ class Devices:
         return self.auto.pipeline_for(size(), num_threads) if device == "auto" else self.pipeline(device)
 
     def run(
-        self, device: str, pipeline: GpuPipeline | None, on_gpu: Callable[[Any], _T], on_cpu: Callable[[], _T]
+        self, device: str, pipeline: GpuPipeline | None, on_gpu: Callable[[GpuPipeline], _T], on_cpu: Callable[[], _T]
     ) -> _T:
         """on_gpu(pipeline), or on_cpu() where there is no pipeline; and where it fails under "auto"."""
         if pipeline is None:
@@ -95,34 +96,33 @@ class Devices:
 class DeviceCoder:
     """A coder, as files/documents.py takes one, of the device that suits each text."""
 
-    def __init__(self, encoding: Any, device: str, errors: str) -> None:
+    def __init__(self, encoding: Encoding, device: str, errors: str) -> None:
         self._devices, self._device, self._errors = devices_of(encoding), device, errors
         self._coder = encoding._coder_for(errors)
 
-    def _do(self, method: str, size: int, *arguments: Any) -> Any:
+    def _run(self, size: int, work: Callable[[ArrayCoder], _T]) -> _T:
         pipeline = self._devices.choose(self._device, lambda: size, 1)
         return self._devices.run(
-            self._device,
-            pipeline,
-            lambda gpu: getattr(gpu.coder(self._errors), method)(*arguments),
-            lambda: getattr(self._coder, method)(*arguments),
+            self._device, pipeline, lambda gpu: work(gpu.coder(self._errors)), lambda: work(self._coder)
         )
 
-    def encode_array(self, source: Any, allowed: Any, disallowed: Any) -> Any:
-        return self._do("encode_array", len(source), source, allowed, disallowed)
+    def encode_array(self, source: Text, allowed: Names, disallowed: Names) -> Ids:
+        return self._run(_size_of(source), lambda coder: coder.encode_array(source, allowed, disallowed))
 
-    def encode_many(self, sources: list[Any], allowed: Any, disallowed: Any) -> Any:
-        return self._do("encode_many", sum(map(len, sources)), sources, allowed, disallowed)
+    def encode_many(self, sources: list[SomeText], allowed: Names, disallowed: Names) -> tuple[Ids, list[int] | Places]:
+        size = sum(map(_size_of, sources))
+        return self._run(size, lambda coder: coder.encode_many(sources, allowed, disallowed))
 
 
-def devices_of(encoding: Any) -> Devices:
+def devices_of(encoding: Encoding) -> Devices:
     with _lock:
         if encoding._devices is None:
             encoding._devices = Devices(encoding)
-        return encoding._devices  # type: ignore[no-any-return]
+        found: Devices = encoding._devices
+        return found
 
 
-def file_chunk(encoding: Any, device: str, size: int) -> int | None:
+def file_chunk(encoding: Encoding, device: str, size: int) -> int | None:
     """Bytes of a file to take at once for a device; None where the CPU takes it. size: of all text, as far as known."""
     pipeline = devices_of(encoding).choose(device, lambda: size, 1)
     return None if pipeline is None else min(pipeline.chunk, _FILE_CHUNK)
@@ -134,7 +134,7 @@ def is_device_error(error: BaseException) -> bool:
     return ("streamtok.gpu._errors", "DeviceError") in names
 
 
-def cuda_facts() -> dict[str, Any]:
+def cuda_facts() -> dict[str, object]:
     """For info(): devices, versions of driver and CuPy, and what has kernels; or {"missing": why}."""
     from .gpu._open import describe
     from .patterns import KERNELS
@@ -145,14 +145,14 @@ def cuda_facts() -> dict[str, Any]:
 # ==== What class Encoding calls where a device was named ====
 
 
-def _size_of(text: Any) -> int:
+def _size_of(text: Text) -> int:
     try:
-        return len(text)
+        return len(text)  # type: ignore[arg-type]
     except TypeError:
         return 0  # not a text: the CPU's encoder raises the error
 
 
-def encode_array(encoding: Any, device: str, text: Any, matchers: _Matchers, errors: str, num_threads: int) -> Any:
+def encode_array(encoding: Encoding, device: str, text: Text, matchers: NamePair, errors: str, num_threads: int) -> Ids:
     devices = devices_of(encoding)
     pipeline = devices.choose(device, lambda: _size_of(text), num_threads)
     return devices.run(
@@ -164,12 +164,12 @@ def encode_array(encoding: Any, device: str, text: Any, matchers: _Matchers, err
 
 
 def encode_ragged(
-    encoding: Any, device: str, texts: list[Any], matchers: _Matchers, errors: str, num_threads: int
-) -> tuple[Any, Any]:
+    encoding: Encoding, device: str, texts: list[SomeText], matchers: NamePair, errors: str, num_threads: int
+) -> tuple[Ids, Places]:
     devices = devices_of(encoding)
     pipeline = devices.choose(device, lambda: sum(map(_size_of, texts)), num_threads)
 
-    def on_gpu(gpu: Any) -> tuple[Any, Any]:
+    def on_gpu(gpu: GpuPipeline) -> tuple[Ids, Places]:
         ids, indptr = gpu.coder(errors).encode_many(texts, *matchers)
         return ids, indptr
 
@@ -182,9 +182,9 @@ def encode_ragged(
 
 
 def encode_lists(
-    encoding: Any, device: str, texts: list[str], matchers: _Matchers, num_threads: int
+    encoding: Encoding, device: str, texts: list[str], matchers: NamePair, num_threads: int
 ) -> list[list[int]]:
-    def on_gpu(gpu: Any) -> list[list[int]]:
+    def on_gpu(gpu: GpuPipeline) -> list[list[int]]:
         ids, indptr = gpu.coder("strict").encode_many(texts, *matchers)
         ids, borders = ids.tolist(), indptr.tolist()
         return [ids[a:b] for a, b in pairwise(borders)]
@@ -195,7 +195,7 @@ def encode_lists(
     return devices.run(device, pipeline, on_gpu, on_cpu)
 
 
-def stream(encoding: Any, device: str, matchers: _Matchers, errors: str, copy: bool) -> Any:
+def stream(encoding: Encoding, device: str, matchers: NamePair, errors: str, copy: bool) -> GpuStream | None:
     """The stream object that gathers text for a device; None where the CPU's is used."""
     devices = devices_of(encoding)
     if check_device(device) == "cpu" or devices._family is None:

@@ -10,23 +10,25 @@ from __future__ import annotations
 import _thread
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from weakref import WeakSet, WeakValueDictionary
 
 from .bundled.packed import PackedVocabulary, from_little_endian, to_little_endian
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, SupportsIndex
+
+    from .protocols import NamePair, StreamOptions, TextCoder
 
 # Set by registry.py, on a higher level: the encodings that it has made, how it makes one, and the names of the bundled.
-_registered: dict[str, Any] = {}
-_resolve_registered: Callable[[str], Any] | None = None
+_registered: Mapping[str, Identified] = {}
+_resolve_registered: Callable[[str], Identified] | None = None
 _bundled_names: frozenset[str] = frozenset()
 
 _lock = _thread.RLock()
-_known: WeakValueDictionary[str, Any] = WeakValueDictionary()  # identity -> the encoding
-_unasked: WeakSet[Any] = WeakSet()  # encodings whose identity has not been computed yet
+_known: WeakValueDictionary[str, Identified] = WeakValueDictionary()  # identity -> the encoding
+_unasked: WeakSet[Identified] = WeakSet()  # encodings whose identity has not been computed yet
 
 
 def _renew_lock() -> None:
@@ -43,12 +45,12 @@ class Identified:
 
     name: str
     _pat_str: str | None
-    _packed: Any
     _special_tokens: dict[str, int]
     _engine: str
-    _mergeable_ranks: Any
-    _coder: Any
-    _default_matchers: tuple[Any, Any]
+    _coder: TextCoder
+    _default_matchers: NamePair
+    _packed: PackedVocabulary
+    _mergeable_ranks: dict[bytes, int]
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -63,7 +65,7 @@ class Identified:
             digest.update(b"%d %b\n" % (token, name.encode()))
         return digest.hexdigest()
 
-    def _options_fingerprint(self, options: dict[str, Any]) -> bytes:
+    def _options_fingerprint(self, options: StreamOptions) -> bytes:
         """sha256 of the encoding and of a stream's options: whose state a saved state is."""
         import hashlib
 
@@ -74,7 +76,7 @@ class Identified:
             facts.append(options["device"].partition(":")[0])
         return hashlib.sha256(" ".join(facts).encode()).digest()
 
-    def _extras(self) -> dict[str, Any]:
+    def _extras(self) -> dict[str, object]:
         """Arguments that the constructor of a subclass in this package takes besides those of Encoding."""
         return {}
 
@@ -95,7 +97,7 @@ class Identified:
             with _lock:
                 _unasked.add(self)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         if not self._is_ours:
             return super().__reduce_ex__(protocol)
         if self._is_registered():
@@ -104,7 +106,7 @@ class Identified:
         with _lock:
             _known.setdefault(identity, self)
             _unasked.discard(self)
-        facts = {"name": self.name, "pat_str": self._pat_str, "special_tokens": self._special_tokens}
+        facts: dict[str, object] = {"name": self.name, "pat_str": self._pat_str, "special_tokens": self._special_tokens}
         facts |= {"engine": self._engine} | self._extras()
         if "_vocabulary" in self.__dict__:
             return _revived, (identity, type(self), facts, self.__dict__["_vocabulary"])
@@ -120,7 +122,7 @@ class Identified:
             return False
         return bool(_resolve_registered(self.name).fingerprint == self.fingerprint)
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Identified:
         """Another object with the same tables, which may be given another name; of a registered encoding itself."""
         if self._is_ours and self._is_registered():
             return self
@@ -132,7 +134,7 @@ class Identified:
             other.__setstate__(self.__getstate__())
         return other
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, object]) -> Identified:
         return self.__copy__()
 
     def __getstate__(self) -> object:
@@ -155,17 +157,17 @@ class Identified:
             return
         self._share(_by_name(value))
 
-    def _share(self, other: Any) -> None:
+    def _share(self, other: Identified) -> None:
         self.__dict__ = other.__dict__
         self._coder, self._default_matchers = other._coder, other._default_matchers
 
 
-def _by_name(name: str) -> Any:
+def _by_name(name: str) -> Identified:
     assert _resolve_registered is not None  # the registry is imported with the package
     return _resolve_registered(name)
 
 
-def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: Any) -> Any:
+def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: str | tuple[bytes, bytes, bytes]) -> Identified:
     """The encoding of a pickle: the process's own, or a new one from the name of its vocabulary, or from its tokens."""
     with _lock:
         known = _find(identity, facts["name"])
@@ -173,7 +175,7 @@ def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: Any) -> An
             return known
         if isinstance(tokens, str):
             facts = facts | {"special": facts["special_tokens"], "vocabulary": tokens, "n_vocab": None}
-            made = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
+            made: Identified = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
         else:
             blob, lengths, ranks = tokens
             packed = PackedVocabulary(blob, from_little_endian(lengths), from_little_endian(ranks), None, None)
@@ -185,7 +187,7 @@ def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: Any) -> An
         return made
 
 
-def _find(identity: str, name: str) -> Any:
+def _find(identity: str, name: str) -> Identified | None:
     """The encoding of this process with that identity, or None."""
     found = _known.get(identity)
     if found is None:

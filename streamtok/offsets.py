@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .core import Encoding
+    from .protocols import Encoding, Ids, Places
 
 # Tokens whose offsets are found at once: some megabytes of memory, and Python handles signals between two blocks.
 _BLOCK = 1 << 18
 
 
-def character_offsets(data: bytes, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def character_offsets(data: bytes, lengths: Places) -> Places:
     """Index of the first character that holds bytes of each token.
 
     data: UTF-8; lengths: bytes of each token in turn, together len(data).
@@ -53,7 +50,7 @@ def _shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
     return {token: several for token, several in names.items() if len(several) > 1}
 
 
-def token_sizes(encoding: Encoding, data: bytes, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+def token_sizes(encoding: Encoding, data: bytes, ids: Ids) -> Places:
     """Bytes of `data` that each token stands for. Where an id has two names, the text says which of them it was."""
     import numpy as np
 

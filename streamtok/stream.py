@@ -14,13 +14,8 @@ from .native.text import join
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
 
-    import numpy as np
-    import numpy.typing as npt
-
-    from .core import Encoding
-    from .decoding import Decoding, _Ids
+    from .protocols import Encoder, Encoding, Ids, Stream, StreamOptions, Text, TokenIds, Vocabulary
 
 # More bytes than this are decoded in steps, between which Python handles signals.
 _AT_ONCE = 1 << 22
@@ -66,9 +61,9 @@ class StreamEncoder:
         """,
     }
 
-    feed: Callable[[str | bytes | bytearray | memoryview | Any], npt.NDArray[np.uint32]]
+    feed: Callable[[Text], Ids]
 
-    def __init__(self, encoding: Encoding, stream: Any, options: dict[str, Any]) -> None:
+    def __init__(self, encoding: Encoding, stream: Stream, options: StreamOptions) -> None:
         self.encoding = encoding
         self._stream = stream
         self._options = options
@@ -81,7 +76,7 @@ class StreamEncoder:
             state = "in use by another thread"
         return f"<StreamEncoder of {self.encoding.name!r}, {state}>"
 
-    def flush(self) -> npt.NDArray[np.uint32]:
+    def flush(self) -> Ids:
         """Ends the text and returns the ids that were held back, as feed() does; the stream is then ready for the next
         text.
 
@@ -89,17 +84,17 @@ class StreamEncoder:
             UnicodeDecodeError: the text ends inside a character, with errors="strict"; the stream is as it was.
             RuntimeError: another thread is inside this stream.
         """
-        return self._stream.flush()  # type: ignore[no-any-return]
+        return self._stream.flush()
 
     @property
     def pending(self) -> int:
         """Bytes fed whose ids have not been returned. RuntimeError: another thread is inside this stream."""
-        return self._stream.pending  # type: ignore[no-any-return]
+        return self._stream.pending
 
     @property
     def offset(self) -> int:
         """Bytes fed since the text began. Another thread may ask at any time."""
-        return self._stream.offset  # type: ignore[no-any-return]
+        return self._stream.offset
 
     def reset(self) -> None:
         """Forgets the text that was begun: the next feed() begins another one."""
@@ -115,7 +110,7 @@ class StreamEncoder:
 
     __copy__ = copy
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> StreamEncoder:
+    def __deepcopy__(self, memo: dict[int, object]) -> StreamEncoder:
         return self.copy()
 
     def getstate(self) -> bytes:
@@ -157,7 +152,7 @@ class StreamEncoder:
     def _fingerprint(self) -> bytes:
         return self.encoding._options_fingerprint(self._options)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self.encoding, self._options, self.getstate())
 
     def __enter__(self) -> StreamEncoder:
@@ -167,7 +162,7 @@ class StreamEncoder:
         self.reset()
 
 
-def _restore(encoding: Encoding, options: dict[str, Any], state: bytes) -> StreamEncoder:
+def _restore(encoding: Encoding, options: StreamOptions, state: bytes) -> Encoder:
     stream = encoding.stream_encoder(**options)
     stream.setstate(state)
     return stream
@@ -199,7 +194,7 @@ class StreamDecoder:
         "errors": "What to do with bytes that are not UTF-8, as for bytes.decode().",
     }
 
-    def __init__(self, encoding: Decoding, errors: str = "replace") -> None:
+    def __init__(self, encoding: Vocabulary, errors: str = "replace") -> None:
         self.encoding = encoding
         self.errors = errors
         try:  # fail now, not at the first broken character
@@ -211,7 +206,7 @@ class StreamDecoder:
     def __repr__(self) -> str:
         return f"<StreamDecoder of {self.encoding.name!r}, {self.pending} bytes pending>"
 
-    def feed(self, tokens: int | _Ids) -> str:
+    def feed(self, tokens: int | TokenIds) -> str:
         """The text that these ids complete; "" while a character is unfinished. A call that raises leaves the decoder
         as it was.
 
@@ -250,7 +245,7 @@ class StreamDecoder:
             self._decoder.setstate(before)
             raise
 
-    def _decode_long(self, data: bytes, before: Any) -> str:
+    def _decode_long(self, data: bytes, before: tuple[bytes, int]) -> str:
         try:
             return join([self._decoder.decode(data[at : at + _AT_ONCE]) for at in range(0, len(data), _AT_ONCE)])
         except UnicodeDecodeError:
@@ -272,10 +267,10 @@ class StreamDecoder:
 
     __copy__ = copy
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> StreamDecoder:
+    def __deepcopy__(self, memo: dict[int, object]) -> StreamDecoder:
         return self.copy()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restore_decoder, (self.encoding, self.errors, self._decoder.getstate()[0])
 
     def __enter__(self) -> StreamDecoder:
@@ -285,7 +280,7 @@ class StreamDecoder:
         self.reset()
 
 
-def _restore_decoder(encoding: Decoding, errors: str, pending: bytes) -> StreamDecoder:
+def _restore_decoder(encoding: Vocabulary, errors: str, pending: bytes) -> StreamDecoder:
     decoder = StreamDecoder(encoding, errors)
     # A manipulated state must not bring in bytes that no decoder holds back.
     if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):

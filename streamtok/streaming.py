@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 
 from . import device as devices
-from .native import encode
-from .patterns import family_of
 from .stream import StreamEncoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
-
-    import numpy as np
-    import numpy.typing as npt
-
-    from .files.encode import EncodedFile
-
-    _AllowedSpecial = Literal["all"] | AbstractSet[str]
-    _DisallowedSpecial = Literal["all"] | Collection[str]
+    from .files.encode import EncodedFile, Progress
+    from .protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Path, Source, Stream, StreamOptions, Text
 
 
 class Streaming:
     """What encodes chunk by chunk; Encoding (core.py) adds whole texts."""
 
-    name: str
-    _pat_str: str | None
-
-    def _matchers_for(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
-        raise NotImplementedError
-
-    def _coder_for(self, errors: str) -> Any:
-        raise NotImplementedError
-
     def stream_encoder(
-        self,
-        allowed_special: _AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: _DisallowedSpecial = "all",
+        self: Encoding,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
         copy: bool = False,
         device: str = "cpu",
@@ -59,15 +40,11 @@ class Streaming:
             ValueError: the pattern is one of your own and cannot be split as a stream; unknown `errors` or `device`.
             streamtok.gpu.DeviceError: a device asked for by name cannot be used.
         """
-        allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        stream = devices.stream(self, device, (allowed, disallowed), errors, copy) if device != "cpu" else None
-        if stream is not None:
-            pass
-        elif family_of(self._pat_str) is not None:
-            stream = encode.CoreStream(self._coder_for(errors), allowed, disallowed, copy)
-        else:
-            stream = self._coder_for(errors).stream(allowed, disallowed, copy)
-        options = {
+        matchers = self._matchers_for(allowed_special, disallowed_special)
+        stream: Stream | None = devices.stream(self, device, matchers, errors, copy) if device != "cpu" else None
+        if stream is None:
+            stream = self._coder_for(errors).stream(*matchers, copy)
+        options: StreamOptions = {
             "allowed_special": "all" if allowed_special == "all" else frozenset(allowed_special),
             "disallowed_special": "all" if disallowed_special == "all" else frozenset(disallowed_special),
             "errors": errors,
@@ -75,18 +52,30 @@ class Streaming:
         }
         if device != "cpu":
             options["device"] = device
-        return StreamEncoder(self, stream, options)  # type: ignore[arg-type]
+        return StreamEncoder(self, stream, options)
 
-    def encode_stream(self, chunks: Iterable[str | bytes], **options: Any) -> Iterator[npt.NDArray[np.uint32]]:
+    def encode_stream(
+        self: Encoding,
+        chunks: Iterable[Text],
+        *,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+        errors: str = "strict",
+        copy: bool = True,
+        device: str = "cpu",
+    ) -> Iterator[Ids]:
         """Yields the ids of a text that comes as an iterable of chunks: an array as soon as there are ids that no later
         chunk can change.
 
         Args:
             chunks: str, or buffers of UTF-8 bytes, cut anywhere.
-            options: those of stream_encoder(), which names the errors too; `copy` is True unless it is given, so that
-                each array owns its memory.
+            allowed_special: as for encode(); names may be split across chunks.
+            disallowed_special: as for encode(); names may be split across chunks.
+            errors: as for stream_encoder(), which names the errors that are raised, too.
+            copy: as for stream_encoder(), but by default each array owns its memory.
+            device: as for stream_encoder().
         """
-        stream = self.stream_encoder(**{"copy": True} | options)
+        stream = self.stream_encoder(allowed_special, disallowed_special, errors, copy, device)
         for chunk in chunks:
             ids = stream.feed(chunk)
             if len(ids):
@@ -96,16 +85,27 @@ class Streaming:
             yield ids
 
     async def encode_stream_async(
-        self, chunks: AsyncIterable[str | bytes], **options: Any
-    ) -> AsyncIterator[npt.NDArray[np.uint32]]:
+        self: Encoding,
+        chunks: AsyncIterable[Text],
+        *,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+        errors: str = "strict",
+        copy: bool = True,
+        device: str = "cpu",
+    ) -> AsyncIterator[Ids]:
         """encode_stream() for an asynchronous iterable. Encoding runs in the event loop, a chunk at a time: chunks of
         up to 64 KB keep it responsive.
 
         Args:
             chunks: str, or buffers of UTF-8 bytes, cut anywhere.
-            options: as for encode_stream().
+            allowed_special: as for encode_stream().
+            disallowed_special: as for encode_stream().
+            errors: as for encode_stream().
+            copy: as for encode_stream().
+            device: as for encode_stream().
         """
-        stream = self.stream_encoder(**{"copy": True} | options)
+        stream = self.stream_encoder(allowed_special, disallowed_special, errors, copy, device)
         async for chunk in chunks:
             ids = stream.feed(chunk)
             if len(ids):
@@ -114,14 +114,67 @@ class Streaming:
         if len(ids):
             yield ids
 
-    def encode_file(self, src: Any, dst: Any, **options: Any) -> EncodedFile:
+    def encode_file(
+        self: Encoding,
+        src: Source | Sequence[Source],
+        dst: Path,
+        *,
+        format: str | None = None,
+        dtype: str = "auto",
+        documents: str | None = None,
+        key: str = "text",
+        append_eot: bool = False,
+        resume: bool = False,
+        progress: Callable[[Progress], object] | None = None,
+        chunk_size: int = 1 << 20,
+        journal_bytes: int = 64 << 20,
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = frozenset(),
+        errors: str = "strict",
+        num_threads: int = 1,
+        device: str = "cpu",
+    ) -> EncodedFile:
         """Encodes text files into a file of ids, in bounded memory; a run that was killed can be resumed.
+
+        streamtok.files.encode_file() with this encoding; what is said there of each argument, and of the errors, holds
+        here.
 
         Args:
             src: a path, an open binary stream, or a list of these.
             dst: the path of the file to write.
-            options: those of streamtok.files.encode_file(), which names the errors too.
+            format: "bin", "npy", or None to go by the suffix of `dst`.
+            dtype: "uint16", "uint32", or "auto" for the smaller one that every id fits.
+            documents: "text", "lines", "jsonl", or None to go by the suffix of each source.
+            key: the key of JSON lines that holds the text.
+            append_eot: put the end-of-text token behind each document.
+            resume: go on where a run that did not finish stopped.
+            progress: called with a Progress after each chunk.
+            chunk_size: bytes of text that are read at a time.
+            journal_bytes: bytes of text after which a point to resume from is kept.
+            allowed_special: names of special tokens that become their ids where the text spells them; "all" for all.
+            disallowed_special: names that are refused; "all" for all that are not allowed. By default none is.
+            errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
+            num_threads: how many threads encode.
+            device: as for encode_to_numpy().
         """
         from .files.encode import encode_file
 
-        return encode_file(self, src, dst, **options)
+        return encode_file(
+            self,
+            src,
+            dst,
+            format=format,
+            dtype=dtype,
+            documents=documents,
+            key=key,
+            append_eot=append_eot,
+            resume=resume,
+            progress=progress,
+            chunk_size=chunk_size,
+            journal_bytes=journal_bytes,
+            allowed_special=allowed_special,
+            disallowed_special=disallowed_special,
+            errors=errors,
+            num_threads=num_threads,
+            device=device,
+        )

@@ -47,6 +47,7 @@ CAPTIONS = {
     "streamtok/bundled": "tables that are shipped",
     "streamtok/patterns": "patterns of one's own",
     "streamtok/files": "encode_file",
+    "streamtok/whole": "whole texts",
     "streamtok/gpu": "CUDA devices",
     "streamtok/train": "training",
     "streamtok/cli": "the command",

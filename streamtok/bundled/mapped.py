@@ -28,7 +28,7 @@ from .words import FIRST, HEADER_BYTES, WHEEL, WORDS_FILE, read_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from ..protocols import Data
 
 WORDS = {
     "r50k_base": ("r50k", WHEEL),
@@ -64,7 +64,7 @@ def choice() -> str:
     return wanted
 
 
-def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Any:
+def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Vocab:
     """The core's Vocab of a bundled vocabulary; its `path` is the file that it lies in, None for memory.
 
     Raises:
@@ -78,7 +78,7 @@ def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Any:
 # ==== The package's ====
 
 
-def open_packaged(name: str, special_tokens: dict[str, int]) -> Any:
+def open_packaged(name: str, special_tokens: dict[str, int]) -> Vocab:
     """open_vocabulary() without the user's file."""
     path = _in_package(f"{name}.tables")
     try:
@@ -141,7 +141,7 @@ def _copy(file: disk.File) -> mmap.mmap:
     return image
 
 
-def _over(image: Any, special_tokens: dict[str, int], path: str) -> Any:
+def _over(image: Data, special_tokens: dict[str, int], path: str) -> Vocab:
     vocab = Vocab(None, None, None, None, special_tokens, image=image)
     vocab.path = path
     return vocab
@@ -149,7 +149,7 @@ def _over(image: Any, special_tokens: dict[str, int], path: str) -> Any:
 
 def build_vocabulary(
     packed: PackedVocabulary, special_tokens: dict[str, int], words: tuple[bytes, bytes] | None = None
-) -> Any:
+) -> Vocab:
     """The core's Vocab of any vocabulary, built in memory. words: joined, and a byte of length each."""
     ranks = None if isinstance(packed.ranks, range) else packed.ranks
     return Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words)
@@ -162,8 +162,8 @@ def write_tables(folder: str) -> None:
         _write(os.path.join(folder, f"{name}.tables"), b"", vocab)
 
 
-def _write(path: str, head: bytes, vocab: Any) -> None:
-    def write(file: Any) -> None:
+def _write(path: str, head: bytes, vocab: Vocab) -> None:
+    def write(file: disk.File) -> None:
         file.write(head)
         vocab.write_image(file.write)
 
@@ -197,7 +197,7 @@ def _head(name: str) -> bytes:
     return facts.ljust(_HEAD_BYTES, b"\0")
 
 
-def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
+def open_cached(name: str, special_tokens: dict[str, int]) -> Vocab | None:
     """The Vocab of the user's file; None where there is none that can be used. A damaged one is removed. Tables are
     trusted like code: those that another user made or can change are passed over."""
     try:
@@ -217,18 +217,18 @@ def open_cached(name: str, special_tokens: dict[str, int]) -> Any:
     return None
 
 
-def is_cached(vocab: Any) -> bool:
+def is_cached(vocab: Vocab) -> bool:
     """Whether a Vocab comes from the user's file."""
     return vocab.path is not None and os.path.dirname(vocab.path) != os.path.dirname(_in_package(""))
 
 
-def build_all_words(name: str) -> Any:
+def build_all_words(name: str) -> Vocab:
     """The Vocab of a bundled vocabulary with all its words, in memory. Raises VocabularyError where the package is
     damaged."""
     return build_vocabulary(load_packed(name), {}, read_words(WORDS[name][0]))
 
 
-def write_cached(name: str, vocab: Any) -> None:
+def write_cached(name: str, vocab: Vocab) -> None:
     """Writes what build_all_words() made to its place in the cache folder. Raises OSError where that fails."""
     head = _head(name)
     path = _cached_path(name, head)

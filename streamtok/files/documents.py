@@ -5,9 +5,9 @@ ways.py cuts the bytes of a source into documents; what they share is here: one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from ..errors import located_utf8_error, shortened, shown
 from .in_order import Emit, Ids, Pipeline, Prepare
 from .sources import PathSource, Reader, StreamSource
 from .suffixes import documents_of
-from .ways import WAYS, Way
+from .ways import WAYS, Chunk, Way
+
+if TYPE_CHECKING:
+    from ..protocols import AllowedSpecial, ArrayCoder, DisallowedSpecial, Encoding, SomeText, StreamOptions
 
 Tick = Callable[["Documents", Reader], object]
 
@@ -56,8 +59,8 @@ class Options:
     documents: str | None = None
     key: str = "text"
     append_eot: bool = False
-    allowed_special: Set[str] | str = frozenset()
-    disallowed_special: Set[str] | str = frozenset()
+    allowed_special: AllowedSpecial = frozenset()
+    disallowed_special: DisallowedSpecial = frozenset()
     errors: str = "strict"
 
     def __post_init__(self) -> None:
@@ -96,7 +99,7 @@ class Documents:
 
     def __init__(
         self,
-        encoding: Any,
+        encoding: Encoding,
         emit: Emit,
         options: Options,
         num_threads: int = 1,
@@ -106,14 +109,14 @@ class Documents:
         self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS), prepare)
         self.part = _PART if device is None else device.chunk
         self.options = options
-        self._specials = {
+        self._specials: StreamOptions = {
             "allowed_special": options.allowed_special,
             "disallowed_special": options.disallowed_special,
             "errors": options.errors,
         }
         self.stream = encoding.stream_encoder(**self._specials)
         core = encoding._coder_for(options.errors)
-        self.coder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
+        self.coder: ArrayCoder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
         self.core = core
         self.matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
         self.documents = 0  # ended
@@ -121,6 +124,16 @@ class Documents:
         self._ways: dict[str, Way] = {}
         self.begin("<text>")
         self._eot = _eot_ids(encoding) if options.append_eot else _NO_IDS
+
+    @property
+    def key(self) -> str:
+        """The key of JSON lines that holds the text."""
+        return self.options.key
+
+    @property
+    def errors(self) -> str:
+        """What to do with bytes that are not UTF-8."""
+        return self.options.errors
 
     def begin(self, name: str, *, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
         """Start on a source, from where an earlier run stood if it did."""
@@ -143,7 +156,7 @@ class Documents:
             source.check_unchanged(reader)
         self.end()
 
-    def feed(self, chunk: Any) -> None:
+    def feed(self, chunk: Chunk) -> None:
         """Take the next bytes of the source.
 
         Raises UnicodeDecodeError or ValueError naming the source (and the line) for text that is refused.
@@ -158,7 +171,7 @@ class Documents:
         """Wait until the ids of all text so far were emitted. Raises as feed() does."""
         self._checked(self.pipeline.drain)
 
-    def _checked(self, step: Callable[..., None], *arguments: Any) -> None:
+    def _checked(self, step: Callable[..., None], *arguments: object) -> None:
         try:
             step(*arguments)
         except ValueError as error:
@@ -190,7 +203,7 @@ class Documents:
         self.documents += 1
         self.is_open = False
 
-    def encode_batch(self, texts: list[Any], lines: Iterable[int]) -> None:
+    def encode_batch(self, texts: list[SomeText], lines: Iterable[int]) -> None:
         """Encode whole documents in one call, several times as fast as one by one; `lines` are their line numbers."""
         name, kind = self.name, self.kind
 
@@ -204,7 +217,7 @@ class Documents:
         self.pipeline.submit(lambda: self._batch_ids(texts), explain)
         self.documents += len(texts)
 
-    def _batch_ids(self, texts: list[Any]) -> Ids:
+    def _batch_ids(self, texts: list[SomeText]) -> Ids:
         ids, indptr = encode_many_aside(self.coder, texts, *self.matchers)
         return np.insert(ids, indptr[1:], self._eot[0]) if len(self._eot) else ids
 
@@ -216,7 +229,7 @@ class Documents:
         return ValueError(f"{where}: {error}")
 
 
-def _eot_ids(encoding: Any) -> Ids:
+def _eot_ids(encoding: Encoding) -> Ids:
     try:
         return np.array([encoding.eot_token], dtype=np.uint32)
     except KeyError:

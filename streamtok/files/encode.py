@@ -10,8 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Set
-from typing import Any, BinaryIO
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +24,11 @@ from .id_sink import IdSink
 from .in_order import Emit
 from .journal import ResumeError
 from .run import Earlier, EncodedFile, FileRun, Progress
-from .sources import SourceError, make_sources
+from .sources import PathSource, SourceError, StreamSource, make_sources
 from .suffixes import ids_format_to_write
+
+if TYPE_CHECKING:
+    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Path, Source
 
 __all__ = [
     "Earlier",
@@ -39,13 +42,11 @@ __all__ = [
     "encode_sources",
 ]
 
-Path = str | os.PathLike[str]
-
 
 @short_file_names()
 def encode_file(
-    encoding: Any,
-    src: Path | BinaryIO | list[Path | BinaryIO],
+    encoding: Encoding,
+    src: Source | Sequence[Source],
     dst: Path,
     *,
     format: str | None = None,
@@ -57,8 +58,8 @@ def encode_file(
     progress: Callable[[Progress], object] | None = None,
     chunk_size: int = 1 << 20,
     journal_bytes: int = 64 << 20,
-    allowed_special: Set[str] | str = frozenset(),
-    disallowed_special: Set[str] | str = frozenset(),
+    allowed_special: AllowedSpecial = frozenset(),
+    disallowed_special: DisallowedSpecial = frozenset(),
     errors: str = "strict",
     num_threads: int = 1,
     device: str = "cpu",
@@ -115,7 +116,7 @@ def encode_file(
     return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, threads, run_on).run(resume)
 
 
-def _device_for(encoding: Any, device: str, sources: list[Any]) -> Device | None:
+def _device_for(encoding: Encoding, device: str, sources: list[PathSource | StreamSource]) -> Device | None:
     """The device that makes the ids; None for the CPU."""
     if device == "cpu":
         return None
@@ -124,7 +125,13 @@ def _device_for(encoding: Any, device: str, sources: list[Any]) -> Device | None
 
 
 def encode_sources(
-    encoding: Any, src: Any, emit: Emit, options: Options, *, chunk_size: int = 1 << 20, tick: Tick | None = None
+    encoding: Encoding,
+    src: Source | Sequence[Source],
+    emit: Emit,
+    options: Options,
+    *,
+    chunk_size: int = 1 << 20,
+    tick: Tick | None = None,
 ) -> Documents:
     """Encode `src` without a file.
 
@@ -166,7 +173,7 @@ def _target(dst: Path) -> str:
     return path
 
 
-def choose_dtype(encoding: Any, dtype: str) -> np.dtype[Any]:
+def choose_dtype(encoding: Encoding, dtype: str) -> np.dtype[Any]:
     """The dtype of a file of ids: "auto" is the smaller of the two that every id of the encoding fits.
 
     Raises ValueError where ids would be wrapped.

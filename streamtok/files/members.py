@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .zstd import zstd_frames
+
+if TYPE_CHECKING:
+    from ..protocols import Readable
 
 _READ = 64 << 10  # bytes read from the file at once
 _PIECE = 16 << 10  # bytes given to a decompressor at once: damage is reported to lie in one of them
@@ -45,7 +48,7 @@ class Members:
     Raises ImportError when nothing here reads such files.
     """
 
-    def __init__(self, raw: Any, suffix: str) -> None:
+    def __init__(self, raw: Readable, suffix: str) -> None:
         self._raw = raw
         self._format = _FORMATS[suffix]()
         self._member: Any = None

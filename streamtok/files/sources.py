@@ -6,10 +6,16 @@ import errno
 import hashlib
 import os
 import stat
-from typing import Any, BinaryIO
+from io import FileIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from ..errors import shortened
 from .members import SUFFIXES, DamagedError, Members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..protocols import Readable, Source
 
 # Bytes at both ends that are hashed: enough to notice another file, and quick for a file of any size.
 _HASHED_BYTES = 64 << 10
@@ -24,19 +30,19 @@ class SourceError(OSError):
     """A source cannot be read to its end, or is no longer the file that it was."""
 
 
-def make_sources(src: Any) -> list[PathSource | StreamSource]:
+def make_sources(src: Source | Sequence[Source]) -> list[PathSource | StreamSource]:
     """The sources that `src` names: a path, an open binary stream, or a list of them.
 
     Raises TypeError for anything else, ValueError for an empty list.
     """
     if not isinstance(src, (list, tuple)):
-        return [_make_source(src)]
+        return [_make_source(src)]  # type: ignore[arg-type]
     if not src:
         raise ValueError("src is an empty list: name at least one file to encode")
     return [_make_source(each) for each in src]
 
 
-def _make_source(src: Any) -> PathSource | StreamSource:
+def _make_source(src: Source) -> PathSource | StreamSource:
     if isinstance(src, (str, bytes, os.PathLike)):
         return PathSource(src)
     if hasattr(src, "read"):
@@ -46,7 +52,7 @@ def _make_source(src: Any) -> PathSource | StreamSource:
     )
 
 
-def _hash_ends(file: Any, begin: int, size: int) -> str:
+def _hash_ends(file: BinaryIO | FileIO, begin: int, size: int) -> str:
     digest = hashlib.sha256()
     file.seek(begin)
     digest.update(file.read(min(size, _HASHED_BYTES)))
@@ -64,7 +70,7 @@ class PathSource:
         self.suffix = os.path.splitext(self.path)[1].lower()
         self._seen: os.stat_result | None = None
 
-    def fingerprint(self) -> dict[str, Any] | None:
+    def fingerprint(self) -> dict[str, str | int] | None:
         """What tells this file from another; None for a pipe or a device, which cannot be read twice.
 
         Raises OSError when the file is missing or unreadable.
@@ -126,14 +132,14 @@ class PathSource:
 class StreamSource:
     """An open binary stream, read from where it stands; never closed, never decompressed."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
+    def __init__(self, stream: Readable) -> None:
+        self.stream = cast("BinaryIO", stream)  # what it lacks is asked for where it is needed
         name = getattr(stream, "name", None)
         self.name = name if isinstance(name, str) else "<stream>"
         self.size: int | None = None
         self._begin: int | None = None
 
-    def fingerprint(self) -> dict[str, Any] | None:
+    def fingerprint(self) -> dict[str, str | int] | None:
         """As PathSource.fingerprint; None when the stream cannot seek."""
         try:
             if not self.stream.seekable():
@@ -186,12 +192,16 @@ class StreamSource:
 class Reader:
     """An open source. `read` gives text, `position` says how far the file on the disk is read."""
 
-    def __init__(self, raw: Any, name: str, unpacked: Any, *, owned: bool = True, begin: int = 0) -> None:
+    def __init__(
+        self, raw: BinaryIO | FileIO, name: str, unpacked: Members | None, *, owned: bool = True, begin: int = 0
+    ) -> None:
         self.raw, self.name = raw, name
         # Of a pipe, take what is there now: read(n) would wait until there are n bytes.
         self._read_some = getattr(raw, "read1", raw.read) if unpacked is None else unpacked.read
         self.is_plain = unpacked is None
-        self._fills = unpacked is None and owned and hasattr(raw, "readinto")
+        self._fill: Callable[[memoryview], int | None] | None = None
+        if unpacked is None and owned:
+            self._fill = getattr(raw, "readinto", None)
         self._owned = owned
         self._begin = begin
         self._read = 0  # bytes of a stream that cannot tell
@@ -211,20 +221,20 @@ class Reader:
 
     def read_into(self, room: memoryview) -> int:
         """The same into memory that is there: at most len(room) bytes; returns how many."""
-        if not self._fills:
+        if self._fill is None:
             chunk = self.read(len(room))
             room[: len(chunk)] = chunk
             return len(chunk)
         if _advise is not None and len(room) >= _WORTH_ADVISING:
             self._ask_for(len(room))
         try:
-            count = self.raw.readinto(room)
+            count = self._fill(room)
         except OSError as error:
             raise OSError(error.errno, error.strerror, self.name) from None
         if count is None:
-            self._to_bytes(None)
+            raise self._nothing_now()
         self._read += count
-        return int(count)
+        return count
 
     def _ask_for(self, size: int) -> None:
         """Ask the system to read ahead while this is encoded: by default it reads too little ahead to keep the disk
@@ -234,12 +244,15 @@ class Reader:
         except OSError:
             pass  # a pipe, say
 
-    def _to_bytes(self, chunk: Any) -> bytes:
+    def _to_bytes(self, chunk: bytes | bytearray | memoryview | str | None) -> bytes:
         if chunk is None:
-            raise BlockingIOError(errno.EAGAIN, "the stream does not block and has no data now", self.name)
+            raise self._nothing_now()
         if isinstance(chunk, str):
             raise TypeError(f"{shortened(self.name)}: the stream gives str; open it in binary mode ('rb')")
         return bytes(chunk)
+
+    def _nothing_now(self) -> BlockingIOError:
+        return BlockingIOError(errno.EAGAIN, "the stream does not block and has no data now", self.name)
 
     def skip(self, n: int) -> None:
         """Pass over `n` bytes of text: a seek where that is possible, else read and drop."""
@@ -273,6 +286,6 @@ class Reader:
         self.close()
 
 
-def _decompressor(suffix: str, raw: Any) -> Members | None:
+def _decompressor(suffix: str, raw: BinaryIO | FileIO) -> Members | None:
     """An object whose read(n) gives the text in `raw`, None for a plain file."""
     return Members(raw, suffix) if suffix in SUFFIXES else None

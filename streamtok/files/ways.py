@@ -8,20 +8,54 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..native import job
+from ..native.encode import Coder
 from .json_lines import LONG, pieces_at, text_at
 from .sources import Reader
 
 if TYPE_CHECKING:
-    from .documents import Documents
+    from ..protocols import ArrayCoder, Encoder, NamePair, SomeText, TextCoder
+    from .in_order import Pipeline
+
+Chunk = bytes | memoryview
 
 _BATCH = 1 << 14  # documents encoded at once: what is kept about each is small beside the text
 _MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through the stream, which holds less
+
+
+class Run(Protocol):
+    """What a way works for: documents.Documents. It is in the source `name`, whose documents are `kind`."""
+
+    name: str
+    kind: str
+    stream: Encoder
+    pipeline: Pipeline
+    core: TextCoder
+    coder: ArrayCoder
+    matchers: NamePair
+    part: int
+    offset: int
+    line: int
+    is_open: bool
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def errors(self) -> str: ...
+
+    def take(self, n: int) -> None: ...
+
+    def close_document(self) -> None: ...
+
+    def count_document(self) -> None: ...
+
+    def encode_batch(self, texts: list[SomeText], lines: Iterable[int]) -> None: ...
 
 
 class Rooms:
@@ -48,38 +82,40 @@ class Way:
     that it is in. state: what the stream needs to go on from `offset` of the source.
     """
 
-    def __init__(self, run: Documents) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
 
     def begin(self) -> None:
         raise NotImplementedError
 
-    def read(self, reader: Reader, size: int) -> Any:
+    def read(self, reader: Reader, size: int) -> Chunk:
         return reader.read(size)
 
-    def feed(self, chunk: Any) -> None:
+    def feed(self, chunk: Chunk) -> None:
         raise NotImplementedError
 
     def end(self) -> None:
         raise NotImplementedError
 
     def state(self, offset: int) -> bytes:
-        return self.run.stream.getstate()  # type: ignore[no-any-return]
+        return self.run.stream.getstate()
 
 
 class TextWay(Way):
     """A source is a document. On several threads it is encoded in slices, cut where the two sides encode independently.
     The stream takes over where there is no such place for long, and where an earlier run left it with pending text."""
 
-    def __init__(self, run: Documents) -> None:
+    def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._rooms = Rooms()
 
     def begin(self) -> None:
         self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts
         self._apart = self.run.offset == 0  # whether the next text encodes independently of all text before
-        self._tail: list[Any] = []  # chunks read, not taken yet: they lie behind the last cut
-        self._whole: Any = None  # memory in which the tail lies, and right behind it the chunk that was read last
+        self._tail: list[Chunk] = []  # chunks read, not taken yet: they lie behind the last cut
+        self._whole: memoryview | None = (
+            None  # memory in which the tail lies, and right behind it the chunk that was read last
+        )
 
     def state(self, offset: int) -> bytes:
         if self._shares and self._apart:
@@ -91,7 +127,7 @@ class TextWay(Way):
         self.run.stream.reset()
         self.run.stream._pass_over(offset)
 
-    def read(self, reader: Reader, size: int) -> Any:
+    def read(self, reader: Reader, size: int) -> Chunk:
         """Behind the tail, so that both are one text: together no more than `size` bytes, which a device takes at once,
         unless the tail alone is half of that."""
         if not self._shares or not self._apart:
@@ -103,7 +139,7 @@ class TextWay(Way):
         self._whole = whole[: held + count]
         return whole[held : held + count]
 
-    def feed(self, chunk: Any) -> None:
+    def feed(self, chunk: Chunk) -> None:
         whole, self._whole = self._whole, None
         if not self._shares:
             self.run.pipeline.put(self.run.stream.feed(chunk))
@@ -114,7 +150,7 @@ class TextWay(Way):
         else:
             self._leave_stream(chunk)
 
-    def _feed_parts(self, chunks: list[Any], data: Any) -> None:
+    def _feed_parts(self, chunks: list[Chunk], data: Chunk) -> None:
         """data: the chunks, joined."""
         cuts = self._cuts(data)
         if not cuts and len(data) > _MOST_HELD:
@@ -130,7 +166,7 @@ class TextWay(Way):
             self.run.take(b - a)
         self._tail = _behind(chunks, cuts[-1]) if cuts else chunks
 
-    def _leave_stream(self, chunk: Any) -> None:
+    def _leave_stream(self, chunk: Chunk) -> None:
         """Up to the first cut the text belongs to what the stream holds."""
         cuts = self._cuts(chunk)
         end = cuts[0] if cuts else len(chunk)
@@ -145,15 +181,16 @@ class TextWay(Way):
             self._apart = True
             self._feed_parts([chunk[end:]], chunk[end:])
 
-    def _cuts(self, data: Any) -> list[int]:
+    def _cuts(self, data: Chunk) -> list[int]:
         allowed, disallowed = self.run.matchers
-        return job.cuts(data, self.run.part, allowed, disallowed, self.run.core)
+        core = self.run.core
+        return job.cuts(data, self.run.part, allowed, disallowed, core if isinstance(core, Coder) else None)
 
-    def _submit(self, part: Any, explain: Callable[[], object]) -> None:
+    def _submit(self, part: Chunk, explain: Callable[[], object]) -> None:
         coder, matchers = self.run.coder, self.run.matchers
         self.run.pipeline.submit(lambda: coder.encode_array(part, *matchers), explain)
 
-    def _explain(self, chunks: list[Any], final: bool = False) -> Callable[[], object]:
+    def _explain(self, chunks: list[Chunk], final: bool = False) -> Callable[[], object]:
         """What raises the error that a stream raises for these chunks, with its offset in the whole text."""
         run = self.run
         name, offset = run.name, run.offset
@@ -179,7 +216,7 @@ class TextWay(Way):
         self.run.count_document()
 
 
-def _laid_out(chunks: list[Any], room: memoryview) -> Iterator[memoryview]:
+def _laid_out(chunks: list[Chunk], room: memoryview) -> Iterator[memoryview]:
     """The chunks, copied to the beginning of the room."""
     at = 0
     for chunk in chunks:
@@ -188,7 +225,7 @@ def _laid_out(chunks: list[Any], room: memoryview) -> Iterator[memoryview]:
         at += len(chunk)
 
 
-def _behind(chunks: list[Any], at: int) -> list[Any]:
+def _behind(chunks: list[Chunk], at: int) -> list[Any]:
     """What is left of the joined chunks behind byte `at`, in the chunks that it came in."""
     starts = itertools.accumulate(map(len, chunks), initial=0)
     return [chunk[max(at - start, 0) :] for start, chunk in zip(starts, chunks) if start + len(chunk) > at]
@@ -201,11 +238,11 @@ class LineWay(Way):
     def begin(self) -> None:
         self._held = b""
 
-    def feed(self, chunk: bytes) -> None:
-        chunk = self._held + chunk if self._held else chunk
-        *lines, rest = chunk.split(b"\n")
-        taken = len(chunk) - len(rest)
-        if b"\r" in chunk:
+    def feed(self, chunk: Chunk) -> None:
+        text = self._held + bytes(chunk)  # bytes() of bytes is no copy, and neither is what is joined with b""
+        *lines, rest = text.split(b"\n")
+        taken = len(text) - len(rest)
+        if b"\r" in text:
             lines = [line[:-1] if line.endswith(b"\r") else line for line in lines]
         if self.run.is_open and lines:
             self.run.pipeline.put(self.run.stream.feed(lines.pop(0)))
@@ -238,17 +275,17 @@ class JsonWay(Way):
     def begin(self) -> None:
         self._parts: list[bytes] = []  # the line that has not ended
 
-    def feed(self, chunk: bytes) -> None:
-        head, newline, chunk = chunk.partition(b"\n")
+    def feed(self, chunk: Chunk) -> None:
+        head, newline, text = bytes(chunk).partition(b"\n")
         self._parts.append(head)
         if not newline:
             return
         size = sum(map(len, self._parts)) + 1
         self._end_line()
-        *whole, rest = chunk.split(b"\n")
+        *whole, rest = text.split(b"\n")
         self._parts = [rest]
         self._encode_lines(whole)
-        self.run.take(size + len(chunk) - len(rest))
+        self.run.take(size + len(text) - len(rest))
 
     def end(self) -> None:
         size = sum(map(len, self._parts))
@@ -264,7 +301,7 @@ class JsonWay(Way):
             self._encode_lines([b"".join(parts)])
 
     def _encode_lines(self, lines: list[bytes]) -> None:
-        run, options = self.run, self.run.options
+        run = self.run
         for at in range(0, len(lines), _BATCH):
             numbers: list[int] = []
             texts: list[str] = []
@@ -274,18 +311,18 @@ class JsonWay(Way):
                     numbers, texts = [], []
                     self._encode_long([line])
                     continue
-                text = line.decode("utf-8", options.errors)
+                text = line.decode("utf-8", run.errors)
                 if run.line == 0:
                     text = text.removeprefix("\ufeff")  # a byte order mark is no JSON
                 if text.strip():
-                    texts.append(text_at(options.key, text))
+                    texts.append(text_at(run.key, text))
                     numbers.append(run.line)
                 run.line += 1
             run.encode_batch(texts, numbers)
 
     def _encode_long(self, parts: list[bytes]) -> None:
-        run, options = self.run, self.run.options
-        pieces = pieces_at(options.key, parts, options.errors, is_first=run.line == 0)
+        run = self.run
+        pieces = pieces_at(run.key, parts, run.errors, is_first=run.line == 0)
         if pieces is not None:
             for piece in pieces:
                 run.pipeline.put(run.stream.feed(piece))

@@ -84,14 +84,6 @@ class GpuStream:
         ids.flags.writeable = False
         return ids
 
-    def _gate_at(self, end: bytes, held: Any, offset: int) -> Gate:
-        """A gate that has let through what ends with `end`, and holds `held`."""
-        gate = Gate(self._encoding._coder_for(self._errors), self.disallowed)
-        gate.take(end)
-        gate.take(held)
-        gate.pass_over(offset - gate.offset)
-        return gate
-
     def _take(self, text: bytes, final: bool) -> Any:
         if self._core is not None:
             return self._through_core(text, final)
@@ -180,7 +172,7 @@ class GpuStream:
             self._clear()
             try:
                 self._load(state)
-            except (ValueError, struct.error):
+            except (ValueError, OverflowError, struct.error):
                 self._clear()
                 return False
         return True
@@ -192,14 +184,11 @@ class GpuStream:
             raise ValueError
         ends = np.cumsum([head, *sizes]).tolist()
         offset, held, end, gathered, core = (state[a:b] for a, b in itertools.pairwise(ends))
-        longest = 0 if self.disallowed is None else self.disallowed.longest
-        if not is_utf8(gathered) or not is_utf8(end) or len(end) > longest:
+        if not is_utf8(gathered):
             raise ValueError
         self._gathered = bytearray(gathered)
         holds = held[1:].decode("utf-8", "surrogatepass") if held[0] == 1 else held[1:]
-        self._gate = self._gate_at(end, holds, int.from_bytes(offset, "little"))
-        if self._gate.held != holds:
-            raise ValueError
+        self._gate.restore(end, holds, int.from_bytes(offset, "little"))
         if core:
             self._core = self._new_core()
             if not self._core.load(core):

@@ -322,6 +322,10 @@ cdef class Coder:
         give_back(&text)
         return result
 
+    def stream(self, Matcher allowed, Matcher disallowed, bint copies):
+        """A stream of the same vocabulary and options."""
+        return CoreStream(self, allowed, disallowed, copies)
+
 
 # ---- streams ----
 

@@ -193,6 +193,15 @@ cdef class Gate:
         self.stage.offset += n
         self.watch.offset += n
 
+    def restore(self, bytes end not None, held, int64_t offset):
+        """Brings a new gate to where another one was: what it let through ends with `end` (its `watched`), it held `held`,
+        and had taken `offset` bytes. ValueError: no gate can have been there."""
+        self.take(end)
+        self.take(held)
+        self.pass_over(offset - <int64_t>self.stage.offset)
+        if self.held != held or self.watched != end or offset < 0:
+            raise ValueError("no stream can have had this state")
+
     @property
     def offset(self):
         """Bytes taken since the text began."""

@@ -1,11 +1,14 @@
-from typing import Any, final
+from typing import TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
 from .encode import Coder
+from .text import _Data, _Text
 from .vocab import Matcher
+
+_SomeText = TypeVar("_SomeText", bound=_Text)
 
 @final
 class Held: ...
@@ -15,7 +18,7 @@ class Job:
     def __new__(
         cls,
         coder: Coder,
-        texts: list[Any],
+        texts: list[_SomeText],
         allowed: Matcher | None,
         disallowed: Matcher | None,
         threads: int,
@@ -28,9 +31,9 @@ class Job:
     def stop(self) -> None: ...
     def has_surrogates(self) -> bool: ...
     def count(self) -> int: ...
-    def array(self, counts: Any = None) -> npt.NDArray[np.uint32]: ...
+    def array(self, counts: _Data | None = None) -> npt.NDArray[np.uint32]: ...
     def lists(self) -> list[list[int]]: ...
 
 def cuts(
-    data: Any, size: int, allowed: Matcher | None, disallowed: Matcher | None, coder: Coder | None = None
+    data: _Data, size: int, allowed: Matcher | None, disallowed: Matcher | None, coder: Coder | None = None
 ) -> list[int]: ...

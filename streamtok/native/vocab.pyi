@@ -1,7 +1,9 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, final
+from typing import TypedDict, TypeVar, final
 
 from typing_extensions import Self
+
+from .text import _Data
 
 _T = TypeVar("_T")
 
@@ -9,6 +11,17 @@ NOTHING: int
 FOUND: int
 HELD: int
 IMAGE_VERSION: int
+
+class _Tables(TypedDict):
+    nodes: bytes
+    depth: bytes
+    place: bytes
+    name: bytes
+    inner: bytes
+    first: bytes
+    edges: bytes
+    edge_mask: int
+    edge_factor: int
 
 @final
 class Matcher:
@@ -22,7 +35,7 @@ class Matcher:
     def size(self) -> int: ...
     @property
     def longest(self) -> int: ...
-    def tables(self) -> dict[str, Any]: ...
+    def tables(self) -> _Tables: ...
 
 @final
 class NameSearch:
@@ -38,13 +51,13 @@ class Vocab:
     def __new__(
         cls,
         blob: bytes | None,
-        lengths: Any,
-        ranks: Any,
-        splits: Any,
+        lengths: _Data | None,
+        ranks: _Data | None,
+        splits: _Data | None,
         special_tokens: dict[str, int],
         dense_side: int = 0,
         words: tuple[bytes, bytes] | None = None,
-        image: Any = None,
+        image: _Data | None = None,
     ) -> Self: ...
     def to_image(self) -> bytes: ...
     def write_image(self, write: Callable[[memoryview], _T]) -> _T: ...
@@ -62,7 +75,7 @@ class Vocab:
     def cuts(self, piece: bytes) -> list[int]: ...
     def merge(self, data: bytes) -> list[int]: ...
     def token_bytes(self, token: int) -> bytes: ...
-    def decode_bytes(self, tokens: Any) -> bytes: ...
+    def decode_bytes(self, tokens: _Data) -> bytes: ...
 
 def read_word_list(
     shared: bytes, rest_lengths: bytes, rests: bytes, levels: bytes, *, shift: int, least: int

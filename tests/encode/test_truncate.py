@@ -13,7 +13,7 @@ import pytest
 from linear import assert_at_most, cpu_seconds
 
 import streamtok
-from streamtok import truncation
+from streamtok.whole import truncation
 
 ALPHABETS = [
     *(

@@ -8,12 +8,12 @@ holds back much, as it must in a run of blanks behind a line break, the search g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
-from .errors import shown
+from ..errors import shown
 
 if TYPE_CHECKING:
-    from .core import Encoding
+    from ..protocols import AllowedSpecial, Data, DisallowedSpecial, Encoding, Stream, Text
 
 _STEP = 1024
 """Characters, or bytes, read at a time; fewer at the beginning. A step is short compared with most limits, and long
@@ -32,21 +32,21 @@ class _Mark(NamedTuple):
 
     at: int
     ids: int
-    stream: Any
+    stream: Stream
 
 
 class _Search:
-    def __init__(self, text: Any, n: int) -> None:
+    def __init__(self, text: str | memoryview, n: int) -> None:
         self.text, self.n = text, n
-        self.is_str = isinstance(text, str)
 
     def is_border(self, at: int) -> bool:
         """Whether this place is between two characters, and not inside a pair of surrogates."""
-        if not 0 < at < len(self.text):
+        text = self.text
+        if not 0 < at < len(text):
             return True
-        if self.is_str:
-            return not "\ud800" <= self.text[at - 1] < "\udc00" <= self.text[at] < "\ue000"  # of a pair, high and low
-        return not 0x80 <= self.text[at] < 0xC0
+        if isinstance(text, str):
+            return not "\ud800" <= text[at - 1] < "\udc00" <= text[at] < "\ue000"  # of a pair, high and low
+        return not 0x80 <= text[at] < 0xC0
 
     def border_from(self, at: int) -> int:
         # Bytes that are not UTF-8 may have no border: the stream then raises the error.
@@ -62,7 +62,7 @@ class _Search:
         ids = mark.ids + len(stream.feed(self.text[mark.at : end]))
         return ids <= self.n and ids + len(stream.flush()) <= self.n
 
-    def read(self, stream: Any) -> tuple[list[_Mark], int]:
+    def read(self, stream: Stream) -> tuple[list[_Mark], int]:
         """(marks, the end of a beginning that has more than n ids): the marks lie in front of it. No marks: it is the
         whole text that has no more."""
         marks = [_Mark(0, 0, stream.copy())]
@@ -122,12 +122,21 @@ class _Search:
             low, high = (middle, high) if self.fits(mark, middle) else (low, middle)
 
 
-def truncate(encoding: Encoding, text: Any, n: int, options: dict[str, Any]) -> Any:
+@overload
+def truncate(encoding: Encoding, text: str, n: int, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> str: ...
+@overload
+def truncate(
+    encoding: Encoding, text: Data, n: int, allowed: AllowedSpecial, disallowed: DisallowedSpecial
+) -> bytes: ...
+def truncate(
+    encoding: Encoding, text: Text, n: int, allowed: AllowedSpecial, disallowed: DisallowedSpecial
+) -> str | bytes:
     """See Encoding.truncate."""
     if n < 0:
         raise ValueError(f"n is {shown(n)}; a text has 0 or more tokens")
-    search = _Search(text if isinstance(text, str) else memoryview(text).cast("B"), n)
-    marks, end = search.read(encoding.stream_encoder(**options)._stream)
+    whole = text if isinstance(text, str) else memoryview(text).cast("B")  # type: ignore[arg-type]
+    search = _Search(whole, n)
+    marks, end = search.read(encoding.stream_encoder(allowed, disallowed)._stream)
     while marks:
         mark = marks.pop()
         is_long = end - mark.at > _STEP + 3  # more than a step, and what its end was moved by: no mark could be made
@@ -136,4 +145,4 @@ def truncate(encoding: Encoding, text: Any, n: int, options: dict[str, Any]) -> 
             end = found
             break
         end = mark.at
-    return text[:end] if isinstance(text, (str, bytes)) else bytes(search.text[:end])
+    return whole[:end] if isinstance(whole, str) else bytes(whole[:end])

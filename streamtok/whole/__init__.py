@@ -4,42 +4,33 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Collection, Iterable
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable
 
-from . import batch
-from . import device as devices
-from .checks import checked, checked_all, checked_text, index_named
-from .native.text import to_utf8
+from .. import batch
+from .. import device as devices
+from ..checks import checked, checked_all, checked_text, index_named
+from ..native.text import to_utf8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypeVar
+    from typing import TypeVar
 
-    import numpy as np
     import numpy.typing as npt
 
-    from .streaming import _AllowedSpecial, _DisallowedSpecial
+    from ..bundled.packed import PackedVocabulary
+    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, SomeText, Text
 
-    _Text = TypeVar("_Text", str, bytes)
+    _StrOrBytes = TypeVar("_StrOrBytes", str, bytes)
 
 
 class WholeTexts:
     """What encodes whole texts; Encoding (core.py) makes it an encoding."""
 
     max_token_value: int
-    _packed: Any
     _special_tokens: dict[str, int]
-    _coder: Any
-    _default_matchers: tuple[Any, Any]
+    _packed: PackedVocabulary
 
-    def _matchers_for(self, allowed: _AllowedSpecial, disallowed: _DisallowedSpecial) -> tuple[Any, Any]:
-        raise NotImplementedError
-
-    def _coder_for(self, errors: str) -> Any:
-        raise NotImplementedError
-
-    def encode_ordinary(self, text: str) -> list[int]:
+    def encode_ordinary(self: Encoding, text: str) -> list[int]:
         """Encodes a string, taking the text of special tokens for ordinary text.
 
         >>> enc.encode_ordinary("hello world")
@@ -48,14 +39,14 @@ class WholeTexts:
         Raises:
             TypeError: `text` is no str.
         """
-        return self._coder.encode(text, None, None)  # type: ignore[no-any-return]
+        return self._coder.encode(text, None, None)
 
     def encode(
-        self,
+        self: Encoding,
         text: str,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = set(),
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
     ) -> list[int]:
         """Encodes a string into ids.
 
@@ -79,20 +70,20 @@ class WholeTexts:
         allowed, disallowed = self._default_matchers  # no call for them: it would be a fifth of a short text's time
         if allowed_special or disallowed_special != "all":
             allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        return self._coder.encode(text, allowed, disallowed)  # type: ignore[no-any-return]
+        return self._coder.encode(text, allowed, disallowed)
 
     def encode_to_numpy(
-        self,
-        text: str | bytes | bytearray | memoryview,
+        self: Encoding,
+        text: Text,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = set(),
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
         num_threads: int = 1,
         device: str = "cpu",
         dtype: npt.DTypeLike | None = None,
         out: npt.ArrayLike | None = None,
-    ) -> npt.NDArray[np.uint32]:
+    ) -> Ids:
         """Encodes a string, or a buffer of UTF-8 bytes, into an array of ids, of shape (number of ids,).
 
         Args:
@@ -121,25 +112,25 @@ class WholeTexts:
         if allowed_special or disallowed_special != "all":
             allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
         if dtype is not None or out is not None:
-            from .arrays import Wanted
+            from ..arrays import Wanted
 
             wanted, both = Wanted(self, dtype, out), (allowed, disallowed)
             if device != "cpu":
                 return wanted.take(devices.encode_array(self, device, text, both, errors, num_threads))
             return wanted.take(batch.encode_array(self._coder_for(errors), text, *both, num_threads))
         if device != "cpu":
-            return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)  # type: ignore[no-any-return]
+            return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)
         if num_threads == 1 and errors == "strict":
-            return self._coder.encode_array(text, allowed, disallowed)  # type: ignore[no-any-return]
+            return self._coder.encode_array(text, allowed, disallowed)
         return batch.encode_array(self._coder_for(errors), text, allowed, disallowed, num_threads)
 
     def encode_with_offsets(
-        self,
+        self: Encoding,
         text: str,
         *,
-        allowed_special: _AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: _DisallowedSpecial = "all",
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+    ) -> tuple[Ids, Places]:
         """(ids, offsets), arrays of uint32 and int64 of the same length: offsets[i] is the index in `text` of the first
         character that holds bytes of token i.
 
@@ -154,14 +145,14 @@ class WholeTexts:
             ValueError: the text holds a disallowed special token.
             TypeError: `text` is no str.
         """
-        from .offsets import character_offsets, token_sizes
+        from ..offsets import character_offsets, token_sizes
 
         data = to_utf8(checked(text))
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        return ids, character_offsets(data, token_sizes(self, data, ids))  # type: ignore[arg-type]
+        return ids, character_offsets(data, token_sizes(self, data, ids))
 
     @functools.cached_property
-    def _token_lengths(self) -> npt.NDArray[np.int64]:
+    def _token_lengths(self) -> Places:
         """Bytes of each token, by id; 0 where there is none."""
         import numpy as np
 
@@ -172,11 +163,11 @@ class WholeTexts:
         return lengths
 
     def count(
-        self,
-        text: str | bytes | bytearray | memoryview,
+        self: Encoding,
+        text: Text,
         *,
-        allowed_special: _AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: _DisallowedSpecial = "all",
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
         num_threads: int = 1,
     ) -> int:
@@ -197,13 +188,13 @@ class WholeTexts:
         return batch.count(self._coder_for(errors), text, allowed, disallowed, num_threads)
 
     def truncate(
-        self,
-        text: _Text,
+        self: Encoding,
+        text: _StrOrBytes,
         n: int,
         *,
-        allowed_special: _AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: _DisallowedSpecial = "all",
-    ) -> _Text:
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+    ) -> _StrOrBytes:
         """The longest beginning of `text` that encodes to at most n ids and ends between two characters: text[:k] with
         the largest such k. It reads little more of the text than it returns.
 
@@ -224,10 +215,9 @@ class WholeTexts:
         """
         from .truncation import truncate
 
-        options = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
-        return truncate(self, checked_text(text), operator.index(n), options)  # type: ignore[no-any-return, arg-type]
+        return truncate(self, checked_text(text), operator.index(n), allowed_special, disallowed_special)
 
-    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+    def encode_ordinary_batch(self: Encoding, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encodes a list of strings on several threads, taking the text of special tokens for ordinary text.
 
         Args:
@@ -241,12 +231,12 @@ class WholeTexts:
         return batch.encode_lists(self._coder, checked_all(text), None, None, num_threads)
 
     def encode_batch(
-        self,
+        self: Encoding,
         text: list[str],
         *,
         num_threads: int = 8,
-        allowed_special: Literal["all"] | AbstractSet[str] = set(),
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
         device: str = "cpu",
     ) -> list[list[int]]:
         """Encodes a list of strings on several threads. A long string among short ones is shared out as well.
@@ -269,17 +259,17 @@ class WholeTexts:
         return batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
 
     def encode_ragged(
-        self,
-        texts: Iterable[str | bytes],
+        self: Encoding,
+        texts: Iterable[SomeText],
         *,
         num_threads: int = 8,
-        allowed_special: _AllowedSpecial = set(),  # noqa: B006
-        disallowed_special: _DisallowedSpecial = "all",
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
         device: str = "cpu",
         dtype: npt.DTypeLike | None = None,
         out: npt.ArrayLike | None = None,
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    ) -> tuple[Ids, Places]:
         """(ids, indptr): the ids of all texts in one array, those of text i at ids[indptr[i]:indptr[i + 1]]. indptr is
         int64, of length len(texts) + 1.
 
@@ -302,7 +292,7 @@ class WholeTexts:
         matchers = self._matchers_for(allowed_special, disallowed_special)
         wanted = None
         if dtype is not None or out is not None:
-            from .arrays import Wanted
+            from ..arrays import Wanted
 
             wanted = Wanted(self, dtype, out)
         with index_named(list(texts)) as several:
@@ -313,11 +303,11 @@ class WholeTexts:
         return ids if wanted is None else wanted.take(ids), indptr
 
     def encode_with_unstable(
-        self,
+        self: Encoding,
         text: str,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = set(),
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
     ) -> tuple[list[int], list[list[int]]]:
         """(stable ids, completions): the ids that stay whatever follows, by tiktoken's approximate rule, and the
         sequences of ids that the rest of the text could become. tiktoken itself calls this interface unstable; for ids
@@ -335,4 +325,4 @@ class WholeTexts:
         from .unstable import encode_with_unstable
 
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        return encode_with_unstable(self, checked(text), allowed, disallowed)  # type: ignore[arg-type]
+        return encode_with_unstable(self, checked(text), allowed, disallowed)

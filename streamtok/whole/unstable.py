@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .core import Encoding
+    from ..protocols import Encoding, Names
 
 _BLANKS = frozenset(b" \n\t")
 
 
 def encode_with_unstable(
-    encoding: Encoding, text: str, allowed: Any, disallowed: Any
+    encoding: Encoding, text: str, allowed: Names, disallowed: Names
 ) -> tuple[list[int], list[list[int]]]:
     """(stable ids, completions). The ids of the last piece are unstable, and those of all-blank tokens before it when
     it is blank itself, since a later character can move such splits."""

@@ -1,0 +1,225 @@
+"""What the parts of the package ask of each other, as types: a text, a coder, a stream, an encoding.
+
+Only type checkers read this file: nothing imports it when a program runs. It lies below all modules that use it, so
+that a module which takes an encoding, say, need not name class Encoding, which lies above and uses that module.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from .native.text import _Data, _Text
+    from .native.vocab import Matcher, Vocab
+
+# ==== Values ====
+
+Data: TypeAlias = "_Data"
+"""Bytes: a C-contiguous buffer."""
+
+Text: TypeAlias = "_Text"
+"""A text to encode: a str, or a C-contiguous buffer of UTF-8 bytes."""
+
+SomeText = TypeVar("SomeText", bound="Text")
+
+Ids: TypeAlias = npt.NDArray[np.uint32]
+"""Ids of tokens, in one dimension."""
+
+Places: TypeAlias = npt.NDArray[np.int64]
+"""Sizes, counts or places."""
+
+TokenIds: TypeAlias = Iterable[int] | npt.NDArray[np.integer[Any]]
+"""Ids that a caller gives."""
+
+TokenRows: TypeAlias = Iterable[TokenIds] | npt.NDArray[np.integer[Any]]
+
+AllowedSpecial: TypeAlias = Literal["all"] | AbstractSet[str]
+DisallowedSpecial: TypeAlias = Literal["all"] | Collection[str]
+
+Names: TypeAlias = "Matcher | None"
+"""The names of special tokens that are looked for in a text; None: of none."""
+
+NamePair: TypeAlias = "tuple[Matcher | None, Matcher | None]"
+"""Those that are allowed, and those that are disallowed."""
+
+
+class Readable(Protocol):
+    """An open binary stream. What else it can do (seek, tell, say its file) is found out by asking."""
+
+    def read(self, n: int, /) -> bytes: ...
+
+
+Path: TypeAlias = str | os.PathLike[str]
+
+Source: TypeAlias = Path | Readable
+"""Where text comes from."""
+
+
+class StreamOptions(TypedDict, total=False):
+    """The arguments of Encoding.stream_encoder."""
+
+    allowed_special: AllowedSpecial
+    disallowed_special: DisallowedSpecial
+    errors: str
+    copy: bool
+    device: str
+
+
+# ==== Coders and streams ====
+
+
+class ArrayCoder(Protocol):
+    """What encodes whole texts into arrays: native.encode.Coder, patterns.coder.PatternCoder, and a device's."""
+
+    def encode_array(self, source: Text, allowed: Names, disallowed: Names, /) -> Ids: ...
+
+    def encode_many(
+        self, sources: list[SomeText], allowed: Names, disallowed: Names, /
+    ) -> tuple[Ids, list[int] | Places]:
+        """(ids of all texts, where those of each begin, and their number)."""
+
+
+class TextCoder(ArrayCoder, Protocol):
+    """One way to encode whole texts with a vocabulary: native.encode.Coder and patterns.coder.PatternCoder."""
+
+    @property
+    def has_cuts(self) -> bool:
+        """Are there places where both sides of a text encode independently?"""
+
+    def encode(self, source: str, allowed: Names, disallowed: Names, /) -> list[int]: ...
+
+    def count(self, source: Text, allowed: Names, disallowed: Names, /) -> int: ...
+
+    def encode_piece(self, piece: bytes, /) -> list[int]: ...
+
+    def split(self, source: Text, /) -> list[int]:
+        """Ends of the pieces, in bytes of UTF-8."""
+
+    def stream(self, allowed: Names, disallowed: Names, copies: bool, /) -> Stream: ...
+
+
+class Stream(Protocol):
+    """What a StreamEncoder runs on: native.encode.CoreStream, patterns.coder.PatternStream and gpu.stream.GpuStream."""
+
+    def feed(self, chunk: Text, /) -> Ids: ...
+
+    def flush(self) -> Ids: ...
+
+    @property
+    def pending(self) -> int: ...
+
+    @property
+    def offset(self) -> int: ...
+
+    def reset(self) -> None: ...
+
+    def pass_over(self, n: int, /) -> None:
+        """Counts n bytes of text as fed, where nothing is pending."""
+
+    def copy(self) -> Stream: ...
+
+    def save(self) -> bytes: ...
+
+    def load(self, state: bytes, /) -> bool:
+        """Whether it is a state that a stream can have had."""
+
+
+class Encoder(Protocol):
+    """stream.StreamEncoder."""
+
+    _stream: Stream
+
+    def feed(self, chunk: Text, /) -> Ids: ...
+
+    def flush(self) -> Ids: ...
+
+    def reset(self) -> None: ...
+
+    def getstate(self) -> bytes: ...
+
+    def setstate(self, state: bytes) -> None: ...
+
+    def _pass_over(self, n: int) -> None: ...
+
+
+# ==== Encodings ====
+
+
+class Vocabulary(Protocol):
+    """What decodes: decoding.Decoding and so class Encoding."""
+
+    name: str
+    _vocab: Vocab
+
+    def decode_bytes(self, tokens: Sequence[int] | TokenIds) -> bytes: ...
+
+    def decode_single_token_bytes(self, token: int) -> bytes: ...
+
+
+class Encoding(Vocabulary, Protocol):
+    """Class Encoding of core.py, as the modules below it see it."""
+
+    max_token_value: int
+    _pat_str: str | None
+    _coder: TextCoder
+    _default_matchers: NamePair
+    _devices: Any  # a device.Devices, which has an encoding itself
+    _special_tokens: dict[str, int]
+    _special_token_values: set[int]
+
+    @property
+    def eot_token(self) -> int: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def special_tokens_set(self) -> set[str]: ...
+
+    @property
+    def _sorted_tokens(self) -> list[bytes]: ...
+
+    @property
+    def _token_lengths(self) -> Places: ...
+
+    def _coder_for(self, errors: str) -> TextCoder: ...
+
+    def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair: ...
+
+    def _options_fingerprint(self, options: StreamOptions) -> bytes: ...
+
+    def is_special_token(self, token: int) -> bool: ...
+
+    def encode_ordinary(self, text: str) -> list[int]: ...
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int: ...
+
+    def encode_to_numpy(
+        self,
+        text: Text,
+        *,
+        allowed_special: AllowedSpecial = ...,
+        disallowed_special: DisallowedSpecial = ...,
+        errors: str = "strict",
+        num_threads: int = 1,
+        device: str = "cpu",
+    ) -> Ids: ...
+
+    def stream_encoder(
+        self,
+        allowed_special: AllowedSpecial = ...,
+        disallowed_special: DisallowedSpecial = ...,
+        errors: str = "strict",
+        copy: bool = False,
+        device: str = "cpu",
+    ) -> Encoder: ...
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]: ...
+
+    def _encode_by_merging(self, data: bytes) -> list[int]: ...
