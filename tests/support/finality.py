@@ -8,7 +8,7 @@ all x[:q] share it.
 from __future__ import annotations
 
 import functools
-import os
+import itertools
 from typing import Any
 
 
@@ -30,4 +30,5 @@ class Finality:
 
     def final(self, text: bytes) -> list[int]:
         """The ids at the beginning of the piece that no later byte can change."""
-        return list(os.path.commonprefix([self._merge(text[:q]) for q in self.live(text)]))
+        merges = zip(*(self._merge(text[:q]) for q in self.live(text)))
+        return [ids[0] for ids in itertools.takewhile(lambda ids: len(set(ids)) == 1, merges)]
