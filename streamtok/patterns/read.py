@@ -62,7 +62,6 @@ class Look(NamedTuple):
 
 Node = Set | Cat | Alt | Rep | Atomic | Look
 
-EMPTY = Cat(())
 _ANY = Set(EVERYTHING)
 _NOT_NEWLINE = Set(charsets.invert(NEWLINE))
 _DEEPEST = 100  # nested groups; the reader and the writer of the tree are recursive
