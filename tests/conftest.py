@@ -17,6 +17,10 @@ import pytest
 import streamtok
 from streamtok import tables
 
+# A folder of this run: the processes of pytest-xdist take over that of the one that started them.
+if "STREAMTOK_TESTS_RUN" not in os.environ:
+    os.environ["STREAMTOK_TESTS_RUN"] = tempfile.mkdtemp(prefix="streamtok-tests-")
+    atexit.register(shutil.rmtree, os.environ["STREAMTOK_TESTS_RUN"], ignore_errors=True)
 # Nothing here reads or writes the user's cache.
 os.environ["STREAMTOK_CACHE"] = tempfile.mkdtemp(prefix="streamtok-tests-")
 atexit.register(shutil.rmtree, os.environ["STREAMTOK_CACHE"], ignore_errors=True)

@@ -16,7 +16,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -126,7 +125,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except fuzz_build.CannotBuild as error:
-        sys.exit(f"the core or the harnesses do not compile:\n{error}")
+    fuzz_build.exit_with(main)

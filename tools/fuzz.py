@@ -17,12 +17,11 @@ from __future__ import annotations
 import argparse
 import pathlib
 import random
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import fuzz_build
-from fuzz_build import HARNESSES, LIBFUZZER, MEMORY, UNAVAILABLE, Build, CannotBuild
+from fuzz_build import HARNESSES, LIBFUZZER, MEMORY, UNAVAILABLE, Build
 
 INPUT_MOST = 4096  # bytes
 SEEDS = 64  # inputs that a new corpus begins with
@@ -87,15 +86,11 @@ def run_all(cc: str, build: Build, options: argparse.Namespace, folder: pathlib.
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("harness", nargs="*", type=fuzz_build.harness, help="which; all, if none is named")
-    parser.add_argument("--seconds", type=float, default=60, help="time for each harness (default: 60)")
+    parser = fuzz_build.arguments(__doc__, seconds=60)
     parser.add_argument("--jobs", type=int, default=1, help="harnesses at a time (default: 1)")
-    parser.add_argument("--seed", type=int, default=1)
     corpus = pathlib.Path(tempfile.gettempdir()) / "streamtok-fuzz"
     parser.add_argument("--corpus", type=pathlib.Path, default=corpus, help=f"folder of inputs (default: {corpus})")
     parser.add_argument("--input", type=pathlib.Path, help="run this input once; name one harness")
-    parser.add_argument("--cc", help="compiler to use")
     parser.add_argument("--no-libfuzzer", action="store_true", help="do as where it is missing")
     options = parser.parse_args()
     if options.input and len(options.harness) != 1:
@@ -111,7 +106,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except CannotBuild as error:
-        sys.exit(f"the core or the harnesses do not compile:\n{error}")
+    fuzz_build.exit_with(main)

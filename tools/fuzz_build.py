@@ -7,8 +7,10 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUZZ = ROOT / "tests" / "fuzz"
@@ -18,7 +20,7 @@ HARNESSES = ("feed", "state", "names", "decode", "merge", "vocab", "image", "wor
 SHARED = ["support", "texts", "vocabularies"]
 STREAMS = ["subject", "odds"]  # of feed and state alone
 
-FLAGS = ["-std=c11", "-O1", "-g", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Icsrc", "-Itests/fuzz"]
+FLAGS = ["-std=c11", "-O1", "-g1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Icsrc", "-Itests/fuzz"]
 # A hot table so small that its entries push each other out all the time, few short texts, and names looked for in many
 # places of a text at once though it is short.
 CROWDED = ["-DST_HOT_BITS=5", "-DST_SHORT_TEXT=40", "-DST_SPECIAL_FEW=4"]
@@ -51,6 +53,24 @@ def harness(name: str) -> str:
     if name not in HARNESSES:
         raise argparse.ArgumentTypeError(f"there is no harness {name!r}; there are {', '.join(HARNESSES)}")
     return name
+
+
+def arguments(doc: str, seconds: float) -> argparse.ArgumentParser:
+    """What both tools take. doc: of the tool. seconds: the time for each harness, if none is told."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("harness", nargs="*", type=harness, help="which; all, if none is named")
+    parser.add_argument("--seconds", type=float, default=seconds, help=f"time for each harness (default: {seconds:g})")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cc", help="compiler to use")
+    return parser
+
+
+def exit_with(main: Callable[[], int]) -> NoReturn:
+    """Runs a tool; its exit status is that of the process."""
+    try:
+        sys.exit(main())
+    except CannotBuild as error:
+        sys.exit(f"the core or the harnesses do not compile:\n{error}")
 
 
 class CannotBuild(Exception):

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import sys
 import tempfile
 
 import fuzz_build
-from fuzz_build import HARNESSES, MEMORY, THREADS, UNAVAILABLE, Build, CannotBuild
+from fuzz_build import HARNESSES, MEMORY, THREADS, UNAVAILABLE, Build
 
 
 def run_build(cc: str, build: Build, options: argparse.Namespace, folder: pathlib.Path) -> bool:
@@ -38,12 +37,8 @@ def run_build(cc: str, build: Build, options: argparse.Namespace, folder: pathli
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("harness", nargs="*", type=fuzz_build.harness, help="which; all, if none is named")
-    parser.add_argument("--seconds", type=float, default=5, help="time for each harness (default: 5)")
+    parser = fuzz_build.arguments(__doc__, seconds=5)
     parser.add_argument("--iterations", type=int, default=0, help="count instead of time")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cc", help="compiler to use")
     options = parser.parse_args()
     ran, clean = 0, True
     for build in [MEMORY, THREADS]:
@@ -61,7 +56,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except CannotBuild as error:
-        sys.exit(f"the core or the harnesses do not compile:\n{error}")
+    fuzz_build.exit_with(main)

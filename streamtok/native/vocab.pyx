@@ -10,7 +10,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
-from sys import byteorder
+import sys
 
 from .csrc cimport *
 from .interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
@@ -303,10 +303,10 @@ cdef class Vocab:
         by_id = sorted((token, name.encode("utf-8")) for name, token in special_tokens.items())
         starts, ids, at = bytearray(), bytearray(), 0
         for token, name in by_id:
-            starts += at.to_bytes(sizeof(size_t), byteorder)
-            ids += token.to_bytes(4, byteorder)
+            starts += at.to_bytes(sizeof(size_t), sys.byteorder)
+            ids += token.to_bytes(4, sys.byteorder)
             at += len(name)
-        starts += at.to_bytes(sizeof(size_t), byteorder)
+        starts += at.to_bytes(sizeof(size_t), sys.byteorder)
         self.name_bytes = b"".join(name for _, name in by_id)
         self.name_starts, self.name_ids = bytes(starts), bytes(ids)
         self.names.bytes = <const uint8_t *>PyBytes_AS_STRING(self.name_bytes)

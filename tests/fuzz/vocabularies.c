@@ -3,6 +3,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- the definition of BPE ---- */
+
+size_t merge_first_lowest(const st_vocab *v, const uint8_t *text, size_t *ends, size_t *count)
+{
+    uint32_t best = ST_NONE;
+    size_t at = 0;
+    for (size_t i = 0; i + 1 < *count; i++) {
+        const size_t start = i ? ends[i - 1] : 0;
+        const uint32_t joined = st_vocab_find(v, text + start, ends[i + 1] - start);
+        if (joined < best) {
+            best = joined;
+            at = i;
+        }
+    }
+    if (best == ST_NONE)
+        return 0;
+    const size_t split = ends[at];
+    memmove(ends + at, ends + at + 1, (--*count - at) * sizeof *ends);
+    return split;
+}
+
 /* ---- lists of tokens ---- */
 
 void source_free(source *s)

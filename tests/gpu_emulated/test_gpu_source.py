@@ -62,12 +62,16 @@ def test_sizes_are_those_of_the_source():
     assert sizes == structs + [LONG_TEXTS.warp_memory[name] for name in ("cuts", "lookup", "again", "merge")]
 
 
-# A compilation takes five seconds, and the families differ in their constants only.
+long = pytest.mark.long
+
+
+# A compilation takes five seconds and more, and the families differ in their constants only.
 @pytest.mark.parametrize(
     ("module", "family", "architecture"),
     [
-        *((LONG_TEXTS, "o200k", number) for number in (75, 90, 100)),
-        (LONG_TEXTS, "r50k", 75),
+        (LONG_TEXTS, "o200k", 75),
+        *(pytest.param(LONG_TEXTS, "o200k", number, marks=long) for number in (90, 100)),
+        pytest.param(LONG_TEXTS, "r50k", 75, marks=long),
         (LONG_TEXTS, "cl100k", 100),
         (LONG_TEXTS, "none", 80),
         (SHORT_TEXTS, "o200k", 80),

@@ -6,10 +6,10 @@ import contextlib
 import ctypes
 import functools
 import mmap
+import os
 import pathlib
-import shutil
 import subprocess
-import tempfile
+import zlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,8 +21,13 @@ from streamtok.gpu._shapes import ENCODING, LONG_TEXTS, Module, module_of
 @functools.cache
 def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> ctypes.CDLL:
     """The kernels of a family. own: definitions of the module. kernels: "run", those of encoding, or "run_train"."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="emulated_gpu"))
     here = oracle.PROJECT / "tests" / "gpu_emulated"
+    options = [*LONG_TEXTS.definitions(family), *own]
+    # Compiled once for all processes of a run. Two that come at once both compile it, and the last one's file stays.
+    digest = zlib.crc32(repr(options).encode())
+    path = pathlib.Path(os.environ["STREAMTOK_TESTS_RUN"], f"{kernels}-{family}-{digest:08x}.so")
+    if path.exists():
+        return ctypes.CDLL(str(path))
     command = [
         "g++",
         "-std=c++17",
@@ -32,14 +37,12 @@ def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> cty
         "-fno-strict-aliasing",
         "-pthread",
         f"-I{oracle.PROJECT / 'csrc'}",
-        *LONG_TEXTS.definitions(family),
-        *own,
+        *options,
     ]
-    path = folder / f"{family}.so"
-    subprocess.run([*command, here / f"{kernels}.cpp", "-o", path], check=True)
-    loaded = ctypes.CDLL(str(path))
-    shutil.rmtree(folder)
-    return loaded
+    made = path.with_suffix(f".{os.getpid()}")
+    subprocess.run([*command, here / f"{kernels}.cpp", "-o", made], check=True)
+    made.replace(path)
+    return ctypes.CDLL(str(path))
 
 
 def at_the_end_of_memory(data: bytes) -> np.ndarray:
