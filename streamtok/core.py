@@ -1,6 +1,6 @@
 """class Encoding: how one is made, its special tokens and facts.
 
-whole.py, streaming.py and decoding.py hold the methods that encode and decode.
+whole/, streaming.py and decoding.py hold the methods that encode and decode.
 """
 
 from __future__ import annotations

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 
+import numpy as np
 import oracle
 import pytest
 from emulated import library
 
 from streamtok.gpu import _job
 from streamtok.gpu._shapes import LONG_TEXTS, SHORT_TEXTS
+from streamtok.native.vocab import Vocab
 from streamtok.train.gpu import jobs
 from streamtok.train.gpu.jobs import TRAINING
 
@@ -25,6 +27,25 @@ def struct_fields(name: str) -> list[str]:
     found = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", body, re.S)
     names = re.findall(r"(\w+)(?:\[\w+(?: \+ 1)?\])?[,;]", found[1])
     return names
+
+
+def constants(file: str) -> dict[str, int]:
+    """The numbers that a header of csrc/ gives names to, by #define and in its enums."""
+    text = re.sub(r"/\*.*?\*/", "", (CUDA.parent / file).read_text(), flags=re.S)
+    found = dict(re.findall(r"^#define (ST_\w+) (.+?) *$", text, re.M))
+    for body in re.findall(r"enum \w+ \{(.*?)\}", text, re.S):
+        found |= {name.strip(): str(i) for i, name in enumerate(body.split(","))}
+    numbers = {}
+    for name, value in found.items():
+        plain = re.sub(r"\(uint64_t\)|(?<=[\dA-F])u\b", "", value).replace("UINT64_MAX", hex(2**64 - 1))
+        if re.fullmatch(r"\(?(0x[\dA-Fa-f]+|\d+)( << \d+)?\)?", plain):
+            numbers[name] = eval(plain)
+    return numbers
+
+
+def array_sizes(dtype: np.dtype) -> dict[str, int]:
+    """How many numbers each field of a struct holds that is an array."""
+    return {name: dtype[name].shape[0] for name in dtype.names if dtype[name].shape}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +66,34 @@ def test_structs_of_training_are_those_of_the_source(name):
     elif fields[0] == "table":
         fields[:1] = table
     assert list(getattr(jobs, name.upper()).names) == fields
+
+
+def test_constants_are_those_of_the_source():
+    job = constants("cuda/job.h")
+    names = ("CLASSES", "LONGEST", "GROUP", "GAPS", "FLAG_LISTS", "FLAG_UTF8", "FLAG_ROOM", "FLAG_WORD")
+    assert {name: getattr(_job, name) for name in names} == {name: job[f"ST_{name}"] for name in names}
+    assert _job.STRETCH == 64 * job["ST_STRETCH_BLOCKS"]
+    assert array_sizes(_job.COUNTS) == {"deferred": 2, "lists": job["ST_CLASSES"]}
+    assert array_sizes(_job.JOB) == {"deferred_rooms": 2, "list_starts": job["ST_CLASSES"] + 1, "name_firsts": 4}
+
+
+def test_constants_of_training_are_those_of_the_source():
+    source = constants("cuda/train/job.h")
+    names = ("FREE", "LAST", "HEAVY", "BORDER", "INSIDE", "MOST_BYTES", "SIDES")
+    names += ("STOP_WORK", "STOP_DONE", "STOP_PAIRS", "STOP_BYTES")
+    assert {name: getattr(jobs, name) for name in names} == {name: source[f"ST_{name}"] for name in names}
+    assert jobs.LONGEST == source["ST_TRAIN_LONGEST"]
+    assert array_sizes(jobs.LEARNED) == {"seen": source["ST_SIDES"], "cycles": len(jobs.STAGES)}
+
+
+def test_sections_of_an_image_are_those_of_the_source():
+    """native/vocab.pyx names them in the order of the header."""
+    sections = {name: i for name, i in constants("image/image.h").items() if name.startswith("ST_IMAGE_")}
+    del sections["ST_IMAGE_VERSION"]
+    count = sections.pop("ST_IMAGE_SECTIONS")
+    _, _, places = Vocab.image_header(oracle.ours("r50k_base")._vocab.to_image())
+    assert [f"ST_IMAGE_{name.upper()}" for name in places] == sorted(sections, key=sections.get)
+    assert len(places) == count
 
 
 @needs_compiler
