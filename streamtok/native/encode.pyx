@@ -1,9 +1,9 @@
 """The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Defaults and the documentation of
-arguments are in core.py, whole.py and stream.py."""
+arguments are in core.py, whole/ and stream.py."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
+from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -11,8 +11,7 @@ from .csrc cimport *
 from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
 from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, list_of, recycle, reserve, trim
 from .text cimport (
-    SHORT_ROOM, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, borrow_apart, borrow_short, check_spans,
-    ends_high, give_back,
+    SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, check_spans, ends_high, give_back, next_slice,
 )
 from .vocab cimport Matcher, Vocab, allocation_state
 
@@ -128,11 +127,9 @@ cdef class Coder:
         cdef st_feed_error error
         cdef st_status status = ST_OK
         cdef Scope scope
-        cdef Text text
-        cdef Py_ssize_t n = len(source), at = 0, end
-        cdef size_t before = out.size
-        cdef int last = 0, width = PyUnicode_KIND(source)
-        cdef const uint8_t *characters = <const uint8_t *>PyUnicode_DATA(source)
+        cdef Py_ssize_t n = len(source), at = 0
+        cdef size_t before = out.size, size
+        cdef int last = 0
         cdef uint8_t *slice = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(STR_SLICE + 1))
         if slice == NULL:
             raise MemoryError
@@ -141,20 +138,10 @@ cdef class Coder:
         begin(&scope, NULL)
         try:
             while not last and status == ST_OK:
-                end = min(at + STR_SLICE, n)
-                while end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00:
-                    end += 1  # a pair of surrogates is one character
-                last = ST_FEED_FINAL if end == n else 0
-                text.data = slice
-                text.n = st_code_points(characters + width * at, end - at, width, slice)
-                text.flags = ST_FEED_TRUSTED
-                text.held = False
-                if text.n == ST_NOT_CONVERTED:
-                    alive = borrow(PyUnicode_Substring(source, at, end), &text)
+                size = next_slice(source, &at, STR_SLICE, slice)
+                last = ST_FEED_FINAL if at == n else 0
                 with nogil:
-                    status = st_encoder_feed(&encoder, text.data, text.n, text.flags | last, out, &error)
-                give_back(&text)
-                at = end
+                    status = st_encoder_feed(&encoder, slice, size, ST_FEED_TRUSTED | last, out, &error)
         finally:
             end_scope(&scope)
             st_encoder_free(&encoder)

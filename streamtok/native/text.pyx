@@ -70,23 +70,32 @@ cdef object convert_by_python(str text, uint8_t *to):
     return len(data)
 
 
-cdef int convert(str source, Utf8Copy utf8) except -1:
-    """The UTF-8 of a str, of which there is room for all."""
-    cdef size_t n = <size_t>len(source), at = 0, end, size
+cdef size_t next_slice(str source, Py_ssize_t *at, Py_ssize_t most, uint8_t *room) except? 0:
+    """Writes the UTF-8 of the next `most` characters from *at on, one more where a pair of surrogates would be cut, and
+    moves *at behind them. Returns its bytes, for which there is room: ST_CODE_POINTS_ROOM(most + 1)."""
+    cdef Py_ssize_t n = len(source), start = at[0], end = min(start + most, n)
     cdef unsigned width = <unsigned>PyUnicode_KIND(source)
     cdef const uint8_t *characters = <const uint8_t *>PyUnicode_DATA(source)
+    cdef size_t size
+    if end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00 and 0xDC00 <= <uint32_t>source[end] < 0xE000:
+        end += 1
+    at[0] = end
+    size = st_code_points(characters + width * start, <size_t>(end - start), width, room)
+    if size == ST_NOT_CONVERTED:
+        size = convert_by_python(PyUnicode_Substring(source, start, end), room)
+    return size
+
+
+cdef int convert(str source, Utf8Copy utf8) except -1:
+    """The UTF-8 of a str, of which there is room for all."""
+    cdef Py_ssize_t n = len(source), at = 0
+    cdef size_t size
     cdef Scope scope
     begin(&scope, NULL)
     try:
         while at < n:
-            end = min(at + STEP, n)
-            while end < n and 0xD800 <= <uint32_t>source[end - 1] < 0xDC00:
-                end += 1  # a pair of surrogates is one character
-            size = st_code_points(characters + width * at, end - at, width, utf8.data + utf8.n)
-            if size == ST_NOT_CONVERTED:
-                size = convert_by_python(PyUnicode_Substring(source, at, end), utf8.data + utf8.n)
+            size = next_slice(source, &at, STEP, utf8.data + utf8.n)
             utf8.n += size
-            at = end
             if st_go_on(size):
                 break
     finally:
