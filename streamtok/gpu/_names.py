@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..native import job
 from ._errors import NotForDevice
 from ._job import NAME_SET, PART_ID
+
+if TYPE_CHECKING:
+    from ..native.vocab import Matcher
+    from ..protocols import Encoding, NamePair
 
 # A thread searches 64 bytes and as many behind them as the longest name has. With longer names there are no places to
 # cut at either (csrc/threads/safe_cuts.c).
@@ -62,7 +66,9 @@ class Names:
         coder: the core's, whose pattern says where a text may be cut; None: any pattern.
     """
 
-    def __init__(self, allowed: Any, disallowed: Any, special_tokens: dict[str, int], coder: Any = None) -> None:
+    def __init__(
+        self, allowed: Matcher | None, disallowed: Matcher | None, special_tokens: dict[str, int], coder: Any = None
+    ) -> None:
         names = [] if allowed is None else list(allowed.names)
         self.matchers, self._coder = (allowed, disallowed), coder
         self.sought = Sought([each for each in self.matchers if each is not None])
@@ -100,11 +106,11 @@ _KEPT = 64
 class KeptNames:
     """The Names of an encoding's matchers, made once."""
 
-    def __init__(self, encoding: Any) -> None:
+    def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
-        self._made: dict[tuple[Any, Any], Names] = {}
+        self._made: dict[NamePair, Names] = {}
 
-    def of(self, matchers: tuple[Any, Any]) -> Names:
+    def of(self, matchers: NamePair) -> Names:
         names = self._made.get(matchers)
         if names is None:
             if len(self._made) >= _KEPT:

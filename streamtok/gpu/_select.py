@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..batch import threads_for
 from . import _calibration
 from ._errors import DeviceError
 from ._open import INSTALL, has_cupy
 from .pipeline import GpuPipeline
+
+if TYPE_CHECKING:
+    from ..protocols import Encoding
 
 OPENING = 32 << 20
 """Bytes that the CPU encodes before a device is opened for the first time: importing CuPy and creating a context
@@ -35,7 +38,7 @@ def warn_once(error: DeviceError) -> None:
 class Auto:
     """The choice for one encoding. A device that failed for good is not asked again."""
 
-    def __init__(self, encoding: Any, family: str | None) -> None:
+    def __init__(self, encoding: Encoding, family: str | None) -> None:
         self._encoding, self._family = encoding, family
         self._pipeline: GpuPipeline | None = None
         self._rates = _calibration.Rates()
@@ -76,7 +79,7 @@ class Auto:
         warn_once(error)
 
 
-def rates_of(encoding: Any, pipeline: GpuPipeline, anew: bool = False) -> _calibration.Rates:
+def rates_of(encoding: Encoding, pipeline: GpuPipeline, anew: bool = False) -> _calibration.Rates:
     """What was measured here before, or measured now and kept."""
     key = _calibration.key_of(pipeline.identity, pipeline.family)
     rates = None if anew else _calibration.read(key)
@@ -87,7 +90,7 @@ def rates_of(encoding: Any, pipeline: GpuPipeline, anew: bool = False) -> _calib
     return rates
 
 
-def calibrate(encoding: Any, device: int | str | None = None) -> _calibration.Rates:
+def calibrate(encoding: Encoding, device: int | str | None = None) -> _calibration.Rates:
     """Measures the rates by which device="auto" chooses, and keeps them for this machine and device.
 
     Args:

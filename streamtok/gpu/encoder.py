@@ -6,7 +6,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ._names import KeptNames
 from ._pieces import cut_device, flattened, host_slices, own_rows, short_bytes, slices
 from ._slot import Request, Slot, Station
 from ._waiting import complete
+
+if TYPE_CHECKING:
+    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +57,7 @@ def ordinal_of(device: Any) -> int:
     raise ValueError(f"device={shown(device)} names no CUDA device: write a number from 0, 'cuda' or 'cuda:N'")
 
 
-def family_for(encoding: Any) -> str:
+def family_for(encoding: Encoding) -> str:
     """The kernels' family for an encoding. Raises ValueError where its pattern has no kernels."""
     family = kernels_of(encoding._pat_str)
     if family is None:
@@ -93,7 +96,7 @@ class GpuEncoder:
 
     def __init__(
         self,
-        encoding: Any,
+        encoding: Encoding,
         device: int | str | None = None,
         stream: Any = None,
         memory_limit: int | None = None,
@@ -119,8 +122,8 @@ class GpuEncoder:
         self,
         text: Any,
         *,
-        allowed_special: Any = frozenset(),
-        disallowed_special: Any = "all",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
         timing: bool = False,
     ) -> Any:
@@ -147,7 +150,7 @@ class GpuEncoder:
         ids, _ = call.run([text], is_batch=False)
         return (ids, call.timing()) if timing else ids
 
-    def _short(self, text: Any, allowed: Any, disallowed: Any) -> Any:
+    def _short(self, text: Any, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> Any:
         """The ids of one short text; None where it takes more than that."""
         data = short_bytes(text, self._short_size)
         names = self._names.of(self.encoding._matchers_for(allowed, disallowed))
@@ -167,8 +170,8 @@ class GpuEncoder:
         self,
         texts: Iterable[Any],
         *,
-        allowed_special: Any = frozenset(),
-        disallowed_special: Any = "all",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
         timing: bool = False,
     ) -> Any:
@@ -201,7 +204,9 @@ class GpuEncoder:
 class _Call:
     """One call of an encoder: texts in, slice by slice, results joined."""
 
-    def __init__(self, encoder: GpuEncoder, allowed: Any, disallowed: Any, errors: str, timing: bool) -> None:
+    def __init__(
+        self, encoder: GpuEncoder, allowed: AllowedSpecial, disallowed: DisallowedSpecial, errors: str, timing: bool
+    ) -> None:
         self._began = time.perf_counter()
         encoding = encoder.encoding
         self._encoder, self._slot, self._device = encoder, encoder._slot, encoder._device

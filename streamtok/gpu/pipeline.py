@@ -10,7 +10,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ._ordered import Output, Overflow, Work, run_in_order
 from ._pieces import flattened, host_slices, short_bytes
 from ._slot import PINNED, Request, Slot, Station
 from .encoder import family_for, ordinal_of
+
+if TYPE_CHECKING:
+    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, NamePair, Names, Places, SomeText, Text
 
 CHUNK = 32 << 20
 """Bytes of text in flight in a slot. From this size on, the cost of a call is small beside the time of the bus."""
@@ -57,7 +60,7 @@ class GpuPipeline:
 
     def __init__(
         self,
-        encoding: Any,
+        encoding: Encoding,
         device: int | str | Sequence[int | str] | None = None,
         *,
         ids: str = "uint32",
@@ -98,11 +101,11 @@ class GpuPipeline:
 
     def encode(
         self,
-        text: Any,
+        text: Text,
         *,
         out: Any = None,
-        allowed_special: Any = frozenset(),
-        disallowed_special: Any = "all",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
     ) -> Any:
         """The ids of one text, as a numpy array of one row.
@@ -120,17 +123,17 @@ class GpuPipeline:
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
             DeviceError: a device failed. DeviceMemoryError: it has too little memory.
         """
-        matchers: tuple[Any, Any] = self.encoding._matchers_for(allowed_special, disallowed_special)
+        matchers: NamePair = self.encoding._matchers_for(allowed_special, disallowed_special)
         if out is not None and (out.dtype != self._dtype or out.ndim != 1 or not out.flags.c_contiguous):
             raise ValueError(f"out is {out.dtype} of shape {out.shape}: give one row of {self._dtype}, in one piece")
         return self._encode([text], matchers, errors, out)[0]
 
     def encode_batch(
         self,
-        texts: Iterable[Any],
+        texts: Iterable[SomeText],
         *,
-        allowed_special: Any = frozenset(),
-        disallowed_special: Any = "all",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
     ) -> tuple[Any, Any]:
         """(ids, indptr), as Encoding.encode_ragged() returns them.
@@ -159,7 +162,7 @@ class GpuPipeline:
 
     # ---- how it is done ----
 
-    def _encode(self, texts: list[Any], matchers: tuple[Any, Any], errors: str, out: Any) -> tuple[Any, Any]:
+    def _encode(self, texts: list[SomeText], matchers: NamePair, errors: str, out: Any) -> tuple[Any, Any]:
         coder = self.encoding._coder_for(errors)
         if self._lost is not None:
             raise self._lost
@@ -179,7 +182,7 @@ class GpuPipeline:
                 coder.encode_many(list(texts), *matchers)  # the error of the whole text, not of a piece
             raise
 
-    def _short(self, text: Any, matchers: tuple[Any, Any], out: Any) -> Any:
+    def _short(self, text: Text, matchers: NamePair, out: Any) -> Any:
         """The ids of one short text; None where it takes more than that: a name in it, broken UTF-8, slots in use."""
         data = short_bytes(text, min(SHORT, self.chunk))
         if data is None:
@@ -258,13 +261,13 @@ class PipelineCoder:
     def __init__(self, pipeline: GpuPipeline, errors: str) -> None:
         self.pipeline, self._errors = pipeline, errors
 
-    def encode_array(self, source: Any, allowed: Any, disallowed: Any) -> Any:
+    def encode_array(self, source: Text, allowed: Names, disallowed: Names) -> Ids:
         """A read-only array of ids."""
-        ids, _ = self.pipeline._encode([source], (allowed, disallowed), self._errors, None)
+        ids: Ids = self.pipeline._encode([source], (allowed, disallowed), self._errors, None)[0]
         ids.flags.writeable = False
         return ids
 
-    def encode_many(self, sources: list[Any], allowed: Any, disallowed: Any) -> tuple[Any, Any]:
+    def encode_many(self, sources: list[SomeText], allowed: Names, disallowed: Names) -> tuple[Ids, Places]:
         """(a read-only array of the ids of all texts, row starts)."""
         ids, indptr = self.pipeline._encode(sources, (allowed, disallowed), self._errors, None)
         ids.flags.writeable = False

@@ -7,14 +7,17 @@ import itertools
 import struct
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import stream_busy_error
 from ..native import job
-from ..native.encode import CoreStream
+from ..native.encode import Coder, CoreStream
 from ..native.gate import Gate, is_utf8
+
+if TYPE_CHECKING:
+    from ..protocols import ArrayCoder, Data, Encoding, Ids, NamePair, Stream, Text
 
 BATCH = 8 << 20
 """Bytes of text that are gathered: a device is busy with them ten times as long as a call costs."""
@@ -38,7 +41,7 @@ class GpuStream:
     found, the core's own stream takes over, up to the next one.
     """
 
-    def __init__(self, encoding: Any, coder: Any, matchers: tuple[Any, Any], errors: str, copies: bool) -> None:
+    def __init__(self, encoding: Encoding, coder: ArrayCoder, matchers: NamePair, errors: str, copies: bool) -> None:
         self._encoding, self._coder, self._errors = encoding, coder, errors
         self.allowed, self.disallowed = matchers
         self.copies = copies
@@ -46,9 +49,9 @@ class GpuStream:
         self._clear()
 
     def _clear(self) -> None:
-        self._gate = Gate(self._encoding._coder_for(self._errors), self.disallowed)
+        self._gate = Gate(self._core_coder(self._errors), self.disallowed)
         self._gathered = bytearray()
-        self._core: Any = None  # where it is there, nothing is gathered
+        self._core: Stream | None = None  # where it is there, nothing is gathered
 
     @contextlib.contextmanager
     def _entered(self) -> Iterator[None]:
@@ -61,15 +64,15 @@ class GpuStream:
 
     # ---- text ----
 
-    def feed(self, chunk: Any) -> Any:
+    def feed(self, chunk: Text) -> Ids:
         with self._entered():
             return self._run(chunk, False)
 
-    def flush(self) -> Any:
+    def flush(self) -> Ids:
         with self._entered():
             return self._run("", True)
 
-    def _run(self, chunk: Any, final: bool) -> Any:
+    def _run(self, chunk: Text, final: bool) -> Ids:
         gate, gathered, size, core = self._gate.copy(), self._gathered, len(self._gathered), self._core
         text = self._gate.take(chunk, final)
         try:
@@ -84,9 +87,9 @@ class GpuStream:
         ids.flags.writeable = False
         return ids
 
-    def _take(self, text: bytes, final: bool) -> Any:
+    def _take(self, text: bytes, final: bool) -> Ids:
         if self._core is not None:
-            return self._through_core(text, final)
+            return self._through_core(self._core, text, final)
         self._gathered += text
         data = self._gathered
         if len(data) < BATCH and not final:
@@ -103,21 +106,26 @@ class GpuStream:
         self._gathered = rest
         return ids
 
-    def _cuts(self, text: Any, size: int) -> list[int]:
-        return job.cuts(text, size, self.allowed, None, self._encoding._coder)
+    def _core_coder(self, errors: str) -> Coder:
+        coder = self._encoding._coder_for(errors)
+        assert isinstance(coder, Coder)  # a device has kernels for patterns of the core's scanners alone
+        return coder
 
-    def _encoded(self, data: Any) -> Any:
+    def _cuts(self, text: Data, size: int) -> list[int]:
+        return job.cuts(text, size, self.allowed, None, self._core_coder("strict"))
+
+    def _encoded(self, data: bytes | bytearray | memoryview) -> Ids:
         return self._coder.encode_array(data, self.allowed, None) if len(data) else np.empty(0, np.uint32)
 
-    def _new_core(self) -> Any:
-        return CoreStream(self._encoding._coder_for("strict"), self.allowed, None, True)
+    def _new_core(self) -> Stream:
+        return CoreStream(self._core_coder("strict"), self.allowed, None, True)
 
-    def _through_core(self, text: bytes, final: bool) -> Any:
+    def _through_core(self, core: Stream, text: bytes, final: bool) -> Ids:
         """Up to the first cut the text belongs to what the core's stream holds."""
         cuts = [] if final else self._cuts(text, _NEAR)
         if not cuts and not final:
-            return self._core.feed(text)
-        core = self._core.copy()  # the second of two calls may fail; it is once for each core
+            return core.feed(text)
+        core = core.copy()  # the second of two calls may fail; it is once for each core
         ids = np.concatenate([core.feed(text[: cuts[0]] if cuts else text), core.flush()])
         if cuts:
             self._core, self._gathered = None, bytearray(text[cuts[0] :])
@@ -198,7 +206,7 @@ class GpuStream:
 class AutoStream(GpuStream):
     """Gathers nothing: ids come as early as the CPU's. A chunk that is large enough for the device goes there."""
 
-    def _take(self, text: bytes, final: bool) -> Any:
+    def _take(self, text: bytes, final: bool) -> Ids:
         parts = []
         if self._core is None:
             self._core = self._new_core()
