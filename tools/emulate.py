@@ -4,8 +4,8 @@
     python tools/emulate.py                         aarch64 and s390x, which is big-endian: the harnesses of tests/fuzz
     python tools/emulate.py s390x --iterations 500  one of them, for longer
 
-The ids of texts are compared by tests/house/test_platforms.py, with the program that `build_ids` compiles. Exit status:
-0 no difference, 1 a difference, 77 no compiler or no emulator for any of them here. Debian has both in the packages
+The ids of texts are compared by tests/house/test_platforms.py, with the programs that `build` compiles. Exit status: 0
+no difference, 1 a difference, 77 no compiler or no emulator for any of them here. Debian has both in the packages
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user.
 """
 
@@ -73,12 +73,14 @@ def compiled(cc: str, sources: list[pathlib.Path], folder: pathlib.Path) -> list
         return list(pool.map(compile_one, enumerate(sources)))
 
 
-def build_ids(name: str, folder: pathlib.Path) -> list[str]:
-    """Compiles tests/platforms/ids.c with the core; the command that runs it. Raises Missing."""
+def build(program_name: str, name: str, folder: pathlib.Path, rooms: tuple[str, ...] = ("",)) -> list[str]:
+    """Compiles tests/platforms/PROGRAM_NAME.c with the core, or these folders of it; the command that runs it. Raises
+    Missing."""
     target = TARGETS[name]
     cc, command = find(target.compilers), prefix(target)
-    sources = [*sorted((ROOT / "csrc").rglob("*.c")), ROOT / "tests" / "platforms" / "ids.c"]
-    program = folder / f"ids{target.suffix}"
+    core = [path for room in rooms for path in sorted((ROOT / "csrc" / room).rglob("*.c"))]
+    sources = [*core, ROOT / "tests" / "platforms" / f"{program_name}.c"]
+    program = folder / f"{program_name}{target.suffix}"
     with tempfile.TemporaryDirectory(prefix="streamtok-emulate-") as objects:
         made = compiled(cc, sources, pathlib.Path(objects))
         subprocess.run([cc, *made, *target.linking, "-o", str(program)], check=True, capture_output=True, text=True)

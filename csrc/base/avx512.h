@@ -1,4 +1,4 @@
-/* Constants and masks for the files with AVX-512. Include it after base/target_begin.h. */
+/* Constants and masks for the files with AVX-512. begin_avx512.h includes it. */
 #ifndef ST_BASE_AVX512_H
 #define ST_BASE_AVX512_H
 

@@ -58,17 +58,15 @@ static uint64_t find_features(void)
     unsigned one[4], seven[4];
     ask_processor(1, one);
     ask_processor(7, seven);
-    const uint64_t saves_and_avx = BIT(27) | BIT(28); /* of leaf 1, ecx */
+    const uint64_t saves_and_avx = BIT(27) | BIT(28), carry_less_products = BIT(1); /* of leaf 1, ecx */
     const uint64_t kept = has_all(one[2], saves_and_avx) ? kept_registers() : 0;
     const uint64_t bmi_avx2_bmi2 = BIT(3) | BIT(5) | BIT(8); /* of leaf 7, ebx; then F, DQ, CD, BW and VL */
     const uint64_t avx512 = BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31);
     uint64_t features = 0;
-    if (has_all(kept, BIT(1) | BIT(2)) && has_all(seven[1], bmi_avx2_bmi2)) {
+    if (has_all(kept, BIT(1) | BIT(2)) && has_all(seven[1], bmi_avx2_bmi2) && has_all(one[2], carry_less_products)) {
         features |= ST_HAS_AVX2;
         if (has_all(kept, BIT(5) | BIT(6) | BIT(7)) && has_all(seven[1], avx512) && has_all(seven[2], BIT(1) | BIT(6)))
             features |= ST_HAS_AVX512; /* the last two are VBMI and VBMI2 */
-        if (has_all(one[2], BIT(1)))
-            features |= ST_HAS_PCLMUL;
     }
     return features;
 }

@@ -6,24 +6,24 @@
 
 #include "base/portable.h"
 
-/* Microsoft's compiler, if new enough, accepts the intrinsics of every tier without an option. Its names for ARM vectors differ,
+/* The one guard of code for a kind of machine: ST_X86 or ST_ARM, where the compiler has its intrinsics.
+ *
+ * Microsoft's compiler, if new enough, accepts the intrinsics of every tier without an option. Its names for ARM vectors differ,
  * so on ARM it builds the portable tier alone. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ST_X86 1
 #elif defined(_M_X64) && !defined(_M_ARM64EC) && _MSC_VER >= 1930
 #define ST_X86 1
-#elif defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__)
+#elif defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
 #define ST_ARM 1
 #endif
 
 typedef enum st_tier_number { ST_TIER_PORTABLE, ST_TIER_NEON, ST_TIER_AVX2, ST_TIER_AVX512, ST_TIERS } st_tier_number;
 
-/* What the processor has and the system lets programs use: all instructions of the tier of that name; carry-less multiplication
- * in addition to AVX2. */
+/* What the processor has and the system lets programs use: all instructions of the tier of that name. */
 #define ST_HAS_AVX2 UINT64_C(1)
 #define ST_HAS_AVX512 UINT64_C(2)
-#define ST_HAS_PCLMUL UINT64_C(4)
-#define ST_ASKED UINT64_C(8) /* for tier.c */
+#define ST_ASKED UINT64_C(4) /* for tier.c */
 
 int st_processor_has(uint64_t features);
 

@@ -1,8 +1,7 @@
-/* The classes of the two bytes at a border (cut_tables.h), for 64 borders at once. Include it after base/target_begin.h. */
+/* The classes of the two bytes at a border (cut_tables.h), for 64 borders at once. Include it after base/begin_avx512.h. */
 #ifndef ST_CUT_BORDERS_AVX512_H
 #define ST_CUT_BORDERS_AVX512_H
 
-#include "base/avx512.h"
 #include "cut/cut_tables.h"
 
 typedef struct byte_classes {

@@ -7,10 +7,7 @@
 #include "cut/cuts.h"
 
 #if defined(ST_X86)
-#include <immintrin.h>
-
-#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512cd,bmi,bmi2,popcnt,lzcnt"
-#include "base/target_begin.h"
+#include "base/begin_avx512.h"
 
 #include "cut/borders_avx512.h"
 
@@ -322,6 +319,4 @@ size_t st_cuts_of_pieces_avx512(const st_cuts *cuts, const uint8_t *text, size_t
     return written + 1;
 }
 #include "base/target_end.h"
-#else
-typedef int st_no_cuts_avx512; /* a file must hold something */
 #endif

@@ -1,6 +1,6 @@
 #include "lookup/first_look.h"
 
-#include "base/tier.h"
+#include "base/dispatch.h"
 
 size_t st_add_pieces_portable(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
                               const uint64_t *ends, size_t count)
@@ -52,42 +52,25 @@ void st_first_look_portable(st_spans *s, const st_hot *hot)
 /* With so few spans most lanes of a vector would be empty, and reading them one by one would wait for the vector to be written. */
 #define FEW_SPANS 4
 
-static st_add_pieces_function *const add_pieces[ST_TIERS] = {
-    [ST_TIER_PORTABLE] = NULL,
-#if defined(ST_X86)
-    [ST_TIER_AVX512] = st_add_pieces_avx512,
-#endif
-};
-
-static st_add_spans_function *const add_spans[ST_TIERS] = {
-    [ST_TIER_PORTABLE] = NULL,
-#if defined(ST_X86)
-    [ST_TIER_AVX512] = st_add_spans_avx512,
-#endif
-};
-
-static st_first_look_function *const first_look[ST_TIERS] = {
-    [ST_TIER_PORTABLE] = NULL,
-#if defined(ST_X86)
-    [ST_TIER_AVX512] = st_first_look_avx512,
-#endif
-};
+ST_STAGE(st_add_pieces_function, add_pieces_in_use, st_add_pieces_portable, st_add_pieces_portable, st_add_pieces_portable,
+         st_add_pieces_avx512)
+ST_STAGE(st_add_spans_function, add_spans_in_use, st_add_spans_portable, st_add_spans_portable, st_add_spans_portable,
+         st_add_spans_avx512)
+ST_STAGE(st_first_look_function, look_in_use, st_first_look_portable, st_first_look_portable, st_first_look_portable,
+         st_first_look_avx512)
 
 size_t st_add_pieces(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at, const uint64_t *ends,
                      size_t count)
 {
-    st_add_pieces_function *const add = add_pieces[st_tier()];
-    return (add && count > FEW_SPANS ? add : st_add_pieces_portable)(s, hot, text, readable, at, ends, count);
+    return (count > FEW_SPANS ? add_pieces_in_use() : st_add_pieces_portable)(s, hot, text, readable, at, ends, count);
 }
 
 void st_add_spans(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
 {
-    st_add_spans_function *const add = add_spans[st_tier()];
-    (add ? add : st_add_spans_portable)(s, hot, text, at, ends, count);
+    add_spans_in_use()(s, hot, text, at, ends, count);
 }
 
 void st_first_look(st_spans *s, const st_hot *hot)
 {
-    st_first_look_function *const look = first_look[st_tier()];
-    (look && s->waiting_count > FEW_SPANS ? look : st_first_look_portable)(s, hot);
+    (s->waiting_count > FEW_SPANS ? look_in_use() : st_first_look_portable)(s, hot);
 }

@@ -1,18 +1,12 @@
 /* The first look with AVX-512, in three passes over a few hundred spans: keys for eight at a time, their entries eight at a
  * time, then a list of the misses. */
-#include "base/tier.h"
 #include "lookup/first_look.h"
 
-#if defined(ST_X86)
-#include <immintrin.h>
-
-#include "base/portable.h"
 #include "base/prefetch.h"
+#include "base/tier.h"
 
-#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,bmi,bmi2,popcnt"
-#include "base/target_begin.h"
-
-#include "base/avx512.h"
+#if defined(ST_X86)
+#include "base/begin_avx512.h"
 
 #define SPANS 8 /* a lane of 64 bits each */
 #define GROUPS (ST_WAITING / SPANS)
@@ -240,6 +234,4 @@ void st_first_look_avx512(st_spans *s, const st_hot *hot)
     s->waiting_count = 0;
 }
 #include "base/target_end.h"
-#else
-typedef int st_no_first_look_avx512; /* a file must hold something */
 #endif

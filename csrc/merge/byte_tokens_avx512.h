@@ -1,8 +1,7 @@
-/* The tokens of single bytes, 64 at a time; to be included behind base/target_begin.h. A gather of sixteen costs more than that. */
+/* The tokens of single bytes, 64 at a time; to be included behind base/begin_avx512.h. A gather of sixteen costs more than that. */
 #ifndef ST_MERGE_BYTE_TOKENS_AVX512_H
 #define ST_MERGE_BYTE_TOKENS_AVX512_H
 
-#include "base/avx512.h"
 #include "pairs/pair_table.h"
 
 typedef struct byte_tokens {

@@ -28,7 +28,8 @@ typedef struct st_word {
 typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
 
 /* By tier (base/tier.h), and by the one in use. */
-st_merge_words_function st_merge_words_portable, st_merge_words_avx2, st_merge_words_avx512, st_merge_words;
+st_merge_words_function st_merge_words_portable, st_merge_words_neon, st_merge_words_avx2, st_merge_words_avx512,
+    st_merge_words;
 
 /* The same, but that the merging of a word stops when it has no more than `enough` tokens: what the last tier does with words of
  * too many symbols for a lane. */

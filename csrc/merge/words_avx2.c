@@ -1,12 +1,11 @@
 /* Merging side by side with AVX2. */
-#include "base/tier.h"
 #include "merge/words.h"
 
-#if defined(ST_X86)
-#include <immintrin.h>
+#include "base/tier.h"
 
-#define ST_TARGET "avx2,bmi,bmi2,popcnt,lzcnt"
-#include "base/target_begin.h"
+#if defined(ST_X86)
+#define ST_TIER avx2
+#include "base/begin_avx2.h"
 
 /* The slots that hold the key, one bit each: at most one. */
 static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
@@ -22,21 +21,7 @@ static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
     return (uint32_t)(bucket[_tzcnt_u32(same) & 7] & ST_SLOT_MERGED & (0 - (uint64_t)(same != 0)));
 }
 
-static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
-{
-    const __m256i *from = (const __m256i *)(const void *)candidates;
-    __m256i least = _mm256_min_epu32(_mm256_loadu_si256(from), _mm256_loadu_si256(from + 1));
-    for (uint32_t row = 1; row < rows; row++) {
-        least = _mm256_min_epu32(least, _mm256_loadu_si256(from + 2 * row));
-        least = _mm256_min_epu32(least, _mm256_loadu_si256(from + 2 * row + 1));
-    }
-    __m128i half = _mm_min_epu32(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
-    half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0x4E));
-    half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0xB1));
-    return (uint32_t)_mm_cvtsi128_si32(half);
-}
-
-#define ST_TIER avx2
+#include "merge/smallest.h"
 #include "merge/words_template.h"
 
 void st_shorten_words_avx2(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
@@ -45,6 +30,4 @@ void st_shorten_words_avx2(const st_vocab *v, const st_cuts *cuts, st_word *word
 }
 
 #include "base/target_end.h"
-#else
-typedef int st_no_merge_avx2; /* a file must hold something */
 #endif

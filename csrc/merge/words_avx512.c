@@ -3,18 +3,15 @@
  *
  * A pass over a group takes in the pairs that the last one sent for, makes one merge in each word, and sends for the pairs
  * that this changed. Groups take turns: while the pairs of one are on their way from memory, the others go on. */
-#include "base/tier.h"
 #include "merge/words.h"
 
-#if defined(ST_X86)
-#include <immintrin.h>
+#include "base/tier.h"
 
-#define ST_TARGET "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
+#if defined(ST_X86)
 #include <string.h>
 
-#include "base/target_begin.h"
+#include "base/begin_avx512.h"
 
-#include "base/avx512.h"
 #include "base/prefetch.h"
 #include "cut/borders_avx512.h"
 #include "merge/byte_tokens_avx512.h"
@@ -469,6 +466,4 @@ void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *word
 }
 
 #include "base/target_end.h"
-#else
-typedef int st_no_merge_avx512; /* a file must hold something */
 #endif

@@ -1,18 +1,14 @@
-/* words_template.h - the merging of words.h, compiled once for each set of instructions: words_*.c
- * include it after defining
+/* words_template.h - the merging of words.h, for the tier of the file that includes it (base/vector.h) after defining
  *
- *     ST_TIER                         the tier's name: the function made here is st_merge_words_<ST_TIER>
  *     find_in_bucket(bucket, key)     what st_bucket_find does (pairs/pair_table.h)
- *     smallest(candidates, rows)      the smallest of rows * ST_ROW numbers
+ *     smallest(candidates, rows)      the smallest of rows * ST_ROW numbers (smallest.h)
  *
  * What a merge step does depends on the text in no branch but the one that ends the word; where there is no neighbour, a
  * symbol beyond the last stands in for it, with which nothing merges. */
+#include "base/dispatch.h"
 #include "base/prefetch.h"
 #include "base/utf8.h"
 #include "merge/words.h"
-
-#define ST_JOIN_(a, b) a##b
-#define ST_JOIN(a, b) ST_JOIN_(a, b)
 
 /* Places of symbols: in order from 1 on, between two stand-ins for neighbours that are not there. */
 #define BEFORE 0
@@ -191,7 +187,7 @@ ST_FORCE_INLINE void merge_until(const st_vocab *v, const st_cuts *cuts, st_word
     }
 }
 
-void ST_JOIN(st_merge_words_, ST_TIER)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
+void ST_OF_TIER(st_merge_words)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
 {
     merge_until(v, cuts, words, count, 0);
 }

@@ -1,10 +1,4 @@
-/* block_ascii.h - the kinds of 64 bytes of ASCII as masks, on the vectors of a tier. Include it after defining
- *
- *     st_vector                     64 bytes
- *     st_vector_load(text)          of 64 readable bytes at any address
- *     st_vector_is(v, byte)         a mask as in block.h: the bytes equal to this one
- *     st_vector_in(v, first, n)     the bytes in first .. first + n - 1
- */
+/* block_ascii.h - the kinds of 64 bytes of ASCII as masks, on the vectors of a tier (base/vector.h), which is included in front. */
 #ifndef ST_SPLIT_BLOCK_ASCII_H
 #define ST_SPLIT_BLOCK_ASCII_H
 

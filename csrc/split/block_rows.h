@@ -1,10 +1,6 @@
 /* block_rows.h - the kinds of characters beyond ASCII as masks, by rows: 64 code points that share all but the last byte.
- * In most scripts a few rows hold a whole block of text, and one look-up classifies all characters of a row. For tiers
- * that define what block_ascii.h asks for, and
- *
- *     st_vector_kinds(v, row)       the kind of each byte, by its low six bits, from a row of 64 kinds (two a byte, as in
- *                                   unicode_tables.h)
- */
+ * In most scripts a few rows hold a whole block of text, and one look-up (st_vector_kinds, base/vector.h) classifies all
+ * characters of a row. */
 #ifndef ST_SPLIT_BLOCK_ROWS_H
 #define ST_SPLIT_BLOCK_ROWS_H
 

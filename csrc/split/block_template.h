@@ -1,16 +1,14 @@
-/* block_template.h - text to piece ends, 64 bytes at a time. Each tier (blocks_portable.c, blocks_avx2.c, ...) includes
- * this once, after defining what block_ascii.h asks for, and
+/* block_template.h - text to piece ends, 64 bytes at a time: st_split_blocks (blocks.h) for the tier of the file that includes it
+ * (base/vector.h), after what differs from tier to tier; block_rows.h and block_places.h have it for most:
  *
- *     ST_TIER                       the tier's name: the function made here is st_split_blocks_<ST_TIER>
- *     st_vector_high(v)             a mask as in block.h: the bytes that are not ASCII
  *     st_rows                       what it remembers from one block to the next; all 0 where the text begins
  *     st_classify_mixed(family, text, v, rows, before, b)
- *                                   sets the masks of kinds in a block at `text` that is not all ASCII, and its tails;
- *                                   block_rows.h has one
+ *                                   sets the masks of kinds in a block at `text` that is not all ASCII, and its tails
  *     st_put_places(mask, base, to) writes base + the number of each set bit; may write up to 63 more than it counts
  */
 #include <string.h>
 
+#include "base/dispatch.h"
 #include "base/prefetch.h"
 #include "split/block_ascii.h"
 #include "split/block_starts.h"
@@ -18,9 +16,6 @@
 
 /* Text is read in bursts of some kilobytes, too short for the processor to see by itself that more will be wanted. */
 #define ST_SEND_AHEAD 1024
-
-#define ST_JOIN_(a, b) a##b
-#define ST_JOIN(a, b) ST_JOIN_(a, b)
 
 /* The masks of the block at `text`, which `before` is in front of. */
 ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *text, st_rows *rows, const st_block *before,
@@ -126,8 +121,8 @@ ST_FORCE_INLINE st_split_progress st_split_all(st_split_family family, const uin
     return (st_split_progress){count, count ? (size_t)(run.to[-1] - base) : 0, run.hard > n ? 0 : run.hard};
 }
 
-st_split_progress ST_JOIN(st_split_blocks_, ST_TIER)(st_split_family family, const uint8_t *text, size_t n,
-                                                     uint64_t base, uint64_t *ends, size_t capacity)
+st_split_progress ST_OF_TIER(st_split_blocks)(st_split_family family, const uint8_t *text, size_t n, uint64_t base,
+                                              uint64_t *ends, size_t capacity)
 {
     switch (family) {
     case ST_SPLIT_R50K:

@@ -4,47 +4,10 @@
 #include "split/scan_rules.h"
 
 #if defined(ST_X86)
-#include <immintrin.h>
+#define ST_TIER avx512
+#include "base/begin_avx512.h"
 
-#define ST_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt,lzcnt"
-#include "base/target_begin.h"
-
-#include "base/avx512.h"
-#include "base/broadcast_bytes.h"
 #include "split/block.h"
-
-typedef __m512i st_vector;
-
-static inline __m512i every(unsigned byte)
-{
-    return all(st_every_byte[byte & 0xFF]);
-}
-
-static inline st_vector st_vector_load(const uint8_t *text)
-{
-    return _mm512_loadu_si512(text);
-}
-
-static inline uint64_t st_vector_high(st_vector v)
-{
-    return _mm512_movepi8_mask(v);
-}
-
-static inline uint64_t st_vector_is(st_vector v, unsigned byte)
-{
-    return _mm512_cmpeq_epi8_mask(v, every(byte));
-}
-
-/* Where the range lies at an end, signed or not, one comparison tells. */
-ST_FORCE_INLINE uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
-{
-    if (first + n == 0x100)
-        return _mm512_cmpge_epu8_mask(v, every(first));
-    if (first == 0x80)
-        return _mm512_cmplt_epi8_mask(v, every(first + n));
-    const __m512i from_first = _mm512_sub_epi8(v, every(first));
-    return _mm512_cmplt_epu8_mask(from_first, every(n));
-}
 
 /* Characters beyond ASCII are looked up by the blocks of unicode_tables.h, here rows: 256 code points. Two rows hold what
  * most texts are written in, a script and its punctuation, so those that were met last are looked up without asking. */
@@ -178,9 +141,6 @@ static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
     return (size_t)count;
 }
 
-#define ST_TIER avx512
 #include "split/block_template.h"
 #include "base/target_end.h"
-#else
-typedef int st_no_avx512; /* a file must hold something */
 #endif

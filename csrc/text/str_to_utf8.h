@@ -17,7 +17,7 @@
 typedef size_t st_code_points_function(const void *characters, size_t n, unsigned width, uint8_t *to);
 
 /* By tier (base/tier.h), and by the one in use; whether that one does it at all. */
-st_code_points_function st_code_points_avx2, st_code_points_avx512, st_code_points;
+st_code_points_function st_code_points_neon, st_code_points_avx2, st_code_points_avx512, st_code_points;
 int st_code_points_has_tier(void);
 
 #endif

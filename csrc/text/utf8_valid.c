@@ -1,17 +1,17 @@
 #include "text/utf8_valid.h"
 
-#include "base/tier.h"
+#include "base/dispatch.h"
 
-static st_text_valid_function *const by_tier[ST_TIERS] = {
-    [ST_TIER_PORTABLE] = NULL,
-#if defined(ST_X86)
-    [ST_TIER_AVX2] = st_text_valid_avx2,
-    [ST_TIER_AVX512] = st_text_valid_avx512,
-#endif
-};
+size_t st_text_valid_portable(const uint8_t *text, size_t n)
+{
+    (void)text, (void)n;
+    return 0;
+}
+
+ST_STAGE(st_text_valid_function, valid_in_use, st_text_valid_portable, st_text_valid_neon, st_text_valid_avx2,
+         st_text_valid_avx512)
 
 size_t st_text_valid(const uint8_t *text, size_t n)
 {
-    st_text_valid_function *const valid = by_tier[st_tier()];
-    return valid ? valid(text, n) : 0;
+    return valid_in_use()(text, n);
 }

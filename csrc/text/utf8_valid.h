@@ -9,7 +9,7 @@
  * the next 67. */
 typedef size_t st_text_valid_function(const uint8_t *text, size_t n);
 
-/* By tier, and by the one in use. Those that have no vectors for it see none. */
-st_text_valid_function st_text_valid_avx2, st_text_valid_avx512, st_text_valid;
+/* By tier (base/tier.h), and by the one in use. The portable one, without vectors, sees none. */
+st_text_valid_function st_text_valid_portable, st_text_valid_neon, st_text_valid_avx2, st_text_valid_avx512, st_text_valid;
 
 #endif

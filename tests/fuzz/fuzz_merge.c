@@ -175,6 +175,9 @@ static void check_batch(rng *r, st_vocab *v)
     make_words(r, v, words, count);
     current.vocab = v;
     merge_by("portable", st_merge_words_portable, v, cuts, words, count);
+#if defined(ST_ARM)
+    merge_by("neon", st_merge_words_neon, v, cuts, words, count);
+#endif
 #if defined(ST_X86)
     if (st_tier() >= ST_TIER_AVX2)
         merge_by("avx2", st_merge_words_avx2, v, cuts, words, count);

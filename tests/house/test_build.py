@@ -114,8 +114,8 @@ def test_microsofts_compiler_is_told_of_instructions_by_the_file(script, tmp_pat
 
 
 def test_every_file_for_wide_instructions_is_known_by_its_name(script):
-    """Each one between target_begin.h and target_end.h, and no other."""
+    """Each one that base/target_end.h closes, and no other."""
     sources = [str(path) for path in sorted((oracle.PROJECT / "csrc").rglob("*.c"))]
     groups = script["by_instructions"](sources, "win-amd64")
     told = {name for own, names in groups.items() if own for name in names}
-    assert told == {name for name in sources if '#include "base/target_begin.h"' in pathlib.Path(name).read_text()}
+    assert told == {name for name in sources if '#include "base/target_end.h"' in pathlib.Path(name).read_text()}

@@ -19,6 +19,7 @@ import oracle
 import pytest
 
 FAMILIES = {"r50k_base": "r50k", "cl100k_base": "cl100k", "o200k_base": "o200k"}
+TIERS = ("portable", "avx2", "avx512", "neon")
 OTHER_ORDER = "s390x" if sys.byteorder == "little" else "aarch64"
 EMULATED = list(emulate.EMULATED)
 FOREIGN = [*EMULATED, pytest.param("windows", marks=pytest.mark.slow)]  # wine takes half a minute to set itself up
@@ -82,7 +83,13 @@ def vocabulary_file(name: str) -> str:
 @functools.cache
 def program(target: str) -> list[str]:
     (folder() / target).mkdir()
-    return emulate.build_ids(target, folder() / target)
+    return emulate.build("ids", target, folder() / target)
+
+
+@functools.cache
+def stages(target: str) -> list[str]:
+    (folder() / f"stages-{target}").mkdir()
+    return emulate.build("stages", target, folder() / f"stages-{target}", ("base", "text"))
 
 
 def run(target: str, *arguments: str, status: int = 0) -> str:
@@ -156,6 +163,20 @@ def test_an_image_is_for_machines_of_its_byte_order(target):
     opened(target, theirs, 0)
     for machine, image in ((target, mine), ("native", theirs)):
         assert "for another kind of machine" in opened(machine, image, 3)
+
+
+@pytest.mark.parametrize(("target", "tier"), [("native", tier) for tier in TIERS] + [("aarch64", "neon")])
+def test_the_stages_of_text_keep_to_their_definitions_on(target, tier):
+    """Valid UTF-8 and str to UTF-8: every code point, every fault at every place of a block."""
+    try:
+        command = stages(target)
+    except emulate.Missing as missing:
+        pytest.skip(str(missing))
+    env = os.environ | {"STREAMTOK_TIER": tier}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    if not done.stdout.startswith(f"tier {tier}:"):
+        pytest.skip(f"this machine does not run {tier}")
 
 
 @pytest.mark.long

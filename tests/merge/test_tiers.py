@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import fuzz_build
 import nasty
 import oracle
 import pytest
@@ -273,7 +274,7 @@ def test_the_widest_tier_that_the_processor_has_is_chosen():
     if platform.machine() != "x86_64" or not listed.exists():
         pytest.skip("needs Linux on x86-64, whose kernel lists what the processor has")
     has = set(listed.read_text().partition("flags")[2].partition("\n")[0].split())
-    avx2 = {"avx", "avx2", "bmi1", "bmi2"}
+    avx2 = {"avx", "avx2", "bmi1", "bmi2", "pclmulqdq"}
     avx512 = avx2 | {"avx512f", "avx512bw", "avx512vl", "avx512cd", "avx512dq", "avx512vbmi", "avx512_vbmi2"}
     expected = "avx512" if avx512 <= has else "avx2" if avx2 <= has else "portable"
     env = {name: value for name, value in os.environ.items() if name != "STREAMTOK_TIER"}
@@ -290,19 +291,31 @@ def compilers(*names: str) -> str | None:
     return next((found for name in names if (found := shutil.which(name))), None)
 
 
-def test_neon_splits_as_the_machine_does(tmp_path):
-    """The ARM splitter, compiled for ARM and run in an emulator, against the machine that defines the pieces."""
+@pytest.fixture(scope="module")
+def on_arm(tmp_path_factory):
+    """A function that compiles a harness of tests/fuzz for ARM and runs it in an emulator; what it printed."""
     cc, qemu = compilers("aarch64-linux-gnu-gcc"), compilers("qemu-aarch64", "qemu-aarch64-static")
     if cc is None or qemu is None:
         pytest.skip("needs aarch64-linux-gnu-gcc and qemu-aarch64")
-    root = oracle.PROJECT
-    rooms = [str(path) for room in ("base", "split") for path in sorted((root / "csrc" / room).glob("*.c"))]
-    harness = [f"tests/fuzz/{name}.c" for name in ("driver", "support", "fuzz_split")]
-    program = str(tmp_path / "split")
-    flags = ["-std=c11", "-O2", "-static", "-Wall", "-Icsrc"]
-    command = [cc, *flags, *rooms, *harness, "-o", program]
-    subprocess.run(command, cwd=root, check=True, capture_output=True, timeout=600)
-    env = {name: value for name, value in os.environ.items() if name != "STREAMTOK_TIER"}
-    done = subprocess.run([qemu, program, "--iterations", "3000"], capture_output=True, text=True, timeout=600, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "tier neon" in done.stdout
+    build, folder = fuzz_build.Build("aarch64", [], ["-static"]), tmp_path_factory.mktemp("arm")
+    programs = fuzz_build.compile_all(cc, build, ["split", "merge"], folder)
+
+    def run(harness: str, iterations: int) -> str:
+        env = {name: value for name, value in os.environ.items() if name != "STREAMTOK_TIER"}
+        env["STREAMTOK_FUZZ_VOCAB"] = ":".join(map(str, fuzz_build.VOCABULARIES))
+        command = [qemu, programs[harness], "--iterations", str(iterations)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_neon_splits_as_the_machine_does(on_arm):
+    """The ARM splitter against the machine that defines the pieces."""
+    assert "tier neon" in on_arm("split", 1500)
+
+
+def test_neon_merges_as_the_reference_does(on_arm):
+    """The ARM merge of words side by side against merging one by one."""
+    assert "tier neon" in on_arm("merge", 100)

@@ -1,0 +1,58 @@
+/* vector.h - the vector types over which stages are written once. Each tier has one: vector_portable.h, vector_neon.h,
+ * vector_avx2.h, vector_avx512.h. A file of a tier names it, opens its instructions and its type, and includes the stages:
+ *
+ *     #define ST_TIER avx2
+ *     #include "base/begin_avx2.h"
+ *     #include "text/utf8_valid_template.h"
+ *     #include "base/target_end.h"
+ *
+ * A function of a stage is then ST_OF_TIER(st_text_valid), st_text_valid_avx2.
+ *
+ * st_vector: 64 bytes. A mask has a bit for each byte, the first byte lowest. All tiers have
+ *
+ *     st_vector_load(text)           64 readable bytes at any address
+ *     st_vector_high(v)              mask: the bytes that are not ASCII
+ *     st_vector_is(v, byte)          mask: the bytes equal to this one
+ *     st_vector_in(v, first, n)      mask: the bytes first .. first + n - 1, which lie on one side of 0x80, or are 0x80 .. 0xFF
+ *
+ * all but the portable one
+ *
+ *     st_vector_load_rest(text, n)   n readable bytes, n < 64, with zeros behind them
+ *     st_vector_any_high(v)          not 0 where some byte is not ASCII
+ *     st_vector_at_least(v, byte)    mask: the bytes that are `byte` or above
+ *
+ * and all but AVX-512, which looks up 256 code points at a time (split/blocks_avx512.c)
+ *
+ *     st_vector_kinds(v, row)        each byte becomes entry number (byte & 63) of a row of 64 entries of four bits, two a byte
+ *
+ * AVX2 and NEON have besides
+ *
+ *     st_mask_count(mask)            how many bits are set
+ *     st_mask_first(mask)            number of the lowest bit that is set; of 0 it may be anything
+ *
+ * st_lanes: ST_LANES numbers of 32 bits, in all but the portable tier. st_where: a yes or no for each.
+ *
+ *     st_lanes_load(from)            ST_LANES numbers at any address
+ *     st_lanes_all(value)
+ *     st_lanes_or, st_lanes_and, st_lanes_min(a, b)
+ *     st_lanes_left, st_lanes_right(v, n)     shifted by n bits
+ *     st_lanes_least(v)              the smallest of the numbers
+ *     st_lanes_meet(a, b)            whether a and b have a bit in common
+ *     st_lanes_over(v, limit)        which are greater; the numbers and the limit are below 2^31
+ *     st_lanes_same(a, b)            which are equal
+ *     st_lanes_pick(where, a, b)     a where yes, b where no
+ *     st_where_or(a, b)              yes where one of both is
+ *     st_where_any(where)            whether one is yes */
+#ifndef ST_BASE_VECTOR_H
+#define ST_BASE_VECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/dispatch.h"
+#include "base/load.h"
+
+#define ST_VECTOR_BYTES 64
+
+#endif

@@ -1,0 +1,174 @@
+/* vector.h on AVX2: two vectors of 32 bytes, eight numbers. Included by begin_avx2.h. */
+#include "base/vector.h"
+
+/* ---- 64 bytes ---- */
+
+typedef struct st_vector {
+    __m256i low, high;
+} st_vector;
+
+static inline st_vector st_vector_load(const uint8_t *text)
+{
+    const st_vector v = {_mm256_loadu_si256((const __m256i *)(const void *)text),
+                         _mm256_loadu_si256((const __m256i *)(const void *)(text + 32))};
+    return v;
+}
+
+static inline st_vector st_vector_load_rest(const uint8_t *text, size_t n)
+{
+    uint8_t bytes[ST_VECTOR_BYTES] = {0};
+    memcpy(bytes, text, n);
+    return st_vector_load(bytes);
+}
+
+static inline uint64_t st_to_mask(__m256i low, __m256i high)
+{
+    return (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32 | (uint32_t)_mm256_movemask_epi8(low);
+}
+
+static inline uint64_t st_vector_high(st_vector v)
+{
+    return st_to_mask(v.low, v.high);
+}
+
+static inline uint64_t st_vector_any_high(st_vector v)
+{
+    return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(v.low, v.high));
+}
+
+static inline uint64_t st_vector_is(st_vector v, unsigned byte)
+{
+    const __m256i bytes = _mm256_set1_epi8((char)byte);
+    return st_to_mask(_mm256_cmpeq_epi8(v.low, bytes), _mm256_cmpeq_epi8(v.high, bytes));
+}
+
+/* There is no comparison without signs, but a maximum. */
+static inline uint64_t st_vector_at_least(st_vector v, unsigned byte)
+{
+    const __m256i bytes = _mm256_set1_epi8((char)byte);
+    return st_to_mask(_mm256_cmpeq_epi8(_mm256_max_epu8(v.low, bytes), v.low),
+                      _mm256_cmpeq_epi8(_mm256_max_epu8(v.high, bytes), v.high));
+}
+
+/* Compares are signed: the difference is moved so that the range lies at the bottom. */
+static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
+{
+    const __m256i shift = _mm256_set1_epi8((char)(0x80 - first)), limit = _mm256_set1_epi8((char)(0x80 + n));
+    return st_to_mask(_mm256_cmpgt_epi8(limit, _mm256_add_epi8(v.low, shift)),
+                      _mm256_cmpgt_epi8(limit, _mm256_add_epi8(v.high, shift)));
+}
+
+/* One quarter of the row: 16 entries, picked by the low four bits where the two above say so. */
+static inline __m256i st_pick_quarter(__m256i v, __m256i quarters, __m128i eight, int quarter)
+{
+    const __m256i packed = _mm256_broadcastsi128_si256(_mm_cvtepu8_epi16(eight));
+    const __m256i kinds = _mm256_and_si256(_mm256_or_si256(packed, _mm256_slli_epi16(packed, 4)), _mm256_set1_epi8(15));
+    const __m256i mine = _mm256_cmpeq_epi8(quarters, _mm256_set1_epi8((char)(quarter << 4)));
+    return _mm256_and_si256(mine, _mm256_shuffle_epi8(kinds, v));
+}
+
+static inline __m256i st_pick_kinds(__m256i v, const uint8_t *row)
+{
+    const __m256i quarters = _mm256_and_si256(v, _mm256_set1_epi8(0x30)), low = _mm256_and_si256(v, _mm256_set1_epi8(15));
+    __m256i kinds = _mm256_setzero_si256();
+    for (int i = 0; i < 4; i++) {
+        const __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)(row + 8 * i));
+        kinds = _mm256_or_si256(kinds, st_pick_quarter(low, quarters, eight, i));
+    }
+    return kinds;
+}
+
+static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+{
+    const st_vector kinds = {st_pick_kinds(v.low, row), st_pick_kinds(v.high, row)};
+    return kinds;
+}
+
+static inline uint64_t st_mask_count(uint64_t mask)
+{
+    return (uint64_t)_mm_popcnt_u64(mask);
+}
+
+static inline uint64_t st_mask_first(uint64_t mask)
+{
+    return _tzcnt_u64(mask);
+}
+
+/* ---- numbers of 32 bits ---- */
+
+#define ST_LANES 8
+
+typedef __m256i st_lanes, st_where; /* all bits of a lane set: yes */
+
+static inline st_lanes st_lanes_load(const void *from)
+{
+    return _mm256_loadu_si256((const __m256i *)from);
+}
+
+static inline st_lanes st_lanes_all(uint32_t value)
+{
+    return _mm256_set1_epi32((int)value);
+}
+
+static inline st_lanes st_lanes_or(st_lanes a, st_lanes b)
+{
+    return _mm256_or_si256(a, b);
+}
+
+static inline st_lanes st_lanes_and(st_lanes a, st_lanes b)
+{
+    return _mm256_and_si256(a, b);
+}
+
+static inline st_lanes st_lanes_min(st_lanes a, st_lanes b)
+{
+    return _mm256_min_epu32(a, b);
+}
+
+static inline st_lanes st_lanes_left(st_lanes v, int n)
+{
+    return _mm256_slli_epi32(v, n);
+}
+
+static inline st_lanes st_lanes_right(st_lanes v, int n)
+{
+    return _mm256_srli_epi32(v, n);
+}
+
+static inline uint32_t st_lanes_least(st_lanes v)
+{
+    __m128i half = _mm_min_epu32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0x4E));
+    half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0xB1));
+    return (uint32_t)_mm_cvtsi128_si32(half);
+}
+
+static inline int st_lanes_meet(st_lanes a, st_lanes b)
+{
+    return !_mm256_testz_si256(a, b);
+}
+
+static inline st_where st_lanes_over(st_lanes v, uint32_t limit)
+{
+    return _mm256_cmpgt_epi32(v, st_lanes_all(limit));
+}
+
+static inline st_where st_lanes_same(st_lanes a, st_lanes b)
+{
+    return _mm256_cmpeq_epi32(a, b);
+}
+
+static inline st_lanes st_lanes_pick(st_where where, st_lanes a, st_lanes b)
+{
+    return _mm256_blendv_epi8(b, a, where);
+}
+
+static inline st_where st_where_or(st_where a, st_where b)
+{
+    return _mm256_or_si256(a, b);
+}
+
+static inline int st_where_any(st_where where)
+{
+    return !_mm256_testz_si256(where, where);
+}

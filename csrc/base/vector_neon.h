@@ -1,0 +1,164 @@
+/* vector.h on NEON: four vectors of 16 bytes, four numbers. Every 64-bit ARM has it, so nothing has to be opened or closed. */
+#include <arm_neon.h>
+
+#include "base/vector.h"
+
+/* ---- 64 bytes ---- */
+
+typedef uint8x16x4_t st_vector;
+
+static inline st_vector st_vector_load(const uint8_t *text)
+{
+    const st_vector v = {{vld1q_u8(text), vld1q_u8(text + 16), vld1q_u8(text + 32), vld1q_u8(text + 48)}};
+    return v;
+}
+
+static inline st_vector st_vector_load_rest(const uint8_t *text, size_t n)
+{
+    uint8_t bytes[ST_VECTOR_BYTES] = {0};
+    memcpy(bytes, text, n);
+    return st_vector_load(bytes);
+}
+
+/* Bytes of 0x00 or 0xFF to bits: each keeps the bit of its number, then neighbours are added three times. */
+static inline uint64_t st_to_mask(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d)
+{
+    static const uint8_t numbers[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    const uint8x16_t bits = vld1q_u8(numbers);
+    const uint8x16_t ab = vpaddq_u8(vandq_u8(a, bits), vandq_u8(b, bits));
+    const uint8x16_t cd = vpaddq_u8(vandq_u8(c, bits), vandq_u8(d, bits));
+    const uint8x16_t each = vpaddq_u8(ab, cd);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(each, each)), 0);
+}
+
+static inline uint64_t st_vector_any_high(st_vector v)
+{
+    return vmaxvq_u8(vorrq_u8(vorrq_u8(v.val[0], v.val[1]), vorrq_u8(v.val[2], v.val[3]))) & 0x80;
+}
+
+static inline uint64_t st_vector_is(st_vector v, unsigned byte)
+{
+    const uint8x16_t bytes = vdupq_n_u8((uint8_t)byte);
+    return st_to_mask(vceqq_u8(v.val[0], bytes), vceqq_u8(v.val[1], bytes), vceqq_u8(v.val[2], bytes), vceqq_u8(v.val[3], bytes));
+}
+
+static inline uint64_t st_vector_at_least(st_vector v, unsigned byte)
+{
+    const uint8x16_t bytes = vdupq_n_u8((uint8_t)byte);
+    return st_to_mask(vcgeq_u8(v.val[0], bytes), vcgeq_u8(v.val[1], bytes), vcgeq_u8(v.val[2], bytes), vcgeq_u8(v.val[3], bytes));
+}
+
+static inline uint64_t st_vector_high(st_vector v)
+{
+    return st_vector_at_least(v, 0x80);
+}
+
+static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
+{
+    const uint8x16_t from = vdupq_n_u8((uint8_t)first), size = vdupq_n_u8((uint8_t)n);
+    return st_to_mask(vcltq_u8(vsubq_u8(v.val[0], from), size), vcltq_u8(vsubq_u8(v.val[1], from), size),
+                      vcltq_u8(vsubq_u8(v.val[2], from), size), vcltq_u8(vsubq_u8(v.val[3], from), size));
+}
+
+/* Two entries a byte become one, in the four registers from which a byte of text picks by its low six bits. */
+static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+{
+    uint8x16x4_t kinds, picked;
+    for (int i = 0; i < 2; i++) {
+        const uint8x16_t packed = vld1q_u8(row + 16 * i);
+        const uint8x16x2_t pair = vzipq_u8(vandq_u8(packed, vdupq_n_u8(15)), vshrq_n_u8(packed, 4));
+        kinds.val[2 * i] = pair.val[0];
+        kinds.val[2 * i + 1] = pair.val[1];
+    }
+    for (int i = 0; i < 4; i++)
+        picked.val[i] = vqtbl4q_u8(kinds, vandq_u8(v.val[i], vdupq_n_u8(63)));
+    return picked;
+}
+
+static inline uint64_t st_mask_count(uint64_t mask)
+{
+    return vaddv_u8(vcnt_u8(vcreate_u8(mask)));
+}
+
+/* No instruction counts zeros from the low end. */
+static inline uint64_t st_mask_first(uint64_t mask)
+{
+    return mask ? (uint64_t)__builtin_ctzll(mask) : 64;
+}
+
+/* ---- numbers of 32 bits ---- */
+
+#define ST_LANES 4
+
+typedef uint32x4_t st_lanes, st_where; /* all bits of a lane set: yes */
+
+static inline st_lanes st_lanes_load(const void *from)
+{
+    return vreinterpretq_u32_u8(vld1q_u8(from));
+}
+
+static inline st_lanes st_lanes_all(uint32_t value)
+{
+    return vdupq_n_u32(value);
+}
+
+static inline st_lanes st_lanes_or(st_lanes a, st_lanes b)
+{
+    return vorrq_u32(a, b);
+}
+
+static inline st_lanes st_lanes_and(st_lanes a, st_lanes b)
+{
+    return vandq_u32(a, b);
+}
+
+static inline st_lanes st_lanes_min(st_lanes a, st_lanes b)
+{
+    return vminq_u32(a, b);
+}
+
+/* Instructions with the number in them would want a constant, and none of 0. */
+static inline st_lanes st_lanes_left(st_lanes v, int n)
+{
+    return v << (uint32_t)n;
+}
+
+static inline st_lanes st_lanes_right(st_lanes v, int n)
+{
+    return v >> (uint32_t)n;
+}
+
+static inline uint32_t st_lanes_least(st_lanes v)
+{
+    return vminvq_u32(v);
+}
+
+static inline st_where st_where_or(st_where a, st_where b)
+{
+    return vorrq_u32(a, b);
+}
+
+static inline int st_where_any(st_where where)
+{
+    return vmaxvq_u32(where) != 0;
+}
+
+static inline int st_lanes_meet(st_lanes a, st_lanes b)
+{
+    return st_where_any(vandq_u32(a, b));
+}
+
+static inline st_where st_lanes_over(st_lanes v, uint32_t limit)
+{
+    return vcgtq_u32(v, vdupq_n_u32(limit));
+}
+
+static inline st_where st_lanes_same(st_lanes a, st_lanes b)
+{
+    return vceqq_u32(a, b);
+}
+
+static inline st_lanes st_lanes_pick(st_where where, st_lanes a, st_lanes b)
+{
+    return vbslq_u32(where, a, b);
+}

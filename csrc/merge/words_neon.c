@@ -1,0 +1,27 @@
+/* Merging side by side on NEON. */
+#include "merge/words.h"
+
+#include "base/tier.h"
+
+#if defined(ST_ARM)
+#define ST_TIER neon
+#include "base/vector_neon.h"
+
+/* What a slot holds is kept where its key is the wanted one: at most one is. */
+static inline uint64x2_t kept_of_two(const uint64_t *slots, uint64x2_t wanted, uint64x2_t low)
+{
+    const uint64x2_t two = vld1q_u64(slots);
+    return vandq_u64(two, vceqq_u64(vorrq_u64(two, low), wanted));
+}
+
+static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
+{
+    const uint64x2_t low = vdupq_n_u64(ST_OVERFLOWED | ST_SLOT_MERGED), wanted = vorrq_u64(vdupq_n_u64(key), low);
+    const uint64x2_t first = vorrq_u64(kept_of_two(bucket, wanted, low), kept_of_two(bucket + 2, wanted, low));
+    const uint64x2_t second = vorrq_u64(kept_of_two(bucket + 4, wanted, low), kept_of_two(bucket + 6, wanted, low));
+    return (uint32_t)(vaddvq_u64(vorrq_u64(first, second)) & ST_SLOT_MERGED);
+}
+
+#include "merge/smallest.h"
+#include "merge/words_template.h"
+#endif
