@@ -34,7 +34,8 @@ class Stop(Exception):
 
 class Alarm:
     """A signal after so many seconds, whose handler raises Stop: CPU seconds of the process, or, where several threads
-    work, seconds of the clock, because that timer alone signals the main thread, as a terminal does."""
+    work, seconds of the clock, because that timer alone signals the main thread, as a terminal does. No garbage is
+    collected meanwhile: Python drops what a handler raises in a callback of the collector, and hypothesis has one."""
 
     def __init__(self, seconds: float, threads: bool = False) -> None:
         self.seconds, self.handled = seconds, 0.0
@@ -46,11 +47,13 @@ class Alarm:
         raise Stop
 
     def __enter__(self) -> Alarm:
+        gc.disable()
         self._before = signal.signal(self.signal, self._handle)
         signal.setitimer(self.timer, self.seconds)
         return self
 
     def __exit__(self, *error) -> None:
+        gc.enable()
         signal.setitimer(self.timer, 0)
         signal.signal(self.signal, self._before)
 

@@ -12,10 +12,10 @@ import streamtok
 from streamtok.train import load, save
 
 FORMS = ("a.tiktoken", "tokenizer.json", "folder")
-SLOW = {(name, "folder") for name in oracle.NAMES if name != "p50k_edit"}
-SLOW |= {(name, "tokenizer.json") for name in oracle.NAMES}
+# The two large forms: of each pattern, of ranks with gaps, of many special tokens; the long profile takes them all.
+USUAL = {"tokenizer.json": ("p50k_edit", "cl100k_base", "o200k_harmony"), "folder": ("p50k_edit", "o200k_base")}
 ALL = [
-    pytest.param(name, form, marks=[pytest.mark.slow] if (name, form) in SLOW else [])
+    pytest.param(name, form, marks=[] if name in USUAL.get(form, oracle.NAMES) else [pytest.mark.long])
     for name in oracle.NAMES
     for form in FORMS
 ]
