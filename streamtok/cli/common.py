@@ -7,7 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,6 +19,9 @@ from ..errors import shown
 from ..files.sources import StreamSource
 from ..native.checksum import crc32
 from .wording import describe
+
+if TYPE_CHECKING:
+    from ..core import Encoding
 
 _SAVED = ("vocab.json", "merges.txt", "training.json")  # what train writes into a folder
 _PATTERNS = {"r50k": "R50K", "cl100k": "CL100K", "o200k": "O200K"}
@@ -170,7 +173,7 @@ def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def specials(names: tuple[str, ...], encoding: Any) -> Any:
+def specials(names: tuple[str, ...], encoding: Encoding) -> Any:
     """The allowed_special that the names of --allow-special stand for."""
     if "all" in names:
         return "all"
@@ -210,7 +213,7 @@ def check_sources(outputs: Iterable[str], files: Iterable[str], vocab: str | Non
         raise click.UsageError(str(error)) from None
 
 
-def ids_dtype(encoding: Any, dtype: str) -> Any:
+def ids_dtype(encoding: Encoding, dtype: str) -> Any:
     """The dtype of a file of ids. Raises UsageError for one that the ids of the encoding do not fit."""
     from ..files.encode import choose_dtype
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,12 @@ from ..errors import shown
 from .common import document_options, encoding_options, file_names, load_encoding, progress_bar, specials, text_options
 from .operands import RULE, Text, operand, text_option
 from .wording import describe
+
+if TYPE_CHECKING:
+    from ..core import Encoding
+    from ..files.documents import Documents
+    from ..files.sources import Reader
+    from ..protocols import Ids
 
 
 class _Enough(Exception):
@@ -84,19 +90,19 @@ def command(
         ctx.exit(1)
 
 
-def _count(encoding: Any, source: Any, counts: list[_Count], options: Any, limit: int | None, move: Any) -> None:
+def _count(encoding: Encoding, source: Any, counts: list[_Count], options: Any, limit: int | None, move: Any) -> None:
     """Count the source, which the last of `counts` names. Raises _Enough above `limit` in all."""
     from ..files.encode import encode_sources
 
     this, before = counts[-1], sum(count.tokens for count in counts)
     room = None if limit is None else limit - before
 
-    def emit(ids: Any) -> None:
+    def emit(ids: Ids) -> None:
         this.tokens += len(ids)
         if room is not None and this.tokens > room:
             raise _Enough
 
-    def tick(documents: Any, reader: Any) -> None:
+    def tick(documents: Documents, reader: Reader) -> None:
         this.bytes = documents.text_bytes
         if move is not None:
             move(reader.position(), None, before + this.tokens)

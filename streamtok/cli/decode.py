@@ -8,7 +8,7 @@ import io
 import itertools
 import os
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -27,6 +27,9 @@ from .common import (
 )
 from .operands import looks_like_path
 from .wording import describe
+
+if TYPE_CHECKING:
+    from ..core import Encoding
 
 _CHUNK = 64 << 10  # bytes read at a time
 _LONGEST_NUMBER = 20  # digits; no id is as long, so more are no number list
@@ -114,7 +117,7 @@ class _Source:
             )
 
 
-def _decode(encoding: Any, ids: Any, position: int) -> bytes:
+def _decode(encoding: Encoding, ids: Any, position: int) -> bytes:
     try:
         text: bytes = encoding.decode_bytes(ids)
         return text
@@ -130,7 +133,7 @@ def _decode(encoding: Any, ids: Any, position: int) -> bytes:
         raise
 
 
-def _ids(stream: BinaryIO, format: str, encoding: Any, dtype: str) -> Iterator[Any]:
+def _ids(stream: BinaryIO, format: str, encoding: Encoding, dtype: str) -> Iterator[Any]:
     """The ids in the stream, array by array."""
     if format == "text":
         return _text_ids(stream)

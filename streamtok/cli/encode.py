@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,6 +28,12 @@ from .common import (
 )
 from .operands import RULE, Text, operand, text_option
 from .wording import describe, spoken
+
+if TYPE_CHECKING:
+    from ..core import Encoding
+    from ..files.documents import Documents
+    from ..files.sources import Reader
+    from ..protocols import Ids
 
 _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size of the text
 
@@ -152,13 +158,13 @@ def _check_json(sources: list[Any], output: str, format: str | None, as_json: bo
         raise click.UsageError("--json holds all ids of a text in memory: name a file with -o, or give a TEXT")
 
 
-def _check_ids(encoding: Any, dtype: str, append_eot: bool) -> None:
+def _check_ids(encoding: Encoding, dtype: str, append_eot: bool) -> None:
     ids_dtype(encoding, dtype)
     if append_eot and "<|endoftext|>" not in encoding.special_tokens_set:
         raise click.UsageError(f"--append-eot: {encoding.name} has no <|endoftext|>; with --vocab, --special gives one")
 
 
-def _encode_to_stdout(encoding: Any, source: Any, form: str, dtype: str, options: dict[str, Any]) -> None:
+def _encode_to_stdout(encoding: Encoding, source: Any, form: str, dtype: str, options: dict[str, Any]) -> None:
     """form: "text" is an id a line, "line" all in one, "json" an object, "bin" integers of the dtype."""
     from ..files.encode import Options, choose_dtype, encode_sources
 
@@ -166,7 +172,7 @@ def _encode_to_stdout(encoding: Any, source: Any, form: str, dtype: str, options
     binary = choose_dtype(encoding, dtype)
     kept: list[int] = []
 
-    def emit(ids: Any) -> None:
+    def emit(ids: Ids) -> None:
         if form == "bin":
             stdout.write(ids.astype(binary, copy=False).tobytes())
         elif form != "text":
@@ -174,7 +180,7 @@ def _encode_to_stdout(encoding: Any, source: Any, form: str, dtype: str, options
         elif len(ids):
             stdout.write(("\n".join(map(str, ids.tolist())) + "\n").encode("ascii"))
 
-    def tick(documents: Any, reader: Any) -> None:
+    def tick(documents: Documents, reader: Reader) -> None:
         stdout.flush()
 
     done = encode_sources(encoding, source, emit, Options(**options), chunk_size=_STDOUT_CHUNK, tick=tick)
@@ -185,7 +191,7 @@ def _encode_to_stdout(encoding: Any, source: Any, form: str, dtype: str, options
 
 
 def _encode_to_file(
-    ctx: click.Context, encoding: Any, sources: list[Any], output: str, as_json: bool, options: dict[str, Any]
+    ctx: click.Context, encoding: Encoding, sources: list[Any], output: str, as_json: bool, options: dict[str, Any]
 ) -> None:
     from ..files.encode import encode_file
 

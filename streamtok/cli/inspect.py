@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from .colour import color_option, console, is_coloured
 from .common import encoding_options, file_names, load_encoding, specials, text_options
 from .operands import RULE, operand, text_option
 from .token_view import Bordered, Coloured, Json, Quoted, Splitter, Token
+
+if TYPE_CHECKING:
+    from ..core import Encoding
 
 _CHUNK = 16 << 10  # every token becomes a few Python objects
 _COUNTED_CHUNK = 1 << 20  # where most of them may be counted only
@@ -64,7 +67,7 @@ def command(
     _print_totals(totals, done.text_bytes, as_json)
 
 
-def _view(encoding: Any, ids: bool, as_json: bool, color: str) -> Any:
+def _view(encoding: Encoding, ids: bool, as_json: bool, color: str) -> Any:
     if as_json:
         return Json(encoding.name)
     if is_coloured(color):
@@ -84,7 +87,7 @@ def _print_totals(totals: _Totals, text_bytes: int, as_json: bool) -> None:
 class _Totals:
     """Counts what comes, and shows the first `limit` ids of it, all for None."""
 
-    def __init__(self, encoding: Any, view: Any, limit: int | None) -> None:
+    def __init__(self, encoding: Encoding, view: Any, limit: int | None) -> None:
         self._encoding, self._view, self._limit = encoding, view, limit
         self._splitter = Splitter()
         self._offset = 0

@@ -117,7 +117,7 @@ class Counting:
             sizes.append(len(block))
             yield block
 
-    def _spill(self, counter: Any) -> None:
+    def _spill(self, counter: Counter) -> None:
         if counter.distinct:
             parts = counter.write(PARTS)
             counter.clear()
@@ -129,7 +129,7 @@ class Counting:
                 self._failures.append((-1, error))
                 raise
 
-    def _work(self, counter: Any) -> None:
+    def _work(self, counter: Counter) -> None:
         while (task := self._tasks.get()) is not None:
             number, stretch = task
             try:
@@ -140,7 +140,7 @@ class Counting:
             finally:
                 self._tasks.task_done()
 
-    def _count(self, counter: Any, stretch: Stretch) -> None:
+    def _count(self, counter: Counter, stretch: Stretch) -> None:
         try:
             if self._splitter is None:
                 counter.count_all([*map(self._mended, stretch.texts)])
@@ -156,7 +156,7 @@ class Counting:
         return text if self.how.errors == "strict" or isinstance(text, str) else str(text, "utf-8", self.how.errors)
 
 
-def _splitter(pat_str: str | None, counter: Any, how: How) -> Any:
+def _splitter(pat_str: str | None, counter: Counter, how: How) -> Any:
     from .patterned import PatternCounter
 
     return PatternCounter(pat_str, counter, how)

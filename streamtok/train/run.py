@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..errors import warn_user
@@ -23,6 +23,9 @@ from .gpu.placement import Placement
 from .inputs import CHUNK, How, Place, open_inputs
 from .options import BASE_MEMORY, Options, scanner_of
 from .records import Blocks, Store
+
+if TYPE_CHECKING:
+    from .gpu.count import DeviceCounting
 
 CHECKPOINT_SECONDS = 60.0
 """Seconds between two points to go on from: the most that a crash costs, and much more than writing a point takes."""
@@ -85,7 +88,7 @@ class Run:
         self.stopped = False
         self.placement = Placement(device, options.pat_str)
 
-    def run(self) -> tuple[Trainer, dict[str, Any]]:
+    def run(self) -> tuple[Trainer, dict[str, object]]:
         """(the trainer with all it has learned, facts of the run)."""
         with tempfile.TemporaryDirectory(prefix="streamtok-train-") as scratch, self._notice_interrupt():
             try:
@@ -102,7 +105,7 @@ class Run:
                 if self.checkpoint is not None:
                     self.checkpoint.close()
 
-    def _stages(self, scratch: str) -> tuple[Trainer, dict[str, Any]]:
+    def _stages(self, scratch: str) -> tuple[Trainer, dict[str, object]]:
         point = self.checkpoint
         self.totals = dict(_NOTHING if point is None else point.totals)
         if point is not None and point.pieces is not None:
@@ -114,10 +117,10 @@ class Run:
         self._learn(trainer, learner)
         return trainer, self._facts(trainer, distinct)
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, object]:
         return {"options": self.options.as_json(), "inputs": [each.fingerprint for each in self.inputs]}
 
-    def _facts(self, trainer: Trainer, distinct: int) -> dict[str, Any]:
+    def _facts(self, trainer: Trainer, distinct: int) -> dict[str, object]:
         facts = {"streamtok": __version__, **self.options.as_json(), **self.totals}
         del facts["pattern"], facts["special_tokens"]
         facts.update(distinct_pieces=distinct, merges=trainer.count - 256, last_merge_count=trainer.last_count)
@@ -132,7 +135,7 @@ class Run:
             yield
             return
 
-        def note(*_: Any) -> None:
+        def note(*_: object) -> None:
             if self.stopped:
                 raise KeyboardInterrupt
             self.stopped = True
@@ -183,7 +186,7 @@ class Run:
             store.clear()
         return pieces
 
-    def _read(self, counting: Any, start: Place, before: dict[str, int]) -> None:
+    def _read(self, counting: Counting | DeviceCounting, start: Place, before: dict[str, int]) -> None:
         """Count all text from `start` on."""
         saved = time.monotonic()
         after: Place | None = None  # everything before it is counted, nothing after it
@@ -205,12 +208,12 @@ class Run:
             raise
         counting.drain()
 
-    def _keep(self, counting: Any, before: dict[str, int], after: Place | None) -> None:
+    def _keep(self, counting: Counting | DeviceCounting, before: dict[str, int], after: Place | None) -> None:
         if self.checkpoint is not None and after is not None:
             counting.spill()
             self.checkpoint.save_place(after, self._sum(counting, before))
 
-    def _sum(self, counting: Any, before: dict[str, int]) -> dict[str, int]:
+    def _sum(self, counting: Counting | DeviceCounting, before: dict[str, int]) -> dict[str, int]:
         return {
             "pieces": before["pieces"] + counting.pieces,
             "bytes": before["bytes"] + counting.text_bytes,
@@ -226,7 +229,7 @@ class Run:
                     yield stretch, done + read
             done += each.size or 0
 
-    def _tell_count(self, counting: Any, before: dict[str, int], read: int) -> None:
+    def _tell_count(self, counting: Counting | DeviceCounting, before: dict[str, int], read: int) -> None:
         if self.progress is None:
             return
         sizes = [each.size for each in self.inputs]
@@ -305,7 +308,7 @@ class Run:
 
 
 def make_encoding(
-    trainer: Trainer, options: Options, vocab_size: int, name: str, facts: dict[str, Any]
+    trainer: Trainer, options: Options, vocab_size: int, name: str, facts: dict[str, object]
 ) -> TrainedEncoding:
     """The encoding of what was learned. Special tokens have the first ids where Hugging Face's trainer gives them
     those, else the last."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ..inputs import Stretch
 from ..records import Blocks
 from .jobs import COUNTING, LONGEST, STRETCH
 from .table import PieceTable
+
+if TYPE_CHECKING:
+    from ...gpu._device import CudaDevice
 
 SLICE = 64 << 20
 """Bytes of text counted at once: enough to fill a device, few enough for two of them in pinned memory."""
@@ -56,7 +59,7 @@ class DeviceCounting:
     times: seconds by stage, for benchmarks, where it is not None; every stage is waited for then.
     """
 
-    def __init__(self, device: Any, host: Counting, slice_bytes: int | None = None) -> None:
+    def __init__(self, device: CudaDevice, host: Counting, slice_bytes: int | None = None) -> None:
         self._device, self._host, self._slice_bytes = device, host, slice_bytes or SLICE
         self._special = host.how.special
         self._table: PieceTable | None = None

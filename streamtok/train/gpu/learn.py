@@ -4,12 +4,16 @@ looks at how far it came, and gives it more memory where it asks for that."""
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .jobs import BUCKETS, LEARNED, LEARNING, MOST_BYTES, PAIR, SIDE, SIDES, STOP_BYTES, STOP_DONE, STOP_PAIRS
 from .row import Row
+
+if TYPE_CHECKING:
+    from ...native.trainer import Trainer
+    from ..options import Options
 
 # Places looked at in one launch at least: some hundredths of a second.
 _WORK = 1 << 27
@@ -44,7 +48,7 @@ class DeviceLearner:
     every merge. text_bytes: of all pieces, repeated ones too."""
 
     def __init__(
-        self, row: Row, trainer: Any, wanted: int, options: Any, text_bytes: int, tuning: Tuning | None = None
+        self, row: Row, trainer: Trainer, wanted: int, options: Options, text_bytes: int, tuning: Tuning | None = None
     ) -> None:
         self._device, self._row, self._trainer = row.device, row, trainer
         self._tuning, self._wanted = tuning or TUNING, wanted
@@ -61,7 +65,7 @@ class DeviceLearner:
         self._job[name] = self._device.pointer(array)
         return array
 
-    def _fill_in_row(self, options: Any) -> None:
+    def _fill_in_row(self, options: Options) -> None:
         job, row, device = self._job, self._row, self._device
         job["row"], job["weights"], job["heavy"] = map(device.pointer, (row.row, row.weights, row.heavy))
         job["places"], job["wanted"] = row.places, self._wanted

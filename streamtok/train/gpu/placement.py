@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import warn_user
 from ..options import scanner_of
+
+if TYPE_CHECKING:
+    from ...gpu._device import CudaDevice
+    from ...native.trainer import Trainer
+    from ..counting import Counting
+    from ..options import Options
 
 AUTO_BYTES = 512 << 20
 """Bytes of text from which device="auto" takes a device. With less text, 16 cores are done before CuPy is imported and
@@ -20,7 +26,7 @@ class Placement:
 
     def __init__(self, name: str, pat_str: str | None) -> None:
         self.name = name
-        self.device: Any = None
+        self.device: CudaDevice | None = None
         self._family = scanner_of(pat_str)
 
     def choose(self, sizes: list[int | None], max_memory: int | None) -> None:
@@ -48,7 +54,7 @@ class Placement:
         warn_user(text, RuntimeWarning)
         return True
 
-    def counting(self, host: Any) -> Any:
+    def counting(self, host: Counting) -> Any:
         """What counts: the device beside `host`, a Counting, where it has the kernels for the pattern."""
         if self.device is None or self._family is None:
             return host
@@ -56,12 +62,13 @@ class Placement:
 
         return DeviceCounting(self.device, host)
 
-    def learner(self, pieces: Any, trainer: Any, rest: Any, wanted: int, options: Any, text_bytes: int) -> Any:
+    def learner(self, pieces: Any, trainer: Trainer, rest: Any, wanted: int, options: Options, text_bytes: int) -> Any:
         """What goes on from the trainer's tokens. pieces: DevicePieces, and `rest` a Trainer with those that the host
         counted, or None; else all pieces are in the trainer."""
         from .learn import DeviceLearner
         from .row import row_of_pieces, row_of_trainer
 
+        assert self.device is not None  # who asks has looked
         if pieces is None:
             row = row_of_trainer(self.device, trainer)
         else:
@@ -82,7 +89,7 @@ def _open(family: str, name: str) -> Any:
 class ExplainedDevice:
     """A device that turns its failures into DeviceErrors that say what to do."""
 
-    def __init__(self, device: Any, name: str) -> None:
+    def __init__(self, device: CudaDevice, name: str) -> None:
         self._device, self._name = device, name
 
     def __getattr__(self, name: str) -> Any:

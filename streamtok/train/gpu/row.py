@@ -3,12 +3,16 @@ is there, from what the CPU has laid out, or from both."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .count import DevicePieces
 from .jobs import BORDER, HEAVY, INSIDE, LAST, PLACING, ROW_TOP, WIDENING
+
+if TYPE_CHECKING:
+    from ...gpu._device import CudaDevice
+    from ...native.trainer import Trainer
 
 MOST_PLACES = 2**32 - 2  # as on the CPU: ST_TRAIN_MAX_PLACES
 
@@ -23,7 +27,7 @@ def _weights_above(count: int) -> int:
 class Row:
     """row, weights: uint32 a place; heavy: uint64. All begins and ends with a border."""
 
-    def __init__(self, device: Any, places: int, heavy: int) -> None:
+    def __init__(self, device: CudaDevice, places: int, heavy: int) -> None:
         if places > MOST_PLACES:
             raise ValueError("the distinct pieces take more than 4 GiB: train on less text, or with a pattern")
         self.device, self.places = device, places
@@ -39,7 +43,7 @@ class Row:
         return part
 
 
-def row_of_pieces(device: Any, pieces: DevicePieces, rest: Any, alphabet: bytes) -> Row:
+def row_of_pieces(device: CudaDevice, pieces: DevicePieces, rest: Any, alphabet: bytes) -> Row:
     """The row of a table; behind it that of `rest`, a Trainer with other pieces laid out."""
     counted = pieces.table.counted()
     own = int(sum(counted[name] for name in ("shorts", "longs", "short_bytes", "long_bytes")))
@@ -62,14 +66,14 @@ def row_of_pieces(device: Any, pieces: DevicePieces, rest: Any, alphabet: bytes)
     return row
 
 
-def row_of_trainer(device: Any, trainer: Any) -> Row:
+def row_of_trainer(device: CudaDevice, trainer: Trainer) -> Row:
     """The row as the CPU's trainer has it now."""
     row = Row(device, trainer.places, len(trainer.ranges()) // 24)
     _widen(row, trainer, 1, 0)
     return row
 
 
-def _widen(row: Row, trainer: Any, at: int, heavy: int) -> None:
+def _widen(row: Row, trainer: Trainer, at: int, heavy: int) -> None:
     """Puts the trainer's row, without its first border, at place `at`, and its counts at number `heavy`."""
     device, places = row.device, trainer.places - 1
     source = device.empty(places, np.uint32)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .jobs import COUNTED, FREE, GROWING, KEY_BYTES, LONGEST, STRETCH
+
+if TYPE_CHECKING:
+    from ...gpu._device import CudaDevice
+    from ...native.trainer import Counter
 
 # What a stretch in flight may add at most: short pieces of two bytes (pieces of one byte are too few to count), long
 # ones, and bytes of those, the last of which may reach far beyond the stretch.
@@ -23,7 +27,7 @@ class PieceTable:
     """Rooms are powers of two. A table is filled up to its limits, and what is in flight when a limit is reached
     still fits: a quarter of each room is kept for that."""
 
-    def __init__(self, device: Any, text_bytes: int) -> None:
+    def __init__(self, device: CudaDevice, text_bytes: int) -> None:
         """text_bytes: of the first text, for a guess."""
         self._device = device
         room = _LEAST_ROOM
@@ -99,7 +103,7 @@ class PieceTable:
         """Gives memory back."""
         self._arrays.clear()
 
-    def add_to(self, counter: Any) -> None:
+    def add_to(self, counter: Counter) -> None:
         """Adds all pieces to a Counter of the host, and forgets them."""
         get = self._device.get
         keys, counts = get(self._arrays["keys"]), get(self._arrays["counts"])
