@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import pickle
 import time
 
@@ -161,3 +162,20 @@ def test_training_with_such_a_pattern_is_ended(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(patterned, "PatternSplitter", functools.partial(PatternSplitter, seconds=0.05))
     with pytest.raises(TimeoutError, match="backtrack"):
         train(iter(["b" + "a" * 60 + "d"]), 260, pattern=ENDLESS)
+
+
+@pytest.mark.parametrize(("field", "value"), [(0, "61"), (0, "ff"), (1, "a"), (3, "7a7a"), (4, -1), (4, 1 << 64)])
+def test_state_that_no_stream_can_have_had_is_refused(field, value):
+    """Its fields: the beginning of a character, a high surrogate, two beginnings of names, bytes fed."""
+    stream = (
+        streamtok.Encoding(
+            "words", pat_str=r"\w+|\s+|[^\w\s]", mergeable_ranks={bytes([i]): i for i in range(256)}, special_tokens={}
+        )
+        .stream_encoder()
+        ._stream
+    )
+    stream.feed("some text")
+    fields = json.loads(stream.save())
+    assert stream.load(json.dumps(fields).encode())
+    fields[field] = value
+    assert not stream.load(json.dumps(fields).encode())
