@@ -7,7 +7,7 @@
  *     block     64 bytes, as in split/block.h: a word of a bit mask
  *     segment   segment_blocks blocks: what one thread splits
  *     stretch   ST_STRETCH bytes: what one warp looks up and gathers
- *     group     ST_GROUP stretches: a unit of the scan
+ *     tile      ST_TILE stretches: a unit of the scan
  *
  * A text is one PART, or many laid out one after another, each from a block of its own on: documents, and what lies
  * between special tokens. `marks` then says of each block how many bytes of text it holds, and whether a part begins in it;
@@ -34,15 +34,15 @@
 #endif
 #define ST_STRETCH (ST_STRETCH_BLOCKS * 64)
 #define ST_STRETCH_WORDS (ST_STRETCH / 32) /* of 32 bits; at most a lane each */
-#define ST_GROUP 256
+#define ST_TILE 256
 
 /* A slot holds an id, or one of these. Indices of tokens have 21 bits. */
 #define ST_HOLE 0xFFFFFFFFu /* nothing: a deferred piece gave fewer tokens than it has bytes */
 #define ST_HUGE 0x80000000u /* + number: a piece that the host merges; one token stands in its place */
 
 /* Atoms to merge are listed by class, and those of one class merged side by side: fewer classes would leave more lanes waiting
- * for the longest. Atoms that fit a key are SHORT, by their characters: up to 4, 6, 8, 10, 15. The others by the parts that
- * they begin as: up to 16, 32, 64, ST_LONGEST. */
+ * for the longest. Atoms that fit a key are SHORT, by their characters: up to 4, 6, 8, 10, 15. The others by the symbols
+ * that they begin as: up to 16, 32, 64, ST_LONGEST. */
 #define ST_SHORT_CLASSES 5
 #define ST_CLASSES 9
 #define ST_LONGEST 512
@@ -130,8 +130,8 @@ typedef struct st_job {
     uint64_t huge_room;
 
     /* the output */
-    uint64_t *group_starts; /* group: tokens before it in the whole text */
-    uint32_t *offsets;      /* stretch: tokens before it in its group */
+    uint64_t *tile_starts;  /* tile: tokens before it in the whole text */
+    uint32_t *offsets;      /* stretch: tokens before it in its tile */
     void *out;
     uint64_t out_room;
     uint64_t id_bytes;      /* 2, 4 or 8 */

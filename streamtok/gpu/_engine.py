@@ -15,10 +15,10 @@ from ._job import (
     FLAG_ROOM,
     FLAG_UTF8,
     FLAG_WORD,
-    GROUP,
     LONGEST,
     SHORT_STRETCH,
     STRETCH,
+    TILE,
 )
 from ._names import Sought
 from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
@@ -162,7 +162,7 @@ class Engine:
         job["tokens"] = address("tokens", stretches, np.uint32)
         job["offsets"] = address("offsets", stretches, np.uint32)
         job["row_slots"] = address("row_slots", stretches * (stretch // BLOCK), np.uint32)
-        job["group_starts"] = address("group_starts", -(-stretches // GROUP) + 1, np.uint64)
+        job["tile_starts"] = address("tile_starts", -(-stretches // TILE) + 1, np.uint64)
         lists, deferred = ([int(size * share) + 64 for share in shares] for shares in room)
         job["list_starts"] = np.cumsum([0, *lists])
         job["lists"] = address("lists", sum(lists), np.uint64)
@@ -294,7 +294,7 @@ class Engine:
         launch("lookup", job, self._device.blocks_for("lookup", -(-stretches // 8)), 256)
         launch("again", job, self._device.blocks_for("again", stretches), 128)
         launch("merge", job, self._device.blocks_for("merge", stretches), 128)
-        launch("sum", job, -(-stretches // (8 * GROUP)), 256)
+        launch("sum", job, -(-stretches // (8 * TILE)), 256)
         launch("scan", job, 1, 32)
         launch("gather", job, -(-max(stretches, int(job["row_count"])) // 8), 256)
 

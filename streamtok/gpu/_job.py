@@ -8,7 +8,7 @@ CLASSES = 9
 LONGEST = 512
 STRETCH, SHORT_STRETCH = 1024, 128
 BLOCK = 64
-GROUP = 256
+TILE = 256
 GAPS = 4
 
 FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
@@ -20,7 +20,7 @@ source text size blocks marks
 segment_blocks starts atoms unsynced high hard gaps
 first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
-group_starts offsets out out_room id_bytes rows row_starts row_count
+tile_starts offsets out out_room id_bytes rows row_starts row_count
 names name_count name_firsts:4 found found_room trusted
 counts report
 """

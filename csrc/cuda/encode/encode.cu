@@ -70,13 +70,13 @@ ST_KERNEL __launch_bounds__(128, 8) st_kernel_merge(const __grid_constant__ st_j
 
 ST_KERNEL __launch_bounds__(256) st_kernel_sum(const __grid_constant__ st_job job)
 {
-    for (uint64_t i = ST_THREAD / 32; i < st_groups(&job); i += ST_THREADS / 32)
-        st_scan_group(&job, threadIdx.x & 31, i);
+    for (uint64_t i = ST_THREAD / 32; i < st_tiles(&job); i += ST_THREADS / 32)
+        st_scan_tile(&job, threadIdx.x & 31, i);
 }
 
 ST_KERNEL __launch_bounds__(32) st_kernel_scan(const __grid_constant__ st_job job)
 {
-    st_scan_groups(&job, threadIdx.x);
+    st_scan_tiles(&job, threadIdx.x);
 }
 
 ST_KERNEL __launch_bounds__(256) st_kernel_gather(const __grid_constant__ st_job job)

@@ -1,15 +1,15 @@
 /* gather.cu - slots to ids without holes: counts are scanned, then a warp a stretch moves its tokens to their places.
  *
- * `group_starts` holds the tokens in each group first, and after st_scan_groups those before it. A short text has few groups:
+ * `tile_starts` holds the tokens in each tile first, and after st_scan_tiles those before it. A short text has few tiles:
  * there every warp adds up the ones in front of it, which takes less time than to wait for a scan. */
 #include "cuda/job.h"
 
-/* Tokens before each stretch of the group, and in the group; a warp a group. */
-ST_INLINE void st_scan_group(const st_job *job, unsigned lane, uint64_t group)
+/* Tokens before each stretch of the tile, and in the tile; a warp a tile. */
+ST_INLINE void st_scan_tile(const st_job *job, unsigned lane, uint64_t tile)
 {
-    const uint64_t first = group * ST_GROUP;
+    const uint64_t first = tile * ST_TILE;
     uint32_t before = 0;
-    for (unsigned i = lane; i < ST_GROUP; i += 32) {
+    for (unsigned i = lane; i < ST_TILE; i += 32) {
         const uint64_t stretch = first + i;
         const uint32_t count = stretch < job->stretches ? job->tokens[stretch] : 0;
         uint32_t total;
@@ -19,12 +19,12 @@ ST_INLINE void st_scan_group(const st_job *job, unsigned lane, uint64_t group)
         before += total;
     }
     if (lane == 0)
-        job->group_starts[group] = before;
+        job->tile_starts[tile] = before;
 }
 
-ST_INLINE uint64_t st_groups(const st_job *job)
+ST_INLINE uint64_t st_tiles(const st_job *job)
 {
-    return (job->stretches + ST_GROUP - 1) / ST_GROUP;
+    return (job->stretches + ST_TILE - 1) / ST_TILE;
 }
 
 /* All tokens up to the end of the slice are known; one lane. */
@@ -36,41 +36,41 @@ ST_INLINE void st_report(const st_job *job, uint64_t tokens)
     *job->report = *job->counts;
 }
 
-/* Groups' counts to the tokens before them, from what the text has given so far; one warp. */
-ST_INLINE void st_scan_groups(const st_job *job, unsigned lane)
+/* Tiles' counts to the tokens before them, from what the text has given so far; one warp. */
+ST_INLINE void st_scan_tiles(const st_job *job, unsigned lane)
 {
-    const uint64_t groups = st_groups(job);
+    const uint64_t tiles = st_tiles(job);
     uint64_t before = job->counts->tokens;
-    for (uint64_t first = 0; first < groups; first += 32) {
-        const uint64_t group = first + lane;
-        uint64_t sum = group < groups ? job->group_starts[group] : 0;
+    for (uint64_t first = 0; first < tiles; first += 32) {
+        const uint64_t tile = first + lane;
+        uint64_t sum = tile < tiles ? job->tile_starts[tile] : 0;
         const uint64_t count = sum;
         for (int step = 1; step < 32; step *= 2) {
             const uint64_t other = __shfl_up_sync(0xFFFFFFFFu, sum, (unsigned)step);
             sum += lane >= (unsigned)step ? other : 0;
         }
-        if (group < groups)
-            job->group_starts[group] = before + sum - count;
+        if (tile < tiles)
+            job->tile_starts[tile] = before + sum - count;
         before += __shfl_sync(0xFFFFFFFFu, sum, 31);
     }
     __syncwarp();
     if (lane == 0) {
-        job->group_starts[groups] = before;
+        job->tile_starts[tiles] = before;
         st_report(job, before);
     }
 }
 
 typedef enum st_scanned { ST_NOT_SCANNED, ST_SCANNED } st_scanned;
 
-/* Tokens before a group, for all lanes of a warp. */
-template <st_scanned Scanned> ST_FORCE_INLINE uint64_t st_group_start(const st_job *job, unsigned lane, uint64_t group)
+/* Tokens before a tile, for all lanes of a warp. */
+template <st_scanned Scanned> ST_FORCE_INLINE uint64_t st_tile_start(const st_job *job, unsigned lane, uint64_t tile)
 {
     if constexpr (Scanned == ST_SCANNED) {
-        return job->group_starts[group];
+        return job->tile_starts[tile];
     } else {
         uint64_t sum = 0;
-        for (uint64_t i = lane; i < group; i += 32)
-            sum += job->group_starts[i];
+        for (uint64_t i = lane; i < tile; i += 32)
+            sum += job->tile_starts[i];
         for (int step = 16; step; step /= 2)
             sum += __shfl_xor_sync(0xFFFFFFFFu, sum, step);
         return sum;
@@ -103,7 +103,7 @@ template <st_scanned Scanned> ST_INLINE void st_gather_stretch(const st_job *job
 {
     uint32_t used;
     const uint32_t *slots = st_slots_of(job, stretch, &used);
-    uint64_t at = st_group_start<Scanned>(job, lane, stretch / ST_GROUP) + job->offsets[stretch];
+    uint64_t at = st_tile_start<Scanned>(job, lane, stretch / ST_TILE) + job->offsets[stretch];
     for (uint32_t i = lane; i - lane < used; i += 32 * ST_GATHER_LOADS) {
         uint32_t some[ST_GATHER_LOADS];
 #pragma unroll
@@ -130,7 +130,7 @@ template <st_scanned Scanned> ST_INLINE void st_row_start(const st_job *job, uns
     if (block < first || (block >= end && block < job->blocks))
         return;
     if (block >= job->blocks) { /* no text behind it */
-        const uint64_t all = st_group_start<Scanned>(job, lane, st_groups(job));
+        const uint64_t all = st_tile_start<Scanned>(job, lane, st_tiles(job));
         if (lane == 0 && end >= job->blocks)
             job->row_starts[row] = all;
         return;
@@ -141,7 +141,7 @@ template <st_scanned Scanned> ST_INLINE void st_row_start(const st_job *job, uns
     for (uint32_t i = lane; slots + i < stop; i += 32)
         total += slots[i] != ST_HOLE;
     st_prefix(total, lane, &used);
-    const uint64_t before = st_group_start<Scanned>(job, lane, stretch / ST_GROUP) + job->offsets[stretch];
+    const uint64_t before = st_tile_start<Scanned>(job, lane, stretch / ST_TILE) + job->offsets[stretch];
     if (lane == 0)
         job->row_starts[row] = before + used;
 }

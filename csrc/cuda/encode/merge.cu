@@ -1,18 +1,18 @@
 /* merge.cu - deferred atoms to tokens: the pair of the smallest token first, the leftmost of equals, until none is left.
  *
- * Work items are taken from one counter, the longest atoms first. Up to 64 parts a thread merges an atom by itself, in shared
+ * Work items are taken from one counter, the longest atoms first. Up to 64 symbols a thread merges an atom by itself, in shared
  * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far where
  * atoms are many, because the steps of a merge depend on each other; where they are few, as in short texts, a warp is done with
  * one sooner. */
 #include "cuda/encode/second_look.cu"
 
-#define ST_PARTS 512 /* of all atoms that a warp merges at a time */
+#define ST_SYMBOLS 512 /* of all atoms that a warp merges at a time */
 #define ST_NOTHING_MERGES 0xFFFFFFFFu
 
-/* Part i of an atom that is one of `lanes` lies at [i * lanes + lane]. A candidate is the token that a part and its next one
+/* Symbol i of an atom that is one of `lanes` lies at [i * lanes + lane]. A candidate is the token that a symbol and its next one
  * merge to << 9 | i, so that the smallest is the one to merge. */
 typedef struct st_merge_memory {
-    uint32_t candidates[ST_PARTS], tokens[ST_PARTS];
+    uint32_t candidates[ST_SYMBOLS], tokens[ST_SYMBOLS];
 } st_merge_memory;
 
 /* ---- pairs ---- */
@@ -64,14 +64,14 @@ ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
  * fours. */
 #define ST_SCAN_STEP 4
 
-/* 1 + the token that two parts merge to, 0: none; in the dense table, if both are early tokens. */
+/* 1 + the token that two symbols merge to, 0: none; in the dense table, if both are early tokens. */
 ST_FORCE_INLINE uint32_t st_first_pair(const st_job *job, uint32_t left, uint32_t right)
 {
     const uint32_t side = (uint32_t)job->dense_side;
     return left < side && right < side ? job->dense[left * side + right] : st_pair(job, left, right);
 }
 
-/* The pairs of the parts: the look-ups of ST_SCAN_STEP at a time are on their way together. */
+/* The pairs of the symbols: the look-ups of ST_SCAN_STEP at a time are on their way together. */
 template <unsigned Lanes>
 ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens)
 {
@@ -98,7 +98,7 @@ template <unsigned Lanes> ST_FORCE_INLINE uint32_t st_best(uint32_t n, const uin
     return best;
 }
 
-/* Merges the part `at` with the one behind it, to `merged`. `mask` has a bit for each part that is left. */
+/* Merges the symbol `at` with the one behind it, to `merged`. `mask` has a bit for each symbol that is left. */
 template <typename Mask, unsigned Lanes>
 ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint32_t merged, uint32_t *candidates, uint32_t *tokens)
 {
@@ -117,14 +117,14 @@ ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint
         left = st_pair_further(job, left_place, left_token, merged);
     tokens[at * Lanes] = merged;
     candidates[gone * Lanes] = ST_NOTHING_MERGES;
-    candidates[last * Lanes] = st_candidate(left, last); /* without a part before, this is `at` itself, and comes right next */
+    candidates[last * Lanes] = st_candidate(left, last); /* without a symbol before, this is `at` itself, and comes right next */
     candidates[at * Lanes] = st_candidate(right, at);
     return mask & ~((Mask)1 << gone);
 }
 
-/* Merges the n parts in `tokens`, and puts what is left into the atom's slots. */
+/* Merges the n symbols in `tokens`, and puts what is left into the atom's slots. */
 template <typename Mask, unsigned Lanes>
-ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
+ST_INLINE void st_merge_symbols(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
 {
     Mask mask = ~(Mask)0 >> (8 * sizeof(Mask) - n);
     uint32_t best, count = 0;
@@ -139,8 +139,8 @@ ST_INLINE void st_merge_parts(const st_job *job, const st_atom *atom, uint32_t n
 template <typename Mask, unsigned Lanes>
 ST_INLINE void st_merge_alone(const st_job *job, const st_atom *atom, uint32_t *candidates, uint32_t *tokens)
 {
-    const uint32_t parts = st_put_parts<Lanes>(job, atom, tokens);
-    st_merge_parts<Mask, Lanes>(job, atom, parts, candidates, tokens);
+    const uint32_t symbols = st_put_symbols<Lanes>(job, atom, tokens);
+    st_merge_symbols<Mask, Lanes>(job, atom, symbols, candidates, tokens);
 }
 
 /* ---- a warp an atom ---- */
@@ -152,7 +152,7 @@ ST_INLINE uint32_t st_warp_min(uint32_t value)
     return value;
 }
 
-/* Candidates are plain tokens here: what part i and the next one merge to. */
+/* Candidates are plain tokens here: what symbol i and the next one merge to. */
 ST_FORCE_INLINE uint32_t st_merged(const st_job *job, uint32_t left, uint32_t right)
 {
     return st_pair(job, left, right) - 1; /* 0 - 1 == ST_NOTHING_MERGES */
@@ -182,8 +182,8 @@ ST_FORCE_INLINE uint32_t st_every_second(uint32_t places)
     return taken;
 }
 
-/* Merges every pair that gives `merged`, the smallest there is, and moves the parts together; returns how many are left. All
- * such pairs merge before any other, one after the other from the left, because a token comes after its parts: none that they
+/* Merges every pair that gives `merged`, the smallest there is, and moves the symbols together; returns how many are left. All
+ * such pairs merge before any other, one after the other from the left, because a token comes after those it is made of: none that they
  * make anew is smaller. A vocabulary where that is not so merges the first one only. */
 ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned lane, unsigned n, uint32_t merged)
 {
@@ -210,7 +210,7 @@ ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned
     return count;
 }
 
-/* Looks the pairs up that have a part which is new: those beside it too. */
+/* Looks the pairs up that have a symbol which is new: those beside it too. */
 ST_INLINE void st_warp_renew(const st_job *job, st_merge_memory *m, unsigned lane, unsigned n, uint32_t merged)
 {
     for (unsigned i = lane; i < n; i += 32) {
@@ -249,7 +249,7 @@ ST_INLINE void st_merge_together(const st_job *job, const st_atom *atom, st_merg
 
 /* ---- work items ---- */
 
-/* Atoms of a class that a warp takes at a time: as many as ST_PARTS are room for; one, if there are warps to spare. */
+/* Atoms of a class that a warp takes at a time: as many as ST_SYMBOLS are room for; one, if there are warps to spare. */
 ST_FORCE_INLINE unsigned st_atoms_at_once(unsigned kind, uint32_t listed, uint64_t warps)
 {
     if (2 * (uint64_t)listed <= warps)

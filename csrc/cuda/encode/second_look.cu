@@ -1,5 +1,5 @@
 /* second_look.cu - the atoms that the first look left, a thread an atom: the image's tables, which hold every token and frequent
- * word; what they do not hold goes, as parts, to the list of its class, for merge.cu. */
+ * word; what they do not hold goes, as symbols, to the list of its class, for merge.cu. */
 #include "cuda/encode/queue.h"
 #include "cuda/encode/tables.cu"
 
@@ -149,7 +149,7 @@ ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
     return token != 0;
 }
 
-/* ---- parts ---- */
+/* ---- symbols ---- */
 
 /* st_cut_shapes, without a load between two ASCII characters. */
 ST_FORCE_INLINE unsigned st_is_open(const st_job *job, unsigned last, unsigned first)
@@ -177,20 +177,20 @@ ST_FORCE_INLINE int st_is_ascii(uint64_t low, uint64_t high, unsigned n)
 
 /* The bytes of ASCII in the window, as they are. */
 template <unsigned Step>
-ST_FORCE_INLINE void st_put_bytes(const st_job *job, uint64_t low, uint64_t high, unsigned n, uint32_t *parts)
+ST_FORCE_INLINE void st_put_bytes(const st_job *job, uint64_t low, uint64_t high, unsigned n, uint32_t *symbols)
 {
     uint32_t words[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};
 #pragma unroll
     for (unsigned i = 0; i < 16; i++) {
         if (i >= n)
             break;
-        parts[Step * i] = job->byte_tokens[words[i / 4] >> 8 * (i & 3) & 0xFF];
+        symbols[Step * i] = job->byte_tokens[words[i / 4] >> 8 * (i & 3) & 0xFF];
     }
 }
 
-/* Puts the tokens that an atom begins as to `parts`, `Step` apart: whole characters where the rule says so (cut/cut_rule.h),
+/* Puts the tokens that an atom begins as to `symbols`, `Step` apart: whole characters where the rule says so (cut/cut_rule.h),
  * else bytes. Returns how many. With a `Step` of 0 it only counts them. */
-template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, const st_atom *atom, uint32_t *parts)
+template <unsigned Step> ST_INLINE uint32_t st_put_symbols(const st_job *job, const st_atom *atom, uint32_t *symbols)
 {
     const unsigned n = atom->n;
     uint32_t count = 0;
@@ -202,7 +202,7 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
         const unsigned stop = n - at > 16 ? at + ST_WINDOW : n;
         if (st_is_ascii(low, high, left)) {
             if (Step)
-                st_put_bytes<Step>(job, low, high, stop - at, parts + Step * count);
+                st_put_bytes<Step>(job, low, high, stop - at, symbols + Step * count);
             count += stop - at;
             at = stop;
             open_before = 0; /* the byte behind the border is ASCII too, or there is none */
@@ -220,10 +220,10 @@ template <unsigned Step> ST_INLINE uint32_t st_put_parts(const st_job *job, cons
                 open_behind = st_is_open(job, bytes >> 8 * (size - 1) & 0xFF, (unsigned)low & 0xFF);
             const uint32_t whole = st_whole_character(job->cuts, st_code_point(bytes, size), open_before | open_behind);
             if (Step && whole != ST_NONE)
-                parts[Step * count] = whole;
+                symbols[Step * count] = whole;
             else if (Step)
                 for (unsigned i = 0; i < size; i++)
-                    parts[Step * (count + i)] = job->byte_tokens[bytes >> 8 * i & 0xFF];
+                    symbols[Step * (count + i)] = job->byte_tokens[bytes >> 8 * i & 0xFF];
             count += whole != ST_NONE ? 1 : size;
             open_before = open_behind;
         }
@@ -249,9 +249,9 @@ ST_FORCE_INLINE unsigned st_short_class(unsigned characters)
     return (characters > 4) + (characters > 6) + (characters > 8) + (characters > 10);
 }
 
-ST_FORCE_INLINE unsigned st_long_class(uint32_t parts)
+ST_FORCE_INLINE unsigned st_long_class(uint32_t symbols)
 {
-    return ST_SHORT_CLASSES + (parts > 16) + (parts > 32) + (parts > 64);
+    return ST_SHORT_CLASSES + (symbols > 16) + (symbols > 32) + (symbols > 64);
 }
 
 /* How many characters the n bytes of a key have. */
@@ -321,7 +321,7 @@ ST_FORCE_INLINE unsigned st_take_long(const st_job *job, uint64_t record)
     st_find_atom(job, record, &atom);
     const uint32_t found = st_look_again_long(job, &atom);
     if (!found)
-        return st_long_class(atom.n > 64 ? atom.n : st_put_parts<0>(job, &atom, 0)); /* more begin as bytes */
+        return st_long_class(atom.n > 64 ? atom.n : st_put_symbols<0>(job, &atom, 0)); /* more begin as bytes */
     st_account(job, &atom, found);
     return ST_CLASSES;
 }

@@ -48,10 +48,10 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_j
     st_measure_all(&job, lane, warp, warps);
     st_merge_all(&job, (st_merge_memory *)st_shared + ST_WARP, lane, warps);
     st_meet(arrived, &meetings);
-    for (uint64_t i = warp; i < st_groups(&job); i += warps)
-        st_scan_group(&job, lane, i);
+    for (uint64_t i = warp; i < st_tiles(&job); i += warps)
+        st_scan_tile(&job, lane, i);
     st_meet(arrived, &meetings);
-    const uint64_t tokens = st_group_start<ST_NOT_SCANNED>(&job, lane, st_groups(&job));
+    const uint64_t tokens = st_tile_start<ST_NOT_SCANNED>(&job, lane, st_tiles(&job));
     if (thread == 0)
         st_report(&job, tokens);
     for (uint64_t i = warp; i < job.stretches; i += warps)
