@@ -1,10 +1,10 @@
-/* check.cu - what must be known of a text before its ids may be used: is it UTF-8, and where are names of special tokens in
- * it? A thread a block. */
+/* check.cu - what must be known of a text before its ids may be used: whether it is UTF-8, and where the names of special tokens
+ * are. A thread a block. */
 #include "cuda/planes.h"
 
 /* ---- UTF-8 ---- */
 
-/* How many continuation bytes the text of the part in front of a block still asks for. */
+/* How many continuation bytes the character at the end of the block in front still needs. */
 ST_INLINE unsigned st_owed(const uint8_t *bytes)
 {
     if (bytes[-1] >= 0xC0)
@@ -14,8 +14,8 @@ ST_INLINE unsigned st_owed(const uint8_t *bytes)
     return bytes[-3] >= 0xF0;
 }
 
-/* Bytes of the block that have no place in UTF-8: what is owed to them or by them is not there, or the bits are none of a
- * character's. `before` is the byte in front, which may make the first one a second byte, and `owed` as st_owed has it. */
+/* The bytes of the block that are not valid UTF-8: continuation bytes without a lead byte, lead bytes without enough continuation
+ * bytes, and bytes that no character has. `before` is the byte in front of the block, and `owed` is as st_owed gives it. */
 ST_INLINE uint64_t st_bad_bytes(const uint8_t *bytes, unsigned before, unsigned owed)
 {
     uint32_t halves[2][8];
@@ -66,8 +66,8 @@ ST_INLINE void st_note_name(const st_job *job, const st_name_set *set, uint64_t 
         job->found[number] = at << 16 | (set->before + name - 1);
 }
 
-/* Of the starts that the node at `at` gives up, those in front of `last`: notes the longest name that begins at each, as
- * special/names.h says. */
+/* Notes the longest name at each of the starts that the node at `at` gives up (special/names.h), if the start is in front of
+ * `last`. */
 ST_INLINE void st_note_starts(const st_job *job, const st_name_set *set, uint32_t node, uint64_t at, uint64_t last)
 {
     const uint32_t depth = set->depth[node], given_up = depth - set->depth[set->nodes[node].fail];
@@ -81,7 +81,7 @@ ST_INLINE void st_note_starts(const st_job *job, const st_name_set *set, uint32_
     }
 }
 
-/* The names of a set that begin in text[at..last), a block's. They may end behind it, but not behind the part. */
+/* Notes the names of a set that begin in text[at..last), the bytes of a block. They may end behind it, but within the part. */
 ST_INLINE void st_find_in_set(const st_job *job, const st_name_set *set, uint64_t at, uint64_t last)
 {
     uint32_t node = 0;

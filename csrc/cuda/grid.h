@@ -1,4 +1,4 @@
-/* grid.h - what a kernel is, where a thread stands in its grid, and how all blocks of one wait for each other. */
+/* grid.h - how a kernel is declared, the number of a thread in its grid, and a barrier for all blocks of a grid. */
 #ifndef ST_CUDA_GRID_H
 #define ST_CUDA_GRID_H
 
@@ -16,8 +16,8 @@ extern __shared__ uint4 st_shared[];
 #define ST_PAUSE() /* between two looks at what another block is to write */
 #endif
 
-/* All threads of the grid come here before one goes on. The blocks are all on the device at once (a cooperative launch);
- * `arrived` is 0 before the launch, and after it. */
+/* A barrier for all threads of the grid. All blocks must be on the device at once (a cooperative launch). `arrived` is 0 before
+ * and after the launch. */
 ST_INLINE void st_meet(uint32_t *arrived, uint32_t *meetings)
 {
     __syncthreads();
@@ -32,7 +32,7 @@ ST_INLINE void st_meet(uint32_t *arrived, uint32_t *meetings)
     __syncthreads();
 }
 
-/* After the last meeting. The block that leaves last makes `arrived` 0 again: until then others may still look at it. */
+/* To be called after the last barrier. The block that leaves last sets `arrived` to 0; until then others may still read it. */
 ST_INLINE void st_leave(uint32_t *arrived, uint32_t meetings)
 {
     if (gridDim.x > 1 && threadIdx.x == 0 && atomicAdd(arrived, 1u) + 1 == meetings + gridDim.x)

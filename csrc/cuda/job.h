@@ -1,7 +1,7 @@
 /* job.h - what a launch works on: the vocabulary's tables and the arrays of one text, as they lie on the device.
  *
  * All fields are eight bytes, so that the host fills a job as an array of 64-bit numbers (streamtok/gpu/_job.py names them
- * in this order). Arrays are indexed by the unit their comment names:
+ * in this order). An array is indexed by the unit that its comment names first:
  *
  *     byte      of text
  *     block     64 bytes, as in split/block.h: a word of a bit mask
@@ -9,10 +9,10 @@
  *     stretch   ST_STRETCH bytes: what one warp looks up and gathers
  *     tile      ST_TILE stretches: a unit of the scan
  *
- * A text is one PART, or many laid out one after another, each from a block of its own on: documents, and what lies
- * between special tokens. `marks` then says of each block how many bytes of text it holds, and whether a part begins in it;
- * the rest of a part's last block is ST_PAD bytes. A block whose mark is ST_MARK_ID is no text: ST_ID and four bytes of a
- * token's id. Neither byte stands in UTF-8. */
+ * A text is one PART, or many parts: documents, and the text between special tokens. Each part begins with a block of its own.
+ * With many parts `marks` tells for each block how many bytes of text it holds and whether a part begins with it. The rest of a
+ * part's last block is ST_PAD bytes. A block whose mark is ST_MARK_ID holds ST_ID and the four bytes of a token's id instead of
+ * text. Neither ST_PAD nor ST_ID occurs in UTF-8. */
 #ifndef ST_CUDA_JOB_H
 #define ST_CUDA_JOB_H
 
@@ -26,14 +26,14 @@
 #define ST_PAD 0xFEu
 #define ST_ID 0xFFu
 
-#define ST_SYNC_BLOCKS 4    /* so far back; text without such a place is left to resume_split.cu */
-#define ST_GAPS 4           /* a segment; the last of them goes on to its end */
+#define ST_SYNC_BLOCKS 4    /* blocks searched backwards for a sync point; a segment without one is left to resume_split.cu */
+#define ST_GAPS 4           /* in a segment; the last one extends to its end */
 
 #ifndef ST_STRETCH_BLOCKS
-#define ST_STRETCH_BLOCKS 16 /* short texts are encoded with shorter stretches, so that more warps have one */
+#define ST_STRETCH_BLOCKS 16 /* fewer for short texts, so that more warps have a stretch */
 #endif
 #define ST_STRETCH (ST_STRETCH_BLOCKS * 64)
-#define ST_STRETCH_WORDS (ST_STRETCH / 32) /* of 32 bits; at most a lane each */
+#define ST_STRETCH_WORDS (ST_STRETCH / 32) /* numbers of 32 bits; at most one for each lane */
 #define ST_TILE 256
 
 /* A slot holds an id, or one of these. Indices of tokens have 21 bits. */
@@ -47,22 +47,22 @@
 #define ST_CLASSES 9
 #define ST_LONGEST 512
 
-/* Flags: why a result must not be used as it is. */
-#define ST_FLAG_LISTS 1u  /* a list was too short */
-#define ST_FLAG_UTF8 2u   /* the text is no UTF-8 */
+/* Flags: why a result must not be used. */
+#define ST_FLAG_LISTS 1u  /* a list had too little room */
+#define ST_FLAG_UTF8 2u   /* the text is not UTF-8 */
 #define ST_FLAG_ROOM 4u   /* more tokens than the output has room for */
 #define ST_FLAG_WORD 8u   /* a merge gave an impossible number of tokens */
 
 typedef struct st_counts {
     uint64_t tokens; /* written to the output so far */
     uint32_t flags;
-    uint32_t hard, gaps;        /* places in `hard` and `gaps` */
-    uint32_t huge;              /* pieces in `huge_starts` */
-    uint32_t next;              /* work items of the merge taken */
-    uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and longer ones */
+    uint32_t hard, gaps;        /* entries of `hard` and `gaps` */
+    uint32_t huge;              /* entries of `huge_starts` */
+    uint32_t next;              /* work items of the merge that were taken */
+    uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and the longer ones */
     uint32_t lists[ST_CLASSES]; /* atoms in each list */
-    uint32_t specials;          /* places in `found`, and those that had no room */
-    uint32_t arrived;           /* blocks at the meetings of a short text */
+    uint32_t specials;          /* names found, including those for which `found` had no room */
+    uint32_t arrived;           /* thread blocks that have arrived at st_meet, for short texts */
 } st_counts;
 
 /* A set of names as special/names.h has it. */
@@ -95,25 +95,25 @@ typedef struct st_job {
     uint64_t long_mask;
     const uint32_t *filter;    /* of the long tokens (cuda/encode/tables.cu) */
     const st_cut_tables *cuts; /* NULL: do not cut */
-    uint64_t characters;       /* may atoms begin as characters? (merge/words_template.h says when) */
+    uint64_t characters;       /* may atoms begin as whole characters (st_whole_character)? */
     uint64_t identity;         /* is each token its own id? */
 
     /* the text */
-    const uint4 *source;  /* where a short text is to be copied from; NULL: it is there */
+    const uint4 *source;  /* where a short text is copied from; NULL: it is in `text` already */
     const uint8_t *text;  /* at a multiple of 16 */
     uint64_t size;        /* bytes; with marks those of all blocks */
     uint64_t blocks;
-    const uint8_t *marks; /* block; NULL: one part */
+    const uint8_t *marks; /* block: see above; NULL: one part */
 
     /* where pieces start (split.cu, resume_split.cu, scan_gaps.cu), and atoms of them (cuda/encode/cuts.cu): a bit a byte */
-    uint64_t segment_blocks;  /* more are less work, because a thread looks one block back, but take longer for short texts */
+    uint64_t segment_blocks;  /* many are less work (a thread looks one block back), few take less time in short texts */
     uint64_t *starts, *atoms; /* block */
-    uint8_t *unsynced;        /* segment: is what comes in front of it unknown, and so where its first piece starts? */
-    uint8_t *high;            /* segment: may it hold other characters than ASCII? */
-    uint64_t *hard;           /* bytes from which on a segment's starts are unknown, for resume_split.cu: at most one a segment */
+    uint8_t *unsynced;        /* segment: 1 if it is not known where its first piece starts */
+    uint8_t *high;            /* segment: 1 if it may hold characters beyond ASCII */
+    uint64_t *hard;           /* bytes from which a segment's starts are unknown, for resume_split.cu: at most one a segment */
     uint64_t *gaps;           /* bytes where gaps end, for scan_gaps.cu: at most ST_GAPS a segment */
 
-    /* a slice: the stretches first .. first + stretches - 1 */
+    /* a slice: the stretches first_stretch .. first_stretch + stretches - 1 */
     uint64_t first_stretch, stretches;
     uint32_t *slots;       /* byte of the slice: tokens, in order, with holes */
     uint32_t *spans;       /* stretch: first slot << 16 | slots in use */
@@ -121,12 +121,12 @@ typedef struct st_job {
     uint32_t *row_slots;   /* block of the slice in which a part begins: its first slot */
     uint64_t *deferred;    /* records of the atoms that the first look did not find: those that fit a key, then longer ones */
     uint64_t deferred_rooms[2];
-    uint64_t *lists;       /* records of those to merge, class by class */
+    uint64_t *lists;       /* records of the atoms to merge, class by class */
     uint64_t list_starts[ST_CLASSES + 1];
 
     /* pieces for the host, by number */
     uint64_t *huge_starts, *huge_ends; /* bytes of the text */
-    uint64_t *huge_tokens;             /* tokens before the one in its place */
+    uint64_t *huge_tokens;             /* tokens before the one that stands in its place */
     uint64_t huge_room;
 
     /* the output */
@@ -142,7 +142,7 @@ typedef struct st_job {
     /* names of special tokens to look for (check.cu) */
     const st_name_set *names;
     uint64_t name_count;     /* sets of names */
-    uint64_t name_firsts[4]; /* a bit for each byte that a name begins with */
+    uint64_t name_firsts[4]; /* a bit for each byte with which a name begins */
     uint64_t *found;         /* byte of the text << 16 | name */
     uint64_t found_room;
     uint64_t trusted;        /* is it known to be UTF-8? */
@@ -158,7 +158,7 @@ typedef struct st_job {
 
 /* ---- memory ---- */
 
-/* Asks for the memory at `at`, which somebody will read soon. */
+/* Prefetches the memory at `at`. */
 ST_FORCE_INLINE void st_send_for(const void *at)
 {
 #ifdef __CUDA_ARCH__
@@ -170,7 +170,7 @@ ST_FORCE_INLINE void st_send_for(const void *at)
 
 /* ---- warps ---- */
 
-/* The sum of the lanes' values in front of this one; *total: of all. */
+/* Exclusive prefix sum of the lanes' values; *total receives the sum of all. */
 ST_FORCE_INLINE uint32_t st_prefix(uint32_t value, unsigned lane, uint32_t *total)
 {
     uint32_t sum = value;

@@ -1,8 +1,8 @@
-/* pack.cu - parts of a text laid out as job.h wants them, each from a block of its own on; a thread a block. */
+/* pack.cu - lays the parts of a text out as job.h describes, each from a block of its own on; a thread a block. */
 #include "cuda/job.h"
 
-/* Parts in order. `starts` and `sizes` are bytes of the source; a part of more than ST_PART_ID bytes is no text but the id that
- * its low bits are, and takes one block. `blocks` are the blocks before each part; those of the last part end at `count`. */
+/* The parts, in order. `starts` and `sizes` are in bytes of the source. A size of ST_PART_ID or more stands for an id, in its low
+ * bits, which takes one block. `blocks[i]` is the number of blocks before part i; all parts together have `count`. */
 #define ST_PART_ID ((uint64_t)1 << 63)
 
 typedef struct st_packing {
@@ -12,7 +12,7 @@ typedef struct st_packing {
     uint8_t *text, *marks;
 } st_packing;
 
-/* The last part that begins at or in front of the block; empty ones before it begin there as well. */
+/* The last part that begins at or in front of the block. Empty parts in front of it may begin with the same block. */
 ST_INLINE uint64_t st_part_of(const st_packing *p, uint64_t block)
 {
     uint64_t low = 0, high = p->parts;
@@ -26,7 +26,7 @@ ST_INLINE uint64_t st_part_of(const st_packing *p, uint64_t block)
     return low;
 }
 
-/* Four bytes of the source, none of it from beyond `end`. */
+/* Four bytes of the source; ST_PAD for those at or behind `end`. */
 ST_INLINE uint32_t st_source_word(const uint8_t *source, uint64_t at, uint64_t end)
 {
     uint32_t word = 0;

@@ -1,20 +1,20 @@
-/* planes.h - 64 bytes of text to the masks of split/block.h, as a thread of the GPU does it: the bytes are transposed to eight bit
- * planes, and what an ASCII byte is, is then a few logical operations on the planes of 32 bytes. */
+/* planes.h - 64 bytes of text to the masks of split/block.h, by one thread of the GPU. The bytes are transposed to eight bit
+ * planes; the kinds of 32 ASCII bytes are then a few logical operations on the planes. */
 #ifndef ST_CUDA_PLANES_H
 #define ST_CUDA_PLANES_H
 
 #include "cuda/job.h"
 
-/* What stands behind the end of a part, so that the white space there is one run: in cl100k, whose `\s++$` takes all of it,
- * a line break; else a blank. Something else follows it, so that runs end. */
+/* The byte that stands for what is behind the end of a part, so that the white space there is one run: a line break in cl100k,
+ * whose `\s++$` takes all of it; else a blank. A byte of another kind follows, so that runs end. */
 #define ST_FILLER (ST_FAMILY == ST_SPLIT_CL100K ? 0x0Au : 0x20u)
 
-/* Room for a block whose bytes cannot be used where they lie, and three behind it. */
+/* A copy of a block whose bytes cannot be used in place, and of three bytes behind it. */
 typedef struct st_copy {
     uint4 words[5];
 } st_copy;
 
-/* The bytes of a block as the algebra may read them: 67 of them. */
+/* The bytes of a block, and three behind it, for the algebra. */
 ST_INLINE const uint8_t *st_block_bytes(const st_job *job, uint64_t block, st_copy *copy)
 {
     const uint8_t *bytes = job->text + 64 * block;
@@ -27,7 +27,7 @@ ST_INLINE const uint8_t *st_block_bytes(const st_job *job, uint64_t block, st_co
     return to;
 }
 
-/* Bytes j, j + 8, j + 16 and j + 24 of 32, for j = 0..3 or 4..7, from the four words that hold them. */
+/* Bytes j, j + 8, j + 16 and j + 24 of 32, for j = 0..3 or 4..7, from the four uint32 that hold them. */
 ST_FORCE_INLINE void st_take_apart(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *rows)
 {
     const uint32_t ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
@@ -46,7 +46,7 @@ ST_FORCE_INLINE void st_swap_bits(uint32_t *low, uint32_t *high, uint32_t mask, 
     *low = first;
 }
 
-/* Bit i of planes[k] is bit k of byte i, of 32 bytes in eight words: four 8 x 8 transpositions at once. */
+/* Bit i of planes[k] is bit k of byte i, of 32 bytes in eight uint32: four 8 x 8 transpositions at once. */
 ST_FORCE_INLINE void st_bit_planes(const uint32_t *words, uint32_t *planes)
 {
     st_take_apart(words[0], words[2], words[4], words[6], planes);
@@ -71,7 +71,7 @@ ST_FORCE_INLINE void st_read_planes(const uint8_t *bytes, uint32_t (*planes)[8])
     }
 }
 
-/* The masks of 32 bytes; those of st_block that are not here follow from them. */
+/* The masks of 32 bytes. The other masks of st_block follow from them. */
 typedef struct st_half {
     uint32_t letter, upper, number, blank, white, newline, apostrophe, slash, high, tail;
 } st_half;
@@ -96,7 +96,7 @@ ST_FORCE_INLINE void st_half_masks(const uint32_t *p, st_half *h)
 
 #define ST_BOTH(field) (halves[0].field | (uint64_t)halves[1].field << 32)
 
-/* Kinds of the characters that begin at `leads`, none of them ASCII. The three bits of a kind are gathered as planes. */
+/* Adds the kinds of the characters that begin at `leads`, none of them ASCII. The three bits of a kind are collected as planes. */
 ST_INLINE void st_add_kinds(const uint8_t *bytes, uint64_t leads, st_block *b)
 {
     uint64_t low = 0, middle = 0, high = 0, all = 0;
@@ -104,7 +104,7 @@ ST_INLINE void st_add_kinds(const uint8_t *bytes, uint64_t leads, st_block *b)
         unsigned size;
         const unsigned at = st_first_bit(leads);
         const uint32_t point = st_utf8_decode(bytes + at, &size);
-        const unsigned kind = st_kind_of(point < 0x110000 ? point : 0); /* in what is no UTF-8 */
+        const unsigned kind = st_kind_of(point < 0x110000 ? point : 0); /* where the text is not UTF-8 */
         const uint64_t own = (((uint64_t)1 << size) - 1) << at;
         all |= own;
         low |= kind & 1 ? own : 0;
@@ -119,7 +119,7 @@ ST_INLINE void st_add_kinds(const uint8_t *bytes, uint64_t leads, st_block *b)
     b->white |= high & middle & ~low;
 }
 
-/* A bit plane of 64 bytes, and the same of the bytes behind each, of those one further. */
+/* The bit planes of 64 bytes, of the byte behind each, and of the second byte behind each. */
 typedef struct st_near_planes {
     uint64_t here[8], next[6], third[6];
 } st_near_planes;
@@ -134,8 +134,8 @@ ST_FORCE_INLINE void st_join_planes(const uint32_t *first, const uint32_t *secon
     }
 }
 
-/* Kinds of two-byte characters in bulk: Cyrillic (U+0400-047F), Latin-1 (U+00C0-00FF) and Arabic letters and marks. Returns
- * the first bytes of those that it knew; one that the block's end cuts is none of them. */
+/* Adds the kinds of common two-byte characters: Cyrillic (U+0400-047F), Latin-1 (U+00C0-00FF) and Arabic letters and marks. Returns
+ * the first bytes of those that it added. A character that the end of the block cuts is not among them. */
 ST_FORCE_INLINE uint64_t st_two_byte_kinds(const st_near_planes *p, st_block *b)
 {
     const uint64_t *h = p->here, *n = p->next;
@@ -153,7 +153,7 @@ ST_FORCE_INLINE uint64_t st_two_byte_kinds(const st_near_planes *p, st_block *b)
     b->lower |= lower | lower << 1;
     b->letter |= upper | lower | caseless | (upper | lower | caseless) << 1;
     b->mark |= mark | mark << 1;
-    return cyrillic | latin | caseless | mark; /* the signs are others, which need no mask */
+    return cyrillic | latin | caseless | mark; /* the two signs are of the kind `other`, which needs no mask */
 }
 
 /* First bytes of three-byte characters that are caseless letters: U+4E00-9FFF, U+AC00-D77F, and kana but for the rows and
@@ -175,7 +175,7 @@ ST_FORCE_INLINE uint64_t st_caseless_three(const st_near_planes *p)
     return (whole & e) | e4 | ea | ed | (e3 & (hiragana | middle | katakana));
 }
 
-/* The masks of the 64 bytes at `bytes`, a multiple of 16; up to three more are read where a character goes on in them. */
+/* The masks of the 64 bytes at `bytes`, which is a multiple of 16. Up to three more bytes are read if a character goes on there. */
 ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *bytes, const st_block *before, st_block *b)
 {
     st_half halves[2];

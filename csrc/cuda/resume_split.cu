@@ -1,9 +1,9 @@
-/* resume_split.cu - the segments of which split.cu knows no more from some place on, a thread a segment: it goes on at the next place
- * where a piece starts whatever stands further left, and leaves the gap to scan_gaps.cu. Not done by split.cu, where one lane in a
- * hundred would keep its whole warp waiting, and the registers for it are missing. */
+/* resume_split.cu - segments that split.cu gave up from some place on, a thread a segment. Splitting resumes at the next sync
+ * point, a place where a piece starts whatever stands further left. The gap in front of it is left to scan_gaps.cu. This is a
+ * kernel of its own, because in split.cu one lane in a hundred would keep its warp waiting, and registers are short there. */
 #include "cuda/split.cu"
 
-/* The bit of the first place in the block at which a piece surely starts, none of the bits `done`; 0: there is none. */
+/* The bit of the first sync point in the block that is not among the bits `done`; 0: there is none. */
 ST_INLINE uint64_t st_find_sync(const st_job *job, uint64_t block, uint64_t done)
 {
     const st_block nothing = {0};
@@ -17,14 +17,14 @@ ST_INLINE uint64_t st_find_sync(const st_job *job, uint64_t block, uint64_t done
     return sync & (0 - sync);
 }
 
-/* The starts between the last one in front of the byte `stop` and that are unknown. */
+/* Notes a gap: the starts between the last known one in front of the byte `stop` and `stop` are unknown. */
 ST_INLINE void st_leave_gap(const st_job *job, uint64_t stop)
 {
     job->gaps[atomicAdd(&job->counts->gaps, 1u)] = stop;
 }
 
-/* The starts of the blocks up to `last`, where nothing is known of what comes behind the bits `done` of the first of them, whose
- * starts so far are `starts`. */
+/* Finds the starts of the blocks from `block` to `last`. Of the first one only the bits `done` are known, with the starts
+ * `starts`. */
 ST_INLINE void st_resync(const st_job *job, uint64_t block, uint64_t last, uint64_t done, uint64_t starts)
 {
     unsigned gaps = 0;
@@ -47,7 +47,7 @@ ST_INLINE void st_resync(const st_job *job, uint64_t block, uint64_t last, uint6
         }
         done = hard | (hard - 1);
         if (hard && ~done && gaps < ST_GAPS - 1)
-            continue; /* there may be more in this block */
+            continue; /* this block may have another sync point */
         job->starts[block++] = starts;
         starts = done = 0;
     }
@@ -55,7 +55,7 @@ ST_INLINE void st_resync(const st_job *job, uint64_t block, uint64_t last, uint6
         st_leave_gap(job, 64 * last);
 }
 
-/* How many segments there are to do: none, where the text is not to be trusted, or without a pattern. */
+/* The number of such segments. 0 if the text is not valid UTF-8, or without a pattern. */
 ST_INLINE uint32_t st_hard_count(const st_job *job)
 {
     return ST_FAMILY == ST_SPLIT_NONE || job->counts->flags & ST_FLAG_UTF8 ? 0 : job->counts->hard;

@@ -1,29 +1,29 @@
-/* scan_gaps.cu - the gaps that resume_split.cu left: the machine of split/scan_rules.h, from the last start in front of each on.
+/* scan_gaps.cu - the gaps that resume_split.cu left. A thread reads a gap with the state machine of split/scan_rules.h, from the
+ * last start in front of it on.
  *
- * A gap that goes on through segments in which nothing is known is one thread's, and read once, be it a megabyte. A thread
- * takes half a microsecond for a byte, so gaps are kept short: each ends at the next place where a piece surely starts.
- * Seldom more than a few dozen in a megabyte. */
+ * A gap may extend over segments without a known start; one thread reads all of it, once. A byte takes it half a microsecond, so
+ * gaps are kept short: each ends at the next sync point. A megabyte has seldom more than a few dozen gaps. */
 #include "cuda/job.h"
 
 #define ST_REST_ENDS 8
-#define ST_REST_BLOCKS 4 /* how much text the machine is given at once */
+#define ST_REST_BLOCKS 4 /* blocks that the machine reads at a time */
 
 typedef struct st_rest {
-    uint64_t at, open; /* the machine stands here; the open piece started there */
-    uint64_t stop;     /* no start is wanted from here on */
+    uint64_t at, open; /* where the machine stands; where the open piece started */
+    uint64_t stop;     /* starts from here on are known */
     st_scan scan;
 } st_rest;
 
-/* Two threads may put the same starts: one that finds none in its own segment goes back into a run that another is still
- * at, and they are the same whoever finds them. */
+/* Two threads may write the same starts: a thread that finds no start in its own segment begins further back, in a gap that
+ * another thread is reading. Both find the same starts. */
 ST_INLINE void st_put_start(const st_job *job, uint64_t at, uint64_t stop)
 {
     if (at < stop && at < 64 * job->blocks)
         atomicOr((uint32_t *)job->starts + (at >> 5), 1u << (at & 31));
 }
 
-/* The last start in front of the byte `at`, as far as they are known: an earlier one does as well. There is one: every part
- * has a start where it begins. */
+/* The last known start in front of the byte `at`; an earlier one would do as well. There is one, because every part begins with a
+ * start. */
 ST_INLINE uint64_t st_start_before(const st_job *job, uint64_t at)
 {
     const volatile uint64_t *starts = job->starts;
@@ -34,7 +34,7 @@ ST_INLINE uint64_t st_start_before(const st_job *job, uint64_t at)
     return 64 * block + st_last_bit(word);
 }
 
-/* Takes the text up to `end`, whole characters. */
+/* Feeds the text up to `end`, whole characters, to the machine. */
 ST_INLINE void st_rest_feed(const st_job *job, st_rest *r, uint64_t end)
 {
     uint64_t ends[ST_REST_ENDS];
@@ -48,7 +48,7 @@ ST_INLINE void st_rest_feed(const st_job *job, st_rest *r, uint64_t end)
     }
 }
 
-/* The part ends where the machine stands; the next one begins with the next block. */
+/* Ends the part where the machine stands. The next part begins with the next block. */
 ST_INLINE void st_rest_end_part(const st_job *job, st_rest *r)
 {
     const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
@@ -60,8 +60,8 @@ ST_INLINE void st_rest_end_part(const st_job *job, st_rest *r)
     r->scan = fresh;
 }
 
-/* The machine stands in a block that is an id: where it begins, or at the start of its filler, which another thread may have
- * put just now. */
+/* Passes a block that is an id. The machine stands where the block begins, or at the start of its filler, which another thread may
+ * have written just now. */
 ST_INLINE void st_rest_pass_id(const st_job *job, st_rest *r)
 {
     const uint64_t begin = r->at & ~(uint64_t)63;
@@ -102,7 +102,7 @@ ST_INLINE void st_fill_gap(const st_job *job, uint32_t number)
     const uint64_t stop = job->gaps[number], segment_bytes = 64 * job->segment_blocks, next = stop / segment_bytes;
     const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
     if (stop % segment_bytes == 0 && next < st_segments(job) && job->unsynced[next])
-        return; /* the gap goes on, and is that segment's */
+        return; /* the gap goes on in that segment, whose thread reads it */
     const uint64_t from = st_start_before(job, stop);
     st_rest r = {from, from, stop, fresh};
     st_rest_run(job, &r);

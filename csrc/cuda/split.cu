@@ -1,9 +1,9 @@
-/* split.cu - text to the starts of its pieces, a thread a segment: the boundary algebra of split/block_starts.h. Without a pattern a
- * part is one piece, and there is nothing to find.
+/* split.cu - text to the starts of its pieces, a thread a segment, by the boundary algebra of split/block_starts.h. Without a
+ * pattern a part is one piece.
  *
- * A thread needs the state in front of its segment. No pattern looks back, so it begins at the last place in the blocks
- * before at which a piece starts whatever stands further left (st_sync_starts), with a fresh state. Where there is no such
- * place, and where the algebra cannot decide, the rest of the segment goes to resume_split.cu. */
+ * A thread needs the state in front of its segment. It begins with a fresh state at the last sync point in the blocks before: a
+ * place where a piece starts whatever stands further left (st_sync_starts). Where there is none, and where the algebra cannot
+ * decide, the rest of the segment is left to resume_split.cu. */
 #include "cuda/planes.h"
 
 ST_FORCE_INLINE void st_read_block(const st_job *job, uint64_t block, const st_block *before, st_block *b)
@@ -29,13 +29,13 @@ ST_FORCE_INLINE void st_keep(st_block *b, uint64_t mask)
     b->slash &= mask, b->high &= mask, b->tail &= mask;
 }
 
-/* Where a thread stands. */
+/* Where a thread stands in the text, and its state. */
 typedef struct st_splitter {
     st_edge edge;
     st_block here;
 } st_splitter;
 
-/* The starts in the block where the splitter stands, which moves on to the next block of the part. */
+/* Returns the starts in the block where the splitter stands, and moves it to the next block of the part. */
 ST_FORCE_INLINE uint64_t st_split_block(const st_job *job, uint64_t block, st_splitter *s, uint64_t *hard)
 {
     st_block next;
@@ -50,7 +50,7 @@ ST_FORCE_INLINE uint64_t st_split_block(const st_job *job, uint64_t block, st_sp
     return starts;
 }
 
-/* Comes to stand in front of `block`; 0: it cannot. */
+/* Moves the splitter to the start of `block`; 0: there is no sync point near enough. */
 ST_FORCE_INLINE int st_sync(const st_job *job, uint64_t block, st_splitter *s)
 {
     const st_block nothing = {0};
@@ -72,7 +72,7 @@ ST_FORCE_INLINE int st_sync(const st_job *job, uint64_t block, st_splitter *s)
     return 0;
 }
 
-/* Comes to stand at the bit `from` of the block, where a piece starts. */
+/* Moves the splitter to the bit `from` of the block, where a piece starts. */
 ST_FORCE_INLINE void st_stand(const st_job *job, uint64_t block, uint64_t from, st_splitter *s)
 {
     const st_block nothing = {0};
@@ -82,7 +82,8 @@ ST_FORCE_INLINE void st_stand(const st_job *job, uint64_t block, uint64_t from, 
     st_keep(&s->here, 0 - from);
 }
 
-/* The starts in the block from where the splitter stands on, up to the first hard place, of which *hard becomes the bit. */
+/* The starts in the block from the splitter's place on, up to the first place that the algebra cannot decide; *hard receives its
+ * bit. */
 ST_FORCE_INLINE uint64_t st_known_starts(const st_job *job, uint64_t block, st_splitter *s, uint64_t *hard)
 {
     const unsigned fill = st_fill(job, block);
@@ -95,7 +96,7 @@ ST_FORCE_INLINE uint64_t st_known_starts(const st_job *job, uint64_t block, st_s
     return *hard ? starts & (*hard - 1) : starts;
 }
 
-/* The starts in a block where a part is one piece: where it begins, and where its filler does. */
+/* The starts in a block if a part is one piece: the start of the part, and that of its filler. */
 ST_INLINE uint64_t st_whole_starts(const st_job *job, uint64_t block)
 {
     const unsigned fill = st_fill(job, block);
@@ -104,13 +105,13 @@ ST_INLINE uint64_t st_whole_starts(const st_job *job, uint64_t block)
     return st_part_begins(job, block) | (fill < 64 ? (uint64_t)1 << fill : 0);
 }
 
-/* From this byte on the segment's starts are unknown, in the blocks next .. last - 1 all of them. */
+/* Notes that the segment's starts are unknown from this byte on. The blocks next .. last - 1 are unknown as a whole. */
 ST_INLINE void st_leave_hard(const st_job *job, uint64_t segment, uint64_t at, uint64_t next, uint64_t last)
 {
     job->high[segment] = 1;
     job->hard[atomicAdd(&job->counts->hard, 1u)] = at;
     for (; next < last; next++)
-        job->starts[next] = 0; /* where the text is no UTF-8 it stays so */
+        job->starts[next] = 0; /* stays 0 if the text is not UTF-8 */
 }
 
 ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)

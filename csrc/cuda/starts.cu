@@ -1,11 +1,11 @@
-/* starts.cu - the kernels up to where pieces start, which encoding of long texts and training have in common. */
+/* starts.cu - the kernels that find where pieces start. Encoding of long texts and training share them. */
 #include "cuda/check.cu"
 #include "cuda/grid.h"
 #include "cuda/pack.cu"
 #include "cuda/scan_gaps.cu"
 #include "cuda/resume_split.cu"
 
-/* A slice begins; with the first one, the text. */
+/* Begins a slice, and with the first slice the text. */
 ST_INLINE void st_begin(const st_job *job)
 {
     st_counts *counts = job->counts;

@@ -1,8 +1,7 @@
-/* cuts.cu - exact cuts of long pieces (cut/cut_rule.h), a warp a stretch: a cut is one more start, and atoms are looked up
- * and merged like pieces. That is right because no token spans a cut, and where merging gives back every token: a job
- * for another vocabulary has no cut tables. Only pieces that the piece table cannot hold are cut, and with a pattern only
- * beside characters beyond ASCII. Such places are listed first, so that all lanes have one; between ASCII characters
- * every border is one, and a lane takes those of its own bytes. */
+/* cuts.cu - exact cuts of long pieces (cut/cut_rule.h), a warp a stretch. A cut is entered as one more start, so atoms
+ * are looked up and merged like pieces. That needs a vocabulary in which merging gives back every token; for any other the job
+ * has no cut tables. Only pieces longer than a key are cut, and with a pattern only beside characters beyond ASCII. Such borders
+ * are listed first, so that all lanes have work. Without a pattern each lane also looks at the ASCII borders of its own bytes. */
 #include "cuda/job.h"
 
 #define ST_CUT_BEFORE 16 /* bytes in front of the stretch, for the character that ends there */
@@ -13,13 +12,13 @@ typedef struct st_cut_memory {
     uint16_t borders[ST_STRETCH];
 } st_cut_memory;
 
-/* Bit 7 of the bytes of a word, as four bits. */
+/* The highest bits of four bytes, as a number of four bits. */
 ST_FORCE_INLINE uint32_t st_high_bits(uint32_t word)
 {
     return ((word >> 7 & 0x01010101u) * 0x10204080u) >> 28;
 }
 
-/* The bytes of a word of 32 in pieces longer than a key, by the starts in the words before, here and behind. */
+/* Which of 32 bytes lie in pieces longer than a key, from the starts among the 32 bytes before, these, and the 32 behind. */
 ST_INLINE uint32_t st_in_long_pieces(uint32_t before, uint32_t here, uint32_t behind)
 {
     int begin = before ? (int)st_last_bit(before) - 32 : -32;
@@ -69,7 +68,7 @@ ST_FORCE_INLINE uint32_t st_starts_word(const st_job *job, uint64_t word)
     return word < 2 * job->blocks ? ((const uint32_t *)job->starts)[word] : 1; /* the text's end is one */
 }
 
-/* The cuts in front of 32 bytes, where the two beside a border are ASCII; others are anything. */
+/* The cuts in front of 32 bytes between two ASCII characters; bits of other borders are undefined. */
 ST_INLINE uint32_t st_ascii_cuts(const st_cut_tables *tables, const uint32_t *words)
 {
     uint32_t left = words[-1] >> 24, cuts = 0;
@@ -82,8 +81,8 @@ ST_INLINE uint32_t st_ascii_cuts(const st_cut_tables *tables, const uint32_t *wo
     return cuts;
 }
 
-/* First bytes of characters in this lane's 32 bytes at which a cut may be; to *cuts those at which there is one, where that
- * takes no list. */
+/* Returns the places in this lane's 32 bytes that are to be listed: there a character begins and a cut may be. *cuts receives the
+ * cuts between ASCII characters, which are not listed. */
 ST_INLINE uint32_t st_cut_places(const st_job *job, const st_cut_memory *memory, unsigned lane, uint64_t word, uint32_t starts,
                                  uint32_t *cuts)
 {

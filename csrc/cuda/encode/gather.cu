@@ -1,10 +1,10 @@
-/* gather.cu - slots to ids without holes: counts are scanned, then a warp a stretch moves its tokens to their places.
+/* gather.cu - slots to ids without holes: a prefix sum over the counts, then a warp a stretch moves its tokens to their places.
  *
- * `tile_starts` holds the tokens in each tile first, and after st_scan_tiles those before it. A short text has few tiles:
- * there every warp adds up the ones in front of it, which takes less time than to wait for a scan. */
+ * `tile_starts` first holds the number of tokens in each tile, and after st_scan_tiles the number before it. A short text has few
+ * tiles: there every warp adds up those in front of it, which takes less time than waiting for the prefix sum. */
 #include "cuda/job.h"
 
-/* Tokens before each stretch of the tile, and in the tile; a warp a tile. */
+/* Computes the tokens before each stretch of the tile, and in the tile; a warp a tile. */
 ST_INLINE void st_scan_tile(const st_job *job, unsigned lane, uint64_t tile)
 {
     const uint64_t first = tile * ST_TILE;
@@ -27,7 +27,7 @@ ST_INLINE uint64_t st_tiles(const st_job *job)
     return (job->stretches + ST_TILE - 1) / ST_TILE;
 }
 
-/* All tokens up to the end of the slice are known; one lane. */
+/* Reports the number of tokens up to the end of the slice; one lane. */
 ST_INLINE void st_report(const st_job *job, uint64_t tokens)
 {
     job->counts->tokens = tokens;
@@ -36,7 +36,7 @@ ST_INLINE void st_report(const st_job *job, uint64_t tokens)
     *job->report = *job->counts;
 }
 
-/* Tiles' counts to the tokens before them, from what the text has given so far; one warp. */
+/* Turns the tiles' counts into the numbers of tokens before them, slices before this one included; one warp. */
 ST_INLINE void st_scan_tiles(const st_job *job, unsigned lane)
 {
     const uint64_t tiles = st_tiles(job);
@@ -129,7 +129,7 @@ template <st_scanned Scanned> ST_INLINE void st_row_start(const st_job *job, uns
     const uint64_t end = first + job->stretches * ST_STRETCH_BLOCKS;
     if (block < first || (block >= end && block < job->blocks))
         return;
-    if (block >= job->blocks) { /* no text behind it */
+    if (block >= job->blocks) { /* no text follows */
         const uint64_t all = st_tile_start<Scanned>(job, lane, st_tiles(job));
         if (lane == 0 && end >= job->blocks)
             job->row_starts[row] = all;

@@ -1,8 +1,8 @@
 /* lookup.cu - atoms to tokens, a warp a stretch: one look into the first table (tables.cu) for each.
  *
- * What is not in its place there is deferred: it gets as many slots as it has bytes, holes for now, and a record of it goes to
- * a list, for second_look.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom starts,
- * so what a stretch's last atom needs beyond its end is free. */
+ * An atom that is not found there is deferred: it gets as many slots as it has bytes, filled with holes for now, and a record of it
+ * is appended to a list, for second_look.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom
+ * starts, so the slots that its last atom needs behind the end of the stretch are free. */
 #include "cuda/encode/queue.h"
 #include "cuda/encode/tables.cu"
 
@@ -11,9 +11,9 @@
 
 typedef struct st_lookup_memory {
     uint4 text[ST_STRETCH / 16 + 2];
-    uint64_t queue[ST_QUEUE]; /* of deferred atoms that fit a key */
+    uint64_t queue[ST_QUEUE]; /* records of deferred atoms that fit a key */
     uint16_t starts[ST_STRETCH + 2];
-    uint32_t others[ST_BATCH + 1]; /* atoms of the batch that have not one id; then the slots more than atoms in front of each */
+    uint32_t others[ST_BATCH + 1]; /* atoms without exactly one id; then the slots in excess of atoms in front of each */
 } st_lookup_memory;
 
 /* A warp's way through its stretches. */
@@ -55,8 +55,8 @@ ST_INLINE uint32_t st_start_bits(const st_job *job, uint64_t word)
     return word < 2 * job->blocks ? ((const uint32_t *)job->atoms)[word] : 0;
 }
 
-/* Where the stretch's last atom ends, from the stretch's start on: with the next one, or the text; ST_STRETCH + 2048 if that
- * is more than 1,024 bytes beyond the stretch. */
+/* Where the stretch's last atom ends, counted from the start of the stretch. ST_STRETCH + 2048 if that is more than 1,024 bytes
+ * behind the stretch. */
 ST_INLINE unsigned st_next_start(const st_lookup *l, uint64_t stretch)
 {
     const uint64_t left = l->job->size - stretch * ST_STRETCH;
@@ -86,10 +86,10 @@ ST_INLINE unsigned st_list_starts(const st_lookup *l, uint64_t stretch)
 
 /* ---- one atom ---- */
 
-/* All ones in the bytes of the n that are in word number k. */
+/* A mask of those of the first n bytes that lie in uint32 number k. */
 ST_FORCE_INLINE uint32_t st_keep_bytes(unsigned n, int k)
 {
-    return ~__funnelshift_lc(0, 0xFFFFFFFFu, (unsigned)max(8 * (int)n - 32 * k, 0)); /* a shift by 32 or more leaves nothing */
+    return ~__funnelshift_lc(0, 0xFFFFFFFFu, (unsigned)max(8 * (int)n - 32 * k, 0)); /* a shift by 32 or more gives 0 */
 }
 
 /* The n bytes at `at` of the stretch, n at most ST_FIRST_BYTES, as the first table has them: the place and the key, to
@@ -115,7 +115,7 @@ ST_FORCE_INLINE st_list st_deferred(const st_job *job, unsigned which)
     return list;
 }
 
-/* Records deferred atoms: those that fit a key wait for others in a queue, longer ones are few. */
+/* Records deferred atoms. Those that fit a key go to a queue first; longer ones are few and go to their list directly. */
 ST_FORCE_INLINE void st_defer(st_lookup *l, int deferred, unsigned n, uint64_t record)
 {
     const int is_long = deferred && n > ST_KEY_BYTES;
@@ -124,7 +124,7 @@ ST_FORCE_INLINE void st_defer(st_lookup *l, int deferred, unsigned n, uint64_t r
         st_append(l->job, st_deferred(l->job, 1), l->lane, is_long, record);
 }
 
-/* A piece that no kernel merges: the host is told, and one token stands in its place. */
+/* Leaves a piece to the host, because no kernel merges it. One token stands in its place. */
 ST_INLINE void st_leave_huge(const st_job *job, uint64_t at, uint32_t *slot)
 {
     const uint32_t number = atomicAdd(&job->counts->huge, 1u);
@@ -143,17 +143,17 @@ ST_FORCE_INLINE uint32_t st_first_look(const st_lookup *l, unsigned at, unsigned
 {
     const uint4 key = st_first_key(l, at, n);
     const uint4 entry = l->job->first[st_first_hash(key.x, key.y, key.z) >> l->job->first_shift];
-    const uint32_t length = min(n, 15u); /* no entry has so many */
+    const uint32_t length = min(n, 15u); /* no entry has this length */
     const uint32_t differs = (entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) | ((entry.w >> ST_FIRST_LENGTH & 15) ^ length);
     if ((key.x & 0xFF) >= ST_PAD)
         return 0;
     return differs ? entry.w >> ST_FIRST_CROWDED : entry.w & ~(~0u << ST_FIRST_LENGTH);
 }
 
-/* What an atom that has not one id became. */
+/* What becomes of an atom. */
 typedef enum st_fate { ST_ONE_ID, ST_SOME_IDS, ST_LATER, ST_BY_HOST, ST_NO_TEXT } st_fate;
 
-/* Continuation bytes in a word. */
+/* Continuation bytes among four. */
 ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
 {
     return (unsigned)__popc(word & ~(word << 1) & 0x80808080u);
@@ -164,7 +164,7 @@ ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
 ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, uint32_t first, uint32_t *found, unsigned *width)
 {
     const uint4 key = st_first_key(l, at, n);
-    const unsigned byte = ((const uint8_t *)l->memory->text)[at], ids = first >> ST_FIRST_IDS; /* the last atom may have no byte */
+    const unsigned byte = ((const uint8_t *)l->memory->text)[at], ids = first >> ST_FIRST_IDS; /* the last atom may be empty */
     *width = 1;
     if (byte >= ST_PAD) {
         *found = byte == ST_ID ? key.x >> 8 | key.y << 24 : ST_HOLE;
@@ -190,7 +190,7 @@ typedef struct st_batch {
     uint32_t base;         /* what the stretch's first byte is in the slice */
     uint32_t first, count; /* at most ST_BATCH */
     uint32_t slot;
-    uint32_t others;       /* of these how many have not one id */
+    uint32_t others;       /* atoms without exactly one id */
     uint32_t tokens;       /* of those a lane looked at, the ones known */
 } st_batch;
 
@@ -211,7 +211,7 @@ ST_FORCE_INLINE void st_look_first(const st_lookup *l, st_batch *batch, uint32_t
         if (32 * k >= batch->count)
             break;
         const unsigned i = 32 * k + l->lane, last = batch->count - 1;
-        const uint16_t *own = starts + min(i, last); /* lanes beyond the last look at it too, for nothing */
+        const uint16_t *own = starts + min(i, last); /* lanes behind the last atom repeat it, without effect */
         const uint32_t first = st_first_look(l, own[0], own[1] - own[0]);
         const int is_one = first >> ST_FIRST_IDS == 1, is_other = i <= last && !is_one;
         const uint32_t those = __ballot_sync(0xFFFFFFFFu, is_other);
@@ -273,7 +273,7 @@ ST_INLINE uint32_t st_look_at_others(st_lookup *l, st_batch *batch, uint32_t k, 
     return more + total;
 }
 
-/* Writes the ids of the atoms that have one. */
+/* Writes the ids of the atoms with one id. */
 ST_FORCE_INLINE void st_put_found(const st_lookup *l, const st_batch *batch, const uint32_t *found)
 {
     const st_job *job = l->job;
@@ -328,7 +328,7 @@ ST_INLINE void st_look_up_stretch(st_lookup *l, uint64_t stretch)
     }
 }
 
-/* The stretches of warp number `warp` of `warps`. */
+/* Looks up the stretches of warp number `warp` of `warps`. */
 ST_INLINE void st_look_up_all(const st_job *job, st_lookup_memory *memory, unsigned lane, uint64_t warp, uint64_t warps)
 {
     st_lookup l = {job, memory, lane, 0};

@@ -1,9 +1,9 @@
 /* merge.cu - deferred atoms to tokens: the pair of the smallest token first, the leftmost of equals, until none is left.
  *
- * Work items are taken from one counter, the longest atoms first. Up to 64 symbols a thread merges an atom by itself, in shared
- * memory, as many side by side as it holds; a warp merges a longer one. One thread an atom beats a warp an atom by far where
- * atoms are many, because the steps of a merge depend on each other; where they are few, as in short texts, a warp is done with
- * one sooner. */
+ * Work items are taken from one counter, the longest atoms first. An atom of up to 64 symbols is merged by one thread, in
+ * shared memory, which holds several atoms side by side. A longer atom is merged by a warp. With many atoms one thread an atom is
+ * much faster than a warp an atom, because the steps of a merge depend on each other. With few, as in short texts, a warp finishes
+ * an atom sooner. */
 #include "cuda/encode/second_look.cu"
 
 #define ST_SYMBOLS 512 /* of all atoms that a warp merges at a time */
@@ -17,7 +17,7 @@ typedef struct st_merge_memory {
 
 /* ---- pairs ---- */
 
-/* What a bucket (x, y, z, w) says of the pair: 1 + the token that it merges to, 0 for none. */
+/* Looks the pair up in a bucket (x, y, z, w): 1 + the token that it merges to, 0 for none. */
 ST_FORCE_INLINE uint32_t st_in_bucket(uint4 bucket, uint32_t left, uint32_t right)
 {
     const uint32_t high = left << 11 | right >> 10, low = right << 22;
@@ -26,7 +26,7 @@ ST_FORCE_INLINE uint32_t st_in_bucket(uint4 bucket, uint32_t left, uint32_t righ
     return (first | second) & 0x3FFFFF;
 }
 
-/* The same where the bucket is full and does not hold the pair: seldom. */
+/* Looks the pair up behind a full bucket that does not hold it. Seldom. */
 ST_INLINE uint32_t st_pair_further(const st_job *job, uint32_t place, uint32_t left, uint32_t right)
 {
     const uint64_t key = (uint64_t)left << 21 | right;
@@ -60,8 +60,8 @@ ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
 
 /* ---- a thread an atom ---- */
 
-/* How many atoms a warp merges side by side is a constant, so that places in memory are constants too, and candidates come in
- * fours. */
+/* The number of atoms that a warp merges side by side (Lanes) is a template argument, so that offsets in memory are constants.
+ * Candidates are read four at a time. */
 #define ST_SCAN_STEP 4
 
 /* 1 + the token that two symbols merge to, 0: none; in the dense table, if both are early tokens. */
@@ -71,7 +71,7 @@ ST_FORCE_INLINE uint32_t st_first_pair(const st_job *job, uint32_t left, uint32_
     return left < side && right < side ? job->dense[left * side + right] : st_pair(job, left, right);
 }
 
-/* The pairs of the symbols: the look-ups of ST_SCAN_STEP at a time are on their way together. */
+/* Looks up the pairs of the symbols, ST_SCAN_STEP at a time, so that their loads overlap. */
 template <unsigned Lanes>
 ST_FORCE_INLINE void st_begin_pairs(const st_job *job, uint32_t n, uint32_t *candidates, const uint32_t *tokens)
 {
@@ -117,12 +117,12 @@ ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint
         left = st_pair_further(job, left_place, left_token, merged);
     tokens[at * Lanes] = merged;
     candidates[gone * Lanes] = ST_NOTHING_MERGES;
-    candidates[last * Lanes] = st_candidate(left, last); /* without a symbol before, this is `at` itself, and comes right next */
+    candidates[last * Lanes] = st_candidate(left, last); /* if there is no symbol in front, the next line overwrites this */
     candidates[at * Lanes] = st_candidate(right, at);
     return mask & ~((Mask)1 << gone);
 }
 
-/* Merges the n symbols in `tokens`, and puts what is left into the atom's slots. */
+/* Merges the n symbols in `tokens` and writes the result to the atom's slots. */
 template <typename Mask, unsigned Lanes>
 ST_INLINE void st_merge_symbols(const st_job *job, const st_atom *atom, uint32_t n, uint32_t *candidates, uint32_t *tokens)
 {
@@ -168,8 +168,7 @@ ST_INLINE void st_begin_warp(const st_job *job, const st_atom *atom, st_merge_me
     __syncwarp();
 }
 
-/* Of the places that all merge to the same token, those that do: in each run of neighbours every second one, the leftmost
- * first. */
+/* All `places` would merge to the same token. Of a run of neighbours every second one does, from the leftmost on. */
 ST_FORCE_INLINE uint32_t st_every_second(uint32_t places)
 {
     uint32_t taken = 0;
@@ -182,9 +181,9 @@ ST_FORCE_INLINE uint32_t st_every_second(uint32_t places)
     return taken;
 }
 
-/* Merges every pair that gives `merged`, the smallest there is, and moves the symbols together; returns how many are left. All
- * such pairs merge before any other, one after the other from the left, because a token comes after those it is made of: none that they
- * make anew is smaller. A vocabulary where that is not so merges the first one only. */
+/* Merges every pair that gives `merged`, the smallest token, and closes the gaps; returns how many symbols are left. All such
+ * pairs merge before any other, from left to right, because a token comes after the two that it is made of: no new pair gives
+ * a smaller one. In a vocabulary where that does not hold, only the first pair is merged. */
 ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned lane, unsigned n, uint32_t merged)
 {
     uint32_t gone_before = 0, count = 0;
@@ -198,7 +197,7 @@ ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned
         done |= places != 0;
         const uint32_t taken = st_every_second(places), gone = taken << 1 | gone_before, kept = ~gone;
         const unsigned to = count + (unsigned)__popc(kept & ((1u << lane) - 1));
-        __syncwarp(); /* all have read what is overwritten now */
+        __syncwarp(); /* all lanes have read what is overwritten now */
         if (i < n && kept >> lane & 1) {
             m->tokens[to] = taken >> lane & 1 ? merged : token;
             m->candidates[to] = candidate;
@@ -210,7 +209,7 @@ ST_INLINE unsigned st_warp_round(const st_job *job, st_merge_memory *m, unsigned
     return count;
 }
 
-/* Looks the pairs up that have a symbol which is new: those beside it too. */
+/* Looks up the pairs of which one symbol is new. */
 ST_INLINE void st_warp_renew(const st_job *job, st_merge_memory *m, unsigned lane, unsigned n, uint32_t merged)
 {
     for (unsigned i = lane; i < n; i += 32) {

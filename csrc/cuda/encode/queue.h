@@ -1,5 +1,5 @@
-/* queue.h - lists of records that many warps write. A warp gathers its records in shared memory and takes room in a list for
- * 32 of them at a time: one atomic operation for a whole row. */
+/* queue.h - lists of records that many warps write. A warp collects its records in shared memory and reserves room in a list for
+ * 32 of them at a time, with one atomic operation. */
 #ifndef ST_CUDA_ENCODE_QUEUE_H
 #define ST_CUDA_ENCODE_QUEUE_H
 
@@ -7,7 +7,7 @@
 
 #define ST_QUEUE 64 /* fewer than 32 wait, and 32 lanes may bring one each */
 
-/* A list, how many records it should have by now, and for how many there is room. */
+/* A list, the number of records appended (which may exceed the room), and its room. */
 typedef struct st_list {
     uint64_t *records;
     uint32_t *count;

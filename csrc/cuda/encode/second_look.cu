@@ -1,5 +1,5 @@
-/* second_look.cu - the atoms that the first look left, a thread an atom: the image's tables, which hold every token and frequent
- * word; what they do not hold goes, as symbols, to the list of its class, for merge.cu. */
+/* second_look.cu - the atoms that the first look left, a thread an atom. They are looked up in the image's tables, which hold every
+ * token and frequent word. An atom that these do not hold is entered into the list of its class, for merge.cu. */
 #include "cuda/encode/queue.h"
 #include "cuda/encode/tables.cu"
 
@@ -18,13 +18,13 @@ ST_FORCE_INLINE void st_find_atom(const st_job *job, uint64_t record, st_atom *a
     atom->text = job->text + job->first_stretch * ST_STRETCH + at;
 }
 
-/* The characters that the record gives. */
+/* The number of characters in the record. */
 ST_FORCE_INLINE uint32_t st_characters_of(uint64_t record)
 {
     return (uint32_t)record >> 1 & 0x3FF;
 }
 
-/* The atom gave `count` tokens. */
+/* Counts the tokens of an atom. */
 ST_INLINE void st_account(const st_job *job, const st_atom *atom, uint32_t count)
 {
     atomicAdd(&job->tokens[atom->stretch], count);
@@ -34,8 +34,8 @@ ST_INLINE void st_account(const st_job *job, const st_atom *atom, uint32_t count
 
 /* ---- tables ---- */
 
-/* The first n of eight bytes at any address; what comes behind them is anything. Reads no aligned word without one of the n,
- * so nothing beyond the text's memory. */
+/* The first n of eight bytes at any address; the others are undefined. Only aligned uint64 that contain one of the n are read, so
+ * nothing beyond the text's memory. */
 ST_FORCE_INLINE uint64_t st_load_eight_at(const uint8_t *text, unsigned n)
 {
     const unsigned skipped = (unsigned)(size_t)text & 7;
@@ -63,7 +63,7 @@ ST_INLINE const st_piece_entry *st_find_entry(const st_job *job, st_key key)
 {
     for (uint64_t line = st_hash_key(key) >> job->piece_shift;; line = (line + 1) & job->piece_mask) {
         const st_piece_entry *entry = &job->entries[2 * line];
-        const int first = st_piece_matches(entry, key), second = st_piece_matches(entry + 1, key); /* both on their way at once */
+        const int first = st_piece_matches(entry, key), second = st_piece_matches(entry + 1, key); /* both loads overlap */
         if (first | second)
             return entry + second;
         if (!st_line_overflowed(entry))
@@ -110,7 +110,7 @@ ST_FORCE_INLINE uint32_t st_id_of(const st_job *job, uint32_t token)
     return job->identity ? token : job->ids[token];
 }
 
-/* Copies ids, four at a time on their way from memory. */
+/* Copies ids; four loads at a time overlap. */
 ST_FORCE_INLINE void st_copy_ids(uint32_t *to, const uint32_t *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i += 4) {
@@ -164,7 +164,7 @@ ST_FORCE_INLINE uint32_t st_code_point(uint32_t bytes, unsigned size)
     return size == 2 ? (bytes & 0x1F) << 6 | second : size == 3 ? (bytes & 0x0F) << 12 | second << 6 | third : 0xFFFFFFFFu;
 }
 
-/* Characters that begin among the first 12 of 16 bytes are there whole, and the byte behind them; of the last 16 all are. */
+/* A character that begins among the first 12 of 16 bytes is contained in them, and so is the byte behind it. */
 #define ST_WINDOW 12
 
 /* Are the first n of these 16 bytes ASCII? */
@@ -175,7 +175,7 @@ ST_FORCE_INLINE int st_is_ascii(uint64_t low, uint64_t high, unsigned n)
     return !((low & in_low | high & in_high) & bits);
 }
 
-/* The bytes of ASCII in the window, as they are. */
+/* Writes the tokens of the n ASCII bytes in the window. */
 template <unsigned Step>
 ST_FORCE_INLINE void st_put_bytes(const st_job *job, uint64_t low, uint64_t high, unsigned n, uint32_t *symbols)
 {
@@ -276,8 +276,8 @@ template <unsigned First, unsigned Beyond> ST_FORCE_INLINE void st_enlist(st_aga
         a->queued[k] = st_push(a->job, st_class_list(a->job, k), a->lane, a->memory->queues[k], a->queued[k], kind == k, record);
 }
 
-/* Moves what is left in the queues to the lists. Room is taken in all of them at once, a lane a list: one after the other would
- * be the longest wait of a short text. */
+/* Moves the rest of the queues to the lists. Room is reserved in all lists at once, a lane a list: one after the other would be the
+ * longest wait of a short text. */
 ST_INLINE void st_flush_all(st_again *a)
 {
     const unsigned lane = a->lane;
@@ -299,7 +299,7 @@ ST_INLINE void st_flush_all(st_again *a)
     }
 }
 
-/* What the image's tables hold of an atom is put into its slots; returns the class of what they do not hold, else ST_CLASSES. */
+/* Writes the ids of an atom to its slots if the image's tables hold it, and returns ST_CLASSES; else returns its class. */
 ST_FORCE_INLINE unsigned st_take_short(const st_job *job, uint64_t record)
 {
     if (!(record & 1))
@@ -326,7 +326,7 @@ ST_FORCE_INLINE unsigned st_take_long(const st_job *job, uint64_t record)
     return ST_CLASSES;
 }
 
-/* The deferred atom of this lane's record, 0 for none; Which: 0 if it fits a key. */
+/* Takes the deferred atom of this lane's record, 0 for none. Which: 0 for atoms that fit a key, 1 for longer ones. */
 template <unsigned Which> ST_FORCE_INLINE void st_take_again(st_again *a, uint64_t record)
 {
     unsigned kind = ST_CLASSES;
@@ -338,7 +338,7 @@ template <unsigned Which> ST_FORCE_INLINE void st_take_again(st_again *a, uint64
         st_enlist<0, ST_SHORT_CLASSES>(a, kind, record);
 }
 
-/* The record of this lane; its text is sent for, which is far away by now. */
+/* The record of this lane. Prefetches its text, which has left the cache. */
 ST_FORCE_INLINE uint64_t st_next_record(const st_job *job, const uint64_t *records, uint64_t number, uint64_t count)
 {
     const uint64_t record = number < count ? records[number] : 0;
@@ -347,7 +347,7 @@ ST_FORCE_INLINE uint64_t st_next_record(const st_job *job, const uint64_t *recor
     return record;
 }
 
-/* The deferred atoms of one kind that are those of warp number `warp` of `warps`. */
+/* Takes the deferred atoms of one kind that belong to warp number `warp` of `warps`. */
 template <unsigned Which> ST_INLINE void st_take_list_again(st_again *a, uint64_t warp, uint64_t warps)
 {
     const st_job *job = a->job;

@@ -1,10 +1,10 @@
-/* short.cu - all stages in one launch, for short texts: a launch of its own for each would take longer than its work. Where a
- * stage needs what others have made, all blocks meet.
+/* short.cu - all stages in one launch, for short texts: launching each stage would take longer than its work. Between stages all
+ * thread blocks wait for each other.
  *
- * Compiled with short stretches (ST_STRETCH_BLOCKS): a text of 16 KB then keeps 128 warps busy instead of 16. A part of
- * encode.cu, which includes the stages. */
+ * Compiled with short stretches (ST_STRETCH_BLOCKS): a text of 16 KB then keeps 128 warps busy instead of 16. encode.cu includes
+ * the stages, and then this file. */
 
-/* What may be done to a block without the others: is it UTF-8, are there names in it? */
+/* The work on a block that needs no other block: checks UTF-8 and finds names. */
 ST_INLINE void st_look_at_block(const st_job *job, uint64_t block)
 {
     if (!job->trusted)
@@ -23,7 +23,7 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_j
     for (uint64_t i = thread; job.source && i < (job.size + 15) / 16; i += threads)
         ((uint4 *)job.text)[i] = job.source[i];
     st_meet(arrived, &meetings);
-    for (uint64_t i = (thread + threads / 2) % threads; i < job.blocks; i += threads) /* by warps that have nothing to split */
+    for (uint64_t i = (thread + threads / 2) % threads; i < job.blocks; i += threads) /* by warps without a segment to split */
         st_look_at_block(&job, i);
     for (uint64_t i = thread; i < st_segments(&job); i += threads)
         st_split_segment(&job, i);

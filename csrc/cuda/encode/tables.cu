@@ -1,15 +1,15 @@
-/* tables.cu - tables as the GPU wants them, made of the image's: one load a look-up. The image's lines and buckets are for a
+/* tables.cu - tables for the GPU, made of the image's, with one load a look-up. The lines and buckets of the image are made for a
  * CPU's vectors and cache lines.
  *
- * The first table has one place a hash and no second one. Of pieces with one place the token of the lowest id has it, which
- * is the most frequent one; words come after all tokens. A place that others had to go without says so: what is looked for
- * there is then looked for in the image's table, by second_look.cu. */
+ * In the first table a hash has one place. Of the pieces with the same place the token of the lowest id gets it, which is the most
+ * frequent one; frequent words come after all tokens. A place that was refused to another piece is marked as crowded: a piece that
+ * is not found there is then looked up in the image's table, by second_look.cu. */
 #ifndef ST_CUDA_ENCODE_TABLES_CU
 #define ST_CUDA_ENCODE_TABLES_CU
 
 #include "cuda/job.h"
 
-/* Primes of 32 bits with bits in no order, a factor for each word of a key, and the last for their sum. */
+/* Primes of 32 bits with irregular bits: a factor for each uint32 of a key, and one for the sum. */
 #define ST_FACTOR_A 0x9E3779B1u
 #define ST_FACTOR_B 0x85EBCA77u
 #define ST_FACTOR_C 0xC2B2AE3Du
@@ -55,8 +55,8 @@ ST_FORCE_INLINE uint32_t st_first_hash(uint32_t a, uint32_t b, uint32_t c)
     return hash * ST_FACTOR_LAST;
 }
 
-/* The place of an entry that may be looked for in the first table, and what decides who gets it: UINT32_MAX has no claim.
- * 0: it is not looked for there. */
+/* The place of an entry in the first table, and its order: the lowest one gets the place, UINT32_MAX never does. Returns 0 if the
+ * entry is not looked up in the first table. */
 ST_INLINE int st_first_place(const st_piece_entry *entry, uint64_t shift, uint64_t *place, uint32_t *order)
 {
     const unsigned n = (unsigned)(entry->key.high >> 56) & 15, count = st_piece_count(entry);
@@ -70,8 +70,8 @@ ST_INLINE int st_first_place(const st_piece_entry *entry, uint64_t shift, uint64
     return 1;
 }
 
-/* The first round: who comes first in each place, and in which places somebody did not. `orders` are UINT32_MAX, `crowded`
- * 0 before. */
+/* First pass: finds the lowest order for each place, and the places that more than one entry has. `orders` must be UINT32_MAX and
+ * `crowded` 0 before. */
 ST_INLINE void st_claim_place(const st_piece_entry *entry, uint64_t shift, uint32_t *orders, uint32_t *crowded)
 {
     uint64_t place;
@@ -80,7 +80,7 @@ ST_INLINE void st_claim_place(const st_piece_entry *entry, uint64_t shift, uint3
         crowded[place] = 1;
 }
 
-/* The second: who did, moves in. Two words of one order may both: that of the last writer stays, and both are whole. */
+/* Second pass: writes the entries that got a place. Two frequent words may have the same order; the one written last stays. */
 ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uint64_t shift, const uint32_t *orders, uint4 *first)
 {
     const st_piece_entry *entry = &entries[number];
@@ -97,7 +97,7 @@ ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uin
     first[place] = taken;
 }
 
-/* The third: the places say what they owe. */
+/* Third pass: marks the crowded places. */
 ST_INLINE void st_mark_place(uint64_t place, const uint32_t *crowded, uint4 *first)
 {
     first[place].w |= crowded[place] << ST_FIRST_CROWDED;
@@ -106,8 +106,8 @@ ST_INLINE void st_mark_place(uint64_t place, const uint32_t *crowded, uint4 *fir
 
 /* ---- long tokens ---- */
 
-/* A bit set of the first eight bytes and the length of each token that is longer than a key: nearly all that is looked for
- * there is none, and need not be hashed whole. */
+/* A bit set by the first eight bytes and the length of each token that is longer than a key. Nearly all long atoms are no tokens;
+ * most of them need not be hashed as a whole. */
 #define ST_FILTER_BITS 20
 
 ST_FORCE_INLINE uint32_t st_filter_place(uint64_t first_eight, unsigned n)
