@@ -15,7 +15,7 @@ void st_train_counter_free(st_train_counter *counter)
     st_train_table_free(&counter->table);
 }
 
-/* Keys of the short pieces, and their places sent for. `stop` is the end of what is readable. */
+/* Computes the keys of the short pieces and prefetches their places. Text is readable up to `stop`. */
 static size_t prepare(st_train_counter *c, const uint8_t *text, const uint8_t *stop, size_t count)
 {
     size_t start = 0, shorts = 0;
@@ -32,7 +32,7 @@ static size_t prepare(st_train_counter *c, const uint8_t *text, const uint8_t *s
     return shorts;
 }
 
-/* Counts the pieces between text and its ends[0..count), which ascend. */
+/* Counts the pieces text[0..ends[0]), text[ends[0]..ends[1]), ... */
 static st_status count_batch(st_train_counter *c, const uint8_t *text, const uint8_t *stop, size_t count)
 {
     ST_TRY(st_train_table_grow(&c->table, count));
@@ -43,7 +43,7 @@ static st_status count_batch(st_train_counter *c, const uint8_t *text, const uin
         place->key = c->keys[i];
         place->count++;
     }
-    st_number_write(&c->pieces, c->pieces + count); /* other threads look how far it is */
+    st_number_write(&c->pieces, c->pieces + count); /* other threads read the progress */
     if (shorts == count)
         return ST_OK;
     size_t start = 0;
@@ -53,7 +53,7 @@ static st_status count_batch(st_train_counter *c, const uint8_t *text, const uin
     return ST_OK;
 }
 
-/* A text of its own: what a special token ends, or the end of all. */
+/* Counts the pieces of text that ends at a special token or at the end of everything. */
 static st_status count_stretch(st_train_counter *c, st_split_family family, const uint8_t *text, size_t n,
                                const uint8_t *stop)
 {

@@ -1,7 +1,7 @@
 /* count.h - text to pieces, each counted: the first stage of training.
  *
- * A counter takes stretches of text that split apart from each other: whole documents, or parts of one cut where
- * threads/safe_cuts.h says. Special tokens are cut out: what stands on both sides of one are texts of their own.
+ * A counter takes texts that split independently: whole documents, or slices of one (threads/safe_cuts.h). Special tokens are cut
+ * out: the text in front of one and the text behind it split independently, too.
  * Thread rule: a counter belongs to one thread at a time; several of them, one a thread, share the work. */
 #ifndef ST_TRAIN_COUNT_H
 #define ST_TRAIN_COUNT_H
@@ -11,7 +11,7 @@
 #include "text/utf8_check.h"
 #include "train/table.h"
 
-/* Ends of pieces found before they are counted: enough for look-ups to overlap, few enough to stay in the cache. */
+/* Pieces found before they are counted: enough for look-ups to overlap, few enough to stay in the cache. */
 #define ST_TRAIN_BATCH 512
 
 typedef struct st_train_counter {
@@ -30,7 +30,7 @@ void st_train_counter_free(st_train_counter *counter);
 st_status st_train_count_text(st_train_counter *counter, st_split_family family, const st_special *special,
                               const uint8_t *text, size_t n, int trusted, st_text_error *error);
 
-/* Counts text[a..b) for each of the `count` rows (a, b), which lie inside the text; empty ones are passed over. */
+/* Counts text[a..b) for each of the `count` rows (a, b), which lie inside the text; empty ones are skipped. */
 st_status st_train_count_spans(st_train_counter *counter, const uint8_t *text, const int64_t *spans, size_t count);
 
 #endif

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 
 /* ---- the sketch ----
- * An array of sums over hashes of pairs: a pair is at most as frequent as the sum it is part of, so most rare pairs are
- * seen to be rare without a table that would have to hold them all. */
+ * An array of counts by a hash of the pair. A pair is at most as frequent as the count at its hash, so most rare pairs are
+ * recognised without a table of all pairs. */
 
 typedef struct sketch {
     uint32_t *sums;
     unsigned shift;
-    uint32_t least; /* sums stop at it */
+    uint32_t least; /* counts stop growing at it */
 } sketch;
 
 #define SKETCH_LEAST_BITS 12
@@ -38,13 +38,13 @@ static inline int sketch_may(const sketch *s, uint64_t hash)
 }
 
 /* ---- passes over the text ----
- * All pairs of neighbours from left to right, some hundred at a time: what is looked up of one waits beside the others. */
+ * All pairs of neighbours from left to right, in blocks of some hundred, so that their look-ups overlap. */
 
 #define BLOCK 256
 
 typedef struct block {
     st_train_key keys[BLOCK];
-    uint64_t weights[BLOCK]; /* how often each stands in the whole text, not only in the distinct pieces */
+    uint64_t weights[BLOCK]; /* how often the pair stands in the whole text, not only in the distinct pieces */
     uint32_t places[BLOCK];
 } block;
 
@@ -60,7 +60,7 @@ static walk walk_from_start(const st_train_text *text, const st_train_tokens *to
     return (walk){text, tokens->lengths, 0, 1, text->range_count ? text->ranges[0].end : 0};
 }
 
-/* The next pairs; how many there are, 0 at the end. */
+/* Reads the next pairs; returns how many, 0 at the end. */
 static size_t walk_on(walk *w, block *found)
 {
     const uint32_t *tokens = w->text->tokens;
@@ -97,7 +97,7 @@ static void fill_sketch(const sketch *s, walk w)
             sketch_add(s, st_hash_number(b.keys[i]), b.weights[i] < s->least ? (uint32_t)b.weights[i] : s->least);
 }
 
-/* Keeps those of a block that the sketch takes for frequent. */
+/* Keeps the pairs of a block that may be frequent by the sketch; returns how many. */
 static size_t sift(const sketch *s, block *b, size_t n)
 {
     size_t kept = 0;
@@ -178,7 +178,7 @@ static st_status count_byte_pairs(st_train_index *index, const st_train_text *te
     return ST_OK;
 }
 
-/* What belongs to no list goes to one of its own behind all others, a single place that is written again and again. */
+/* Fills the lists. Pairs without a list write to one further place behind all lists, so that the loop has no branch. */
 static void fill_byte_lists(st_train_index *index, const st_train_text *text, byte_pair *pairs)
 {
     for (size_t i = 0; i < BYTE_PAIRS; i++) {
@@ -197,7 +197,7 @@ static void fill_byte_lists(st_train_index *index, const st_train_text *text, by
     }
 }
 
-/* ---- what is worth a list ---- */
+/* ---- which pairs get a list ---- */
 
 typedef struct level {
     uint64_t count, n;
@@ -209,7 +209,7 @@ static int by_count(const void *a, const void *b)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-/* Raises `least` until all lists fill at most `room` places; not so far that no pair would be left. */
+/* Raises `least` until all lists together have at most `room` places, but not so far that no pair is left. */
 static st_status raise_least(st_train_index *index, size_t room)
 {
     level *levels = st_malloc(index->pairs.count * sizeof *levels);
@@ -234,14 +234,14 @@ static st_status raise_least(st_train_index *index, size_t room)
     return ST_OK;
 }
 
-/* Room in the lists for `places`, and as much again for what merges add. */
+/* Makes room in the lists for `places`, and as much again for the lists of pairs that merges make. */
 static st_status make_room(st_train_index *index, size_t places, size_t text_places)
 {
     size_t room = 2 * text_places < index->most_lists ? 2 * text_places : index->most_lists;
     room = room <= 2 * places ? 2 * places + 1 : room; /* fill_byte_lists takes one place more */
     if (room <= index->list_room)
         return ST_OK;
-    st_free(index->lists); /* all of it is out of date */
+    st_free(index->lists); /* all lists are out of date */
     index->list_room = 0;
     index->lists = st_malloc(room * sizeof *index->lists);
     if (!index->lists)
@@ -250,7 +250,7 @@ static st_status make_room(st_train_index *index, size_t places, size_t text_pla
     return ST_OK;
 }
 
-/* Drops what is too rare, and gives each pair that is left its stretch of the lists. */
+/* Drops pairs that are too rare, and gives each of the others its range of the lists. */
 static st_status lay_out(st_train_index *index, const st_train_text *text)
 {
     const size_t half = index->most_lists / 2;

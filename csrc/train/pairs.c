@@ -29,13 +29,13 @@ static int is_full(size_t count, size_t room)
     return count >= room / 8 * 5;
 }
 
-/* The same pairs, less those below `least`, in a table with room for `more`. */
+/* Moves the pairs, without those below `least`, to a table with room for `more` further ones. */
 static st_status rebuild(st_train_pairs *pairs, uint64_t least, size_t more)
 {
     size_t room = LEAST_ROOM, kept = 0;
     for (size_t i = 0; i < pairs->room; i++)
         kept += pairs->entries[i].key != ST_TRAIN_NO_PAIR && pairs->entries[i].count >= least;
-    /* At most five sixteenths full: it takes as many again before the next time. */
+    /* At most five sixteenths full, so that as many pairs again can be added before the next time. */
     while (is_full(2 * (kept + more), room))
         room *= 2;
     if (room > SIZE_MAX / sizeof *pairs->entries)

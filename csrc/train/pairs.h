@@ -1,7 +1,7 @@
-/* pairs.h - pairs of neighbouring tokens, each with its count and the places where it is to be found.
+/* pairs.h - pairs of neighbouring tokens, each with its count and the list of its places.
  *
- * Counts are exact. A list of places holds all of the pair's places in ascending order, and some where the pair has been
- * since: whoever reads it looks whether the pair is there.
+ * Counts are exact. A list holds all places of the pair in ascending order, and may hold places where the pair no longer is. Its
+ * reader checks each place.
  * Thread rule: one thread at a time. */
 #ifndef ST_TRAIN_PAIRS_H
 #define ST_TRAIN_PAIRS_H
@@ -28,11 +28,11 @@ void st_train_pairs_free(st_train_pairs *pairs); /* and empty again */
 /* The pair, or NULL. */
 st_train_pair *st_train_pairs_find(const st_train_pairs *pairs, st_train_key key);
 
-/* The pair, entered with a count of 0 if it was not there. Pairs with counts below `least` are forgotten where the table
- * would grow otherwise; 0: none is. NULL: out of memory, and all is as it was. */
+/* The pair, entered with a count of 0 if it was not there. Where the table would have to grow, pairs with counts below `least`
+ * are dropped first (0: none is). NULL: out of memory, and nothing has changed. */
 st_train_pair *st_train_pairs_add(st_train_pairs *pairs, st_train_key key, uint64_t least);
 
-/* Forgets pairs with counts below `least`. ST_NO_MEMORY: all is as it was. */
+/* Drops pairs with counts below `least`. ST_NO_MEMORY: nothing has changed. */
 st_status st_train_pairs_compact(st_train_pairs *pairs, uint64_t least);
 
 #endif

@@ -20,19 +20,19 @@ typedef struct st_train_queue {
 
 void st_train_queue_free(st_train_queue *queue);
 
-/* Room for so many entries more. */
+/* Makes room for so many more entries. */
 st_status st_train_queue_reserve(st_train_queue *queue, size_t more);
 
-/* There is room. */
+/* Adds an entry; there must be room for it. */
 void st_train_queue_push(st_train_queue *queue, const st_train_tokens *tokens, st_train_entry entry);
 
-/* Drops the best one. */
+/* Removes the best entry. */
 void st_train_queue_pop(st_train_queue *queue, const st_train_tokens *tokens);
 
-/* The best one has a lower count now. */
+/* Lowers the count of the best entry to `count`. */
 void st_train_queue_lower(st_train_queue *queue, const st_train_tokens *tokens, uint64_t count);
 
-/* Puts entries in any order into a heap's. */
+/* Makes a heap of entries in any order. */
 void st_train_queue_order(st_train_queue *queue, const st_train_tokens *tokens);
 
 #endif

@@ -10,7 +10,7 @@ void st_train_table_free(st_train_table *table)
     memset(table, 0, sizeof *table);
 }
 
-/* While places are doubled, the old and the new ones are there, three times the old; only one kind grows at a time. */
+/* While places are doubled, the old and the new ones exist, together three times the old. Only one kind grows at a time. */
 size_t st_train_table_size(const st_train_table *table)
 {
     const size_t shorts = table->short_room * sizeof *table->shorts, longs = table->long_room * sizeof *table->longs;
@@ -45,7 +45,7 @@ static st_train_long *find_long(const st_train_table *table, st_train_long *plac
     return &places[at];
 }
 
-/* The room for so many pieces: places are at most five eighths full. */
+/* The number of places for so many pieces: at most five eighths are full. */
 static size_t room_for(size_t count, size_t room)
 {
     room = room ? room : LEAST_ROOM;
@@ -183,7 +183,8 @@ st_status st_train_record_read(const uint8_t *data, size_t n, size_t *at, st_tra
     return read_number(data, n, at, &record->count) && record->count ? ST_OK : ST_BAD_STATE;
 }
 
-/* The lowest bits choose the place in a table: a part read into a table must not fill every n-th place only. */
+/* The part of a hash. It must not depend on the lowest bits, which choose the place in a table: otherwise the pieces of one part
+ * would fill every n-th place only. */
 static size_t part_of(uint64_t hash, size_t part_count)
 {
     return (size_t)(hash >> 40) & (part_count - 1);

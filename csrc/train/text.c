@@ -60,7 +60,7 @@ static int by_count(const void *a, const void *b)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-/* One range for each count, the greatest first; `end` is still how many places it has. */
+/* Sorts the ranges, one for each count, the greatest count first. `end` is still the number of places of the range. */
 static st_status order_ranges(st_train_text *text)
 {
     size_t kept = 0;
@@ -84,7 +84,7 @@ static st_status order_ranges(st_train_text *text)
 
 st_status st_train_text_lay_out(st_train_text *text)
 {
-    uint64_t at = 1; /* behind the first border */
+    uint64_t at = 1; /* place 0 is the first border */
     if (text->places >= ST_TRAIN_MAX_PLACES)
         return ST_TOO_MUCH_TEXT;
     ST_TRY(order_ranges(text));

@@ -1,11 +1,11 @@
 /* text.h - the distinct pieces as one row of tokens, which training merges in place.
  *
- * Each byte of a piece is a place. A token of n bytes takes n places; its number stands at the first and at the last of
- * them, so that both neighbours of a token are found without links: the next begins n places on, the one before ends at
- * the place before. In front of each piece, and behind the last, is one place that holds ST_TRAIN_BORDER.
+ * Each byte of a piece is a place. A token of n bytes takes n places. Its number stands at the first and at the last of them, so
+ * both neighbours are found without links: the next token begins n places further, the one before ends at the place in front.
+ * In front of each piece, and behind the last, is one place that holds ST_TRAIN_BORDER.
  *
- * Pieces lie in the order of their counts, the most frequent first. Pieces of one count make one range, so a place needs
- * no count of its own: 4 bytes a place is all.
+ * Pieces are sorted by their counts, the most frequent first. Pieces of one count make one range, so a place needs no count of its
+ * own, only 4 bytes.
  *
  *     st_train_text_init(&text, alphabet)
  *     for all records: st_train_text_measure(&text, records, n)
@@ -19,16 +19,17 @@
 #include "train/table.h"
 
 #define ST_TRAIN_BORDER UINT32_MAX       /* between pieces */
-#define ST_TRAIN_INSIDE (UINT32_MAX - 1) /* was the first place of a token that is now inside another */
+#define ST_TRAIN_INSIDE (UINT32_MAX - 1) /* was the first place of a token, and is inside another token now */
 #define ST_TRAIN_MAX_PLACES (UINT32_MAX - 1)
 
-/* Places a step of the coarse map from places to ranges. */
+/* The coarse map from places to ranges has an entry for every 2^ST_TRAIN_STEP_BITS places. */
 #define ST_TRAIN_STEP_BITS 7
 
-/* Counts below it find their range by a table, greater ones, of which there are few, by a search. */
+/* The range of a smaller count is found by a table, that of a greater one by a search. Great counts are few. */
 #define ST_TRAIN_SMALL ((size_t)1 << 16)
 
-/* Pieces with one count: places up to `end`; while they are placed, `end` is where the next one goes, below `limit`. */
+/* The pieces with one count, which end at the place `end`. While pieces are placed, `end` is where the next one goes, and `limit`
+ * where the range ends. */
 typedef struct st_train_range {
     uint64_t count;
     uint64_t end, limit;
@@ -45,7 +46,7 @@ typedef struct st_train_text {
     uint64_t pieces;
 } st_train_text;
 
-/* alphabet: the bytes in the order of their tokens. */
+/* alphabet: the 256 bytes in the order of their tokens. */
 void st_train_text_init(st_train_text *text, const uint8_t *alphabet);
 void st_train_text_free(st_train_text *text);
 
@@ -57,10 +58,10 @@ st_status st_train_text_lay_out(st_train_text *text);
 /* ST_BAD_STATE: a record that was not measured. */
 st_status st_train_text_place(st_train_text *text, const uint8_t *records, size_t n);
 
-/* All are placed: builds the map from places to ranges. ST_BAD_STATE: a record is missing. */
+/* To be called when all records are placed. Builds the map from places to ranges. ST_BAD_STATE: a record is missing. */
 st_status st_train_text_finish(st_train_text *text);
 
-/* The range of a place. A caller that goes from left to right passes the last answer on as `from`, else 0. */
+/* The range of a place. `from`: 0, or, for places that ascend from call to call, the previous answer. */
 static inline uint32_t st_train_range_of(const st_train_text *text, uint32_t place, uint32_t from)
 {
     const uint32_t step = text->steps[place >> ST_TRAIN_STEP_BITS];

@@ -18,7 +18,7 @@ static uint64_t prefix_of(const uint8_t *bytes, size_t n)
     return prefix;
 }
 
-/* Enters what was put behind bytes.size. */
+/* Enters the token whose n bytes were written behind bytes.size. */
 static void enter(st_train_tokens *tokens, size_t n, st_train_key pair)
 {
     const size_t token = tokens->count++;
@@ -62,7 +62,7 @@ st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair)
     return ST_OK;
 }
 
-/* As memcmp, a beginning before what it begins. */
+/* Compares the bytes of two tokens like memcmp; a prefix comes before a longer token. */
 static int compare(const st_train_tokens *tokens, uint32_t a, uint32_t b)
 {
     const size_t n = tokens->lengths[a], m = tokens->lengths[b];

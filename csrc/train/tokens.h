@@ -33,7 +33,7 @@ typedef struct st_train_tokens {
     uint32_t *lengths;   /* in bytes */
     uint64_t *prefixes;  /* the first eight bytes as a big-endian number, zeros behind the last */
     size_t *starts;      /* in `bytes` */
-    st_train_key *pairs; /* what each was merged of; of the first 256, nothing */
+    st_train_key *pairs; /* the two tokens that each was merged from; undefined for the first 256 */
     size_t count, room;
     st_bytes bytes;
     st_train_ties ties;
@@ -45,11 +45,11 @@ st_status st_train_tokens_init(st_train_tokens *tokens, const uint8_t *alphabet,
                                uint32_t longest);
 void st_train_tokens_free(st_train_tokens *tokens);
 
-/* Adds the token that a pair makes. There is room. */
+/* Adds the token that a pair makes; there must be room for it. */
 st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair);
 
-/* Is the token of two tokens short enough? Hugging Face's trainer leaves out tokens as long as its limit, but asks only
- * where a merge makes a new neighbourhood, so never about two bytes. */
+/* Is the token of these two short enough? Hugging Face's trainer refuses tokens as long as its limit, but only for pairs that a
+ * merge has brought together, so never for two bytes. */
 static inline int st_train_may_merge(const st_train_tokens *tokens, uint32_t left, uint32_t right)
 {
     const uint64_t n = (uint64_t)tokens->lengths[left] + tokens->lengths[right];

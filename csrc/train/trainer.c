@@ -2,10 +2,10 @@
 
 #include "base/prefetch.h"
 
-/* How far ahead of its turn the text around a place is sent for. */
+/* The text around a place is prefetched so many places before its turn. */
 #define PLACES_AHEAD 16
 
-/* A queue that has run dry is filled with pairs down to an eighth of the count. */
+/* An empty queue is filled with pairs down to an eighth (2^-STEP) of the last count. */
 #define STEP 3
 
 static st_status sides_init(st_train_sides *sides, size_t tokens)
@@ -43,8 +43,8 @@ void st_trainer_free(st_trainer *trainer)
     memset(trainer, 0, sizeof *trainer);
 }
 
-/* A guess at how often the last pair will be seen, from below: in real text it was 12 to 53 times rarer than the text has
- * bytes for each merge. A good one spares searches, any other is as right. */
+/* Used for a low estimate of the count of the last merge. In real text this count times the number of merges was 1/12 to 1/53 of
+ * the bytes of the text. A good estimate saves searches; the result does not depend on it. */
 #define GUESS 64
 
 static uint64_t guess_least(const st_trainer *t)
@@ -77,8 +77,8 @@ static inline void note(st_train_sides *sides, uint32_t token, uint64_t weight)
     side->sum += weight;
 }
 
-/* Joins the pair wherever it still is, and sums up its neighbours. The list keeps the places where it was; returns how
- * many. An inner loop of its own: all else here is done once a merge. */
+/* Joins the pair wherever it still is, and sums up its neighbours. The list keeps the places where it was; returns how many. This
+ * is the inner loop: everything else here runs once a merge. */
 static size_t join(st_trainer *t, const st_train_pair *pair, uint32_t joined)
 {
     uint32_t *list = t->index.lists + pair->start, *text = t->text.tokens;
@@ -106,7 +106,7 @@ static size_t join(st_trainer *t, const st_train_pair *pair, uint32_t joined)
     return kept;
 }
 
-/* A pair has lost so many of its places. */
+/* Lowers the count of a pair, which has lost so many of its places. */
 static void take_away(st_train_index *index, st_train_key key, uint64_t sum)
 {
     st_train_pair *pair = st_train_pairs_find(&index->pairs, key);
@@ -114,7 +114,7 @@ static void take_away(st_train_index *index, st_train_key key, uint64_t sum)
         pair->count -= sum;
 }
 
-/* A new pair, if it is frequent enough to be known. */
+/* Enters a new pair, if it is frequent enough to be known. */
 static st_status bring_in(st_trainer *t, st_train_key key, st_train_side *side)
 {
     st_train_index *index = &t->index;
@@ -122,7 +122,7 @@ static st_status bring_in(st_trainer *t, st_train_key key, st_train_side *side)
     if (side->sum < index->least || !st_train_may_merge(&t->tokens, st_train_left(key), st_train_right(key)))
         return ST_OK;
     if (side->n > index->list_room - index->list_top)
-        t->is_stale = 1; /* there is no room for its list: it will be found by the search that makes room */
+        t->is_stale = 1; /* no room for its list: the search that makes room finds the pair */
     if (t->is_stale)
         return ST_OK;
     st_train_pair *pair = st_train_pairs_add(&index->pairs, key, index->least);
@@ -135,7 +135,7 @@ static st_status bring_in(st_trainer *t, st_train_key key, st_train_side *side)
     return ST_OK;
 }
 
-/* Counts of the pairs that the merge took apart fall, those that it made come in. */
+/* Lowers the counts of the pairs that the merge took apart, and enters those that it made. */
 static st_status settle(st_trainer *t, uint32_t a, uint32_t b, uint32_t joined)
 {
     /* Where two joined pairs touch, the second one's first half was noted behind the first one; it is there no more. */
@@ -160,7 +160,7 @@ static st_status settle(st_trainer *t, uint32_t a, uint32_t b, uint32_t joined)
     return ST_OK;
 }
 
-/* The places of the pairs that came in. */
+/* Writes the places of the new pairs to their lists. */
 static void fill_lists(st_trainer *t, const uint32_t *list, size_t n, uint32_t joined)
 {
     const uint32_t *text = t->text.tokens, *lengths = t->tokens.lengths, length = lengths[joined];
@@ -200,7 +200,7 @@ static st_status merge(st_trainer *t, st_train_pair *entry)
 
 /* ---- the choice ---- */
 
-/* The best pair, taken from the queue; NULL: it has run dry. */
+/* Takes the best pair from the queue; NULL: the queue is empty. */
 static st_train_pair *choose(st_train_index *index, const st_train_tokens *tokens)
 {
     st_train_queue *queue = &index->queue;

@@ -9,10 +9,10 @@
  * A merge joins all places of the pair with the greatest count, from left to right in each piece. Places count where they
  * overlap too: "aaa" holds the pair (a, a) twice. Among pairs with the same count the rule for ties chooses.
  *
- * What a merge costs depends on how often its pair stands in distinct pieces, not on the text: neighbours are summed up in
- * two arrays by their token, and each distinct one is looked up once.
+ * The cost of a merge depends on how often its pair stands in distinct pieces, not on the length of the text: neighbours are summed
+ * up in two arrays by their token, and each distinct one is looked up once.
  *
- * The state between two runs is text.tokens and trainer.tokens: whoever keeps them can go on from there.
+ * The state between two runs is text.tokens and trainer.tokens. A training can be resumed from these two.
  * Thread rule: one thread at a time. After a failure a trainer can only be freed. */
 #ifndef ST_TRAIN_TRAINER_H
 #define ST_TRAIN_TRAINER_H
@@ -59,10 +59,10 @@ typedef struct st_train_options {
 st_status st_trainer_init(st_trainer *trainer, const st_train_options *options);
 void st_trainer_free(st_trainer *trainer);
 
-/* The text is there. least: trainer.index.least of a state to go on from, or 0. */
+/* To be called when the text is finished. least: trainer.index.least of the state to resume from, or 0. */
 void st_trainer_begin(st_trainer *trainer, uint64_t least);
 
-/* Up to so many merges, fewer when about so many places have been looked at. */
+/* Makes up to `merges` merges, and fewer once about `work` places have been looked at. */
 st_status st_trainer_run(st_trainer *trainer, size_t merges, uint64_t work);
 
 #endif
