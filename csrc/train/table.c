@@ -183,14 +183,14 @@ st_status st_train_record_read(const uint8_t *data, size_t n, size_t *at, st_tra
     return read_number(data, n, at, &record->count) && record->count ? ST_OK : ST_BAD_STATE;
 }
 
-/* The part of a hash. It must not depend on the lowest bits, which choose the place in a table: otherwise the pieces of one part
+/* The shard of a hash. It must not depend on the lowest bits, which choose the place in a table: otherwise the pieces of one shard
  * would fill every n-th place only. */
-static size_t part_of(uint64_t hash, size_t part_count)
+static size_t shard_of(uint64_t hash, size_t shard_count)
 {
-    return (size_t)(hash >> 40) & (part_count - 1);
+    return (size_t)(hash >> 40) & (shard_count - 1);
 }
 
-st_status st_train_table_write(const st_train_table *table, st_bytes *parts, size_t part_count)
+st_status st_train_table_write(const st_train_table *table, st_bytes *shards, size_t shard_count)
 {
     for (size_t i = 0; i < table->short_room; i++) {
         const st_train_short *place = &table->shorts[i];
@@ -199,12 +199,12 @@ st_status st_train_table_write(const st_train_table *table, st_bytes *parts, siz
             continue;
         st_store64(piece, place->key.low);
         st_store64(piece + 8, place->key.high);
-        ST_TRY(st_train_record_write(&parts[part_of(st_hash_key(place->key), part_count)], piece, piece[15], place->count));
+        ST_TRY(st_train_record_write(&shards[shard_of(st_hash_key(place->key), shard_count)], piece, piece[15], place->count));
     }
     for (size_t i = 0; i < table->long_room; i++) {
         const st_train_long *place = &table->longs[i];
         if (place->count)
-            ST_TRY(st_train_record_write(&parts[part_of(place->hash, part_count)], table->bytes.data + place->start,
+            ST_TRY(st_train_record_write(&shards[shard_of(place->hash, shard_count)], table->bytes.data + place->start,
                                          place->n, place->count));
     }
     return ST_OK;

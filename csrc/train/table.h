@@ -3,7 +3,7 @@
  * Pieces of up to ST_KEY_BYTES bytes, nearly all of them, are keys and lie in the table itself. Longer ones lie in a second
  * table, their bytes in one growing buffer. A table is written as records (a length, the bytes, a count), and records can be
  * added to a table. That is how the tables of several threads become one, and how a table that has grown too large is written to
- * disk. It is written in parts by the hash of the piece, so a piece is in the same part each time.
+ * disk. It is written in shards by the hash of the piece, so a piece is in the same shard each time.
  *
  * Thread rule: one thread at a time. ST_NO_MEMORY leaves a table that can only be freed. */
 #ifndef ST_TRAIN_TABLE_H
@@ -70,8 +70,8 @@ typedef struct st_train_record {
 /* Reads the record at data[*at] and moves *at behind it. ST_BAD_STATE: there is no whole record. */
 st_status st_train_record_read(const uint8_t *data, size_t n, size_t *at, st_train_record *record);
 
-/* Appends the records of all pieces to parts[0..part_count), by their hash; part_count is a power of two. */
-st_status st_train_table_write(const st_train_table *table, st_bytes *parts, size_t part_count);
+/* Appends the records of all pieces to shards[0..shard_count), by their hash; shard_count is a power of two. */
+st_status st_train_table_write(const st_train_table *table, st_bytes *shards, size_t shard_count);
 
 /* Adds the pieces of whole records. ST_BAD_STATE: the data is no such records. */
 st_status st_train_table_read(st_train_table *table, const uint8_t *data, size_t n);

@@ -369,7 +369,7 @@ cdef extern from "train/table.h" nogil:
     size_t st_train_table_size(const st_train_table *table)
     st_status st_train_table_add_all(st_train_table *table, const uint8_t *data, size_t n, const uint64_t *starts,
                                      const uint32_t *lengths, const uint64_t *counts, size_t count)
-    st_status st_train_table_write(const st_train_table *table, st_bytes *parts, size_t part_count)
+    st_status st_train_table_write(const st_train_table *table, st_bytes *shards, size_t shard_count)
     st_status st_train_table_read(st_train_table *table, const uint8_t *data, size_t n)
 
 
