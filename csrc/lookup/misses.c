@@ -207,7 +207,7 @@ static size_t ask_cache(st_workspace *w, const uint8_t *text)
             continue;
         const known k = find_known(w, s->hashes[m], bytes, n);
         uint32_t *ids = &s->space[used];
-        if (!k.ids && n > ST_GROUP_BYTES)
+        if (!k.ids && n > ST_WORD_BYTES)
             continue;
         s->ids[m] = ids;
         used += room;

@@ -380,7 +380,7 @@ static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_c
 /* Words that split put off: merged in turns until a lane can hold their symbols, or to the end. */
 static void shorten(const st_vocab *v, const st_cuts *cuts, slab *s, const uint16_t *late, uint32_t count)
 {
-    st_word words[ST_GROUP];
+    st_word words[ST_WORDS_IN_TURN];
     for (uint32_t i = 0; i < count; i++)
         words[i] = s->words[late[i]];
     st_shorten_words_avx2(v, cuts, words, count, MOST_SYMBOLS);
@@ -419,8 +419,8 @@ static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word
         late[late_count] = (uint16_t)i;
         late_count += size > MOST_SYMBOLS;
     }
-    for (uint32_t i = 0; i < late_count; i += ST_GROUP)
-        shorten(v, cuts, s, late + i, late_count - i < ST_GROUP ? late_count - i : ST_GROUP);
+    for (uint32_t i = 0; i < late_count; i += ST_WORDS_IN_TURN)
+        shorten(v, cuts, s, late + i, late_count - i < ST_WORDS_IN_TURN ? late_count - i : ST_WORDS_IN_TURN);
     sort(s, count);
 }
 

@@ -3,33 +3,33 @@
  *     find_in_bucket(bucket, key)     what st_bucket_find does (pairs/pair_table.h)
  *     smallest(candidates, rows)      the smallest of rows * ST_ROW numbers (smallest.h)
  *
- * What a merge step does depends on the text in no branch but the one that ends the word; where there is no neighbour, a
- * symbol beyond the last stands in for it, with which nothing merges. */
+ * A merge step has one branch that depends on the text: the one that ends the word. Where a symbol has no neighbour, a stand-in
+ * takes its place, with which nothing merges. */
 #include "base/dispatch.h"
 #include "base/prefetch.h"
 #include "base/utf8.h"
 #include "merge/words.h"
 
-/* Places of symbols: in order from 1 on, between two stand-ins for neighbours that are not there. */
+/* The symbols have the places from 1 on. In front of the first and behind the last is a stand-in. */
 #define BEFORE 0
 #define FIRST 1
-#define BEYOND (ST_GROUP_BYTES + 1)
+#define BEYOND (ST_WORD_BYTES + 1)
 
-#define ROWS ((ST_GROUP_BYTES + 2 + ST_ROW - 1) / ST_ROW)
+#define ROWS ((ST_WORD_BYTES + 2 + ST_ROW - 1) / ST_ROW)
 
 /* One word being merged. A symbol is named by its place among the symbols that the word began with. */
-typedef struct lane {
+typedef struct merging {
     uint32_t candidates[ROWS * ST_ROW];
     uint32_t rows;
-    uint32_t tokens[ST_GROUP_BYTES + 2];
+    uint32_t tokens[ST_WORD_BYTES + 2];
     uint64_t alive;             /* a bit a symbol; those of the stand-ins stay set */
-    uint32_t changed[2];        /* symbols whose pair with the next one is on its way from memory */
+    uint32_t changed[2];        /* symbols whose pair with the next one was prefetched */
     uint64_t keys[2];           /* those pairs */
-    const uint64_t *buckets[2]; /* where they will be */
+    const uint64_t *buckets[2]; /* the buckets of those pairs */
     st_word *word;
-    uint32_t merges; /* that it may still make */
-    int fresh;       /* its pairs are still to be looked up */
-} lane;
+    uint32_t merges; /* merges that it may still make */
+    int fresh;       /* 1: its pairs are still to be looked up */
+} merging;
 
 static inline uint32_t candidate(uint32_t found, uint32_t place)
 {
@@ -65,8 +65,8 @@ static uint32_t split_bytes(const st_vocab *v, const st_word *word, uint32_t *to
     return word->n;
 }
 
-/* Takes on a word. The pairs that are not in the grid are sent for; look_up_all comes a round later. */
-static void begin(const st_vocab *v, const st_cuts *cuts, lane *l, st_word *word, uint32_t enough)
+/* Begins a word. Prefetches its pairs; look_up_all reads them one round later. */
+static void begin(const st_vocab *v, const st_cuts *cuts, merging *l, st_word *word, uint32_t enough)
 {
     const int by_characters = cuts && v->monotone && st_has_high_bytes(word->text, word->n);
     const uint32_t n = by_characters ? split_characters(v, cuts, word, l->tokens + FIRST)
@@ -95,7 +95,7 @@ static inline uint32_t find_pair(const st_pairs *pairs, uint32_t left, uint32_t 
     return find_in_bucket(bucket, key);
 }
 
-static void look_up_all(const st_pairs *pairs, lane *l)
+static void look_up_all(const st_pairs *pairs, merging *l)
 {
     const uint32_t n = st_last_bit(l->alive & ~((uint64_t)1 << BEYOND));
     l->fresh = 0;
@@ -103,13 +103,13 @@ static void look_up_all(const st_pairs *pairs, lane *l)
         l->candidates[i] = candidate(find_pair(pairs, l->tokens[i], l->tokens[i + 1]), i);
     for (int i = 0; i < 2; i++) {
         l->changed[i] = BEYOND;
-        l->keys[i] = st_pair_key(ST_NO_TOKEN, 0); /* no pair, and not what marks an empty slot */
+        l->keys[i] = st_pair_key(ST_NO_TOKEN, 0); /* a key that no slot has, not even an empty one */
         l->buckets[i] = pairs->slots;
     }
 }
 
-/* Takes in the pairs that the last step sent for. */
-static inline void receive(const st_pairs *pairs, lane *l)
+/* Reads the pairs that the last step prefetched. */
+static inline void receive(const st_pairs *pairs, merging *l)
 {
     if (l->fresh)
         look_up_all(pairs, l);
@@ -121,8 +121,8 @@ static inline void receive(const st_pairs *pairs, lane *l)
     }
 }
 
-/* Sends for the pair of the symbols at `place` and `next`. */
-static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t place, uint32_t next)
+/* Prefetches the pair of the symbols at `place` and `next`. */
+static inline void send(const st_pairs *pairs, merging *l, int which, uint32_t place, uint32_t next)
 {
     const uint64_t key = st_pair_key(l->tokens[place], l->tokens[next]);
     l->changed[which] = place;
@@ -132,8 +132,8 @@ static inline void send(const st_pairs *pairs, lane *l, int which, uint32_t plac
     st_prefetch(l->buckets[which]);
 }
 
-/* Makes the next merge, and sends for the two pairs that it changed. 0: there is none to make. */
-ST_FORCE_INLINE int step(const st_pairs *pairs, lane *l, uint32_t enough)
+/* Makes the next merge and prefetches the two pairs that it changed. 0: there is no merge to make. */
+ST_FORCE_INLINE int step(const st_pairs *pairs, merging *l, uint32_t enough)
 {
     const uint32_t best = smallest(l->candidates, l->rows);
     if (best >= ST_NO_CANDIDATE || (enough && !l->merges--))
@@ -150,7 +150,7 @@ ST_FORCE_INLINE int step(const st_pairs *pairs, lane *l, uint32_t enough)
     return 1;
 }
 
-static void finish(lane *l)
+static void finish(merging *l)
 {
     const uint64_t stand_ins = (uint64_t)1 << BEFORE | (uint64_t)1 << BEYOND;
     uint32_t count = 0;
@@ -159,15 +159,15 @@ static void finish(lane *l)
     l->word->count = count;
 }
 
-/* Merges words until no more than `enough` symbols of each are left, or, with 0, to the end; a constant. Two passes over the lanes
- * a step: what the first one writes has reached the cache when the second reads it whole. */
+/* Merges words until each has `enough` symbols or fewer, or, with 0, to the end; `enough` must be a constant. A step makes two
+ * passes over the words: what the first one writes has reached the cache when the second reads it as vectors. */
 ST_FORCE_INLINE void merge_until(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough)
 {
-    lane lanes[ST_GROUP];
-    lane *running[ST_GROUP];
+    merging words_in_turn[ST_WORDS_IN_TURN];
+    merging *running[ST_WORDS_IN_TURN];
     size_t started = 0, live = 0;
-    for (; live < ST_GROUP && started < count; live++) {
-        running[live] = &lanes[live];
+    for (; live < ST_WORDS_IN_TURN && started < count; live++) {
+        running[live] = &words_in_turn[live];
         begin(v, cuts, running[live], &words[started++], enough);
     }
     while (live) {

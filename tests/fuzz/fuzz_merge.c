@@ -121,9 +121,9 @@ static uint32_t make_word(rng *r, const st_vocab *v, size_t most, uint8_t *to)
 /* Each word lies in a block of its own, and so do its tokens, for sanitizers to see where they end. */
 static void make_words(rng *r, const st_vocab *v, st_word *words, size_t count)
 {
-    const size_t longest = 4 + rng_below(r, ST_GROUP_BYTES - 3);
+    const size_t longest = 4 + rng_below(r, ST_WORD_BYTES - 3);
     for (size_t i = 0; i < count; i++) {
-        uint8_t bytes[ST_GROUP_BYTES];
+        uint8_t bytes[ST_WORD_BYTES];
         const uint32_t n = make_word(r, v, 4 + rng_below(r, longest - 3), bytes);
         uint8_t *text = take(n);
         memcpy(text, bytes, n);
