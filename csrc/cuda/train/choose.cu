@@ -1,14 +1,14 @@
 /* choose.cu - the pair to merge next: the best of the front, which holds all pairs seen front_least times or more.
  *
- * Counts only fall once the merge that made a pair is done, so no other pair comes up to the front but those that merges
- * bring in. What has fallen below front_least is passed over. When nothing else is left, the front is filled anew from the
- * table with a lower front_least, chosen by a histogram such that about front_wish pairs are in it. Only counts and the rule
- * for ties decide, so the choice is the same whatever the order of the front. */
+ * Counts only fall once the merge that made a pair is done, so only pairs that merges make are added to the front. Pairs that
+ * have fallen below front_least are skipped. When no other pair is left, the front is filled anew from the table with a lower
+ * front_least, chosen by a histogram so that it has about front_wish pairs. Only counts and the rule for ties decide, so the choice
+ * does not depend on the order of the front. */
 #include "cuda/train/pairs.cu"
 
 #define ST_BUCKETS 1024 /* by the highest bit of a count and the four behind it */
 
-/* What the first block shares. */
+/* Shared memory of the first block. */
 typedef struct st_lead_memory {
     uint64_t best[32]; /* by warp */
     uint32_t tied[1024];
@@ -20,7 +20,7 @@ typedef struct st_lead_memory {
 
 ST_FORCE_INLINE unsigned st_bucket_of(uint64_t count)
 {
-    const unsigned high = 63 - (unsigned)__clzll((long long)count); /* of the highest bit; there is one */
+    const unsigned high = 63 - (unsigned)__clzll((long long)count); /* number of the highest bit; count > 0 */
     return high < 4 ? (unsigned)count : 16 * (high - 3) + ((unsigned)(count >> (high - 4)) & 15);
 }
 
@@ -35,7 +35,7 @@ ST_FORCE_INLINE int st_is_frequent(const st_pair *pair, uint64_t least)
     return pair->key != ST_NO_PAIR && pair->count >= least;
 }
 
-/* Counts of pairs by bucket: a block's own first, then joined. */
+/* Counts the pairs by bucket, first in each block, then in all of them together. */
 ST_INLINE void st_fill_histogram(const st_learning *job, const st_team *team, st_lead_memory *m)
 {
     for (unsigned i = threadIdx.x; i < ST_BUCKETS; i += blockDim.x)
@@ -50,14 +50,14 @@ ST_INLINE void st_fill_histogram(const st_learning *job, const st_team *team, st
             atomicAdd(&job->histogram[i], m->histogram[i]);
 }
 
-/* The greatest front_least for which the front has as many pairs as wished, by a warp; lane 0 has the greatest counts. */
+/* Sets the greatest front_least with which the front has as many pairs as wished; by one warp, lane 0 with the greatest counts. */
 ST_INLINE void st_set_front_least(const st_learning *job, unsigned lane)
 {
     const unsigned own = ST_BUCKETS / 32, last = ST_BUCKETS - 1 - own * lane;
     uint32_t sum = 0;
     for (unsigned i = 0; i < own; i++)
         sum += job->histogram[last - i];
-    const uint64_t before = st_take_for_warp(&job->learned->front_count, sum, lane); /* that is 0 */
+    const uint64_t before = st_take_for_warp(&job->learned->front_count, sum, lane); /* front_count is 0 before */
     uint64_t total = before;
     for (unsigned i = 0; i < own && before < job->front_wish; i++) {
         total += job->histogram[last - i];
@@ -118,7 +118,7 @@ ST_INLINE uint32_t st_better(const st_learning *job, uint32_t a, uint32_t b)
     return a == UINT32_MAX || st_goes_before(job, job->pairs[b].key, job->pairs[a].key) ? b : a;
 }
 
-/* The best that this thread has in the front. */
+/* The best of this thread's pairs of the front. */
 ST_INLINE uint32_t st_best_of_thread(const st_learning *job, uint64_t *count)
 {
     const uint64_t size = job->learned->front_count;
@@ -135,7 +135,7 @@ ST_INLINE uint32_t st_best_of_thread(const st_learning *job, uint64_t *count)
     return best;
 }
 
-/* Of the pairs that are tied, by the first warp. */
+/* The best of the tied pairs, by the first warp. */
 ST_INLINE uint32_t st_best_of_tied(const st_learning *job, const st_lead_memory *m, unsigned lane)
 {
     uint32_t best = UINT32_MAX;
@@ -162,7 +162,7 @@ ST_INLINE uint32_t st_choose(const st_learning *job, st_lead_memory *m)
     __syncthreads();
     greatest = st_greatest_of_warp(lane < warps ? m->best[lane] : 0);
     if (greatest < job->learned->front_least || greatest == 0)
-        return UINT32_MAX; /* before anybody writes to `best` again all threads meet */
+        return UINT32_MAX; /* all threads meet before `best` is written again */
     if (count == greatest)
         m->tied[atomicAdd(&m->tied_count, 1u)] = best;
     __syncthreads();

@@ -1,4 +1,4 @@
-/* count.cu - a text whose pieces are found to counts of them, a warp a stretch. */
+/* count.cu - counts the pieces of a text whose piece starts are known, a warp a stretch. */
 #include "cuda/job.h"
 #include "cuda/train/pieces.cu"
 
@@ -7,7 +7,7 @@ typedef struct st_count_memory {
     uint16_t starts[ST_STRETCH];
 } st_count_memory;
 
-/* 32 bits of the pieces' starts; what is behind the text begins at its end. */
+/* 32 bits of the pieces' starts; the end of the text counts as a start. */
 ST_FORCE_INLINE uint32_t st_piece_bits(const st_counting *c, uint64_t word)
 {
     return word < 2 * c->blocks ? ((const uint32_t *)c->starts)[word] : 1;
@@ -24,7 +24,7 @@ ST_INLINE unsigned st_list_pieces(const st_counting *c, st_count_memory *m, unsi
     return total;
 }
 
-/* Where the stretch's last piece ends: byte of the text. */
+/* Where the stretch's last piece ends, in bytes of the text. */
 ST_INLINE uint64_t st_last_end(const st_counting *c, unsigned lane, uint64_t stretch)
 {
     for (uint64_t word = (stretch + 1) * 32;; word += 32) {
@@ -52,7 +52,7 @@ ST_FORCE_INLINE st_key st_key_in(const st_count_memory *m, unsigned at, unsigned
     return key;
 }
 
-/* The host counts it. */
+/* Leaves a piece to the host, which counts it. */
 ST_INLINE void st_leave_to_host(const st_counting *c, uint64_t start, uint64_t end)
 {
     const uint64_t number = st_take64(&c->counted->huge, 1);
@@ -66,7 +66,7 @@ ST_INLINE void st_count_stretch(const st_counting *c, st_count_memory *m, unsign
 {
     const uint64_t first = stretch * ST_STRETCH;
     uint32_t pieces = 0, sum;
-    __syncwarp(); /* the memory is free again */
+    __syncwarp(); /* the shared memory may be overwritten now */
     for (unsigned i = lane; i < ST_STRETCH / 16 + 2; i += 32)
         m->text[i] = ((const uint4 *)(c->text + first))[i];
     const unsigned total = st_list_pieces(c, m, lane, stretch);
@@ -91,14 +91,14 @@ ST_INLINE void st_count_stretch(const st_counting *c, st_count_memory *m, unsign
         st_add64(&c->counted->pieces, sum);
 }
 
-/* Is there room for a stretch beside all those under way? */
+/* Whether there is room for one more stretch besides those that are being counted. */
 ST_INLINE int st_has_room(const st_counting *c)
 {
     const volatile st_counted *counted = c->counted;
     return counted->shorts < c->short_limit && counted->longs < c->long_limit && counted->long_bytes < c->byte_limit;
 }
 
-/* Counts stretches until none is left, or there is no room. */
+/* Counts stretches until none is left or there is no room. */
 ST_INLINE void st_count_all(const st_counting *c, st_count_memory *m, unsigned lane)
 {
     if (*c->flags)

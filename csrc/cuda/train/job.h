@@ -41,14 +41,14 @@ typedef struct st_piece_table {
 
 typedef struct st_counted {
     uint64_t shorts, longs;           /* distinct pieces */
-    uint64_t short_bytes, long_bytes; /* of them */
+    uint64_t short_bytes, long_bytes; /* their bytes */
     uint64_t pieces;                  /* seen, repeated ones too */
-    uint64_t next;                    /* stretches of the text taken */
+    uint64_t next;                    /* stretches of the text that were taken */
     uint64_t huge;                    /* pieces too long for the table */
 } st_counted;
 
-/* A text to count. The limits are such that all stretches under way still fit when one is reached: no other is begun then,
- * the host gives the table more room, and the rest of the text is counted. */
+/* A text to count. When a limit is reached, no further stretch is begun; the limits leave room for the stretches that are being
+ * counted. Then the host enlarges the table, and the rest of the text is counted. */
 typedef struct st_counting {
     st_piece_table table;
     uint64_t short_limit, long_limit, byte_limit;
@@ -67,20 +67,20 @@ typedef struct st_growing {
 
 /* ---- the row ----
  * As in train/text.h: a byte of a distinct piece is a place, a token of n bytes takes n, and its number stands at the first
- * and the last of them; at the last with ST_LAST, so that it is seen at each place whether a token begins there. Pieces lie
- * in any order; each place has the count of its piece. */
+ * and the last of them; at the last with ST_LAST, so that each place shows whether a token begins there. Pieces lie in any
+ * order; each place has the count of its piece. */
 #define ST_BORDER 0xFFFFFFFFu
 #define ST_INSIDE 0xFFFFFFFEu
 #define ST_LAST 0x80000000u
 
-/* Counts from here on stand in a list of their own: a weight is then this | the number there. */
+/* Counts of this size or more are in a list of their own; the weight is then ST_HEAVY | the number in the list. */
 #define ST_HEAVY 0x80000000u
 
 typedef struct st_row_top {
     uint64_t places, heavy;
 } st_row_top;
 
-/* Pieces of the table to places of the row, from top->places on. */
+/* Copies the pieces of the table to places of the row, from top->places on. */
 typedef struct st_placing {
     st_piece_table table;
     uint32_t *row, *weights;
@@ -89,20 +89,20 @@ typedef struct st_placing {
     st_row_top *top;
 } st_placing;
 
-/* A row that the CPU has laid out, to places of the row. `source` has no border in front. */
+/* Copies a row that the CPU has laid out to places of the row. `source` has no border in front. */
 typedef struct st_widening {
     const uint32_t *source;
     uint64_t places;
     const uint64_t *ends, *counts; /* of its ranges, in its places */
     uint64_t ranges;
     uint32_t *row, *weights; /* where it goes */
-    uint64_t heavy;          /* number of the first range's count in the list of heavy ones */
+    uint64_t heavy;          /* number of the first range's count in the list of heavy counts */
     const uint32_t *lengths; /* of tokens */
 } st_widening;
 
 /* ---- learning ---- */
 
-/* Room for the bytes of a token, and more. */
+/* Room that is kept for the bytes of the next token, more than any token has. */
 #define ST_MOST_BYTES ((uint64_t)1 << 17)
 
 #define ST_NO_PAIR UINT64_MAX
@@ -122,7 +122,7 @@ typedef struct st_side {
     uint64_t unused;
 } st_side;
 
-/* Neighbours to the left and to the right, of this merge and of the one before, whose notes are wiped meanwhile. */
+/* Neighbours to the left and to the right, of this merge and of the one before, whose notes are cleared meanwhile. */
 #define ST_SIDES 4
 
 /* Why a launch ended. */
@@ -136,8 +136,8 @@ typedef enum st_stop {
 /* What all blocks do together. */
 typedef enum st_command { ST_LEAVE, ST_SEARCH, ST_FILL_FRONT, ST_MERGE } st_command;
 
-/* What the first thread is at: its cycles are counted where ST_COUNT_CYCLES is defined. Those of a merge are told apart by
- * who merges: the first block alone, or (the second of each) all. */
+/* What the first thread does: its cycles are counted if ST_COUNT_CYCLES is defined. A step of a merge has two numbers: the
+ * first for merges by the first block alone, the second for merges by all blocks. */
 typedef enum st_stage {
     ST_AT_CHOICE,
     ST_AT_SEARCH,
@@ -157,7 +157,7 @@ typedef struct st_learned {
     uint64_t list_top, pair_count, byte_top;
     uint64_t front_count, front_least;
     uint64_t front_filled;   /* pairs in the front when it was filled */
-    uint64_t made;           /* did the merge bring in a pair? */
+    uint64_t made;           /* whether the merge made a new pair */
     uint64_t seen[ST_SIDES]; /* distinct neighbours */
     uint64_t chosen;         /* the pair's place in the table */
     uint64_t command, stop;
@@ -197,7 +197,7 @@ typedef struct st_learning {
     st_side *sides; /* side * wanted + token */
     uint32_t *seen; /* side * wanted + number */
 
-    uint64_t alone; /* lists up to this length are the first block's alone */
+    uint64_t alone; /* lists up to this length are merged by the first block alone */
     uint64_t most_merges, most_work;
     st_learned *learned;
 } st_learning;
@@ -219,7 +219,7 @@ ST_FORCE_INLINE uint64_t st_swap64(uint64_t *at, uint64_t expected, uint64_t val
     return atomicCAS((unsigned long long *)at, (unsigned long long)expected, (unsigned long long)value);
 }
 
-/* Whoever reads what st_publish wrote sees all that was written before it. */
+/* A thread that reads what st_publish wrote sees everything written before it. */
 ST_FORCE_INLINE uint64_t st_look(const uint64_t *at)
 {
     const uint64_t value = *(const volatile uint64_t *)at;
@@ -233,7 +233,7 @@ ST_FORCE_INLINE void st_publish(uint64_t *at, uint64_t value)
     *(volatile uint64_t *)at = value;
 }
 
-/* Room for each lane's share of a common array, in one operation a warp. All lanes come here. */
+/* Reserves room in a common array for each lane's share, with one operation a warp. All lanes must call it. */
 ST_INLINE uint64_t st_take_for_warp(uint64_t *top, uint64_t share, unsigned lane)
 {
     uint64_t sum = share;

@@ -1,21 +1,21 @@
-/* merge.cu - a merge, in three steps with a meeting of the team behind each:
+/* merge.cu - a merge, in three steps, with a barrier of the team behind each:
  *
- *     note    each place of the pair, and its neighbours before anything is changed
- *     settle  the places are joined; pairs that lose places fall, pairs that come into being are entered
- *     list    the places of those that were
+ *     note    finds each place of the pair and notes its neighbours, before anything is changed
+ *     settle  joins the places, lowers the counts of pairs that lose places, enters new pairs
+ *     list    lists the places of the new pairs
  *
- * Places are noted at once, so each stands for what was there before: of two places that touch (abab) the left one notes the
- * right one as the new token, and the right one nothing to its left. Of a run (aaaa) the place where it begins sees to all:
- * which one that is is told before the first join, for a join in front makes the rest of a run look like its beginning. */
+ * All places are noted before any is joined. Of two places that touch (abab) the left one notes the right one as the new token, and
+ * the right one notes nothing to its left. The first place of a run (aaaa) handles the whole run. It is determined before the first
+ * join, because a join in front would make the rest of a run look like its beginning. */
 #include "cuda/train/pairs.cu"
 
 #define ST_NO_PLACE 0xFFFFFFFFu
 
 typedef struct st_merge {
     uint32_t a, b, joined;
-    uint64_t to_b, to_end; /* from a place to the second token, to what is behind it */
-    uint64_t list, n;      /* its places, and some where it stood once */
-    uint64_t odd;          /* which notes are this merge's */
+    uint64_t to_b, to_end; /* distance from a place to the second token, and to the token behind it */
+    uint64_t list, n;      /* its places, and some where the pair no longer is */
+    uint64_t odd;          /* which of the sides belong to this merge */
 } st_merge;
 
 ST_INLINE void st_begin_merge(const st_learning *job, st_merge *m)
@@ -36,7 +36,7 @@ ST_FORCE_INLINE int st_is_here(const st_learning *job, const st_merge *m, uint64
     return job->row[place] == m->a && job->row[place + m->to_b] == m->b;
 }
 
-/* Is it a place of the pair, and of a run the first one? */
+/* Whether this is a place of the pair and, in a run, the first one. */
 ST_FORCE_INLINE int st_begins_here(const st_learning *job, const st_merge *m, uint64_t place)
 {
     return st_is_here(job, m, place) && (m->a != m->b || st_token_before(job, place) != m->a);
@@ -125,8 +125,8 @@ ST_INLINE void st_take_away(const st_learning *job, uint64_t key, uint64_t sum)
         st_add64(&pair->count, 0 - sum);
 }
 
-/* A new pair, if it is frequent enough to be known. Where there is no room for it, the row is searched before the next
- * merge, and finds it. */
+/* Enters a new pair, if it is frequent enough to be known. If there is no room for it, the row is searched before the next merge,
+ * which finds it. */
 ST_INLINE void st_bring_in(const st_learning *job, uint64_t key, st_side *side)
 {
     const uint32_t left = (uint32_t)(key >> 32), right = (uint32_t)key;
@@ -151,7 +151,7 @@ ST_INLINE void st_bring_in(const st_learning *job, uint64_t key, st_side *side)
         job->front[st_take64(&job->learned->front_count, 1)] = (uint32_t)(pair - job->pairs);
 }
 
-/* Neighbour number i: first those to the left. */
+/* Settles neighbour number i; those to the left come first. */
 ST_INLINE void st_settle_neighbour(const st_learning *job, const st_merge *m, uint64_t i, uint64_t lefts)
 {
     const uint64_t which = m->odd + (i >= lefts), number = i >= lefts ? i - lefts : i;
@@ -162,7 +162,7 @@ ST_INLINE void st_settle_neighbour(const st_learning *job, const st_merge *m, ui
         st_bring_in(job, st_pair_key(token, m->joined), side);
         return;
     }
-    const uint32_t before = token == m->joined ? m->a : token; /* what it was */
+    const uint32_t before = token == m->joined ? m->a : token; /* the neighbour before this merge */
     if (m->a != m->b || before != m->a) /* all places of the pair itself are gone */
         st_take_away(job, st_pair_key(m->b, before), side->sum);
     st_bring_in(job, st_pair_key(m->joined, token), side);
@@ -174,7 +174,7 @@ ST_INLINE void st_settle(const st_learning *job, const st_team *team, const st_m
     const uint64_t lefts = learned->seen[m->odd], all = lefts + learned->seen[m->odd + 1];
     for (uint64_t i = team->rank; i < all; i += team->size)
         st_settle_neighbour(job, m, i, lefts);
-    for (uint64_t side = 2 - m->odd; side < 4 - m->odd; side++) /* of the merge before */
+    for (uint64_t side = 2 - m->odd; side < 4 - m->odd; side++) /* the sides of the merge before */
         for (uint64_t i = team->rank; i < learned->seen[side]; i += team->size) {
             st_side *noted = &job->sides[side * job->wanted + job->seen[side * job->wanted + i]];
             noted->sum = noted->n = 0;
@@ -207,9 +207,9 @@ ST_INLINE void st_list_all(const st_learning *job, const st_team *team, const st
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the whole merge ---- */
 
-/* The token that the pair makes, by the first block; its length is there before anybody asks for it. */
+/* Enters the token that the pair makes; by the first block. Its length is written before it is read. */
 ST_INLINE void st_enter_token(const st_learning *job, const st_merge *m)
 {
     const uint64_t start = job->learned->byte_top;
@@ -224,7 +224,7 @@ ST_INLINE void st_enter_token(const st_learning *job, const st_merge *m)
     }
 }
 
-/* By one thread, when all is done. */
+/* Ends the merge; by one thread, when all other work is done. */
 ST_INLINE void st_end_merge(const st_learning *job, const st_merge *m, uint64_t count)
 {
     st_learned *learned = job->learned;

@@ -1,5 +1,5 @@
-/* pairs.cu - pairs of neighbouring tokens: their table, the order among those seen equally often, and the notes that a
- * merge takes of its neighbours. */
+/* pairs.cu - pairs of neighbouring tokens: their table, the order among pairs with the same count, and the notes that a merge makes
+ * of its neighbours. */
 #ifndef ST_CUDA_TRAIN_PAIRS_CU
 #define ST_CUDA_TRAIN_PAIRS_CU
 
@@ -23,8 +23,8 @@ ST_INLINE st_pair *st_find_pair(const st_learning *job, uint64_t key)
     }
 }
 
-/* The pair, entered if it was not there; NULL: there is no room. Entries are zero when they are free. Threads that enter
- * at once may pass the limit, each by one: the table has that much room. */
+/* The pair, entered if it was not there; NULL: there is no room. Free entries are zero. Threads that enter pairs
+ * at the same time may each exceed the limit by one; the table has room for that. */
 ST_INLINE st_pair *st_add_pair(const st_learning *job, uint64_t key)
 {
     for (uint64_t at = st_hash_number(key) & job->pair_mask;; at = (at + 1) & job->pair_mask) {
@@ -44,7 +44,7 @@ ST_INLINE st_pair *st_add_pair(const st_learning *job, uint64_t key)
     }
 }
 
-/* Is the token of two tokens of these lengths short enough? See train/tokens.h. */
+/* Whether the token of two tokens of these lengths is short enough (train/tokens.h). */
 ST_FORCE_INLINE int st_may_merge(const st_learning *job, uint64_t left_length, uint64_t right_length)
 {
     const uint64_t n = left_length + right_length;
@@ -53,7 +53,7 @@ ST_FORCE_INLINE int st_may_merge(const st_learning *job, uint64_t left_length, u
 
 /* ---- ties ---- */
 
-/* As memcmp, a beginning before what it begins. */
+/* Compares the bytes of two tokens like memcmp; a prefix comes before a longer token. */
 ST_INLINE int st_compare_tokens(const st_learning *job, uint32_t a, uint32_t b)
 {
     const uint32_t n = job->lengths[a], m = job->lengths[b];
@@ -94,7 +94,7 @@ ST_FORCE_INLINE uint32_t st_token_before(const st_learning *job, uint64_t place)
 
 /* ---- where the time goes ---- */
 
-/* The first thread has been at this stage since it was here last. */
+/* Adds the cycles since the last call to a stage; for the first thread. */
 ST_FORCE_INLINE void st_tick(const st_learning *job, int stage)
 {
 #ifdef ST_COUNT_CYCLES

@@ -1,7 +1,7 @@
-/* pieces.cu - the table of distinct pieces: found or entered by any thread at any time, and counted.
+/* pieces.cu - the table of distinct pieces. Any thread may look up, enter and count a piece at any time.
  *
- * No key is trusted to a hash: a short piece is its key, and of a long one all bytes are compared. Places are written once.
- * A short key has two halves and enters in two steps; who looks on between them waits for the second. */
+ * Hashes are not trusted: a short piece is its key, and of a long one all bytes are compared. A place is written once. A short key
+ * has two halves and is written in two steps; a thread that reads it in between waits for the second. */
 #ifndef ST_CUDA_TRAIN_PIECES_CU
 #define ST_CUDA_TRAIN_PIECES_CU
 
@@ -14,7 +14,7 @@ ST_INLINE unsigned st_key_length(uint64_t high)
 
 /* ---- short pieces ---- */
 
-/* The place held something else than `key`, or nothing, when a thread passed by: is it the key's place now? */
+/* Whether the place is now that of the key. When it was read, it was free or held another value. */
 ST_INLINE int st_claim_short(const st_counting *c, uint64_t at, st_key key)
 {
     st_key *place = &c->table.keys[at];
@@ -78,7 +78,7 @@ ST_INLINE int st_is_text(const uint8_t *bytes, uint64_t where, const uint8_t *te
     return 1;
 }
 
-/* The place is free: is it this piece's now? */
+/* Tries to take a free place for the piece; whether the place is now the piece's. */
 ST_INLINE int st_claim_long(const st_counting *c, uint64_t at, uint64_t hash, const uint8_t *text, unsigned n)
 {
     if (st_swap64(&c->table.hashes[at], 0, hash) != 0)

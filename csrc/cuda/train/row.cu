@@ -1,4 +1,4 @@
-/* row.cu - distinct pieces to the row of tokens that merges work on: from the table here, or as the CPU laid it out. */
+/* row.cu - distinct pieces to the row of tokens that merges work on, from the table on the device or from a row of the CPU. */
 #include "cuda/train/pieces.cu"
 
 ST_INLINE uint32_t st_weight_of(const st_placing *p, uint64_t count)
@@ -10,7 +10,7 @@ ST_INLINE uint32_t st_weight_of(const st_placing *p, uint64_t count)
     return ST_HEAVY | (uint32_t)number;
 }
 
-/* A piece for each lane that has one (n > 0), and a border behind it. */
+/* Places the piece of each lane that has one (n > 0), and a border behind it. */
 ST_INLINE void st_place_pieces(const st_placing *p, unsigned lane, const uint8_t *piece, unsigned n, uint64_t count)
 {
     const uint64_t at = st_take_for_warp(&p->top->places, n ? n + 1 : 0, lane);
@@ -40,7 +40,7 @@ ST_INLINE void st_place_row(const st_placing *p, unsigned lane, uint64_t row)
     st_place_pieces(p, lane, p->table.bytes + (where >> 16), (unsigned)(where & 0xFFFF), p->table.long_counts[at]);
 }
 
-/* ---- a row of the CPU's ---- */
+/* ---- a row from the CPU ---- */
 
 ST_INLINE uint64_t st_range_of(const st_widening *w, uint64_t place)
 {
@@ -61,7 +61,7 @@ ST_INLINE void st_widen_place(const st_widening *w, uint64_t place)
     const uint64_t range = st_range_of(w, place), count = w->counts[range];
     w->weights[place] = token == ST_BORDER ? 0 : count < ST_HEAVY ? (uint32_t)count : ST_HEAVY | (uint32_t)(w->heavy + range);
     if (place && w->source[place - 1] != ST_BORDER)
-        return; /* the thread of the piece's first place comes here */
+        return; /* the thread of the piece's first place writes this one */
     uint64_t at = place;
     for (uint32_t here; (here = w->source[at]) != ST_BORDER;) {
         const uint64_t end = at + w->lengths[here];

@@ -1,14 +1,14 @@
-/* search.cu - the whole row searched for pairs seen `least` times or more: their counts, and lists of their places.
+/* search.cu - searches the whole row for pairs seen `least` times or more: counts them and lists their places.
  *
- * As in train/index.c: an array of sums over hashes tells most rare pairs apart before any is entered. All threads take
- * part; each pass goes over all places, and at a place a token begins or nothing is to be done. */
+ * As in train/index.c, an array of counts by hash excludes most rare pairs before any is entered. All threads take part. Each pass
+ * goes over all places; there is work only at places where a token begins. */
 #include "cuda/train/pairs.cu"
 
 /* The key of the pair whose left token begins at the place; ST_NO_PAIR: there is none, or it must not be merged. */
 ST_FORCE_INLINE uint64_t st_pair_at(const st_learning *job, uint64_t place)
 {
     const uint32_t left = job->row[place];
-    if (left & ST_LAST) /* a border, or no token's first place */
+    if (left & ST_LAST) /* a border, or not the first place of a token */
         return ST_NO_PAIR;
     const uint32_t length = job->lengths[left], right = job->row[place + length];
     if (right == ST_BORDER || !st_may_merge(job, length, job->lengths[right]))
@@ -44,7 +44,7 @@ ST_INLINE void st_fill_sketch(const st_learning *job, const st_team *team)
     }
 }
 
-/* Counts of what the sketch takes for frequent. 0: the table is full. */
+/* Counts the pairs that may be frequent by the sketch. 0: the table is full. */
 ST_INLINE void st_count_pairs(const st_learning *job, const st_team *team)
 {
     for (uint64_t place = 1 + team->rank; place < job->places; place += team->size) {
@@ -61,7 +61,7 @@ ST_INLINE void st_count_pairs(const st_learning *job, const st_team *team)
     }
 }
 
-/* Gives each pair that is frequent enough its stretch of the lists: no more places are listed than the row has. */
+/* Gives each pair that is frequent enough its range of the lists. All ranges together have at most as many places as the row. */
 ST_INLINE void st_lay_out_lists(const st_learning *job, const st_team *team)
 {
     const unsigned lane = threadIdx.x & 31;
@@ -86,7 +86,7 @@ ST_INLINE void st_fill_all_lists(const st_learning *job, const st_team *team)
     }
 }
 
-/* Where the table is too small, all is left to the host (`stop`), and the row to be searched again. */
+/* If the table is too small, the launch ends (`stop`); the host enlarges the table, and the row is searched again. */
 ST_INLINE void st_search(const st_learning *job, const st_team *team)
 {
     st_clear_pairs(job, team);

@@ -1,4 +1,4 @@
-/* train.cu - the kernels of training. Those before counting are encoding's (cuda/starts.cu). */
+/* train.cu - the kernels of training. Those up to counting are shared with encoding (cuda/starts.cu). */
 #include "cuda/starts.cu"
 #include "cuda/train/count.cu"
 #include "cuda/train/row.cu"
@@ -34,7 +34,7 @@ ST_KERNEL st_kernel_widen(const __grid_constant__ st_widening widening)
 
 /* ---- learning ---- */
 
-/* The first thread decides what comes next; ST_MERGE: the first block has a pair, which it merges alone if it can. */
+/* Decides what comes next; by the first thread. ST_MERGE: a pair was chosen, which the first block merges alone if it can. */
 ST_INLINE st_command st_decide(const st_learning *job, uint32_t chosen)
 {
     st_learned *learned = job->learned;
@@ -53,7 +53,7 @@ ST_INLINE st_command st_decide(const st_learning *job, uint32_t chosen)
     return ST_LEAVE;
 }
 
-/* Is there a reason not to choose a pair now? */
+/* Whether the launch must end before another pair is chosen. */
 ST_INLINE int st_must_stop(const st_learning *job)
 {
     st_learned *learned = job->learned;
@@ -70,7 +70,7 @@ ST_INLINE int st_must_stop(const st_learning *job)
     return 1;
 }
 
-/* What is to be done before a pair is chosen; ST_MERGE: nothing. */
+/* What must be done before a pair is chosen; ST_MERGE: nothing. */
 ST_INLINE st_command st_before_choice(const st_learning *job)
 {
     const st_learned *learned = job->learned;
@@ -78,11 +78,11 @@ ST_INLINE st_command st_before_choice(const st_learning *job)
         return ST_LEAVE;
     if (learned->stale)
         return ST_SEARCH;
-    /* Mostly pairs that have fallen out of the front, which each choice still looks at. */
+    /* Most pairs of the front have fallen below front_least, but each choice still reads them. */
     return learned->front_count > 2 * learned->front_filled + job->front_wish ? ST_FILL_FRONT : ST_MERGE;
 }
 
-/* The first block merges alone until all blocks have something to do together: returns what. */
+/* Merges with the first block alone until there is work for all blocks; returns that work. */
 ST_INLINE st_command st_lead(const st_learning *job, st_lead_memory *m)
 {
     const st_team alone = {threadIdx.x, blockDim.x, 0, NULL};
@@ -107,8 +107,8 @@ ST_INLINE st_command st_lead(const st_learning *job, st_lead_memory *m)
     }
 }
 
-/* Merges until the launch has done its share. All blocks are on the device at once (a cooperative launch); `arrived` is 0
- * before it, and after it. */
+/* Merges until the launch has done its share. All blocks must be on the device at once (a cooperative launch). `arrived` is 0 before
+ * and after the launch. */
 ST_KERNEL __launch_bounds__(1024, 1) st_kernel_learn(const __grid_constant__ st_learning job)
 {
     st_lead_memory *memory = (st_lead_memory *)st_shared;
