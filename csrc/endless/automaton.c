@@ -7,7 +7,7 @@
 #include "base/atomic.h"
 #include "base/interrupt.h"
 
-/* Of a node, in bytes of other work: what base/interrupt.h counts. A call that is to end gets no automaton. */
+/* Work of making a node, in the unit of st_go_on (base/interrupt.h). A call that is to end gets no automaton. */
 #define NODE_COSTS 32
 
 static void enter_edge(st_automaton *a, uint64_t edge)
@@ -72,8 +72,8 @@ static st_status add_token(st_automaton *a, const st_vocab *vocab, uint32_t inde
     return ST_OK;
 }
 
-/* Links of the nodes on one token's path; all shorter strings must have theirs already, hence the order by depth in
- * link_all. `byte` is the last byte of the node's string, `parent` its parent. */
+/* Sets the links of a node. All shorter strings must have theirs already, hence the order by depth in link_all. `byte` is the last
+ * byte of the node's string, `parent` its parent. */
 static void link_node(st_automaton *a, uint32_t node, uint32_t parent, uint8_t byte)
 {
     st_node *self = &a->nodes[node];
@@ -207,7 +207,7 @@ int st_automaton_holds(const st_automaton *a, const st_vocab *vocab, const uint8
     size_t low = 0, high = a->held_count;
     if (n == 0)
         return high > 0;
-    while (low < high) { /* first held token that is not below the text */
+    while (low < high) { /* finds the first held token that is not below the text */
         size_t middle = low + (high - low) / 2, length = st_token_length(vocab, a->held[middle]);
         int order = memcmp(st_token_bytes(vocab, a->held[middle]), text, length < n ? length : n);
         if (order < 0 || (order == 0 && length < n))

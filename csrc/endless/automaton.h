@@ -1,7 +1,7 @@
-/* An Aho-Corasick automaton over the reachable tokens: after each byte, the longest suffix of the text that begins a
- * token, and through its links every token that ends here. Long pieces are encoded with it (long_piece.h).
+/* An Aho-Corasick automaton over the reachable tokens. After each byte its state is the longest suffix of the text that is the
+ * beginning of a token; the links of the state give every token that ends there. Long pieces are encoded with it (long_piece.h).
  *
- * (A. V. Aho, M. J. Corasick: Efficient string matching, CACM 18(6), 1975.) Built once a vocabulary, at first need. */
+ * (A. V. Aho, M. J. Corasick: Efficient string matching, CACM 18(6), 1975.) Built once for a vocabulary, at first need. */
 #ifndef ST_ENDLESS_AUTOMATON_H
 #define ST_ENDLESS_AUTOMATON_H
 
@@ -28,7 +28,7 @@ typedef struct st_automaton {
     uint32_t held_count;
 } st_automaton;
 
-/* One node a byte of all tokens at most (ST_MAX_TOTAL_BYTES). */
+/* Bits of a node's number: there is at most one node for each byte of all tokens (ST_MAX_TOTAL_BYTES). */
 #define ST_NODE_BITS 28
 
 /* The automaton of the vocabulary, built on the first call; NULL when memory is short (and tried again next time).
@@ -50,7 +50,7 @@ static inline uint32_t st_automaton_child(const st_automaton *a, uint32_t node, 
     }
 }
 
-/* The state after one more byte. Amortised O(1): each failure shortens the string that one earlier byte lengthened. */
+/* The state after one more byte. Amortised O(1): each step along a fail link shortens the string, which grows by one byte a call. */
 static inline uint32_t st_automaton_step(const st_automaton *a, uint32_t state, uint8_t byte)
 {
     uint32_t next;

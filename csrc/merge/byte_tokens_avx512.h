@@ -1,13 +1,14 @@
-/* The tokens of single bytes, 64 at a time; to be included behind base/begin_avx512.h. A gather of sixteen costs more than that. */
+/* The tokens of single bytes, looked up 64 at a time, which is cheaper than a gather of sixteen. Include it after
+ * base/begin_avx512.h. */
 #ifndef ST_MERGE_BYTE_TOKENS_AVX512_H
 #define ST_MERGE_BYTE_TOKENS_AVX512_H
 
 #include "pairs/pair_table.h"
 
 typedef struct byte_tokens {
-    const uint32_t *wide; /* of all bytes */
-    int narrow;           /* they are all less than 256, as in most vocabularies; */
-    __m512i tokens[4];    /* then a byte each */
+    const uint32_t *wide; /* the tokens of all bytes */
+    int narrow;           /* 1: they are all less than 256, as in most vocabularies */
+    __m512i tokens[4];    /* if narrow: the tokens, a byte each */
 } byte_tokens;
 
 static inline byte_tokens byte_tokens_of(const st_pairs *pairs)

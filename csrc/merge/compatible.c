@@ -6,9 +6,9 @@
 #include "pairs/merge_reference.h"
 #include "pairs/merge_short.h"
 
-/* Undoes the merges of both tokens, the latest first; before each, the tokens next to the border must not be about to
- * merge across it, that is, with a smaller token than the one just undone (on a tie the merge further left comes first).
- * Right only where a token always comes after its parts: otherwise the latest merge is not the one of largest index. */
+/* Undoes the merges of both tokens, the latest first. After each step the two tokens at the border must not merge across it before
+ * the merge just undone, that is, to a smaller token (of equal ones the left one merges first). Only for vocabularies where every
+ * token comes after its parts: otherwise the latest merge need not be the one of largest index. */
 static int compatible_by_undoing(const st_vocab *v, uint32_t left, uint32_t right)
 {
     uint32_t limit = ST_NONE; /* a merge across the border with a token below this would have come first */
@@ -35,7 +35,7 @@ static int compatible_by_merging(const st_vocab *v, uint32_t left, uint32_t righ
     st_reference_scratch scratch = {0};
     int answer = -1;
     if (st_pairs_find(&v->pairs, left, right) != ST_NONE)
-        return 0; /* they would merge at the latest when both are there */
+        return 0; /* the two tokens themselves merge */
     if (!st_bytes_append(&text, st_token_bytes(v, left), st_token_length(v, left)) &&
         !st_bytes_append(&text, st_token_bytes(v, right), st_token_length(v, right)) &&
         !st_reference_merge(&v->pairs, text.data, text.size, &scratch, &tokens))

@@ -4,7 +4,7 @@
 
 #include "vocab/vocab.h"
 
-/* Answers are kept in a memo of 1 << ST_MEMO_BITS entries, direct mapped by pair: (pair + 1) << 1 | answer, 0 = free. */
+/* Answers are kept in a memo of 1 << ST_MEMO_BITS entries, direct mapped by the pair: (pair + 1) << 1 | answer, 0 = free. */
 #define ST_MEMO_BITS 15
 
 /* 1 yes, 0 no, -1 memory is short. */

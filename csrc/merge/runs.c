@@ -1,12 +1,13 @@
-/* Merging takes the pair of lowest rank, and of several the leftmost. Where every token comes after its parts, what a merge
- * makes takes part in later ranks only, so one rank is finished, from left to right, before the next begins: in a run of one
- * token every two become one, and an odd one stays at the right end; where two runs meet, one of each. */
+/* Merging takes the pair of lowest rank, and the leftmost of several. If every token comes after its parts, the token that a merge
+ * makes takes part only in merges of higher rank. So all merges of one rank are made, from left to right, before the next rank
+ * begins. In a run of one token every two become one, and an odd one stays at the right end. Where two runs meet, one token of
+ * each merges. */
 #include "merge/runs.h"
 
 #include "base/interrupt.h"
 
-#define MOST_RUNS 64 /* a megabyte of any byte needs no more than a dozen with the published vocabularies */
-#define FEW_RUNS 8   /* to begin with: a ruler has up to five, and what has more merges in fewer steps byte by byte */
+#define MOST_RUNS 64 /* a megabyte of one byte needs at most a dozen with the published vocabularies */
+#define FEW_RUNS 8   /* of bytes: a ruler has up to five, and text with more is merged faster byte by byte */
 
 typedef struct run {
     uint32_t token;
@@ -18,10 +19,11 @@ typedef struct runs {
     size_t size;
 } runs;
 
-/* Bytes are read, and tokens written, so many at a time: then the call can be ended. */
+/* Bytes read, or tokens written, between two calls of st_go_on. */
 #define STEP ((size_t)1 << 16)
 
-/* Runs of no tokens are none, and neighbours of one token are one run. Returns 0 when there is no room. */
+/* Appends a run. A run of 0 tokens is left out, and a run of the same token as the last one is added to it. Returns 0 when there
+ * is no room. */
 static int add(runs *r, uint32_t token, size_t count)
 {
     if (!count)
@@ -36,7 +38,7 @@ static int add(runs *r, uint32_t token, size_t count)
     return 1;
 }
 
-/* The lowest token that some pair merges to, and the pair; ST_NONE: no pair merges. */
+/* Returns the lowest token that some pair merges to, and the pair; ST_NONE: no pair merges. */
 static uint32_t lowest(const st_pairs *pairs, const runs *r, uint32_t *left, uint32_t *right)
 {
     uint32_t best = ST_NONE;
@@ -57,10 +59,10 @@ static uint32_t lowest(const st_pairs *pairs, const runs *r, uint32_t *left, uin
     return best;
 }
 
-/* All merges of one pair, from left to right. */
+/* Makes all merges of one pair, from left to right. */
 static int merge_pair(const runs *from, runs *to, uint32_t left, uint32_t right, uint32_t merged)
 {
-    size_t taken = 0; /* of the run's first tokens, by the merge before it */
+    size_t taken = 0; /* tokens at the front of the run that the merge with the run before took */
     to->size = 0;
     for (size_t i = 0; i < from->size; i++) {
         const uint32_t token = from->at[i].token;
@@ -94,7 +96,7 @@ static st_status write_out(const runs *r, st_ids *tokens)
     return ST_OK;
 }
 
-/* Where the run of the byte at `start` ends, or the step. */
+/* Where the run of the byte at `start` ends, at most STEP bytes further. */
 static size_t end_of_run(const uint8_t *text, size_t n, size_t start)
 {
     const size_t limit = n - start < STEP ? n : start + STEP;
@@ -104,7 +106,7 @@ static size_t end_of_run(const uint8_t *text, size_t n, size_t start)
     return end;
 }
 
-/* Returns 0 where the bytes are more than a few runs, or the call is to end. */
+/* Reads the text as runs. Returns 0 if they are too many, or if the call is to end. */
 static int read_runs(const st_pairs *pairs, const uint8_t *text, size_t n, runs *r)
 {
     r->size = 0;

@@ -4,11 +4,11 @@
 #include "merge/compatible.h"
 #include "pairs/merge_short.h"
 
-/* A joint is tried behind so many tokens, one after the other, before the run is given up. */
+/* Joints tried in a window, behind one token after the other, before the run is given up. */
 #define TRIES 12
 
-/* The tokens of a ruler can be longer than a small window, also where the unit that it repeats is short. Larger windows pay
- * where it goes on for so many bytes; other text takes longer in them. */
+/* A ruler may have tokens longer than a small window, even if the unit that it repeats is short. Larger windows pay if it goes on
+ * for long; other text takes longer in them. */
 #define LONGEST_UNIT 8
 #define LONG_REPEAT 2048
 
@@ -25,7 +25,8 @@ static void merge_window(const st_vocab *v, window *w, const uint8_t *text, size
     w->count = st_merge_short(&v->pairs, text + start, left < size ? left : size, w->tokens);
 }
 
-/* First try: keep what ends before the last eighth of the window, where the border's influence mostly ends. */
+/* The first joint to try: keeps the tokens that end before the last eighth of the window. Tokens further back seldom change with
+ * the bytes behind the window. */
 static size_t first_cut(const st_vocab *v, const window *w, size_t size)
 {
     size_t keep = w->count, dropped = 0;
@@ -42,8 +43,8 @@ static size_t end_of(const st_vocab *v, const window *w, size_t keep)
     return end;
 }
 
-/* Merges the window behind `w` into `next`, from a joint that holds. Returns how many tokens of w stay, 0 if no joint
- * was found. */
+/* Finds a joint in `w` and merges the next window from there into `next`. Returns how many tokens of w are kept, 0 if no joint was
+ * found. */
 static size_t join(const st_vocab *v, uint64_t *memo, const uint8_t *text, size_t n, const window *w, size_t size,
                    window *next)
 {
@@ -64,10 +65,10 @@ static st_status append(st_ids *out, const uint32_t *tokens, size_t count)
     return ST_OK;
 }
 
-/* Repeats are looked for, and their tokens copied, for about so many bytes at a time: then the call can be ended. */
+/* Bytes whose repeats are searched, and whose tokens are copied, between two calls of st_go_on. */
 #define STEP ((size_t)1 << 20)
 
-/* How many bytes from text on are the same `period` bytes further on, within text[0..n), and not much farther than a step? */
+/* How many bytes from text[0] on are equal to those `period` bytes further, within text[0..n). Stops soon after STEP bytes. */
 static size_t repeated(const uint8_t *text, size_t n, size_t period)
 {
     size_t same = 0;
@@ -79,7 +80,7 @@ static size_t repeated(const uint8_t *text, size_t n, size_t period)
     return same;
 }
 
-/* How far text[0..n) repeats the few bytes that it begins with; 0 where that is not worth larger windows. */
+/* How far text[0..n) repeats the few bytes with which it begins; 0 if that is too short for larger windows. */
 static size_t long_repeat(const uint8_t *text, size_t n)
 {
     for (size_t period = 1; period <= LONGEST_UNIT && period + LONG_REPEAT <= n; period++)
@@ -88,7 +89,7 @@ static size_t long_repeat(const uint8_t *text, size_t n)
     return 0;
 }
 
-/* Appends the first `count` tokens of a window so many times. */
+/* Appends the first `count` tokens of a window `times` times. */
 static st_status append_times(st_ids *out, const uint32_t *tokens, size_t count, size_t times)
 {
     const size_t total = count * times;
@@ -103,9 +104,9 @@ static st_status append_times(st_ids *out, const uint32_t *tokens, size_t count,
     return ST_OK;
 }
 
-/* A window whose first token comes again, while the bytes between the two are repeated for longer than the window: the tokens
- * between them are repeated too, since in the window they follow each other. Appends them until the same window comes for the last
- * time, and moves it there. */
+/* If the first token of the window occurs again in it, and the bytes between the two are repeated beyond the window, the tokens
+ * between them are repeated as well. Appends them up to the last place where the same window occurs, and moves the window
+ * there. */
 static st_status take_repeats(const st_vocab *v, const uint8_t *text, size_t n, window *w, st_ids *out)
 {
     const uint8_t *from = text + w->start;
@@ -123,7 +124,7 @@ static st_status take_repeats(const st_vocab *v, const uint8_t *text, size_t n, 
     return ST_OK;
 }
 
-/* Does the window go on from what was appended since `before`? */
+/* Whether the first token of the window is compatible with the last one appended since `before`. */
 static size_t joins(const st_vocab *v, uint64_t *memo, const st_ids *out, size_t before, const window *w)
 {
     return out->size == before || st_compatible(v, memo, out->data[out->size - 1], w->tokens[0]) == 1;
@@ -146,7 +147,7 @@ st_status st_merge_windows(const st_vocab *v, uint64_t *memo, const uint8_t *tex
         if (!keep && size < (w->start < until ? ST_SHORT_MERGE : largest)) {
             size *= 2;
             merge_window(v, w, text, n, w->start, size);
-            keep = joins(v, memo, out, before, w); /* its first token may be another now: the joint must still hold */
+            keep = joins(v, memo, out, before, w); /* its first token may have changed: the joint must still hold */
             if (keep)
                 continue;
         }

@@ -34,19 +34,19 @@
 /* Sixteen words being merged. */
 typedef struct group {
     uint32_t candidates[PLACES * LANES]; /* [place][lane]; what stands there counts while the pair is alive */
-    uint32_t tokens[(PLACES + 1) * LANES]; /* they come and go eight places at a time, from FIRST on */
+    uint32_t tokens[(PLACES + 1) * LANES]; /* written and read eight places at a time, from FIRST on */
     uint32_t alive[LANES]; /* a bit a symbol; those of the stand-ins stay set */
-    uint32_t places;       /* those in use: no word has symbols further on */
+    uint32_t places;       /* places in use: no word has symbols behind them */
     uint32_t count;        /* lanes in use */
     uint32_t asked;
-    uint64_t keys[QUESTIONS];    /* the pairs that are on their way, the bits below the key set */
-    uint32_t buckets[QUESTIONS]; /* where they will be, in bytes */
-    uint32_t cells[QUESTIONS];   /* which candidates wait for them */
-    uint32_t found[QUESTIONS];   /* 1 + merged, or 0; what lies above ST_SLOT_MERGED says nothing */
+    uint64_t keys[QUESTIONS];    /* the prefetched pairs, the bits below the key set */
+    uint32_t buckets[QUESTIONS]; /* their buckets, as offsets in bytes */
+    uint32_t cells[QUESTIONS];   /* the candidates that wait for them */
+    uint32_t found[QUESTIONS];   /* 1 + merged, or 0; the bits above ST_SLOT_MERGED are undefined */
     st_word *words[LANES];
 } group;
 
-/* So many words at a time are split into symbols and sorted by their number. */
+/* Words that are split into symbols, and sorted by their number, at a time. */
 #define SLAB 512
 
 /* Room for the symbols of a word that a lane can hold, in whole vectors. */
@@ -133,7 +133,7 @@ static inline __m512i buckets_of(const st_pairs *pairs, __m512i low, __m512i hig
     return _mm512_slli_epi32(_mm512_srlv_epi32(hashes, all(pairs->shift - 32)), 6);
 }
 
-/* Adds the pairs of the lanes in the mask to the questions. */
+/* Appends the pairs of the lanes in the mask to the questions. */
 static inline void ask(const st_pairs *pairs, group *g, __mmask16 mask, __m512i left, __m512i right, __m512i cells)
 {
     /* The halves of what st_pair_key makes: left << 11 | right >> 10, and right << 22. */
@@ -148,8 +148,8 @@ static inline void ask(const st_pairs *pairs, group *g, __mmask16 mask, __m512i 
     g->asked = from + (uint32_t)_mm_popcnt_u32(mask);
 }
 
-/* Questions are worked on so many at a time, because a loop whose number of rounds changes is mispredicted. The last of them
- * have others behind them that nobody waits for. */
+/* Questions answered at a time, because a loop with a varying number of rounds is mispredicted. The last round may read some more
+ * questions, whose answers are not used. */
 #define AT_ONCE 4
 
 static inline void send(const st_pairs *pairs, group *g)
@@ -161,7 +161,7 @@ static inline void send(const st_pairs *pairs, group *g)
             st_prefetch((const char *)pairs->slots + g->buckets[j]);
 }
 
-/* What find_in_bucket of the other tiers does, but for the bits above the answer. */
+/* As find_in_bucket of the other tiers, but the bits above the answer are undefined. */
 static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
 {
     const __m512i slots = _mm512_loadu_si512(bucket), keys = _mm512_or_si512(slots, _mm512_set1_epi64((long long)BELOW_KEY));
@@ -169,7 +169,7 @@ static inline uint32_t find_in_bucket(const uint64_t *bucket, uint64_t key)
     return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(_mm512_maskz_compress_epi64(same, slots)));
 }
 
-/* Takes in what the last pass sent for. */
+/* Reads the pairs that the last pass prefetched. */
 static inline void receive(const st_pairs *pairs, group *g)
 {
     const uint32_t asked = g->asked;
@@ -188,7 +188,7 @@ static inline void receive(const st_pairs *pairs, group *g)
     g->asked = 0;
 }
 
-/* The smallest candidate of each word: those of symbols that are alive, but for the last, which has nothing to merge with. */
+/* The smallest candidate of each word, among the symbols that are alive, without the last one, which has no right neighbour. */
 static inline __m512i smallest(const group *g, __m512i alive)
 {
     const __m512i symbols = _mm512_and_si512(alive, all((1u << BEYOND) - (1u << FIRST))), highest = all(1u << 31);
@@ -205,7 +205,7 @@ static inline __m512i smallest(const group *g, __m512i alive)
     return _mm512_min_epu32(least, other);
 }
 
-/* Makes the next merge of every word, and sends for the two pairs that it changed. Returns the lanes that had one. */
+/* Makes the next merge of every word and prefetches the two pairs that it changed. Returns the lanes that made one. */
 static inline __mmask16 step(const st_pairs *pairs, group *g)
 {
     const __m512i one = all(1), lane = numbers(), alive = load(g->alive), best = smallest(g, alive);
@@ -230,7 +230,7 @@ static inline __mmask16 step(const st_pairs *pairs, group *g)
     return merging;
 }
 
-/* Gives a word those of eight tokens that are symbols of it. */
+/* Appends those of eight tokens that are symbols of the word to its tokens. */
 static inline void append_symbols(st_word *word, __mmask8 symbols, const uint32_t *tokens)
 {
     const uint32_t count = (uint32_t)_mm_popcnt_u32(symbols);
@@ -257,7 +257,7 @@ static void end(const group *g)
     }
 }
 
-/* Looks up the pairs that the words begin with: in the grid at once, the others a pass later. */
+/* Looks up the pairs that the words begin with. Those in the grid are read at once, the others are prefetched. */
 static void look_up_all(const st_pairs *pairs, group *g)
 {
     const __m512i alive = load(g->alive), side = all(pairs->dense_side);
@@ -275,7 +275,7 @@ static void look_up_all(const st_pairs *pairs, group *g)
     send(pairs, g);
 }
 
-/* Takes on the next words. */
+/* Begins the next words. */
 static void begin(const st_pairs *pairs, slab *s, group *g)
 {
     const uint32_t left = s->count - s->next, count = left < LANES ? left : LANES, most = s->sizes[s->order[s->next]];
@@ -305,8 +305,8 @@ static void begin(const st_pairs *pairs, slab *s, group *g)
 typedef struct characters {
     __mmask16 there;
     __mmask16 of_three; /* which have three bytes or more */
-    __mmask16 whole;    /* which begin whole, */
-    __m512i tokens;     /* as these */
+    __mmask16 whole;    /* which begin whole */
+    __m512i tokens;     /* the tokens of those */
 } characters;
 
 /* The code points of characters of two bytes, or of three. `text`: their bytes, the lead byte lowest. */
@@ -336,13 +336,14 @@ static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes,
     const uint32_t open = (uint32_t)_pext_u64(_mm512_test_epi8_mask(common, common), starts);
     const __mmask16 closed = (__mmask16)~(open | open >> 1);
     const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
-    const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* also where it is open: not to wait for that */
+    const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* also at open borders, so that the gather does not wait for `closed` */
     c.tokens = gather(cuts->characters, wanted, code_points(text, c.of_three));
     c.whole = _mm512_mask_cmpneq_epu32_mask(wanted & closed, c.tokens, all(ST_NONE));
     return c;
 }
 
-/* Sixteen symbols: the tokens of bytes (already these where they are narrow), but for those that are the next whole characters. */
+/* Writes sixteen symbols: tokens of bytes (`bytes` holds the tokens if they are narrow), and in the lanes `whole` the next whole
+ * characters. */
 static inline void put_tokens(const byte_tokens *b, __m128i bytes, __mmask16 whole, __m512i characters, uint32_t *to)
 {
     __m512i single = _mm512_cvtepu8_epi32(bytes);
@@ -377,7 +378,7 @@ static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_c
     return count;
 }
 
-/* Words that split put off: merged in turns until a lane can hold their symbols, or to the end. */
+/* Words with too many symbols for a lane: merges them in turns until a lane can hold them, or to the end. */
 static void shorten(const st_vocab *v, const st_cuts *cuts, slab *s, const uint16_t *late, uint32_t count)
 {
     st_word words[ST_WORDS_IN_TURN];
@@ -402,7 +403,7 @@ static void sort(slab *s, uint32_t count)
         starts[i + 1] += starts[i];
     for (uint32_t i = 0; i < count; i++)
         s->order[starts[MOST_SYMBOLS - s->sizes[i]]++] = (uint16_t)i;
-    s->count = starts[MOST_SYMBOLS - 1]; /* without those of no symbol */
+    s->count = starts[MOST_SYMBOLS - 1]; /* without the words that are done already */
     s->next = 0;
 }
 
@@ -424,7 +425,7 @@ static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word
     sort(s, count);
 }
 
-/* A group takes in pairs only when all others have made their merges: what it sent for has had the most time then. */
+/* A group reads its pairs only after all other groups have made their merges, so the prefetches had the most time. */
 static void merge_slab(const st_pairs *pairs, slab *s)
 {
     group groups[GROUPS];

@@ -10,7 +10,7 @@ typedef struct symbol {
     size_t previous;
 } symbol;
 
-/* In bytes of other work: what base/interrupt.h counts. */
+/* Work of taking a candidate, in the unit of st_go_on (base/interrupt.h). */
 #define POP_COSTS 16
 
 typedef struct candidate {
@@ -37,7 +37,7 @@ static inline int before(const void *none, const candidate *a, const candidate *
 #define ST_HEAP_BEFORE before
 #include "base/heap_template.h"
 
-/* Offers the merge of the symbol at `left` with its right neighbour, and makes earlier offers of that symbol stale. */
+/* Adds the candidate for merging the symbol at `left` with its right neighbour. Earlier candidates of that symbol become stale. */
 static void offer(merging *m, size_t left)
 {
     symbol *p = &m->symbols[left];
@@ -55,7 +55,7 @@ static void apply(merging *m, candidate c)
     symbol *swallowed = &m->symbols[p->next];
     p->token = c.merged;
     p->next = swallowed->next;
-    swallowed->version = UINT32_MAX; /* no candidate carries it: every offer of the swallowed symbol is stale now */
+    swallowed->version = UINT32_MAX; /* no candidate has this version, so all candidates of the swallowed symbol are stale */
     if (p->next < m->n)
         m->symbols[p->next].previous = c.left;
     offer(m, c.left);
@@ -63,7 +63,7 @@ static void apply(merging *m, candidate c)
         offer(m, p->previous);
 }
 
-/* n offers at the start and two a merge, of which there are fewer than n: at most 3n candidates. */
+/* Room for 3n candidates: n at the start, and two for each of the fewer than n merges. */
 static st_status prepare(merging *m, const uint8_t *text, st_reference_scratch *scratch)
 {
     if (scratch->capacity < m->n) {

@@ -9,7 +9,7 @@ static int32_t candidate(const st_pairs *pairs, uint32_t left, uint32_t right, s
     return merged == ST_NONE ? NOTHING_MERGES : (int32_t)(merged << 8 | (uint32_t)position);
 }
 
-/* Candidates are looked through in groups, of which the smallest ones are kept: a merge changes three of them at most. */
+/* Candidates come in groups, and the smallest of each group is kept. A merge changes at most three groups. */
 #define GROUP 16
 
 static int32_t smallest_of_group(const int32_t *candidates)
@@ -32,7 +32,7 @@ size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint
 {
     int32_t candidates[ST_SHORT_MERGE], of_groups[ST_SHORT_MERGE / GROUP];
     const size_t groups = (n + GROUP - 1) / GROUP;
-    uint8_t next[ST_SHORT_MERGE], previous[ST_SHORT_MERGE]; /* positions of live symbols; next of the last one is not read */
+    uint8_t next[ST_SHORT_MERGE], previous[ST_SHORT_MERGE]; /* positions of live symbols; that behind the last one is not read */
     for (size_t i = 0; i < n; i++) {
         tokens[i] = pairs->byte_token[text[i]];
         next[i] = (uint8_t)(i + 1);

@@ -1,5 +1,5 @@
-/* The fast merge of short runs of bytes: linked lists and a scan for the smallest pair, on the stack. The scan reads the
- * smallest of each 16 pairs, so 256 bytes cost a merge 16 reads and 16 to 48 more for what it changed; longer pieces take
+/* The fast merge of up to 256 bytes: linked lists and a scan for the smallest pair, on the stack. The scan reads the smallest of
+ * each 16 pairs, so for 256 bytes a merge reads 16 candidates, and 16 to 48 more to renew what it changed. Longer pieces take
  * endless/long_piece.h. */
 #ifndef ST_PAIRS_MERGE_SHORT_H
 #define ST_PAIRS_MERGE_SHORT_H

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* Slots that may be in use, in percent: at 40, one bucket in fifty overflows. */
+/* Most slots in use, in percent: with 40, one bucket in fifty overflows. */
 #define PAIRS_FULLEST 40
 
 st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side)

@@ -1,12 +1,12 @@
 /* The pair table: (left token, right token) -> merged token, one pair for each token that merging can make.
  *
  * Inside the core a token is its INDEX in rank order, so "smaller index" is "merges earlier"; ids appear at the very end.
- * A token's last merge joins the same two tokens wherever it is made (a span that no merge has crossed merges as if it
- * stood alone), so one pair a token is the whole truth, and pairs of indices decide what concatenated bytes would.
+ * The last merge of a token joins the same two tokens wherever it is made, because a span that no merge has crossed merges as if
+ * it stood alone. So each token needs one pair, and looking up pairs of indices gives the same as looking up the joined bytes.
  *
- * Look-ups of pairs of early tokens go to a dense N x N grid. All pairs are also in a hash of buckets: eight slots in one
- * cache line, looked at together without a branch, because on text a miss is as likely as a hit. A bucket that has
- * overflowed says so; the hash is filled so little that few have.
+ * Pairs of early tokens are looked up in a dense N x N grid. All pairs are also in a hash table of buckets: eight slots in one
+ * cache line, compared together without a branch, because on text a miss is as likely as a hit. A bucket that has overflowed is
+ * marked. The table is filled so little that few are.
  * Thread rule: immutable once built, any number of readers. */
 #ifndef ST_PAIRS_PAIR_TABLE_H
 #define ST_PAIRS_PAIR_TABLE_H
@@ -45,7 +45,7 @@ st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side);
 void st_pairs_free(st_pairs *pairs);
 void st_pairs_insert(st_pairs *pairs, uint32_t left, uint32_t right, uint32_t merged);
 
-/* What a slot of this pair holds above the merged token. */
+/* The key of a pair: its slot without the merged token. */
 static inline uint64_t st_pair_key(uint32_t left, uint32_t right)
 {
     return ((uint64_t)left << ST_INDEX_BITS | right) << (ST_INDEX_BITS + 1);
@@ -56,8 +56,8 @@ static inline const uint64_t *st_pair_bucket(const st_pairs *pairs, uint64_t key
     return pairs->slots + ST_BUCKET * (((key >> (ST_INDEX_BITS + 1)) * ST_GOLDEN) >> pairs->shift);
 }
 
-/* The bucket's answer: 1 + the token that the pair merges to, 0 for none. At most one slot holds the key, so what the
- * slots answer can be put together without a branch. */
+/* Looks the key up in its bucket: 1 + the token that the pair merges to, 0 for none. At most one slot holds the key, so the results
+ * of all slots are ored without a branch. */
 static inline uint32_t st_bucket_find(const uint64_t *bucket, uint64_t key)
 {
     uint64_t found = 0;
@@ -66,10 +66,10 @@ static inline uint32_t st_bucket_find(const uint64_t *bucket, uint64_t key)
     return (uint32_t)(found & ST_SLOT_MERGED);
 }
 
-/* The same where the bucket has overflowed, from there on. */
+/* The same for a bucket that has overflowed: looks at the buckets behind it, too. */
 uint32_t st_pairs_find_further(const st_pairs *pairs, const uint64_t *bucket, uint64_t key);
 
-/* Where the look-up of this pair begins to read, to prefetch it. */
+/* The address that the look-up of this pair reads first, to prefetch it. */
 static inline const void *st_pairs_place(const st_pairs *pairs, uint32_t left, uint32_t right)
 {
     return st_pair_bucket(pairs, st_pair_key(left, right));
