@@ -50,7 +50,8 @@ static inline uint32_t st_automaton_child(const st_automaton *a, uint32_t node, 
     }
 }
 
-/* The state after one more byte. Amortised O(1): each step along a fail link shortens the string, which grows by one byte a call. */
+/* The state after one more byte. Amortised O(1): each step along a fail link shortens the string, and a call lengthens it by one
+ * byte at most. */
 static inline uint32_t st_automaton_step(const st_automaton *a, uint32_t state, uint8_t byte)
 {
     uint32_t next;

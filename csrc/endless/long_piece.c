@@ -5,7 +5,7 @@
 #include "base/interrupt.h"
 #include "merge/windows.h"
 
-/* Final tokens are looked for every so many bytes: often enough to keep the window small, rarely enough not to count. */
+/* Bytes between two searches for final tokens: few enough to keep the window small, enough to cost next to nothing. */
 #define SETTLE_INTERVAL 64
 
 /* From so many bytes on a push first tries to do without the tree for all but the last BULK_TAIL, which are more than
@@ -13,7 +13,7 @@
 #define BULK_FROM 2048
 #define BULK_TAIL 512
 
-/* A push is done in steps of so many bytes: memory does not grow with it, and it can be ended between them. */
+/* Bytes that a push takes at a time, so that memory does not grow with its size, and it can be ended in between. */
 #define STEP ((size_t)1 << 20)
 
 void st_long_piece_begin(st_long_piece *piece, int merged_only)
@@ -40,7 +40,7 @@ void st_long_piece_free(st_long_piece *piece)
     memset(piece, 0, sizeof *piece);
 }
 
-/* Room for n more positions, moved to the front of the window first when half of it is behind the root. */
+/* Makes room for n more positions. If more than half of the window lies in front of the root, that part is dropped first. */
 static st_status make_room(st_long_piece *piece, size_t n)
 {
     size_t gone = (size_t)(piece->root - piece->base), used = (size_t)(piece->end - piece->base) + 1;
@@ -62,7 +62,7 @@ static st_status make_room(st_long_piece *piece, size_t n)
     return ST_OK;
 }
 
-/* May the token of `node`, which ends at position `end`, follow the prefix in front of it? -1: memory is short. */
+/* Whether the token of `node`, which ends at position `end`, may follow the prefix in front of it; -1: memory is short. */
 static int follows(const st_long_piece *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo, uint32_t node,
                    uint64_t end)
 {
@@ -71,7 +71,7 @@ static int follows(const st_long_piece *piece, const st_automaton *a, const st_v
     uint64_t start = end - a->nodes[node].depth;
     uint32_t before = piece->window[start - piece->base].node;
     if (before == 0)
-        return start == 0; /* nothing in front at the start of the piece; a dead prefix elsewhere */
+        return start == 0; /* at the start of the piece nothing is in front; elsewhere the prefix is dead */
     return st_compatible(v, memo, a->nodes[before].token, a->nodes[node].token);
 }
 
@@ -115,7 +115,7 @@ static st_status append(st_long_piece *piece, const st_automaton *a, const st_vo
     return ST_OK;
 }
 
-/* Positions that the frontier has left die when nothing links to them, and their parents with them. */
+/* Marks positions in front of the frontier as dead if nothing links to them, and then their parents in turn. */
 static void bury(st_long_piece *piece, const st_automaton *a)
 {
     for (; piece->oldest < piece->frontier; piece->oldest++) {
@@ -133,7 +133,7 @@ static void bury(st_long_piece *piece, const st_automaton *a)
     }
 }
 
-/* Lets the tokens leave that all futures share. */
+/* Returns the tokens that have become final. */
 static st_status settle(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
 {
     bury(piece, a);
@@ -153,7 +153,7 @@ static st_status settle(st_long_piece *piece, const st_automaton *a, const st_vo
     return ST_OK;
 }
 
-/* While the piece so far may be an unreachable token as a whole, nothing may leave. */
+/* Whether the piece so far may be an unreachable token as a whole: then no token may be returned yet. */
 static int holding(const st_long_piece *piece, const st_automaton *a, const st_vocab *v)
 {
     return v->unreachable && piece->root == 0 && !piece->merged_only && piece->end <= v->max_length &&
@@ -278,7 +278,7 @@ static st_status spell_path(st_long_piece *piece, const st_automaton *a, const s
     size_t count = 0;
     for (uint64_t p = piece->end; p > piece->root; count++) {
         uint32_t node = piece->window[p - piece->base].node;
-        if (node == 0) /* every prefix has a last token, unless a restored state was not one of ours */
+        if (node == 0) /* every prefix has a last token, unless the piece was restored from a state that no encoder saved */
             return ST_BAD_STATE;
         p -= a->nodes[node].depth;
     }

@@ -1,17 +1,17 @@
-/* One piece of any length, encoded as it comes: push bytes, get the tokens that no later byte can change.
+/* One piece of any length, encoded as it arrives: bytes are pushed, and the tokens that no later byte can change are returned.
  *
  * Every prefix of the piece has exactly one LAST token: the reachable token that ends there and is compatible with the
  * last token of the prefix in front of it (two tokens are compatible if merging their bytes gives just these two back).
  * So the prefixes form a tree, each linked to the prefix in front of its last token, and the path from a position to
  * the root spells that prefix's encoding. (The observation is rust-gems' bpe; the eager output mtc-inc-bpe's.)
  *
- * The token that will cover the end of the text starts at a position from which the text on is a proper prefix of a
- * token. The automaton names the first such position, the FRONTIER. Every position behind the frontier that nothing
- * links to is dead; when one token alone leads on from the root, and the root lies behind the frontier, all futures
- * share that token: it is final, it leaves, and its end is the new root.
+ * The token that will cover the end of the text starts at a position from which the rest of the text is a proper prefix of a
+ * token. The automaton gives the first such position, the FRONTIER. A position in front of the frontier to which nothing links is
+ * dead. When only one token leads on from the root, and the root lies in front of the frontier, that token is final: it is
+ * returned, and its end is the new root.
  *
- * Linear: each byte costs amortised O(1) automaton steps and at most (tokens that end here) compatibility tests, with
- * a memo; what is pending is bounded by the vocabulary, not by the input (at most 275 bytes seen in OpenAI's). */
+ * Linear: each byte costs amortised O(1) automaton steps, and at most one compatibility test, with a memo, for each token that
+ * ends there. What is pending is bounded by the vocabulary, not by the input: at most 275 bytes were seen with OpenAI's. */
 #ifndef ST_ENDLESS_LONG_PIECE_H
 #define ST_ENDLESS_LONG_PIECE_H
 
@@ -23,7 +23,7 @@
 typedef struct st_prefix {
     uint32_t node;     /* automaton node of the last token of the prefix that ends here; 0 = dead, or the piece's start */
     uint32_t children; /* prefixes, not dead, that link here */
-    uint32_t child;    /* exclusive or of their positions: the only one's position when children == 1 */
+    uint32_t child;    /* exclusive or of their positions, so the position of the only one when children == 1 */
 } st_prefix;
 
 /* Zero-initialise; one piece at a time. Positions count from the start of the piece; window[p - base] is position p. */
@@ -37,7 +37,7 @@ typedef struct st_long_piece {
     st_bytes text;                              /* text[root..end) */
 } st_long_piece;
 
-/* What pushing needs besides the piece; zero-initialise, one per thread at a time, keeps its memory for the next push. */
+/* What pushing needs besides the piece. Zero-initialise. Used by one thread at a time; keeps its memory for the next push. */
 typedef struct st_long_scratch {
     uint64_t memo[1u << ST_MEMO_BITS]; /* merge/compatible.h */
     st_ids merged;                     /* the bulk of a long push */
@@ -55,24 +55,24 @@ void st_long_piece_free(st_long_piece *piece);
 st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, const uint8_t *text, size_t n,
                              st_ids *out);
 
-/* The piece ends: appends the ids that are left. The piece is then to be begun again. Same failure rule; ST_BAD_STATE if
- * it goes back to a restored state that no encoder had saved. */
+/* Ends the piece: appends the remaining ids. Then the piece must be begun again. Fails like st_long_piece_push, and with
+ * ST_BAD_STATE if it was restored from a state that no encoder can have saved. */
 st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *out);
 
-/* Bytes pushed whose tokens have not left. */
+/* Bytes pushed whose tokens were not returned yet. */
 static inline uint64_t st_long_piece_pending(const st_long_piece *piece)
 {
     return piece->end - piece->root;
 }
 
-/* The whole state is: what is pending, the token in front of it, and whether the whole-piece rule still applies.
- * previous is ST_NONE when nothing has left yet. */
+/* The token in front of the pending bytes, ST_NONE if no token was returned yet. The state of a piece is this token, the pending
+ * bytes, and whether the whole-piece rule still applies. */
 uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *vocab);
 /* Rebuilds the state in which `text` is pending behind the token `previous` (an index or ST_NONE). */
 st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, uint32_t previous,
                                 int merged_only, const uint8_t *text, size_t n);
 
-/* target becomes equal to source. On ST_NO_MEMORY target is begun anew, source untouched. */
+/* Makes target equal to source. ST_NO_MEMORY: target is begun anew, and source is unchanged. */
 st_status st_long_piece_copy(st_long_piece *target, const st_long_piece *source);
 
 #endif

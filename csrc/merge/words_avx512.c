@@ -336,7 +336,7 @@ static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes,
     const uint32_t open = (uint32_t)_pext_u64(_mm512_test_epi8_mask(common, common), starts);
     const __mmask16 closed = (__mmask16)~(open | open >> 1);
     const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
-    const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* also at open borders, so that the gather does not wait for `closed` */
+    const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* open ones too: the gather does not wait for `closed` */
     c.tokens = gather(cuts->characters, wanted, code_points(text, c.of_three));
     c.whole = _mm512_mask_cmpneq_epu32_mask(wanted & closed, c.tokens, all(ST_NONE));
     return c;

@@ -12,7 +12,7 @@ st_special_search st_special_search_behind(const st_special *s, uint32_t node)
     return search;
 }
 
-/* First place in text[from..until), or its end, where some name may begin. */
+/* The first place in text[from..until) where a name may begin, or `until`. */
 static size_t next_start(const st_special *s, const uint8_t *text, size_t from, size_t until)
 {
     if (from >= until)
@@ -31,8 +31,8 @@ static size_t next_start(const st_special *s, const uint8_t *text, size_t from, 
     return from;
 }
 
-/* The node cannot go on. 1: *match is the first name that begins in front of where its link begins; 0: there is none, and
- * the search stands at that link. */
+/* The node cannot go on. 1: *match is the first name that begins in front of the start of its link. 0: there is none, and the search
+ * moves to that link. */
 static int give_up(const st_special *s, st_special_search *k, st_special_match *match)
 {
     const uint32_t node = k->node, fail = s->nodes[node].fail;
@@ -54,7 +54,7 @@ static int give_up(const st_special *s, st_special_search *k, st_special_match *
     return 0;
 }
 
-/* The text ended inside the node. */
+/* The answer when the text ends inside the node. */
 static st_special_result end_of_text(const st_special *s, st_special_search *k, int final, st_special_match *match)
 {
     while (final && k->node)
@@ -72,7 +72,7 @@ static st_special_result end_of_text(const st_special *s, st_special_search *k, 
     return ST_SPECIAL_HELD;
 }
 
-/* Follows the rows from a node that has one, while there is one and no name has to be given up. */
+/* Reads on from a node with a row, as long as the nodes have rows and no name is given up. */
 static inline void follow_rows(const st_special *s, st_special_way *way, const uint8_t *text, size_t starts, size_t stop)
 {
     uint32_t row = (st_special_row(s->nodes[way->node]) - 1) * s->classes;
@@ -127,7 +127,7 @@ void st_special_read(const st_special *s, st_special_way *way, const uint8_t *te
     *way = read_alone(s, *way, text, starts, stop);
 }
 
-/* Can the node not go on with text[at]? At the end of the text that is not known. */
+/* Whether the node cannot go on with text[at]. At the end of the text that is not known: 0. */
 static int is_stuck(const st_special *s, const st_special_search *k, const uint8_t *text, size_t n)
 {
     const size_t at = k->at - k->before;
@@ -136,8 +136,9 @@ static int is_stuck(const st_special *s, const st_special_search *k, const uint8
     return at < n && !st_special_child(s, k->node, text[at]);
 }
 
-/* A search reads FEW bytes with one head: the text may hold a name at once, or hardly any byte that begins one. If most of
- * them began names it goes on with several heads, for MANY bytes; and so on by turns, each time twice as many, up to MOST. */
+/* A search first reads FEW bytes with one head, because the text may have a name at once, or hardly any byte that begins one. If
+ * most of these bytes begin names, it reads MANY bytes with several heads, and then alternates, each time twice as many bytes, up
+ * to MOST. */
 #ifndef ST_SPECIAL_FEW /* tests set fewer, so that short texts come as far */
 #define ST_SPECIAL_FEW 256
 #endif
@@ -145,13 +146,13 @@ static int is_stuck(const st_special *s, const st_special_search *k, const uint8
 #define MANY (FEW / 2 * ST_SPECIAL_HEADS)
 #define MOST ((size_t)1 << 18)
 
-/* Where names are so long that no part of the text can be read apart, several heads read in vain. Then one head reads so
- * many times as many bytes before they are tried again. */
+/* If names are so long that no part of the text can be read independently, several heads gain nothing. Then one head reads this
+ * many times as many bytes before several are tried again. */
 #define PENANCE 32
 
 typedef struct pace {
     size_t alone, together; /* bytes that one head, or several, read next */
-    int dense;              /* did most of the last bytes begin names? */
+    int dense;              /* whether most of the last bytes began names */
 } pace;
 
 /* Reads some bytes on, or until the node cannot go on and may have names in it, or all starts are behind `until`. */
@@ -179,7 +180,7 @@ static void read_on(const st_special *s, st_special_search *k, pace *p, const ui
 st_special_result st_special_find(const st_special *s, st_special_search *k, const uint8_t *text, size_t until, size_t n,
                                   int final, st_special_match *match)
 {
-    if (!k->node && k->at - k->before < n && until > k->at) { /* most text holds no first byte of a name */
+    if (!k->node && k->at - k->before < n && until > k->at) { /* most text has no first byte of a name */
         const size_t from = k->at - k->before, ends = until < k->before + n ? until - k->before : n;
         k->at = next_start(s, text, from, ends) + k->before;
         if (k->at - k->before == ends)
@@ -197,7 +198,7 @@ st_special_result st_special_find(const st_special *s, st_special_search *k, con
             break;
         const size_t at = k->at;
         read_on(s, k, &p, text, until, n);
-        if (k->at - k->before < n && st_go_on((k->at - at) / 8)) /* far quicker than other work on as many bytes */
+        if (k->at - k->before < n && st_go_on((k->at - at) / 8)) /* far less work than others do for as many bytes */
             return ST_SPECIAL_NONE;
     }
     result = end_of_text(s, k, final, match);

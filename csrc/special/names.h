@@ -1,18 +1,17 @@
 /* Finding the names of special tokens in text, across chunks: leftmost first, the longest of those at one place.
  *
- * A matcher holds one set of names (the allowed ones, or the disallowed ones) as an Aho-Corasick automaton: a node for
- * each beginning of a name, with a link to the longest proper end of it that begins a name too. While text is read, the
- * node is the longest end of the text that begins a name. Where it cannot go on, its start is given up for that of its
- * link, and then it is known which names begin at the starts given up: one of them is a beginning of the node, and those
- * further in are the same in all texts that hold the node, so they were looked up when the matcher was built. So each
+ * A matcher holds one set of names (the allowed ones, or the disallowed ones) as an Aho-Corasick automaton. It has a node for each
+ * prefix of a name, with a link to the longest proper suffix of it that is a prefix of a name too. While text is read, the node is
+ * the longest end of the text that is a prefix of a name. Where the node cannot go on, it is replaced by its link, and the starts
+ * in front of the link's start are given up. Which names begin at these starts is then known: a name at the node's own start is a
+ * prefix of the node, and those further in are the same in all texts, so they were looked up when the matcher was built. So each
  * byte is read once and each start given up once, whatever the names.
  *
- * The shorter beginnings, where random text spends its time, have a row each of what follows with every byte: then a step
- * is one look-up, without a branch that the text decides. Text that begins names everywhere is read in several places at
- * once (names_heads.c).
+ * Nodes of short prefixes, where ordinary text spends its time, have a ROW: the next node for every byte. There a step is one
+ * look-up, without a branch on the text. Text that begins names everywhere is read in several places at once (names_heads.c).
  *
- * Memory: at most 33 bytes for each byte of the names, up to 72 more for each name, and 70 KB. Building it takes twice that
- * for a while, and time in proportion to the bytes.
+ * Memory: at most 33 bytes for each byte of the names, up to 72 more for each name, and 70 KB. Building takes twice that memory,
+ * and time in proportion to the bytes.
  * Thread rule: immutable once built, any number of readers. */
 #ifndef ST_SPECIAL_NAMES_H
 #define ST_SPECIAL_NAMES_H
@@ -70,35 +69,35 @@ typedef struct st_special_match {
     uint32_t id;
 } st_special_match;
 
-/* How far a text was looked through. Places count from the beginning of what may hold the next name. */
+/* How far a text was searched. Places count from the start of the text that may hold the next name. */
 typedef struct st_special_search {
-    size_t before;  /* bytes in front of text[0] that were looked at and are not here any more */
-    size_t at;      /* bytes looked at, with those */
+    size_t before;  /* bytes in front of text[0] that were searched and are no longer at hand */
+    size_t at;      /* bytes searched, with those */
     size_t from;    /* no name begins in front of this place: the last one ended there */
-    uint32_t node;  /* longest end of what was looked at that may begin a name */
+    uint32_t node;  /* the longest end of the searched text that may begin a name */
 } st_special_search;
 
-/* From text[from] on. */
+/* A search from text[from] on. */
 static inline st_special_search st_special_search_from(size_t from)
 {
     st_special_search search = {0, from, from, 0};
     return search;
 }
 
-/* In text that follows what a search stopped at with this node; places count from where the node begins. */
+/* A search in the text behind the place where an earlier search stopped with this node. Places count from the start of the node. */
 st_special_search st_special_search_behind(const st_special *special, uint32_t node);
 
 /* The next name that begins in front of `until` and lies in the text, which ends with text[n). After ST_SPECIAL_FOUND the
  * search goes on behind that name, in the same text; after the others with more text. final: nothing follows, so a mere
- * beginning is no name. Where the call is to end (base/interrupt.h), the answer is that there is none: ask st_go_on(0) before
- * anything rests on it. */
+ * beginning is no name. If the call is to end (base/interrupt.h), the answer is that there is none: call st_go_on(0) before
+ * it is used. */
 st_special_result st_special_find(const st_special *special, st_special_search *search, const uint8_t *text, size_t until,
                                   size_t n, int final, st_special_match *match);
 
-/* The node of text[0..n) if that begins a name and is not all of the longest that begins so, else 0. */
+/* The node of text[0..n) if that is a proper prefix of a name, else 0. */
 uint32_t st_special_walk(const st_special *special, const uint8_t *text, size_t n);
 
-/* The bytes of a node; none of the root's. */
+/* The bytes of a node; the root has none. */
 const uint8_t *st_special_bytes(const st_special *special, uint32_t node, size_t *n);
 
 /* ---- for names_*.c ---- */

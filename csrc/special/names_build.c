@@ -7,13 +7,13 @@
 
 #define NOWHERE UINT32_MAX
 
-/* What is needed only while a matcher is built. */
+/* What only the building of a matcher needs. */
 typedef struct builder {
     st_special *s;
     uint32_t *parent;  /* node */
     uint32_t *by_depth; /* the nodes, the shorter first */
     st_special_edge *places; /* of s->edges */
-    uint32_t *link;    /* byte: where the same name is found as begins here, NOWHERE = in `inner` at once */
+    uint32_t *link;    /* byte: another place with the same answer as this one, NOWHERE = the answer is in `inner` */
 } builder;
 
 /* ---- the tree ---- */
@@ -23,7 +23,7 @@ static uint32_t child_of(const st_special *s, uint32_t node, uint8_t byte)
     return node ? st_special_child(s, node, byte) : s->first[byte];
 }
 
-/* At most one for each name: what the name has behind it is each time the next node. */
+/* There is at most one edge for each name: the rest of the name is a chain of nodes, each behind the one before in the array. */
 static void add_edge(builder *b, uint32_t node, uint8_t byte, uint32_t child)
 {
     st_special *s = b->s;
@@ -65,7 +65,7 @@ static void add_name(builder *b, size_t start, uint32_t number)
         const uint32_t child = child_of(s, node, s->bytes[i]);
         node = child ? child : add_child(b, node, i);
     }
-    s->name[node] = number + 1; /* of names that are twice there the last */
+    s->name[node] = number + 1; /* of equal names the last one counts */
     if (number == 0)
         s->only_first = s->bytes[start];
     else if (s->only_first != s->bytes[start])
@@ -111,7 +111,7 @@ static void link_nodes(builder *b)
 
 /* ---- names inside names ---- */
 
-/* While the name from bytes[start] on was read the node that begins at bytes[at] could not go on. */
+/* Called when the node that begins at bytes[at] cannot go on, while the name at bytes[start] is read. */
 static void note_inner(builder *b, size_t at, uint32_t node)
 {
     st_special *s = b->s;
@@ -121,7 +121,7 @@ static void note_inner(builder *b, size_t at, uint32_t node)
         b->link[at + i] = (uint32_t)(bytes + i);
 }
 
-/* For each place in a name, which name begins there, as far as it is decided within the name. */
+/* Finds which name begins at each place inside a name, if the name alone decides it. */
 static void read_name(builder *b, size_t start, size_t n)
 {
     const st_special *s = b->s;
@@ -136,8 +136,8 @@ static void read_name(builder *b, size_t start, size_t n)
     }
 }
 
-/* Follows the links. They lead to places nearer to the beginning of a name, so each chain ends; and it is gone through
- * twice, the second time to shorten it. */
+/* Follows the links. They lead to places nearer to the beginning of a name, so each chain ends. A chain is read twice, the second
+ * time to shorten it. */
 static void follow_links(builder *b)
 {
     uint32_t *inner = b->s->inner, *link = b->link;
@@ -153,7 +153,7 @@ static void follow_links(builder *b)
     }
 }
 
-/* Sets ST_SPECIAL_LOUD; names are in `inner`, and from now on their number in front of each place in `link`. */
+/* Sets ST_SPECIAL_LOUD. `inner` is complete. `link` is overwritten with the number of names in front of each place. */
 static void find_loud(builder *b)
 {
     st_special *s = b->s;
@@ -176,7 +176,8 @@ static void find_loud(builder *b)
 
 /* ---- a matcher ---- */
 
-/* Room for what is not needed: names begin alike. Where the system has none for a smaller block, the larger one stays. */
+/* Shrinks an array that was allocated for names without common prefixes. If there is no memory for a smaller block, the larger one
+ * is kept. */
 static void *shrunk(void *block, size_t size)
 {
     void *smaller = st_realloc(block, size);
@@ -191,8 +192,8 @@ static void shrink(st_special *s)
     s->name = shrunk(s->name, s->count * sizeof *s->name);
 }
 
-/* Who chooses the names cannot choose their places, too: the factor comes from an address, which is another in each process.
- * For such a factor chains of full places are short whatever the keys (multiply-shift hashing, Dietzfelbinger et al. 1997). */
+/* The factor of the hash comes from an address, which differs between processes, so nobody can choose names that collide. With a
+ * random factor chains of full places are short, whatever the keys (multiply-shift hashing, Dietzfelbinger et al. 1997). */
 static st_status get_edges(builder *b, size_t count)
 {
     st_special_edges *edges = &b->s->edges;

@@ -2,18 +2,18 @@
 
 /* Reading a text in several places at once.
  *
- * A step of the automaton loads the next state, and the step after it cannot begin before that has come: up to 100 ns where
- * names are so many that their tables lie beyond the caches. So the text is cut in parts, each part has a head of its own
- * that goes through the automaton, and all heads wait for their states at the same time.
+ * A step of the automaton loads the next state, and the next step must wait for it: up to 100 ns if the tables of many names lie
+ * outside the caches. So the text is divided into parts, each with a head that goes through the automaton, and the loads of all
+ * heads overlap.
  *
- * The first head stands at its true node. The others begin at the root, as if no text stood in front of their parts. When
- * all parts are read, the first head goes on into the second part until all that it holds of a name lies in that part. From
- * there on the second head has stood at the same nodes, so the first one takes its place where that has come to; and so on,
- * from part to part. A head stops where it is stuck: there a name is found, one head at a time. */
+ * The first head begins at the right node. The others begin at the root, as if no text stood in front of their parts. When all
+ * parts are read, the first head reads on into the second part until its node lies in that part as a whole. From there on both
+ * heads have the same nodes, so the first one takes over the place and the node of the second; and so on, from part to part. A
+ * head stops where it is stuck; there one head alone decides whether a name was found. */
 #define HEADS ST_SPECIAL_HEADS
 
-/* The first head reads so many bytes into the next part before it looks whether they join, then twice as many: hardly any
- * text goes on with one name for longer. */
+/* Bytes that the first head reads into the next part before it checks whether it may take over; then twice as many. Hardly any
+ * text continues one name for longer. */
 #define JOIN_STEP 16
 
 typedef struct heads {
@@ -22,13 +22,13 @@ typedef struct heads {
     size_t ends[HEADS];    /* bytes that a head has read */
 } heads;
 
-/* The row of heads that have none: nothing stands in it that could be followed. */
+/* The row of heads whose node has none: it has no entry that could be followed. */
 static uint32_t apart(const st_special *s)
 {
     return s->rows * s->classes;
 }
 
-/* Where a node without a row goes with a byte, as cells say it. */
+/* The entry for a byte that a node without a row would have in its row. */
 static uint32_t value_behind(const st_special *s, uint32_t node, uint8_t byte)
 {
     for (;;) {
@@ -44,7 +44,7 @@ static uint32_t value_behind(const st_special *s, uint32_t node, uint8_t byte)
     }
 }
 
-/* Some of `next` are no rows. Returns HEADS, and all are rows or `apart`; or the first head that is stuck. */
+/* Handles those of `next` that are no rows. Returns HEADS if all are rows or `apart` then, else the first head that is stuck. */
 static unsigned leave_rows(const st_special *s, heads *h, const uint8_t *text, size_t length, uint32_t *next)
 {
     for (unsigned i = 0; i < HEADS; i++) {
@@ -67,7 +67,7 @@ static void read_parts(const st_special *s, heads *h, const uint8_t *text, size_
 {
     const uint32_t *cells = s->cells;
     const uint8_t *class_of = s->class_of;
-    unsigned went = HEADS; /* the heads in front of this one have read text[at] */
+    unsigned went = HEADS; /* the heads in front of this one have read their byte */
     size_t at = 0;
     for (; at < length && went == HEADS; at++) {
         uint32_t next[HEADS], all = 0;

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* Cells and numbers of rows, of 4 bytes each: 8 bytes for each byte of the names, and 64 KB for a few names with many bytes. */
+/* Limits of the cells, of 4 bytes each: 8 bytes for each byte of the names, and 64 KB for a few names with many different bytes. */
 #define CELLS_A_BYTE 2
 #define CELLS ((size_t)1 << 14)
 
@@ -26,7 +26,7 @@ static uint32_t find_classes(st_special *s, uint8_t *letters)
     return count;
 }
 
-/* The row of a node: that of its link, whose row was made before, but for what follows itself. */
+/* Fills the row of a node: a copy of its link's row, which was made before, with the node's own children. */
 static void fill_row(st_special *s, uint32_t row, const uint8_t *letters, uint32_t count)
 {
     const uint32_t node = s->row_nodes[row], bits = s->nodes[node].bits;
