@@ -1,7 +1,7 @@
 """The build of the compiled parts; everything else is in pyproject.toml.
 
-csrc/ is compiled once, as the static library streamtok_core, and linked into each Cython module. The files
-are found, not listed: a new one is picked up by the next build.
+csrc/ and all Cython modules become one file, that of the module streamtok.native.library. The sources are found, not
+listed: a new one is picked up by the next build.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ import platform
 import re
 import subprocess
 import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 
 from setuptools import Extension, setup
-from setuptools.command.build_clib import build_clib
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import ExecError
 
 # No -march=native: a wheel runs on machines it was not built on; what newer ones can do is found out at run time.
 FLAGS = {
     "msvc": ["/O2", "/std:c11", "/utf-8"],
+    # Where functions begin decides a tenth of a call of 10 bytes: 32 was best of 16, 32 and 64 (docs/experiments.md).
     # Python's own flags ask for debugging information, which is more than half of what the modules take in a wheel.
-    "unix": ["-std=c11", "-O3", "-fvisibility=hidden", "-g0"],
+    "unix": ["-std=c11", "-O3", "-fvisibility=hidden", "-falign-functions=32", "-g0"],
 }
 DIRECTIVES = {"language_level": 3, "binding": True, "freethreading_compatible": True}
 
@@ -33,7 +35,7 @@ def found(folder: str, *patterns: str) -> list[str]:
 
 
 C_SOURCES = found("csrc", "*.c")
-C_HEADERS = found("csrc", "*.h", "*.cu")
+C_HEADERS = found("csrc", "*.h")
 CYTHON_SOURCES = found("streamtok", "*.pyx")
 
 
@@ -53,13 +55,6 @@ def one_file(name: str) -> str:
     return text_of(name)
 
 
-def flags(compiler: object) -> list[str]:
-    """With STREAMTOK_QUICK_BUILD=1 the compiler optimizes little: for tests of what a build makes, not of speed."""
-    own = FLAGS["msvc" if getattr(compiler, "compiler_type", "") == "msvc" else "unix"]
-    quick = os.environ.get("STREAMTOK_QUICK_BUILD", "0") != "0"
-    return [{"-O3": "-O1", "/O2": "/Od"}.get(flag, flag) if quick else flag for flag in own]
-
-
 # What stands in the platform tags of systems whose programs a machine runs itself.
 RUNS = {
     "x86_64": ("x86_64", "amd64", "universal2", "i686", "win32"),
@@ -77,54 +72,73 @@ def is_cross_build(tag: str, machine: str | None = None) -> bool:
     return not any(part in tag for part in RUNS.get(SAME.get(name, name), (name,)))
 
 
-def by_instructions(sources: list[str], tag: str) -> dict[tuple[str, ...], list[str]]:
-    """Flags of Microsoft's compiler -> the files that want them. It knows no pragma that names instructions, so a file
-    says by its name which it is for. The others are for every machine."""
-    wanted = {"_avx2": ("/arch:AVX2",), "_avx512": ("/arch:AVX512",), "_pclmul": ("/arch:AVX2",)}
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for source in sources:
-        ending = next((end for end in wanted if source.endswith(f"{end}.c")), "") if "amd64" in tag else ""
-        groups.setdefault(wanted.get(ending, ()), []).append(source)
-    return groups
+# Microsoft's compiler knows no pragma that names instructions, so a file says by its name which it is for. The others
+# are for every machine.
+INSTRUCTIONS = {"avx2": "/arch:AVX2", "avx512": "/arch:AVX512", "pclmul": "/arch:AVX2"}
 
 
-class BuildCore(build_clib):
-    def build_with_msvc(self, name: str, info: dict) -> None:
-        tag = self.get_finalized_command("build").plat_name
-        objects: list[str] = []
-        for own, sources in by_instructions(info["sources"], tag).items():
-            options = {"output_dir": self.build_temp, "include_dirs": info["include_dirs"], "debug": self.debug}
-            objects += self.compiler.compile(sources, extra_postargs=[*flags(self.compiler), *own], **options)
-        self.compiler.create_static_lib(objects, name, output_dir=self.build_clib, debug=self.debug)
-
-    def build_libraries(self, libraries: list[tuple[str, dict]]) -> None:
-        for name, info in libraries:
-            info["cflags"] = flags(self.compiler)
-            # An archive is added to, never emptied: the object of a C file that is gone would stay, and be linked.
-            archive = pathlib.Path(self.build_clib, self.compiler.library_filename(name))
-            archive.unlink(missing_ok=True)
-        if getattr(self.compiler, "compiler_type", "") != "msvc":
-            super().build_libraries(libraries)
-            return
-        for name, info in libraries:
-            self.build_with_msvc(name, info)
+def is_quick() -> bool:
+    """STREAMTOK_QUICK_BUILD=1: the compiler optimizes little. For tests of what a build makes, not of speed."""
+    return os.environ.get("STREAMTOK_QUICK_BUILD", "0") != "0"
 
 
-class BuildModules(build_ext):
-    def build_extensions(self) -> None:
-        for extension in self.extensions:
-            extension.extra_compile_args = flags(self.compiler)
-        super().build_extensions()
+def flags(source: str, compiler: str, tag: str) -> list[str]:
+    """For a source, a type of compiler, and a platform tag."""
+    plain = FLAGS["msvc" if compiler == "msvc" else "unix"]
+    if is_quick():
+        plain = [{"-O3": "-O1", "/O2": "/Od"}.get(flag, flag) for flag in plain]
+    if compiler != "msvc" or "amd64" not in tag:
+        return plain
+    own = INSTRUCTIONS.get(pathlib.Path(source).stem.rpartition("_")[2])
+    return [*plain, own] if own else plain
+
+
+class BuildLibrary(build_ext):
+    def build_extension(self, extension: Extension) -> None:
+        extension.extra_objects = self.objects(extension)
+        extension.sources, extension.depends = [], extension.extra_objects
+        super().build_extension(extension)
+
+    def objects(self, extension: Extension) -> list[str]:
+        """The object of each source. Compiled are those that are older than their source, a header or this file."""
+        compiler, time = self.compiler, os.path.getmtime
+        shared = max(map(time, [*extension.depends, "setup.py"]))
+
+        def compiled(source: str) -> str:
+            (made,) = compiler.object_filenames([source], output_dir=self.build_temp)
+            if self.force or not os.path.exists(made) or time(made) <= max(shared, time(source)):
+                compiler.compile(
+                    [source],
+                    output_dir=self.build_temp,
+                    macros=extension.define_macros,
+                    include_dirs=extension.include_dirs,
+                    extra_postargs=flags(source, compiler.compiler_type, self.plat_name),
+                )
+            return made
+
+        # What runs Microsoft's compiler is not made for several threads.
+        with ThreadPoolExecutor(os.cpu_count() if compiler.compiler_type == "unix" else 1) as pool:
+            return list(pool.map(compiled, extension.sources))
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if is_quick():  # its objects are not those of any other build
+            self.build_temp += "-quick"
 
     def run(self) -> None:
-        # build_ext alone would link against a core that is missing or old.
-        if self.distribution.libraries:
-            self.run_command("build_clib")
-        super().run()
         root = pathlib.Path("." if self.inplace else self.build_lib)
+        self.remove_old(root)
+        super().run()
         for package, name in (("gpu", "cuda/encode/encode.cu"), ("train/gpu", "cuda/train/train.cu")):
             (root / "streamtok" / package / "kernels.cu").write_text(one_file(name))
         self.write_tables(root)
+
+    def remove_old(self, root: pathlib.Path) -> None:
+        """Modules that an earlier build has left. Python would find them before those in the library, and a wheel would
+        hold them."""
+        for file in (root / "streamtok").rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
+            if not file.name.startswith("library."):
+                file.unlink()
 
     def write_tables(self, root: pathlib.Path) -> None:
         """The tables that bundled/mapped.py maps, made by the modules just built. A build for another kind of machine
@@ -142,31 +156,26 @@ class BuildModules(build_ext):
             self.warn(f"no prebuilt tables, vocabularies will load more slowly: {error}")
 
 
-def modules() -> list[Extension]:
-    """An extension for each .pyx, depending on every C file: without that an edit there would not relink it."""
+def library() -> list[Extension]:
+    """One extension of all that is compiled; none where the sources are not there, as in an sdist being made."""
     if not CYTHON_SOURCES:
         return []
     import numpy
     from Cython.Build import cythonize
 
-    extensions = [
+    modules = [Extension(source.removesuffix(".pyx").replace("/", "."), [source]) for source in CYTHON_SOURCES]
+    # Each by itself: Cython gives all sources of one extension its name. build_dir keeps the generated C out of the
+    # package, and so out of the wheel.
+    modules = cythonize(modules, build_dir="build", compiler_directives=DIRECTIVES)
+    return [
         Extension(
-            source.removesuffix(".pyx").replace("/", "."),
-            [source],
+            "streamtok.native.library",
+            [source for module in modules for source in module.sources] + C_SOURCES,
             include_dirs=["csrc", numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
-            depends=C_SOURCES + C_HEADERS,
+            depends=C_HEADERS,
         )
-        for source in CYTHON_SOURCES
     ]
-    # build_dir keeps the generated C out of the package, and so out of the wheel.
-    return cythonize(extensions, build_dir="build", compiler_directives=DIRECTIVES)
 
 
-CORE = {"sources": C_SOURCES, "obj_deps": {"": C_HEADERS}, "include_dirs": ["csrc"]}
-
-setup(
-    libraries=[("streamtok_core", CORE)] if C_SOURCES else [],
-    ext_modules=modules(),
-    cmdclass={"build_clib": BuildCore, "build_ext": BuildModules},
-)
+setup(ext_modules=library(), cmdclass={"build_ext": BuildLibrary})

@@ -6,7 +6,7 @@ import sys
 
 from ._version import __version__
 from .device import cuda_facts
-from .native import encode
+from .native import encode, library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def info() -> dict[str, Any]:
         "machine": platform.machine(),
         "engines": list(encode.ENGINES),
         "split_families": list(encode.FAMILIES),
-        "simd": encode.tier(),
+        "simd": library.tier(),
         "tables": tables.status(),
         "cuda": cuda_facts(),
         "numpy": version("numpy"),

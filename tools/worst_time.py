@@ -30,7 +30,7 @@ import numpy as np
 from worst_texts import Chooser, Recipe, is_broken, make
 
 import streamtok
-from streamtok.native.encode import tier
+from streamtok.native.library import tier
 
 FAMILIES = ("r50k_base", "cl100k_base", "o200k_base")
 ENCODINGS = (*FAMILIES, "o200k_base without pattern")

@@ -31,7 +31,7 @@ from common import (
     time_fresh,
 )
 
-from streamtok.native import vocab
+from streamtok.native import library
 
 CHUNK = 4096
 TINY = 16
@@ -104,10 +104,10 @@ def allocations(encoding: str, piece: Slice) -> dict[str, float]:
     for chunk in chunks:
         stream.feed(chunk)
     stream.flush()
-    calls, size, _ = vocab.allocation_counts()
+    calls, size, _ = library.allocation_counts()
     for chunk in chunks:
         stream.feed(chunk)
-    calls_after, size_after, _ = vocab.allocation_counts()
+    calls_after, size_after, _ = library.allocation_counts()
     return {"feeds": len(chunks), "calls": calls_after - calls, "bytes": size_after - size}
 
 

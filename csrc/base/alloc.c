@@ -23,37 +23,22 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older headers lack the name, older systems refuse the advice */
 #endif
 
-typedef struct alloc_state {
-    uint64_t calls, bytes, live;
-    uint64_t failing;   /* 0: never fail, the common case costs one load */
-    uint64_t remaining; /* as an int64_t: allocations that may still succeed while failing is set */
-} alloc_state;
-
-static alloc_state own;
-static alloc_state *state = &own;
-
-void *st_alloc_state(void)
-{
-    return state;
-}
-
-void st_alloc_share(void *other)
-{
-    state = other;
-}
+static uint64_t calls, bytes, live;
+static uint64_t failing;   /* 0: never fail, the common case costs one load */
+static uint64_t remaining; /* as an int64_t: allocations that may still succeed while failing is set */
 
 static int refused(size_t size)
 {
-    st_number_add(&state->calls, 1);
-    st_number_add(&state->bytes, size);
-    return st_number_read(&state->failing) && (int64_t)st_number_add(&state->remaining, (uint64_t)-1) < 0;
+    st_number_add(&calls, 1);
+    st_number_add(&bytes, size);
+    return st_number_read(&failing) && (int64_t)st_number_add(&remaining, (uint64_t)-1) < 0;
 }
 
 void *st_malloc(size_t size)
 {
     void *block = refused(size) ? NULL : malloc(size ? size : 1);
     if (block)
-        st_number_add(&state->live, 1);
+        st_number_add(&live, 1);
     return block;
 }
 
@@ -63,7 +48,7 @@ void *st_calloc(size_t count, size_t size)
         return NULL;
     void *block = refused(count * size) ? NULL : calloc(count ? count : 1, size ? size : 1);
     if (block)
-        st_number_add(&state->live, 1);
+        st_number_add(&live, 1);
     return block;
 }
 
@@ -75,7 +60,7 @@ void *st_alloc_table(size_t size)
         void *table = refused(size) ? NULL : aligned_alloc(HUGE_PAGE, size);
         if (!table)
             return NULL;
-        st_number_add(&state->live, 1);
+        st_number_add(&live, 1);
         madvise(table, size, MADV_HUGEPAGE); /* advice: where it is not taken, ordinary pages serve */
         return memset(table, 0, size);
     }
@@ -100,7 +85,7 @@ void *st_realloc(void *block, size_t size)
 {
     void *grown = refused(size) ? NULL : realloc(block, size ? size : 1);
     if (grown && !block)
-        st_number_add(&state->live, 1);
+        st_number_add(&live, 1);
     return grown;
 }
 
@@ -108,14 +93,13 @@ void st_free(void *block)
 {
     if (!block)
         return;
-    st_number_add(&state->live, (uint64_t)-1);
+    st_number_add(&live, (uint64_t)-1);
     free(block);
 }
 
 st_alloc_counts st_alloc_read(void)
 {
-    st_alloc_counts counts = {st_number_read(&state->calls), st_number_read(&state->bytes),
-                              (int64_t)st_number_read(&state->live)};
+    st_alloc_counts counts = {st_number_read(&calls), st_number_read(&bytes), (int64_t)st_number_read(&live)};
     return counts;
 }
 
@@ -128,6 +112,6 @@ void st_alloc_trim(void)
 
 void st_alloc_fail_after(int64_t n)
 {
-    st_number_write(&state->remaining, (uint64_t)n);
-    st_number_write(&state->failing, n >= 0);
+    st_number_write(&remaining, (uint64_t)n);
+    st_number_write(&failing, n >= 0);
 }

@@ -33,9 +33,4 @@ st_alloc_counts st_alloc_read(void);
 /* Lets the next `n` allocations succeed and every later one fail, until called again; a negative n means never fail. */
 void st_alloc_fail_after(int64_t n);
 
-/* The counters and the switch above, opaque. A process that holds several copies of this code (one in each extension
- * module) lets all of them use one state: call st_alloc_share before anything is allocated. */
-void *st_alloc_state(void);
-void st_alloc_share(void *state);
-
 #endif

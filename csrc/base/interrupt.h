@@ -31,7 +31,7 @@ typedef struct st_interrupt {
     struct st_interrupt *outer, **place;    /* where the running thread's scope stands: to find that takes a few nanoseconds */
 } st_interrupt;
 
-/* Every module has a copy of this code (see alloc.h), and in it the scope of the running thread. */
+/* The scope of the running thread. */
 #if defined(_MSC_VER)
 #define ST_THREAD_LOCAL __declspec(thread)
 #elif defined(__ELF__) /* one load: otherwise a call finds it, in each st_go_on, and a short feed takes a tenth longer */

@@ -1,1 +1,33 @@
-"""The C core and what of Python must be as fast: Cython modules over csrc/. Nothing here decides; callers do."""
+"""The C core and what of Python must be as fast: Cython modules over csrc/. Nothing here decides; callers do.
+
+One file holds all of these modules and one copy of the core: the file of the module `library`."""
+
+import sys
+
+from . import library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from typing import Any
+
+MODULES = ("checksum", "encode", "gate", "ids", "interrupt", "job", "text", "trainer", "vocab")
+"""What the file holds besides `library`."""
+
+
+class ModuleFinder:
+    """Says where these modules are. By itself Python looks for a module in a file with the module's name only; once it
+    knows the file, it calls the function in it that has the module's name, PyInit_text for `text`."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
+        package, _, module = name.rpartition(".")
+        if package != __name__ or module not in MODULES:
+            return None
+        file: Any = library.__spec__  # importlib.machinery has these classes, too, but takes time to import
+        spec: ModuleSpec = type(file)(name, type(file.loader)(name, file.origin), origin=file.origin)
+        spec.has_location = True
+        return spec
+
+
+sys.meta_path.append(ModuleFinder)

@@ -34,8 +34,6 @@ cdef extern from "base/alloc.h" nogil:
         int64_t live
     st_alloc_counts st_alloc_read()
     void st_alloc_fail_after(int64_t n)
-    void *st_alloc_state()
-    void st_alloc_share(void *state)
 
 
 cdef extern from "base/atomic.h" nogil:

@@ -13,12 +13,10 @@ from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, 
 from .text cimport (
     SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, check_spans, ends_high, give_back, next_slice,
 )
-from .vocab cimport Matcher, Vocab, allocation_state
+from .vocab cimport Matcher, Vocab
 
 from .text import join_surrogate
 from ..errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
-
-st_alloc_share(allocation_state())
 
 # A call on fewer bytes takes less time than to release the GIL and take it again.
 cdef enum:
@@ -465,11 +463,6 @@ cdef class CoreStream:
         if status == ST_NO_MEMORY:
             raise MemoryError
         return status == ST_OK
-
-
-def tier():
-    """Which instructions the inner loops use: "portable", "neon", "avx2" or "avx512"."""
-    return st_tier_name().decode()
 
 
 # ---- for tests and benchmarks ----

@@ -10,11 +10,9 @@ from libc.string cimport memcpy, memset
 from .encode cimport Coder, fail
 from .csrc cimport *
 from .text cimport PyUnicode_IS_ASCII, Text, borrow_apart, ends_high, give_back
-from .vocab cimport Matcher, allocation_state
+from .vocab cimport Matcher
 
 from .text import join_surrogate, mend_surrogates
-
-st_alloc_share(allocation_state())
 
 
 cdef class Utf8:

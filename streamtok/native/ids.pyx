@@ -10,12 +10,10 @@ from libc.string cimport memset
 
 from .csrc cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from .vocab cimport Vocab, allocation_state
+from .vocab cimport Vocab
 
 import cython
 from cython cimport critical_section
-
-st_alloc_share(allocation_state())
 
 # The few numpy calls that are needed, declared here: `cimport numpy` would import numpy with this module.
 cdef extern from *:

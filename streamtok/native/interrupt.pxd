@@ -6,8 +6,6 @@
 #     ...                     the core's functions, with the GIL or without; nothing that raises but under try: ... finally:
 #     end(&scope)
 #     check(&scope)           raises where the call was ended, what the handler raised; all of the core is as before then
-#
-# Scopes are a module's own, as its copy of the core is: a function of another module begins one itself.
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t
 

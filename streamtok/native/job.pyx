@@ -11,9 +11,7 @@ from .csrc cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .ids cimport IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
-from .vocab cimport Matcher, allocation_state
-
-st_alloc_share(allocation_state())
+from .vocab cimport Matcher
 
 
 # What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.

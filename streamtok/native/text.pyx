@@ -9,9 +9,6 @@ from libc.string cimport memcpy
 
 from .csrc cimport *
 from .interrupt cimport Scope, begin, bytes_of, check, end as end_scope
-from .vocab cimport allocation_state
-
-st_alloc_share(allocation_state())
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL

@@ -8,12 +8,10 @@ from libc.string cimport memcpy, memset
 from .csrc cimport *
 from .interrupt cimport Scope, begin, check as check_scope, end as end_scope
 from .text cimport Text, borrow_apart, check_spans, give_back
-from .vocab cimport Matcher, allocation_state
+from .vocab cimport Matcher
 
 from .encode import FAMILIES, FAULTS
 from ..errors import invalid_utf8_error, learner_busy_error
-
-st_alloc_share(allocation_state())
 
 TIES = {"lexicographic": ST_TIES_LEXICOGRAPHIC, "huggingface": ST_TIES_HUGGINGFACE}
 

@@ -24,7 +24,3 @@ cdef class Vocab:
     cdef object int_of(self, uint32_t token)
     cdef _open(self, image)
     cdef _set_names(self, dict special_tokens)
-
-
-# The allocation counters of this module's copy of csrc, for encode to share: one process, one count.
-cdef void *allocation_state() noexcept

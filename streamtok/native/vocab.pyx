@@ -18,10 +18,6 @@ from .interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end a
 from ..errors import VocabularyError
 
 
-cdef void *allocation_state() noexcept:
-    return st_alloc_state()
-
-
 # Without the GIL one thread could see an int that another has half made; in such builds every list makes its own ints.
 cdef extern from *:
     """
@@ -437,16 +433,3 @@ def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes res
     finally:
         st_bytes_free(&words)
         st_bytes_free(&lengths)
-
-
-# ---- for tests and benchmarks ----
-
-def allocation_counts():
-    """(allocations so far, bytes asked for, blocks alive) of the C core."""
-    cdef st_alloc_counts counts = st_alloc_read()
-    return counts.calls, counts.bytes, counts.live
-
-
-def fail_allocations_after(int64_t n):
-    """Lets the next n allocations of the C core succeed and all later ones fail; a negative n ends that."""
-    st_alloc_fail_after(n)

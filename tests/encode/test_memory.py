@@ -7,7 +7,7 @@ import gc
 import pytest
 
 import streamtok
-from streamtok.native import vocab
+from streamtok.native import library
 from streamtok.native.ids import free_spare
 
 TEXT = "abc abcabc é 中中 ab's\n" * 3
@@ -17,7 +17,7 @@ LONG = "a" * 200 + "中" * 100 + "é" * 90
 def live() -> int:
     gc.collect()
     free_spare()
-    return vocab.allocation_counts()[2]
+    return library.allocation_counts()[2]
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def nothing_is_left():
     """Every test here makes its own encodings and drops them: no block may outlive it."""
     before = live()
     yield
-    vocab.fail_allocations_after(-1)
+    library.fail_allocations_after(-1)
     assert live() == before
 
 
@@ -33,8 +33,8 @@ def fail_each(act, check=lambda: None, most: int = 2000) -> int:
     """Calls act() with 0, 1, 2, ... allocations left until it succeeds without having been refused one; check() each
     time it failed. Returns how many it takes. Some refusals cost no more than speed, so success may come before."""
     for allowed in range(most):
-        before = vocab.allocation_counts()[0]
-        vocab.fail_allocations_after(allowed)
+        before = library.allocation_counts()[0]
+        library.fail_allocations_after(allowed)
         try:
             result = act()
         except MemoryError:
@@ -43,10 +43,10 @@ def fail_each(act, check=lambda: None, most: int = 2000) -> int:
             failed = False
             del result
         finally:
-            vocab.fail_allocations_after(-1)
+            library.fail_allocations_after(-1)
         if failed:
             check()
-        elif vocab.allocation_counts()[0] - before <= allowed:
+        elif library.allocation_counts()[0] - before <= allowed:
             return allowed
     pytest.fail("it never succeeded")
 

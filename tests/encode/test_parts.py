@@ -242,25 +242,25 @@ def test_num_threads_below_one_is_a_value_error(enc):
 
 
 def test_memory_errors_leave_nothing_behind(enc):
-    from streamtok.native import vocab
+    from streamtok.native import library
 
     text = mixed_text(random.Random(12), 3000)
     want = enc.encode_to_numpy(text, disallowed_special=()).tolist()
     enc.encode_to_numpy(text, disallowed_special=(), num_threads=3)
-    live = vocab.allocation_counts()[2]
+    live = library.allocation_counts()[2]
     failed = 0
     for allowed in range(200):
-        vocab.fail_allocations_after(allowed)
+        library.fail_allocations_after(allowed)
         try:
             ids = enc.encode_to_numpy(text, disallowed_special=(), num_threads=3).tolist()
         except MemoryError:
             failed += 1
             continue
         finally:
-            vocab.fail_allocations_after(-1)
+            library.fail_allocations_after(-1)
         assert ids == want
     assert failed > 5
-    assert abs(vocab.allocation_counts()[2] - live) <= 8  # workspaces of threads that met for the first time
+    assert abs(library.allocation_counts()[2] - live) <= 8  # workspaces of threads that met for the first time
 
 
 def test_no_thread_is_left_and_none_is_started_for_short_texts(enc, monkeypatch):

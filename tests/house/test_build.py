@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import runpy
 from typing import Any
@@ -46,7 +47,7 @@ def test_a_platform_tag_tells_a_cross_build(script, machine, tag, crosses):
 
 
 def command(script: dict[str, Any], tag: str) -> Any:
-    made = script["BuildModules"](setuptools.Distribution())
+    made = script["BuildLibrary"](setuptools.Distribution())
     made.plat_name = tag
     return made
 
@@ -81,41 +82,78 @@ SOURCES = ["csrc/base/tier.c", "csrc/merge/words_avx2.c", "csrc/merge/words_avx5
 
 
 class Compiler:
-    """What setup.py asks of Microsoft's."""
+    """What setup.py asks of a compiler; makes empty objects."""
 
-    compiler_type = "msvc"
-
-    def __init__(self) -> None:
+    def __init__(self, kind: str) -> None:
+        self.compiler_type = kind
         self.flags: dict[str, list[str]] = {}
-        self.archive: list[str] = []
 
-    def library_filename(self, name: str) -> str:
-        return f"{name}.lib"
+    def object_filenames(self, sources: list[str], output_dir: str) -> list[str]:
+        return [str(pathlib.Path(output_dir, source).with_suffix(".obj")) for source in sources]
 
-    def compile(self, sources: list[str], extra_postargs: list[str], **options: Any) -> list[str]:
+    def compile(self, sources: list[str], output_dir: str, extra_postargs: list[str], **options: Any) -> None:
         self.flags |= dict.fromkeys(sources, extra_postargs)
-        return [f"{source}.obj" for source in sources]
+        for made in map(pathlib.Path, self.object_filenames(sources, output_dir)):
+            made.parent.mkdir(parents=True, exist_ok=True)
+            made.touch()
 
-    def create_static_lib(self, objects: list[str], name: str, **options: Any) -> None:
-        self.archive = objects
+
+def library(script: dict[str, Any], kind: str, tag: str, folder: pathlib.Path) -> Any:
+    """The command, with the compiler above."""
+    made = command(script, tag)
+    made.compiler, made.build_temp, made.force = Compiler(kind), str(folder), False
+    return made
 
 
 @pytest.mark.parametrize(("tag", "wide"), [("win-amd64", True), ("win-arm64", False)])
 def test_microsofts_compiler_is_told_of_instructions_by_the_file(script, tmp_path, tag, wide):
-    core = script["BuildCore"](setuptools.Distribution())
-    core.get_finalized_command("build").plat_name = tag
-    core.compiler, core.build_clib, core.build_temp, core.debug = Compiler(), str(tmp_path), str(tmp_path), False
-    core.build_libraries([("core", {"sources": SOURCES, "include_dirs": ["csrc"]})])
-    assert sorted(core.compiler.archive) == sorted(f"{source}.obj" for source in SOURCES)
-    arch = {source: [flag for flag in given if "arch" in flag] for source, given in core.compiler.flags.items()}
+    build = library(script, "msvc", tag, tmp_path)
+    objects = build.objects(setuptools.Extension("core", SOURCES, depends=["csrc/base/tier.h"]))
+    assert objects == [str((tmp_path / source).with_suffix(".obj")) for source in SOURCES]
+    arch = {source: [flag for flag in given if "arch" in flag] for source, given in build.compiler.flags.items()}
     expected = [[], ["/arch:AVX2"], ["/arch:AVX512"], ["/arch:AVX2"]] if wide else [[]] * 4
     assert [arch[source] for source in SOURCES] == expected
-    assert all("/std:c11" in given for given in core.compiler.flags.values())
+    assert all("/std:c11" in given for given in build.compiler.flags.values())
 
 
 def test_every_file_for_wide_instructions_is_known_by_its_name(script):
     """Each one that base/target_end.h closes, and no other."""
     sources = [str(path) for path in sorted((oracle.PROJECT / "csrc").rglob("*.c"))]
-    groups = script["by_instructions"](sources, "win-amd64")
-    told = {name for own, names in groups.items() if own for name in names}
+    plain = script["flags"](sources[0], "msvc", "win-arm64")
+    told = {name for name in sources if script["flags"](name, "msvc", "win-amd64") != plain}
     assert told == {name for name in sources if '#include "base/target_end.h"' in pathlib.Path(name).read_text()}
+
+
+def test_what_has_not_changed_is_not_compiled_again(script, tmp_path, monkeypatch):
+    header, sources = tmp_path / "a.h", [tmp_path / "a.c", tmp_path / "b.c"]
+    for path in (header, *sources):
+        path.touch()
+    extension = setuptools.Extension("core", [path.name for path in sources], depends=[str(header)])
+
+    def compiled() -> set[str]:
+        build = library(script, "unix", "linux-x86_64", tmp_path / "objects")
+        assert len(build.objects(extension)) == len(sources)
+        return set(build.compiler.flags)
+
+    def later(path: pathlib.Path) -> None:
+        now = path.stat().st_mtime + 10
+        os.utime(path, (now, now))
+
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("setup.py").touch()
+    assert compiled() == {"a.c", "b.c"}
+    assert compiled() == set()
+    later(sources[0])
+    assert compiled() == {"a.c"}
+
+
+def test_modules_of_an_earlier_build_are_removed(script, tmp_path):
+    """Python would find them in place of those in the library, and a wheel would hold them."""
+    suffix = script["sysconfig"].get_config_var("EXT_SUFFIX")
+    folder = tmp_path / "streamtok" / "native"
+    folder.mkdir(parents=True)
+    for name in ("text", "library"):
+        (folder / f"{name}{suffix}").touch()
+    (folder / "text.pyi").touch()
+    command(script, "linux-x86_64").remove_old(tmp_path)
+    assert {path.name for path in folder.iterdir()} == {f"library{suffix}", "text.pyi"}

@@ -12,7 +12,7 @@ import pytest
 from linear import assert_linear, cpu_seconds, feed_all
 from oracle import PROFILE, assert_same
 
-from streamtok.native import vocab
+from streamtok.native import library
 
 SIZE = 100_000_000 if PROFILE == "long" else 10_000_000
 CHUNK = 1 << 16
@@ -114,10 +114,10 @@ def test_memory_does_not_grow_with_the_piece(name, unit):
     chunks = [data[at : at + 4096] for at in range(0, len(data), 4096)]
     for chunk in chunks[:250]:
         stream.feed(chunk)
-    before = vocab.allocation_counts()
+    before = library.allocation_counts()
     for chunk in chunks[250:500]:
         stream.feed(chunk)
-    after = vocab.allocation_counts()
+    after = library.allocation_counts()
     # A buffer of ids that is a few short may grow once more; 16 KB are its 4,096 ids at most.
     assert after[2] == before[2] and after[1] - before[1] <= 3 * 16_384 + 4096
 

@@ -9,7 +9,7 @@ import numpy as np
 import oracle
 import pytest
 
-from streamtok.native import vocab
+from streamtok.native import library
 
 
 def test_arrays_are_read_only_uint32(enc):
@@ -95,11 +95,11 @@ def test_steady_state_allocates_nothing(family, size, options):
     for chunk in rounds:
         stream.feed(chunk)
     stream.flush()
-    before = vocab.allocation_counts()
+    before = library.allocation_counts()
     for chunk in rounds:
         stream.feed(chunk)
     stream.flush()
-    after = vocab.allocation_counts()
+    after = library.allocation_counts()
     assert after[0] - before[0] == 0 and after[2] == before[2]
 
 
@@ -109,21 +109,21 @@ def test_endless_piece_allocates_nothing_in_steady_state(enc, unit):
     stream = enc.stream_encoder()
     chunks = [data[at : at + 4096] for at in range(0, len(data), 4096)]
     for _ in range(4):  # how many ids a chunk gives varies by a few, so the buffer may still grow in the second round
-        before = vocab.allocation_counts()
+        before = library.allocation_counts()
         for chunk in chunks:
             stream.feed(chunk)
-    assert vocab.allocation_counts()[0] == before[0]
+    assert library.allocation_counts()[0] == before[0]
 
 
 def test_dropped_streams_leave_no_memory(make_tiny):
     enc = make_tiny()
     enc.stream_encoder().feed("中" * 1000)
     gc.collect()
-    live = vocab.allocation_counts()[2]
+    live = library.allocation_counts()[2]
     for _ in range(50):
         stream = enc.stream_encoder()
         kept = [stream.feed("ab " * 100), stream.feed("é" * 100), stream.copy().feed("中" * 500)]
         del stream
     del kept
     gc.collect()
-    assert vocab.allocation_counts()[2] == live
+    assert library.allocation_counts()[2] == live

@@ -16,7 +16,7 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok.native import vocab
+from streamtok.native import library, vocab
 from streamtok.native.trainer import Counter, Trainer
 from streamtok.train import ResumeError, train
 
@@ -289,7 +289,7 @@ def test_each_allocation_may_fail(monkeypatch):
     text = (oracle.topics()[:1500] + "a word that is longer than fifteen bytes: internationalization " * 3).encode()
     want = ranks(train(text, 330, special_tokens=["<|x|>"], threads=1))
     gc.collect()
-    alive = vocab.allocation_counts()[2]
+    alive = library.allocation_counts()[2]
 
     def once() -> Trainer:
         special = vocab.Matcher(["<|x|>"])
@@ -314,15 +314,15 @@ def test_each_allocation_may_fail(monkeypatch):
     trainer, allowed = None, -1
     while trainer is None:
         allowed += 1
-        vocab.fail_allocations_after(allowed)
+        library.fail_allocations_after(allowed)
         try:
             trainer = once()
         except MemoryError:
             pass
         finally:
-            vocab.fail_allocations_after(-1)
+            library.fail_allocations_after(-1)
         gc.collect()
-        assert trainer is not None or vocab.allocation_counts()[2] == alive
+        assert trainer is not None or library.allocation_counts()[2] == alive
     assert allowed > 30
     assert [trainer.token(token) for token in range(329)] == sorted(want, key=want.__getitem__)
 
