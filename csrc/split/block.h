@@ -1,7 +1,7 @@
-/* block.h - 64 bytes of text as bit masks, one bit a byte, the first byte lowest. What the boundary algebra of
- * block_starts.h works on; a CPU fills the masks with vector compares (block_template.h), a GPU from bit planes.
+/* block.h - 64 bytes of text as bit masks, one bit a byte, the first byte lowest. The boundary algebra of
+ * block_starts.h works on these masks. A CPU fills them with vector compares (block_template.h), a GPU from bit planes.
  *
- * All bytes of a character have its bits: a continuation byte counts as what its character is. */
+ * All bytes of a character have its bits: a continuation byte is of its character's kind. */
 #ifndef ST_SPLIT_BLOCK_H
 #define ST_SPLIT_BLOCK_H
 

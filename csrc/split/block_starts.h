@@ -1,8 +1,7 @@
-/* block_starts.h - where pieces start, by bit algebra over 64 bytes at a time; one text for the CPU and the GPU.
+/* block_starts.h - where pieces start, by bit algebra over 64 bytes at a time; one source for the CPU and the GPU.
  *
- * The rules are those of scan_rules.h in closed form, as far as a block, the one behind it and a few bits from the one
- * before can tell. What they cannot tell is reported as HARD: the caller asks the machine of scan_rules.h from the last
- * start on. In text that is
+ * The rules are those of scan_rules.h in closed form, as far as a block, the next one and a few bits of the one before can decide.
+ * Other places are reported as HARD: there the caller runs the machine of scan_rules.h from the last start on. Such places are
  *
  *     a mark that follows no letter, a contraction with a letter or mark beyond ASCII right behind it (o200k)
  *     an upper-case run behind caseless letters, or white space behind a line break, that goes on through
@@ -15,8 +14,8 @@
 #include "split/block.h"
 #include "split/scan_rules.h"
 
-/* What a block needs to know of those before it: the last byte's bit of a mask (0 or 1), and what contractions that
- * reach over the border decide about the first bytes behind it. All 0: the text begins here, with a start. */
+/* What a block needs of those before it: of some masks the bit of the last byte (0 or 1), and what contractions that span the
+ * border decide about the first bytes behind it. All 0: the text begins here, with a start. */
 typedef struct st_edge {
     uint64_t word, number, white, other, blank, newline;
     uint64_t lower, caseless;     /* o200k */
@@ -27,7 +26,7 @@ typedef struct st_edge {
     uint64_t clear, set, ended;   /* no start; a start; the end of an attached contraction (o200k) */
 } st_edge;
 
-/* Masks that one rule makes and another needs. */
+/* Masks that several rules use. */
 typedef struct st_facts {
     uint64_t word;     /* letters, and the marks that belong to them */
     uint64_t absorbed; /* see st_edge */

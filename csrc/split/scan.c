@@ -1,11 +1,11 @@
-/* The three machines of scan_rules.h, and what can be told from a state without text. */
+/* The machines of scan_rules.h for the three families, and functions of a state alone. */
 #include "split/scan.h"
 
 #include "split/block.h"
 #include "split/blocks.h"
 #include "split/scan_rules.h"
 
-/* Far above any text, and far enough below 2^64 that no sum of a length and an offset wraps. */
+/* Longer than any text, and small enough that no sum of a length and an offset overflows. */
 #define ST_SCAN_MAX_LENGTH ((uint64_t)1 << 62)
 
 void st_scan_init(st_scan *scan)
@@ -27,11 +27,11 @@ static size_t run_machine(st_split_family family, st_scan *scan, const uint8_t *
     }
 }
 
-/* Below this many bytes, setting blocks up costs more than they save. */
+/* With fewer bytes, setting up blocks costs more than they save. */
 #define BLOCKS_FROM 32
 #define ROOM_FOR_BLOCKS (2 * ST_BLOCK_BYTES)
 
-/* So far the machine goes beyond a place that blocks cannot decide; further while such places come one upon another. */
+/* Bytes that the machine reads behind a place that blocks cannot decide; more while such places follow each other closely. */
 #define DETOUR 64
 #define LONGEST_DETOUR 4096
 
@@ -46,7 +46,7 @@ typedef struct feed {
     size_t count, capacity;
 } feed;
 
-/* The machine from where the feed stands up to `limit`, or until there is no room. */
+/* Runs the machine from where the feed stands up to `limit`, or until there is no room. */
 static void feed_machine(feed *f, size_t limit)
 {
     const uint64_t start = f->origin + f->at - f->scan->length; /* of the piece open now */
@@ -61,8 +61,8 @@ static void feed_machine(feed *f, size_t limit)
     f->at += used;
 }
 
-/* The machine, until a piece has ended behind `limit` or so; then back to where the open one starts, which needs nothing
- * of what is before it. */
+/* Runs the machine until a piece has ended about behind `limit`. Then goes back to the start of the open piece, where blocks can
+ * begin, because a start needs nothing of the text in front of it. */
 static void detour(feed *f, size_t limit)
 {
     const size_t count = f->count;
@@ -76,7 +76,7 @@ static void detour(feed *f, size_t limit)
     }
 }
 
-/* Blocks from a start on, as far as they go; then the machine over what they left. */
+/* Reads blocks from a start on, and the machine where they cannot decide. */
 static void feed_blocks(feed *f, size_t *reach)
 {
     const size_t from = f->at;
@@ -139,7 +139,7 @@ uint64_t st_scan_sure(st_split_family family, const st_scan *scan)
     return family == ST_SPLIT_NONE ? scan->length : st_sure_bytes(family, scan);
 }
 
-/* How much of "'" and a letter there is, by the memo: 1 or 2 bytes, 0 if it is neither. */
+/* The length of what the memo holds: 1 for an apostrophe, 2 with a letter behind it, 0 for anything else. */
 static uint64_t tick_length(st_split_family family, uint32_t memo)
 {
     return memo == ST_APOSTROPHE ? 1 : st_half_contraction(family, memo) ? 2 : 0;

@@ -1,7 +1,7 @@
 /* scan.h - the pre-tokenizer: cuts text into pieces, whatever chunks the text comes in.
  *
- * A scan reads the text once, from left to right, and remembers the piece it stands in: where it may still end, never
- * its bytes. An end is reported as soon as no continuation of the text could move it, and no sooner:
+ * A scan reads the text once, from left to right. Of the open piece it remembers where the piece may end, but not its bytes. An end
+ * is reported as soon as no continuation of the text could move it:
  *
  *     st_scan scan;
  *     st_scan_init(&scan);
@@ -23,24 +23,24 @@ void st_scan_init(st_scan *scan);
 
 /* Consumes text[0..n), which directly follows what was consumed before, and writes the ends of the pieces that became
  * final; returns how many. The offset of text[0] is scan->length at the call; scan->length and scan->point count from
- * the start of the then open piece afterwards. Stops early, with *consumed < n, where the ends that the next character
- * may yield (ST_SCAN_MIN_CAPACITY at most) would not surely fit. With at least that capacity and n > 0, every call
- * consumes something or writes an end; with less it does nothing. */
+ * the start of the then open piece afterwards. Stops early, with *consumed < n, when the ends that the next character
+ * may give (at most ST_SCAN_MIN_CAPACITY) might not fit. With at least that capacity and n > 0, every call consumes a
+ * character or writes an end; with less it does nothing. */
 size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
                     size_t capacity);
 
-/* The text ends here: writes the ends of what was open (at most ST_SCAN_MIN_CAPACITY) and makes the scan new. */
+/* Ends the text: writes the ends of the open text (at most ST_SCAN_MIN_CAPACITY) and resets the scan. */
 size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends);
 
 /* How many of the open bytes belong to the open piece whatever follows. */
 uint64_t st_scan_sure(st_split_family family, const st_scan *scan);
 
-/* Could st_scan_feed have left this state behind? Ask before trusting a state that was read from outside. */
+/* Whether st_scan_feed can have left this state. To be called for a state that was read from outside. */
 int st_scan_valid(st_split_family family, const st_scan *scan);
 
-/* Largest i < n with a piece starting at text[i] in every family, whatever stands before text[0]; 0: none found. It is
- * where to cut a long text between threads; of no use without a pattern. Reads backwards from text[n], so it is quick
- * where such places are common. */
+/* A SYNC POINT is a place where a piece starts in every family, whatever stands before text[0]. Returns the last one, i < n; 0:
+ * there is none. Long texts are cut there between threads; not for texts without a pattern. Reads backwards from text[n], so it
+ * is fast where sync points are common. */
 size_t st_last_sync_point(const uint8_t *text, size_t n);
 
 #endif

@@ -1,8 +1,8 @@
-/* scan_rules.h - where a piece ends, as a state machine over the characters; one text for the CPU and the GPU.
+/* scan_rules.h - where a piece ends, as a state machine over the characters; one source for the CPU and the GPU.
  *
- * The split patterns of the three families look ahead without bound and backtrack. The machine does neither: what they
- * would come back to is one remembered end, the point, and where the pattern is greedy the machine waits for the first
- * character that cannot belong. What each state waits for, and what it owes to the patterns:
+ * The split patterns of the three families look ahead without bound and backtrack. The machine does neither. The place to which a
+ * pattern would backtrack is one remembered end, the POINT. Where a pattern is greedy, the machine waits for the first character
+ * that cannot belong to the piece. The states, and what they stand for in the patterns:
  *
  *     word            a run of letters; in o200k upper-case letters first, then lower-case ones, marks count as letters,
  *                     and caseless ones fit either part
@@ -29,14 +29,14 @@
 #define ST_SLASH 0x2Fu
 #define ST_LONG_S 0x17Fu /* matches s when case is ignored; its bytes are C5 BF */
 
-/* ---- what the families count as what ---- */
+/* ---- sets of kinds in each family ---- */
 
 ST_INLINE unsigned st_letters(st_split_family family)
 {
     return family == ST_SPLIT_O200K ? ST_CASED_OR_NOT | ST_SET(ST_KIND_MARK) : ST_CASED_OR_NOT;
 }
 
-/* What carries a word on once it has a lower-case letter, or always where case does not matter. */
+/* The kinds that continue a word once it has a lower-case letter, or always in families without case. */
 ST_INLINE unsigned st_word_set(st_split_family family)
 {
     return family == ST_SPLIT_O200K ? st_letters(family) & ~ST_SET(ST_KIND_UPPER) : ST_CASED_OR_NOT;
@@ -98,7 +98,7 @@ ST_FORCE_INLINE uint64_t st_here(const st_walk *walk)
     return (uint64_t)(size_t)walk->at + walk->bias;
 }
 
-/* What follows the end is open, and has no point yet. */
+/* Ends the piece at `end`. The text behind it is open, without a point. */
 ST_FORCE_INLINE void st_end_piece(st_walk *walk, uint64_t end)
 {
     *walk->ends++ = end;
@@ -116,7 +116,7 @@ ST_FORCE_INLINE int st_next_is(const st_walk *walk, unsigned byte)
     return walk->at < walk->stop && *walk->at == byte;
 }
 
-/* Passes characters of the set; returns the kind of the first other one. */
+/* Skips characters of the set; returns the kind of the first other one. */
 ST_FORCE_INLINE unsigned st_skip(st_walk *walk, unsigned set)
 {
     for (;;) {
@@ -160,8 +160,8 @@ ST_FORCE_INLINE uint64_t st_no_blank(uint64_t eight)
 }
 #endif
 
-/* As st_skip over what carries a word on. Most words end within eight bytes; finding the end in one integer spares the
- * branch that a loop over the bytes would mispredict once a word. */
+/* As st_skip, for the characters that continue a word. Most words end within eight bytes. Finding the end in one integer avoids a
+ * loop over bytes, which would mispredict a branch once a word. */
 ST_FORCE_INLINE unsigned st_skip_word(st_split_family family, st_walk *walk)
 {
 #if ST_SWAR
@@ -179,7 +179,7 @@ ST_FORCE_INLINE unsigned st_skip_word(st_split_family family, st_walk *walk)
     return st_skip(walk, st_word_set(family));
 }
 
-/* Passes U+0020 eight at a time, for the same reason: code is indented. */
+/* Skips U+0020, eight at a time for the same reason: code is indented. */
 ST_FORCE_INLINE void st_skip_blanks(st_walk *walk)
 {
 #if ST_SWAR
@@ -194,7 +194,7 @@ ST_FORCE_INLINE void st_skip_blanks(st_walk *walk)
         walk->at++;
 }
 
-/* Passes white space; returns the kind of the first other character. The memo says what the last one was. */
+/* Skips white space; returns the kind of the first other character. The memo receives what the last white space was. */
 ST_FORCE_INLINE unsigned st_skip_white(st_split_family family, st_walk *walk)
 {
     for (;;) {
@@ -213,7 +213,7 @@ ST_FORCE_INLINE unsigned st_skip_white(st_split_family family, st_walk *walk)
     }
 }
 
-/* Passes CR and LF, in o200k "/" as well. */
+/* Skips CR and LF, in o200k "/" as well. */
 ST_FORCE_INLINE void st_skip_tail(st_split_family family, st_walk *walk)
 {
     while (st_next_is(walk, '\n') || st_next_is(walk, '\r') || (family == ST_SPLIT_O200K && st_next_is(walk, ST_SLASH)))
@@ -243,7 +243,7 @@ ST_FORCE_INLINE st_answer st_read_contraction(st_split_family family, st_walk *w
     return ST_YES;
 }
 
-/* White space has ended: gives up what does not go with the next character. */
+/* White space has ended: ends the piece in front of what belongs to the next character. */
 ST_FORCE_INLINE void st_end_white(st_split_family family, st_walk *walk)
 {
     const uint64_t last = st_here(walk) - (walk->memo & ~ST_LAST_IS_BLANK);
@@ -253,7 +253,7 @@ ST_FORCE_INLINE void st_end_white(st_split_family family, st_walk *walk)
         st_end_piece(walk, last);
 }
 
-/* Most pieces begin with a blank and an ASCII letter: they need none of the white space state. Passes such a blank. */
+/* Most pieces begin with a blank and an ASCII letter, and need no state for white space. Skips such a blank. */
 ST_FORCE_INLINE unsigned st_skip_leading_blank(st_walk *walk, unsigned kind)
 {
     if (walk->stop - walk->at < 2 || *walk->at != ST_BLANK || !st_has(ST_CASED_OR_NOT, st_byte_kinds[walk->at[1]]))
@@ -406,7 +406,7 @@ stop:
     return (size_t)(walk.ends - ends);
 }
 
-/* ---- what a state tells without text ---- */
+/* ---- functions of a state without text ---- */
 
 /* The first end when the text ends with `scan` open, its length being the second: the text's end makes a piece end at the
  * point, except where cl100k's white space runs to the end of the text. */

@@ -17,7 +17,7 @@ static void set_partial(st_segments *s, const uint8_t *text, size_t n)
         memcpy(s->partial, text, n);
 }
 
-/* Invalid bytes, with what was held of a cut character in front: refuse them, or repair all of the text. */
+/* Handles invalid bytes, with the held bytes of a cut character in front: refuses them, or repairs all of the text. */
 static st_status repair(st_text_stage *stage, const uint8_t *text, size_t n, int final, st_segments *s,
                         st_text_error *error)
 {
@@ -26,7 +26,7 @@ static st_status repair(st_text_stage *stage, const uint8_t *text, size_t n, int
     ST_TRY(st_bytes_append(&stage->original, text, n));
     const uint8_t *data = stage->original.data;
     size_t size = stage->original.size, cut = final || !size ? 0 : st_utf8_unfinished(data, size), whole = size - cut;
-    /* All of it is described, the cut character too: what follows a fault decides the fault's name. */
+    /* The check includes the cut character at the end: what follows a fault decides its name. */
     if (stage->errors == ST_ERRORS_STRICT && st_text_check(data, size, error) < whole)
         return ST_INVALID_UTF8;
     ST_TRY(st_go_on(0));
@@ -39,7 +39,7 @@ static st_status repair(st_text_stage *stage, const uint8_t *text, size_t n, int
     return ST_OK;
 }
 
-/* Finishes the character that the last chunk cut. 1: done, or still cut; 0: the bytes do not continue it. */
+/* Completes the character that the last chunk cut. 1: it is complete, or still cut; 0: the bytes do not continue it. */
 static int join(const st_text_stage *stage, const uint8_t **text, size_t *n, st_segments *s)
 {
     size_t held = stage->partial_size, size = st_utf8_size(stage->partial[0]), more = size - held;
@@ -62,7 +62,7 @@ static int join(const st_text_stage *stage, const uint8_t **text, size_t *n, st_
     return 1;
 }
 
-/* Continues the cut character. 1: the segments tell all there is; 0: go on with *text; -1: repair. */
+/* Continues the cut character. 1: the segments are complete; 0: go on with *text; -1: repair. */
 static int continue_partial(const st_text_stage *stage, const uint8_t **text, size_t *n, int trusted, int final,
                             st_segments *s)
 {
@@ -118,7 +118,7 @@ uint64_t st_text_stage_origin(const st_text_stage *stage, const st_segments *s, 
     uint64_t start = stage->offset - stage->partial_size;
     if (!s->is_repaired)
         return start + s->joined_size + at;
-    /* Repair again, up to the place: valid stretches keep their length, a fault becomes three bytes or none. */
+    /* Repairs again, up to the place: valid bytes keep their number, a fault becomes three bytes or none. */
     const uint8_t *data = stage->original.data;
     size_t from = 0, made = 0, n = stage->original.size;
     while (from < n) {

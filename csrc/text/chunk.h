@@ -1,5 +1,5 @@
-/* The first stage of a feed: bytes cut anywhere become valid UTF-8 in whole characters. It holds back a character that
- * the end of a chunk cut, refuses or repairs what is not UTF-8, and knows where in the stream every byte came from. */
+/* The first stage of a feed: bytes cut anywhere become valid UTF-8 in whole characters. It holds a character that the end of a
+ * chunk cuts, refuses or repairs invalid bytes, and maps every byte to its offset in the stream. */
 #ifndef ST_TEXT_CHUNK_H
 #define ST_TEXT_CHUNK_H
 
@@ -14,7 +14,7 @@ typedef struct st_text_stage {
     st_bytes repaired;
 } st_text_stage;
 
-/* What a chunk gives: the character that the last one cut, then the rest. */
+/* The text of a chunk: the character that the last chunk cut, then the rest. */
 typedef struct st_segments {
     uint8_t joined[4];
     size_t joined_size;
@@ -27,12 +27,12 @@ typedef struct st_segments {
 
 void st_text_stage_free(st_text_stage *stage);
 
-/* Takes a chunk without changing what the stage holds. trusted: it is valid UTF-8 in whole characters. final: the text
- * ends with it. ST_INVALID_UTF8: *error counts from the first held byte. */
+/* Takes a chunk without changing what the stage holds. trusted: the chunk is valid UTF-8 in whole characters. final: the text ends
+ * with it. ST_INVALID_UTF8: *error counts from the first held byte. */
 st_status st_text_stage_take(st_text_stage *stage, const uint8_t *text, size_t n, int trusted, int final,
                              st_segments *segments, st_text_error *error);
 
-/* The chunk of n bytes is done: holds what it cut. */
+/* To be called when the chunk of n bytes is done: holds the character that it cut. */
 void st_text_stage_commit(st_text_stage *stage, const st_segments *segments, size_t n);
 
 /* Offset in the stream of the byte that segments->text[at] came from. */

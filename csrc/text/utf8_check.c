@@ -52,12 +52,12 @@ static void describe(const uint8_t *text, size_t at, size_t n, st_text_error *er
                               : ST_TEXT_INVALID_CONTINUATION;
 }
 
-/* How far all is valid. */
+/* The length of the valid beginning. */
 static size_t valid_size(const uint8_t *text, size_t n)
 {
     size_t at = st_text_valid(text, n);
     while ((at = skip_ascii(text, at, n)) < n) {
-        do { /* characters of scripts without ASCII come in runs: do not look for ASCII behind each */
+        do { /* characters beyond ASCII come in runs: no test for ASCII after each */
             size_t size = whole_character(text, at, n);
             if (!size)
                 return at;
@@ -67,7 +67,7 @@ static size_t valid_size(const uint8_t *text, size_t n)
     return n;
 }
 
-/* So many bytes are checked at a time: then the call can be ended. */
+/* Bytes checked between two calls of st_go_on. */
 #define STEP ST_LONG_CHECK
 
 /* The end of the step that begins at `from`: between characters, if all is valid. */
@@ -90,7 +90,7 @@ size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
             describe(text, at + valid, n, error);
             return at + valid;
         }
-        if (end < n && st_go_on((end - at) / 8)) /* far quicker than other work on as many bytes */
+        if (end < n && st_go_on((end - at) / 8)) /* far less work than others do for as many bytes */
             return n;
     }
     return n;

@@ -1,4 +1,4 @@
-/* The first stage: is it UTF-8, and what to do where it is not. Everything behind it sees valid UTF-8 only. */
+/* The first stage: checks UTF-8, and refuses or repairs invalid bytes. All later stages get valid UTF-8. */
 #ifndef ST_TEXT_UTF8_CHECK_H
 #define ST_TEXT_UTF8_CHECK_H
 
@@ -10,7 +10,7 @@ typedef enum st_errors {
     ST_ERRORS_IGNORE   /* each is dropped, as bytes.decode(errors="ignore") has it */
 } st_errors;
 
-/* One ill-formed sequence: text[start..end), CPython's idea of its extent and of the reason. */
+/* One ill-formed sequence, text[start..end), with the extent and the reason that CPython reports. */
 typedef enum st_text_fault {
     ST_TEXT_INVALID_START,
     ST_TEXT_INVALID_CONTINUATION,
@@ -22,8 +22,8 @@ typedef struct st_text_error {
     st_text_fault fault;
 } st_text_error;
 
-/* Length of the valid part of text[0..n): n if all is valid, else error->start. Also n where the call is to end (base/interrupt.h)
- * and there are more than ST_LONG_CHECK bytes: ask st_go_on(0) before anything rests on it. */
+/* Length of the valid part of text[0..n): n if all is valid, else error->start. Also n if the call is to end (base/interrupt.h)
+ * and there are more than ST_LONG_CHECK bytes: call st_go_on(0) before the result is used. */
 #define ST_LONG_CHECK ((size_t)1 << 20)
 size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error);
 
