@@ -43,7 +43,7 @@ typedef unsigned long long uint64_t;
 #define ST_TABLE static const
 #endif
 
-/* Where an index of a token is expected: there is none. */
+/* No token, where the index of one is expected. */
 #define ST_NONE UINT32_MAX
 
 /* A GPU thread may load a number only from a multiple of its size, so the kernels keep the loops over bytes. */

@@ -43,7 +43,7 @@ static inline uint64_t st_vector_at_least(st_vector v, unsigned byte)
     return _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)byte));
 }
 
-/* Where the range lies at an end, signed or not, one comparison tells. */
+/* If the range begins or ends at the least or greatest byte, signed or unsigned, one comparison is enough. */
 ST_FORCE_INLINE uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
 {
     if (first + n == 0x100)

@@ -165,8 +165,8 @@ static inline __m512i characters(__m512i four)
     return _mm512_srlv_epi32(four, shift_of(four));
 }
 
-/* What a character on the right and one on the left adds to st_cut_hash: the second 32 bits of right * ST_GOLDEN, and
- * the first 32 of left * ST_GOLDEN. */
+/* The parts of st_cut_hash, whose sum is the hash: of the right character the upper 32 bits of right * ST_GOLDEN, of the left one
+ * the lower 32 bits of left * ST_GOLDEN. */
 typedef struct hashes {
     __m512i right, left;
 } hashes;

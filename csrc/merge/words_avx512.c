@@ -1,8 +1,8 @@
 /* Merging with AVX-512: a word a lane. Sixteen words make a group whose symbols lie in columns, so that one instruction does
  * the same to all of them; only the buckets of the pair table are read one by one.
  *
- * A pass over a group takes in the pairs that the last one sent for, makes one merge in each word, and sends for the pairs
- * that this changed. Groups take turns: while the pairs of one are on their way from memory, the others go on. */
+ * A pass over a group reads the pairs that the last pass prefetched, makes one merge in each word, and prefetches the pairs that
+ * this changed. Groups take turns: while one waits for its pairs, the others go on. */
 #include "merge/words.h"
 
 #include "base/tier.h"
@@ -28,7 +28,7 @@
 /* Pairs that a group asks for at a time: two for each word, or, when it begins, all. Whole vectors are written. */
 #define QUESTIONS (LANES * MOST_SYMBOLS + LANES)
 
-/* What a slot holds beside its key. */
+/* The bits of a slot that do not belong to its key. */
 #define BELOW_KEY (ST_OVERFLOWED | ST_SLOT_MERGED)
 
 /* Sixteen words being merged. */
@@ -117,7 +117,7 @@ static inline __m512i joined(__m512i low, __m512i high, uint32_t from)
     return _mm512_permutex2var_epi32(low, _mm512_add_epi32(order, all(from)), high);
 }
 
-/* What st_pair_bucket multiplies, of eight keys. */
+/* The product in st_pair_bucket, for eight keys. */
 static inline __m512i hashes_of(__m512i keys)
 {
     const __m512i golden = _mm512_set1_epi64((long long)ST_GOLDEN);

@@ -7,7 +7,7 @@
 #define ST_TIER neon
 #include "base/vector_neon.h"
 
-/* What a slot holds is kept where its key is the wanted one: at most one is. */
+/* Keeps the value of the slot with the wanted key; at most one slot has it. */
 static inline uint64x2_t kept_of_two(const uint64_t *slots, uint64x2_t wanted, uint64x2_t low)
 {
     const uint64x2_t two = vld1q_u64(slots);

@@ -27,7 +27,7 @@ typedef struct st_special_name {
 
 #define ST_NO_SPECIAL UINT32_MAX
 
-/* What a row has besides rows: a node that has none, or that a name may have to be given up for this byte. */
+/* Entries of a row that are no rows: a node that has no row, or STUCK, where a name may have to be given up. */
 #define ST_SPECIAL_NODE UINT32_C(0x80000000)
 #define ST_SPECIAL_STUCK UINT32_MAX
 
@@ -107,7 +107,7 @@ static inline uint32_t st_special_row(st_special_node node)
     return node.bits >> 4 & 0xFFFFFu;
 }
 
-/* What stands in a row for a node that follows. */
+/* The entry of a row for the next node. */
 static inline uint32_t st_special_value(const st_special *s, uint32_t node)
 {
     const st_special_node here = s->nodes[node];

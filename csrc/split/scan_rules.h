@@ -261,7 +261,7 @@ ST_FORCE_INLINE unsigned st_skip_leading_blank(st_walk *walk, unsigned kind)
     return st_byte_kinds[*++walk->at];
 }
 
-/* Which fields a state makes use of; the others are kept 0, so that equal states are equal byte for byte. */
+/* Whether a state uses a field. Unused fields are 0, so that equal states are equal byte for byte. */
 ST_INLINE int st_state_has_point(unsigned state)
 {
     return state == ST_IN_CAPS || state == ST_IN_TICK || state == ST_IN_WHITE;

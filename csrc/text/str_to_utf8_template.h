@@ -28,7 +28,7 @@ ST_FORCE_INLINE st_lanes lead(st_lanes c, int from, uint32_t mark)
     return st_lanes_or(st_lanes_right(c, from), st_lanes_all(mark));
 }
 
-/* Which code points have so many bytes or more. */
+/* Masks of the code points with so many bytes or more. */
 typedef struct point_sizes {
     st_where two, three, four;
 } point_sizes;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes at the beginning of text[0..n) are seen to be valid, whole characters; the fault, or the end, comes within
- * the next 67. */
+/* Returns the length of a valid beginning of text[0..n), in whole characters. The first fault, or the end, is within the next 67
+ * bytes. */
 typedef size_t st_text_valid_function(const uint8_t *text, size_t n);
 
 /* By tier (base/tier.h), and by the one in use. The portable one, without vectors, sees none. */

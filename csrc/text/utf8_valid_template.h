@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "text/utf8_valid.h"
 
-/* Which bytes ask something of those behind them; of the block before, its last three matter. */
+/* The lead bytes of a block, as masks. Of the block before, only those among the last three bytes matter. */
 typedef struct leads {
     uint64_t two, three, four;    /* of so many bytes or more */
     uint64_t at_e0, at_ed, at_f0, at_f4;
@@ -17,7 +17,7 @@ static inline uint64_t behind(uint64_t now, uint64_t before, int by)
     return now << by | before >> (64 - by);
 }
 
-/* Which bytes are wrong where they stand. */
+/* The bytes that are not valid at their place. */
 static inline uint64_t wrong_bytes(st_vector bytes, leads *l)
 {
     const leads before = *l;

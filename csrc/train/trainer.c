@@ -138,7 +138,7 @@ static st_status bring_in(st_trainer *t, st_train_key key, st_train_side *side)
 /* Lowers the counts of the pairs that the merge took apart, and enters those that it made. */
 static st_status settle(st_trainer *t, uint32_t a, uint32_t b, uint32_t joined)
 {
-    /* Where two joined pairs touch, the second one's first half was noted behind the first one; it is there no more. */
+    /* Where two joined pairs touch, the first half of the second pair was noted as the right neighbour of the first. It is gone. */
     const st_train_side touching = t->left.by_token[joined];
     for (size_t i = 0; i < t->right.seen_count; i++) {
         const uint32_t behind = t->right.seen[i];

@@ -137,8 +137,8 @@ ST_INLINE void st_leave_huge(const st_job *job, uint64_t at, uint32_t *slot)
 
 /* ---- the first look ---- */
 
-/* What the first table says of the atom of n bytes at `at` of the stretch: its id, or entry in the image, and how many ids it has,
- * as the table has them; of an atom that does not stand there only whether the image's tables may hold it. */
+/* Looks up the atom of n bytes at `at` of the stretch in the first table: its id or entry in the image, with the number of ids, as
+ * in the table. For an atom that is not there: 1 if the image's tables may hold it, else 0. */
 ST_FORCE_INLINE uint32_t st_first_look(const st_lookup *l, unsigned at, unsigned n)
 {
     const uint4 key = st_first_key(l, at, n);
