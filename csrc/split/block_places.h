@@ -1,8 +1,9 @@
-/* block_places.h - the places of a mask's bits, for tiers whose processors count bits and find the first one in one instruction each. */
+/* block_places.h - the places of the set bits of a mask, for tiers whose processors count bits, and find the first one, in one
+ * instruction each. */
 #ifndef ST_SPLIT_BLOCK_PLACES_H
 #define ST_SPLIT_BLOCK_PLACES_H
 
-/* Four at a time, so that the branch that ends the loop is mostly foreseen. What is written behind the last is not read. */
+/* Four at a time, so that the branch at the end of the loop is mostly predicted. Values written behind the last place are not read. */
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
     const size_t count = (size_t)st_mask_count(mask);

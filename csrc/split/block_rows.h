@@ -6,10 +6,10 @@
 
 #include "split/block_ascii.h"
 
-typedef char st_rows; /* each block is looked up afresh */
+typedef char st_rows; /* nothing is remembered between blocks */
 
-/* Characters of one row: `at` is the first of `leads`. Returns those that were of its row and lie in the block whole, or 0
- * where that is not worth it; their first bytes go into the masks that tell their kinds. */
+/* Classifies the characters of one row, that of the first of `leads`, at `at`. Sets the masks at their first bytes. Returns the first
+ * bytes of the characters of that row that lie in the block as a whole, or 0 if there are too few to be worth it. */
 ST_FORCE_INLINE uint64_t st_classify_row(st_split_family family, const uint8_t *text, st_vector v, uint64_t leads,
                                          unsigned at, st_block *found)
 {
@@ -35,8 +35,8 @@ ST_FORCE_INLINE uint64_t st_classify_row(st_split_family family, const uint8_t *
     return same;
 }
 
-/* First bytes of what are all caseless letters, in more rows than are worth looking up: U+4000-9FFF but for 4DC0-4DFF, and
- * U+AC00-D77F. At the very end of the block only those that the first byte tells. */
+/* First bytes of caseless letters of CJK, which have too many rows to look up: U+4000-9FFF without 4DC0-4DFF, and U+AC00-D77F. At the
+ * very end of the block only those that the first byte decides. */
 ST_FORCE_INLINE uint64_t st_find_cjk(st_vector v)
 {
     const uint64_t e4 = st_vector_is(v, 0xE4) & ~(st_vector_is(v, 0xB7) >> 1) & INT64_MAX;
@@ -45,8 +45,8 @@ ST_FORCE_INLINE uint64_t st_find_cjk(st_vector v)
     return st_vector_in(v, 0xE5, 5) | st_vector_in(v, 0xEB, 2) | e4 | ea | ed;
 }
 
-/* A mask of first bytes, with the other bytes of their characters; those that begin the block have what the last byte of
- * the one before has. `third` are the continuation bytes behind another. */
+/* Extends a mask of first bytes to all bytes of their characters. Continuation bytes at the start of the block get the bit of the
+ * last byte of the block before. `third`: the continuation bytes behind another continuation byte. */
 ST_FORCE_INLINE uint64_t st_spread(uint64_t leads, uint64_t tail, uint64_t third, uint64_t before)
 {
     const uint64_t carry = st_carry_of(before), two = leads | (st_behind(leads, carry) & tail);

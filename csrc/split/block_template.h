@@ -14,10 +14,10 @@
 #include "split/block_starts.h"
 #include "split/blocks.h"
 
-/* Text is read in bursts of some kilobytes, too short for the processor to see by itself that more will be wanted. */
+/* Prefetch distance in bytes. Text is read in bursts of some kilobytes, too short for the processor's own prefetching. */
 #define ST_SEND_AHEAD 1024
 
-/* The masks of the block at `text`, which `before` is in front of. */
+/* Sets the masks of the block at `text`. `before` is the block in front of it. */
 ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *text, st_rows *rows, const st_block *before,
                                  st_block *b)
 {
@@ -35,9 +35,9 @@ ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *text, st
     b->other = ~(b->letter | b->mark | b->number | b->white);
 }
 
-/* A run of st_split_blocks: what it was given, and where it stands: `here` is the block at text + at, or was the last one,
- * `next` the one behind it. The two change places from block to block: copied, the masks would be read back in vectors
- * while they are still on their way to memory one by one. */
+/* A call of st_split_blocks: its arguments, and where it stands. `here` is the block at text + at, or the last one, and `next` the
+ * one behind it. The two pointers are swapped from block to block. Copying the masks would read them as vectors right after they
+ * were written one by one, which stalls. */
 typedef struct st_block_run {
     const uint8_t *text;
     size_t n, at, hard; /* hard: see st_split_progress */
@@ -48,8 +48,8 @@ typedef struct st_block_run {
     st_block *here, *next;
 } st_block_run;
 
-/* Writes the ends that lie in the block `here`, in front of the offset `limit`, and moves on to the next. `bytes` are the
- * block's, wherever they lie. */
+/* Writes the ends in the block `here` that lie in front of the offset `limit`, and moves on to the next block. `bytes`: the bytes of
+ * the block. */
 ST_FORCE_INLINE void st_take_block(st_split_family family, st_block_run *run, const uint8_t *bytes, size_t limit)
 {
     st_block *const here = run->here;
@@ -66,9 +66,9 @@ ST_FORCE_INLINE void st_take_block(st_split_family family, st_block_run *run, co
     run->at += ST_BLOCK_BYTES;
 }
 
-/* How far starts are certain when blanks stand in for what is not known behind the text: not from an apostrophe at its
- * very end on, since a contraction may follow, and in o200k not from upper-case letters on that run to its end. White space
- * there becomes a run without an end, which tells no start but its first. */
+/* How far starts are certain if blanks stand for the unknown text behind the end. They are not certain from an apostrophe at the
+ * very end on, because a contraction may follow; in o200k not from a run of upper-case letters at the end on. White space at the
+ * end becomes a run without an end, of which only the first start is certain. */
 static size_t st_certain(st_split_family family, const uint8_t *text, size_t n)
 {
     size_t certain = n;
@@ -85,7 +85,7 @@ static size_t st_certain(st_split_family family, const uint8_t *text, size_t n)
     return certain;
 }
 
-/* The last block and a half, from a copy with blanks behind it. */
+/* Takes the last block and a half, from a copy with blanks behind it. */
 ST_FORCE_INLINE void st_take_tail(st_split_family family, st_block_run *run)
 {
     uint8_t bytes[3 * ST_BLOCK_BYTES];
@@ -111,7 +111,7 @@ ST_FORCE_INLINE st_split_progress st_split_all(st_split_family family, const uin
     if (n >= ST_BLOCK_BYTES)
         st_classify(family, text, &run.rows, run.next, run.here);
     while (run.at + 2 * ST_BLOCK_BYTES <= n && run.to <= full && !run.hard) {
-        st_prefetch(text + run.at + ST_SEND_AHEAD); /* which may lie behind it */
+        st_prefetch(text + run.at + ST_SEND_AHEAD); /* may lie behind the text */
         st_classify(family, text + run.at + ST_BLOCK_BYTES, &run.rows, run.here, run.next);
         st_take_block(family, &run, text + run.at, SIZE_MAX);
     }

@@ -1,4 +1,4 @@
-/* The splitter on AVX-512: compares make the masks themselves. Ice Lake, Zen 4 and later. */
+/* The splitter on AVX-512, where compares give masks directly. Ice Lake, Zen 4 and later. */
 #include "base/bits.h"
 #include "base/tier.h"
 #include "split/scan_rules.h"
@@ -9,20 +9,20 @@
 
 #include "split/block.h"
 
-/* Characters beyond ASCII are looked up by the blocks of unicode_tables.h, here rows: 256 code points. Two rows hold what
- * most texts are written in, a script and its punctuation, so those that were met last are looked up without asking. */
+/* Characters beyond ASCII are looked up in the blocks of unicode_tables.h, here called rows, of 256 code points. Most texts need two
+ * rows, for a script and its punctuation, so the two rows used last are looked up without a branch. */
 typedef struct st_rows {
     uint32_t numbers[2]; /* code point >> 8, in each of the four bytes */
     uint32_t blocks[2];  /* of st_kind_blocks */
     __m512i last;        /* the kind of the last byte of the block before, in each byte */
 } st_rows;
 
-/* Characters of two and three bytes, at their first bytes: which row they are of, and where in it. */
+/* Characters of two and three bytes, at their first bytes: their row, and their place in it. */
 typedef struct placed {
     __m512i rows, low; /* code point >> 8, code point & 255 */
 } placed;
 
-/* Bytes behind the block are read only where a character of it goes on there. */
+/* Reads bytes behind the block only if a character of the block continues there. */
 static inline placed place(const uint8_t *text, __m512i v, __mmask64 leads, __mmask64 three)
 {
     const __m512i second = _mm512_maskz_loadu_epi8(leads, text + 1), third = _mm512_maskz_loadu_epi8(three, text + 2);
@@ -35,7 +35,7 @@ static inline placed place(const uint8_t *text, __m512i v, __mmask64 leads, __mm
     return p;
 }
 
-/* Two kinds for each of the characters `these`, of which its lowest bit picks one; 0 for others. */
+/* The kinds of the characters `these`, two in each byte, of which the lowest bit of the code point selects one; 0 for others. */
 static inline __m512i look_up(uint32_t block, __mmask64 these, placed p)
 {
     const uint8_t *row = st_kind_blocks + ((size_t)block << (ST_KIND_SHIFT - 1));
@@ -43,7 +43,7 @@ static inline __m512i look_up(uint32_t block, __mmask64 these, placed p)
                                           _mm512_loadu_si512(row + 64));
 }
 
-/* The row of the character at `text` takes the place of the one met less lately. */
+/* Replaces the row used less recently by that of the character at `text`. */
 static inline void enter_row(const uint8_t *text, st_rows *rows)
 {
     unsigned size;
@@ -69,7 +69,8 @@ static inline __m512i kinds_by_rows(const uint8_t *text, placed p, uint64_t lead
     return _mm512_and_si512(_mm512_mask_mov_epi8(pairs, odd, _mm512_srli_epi16(pairs, 4)), every(15));
 }
 
-/* The kinds at first bytes, handed on to the second and third ones; those that begin the block are the block before's. */
+/* Copies the kinds at first bytes to the second and third bytes. Continuation bytes at the start of the block get the kind of the
+ * last byte of the block before. */
 static inline __m512i spread(__m512i kinds, uint64_t tail, st_rows *rows)
 {
     const __m512i one = every(1);
@@ -89,7 +90,7 @@ static __m512i add_fours(const uint8_t *text, __m512i kinds, uint64_t leads)
     return kinds;
 }
 
-/* Rows of nothing but caseless letters, of which CJK text would need many: U+4E00-9EFF, U+AC00-D6FF. */
+/* Rows that have only caseless letters, of which CJK text would need many: U+4E00-9EFF, U+AC00-D6FF. */
 static inline __mmask64 is_cjk(__m512i rows)
 {
     return st_vector_in(rows, 0x4E, 0x9F - 0x4E) | st_vector_in(rows, 0xAC, 0xD7 - 0xAC);
@@ -127,8 +128,8 @@ static inline __m512i eight_from(__m512i bytes, int first)
     return _mm512_maskz_permutexvar_epi8(UINT64_C(0x0101010101010101), which, bytes);
 }
 
-/* The numbers of the set bits are pressed together in a register, then widened eight at a time. The first 24 without
- * asking, because few blocks of text have more: a loop over eights would end where nobody foresees. */
+/* The numbers of the set bits are compressed in a register, then widened eight at a time. The first 24 are written without a branch,
+ * because few blocks of text have more, and the end of a loop over eights would be mispredicted. */
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
     const __m512i bases = _mm512_set1_epi64((long long)base);

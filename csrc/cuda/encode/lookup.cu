@@ -235,8 +235,8 @@ ST_INLINE void st_put_ids(uint32_t *slots, const st_piece_entry *entry, unsigned
         slots[3] = ids.w;
 }
 
-/* The others number k + lane, in front of which there are `more` slots than atoms; returns the same of those behind them. They
- * and all atoms between them get holes, a row at a time, where whoever has an atom would write one by one. */
+/* Looks at the others number k + lane, in front of which there are `more` more slots than atoms; returns that number for the ones
+ * behind them. Their slots, and those of all atoms between them, are filled with holes by all lanes together. */
 ST_INLINE uint32_t st_look_at_others(st_lookup *l, st_batch *batch, uint32_t k, uint32_t more)
 {
     const st_job *job = l->job;
