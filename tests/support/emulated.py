@@ -1,4 +1,4 @@
-"""The kernels of csrc/cuda on a machine without a GPU: compiled as C++ and run lane by lane (emulated_gpu/)."""
+"""The kernels of csrc/cuda on a machine without a GPU: compiled as C++ and run lane by lane (tests/gpu_emulated)."""
 
 from __future__ import annotations
 
