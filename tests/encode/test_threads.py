@@ -255,7 +255,7 @@ def test_other_threads_run_during_a_long_call(enc, call):
             call(enc, text, data, ids)
             end = time.perf_counter()
             inside = sum(begin + 0.002 < at < end - 0.002 for at in list(ticks))
-            if inside >= 10:  # of up to 2,000 a second; between the calls of a case there are fewer chances
+            if inside >= 3:  # of up to 2,000 a second, and the fastest of these calls takes some 7 ms
                 return
     finally:
         stop.set()

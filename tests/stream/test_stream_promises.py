@@ -9,7 +9,7 @@ import random
 import nasty
 import oracle
 import pytest
-from finality import Finality
+from finality_rule import Finality
 
 each_family = pytest.mark.parametrize("name", oracle.FAMILIES)
 
