@@ -184,14 +184,20 @@ static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job
     return 1;
 }
 
-/* Appends the shares that are next in order to the result. If another thread is doing so, this one returns: the other thread, or
- * the last call, appends its share. */
-static void place(st_job *job)
+/* Shares that a thread appends for each one that it has encoded. With more than one, a backlog shrinks. With no limit, a thread
+ * could append what the others encode for as long as the job lasts: it would encode nothing, and not look whether to stop. */
+#define PLACED_AT_ONCE 2
+
+/* Appends up to `most` of the shares that are next in order to the result. If another thread is doing so, this one returns: the
+ * other thread, or the last call, appends its share. */
+static void place(st_job *job, size_t most)
 {
     st_ids *ids;
     if (!st_flag_raise(&job->placing))
         return;
-    while (job->placed < job->share_count && (ids = st_take((void **)&job->shares[job->placed].ids)) != NULL) {
+    for (; most && job->placed < job->share_count; most--) {
+        if ((ids = st_take((void **)&job->shares[job->placed].ids)) == NULL)
+            break;
         st_status status = st_ids_reserve(&job->out, ids->size);
         if (!status && ids->size)
             memcpy(job->out.data + job->out.size, ids->data, ids->size * sizeof *ids->data);
@@ -229,7 +235,7 @@ void st_job_work(st_job *job)
             continue;
         }
         st_publish((void **)&share->ids, ids);
-        place(job);
+        place(job, PLACED_AT_ONCE);
     }
     st_encoder_free(&encoder);
     st_bytes_free(&room);
@@ -247,7 +253,7 @@ void st_job_stop(st_job *job)
 void st_job_finish(st_job *job)
 {
     if (!job->counts_only)
-        place(job);
+        place(job, job->share_count);
     job->status = ST_OK;
     for (size_t i = 0; i < job->share_count && !job->status; i++)
         if (job->shares[i].status) {

@@ -16,7 +16,7 @@
 #define THREADS_MOST (ST_POOL_SIZE + 8)
 
 static struct {
-    uint64_t rounds, feeds, jobs, slices, refused;
+    uint64_t rounds, feeds, jobs, slices, refused, backlog;
 } counts;
 
 static st_vocab *vocab;
@@ -182,6 +182,33 @@ static void run_job(rng *r)
     st_job_free(&together);
 }
 
+/* A thread that finds a backlog, made while another one was placing, goes back to encoding after a few shares: the end places the
+ * rest. Alone on the backlog it would encode nothing more, and not look whether to stop. */
+static void run_backlog(void)
+{
+    enum { MOST_PLACED = 4 }; /* for the one share that is encoded here */
+    st_job_text spans[TEXTS];
+    st_job job;
+    st_job_init(&job, vocab, ST_SPLIT_CL100K, ST_ENGINE_FAST, ST_ERRORS_STRICT);
+    for (size_t i = 0; i < TEXTS; i++)
+        spans[i] = (st_job_text){texts[i].data, texts[i].size, 0, ST_FEED_TRUSTED};
+    CHECK(st_job_plan(&job, spans, TEXTS, 4, 1) == ST_OK);
+    const size_t shares = job.share_count;
+    job.placing = 1;
+    job.share_count = shares - 1;
+    st_job_work(&job);
+    CHECK(job.placed == 0);
+    job.placing = 0;
+    job.share_count = shares;
+    job.next = (int)shares - 1;
+    st_job_work(&job);
+    CHECK(job.placed <= MOST_PLACED && job.placed < shares);
+    counts.backlog += shares - job.placed;
+    st_job_finish(&job);
+    check_job(&job);
+    st_job_free(&job);
+}
+
 /* ---- batches of any bytes ---- */
 
 #define BATCH_MOST 40
@@ -314,6 +341,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         make_texts(&r);
         counts.feeds += run_threads(&r);
         run_job(&r);
+        run_backlog();
     }
     for (int i = 0; i < 4; i++)
         run_batch(&r);
@@ -330,7 +358,8 @@ void harness_close(void)
         st_bytes_free(&characters[i]);
         st_ids_free(&expected[i]);
     }
-    printf("fuzz_job: %llu vocabularies shared, %llu feeds, %llu batches in %llu slices, %llu of them refused: no difference\n",
+    printf("fuzz_job: %llu vocabularies shared, %llu feeds, %llu batches in %llu slices, %llu of them refused, %llu shares left to the end: no "
+           "difference\n",
            (unsigned long long)counts.rounds, (unsigned long long)counts.feeds, (unsigned long long)counts.jobs,
-           (unsigned long long)counts.slices, (unsigned long long)counts.refused);
+           (unsigned long long)counts.slices, (unsigned long long)counts.refused, (unsigned long long)counts.backlog);
 }
