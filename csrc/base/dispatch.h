@@ -24,7 +24,7 @@
 #define ST_JOIN_(a, b) a##b
 #define ST_JOIN(a, b) ST_JOIN_(a, b)
 
-/* The name of a function that a header makes for the tier of the file that includes it: ST_TIER is portable, neon, avx2 or avx512. */
+/* The name of a function that a header makes for the tier of the file that includes it. ST_TIER: portable, neon, avx2 or avx512. */
 #define ST_OF_TIER(name) ST_JOIN(name##_, ST_TIER)
 
 #if defined(ST_X86)

@@ -148,7 +148,8 @@ ST_FORCE_INLINE uint64_t st_two_byte_kinds(const st_near_planes *p, st_block *b)
     const uint64_t arabic_low = d9_low & ~n[4] & (~n[3] | (~n[2] & ~(n[1] & n[0])));
     const uint64_t arabic_high = arabic & h[0] & n[5] & n[4] & (n[3] | n[2] | n[1] | n[0]);
     const uint64_t caseless = (arabic & ~h[0] & n[5]) | arabic_low | arabic_high, mark = d9_low & ~arabic_low;
-    const uint64_t upper = cyrillic_upper | (latin_upper & ~sign), lower = (cyrillic & ~cyrillic_upper) | (latin & ~latin_upper & ~sign);
+    const uint64_t upper = cyrillic_upper | (latin_upper & ~sign);
+    const uint64_t lower = (cyrillic & ~cyrillic_upper) | (latin & ~latin_upper & ~sign);
     b->upper |= upper | upper << 1;
     b->lower |= lower | lower << 1;
     b->letter |= upper | lower | caseless | (upper | lower | caseless) << 1;

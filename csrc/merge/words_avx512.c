@@ -292,8 +292,10 @@ static void begin(const st_pairs *pairs, slab *s, group *g)
     g->asked = 0;
     for (uint32_t at = 0; at < most; at += 8) {
         __m512i columns[8];
-        for (uint32_t i = 0; i < 8; i++)
-            columns[i] = _mm512_inserti64x4(_mm512_castsi256_si512(load_eight(symbols[i] + at)), load_eight(symbols[i + 8] + at), 1);
+        for (uint32_t i = 0; i < 8; i++) {
+            const __m512i low = _mm512_castsi256_si512(load_eight(symbols[i] + at));
+            columns[i] = _mm512_inserti64x4(low, load_eight(symbols[i + 8] + at), 1);
+        }
         transpose_halves(columns);
         for (uint32_t i = 0; i < 8; i++)
             store(g->tokens + (FIRST + at + i) * LANES, columns[i]);

@@ -31,8 +31,8 @@ static size_t next_start(const st_special *s, const uint8_t *text, size_t from, 
     return from;
 }
 
-/* The node cannot go on. 1: *match is the first name that begins in front of the start of its link. 0: there is none, and the search
- * moves to that link. */
+/* Called when the node cannot go on. 1: *match is the first name that begins in front of the start of the node's link. 0: there is
+ * none, and the search moves to that link. */
 static int give_up(const st_special *s, st_special_search *k, st_special_match *match)
 {
     const uint32_t node = k->node, fail = s->nodes[node].fail;

@@ -3,7 +3,8 @@
 #ifndef ST_SPLIT_BLOCK_PLACES_H
 #define ST_SPLIT_BLOCK_PLACES_H
 
-/* Four at a time, so that the branch at the end of the loop is mostly predicted. Values written behind the last place are not read. */
+/* Takes four bits at a time, so that the branch at the end of the loop is mostly predicted. Values written behind the last place
+ * are not read. */
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
     const size_t count = (size_t)st_mask_count(mask);

@@ -8,8 +8,8 @@
 
 typedef char st_rows; /* nothing is remembered between blocks */
 
-/* Classifies the characters of one row, that of the first of `leads`, at `at`. Sets the masks at their first bytes. Returns the first
- * bytes of the characters of that row that lie in the block as a whole, or 0 if there are too few to be worth it. */
+/* Classifies the characters of one row, that of the first of `leads`, at `at`. Sets the masks at their first bytes. Returns the
+ * first bytes of the characters of that row that lie in the block as a whole, or 0 if there are too few to be worth it. */
 ST_FORCE_INLINE uint64_t st_classify_row(st_split_family family, const uint8_t *text, st_vector v, uint64_t leads,
                                          unsigned at, st_block *found)
 {
@@ -35,8 +35,8 @@ ST_FORCE_INLINE uint64_t st_classify_row(st_split_family family, const uint8_t *
     return same;
 }
 
-/* First bytes of caseless letters of CJK, which have too many rows to look up: U+4000-9FFF without 4DC0-4DFF, and U+AC00-D77F. At the
- * very end of the block only those that the first byte decides. */
+/* First bytes of caseless letters of CJK, which have too many rows to look up: U+4000-9FFF without 4DC0-4DFF, and U+AC00-D77F. At
+ * the very end of the block only those that the first byte decides. */
 ST_FORCE_INLINE uint64_t st_find_cjk(st_vector v)
 {
     const uint64_t e4 = st_vector_is(v, 0xE4) & ~(st_vector_is(v, 0xB7) >> 1) & INT64_MAX;

@@ -48,8 +48,8 @@ typedef struct st_block_run {
     st_block *here, *next;
 } st_block_run;
 
-/* Writes the ends in the block `here` that lie in front of the offset `limit`, and moves on to the next block. `bytes`: the bytes of
- * the block. */
+/* Writes the ends in the block `here` that lie in front of the offset `limit`, and moves on to the next block. `bytes`: the bytes
+ * of the block. */
 ST_FORCE_INLINE void st_take_block(st_split_family family, st_block_run *run, const uint8_t *bytes, size_t limit)
 {
     st_block *const here = run->here;

@@ -9,8 +9,8 @@
 
 #include "split/block.h"
 
-/* Characters beyond ASCII are looked up in the blocks of unicode_tables.h, here called rows, of 256 code points. Most texts need two
- * rows, for a script and its punctuation, so the two rows used last are looked up without a branch. */
+/* Characters beyond ASCII are looked up in the blocks of unicode_tables.h, here called rows, of 256 code points. Most texts need
+ * two rows, for a script and its punctuation, so the two rows used last are looked up without a branch. */
 typedef struct st_rows {
     uint32_t numbers[2]; /* code point >> 8, in each of the four bytes */
     uint32_t blocks[2];  /* of st_kind_blocks */
@@ -128,8 +128,8 @@ static inline __m512i eight_from(__m512i bytes, int first)
     return _mm512_maskz_permutexvar_epi8(UINT64_C(0x0101010101010101), which, bytes);
 }
 
-/* The numbers of the set bits are compressed in a register, then widened eight at a time. The first 24 are written without a branch,
- * because few blocks of text have more, and the end of a loop over eights would be mispredicted. */
+/* The numbers of the set bits are compressed in a register, then widened eight at a time. The first 24 are written without a
+ * branch, because few blocks of text have more, and the end of a loop over eights would be mispredicted. */
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
     const __m512i bases = _mm512_set1_epi64((long long)base);

@@ -357,7 +357,8 @@ st_status st_encoder_spans(st_encoder *e, const uint8_t *text, const int64_t *sp
 
 uint64_t st_encoder_pending(const st_encoder *e)
 {
-    return e->carry.bytes.size - e->carry.start + e->text.partial_size + (e->open.tail.active ? st_long_piece_pending(&e->open.tail) : 0);
+    const uint64_t waiting = e->carry.bytes.size - e->carry.start + e->text.partial_size;
+    return waiting + (e->open.tail.active ? st_long_piece_pending(&e->open.tail) : 0);
 }
 
 static st_status copy_state(st_encoder *target, const st_encoder *source)

@@ -1,5 +1,5 @@
-/* str_to_utf8_pairs.h - which bytes of two spread code points count (str_to_utf8_template.h), for tiers that shuffle the bytes of each
- * pair together. */
+/* str_to_utf8_pairs.h - which bytes of two spread code points count (str_to_utf8_template.h), for tiers that shuffle the bytes of
+ * each pair together. */
 #include <stdint.h>
 
 /* The places of the first `n` of four bytes, n from 1 to 4, and those of two code points of `a` and `b` bytes. */

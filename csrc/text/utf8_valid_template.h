@@ -44,7 +44,8 @@ size_t ST_OF_TIER(st_text_valid)(const uint8_t *text, size_t n)
         const st_vector bytes = n - at >= ST_VECTOR_BYTES ? st_vector_load(text + at) : st_vector_load_rest(text + at, n - at);
         if (!(st_vector_any_high(bytes) | l.two >> 61)) /* all ASCII, and the last three bytes before it */
             continue;
-        if (wrong_bytes(bytes, &l)) /* what is cut at the end of the text has zeros behind it, unless the text ends with the block */
+        /* A character that is cut at the end of the text has zeros behind it, unless the text ends with the block. */
+        if (wrong_bytes(bytes, &l))
             break;
     }
     at = at < n ? at : n;

@@ -26,6 +26,7 @@ size_t st_job_text_cut(const st_job_text *whole, size_t from, size_t wanted, con
 
 /* Appends the ids of the text and adds their number to *count. If they are only counted, `ids` is scratch.
  * ST_INVALID_UTF8 for characters: one of them is a surrogate. */
-st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *room, st_ids *ids, size_t *count);
+st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *room, st_ids *ids,
+                             size_t *count);
 
 #endif

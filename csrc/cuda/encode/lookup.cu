@@ -111,7 +111,8 @@ ST_FORCE_INLINE uint4 st_first_key(const st_lookup *l, unsigned at, unsigned n)
 
 ST_FORCE_INLINE st_list st_deferred(const st_job *job, unsigned which)
 {
-    const st_list list = {job->deferred + (which ? job->deferred_rooms[0] : 0), &job->counts->deferred[which], job->deferred_rooms[which]};
+    uint64_t *const records = job->deferred + (which ? job->deferred_rooms[0] : 0);
+    const st_list list = {records, &job->counts->deferred[which], job->deferred_rooms[which]};
     return list;
 }
 
@@ -144,7 +145,8 @@ ST_FORCE_INLINE uint32_t st_first_look(const st_lookup *l, unsigned at, unsigned
     const uint4 key = st_first_key(l, at, n);
     const uint4 entry = l->job->first[st_first_hash(key.x, key.y, key.z) >> l->job->first_shift];
     const uint32_t length = min(n, 15u); /* no entry has this length */
-    const uint32_t differs = (entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) | ((entry.w >> ST_FIRST_LENGTH & 15) ^ length);
+    const uint32_t differs = (entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) |
+                             ((entry.w >> ST_FIRST_LENGTH & 15) ^ length);
     if ((key.x & 0xFF) >= ST_PAD)
         return 0;
     return differs ? entry.w >> ST_FIRST_CROWDED : entry.w & ~(~0u << ST_FIRST_LENGTH);
@@ -159,8 +161,8 @@ ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
     return (unsigned)__popc(word & ~(word << 1) & 0x80808080u);
 }
 
-/* The atom of n bytes at `at` of the stretch, of which the first table says `first`: its fate; its id or entry, or, of one deferred,
- * its characters << 1 | whether the image's tables may hold it; and the slots that it takes. */
+/* What becomes of the atom of n bytes at `at` of the stretch, for which st_first_look returned `first`. *found: its id or entry; of
+ * a deferred atom its characters << 1 | whether the image's tables may hold it. *width: the slots that it takes. */
 ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, uint32_t first, uint32_t *found, unsigned *width)
 {
     const uint4 key = st_first_key(l, at, n);

@@ -103,7 +103,8 @@ template <typename Mask, unsigned Lanes>
 ST_FORCE_INLINE Mask st_merge_at(const st_job *job, Mask mask, unsigned at, uint32_t merged, uint32_t *candidates, uint32_t *tokens)
 {
     const Mask behind = mask & ~(Mask)1 << at, further = behind & (behind - 1), before = mask & (((Mask)1 << at) - 1);
-    const unsigned gone = st_first_bit(behind), next = further ? st_first_bit(further) : at, last = before ? st_last_bit(before) : at;
+    const unsigned gone = st_first_bit(behind), next = further ? st_first_bit(further) : at;
+    const unsigned last = before ? st_last_bit(before) : at;
     const uint32_t right_token = tokens[next * Lanes], left_token = tokens[last * Lanes];
     const uint32_t right_place = st_pair_place(merged, right_token, job->pair_mask);
     const uint32_t left_place = st_pair_place(left_token, merged, job->pair_mask);

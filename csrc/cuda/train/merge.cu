@@ -135,7 +135,9 @@ ST_INLINE void st_bring_in(const st_learning *job, uint64_t key, st_side *side)
     if (side->sum < job->learned->least)
         return;
     const uint64_t joined_length = job->lengths[joined];
-    if (!st_may_merge(job, left == joined ? joined_length : job->lengths[left], right == joined ? joined_length : job->lengths[right]))
+    const uint64_t left_length = left == joined ? joined_length : job->lengths[left];
+    const uint64_t right_length = right == joined ? joined_length : job->lengths[right];
+    if (!st_may_merge(job, left_length, right_length))
         return;
     st_pair *pair = st_add_pair(job, key);
     const uint64_t start = pair ? st_take64(&job->learned->list_top, side->n) : 0;

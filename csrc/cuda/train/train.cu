@@ -107,8 +107,8 @@ ST_INLINE st_command st_lead(const st_learning *job, st_lead_memory *m)
     }
 }
 
-/* Merges until the launch has done its share. All blocks must be on the device at once (a cooperative launch). `arrived` is 0 before
- * and after the launch. */
+/* Merges until the launch has done its share. All blocks must be on the device at once (a cooperative launch). `arrived` is 0
+ * before and after the launch. */
 ST_KERNEL __launch_bounds__(1024, 1) st_kernel_learn(const __grid_constant__ st_learning job)
 {
     st_lead_memory *memory = (st_lead_memory *)st_shared;
