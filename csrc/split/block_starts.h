@@ -1,21 +1,23 @@
 /* block_starts.h - where pieces start, by bit algebra over 64 bytes at a time; one source for the CPU and the GPU.
  *
  * The rules are those of scan_rules.h in closed form, as far as a block, the next one and a few bits of the one before can decide.
- * Other places are reported as HARD: there the caller runs the machine of scan_rules.h from the last start on. Such places are
+ * Other places are HARD: the caller runs the machine of scan_rules.h there, from the last start on. Such places are
  *
- *     a mark that follows no letter, a contraction with a letter or mark beyond ASCII right behind it (o200k)
- *     an upper-case run behind caseless letters, or white space behind a line break, that goes on through
- *     all of the next block                                                              (o200k; cl100k)
+ *     in o200k             a mark that follows no letter
+ *     in o200k             a contraction with a letter or mark beyond ASCII right behind it
+ *     in o200k             an upper-case run behind caseless letters that goes on through all of the next block
+ *     in o200k and cl100k  white space behind a line break that goes on through all of the next block
  *
- * No pattern looks back: text may begin at any start, with a fresh st_edge. `family` is a constant at every call. */
+ * No pattern looks back, so text may begin at any start, with a fresh st_edge. `family` is a constant at every call. */
 #ifndef ST_SPLIT_BLOCK_STARTS_H
 #define ST_SPLIT_BLOCK_STARTS_H
 
 #include "split/block.h"
 #include "split/scan_rules.h"
 
-/* What a block needs of those before it: of some masks the bit of the last byte (0 or 1), and what contractions that span the
- * border decide about the first bytes behind it. All 0: the text begins here, with a start. */
+/* What a block needs to know of those before it. A field named like a mask is the mask's bit for the last byte before the block, 0
+ * or 1. The last three fields say what a contraction that spans the border decides about the first bytes of the block. All 0: the
+ * text begins here, with a start. */
 typedef struct st_edge {
     uint64_t word, number, white, other, blank, newline;
     uint64_t lower, caseless;     /* o200k */
@@ -23,7 +25,7 @@ typedef struct st_edge {
     uint64_t absorbed;            /* in the CR, LF (o200k: and "/") that belong to the punctuation before them */
     uint64_t first;               /* in the first character of a run of others that no blank leads */
     uint64_t digits;              /* characters since the last start, if the block ended in numbers */
-    uint64_t clear, set, ended;   /* no start; a start; the end of an attached contraction (o200k) */
+    uint64_t clear, set, ended;   /* masks: no starts; starts; ends of attached contractions (o200k) */
 } st_edge;
 
 /* Masks that several rules use. */
@@ -37,7 +39,7 @@ typedef struct st_facts {
 
 /* ---- numbers ---- */
 
-/* Threes by counting characters, where some take more than a byte. */
+/* The same as st_number_starts where some of the numbers take more than one byte: counts characters. */
 ST_INLINE uint64_t st_count_numbers(const st_block *b, st_edge *edge)
 {
     const uint64_t inside = st_behind(b->number, edge->number);
@@ -54,14 +56,14 @@ ST_INLINE uint64_t st_count_numbers(const st_block *b, st_edge *edge)
     return starts;
 }
 
-/* Every third number starts a piece: from each start, three bytes on, as long as the run of digits reaches. */
+/* A piece starts with each run of numbers, and with every third number behind that start. */
 ST_FORCE_INLINE uint64_t st_number_starts(const st_block *b, st_edge *edge)
 {
     if (b->number & b->high)
         return st_count_numbers(b, edge);
     const uint64_t run = b->number, inside = run & run << 1 & run << 2 & run << 3;
     uint64_t starts = run & ~st_behind(run, edge->number), third = starts;
-    if (edge->digits) { /* the run goes on from the block before: its next start, if it reaches so far */
+    if (edge->digits) { /* a run may go on from the block before: its next start, if it is that long */
         const uint64_t upto = ((uint64_t)2 << (3 - edge->digits)) - 1;
         third |= (run & upto) == upto ? (upto + 1) >> 1 : 0;
         starts = third;
@@ -74,7 +76,7 @@ ST_FORCE_INLINE uint64_t st_number_starts(const st_block *b, st_edge *edge)
 
 /* ---- white space ---- */
 
-/* First bytes of the white space characters that something else follows: of one, two or three bytes. */
+/* First bytes of the white space characters that another kind follows. White space characters have one, two or three bytes. */
 ST_FORCE_INLINE uint64_t st_last_whites(const st_block *b, const st_block *next)
 {
     const uint64_t leads = b->white & ~b->tail, white_1 = st_ahead(b->white, next->white, 1);
@@ -85,8 +87,9 @@ ST_FORCE_INLINE uint64_t st_last_whites(const st_block *b, const st_block *next)
     return leads & ((~tail_1 & ~white_1) | (tail_1 & ~tail_2 & ~white_2) | (tail_1 & tail_2 & ~white_3));
 }
 
-/* Of the runs of `run` that begin at the bits of `first`, those that no character of `stop` ends. A run that fills the
- * rest of the block is followed into the next; one that fills that too is hard. */
+/* Looks for the ends of the runs of `run` that begin at the bits of `first`. Returns the first bits of those behind which no
+ * character of `stop` stands. A run that fills the rest of the block is followed into the next one; if it fills that too, it is
+ * hard. */
 ST_INLINE uint64_t st_runs_that_end(uint64_t run, uint64_t next_run, uint64_t stop, uint64_t next_stop, uint64_t first,
                                     uint64_t *hard)
 {
@@ -102,8 +105,9 @@ ST_INLINE uint64_t st_runs_that_end(uint64_t run, uint64_t next_run, uint64_t st
     return starts;
 }
 
-/* Which characters of white space right behind a line break no further line break follows in the same run: all that is
- * before them is one piece. The runs that begin there end where the sum sets a bit; nearly always that tells it all. */
+/* White space characters right behind the last line break of their run of white space. They are starts, because the white space up
+ * to the last line break is one piece. The sum sets a bit behind each run that begins at a bit of `first`. If no run reaches the
+ * end of the block, and no line break is behind one, all bits of `first` are starts. */
 ST_FORCE_INLINE uint64_t st_after_breaks(const st_block *b, const st_block *next, const st_edge *edge, uint64_t *hard)
 {
     const uint64_t run = b->white & ~b->newline, first = run & st_behind(b->newline, edge->newline), sum = run + first;
@@ -134,7 +138,8 @@ ST_FORCE_INLINE uint64_t st_absorbed(st_split_family family, const st_block *b, 
     return st_flood(tail, (b->newline & st_behind(b->other, edge->other)) | (tail & edge->absorbed));
 }
 
-/* The first character of each run of others that no blank leads; its other bytes too. */
+/* Finds the first character of each run of others that no blank leads. Its first byte is a start. facts->first
+ * gets all of its bytes. */
 ST_FORCE_INLINE void st_find_first(const st_block *b, st_facts *facts, const st_edge *edge)
 {
     facts->other = b->other & ~facts->absorbed;
@@ -156,12 +161,12 @@ ST_FORCE_INLINE uint64_t st_word_starts(st_split_family family, const st_block *
     const uint64_t starts = facts->word & ~st_behind(facts->word, edge->word);
     if (family == ST_SPLIT_R50K)
         return starts & ~st_behind(b->blank, edge->blank);
-    const uint64_t lead = (b->white & ~b->newline) | facts->first; /* may lead a word; is a start itself */
+    const uint64_t lead = (b->white & ~b->newline) | facts->first; /* a word behind it belongs to the piece that starts with it */
     return starts & ~st_behind(lead, edge->first | (edge->white & ~edge->newline));
 }
 
-/* Upper case behind lower case starts a piece; also where caseless characters stand between the two. Upper case behind
- * a caseless run that no lower case leads starts one only if the word ends with it. */
+/* Upper case behind lower case starts a piece, also if caseless characters stand between the two. An upper-case run behind caseless
+ * characters that follow no lower case starts a piece only if the word ends with that run. */
 ST_FORCE_INLINE uint64_t st_case_starts(const st_block *b, const st_block *next, st_facts *facts, st_edge *edge)
 {
     const uint64_t caseless = facts->word & ~b->upper & ~b->lower, behind_lower = st_behind(b->lower, edge->lower);
@@ -182,7 +187,7 @@ ST_FORCE_INLINE uint64_t st_case_starts(const st_block *b, const st_block *next,
 
 /* ---- contractions ---- */
 
-/* Bytes of the contraction at `text`, which is an apostrophe, or 0. Reads three bytes. */
+/* The size in bytes of the contraction at `text`, which is an apostrophe; 0 if there is none. Reads three bytes. */
 ST_INLINE unsigned st_contraction(st_split_family family, const uint8_t *text)
 {
     const unsigned size = st_short_contraction(family, text + 1);
@@ -191,8 +196,9 @@ ST_INLINE unsigned st_contraction(st_split_family family, const uint8_t *text)
     return st_half_contraction(family, text[1]) && st_whole_contraction(family, text[1], text[2]) ? 3 : 0;
 }
 
-/* A contraction makes no start of its letters (o200k: nor of its apostrophe, being attached to the word before it,
- * unless that word is nothing but a contraction's tail), and a start of what is behind it. `candidates` are apostrophes. */
+/* The letters of a contraction are no starts, and what follows it is a start. In o200k a contraction is attached to the word before
+ * it, so its apostrophe is no start either. Right behind an attached contraction no other one can be attached. `candidates` are
+ * apostrophes. */
 ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_block *b, uint64_t candidates,
                                            const uint8_t *text, st_facts *facts, st_edge *edge)
 {
@@ -221,9 +227,9 @@ ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_bloc
 
 /* ---- places to begin ---- */
 
-/* First bytes in the block at which a piece starts whatever stands in front of the block: those of st_starts_piece
- * (scan_rules.h) that the character before tells, or the two before if they are ASCII. `seen` are the bytes whose kinds
- * are known. */
+/* First bytes in the block at which a piece starts, whatever text is in front of the block. These are the places of st_starts_piece
+ * (scan_rules.h) that the character before decides, or the two before if they are ASCII. `seen` are the bytes whose kinds are
+ * known. */
 ST_INLINE uint64_t st_sync_starts(const st_block *b, uint64_t seen)
 {
     const uint64_t letter = st_behind(b->letter & seen, 0), number = st_behind(b->number & seen, 0);
@@ -237,8 +243,8 @@ ST_INLINE uint64_t st_sync_starts(const st_block *b, uint64_t seen)
 
 /* ---- a block ---- */
 
-/* The starts in the block `b` at `text`, which `next` follows; *hard: the places that this cannot decide, of which only
- * the first counts: starts in front of it hold. The three bytes behind the block must be readable. */
+/* Returns the starts in the block `b` at `text`; `next` is the block behind it. *hard: the hard places; only the starts in front of
+ * the first of them are certain. The three bytes behind the block must be readable. */
 ST_FORCE_INLINE uint64_t st_block_starts(st_split_family family, const st_block *b, const st_block *next,
                                          const uint8_t *text, st_edge *edge, uint64_t *hard)
 {

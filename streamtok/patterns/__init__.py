@@ -2,8 +2,8 @@ r"""The split patterns of the bundled encodings, and which hand-written scanner 
 
 A pattern names a scanner only where both split every text alike. Two spellings that look alike need not:
 the cl100k pattern published before 2024 ends in ``\s*[\r\n]+|\s+(?!\S)|\s+`` where today's has ``\s++$``
-before them, so that it cuts the last piece of "a\n " in two. Such a pattern is nobody's family here, and
-goes through the regex package instead.
+before them, so that it cuts the last piece of "a\n " in two. Such a pattern has no scanner, and goes through
+the regex package instead.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ O200K: str = "|".join(
 )
 """The pattern of o200k_base and o200k_harmony."""
 
-# Every entry beside the three constants was fuzzed against tiktoken's own engine and never split a text
-# otherwise (tests/split/test_patterns.py repeats it).
+# Every entry beside the three constants was compared with tiktoken's own engine on random texts, and split none of
+# them otherwise. tests/split/test_patterns.py repeats this.
 _FAMILY: dict[str, str] = {
     R50K: "r50k",
     # The pattern of the GPT-2 release, and two spellings of it in other programs.
