@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import pathlib
-import pydoc_data.topics
 import re
 import shlex
 import signal
@@ -13,6 +12,7 @@ import sys
 import time
 import zlib
 
+import english
 import numpy as np
 import pytest
 from cli_runs import COMMAND, ENVIRONMENT, _enc, on_terminal, process, run  # noqa: F401
@@ -25,7 +25,7 @@ pytest.importorskip("rich")
 
 from streamtok.cli import token_view
 
-ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()[:30_000]
+ENGLISH = english.ENGLISH[:30_000]
 TEXT = "naïve café ☕ 日本語 👩‍👩‍👧 \t <|endoftext|> 12345\r\n 'll"
 
 

@@ -1,11 +1,11 @@
 """streamtok bench: figures are those of calls whose ids were right, and say what they are of."""
 
 import json
-import pathlib
-import pydoc_data.topics
 import sys
 
 import pytest
+from bench_runs import NASTY, _here  # noqa: F401
+from english import ENGLISH
 
 import streamtok
 
@@ -13,17 +13,6 @@ click_testing = pytest.importorskip("click.testing")
 
 from streamtok.cli import bench, sample  # noqa: E402
 from streamtok.cli.app import app  # noqa: E402
-
-ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()
-NASTY = "naïve café ☕ 日本語 👩‍👩‍👧 \t <|endoftext|> 12345\r\n 'll\n".encode() * 50
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in.txt").write_bytes(ENGLISH[:20_000])
-    monkeypatch.setattr(sample, "_SMALLEST_SLICE", 4_000)  # quick; what the figures are is no matter here
-    return tmp_path
 
 
 def run(*args, input=None, status=0):

@@ -5,12 +5,11 @@ import io
 import json
 import lzma
 import os
-import pathlib
-import pydoc_data.topics
 import subprocess
 import sys
 import threading
 
+import english
 import numpy as np
 import pytest
 from file_runs import _enc, leftovers  # noqa: F401
@@ -19,7 +18,7 @@ import streamtok
 from streamtok import disk
 from streamtok.files import EncodedFile, ResumeError, SourceError, encode_file
 
-ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()[:50_000]
+ENGLISH = english.ENGLISH[:50_000]
 NASTY = "naïve café ☕ 日本語 👩‍👩‍👧 \t  \n\n x  <|endoftext|> 12345\r\n 'll".encode()
 
 

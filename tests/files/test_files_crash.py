@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 import pytest
-from file_runs import ENGLISH, RUNS, SEAM, TEXT, Crash, _enc, _here, encode, expected, leftovers, stop_at  # noqa: F401
+from english import ENGLISH
+from file_runs import RUNS, SEAM, TEXT, Crash, _enc, _here, encode, expected, leftovers, stop_at  # noqa: F401
 
 import streamtok
 import streamtok.files.sources

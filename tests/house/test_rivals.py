@@ -1,14 +1,14 @@
 """benchmarks/rivals: the ids are right before any time is taken, and the figures say what they are of."""
 
 import dataclasses
-import pathlib
-import pydoc_data.topics
 import subprocess
 import sys
 
 import numpy as np
 import oracle
 import pytest
+from bench_runs import NASTY, _here  # noqa: F401
+from english import ENGLISH
 
 import streamtok
 
@@ -20,17 +20,10 @@ from rivals import contenders, gate, timing
 
 from streamtok.cli import sample
 
-ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()
-NASTY = "naïve café ☕ 日本語 👩‍👩‍👧 \t <|endoftext|> 12345\r\n 'll\n".encode() * 50
-
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in.txt").write_bytes(ENGLISH[:20_000])
-    monkeypatch.setattr(sample, "_SMALLEST_SLICE", 4_000)  # quick; what the figures are is no matter here
+def few_starts(monkeypatch):
     monkeypatch.setattr(timing, "COLD_STARTS", 1)
-    return tmp_path
 
 
 def figures(name="r50k_base", against=(), threads=()):

@@ -4,16 +4,15 @@ import gzip
 import json
 import os
 import pathlib
-import pydoc_data.topics
 
 import pytest
+from english import ENGLISH
 
 import streamtok
 from streamtok import disk
 from streamtok.disk import lease
 from streamtok.files import encode_file
 
-ENGLISH = pathlib.Path(pydoc_data.topics.__file__).read_bytes()
 TEXT = ENGLISH[:3000] + "naïve café ☕ 日本語 👩‍👩‍👧 \t  \n\n x\r\n".encode() * 9 + b"a" * 700
 SEAM = ("os_open", "os_write", "os_fsync", "os_ftruncate", "os_replace", "os_unlink")
 
