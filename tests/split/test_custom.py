@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-import functools
 import pickle
 import random
 
+import nasty
 import pytest
 import regex
-import tiktoken
 from linear import assert_linear, cpu_seconds, feed_all
+from pattern_runs import cut, pieces_of, splitter, tiktoken_pieces
 
 from streamtok.patterns import CL100K, O200K, R50K
 from streamtok.patterns.splitter import PatternSplitter, PatternStream
@@ -53,28 +53,7 @@ each_pattern = pytest.mark.parametrize("pat_str", PATTERNS.values(), ids=PATTERN
 
 
 def texts(seed: int, count: int, longest: int = 14) -> list[str]:
-    rng = random.Random(seed)
-    out = []
-    for _ in range(count):
-        letters = rng.sample(ALPHABET, rng.randint(1, 6)) if rng.random() < 0.6 else ALPHABET
-        out.append("".join(rng.choice(letters) for _ in range(rng.randint(0, longest))))
-    return out
-
-
-def tiktoken_pieces(pat_str: str, strings: list[str]) -> list[list[bytes]]:
-    """tiktoken's own pieces: in a vocabulary that holds every substring, each piece is one token."""
-    ranks = {bytes([b]): b for b in range(256)}
-    for s in strings:
-        for a in range(len(s)):
-            for b in range(a + 1, len(s) + 1):
-                ranks.setdefault(s[a:b].encode(), len(ranks))
-    encoding = tiktoken.Encoding("probe", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
-    return [encoding.decode_tokens_bytes(encoding.encode_ordinary(s)) for s in strings]
-
-
-def cut(text: str, spans: object) -> list[bytes]:
-    data = text.encode()
-    return [data[begin:end] for begin, end in spans.tolist()]  # type: ignore[attr-defined]
+    return ["", *nasty.random_strings(random.Random(seed), count, longest, ALPHABET)]
 
 
 def fed(stream: PatternStream, parts: list[str]) -> list[bytes]:
@@ -85,15 +64,6 @@ def fed(stream: PatternStream, parts: list[str]) -> list[bytes]:
         whole += text
     assert whole == "".join(parts)
     return pieces
-
-
-@functools.cache
-def splitter(pat_str: str) -> PatternSplitter:
-    return PatternSplitter(pat_str)
-
-
-def pieces_of(pat_str: str, text: str) -> list[bytes]:
-    return cut(text, splitter(pat_str).split(text))
 
 
 @each_pattern

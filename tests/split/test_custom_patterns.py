@@ -11,6 +11,7 @@ import pytest
 import regex
 import tiktoken
 from oracle import PROFILE
+from pattern_runs import pieces_of
 
 import streamtok
 from streamtok.patterns import char_sets
@@ -23,11 +24,6 @@ PLANES = [(0, 0xD800), (0xE000, 0x34000), (0xE0000, 0xE1000)]
 PLANES += [(plane + at, plane + at + 256) for plane in range(0x30000, 0x110000, 0x10000) for at in (0, 0xFF00)]
 if PROFILE == "long":
     PLANES = [(0, 0xD800), (0xE000, 0x110000)]
-
-
-def pieces_of(pat_str: str, text: str) -> list[bytes]:
-    data = text.encode()
-    return [data[begin:end] for begin, end in PatternSplitter(pat_str).split(text).tolist()]
 
 
 @pytest.mark.parametrize(

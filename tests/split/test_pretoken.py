@@ -11,28 +11,17 @@ import nasty
 import numpy as np
 import oracle
 import pytest
+from pattern_runs import tiktoken_pieces
 
 from streamtok.native.encode import last_sync_point
 
 each_family = pytest.mark.parametrize("name", oracle.FAMILIES)
 
 
-def pieces(name: str, text: str) -> list[str]:
+def pieces(name: str, text: str) -> list[bytes]:
     data = text.encode()
     ends = oracle.ours(name)._coder.split(text)
-    return [data[a:b].decode() for a, b in zip([0, *ends], ends)]
-
-
-def tiktoken_pieces(name: str, texts: list[str]) -> list[list[str]]:
-    """tiktoken's pieces: in a vocabulary that holds every substring of the texts, each piece is one token."""
-    tiktoken = pytest.importorskip("tiktoken")
-    ranks = {bytes([value]): value for value in range(256)}
-    for text in texts:
-        for a in range(len(text)):
-            for b in range(a + 1, len(text) + 1):
-                ranks.setdefault(text[a:b].encode(), len(ranks))
-    enc = tiktoken.Encoding("probe", pat_str=oracle.PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
-    return [[token.decode() for token in enc.decode_tokens_bytes(enc.encode_ordinary(text))] for text in texts]
+    return [data[a:b] for a, b in zip([0, *ends], ends)]
 
 
 @each_family
@@ -42,14 +31,14 @@ def test_pieces_of_nasty_strings_are_tiktokens(name):
     texts += [*nasty.random_strings(rng, oracle.RANDOM_STRINGS // 4, 14), *nasty.short_strings(2)]
     for at in range(0, len(texts), 500):
         part = texts[at : at + 500]
-        for text, want in zip(part, tiktoken_pieces(name, part)):
+        for text, want in zip(part, tiktoken_pieces(oracle.PATTERNS[name], part)):
             assert pieces(name, text) == want, text
 
 
 @each_family
 def test_pieces_of_all_strings_of_three_kinds_are_tiktokens(name):
     texts = list(nasty.short_strings(3))
-    for text, want in zip(texts, tiktoken_pieces(name, texts)):
+    for text, want in zip(texts, tiktoken_pieces(oracle.PATTERNS[name], texts)):
         assert pieces(name, text) == want, text
 
 
@@ -62,9 +51,9 @@ def test_pieces_of_real_text_are_tiktokens(name, text):
     found = pieces(name, text)
     ranks = {bytes([value]): value for value in range(256)}
     for piece in found:
-        ranks.setdefault(piece.encode(), len(ranks))
+        ranks.setdefault(piece, len(ranks))
     enc = tiktoken.Encoding("probe", pat_str=oracle.PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
-    want = np.array([ranks[piece.encode()] for piece in found], np.uint32)
+    want = np.array([ranks[piece] for piece in found], np.uint32)
     assert np.array_equal(enc.encode_to_numpy(text), want)
 
 
@@ -72,7 +61,7 @@ def test_pieces_of_real_text_are_tiktokens(name, text):
 @hypothesis.given(text=st.text())
 def test_hyp_pieces_make_the_text(name, text):
     found = pieces(name, text)
-    assert "".join(found) == text and all(found)
+    assert b"".join(found) == text.encode() and all(found)
 
 
 @each_family
@@ -87,7 +76,8 @@ def test_split_of_bytes_is_that_of_their_text(name):
 
 def starts(name: str, text: str) -> list[int]:
     """Where pieces start, in characters."""
-    return list(itertools.accumulate(map(len, pieces(name, text)), initial=0))[:-1]
+    lengths = (len(piece.decode()) for piece in pieces(name, text))
+    return list(itertools.accumulate(lengths, initial=0))[:-1]
 
 
 def spec_texts(seed: str) -> list[str]:
@@ -137,4 +127,4 @@ def test_sync_point_of_real_text_lies_near_its_end():
     for text in (oracle.topics(), oracle.stdlib_sources()):
         data = text.encode()
         for end in range(1000, 200_000, 997):
-            assert data[:end].rstrip() == data[:end].rstrip() and end - last_sync_point(data[:end]) < 120
+            assert end - last_sync_point(data[:end]) < 120

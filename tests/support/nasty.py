@@ -121,10 +121,10 @@ ALPHABET = [
 SMALL = ["'", "s", "l", "R", "e", "B", "中", "\u0301", " ", "\t", "\n", "1", "!", "/"]
 
 
-def random_strings(rng: random.Random, count: int, longest: int = 16) -> Iterator[str]:
+def random_strings(rng: random.Random, count: int, longest: int = 16, alphabet: list[str] = ALPHABET) -> Iterator[str]:
     """Few different characters make runs and chains likely; all of them, odd neighbours."""
     for _ in range(count):
-        letters = rng.sample(ALPHABET, rng.randint(1, 6)) if rng.random() < 0.6 else ALPHABET
+        letters = rng.sample(alphabet, rng.randint(1, 6)) if rng.random() < 0.6 else alphabet
         yield "".join(rng.choice(letters) for _ in range(rng.randint(1, longest)))
 
 
