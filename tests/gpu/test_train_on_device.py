@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-import warnings
 
 import numpy as np
 import pytest
+from device_training import LAUNCHES, OPTIONS, TIES, assert_alike, refused_alike, runs, same
 from texts import CORPORA, corpus
 
 from streamtok.train import train
@@ -15,16 +15,6 @@ from streamtok.train.gpu import count as device_count
 from streamtok.train.gpu import learn
 
 PATTERNS = ("cl100k", "o200k", "r50k")
-TIES = ("lexicographic", "huggingface")
-
-
-def same(sources, size, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        want = train(sources, size, device="cpu", **options)
-        got = train(sources, size, device="cuda", **options)
-    assert list(got._mergeable_ranks.items()) == list(want._mergeable_ranks.items())
-    assert got.training == want.training
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -34,18 +24,7 @@ def test_corpora(name, pattern, ties):
     same(corpus(name), 5000, pattern=pattern, ties=ties)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"min_frequency": 100},
-        {"max_token_length": 5},
-        {"max_token_length": 5, "ties": "huggingface"},
-        {"special_tokens": ["the", " and", "<|endoftext|>"]},
-        {"initial_alphabet": bytes(range(255, -1, -1)), "ties": "huggingface"},
-        {"pattern": None},
-        {"pattern": r"\w+|\W+"},
-    ],
-)
+@pytest.mark.parametrize("options", [{"min_frequency": 100}, *OPTIONS], ids=str)
 def test_options(options):
     same(corpus("english")[:1_000_000], 3000, **options)
 
@@ -56,17 +35,7 @@ def test_to_the_end_of_a_text(ties):
 
 
 @pytest.mark.parametrize(
-    "tuning",
-    [
-        {"block": 64, "blocks": 1},
-        {"block": 256, "blocks": 7, "alone": 0},
-        {"alone": 1 << 40},
-        {"wish": 1},
-        {"wish": 1 << 20},
-        {"guess": 1},
-        {"guess": 1 << 40, "pairs": 1},
-        {"merges": 3},
-    ],
+    "tuning", [{"block": 64, "blocks": 1}, {"block": 256, "blocks": 7, "alone": 0}, *LAUNCHES], ids=str
 )
 def test_launches(monkeypatch, tuning):
     monkeypatch.setattr(learn, "TUNING", learn.Tuning(**tuning))
@@ -79,11 +48,8 @@ def test_slices(monkeypatch):
 
 
 def test_runs_and_long_pieces():
-    rng = random.Random(7)
-    unit = [b"a", b"ab", b" ", b"aab", "\u4e2d".encode(), b"1", b"-"]
-    text = b" ".join(rng.choice(unit) * rng.randint(1, 3000) for _ in range(300))
     for ties in TIES:
-        same(text, 2000, ties=ties)
+        same(runs(7, 3000, 3000), 2000, ties=ties)
 
 
 def test_a_checkpoint_is_gone_on_with_on_the_other_side(tmp_path):
@@ -93,17 +59,11 @@ def test_a_checkpoint_is_gone_on_with_on_the_other_side(tmp_path):
         folder = tmp_path / first
         train(data, 1000, device=first, checkpoint=folder)
         got = train(data, 2000, device=second, checkpoint=folder)
-        assert list(got._mergeable_ranks) == list(want._mergeable_ranks)
+        assert_alike(got, want)
 
 
 def test_text_that_is_no_utf8_is_refused_as_on_the_cpu():
-    data = corpus("english")[:1_000_000] + b"\xff" + corpus("english")[:1_000]
-    errors = []
-    for device in ("cpu", "cuda"):
-        with pytest.raises(UnicodeDecodeError) as error:
-            train(data, 1000, device=device)
-        errors.append(str(error.value))
-    assert errors[0] == errors[1]
+    refused_alike(corpus("english")[:1_000_000] + b"\xff" + corpus("english")[:1_000], 1000)
 
 
 def test_many_documents_are_many_documents():
@@ -111,7 +71,4 @@ def test_many_documents_are_many_documents():
     data = corpus("code")
     cuts = np.sort(np.array([rng.randrange(2_000_000) for _ in range(20_000)]))
     texts = [data[a:b].decode("utf-8", "ignore") for a, b in itertools.pairwise(cuts)]
-    want = train(iter(texts), 1500, device="cpu")
-    got = train(iter(texts), 1500, device="cuda")
-    assert got.training == want.training
-    assert list(got._mergeable_ranks) == list(want._mergeable_ranks)
+    same(lambda: iter(texts), 1500)

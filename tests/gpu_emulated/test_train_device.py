@@ -6,11 +6,12 @@ from __future__ import annotations
 import random
 import shutil
 import sys
-import warnings
 
+import device_training
 import numpy as np
 import oracle
 import pytest
+from device_training import LAUNCHES, OPTIONS, TIES, assert_alike, refused_alike, runs, same, trained
 from emulated import at_the_end_of_memory
 from host_device import CUDARuntimeError, DeviceArray, HostDevice
 
@@ -31,10 +32,9 @@ from streamtok.train.records import Store
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
-TIES = ("lexicographic", "huggingface")
 SMALL = {"block": 64, "pairs": 1 << 12}  # the emulation runs one thread after the other, so few of them
-OPTIONS = {"pattern": "cl100k", "special_tokens": (), "min_frequency": 0, "ties": "lexicographic"}
-OPTIONS |= {"max_token_length": None, "initial_alphabet": None, "documents": None, "key": "text", "errors": "strict"}
+DEFAULTS = {"pattern": "cl100k", "special_tokens": (), "min_frequency": 0, "ties": "lexicographic"}
+DEFAULTS |= {"max_token_length": None, "initial_alphabet": None, "documents": None, "key": "text", "errors": "strict"}
 ENGLISH = oracle.topics()[:40_000].encode()
 
 
@@ -76,28 +76,6 @@ def tune(monkeypatch, **more: int) -> None:
     monkeypatch.setattr(learn, "TUNING", learn.Tuning(**{**SMALL, **more}))
 
 
-def trained(sources, size: int, **options):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the text has no more than", UserWarning)
-        return train(sources() if callable(sources) else sources, size, **options)
-
-
-def same(sources, size: int, name: str = "cuda", **options) -> None:
-    want = trained(sources, size, **options)
-    got = trained(sources, size, device=name, **options)
-    assert list(got._mergeable_ranks.items()) == list(want._mergeable_ranks.items())
-    assert got._special_tokens == want._special_tokens
-    assert got.training == want.training
-
-
-def runs(seed: int, count: int) -> bytes:
-    """Text in which a pair touches itself and others, and pieces longer than the device counts."""
-    rng = random.Random(seed)
-    units = [b"a", b"ab", b" ", b"aab", "\u4e2d".encode(), b"-", b"\n"]
-    most = [1500 if i % 20 == 0 else 40 for i in range(count)]
-    return b" ".join(rng.choice(units) * rng.randint(1, each) for each in most)
-
-
 # ==== the same merges ====
 
 
@@ -117,14 +95,9 @@ def test_to_the_last_pair_of_a_text(device, ties):
 @pytest.mark.parametrize(
     "options",
     [
+        *OPTIONS,
         {"min_frequency": 20},
-        {"max_token_length": 4},
-        {"max_token_length": 4, "ties": "huggingface"},
         {"max_token_length": 1},
-        {"special_tokens": ["the", " and", "<|endoftext|>"]},
-        {"initial_alphabet": bytes(range(255, -1, -1)), "ties": "huggingface"},
-        {"pattern": r"\w+|\W+"},
-        {"pattern": None, "ties": "huggingface"},
         {"documents": "lines"},
         {"max_memory": 1 << 30},
         {"errors": "replace"},
@@ -152,20 +125,7 @@ def test_documents_of_every_kind(device, tmp_path):
     same([tmp_path / "a.jsonl", ENGLISH[:500]], 300)
 
 
-@pytest.mark.parametrize(
-    "tuning",
-    [
-        {"block": 32, "blocks": 1},
-        {"block": 96, "alone": 0},
-        {"alone": 1 << 40},
-        {"wish": 1},
-        {"wish": 1 << 20},
-        {"guess": 1},
-        {"guess": 1 << 40, "pairs": 1},
-        {"merges": 3},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("tuning", [{"block": 32, "blocks": 1}, {"block": 96, "alone": 0}, *LAUNCHES], ids=str)
 def test_launches_of_any_size(device, monkeypatch, tuning):
     tune(monkeypatch, **tuning)
     same(ENGLISH[:15_000] + runs(2, 30), 700)
@@ -250,7 +210,7 @@ def test_a_piece_that_is_seen_more_often_than_32_bits_tell(device):
         pieces.table._arrays[name][::3] *= factor
     table = pieces.table
     table._counted[4] *= factor  # pieces seen
-    options = make_options(**OPTIONS)
+    options = make_options(**DEFAULTS)
     trainer = lambda: Trainer(options.alphabet, 600, "lexicographic", options.longest, 0)  # noqa: E731
     counter, rest, want = Counter(None, None), trainer(), trainer()
     rest.lay_out()
@@ -290,12 +250,7 @@ TEXT = ENGLISH[:2500] + runs(6, 5)
 
 def test_text_that_is_no_utf8_is_refused_as_on_the_cpu(device):
     for text in (b"\xff", ENGLISH[:5000] + b"\xe4\xb8", ENGLISH[:5000] + b"\xff" + ENGLISH[:5000]):
-        errors = []
-        for name in ("cpu", "cuda"):
-            with pytest.raises(UnicodeDecodeError) as caught:
-                train(text, 300, device=name)
-            errors.append((str(caught.value), caught.value.start))
-        assert errors[0] == errors[1]
+        refused_alike(text, 300)
     with pytest.raises(ValueError, match="no text"):
         train(b"", 300, device="cuda")
 
@@ -304,9 +259,8 @@ def falls_back(text: bytes, size: int, **options) -> None:
     want = trained(text, size)
     with pytest.warns(RuntimeWarning, match="device='auto' trains on the CPU, with the same merges: ") as said:
         got = trained(text, size, device="auto", **options)
-    assert len(said) == 1 and said[0].filename == __file__
-    assert list(got._mergeable_ranks.items()) == list(want._mergeable_ranks.items())
-    assert got.training == want.training
+    assert len(said) == 1 and said[0].filename == device_training.__file__
+    assert_alike(got, want)
 
 
 def test_every_allocation_fails(device):
@@ -368,8 +322,7 @@ def test_a_run_goes_on_elsewhere(device, monkeypatch, tmp_path, first, second):
         with pytest.raises(KeyboardInterrupt):
             trained(tmp_path / "text", 600, device=first, progress=stop, **options)
         got = trained(tmp_path / "text", 600, device=second, **options)
-        assert list(got._mergeable_ranks.items()) == list(want._mergeable_ranks.items())
-        assert got.training == want.training
+        assert_alike(got, want)
 
 
 # ==== who is asked ====
