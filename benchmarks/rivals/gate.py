@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from streamtok.cli.sample import Sample, documents
+import streamtok
+from streamtok.cli.sample import Sample, difference, documents, joined
 
 from .contenders import REFERENCE, Encode, Entry, Vocabulary, contender
 
@@ -20,11 +21,6 @@ class Digest(NamedTuple):
 
     number: int
     crc: int
-
-
-def joined(parts: list[Any]) -> Ids:
-    """What an Encode returned, as one array."""
-    return np.concatenate([np.asarray(part, dtype=np.uint32) for part in parts] or [np.empty(0, dtype=np.uint32)])
 
 
 def digest(ids: Ids) -> Digest:
@@ -72,10 +68,11 @@ class Gate:
     def count(self) -> int:
         """Ids of the file's text in one piece, as `streamtok count` has them: slices are cut where the text is not, and
         a small text is there several times."""
-        import streamtok
+        return self._encoding.count(self.sample.data[: self.sample.file_bytes], disallowed_special=())
 
-        text = self.sample.data[: self.sample.file_bytes]
-        return streamtok.get_encoding(self.vocabulary.name).count(text, disallowed_special=())
+    @property
+    def _encoding(self) -> streamtok.Encoding:
+        return streamtok.get_encoding(self.vocabulary.name)
 
     def _right_ids(self, oracle: Encode, is_batch: bool) -> list[Ids]:
         form = Entry(self.oracle, 1 if is_batch else None)
@@ -86,29 +83,18 @@ class Gate:
             encode = contender(entry.name).load(self.vocabulary, entry.threads)
             for (a, b), right in zip(self.sample.slices, expected):
                 ids = joined(encode(texts_for(entry, self.sample.data[a:b])))
-                if not np.array_equal(ids, right):
-                    raise _Different(self._difference(entry, ids, right, a))
-        except _Different as difference:
+                if differs := difference(ids, right, self._encoding, self.sample, a):
+                    place, given, wanted = differs
+                    who = f"{entry.library} ({entry.mode})"
+                    raise _Different(f"{place}: {who} gives {given}, {self.oracle_name} {wanted}")
+        except _Different as error:
             if entry.is_ours:
-                raise ValueError(f"{difference}; nothing was timed") from None
-            self.refused[entry] = str(difference)
+                raise ValueError(f"{error}; nothing was timed") from None
+            self.refused[entry] = str(error)
         except Exception as error:
             if entry.is_ours:
                 raise
             self.refused[entry] = f"failed: {type(error).__name__}: {error}"
-
-    def _difference(self, entry: Entry, ids: Ids, right: Ids, begin: int) -> str:
-        import streamtok
-
-        both = min(len(ids), len(right))
-        unequal = np.nonzero(ids[:both] != right[:both])[0]
-        first = int(unequal[0]) if len(unequal) else both
-        byte = begin + len(streamtok.get_encoding(self.vocabulary.name).decode_bytes(right[:first].tolist()))
-        theirs, wanted = (str(a[first]) if first < len(a) else "no more" for a in (ids, right))
-        return (
-            f"ids differ at byte {byte % self.sample.file_bytes} of {self.sample.name}: "
-            f"{entry.library} ({entry.mode}) gives {theirs}, {self.oracle_name} {wanted}"
-        )
 
     @property
     def oracle_name(self) -> str:

@@ -13,8 +13,10 @@ import sys
 import time
 from typing import Any, TextIO
 
+from streamtok.cli.sample import joined
+
 from .contenders import Entry, Vocabulary, contender
-from .gate import digest, joined, texts_for
+from .gate import digest, texts_for
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import click
 
 from .common import encoding_names, file_names, load_encoding
 from .operands import source_of
-from .sample import Sample, documents, read_sample
+from .sample import Sample, difference, documents, joined, read_sample
 
 FEED_BYTES = 4096
 
@@ -77,7 +77,7 @@ def measure(sample: Sample, encoding: Any, threads: int | None) -> dict[str, Any
             ids = _timed(way, sample.data[a:b])
             if way.batch not in wanted:
                 parts = documents(sample.data[a:b]) if way.batch else [sample.data[a:b]]
-                wanted[way.batch] = _joined([ids for part in parts for ids in oracle(part)])
+                wanted[way.batch] = joined([ids for part in parts for ids in oracle(part)])
             _compare(way, ids, wanted[way.batch], sample, a, encoding)
     text = sample.data[: sample.file_bytes]
     return {
@@ -148,29 +148,14 @@ def _timed(way: Row, text: bytes) -> Any:
     parts = way.encode(text)
     way.seconds.append(time.perf_counter() - start)
     gc.enable()
-    return _joined(parts)
-
-
-def _joined(parts: list[Any]) -> Any:
-    import numpy as np
-
-    return np.concatenate([np.asarray(part, dtype=np.uint32) for part in parts])
+    return joined(parts)
 
 
 def _compare(way: Row, ids: Any, right: Any, sample: Sample, begin: int, encoding: Any) -> None:
-    import numpy as np
-
-    if np.array_equal(ids, right):
-        return
-    both = min(len(ids), len(right))
-    unequal = np.nonzero(ids[:both] != right[:both])[0]
-    first = int(unequal[0]) if len(unequal) else both
-    byte = (begin + len(encoding.decode_bytes(right[:first]))) % sample.file_bytes
-    given, wanted = (str(a[first]) if first < len(a) else "no more" for a in (ids, right))
-    raise ValueError(
-        f"ids differ at byte {byte} of {sample.name}: {way.library} ({way.mode}) gives {given}, right is {wanted}; "
-        "no time is shown"
-    )
+    differs = difference(ids, right, encoding, sample, begin)
+    if differs:
+        place, given, wanted = differs
+        raise ValueError(f"{place}: {way.library} ({way.mode}) gives {given}, right is {wanted}; no time is shown")
 
 
 def _figures(way: Row, ways: list[Row], sample: Sample) -> dict[str, Any]:

@@ -87,3 +87,25 @@ def documents(data: bytes) -> list[bytes]:
         texts.append(data[begin:end])
         begin = end
     return texts
+
+
+def joined(parts: list[Any]) -> Any:
+    """Arrays or lists of ids as one array."""
+    import numpy as np
+
+    return np.concatenate([np.asarray(part, dtype=np.uint32) for part in parts] or [np.empty(0, dtype=np.uint32)])
+
+
+def difference(ids: Any, right: Any, encoding: Any, sample: Sample, begin: int) -> tuple[str, str, str] | None:
+    """Where ids of the sample's text from byte `begin` on are not the right ones: the place, which id stands there, and
+    which is right, in words. None where all are right."""
+    import numpy as np
+
+    if np.array_equal(ids, right):
+        return None
+    both = min(len(ids), len(right))
+    unequal = np.nonzero(ids[:both] != right[:both])[0]
+    first = int(unequal[0]) if len(unequal) else both
+    byte = (begin + len(encoding.decode_bytes(right[:first]))) % sample.file_bytes
+    given, wanted = (str(a[first]) if first < len(a) else "no more" for a in (ids, right))
+    return f"ids differ at byte {byte} of {sample.name}", given, wanted

@@ -166,8 +166,8 @@ def test_rivals_that_are_installed_are_called_rightly(rival, name):
 
 def test_ids_are_joined_from_all_that_rivals_return():
     parts = [[1, 2], np.array([3]), memoryview(np.array([4], np.uint32).tobytes()).cast("I")]
-    assert gate.joined(parts).tolist() == [1, 2, 3, 4] and gate.joined(parts).dtype == np.uint32
-    assert gate.joined([]).tolist() == []
+    assert sample.joined(parts).tolist() == [1, 2, 3, 4] and sample.joined(parts).dtype == np.uint32
+    assert sample.joined([]).tolist() == []
 
 
 def test_rivals_are_not_imported_unless_they_are_asked_for():
