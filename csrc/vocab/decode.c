@@ -1,6 +1,7 @@
 #include "vocab/decode.h"
 
 #include "base/interrupt.h"
+#include "base/search.h"
 
 /* Ids between two calls of st_go_on. */
 #define STEP 4096
@@ -12,18 +13,11 @@ const uint8_t *st_decode_one(const st_vocab *v, const st_names *names, uint32_t 
         *n = st_token_length(v, index);
         return st_token_bytes(v, index);
     }
-    size_t low = 0, high = names->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == names->count || names->ids[low] != id)
+    const size_t at = st_find_sorted(names->ids, names->count, id);
+    if (at == names->count)
         return NULL;
-    *n = names->starts[low + 1] - names->starts[low];
-    return names->bytes + names->starts[low];
+    *n = names->starts[at + 1] - names->starts[at];
+    return names->bytes + names->starts[at];
 }
 
 st_status st_decode(const st_vocab *v, const st_names *names, const uint32_t *ids, size_t count, st_bytes *out,

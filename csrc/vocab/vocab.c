@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/prefetch.h"
+#include "base/search.h"
 #include "pairs/merge_reference.h"
 #include "pairs/merge_short.h"
 
@@ -336,13 +337,6 @@ uint32_t st_vocab_index(const st_vocab *v, uint32_t id)
 {
     if (v->identity)
         return id < v->count ? id : ST_NONE;
-    uint32_t low = 0, high = v->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (v->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < v->count && v->ids[low] == id ? low : ST_NONE;
+    const size_t at = st_find_sorted(v->ids, v->count, id);
+    return at < v->count ? (uint32_t)at : ST_NONE;
 }

@@ -1,7 +1,7 @@
 """The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Defaults and the documentation of
 arguments are in core.py, whole/ and stream.py."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBuffer_Release
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -11,7 +11,7 @@ from .csrc cimport *
 from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
 from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, list_of, recycle, reserve, trim
 from .text cimport (
-    SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, check_spans, ends_high, give_back, next_slice,
+    SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, borrow_spans, ends_high, give_back, next_slice,
 )
 from .vocab cimport Matcher, Vocab
 
@@ -266,19 +266,14 @@ cdef class Coder:
         cdef st_status status
         cdef Scope scope
         cdef Py_buffer view
-        PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
-        cdef const int64_t *rows = <const int64_t *>view.buf
-        cdef size_t count = <size_t>view.len // 16
-        try:
-            check_spans(rows, count, len(text))
-            self._init(&encoder, None, None)
-            begin(&scope, NULL)
-            with nogil:
-                status = st_encoder_spans(&encoder, data, rows, count, &buffer.ids)
-            end_scope(&scope)
-            st_encoder_free(&encoder)
-        finally:
-            PyBuffer_Release(&view)
+        cdef size_t count = borrow_spans(spans, len(text), &view)
+        self._init(&encoder, None, None)
+        begin(&scope, NULL)
+        with nogil:
+            status = st_encoder_spans(&encoder, data, <const int64_t *>view.buf, count, &buffer.ids)
+        end_scope(&scope)
+        st_encoder_free(&encoder)
+        PyBuffer_Release(&view)
         if status:
             check(&scope)
             raise MemoryError

@@ -1,5 +1,5 @@
 from cpython.buffer cimport PyBuffer_Release
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport uint8_t
 
 
 cdef extern from "Python.h":
@@ -42,5 +42,6 @@ cdef inline void give_back(Text *text) noexcept:
     if text.held:
         PyBuffer_Release(&text.buffer)
 
-# ValueError for the first of `count` rows (a, b) that is no span of a text of n bytes.
-cdef int check_spans(const int64_t *rows, size_t count, int64_t n) except -1
+# Fills `view`, which is then to be given back, with rows (a, b) of int64, and returns how many there are. ValueError for the first
+# that is no span of a text of n bytes.
+cdef size_t borrow_spans(object spans, Py_ssize_t n, Py_buffer *view) except? 0

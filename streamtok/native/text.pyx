@@ -1,6 +1,6 @@
 """Text from Python, borrowed without a copy: the UTF-8 of a str, or a buffer of bytes."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
@@ -216,9 +216,14 @@ cdef bint ends_high(str text) except -1:
     return n > 0 and 0xD800 <= <uint32_t>text[n - 1] < 0xDC00
 
 
-cdef int check_spans(const int64_t *rows, size_t count, int64_t n) except -1:
-    cdef size_t i
+cdef size_t borrow_spans(object spans, Py_ssize_t n, Py_buffer *view) except? 0:
+    cdef size_t count, i
+    PyObject_GetBuffer(spans, view, PyBUF_SIMPLE)
+    cdef const int64_t *rows = <const int64_t *>view.buf
+    count = <size_t>view.len // 16
     for i in range(count):
         if not 0 <= rows[2 * i] <= rows[2 * i + 1] <= n:
-            raise ValueError(f"span {i}, ({rows[2 * i]}, {rows[2 * i + 1]}), lies outside of a text of {n} bytes")
-    return 0
+            message = f"span {i}, ({rows[2 * i]}, {rows[2 * i + 1]}), lies outside of a text of {n} bytes"
+            PyBuffer_Release(view)
+            raise ValueError(message)
+    return count

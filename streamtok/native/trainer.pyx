@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from .csrc cimport *
 from .interrupt cimport Scope, begin, check as check_scope, end as end_scope
-from .text cimport Text, borrow_apart, check_spans, give_back
+from .text cimport Text, borrow_apart, borrow_spans, give_back
 from .vocab cimport Matcher
 
 from .encode import FAMILIES, FAULTS
@@ -94,15 +94,12 @@ cdef class Counter:
         cdef st_status status
         cdef Scope scope
         cdef Py_buffer view
-        PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
-        cdef const int64_t *rows = <const int64_t *>view.buf
-        cdef size_t count = <size_t>view.len // 16
+        cdef size_t count = borrow_spans(spans, len(text), &view)
         try:
-            check_spans(rows, count, len(text))
             self._enter()
             begin(&scope, NULL)
             with nogil:
-                status = st_train_count_spans(&self.counter, data, rows, count)
+                status = st_train_count_spans(&self.counter, data, <const int64_t *>view.buf, count)
             end_scope(&scope)
             st_flag_lower(&self.busy)
         finally:
