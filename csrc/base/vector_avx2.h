@@ -42,7 +42,7 @@ static inline uint64_t st_vector_is(st_vector v, unsigned byte)
     return st_to_mask(_mm256_cmpeq_epi8(v.low, bytes), _mm256_cmpeq_epi8(v.high, bytes));
 }
 
-/* There is no comparison without signs, but a maximum. */
+/* AVX2 has no unsigned comparison of bytes. It has an unsigned maximum. */
 static inline uint64_t st_vector_at_least(st_vector v, unsigned byte)
 {
     const __m256i bytes = _mm256_set1_epi8((char)byte);
@@ -50,7 +50,7 @@ static inline uint64_t st_vector_at_least(st_vector v, unsigned byte)
                       _mm256_cmpeq_epi8(_mm256_max_epu8(v.high, bytes), v.high));
 }
 
-/* Compares are signed: the difference is moved so that the range lies at the bottom. */
+/* Comparisons are signed. So the bytes are shifted: `first` becomes the smallest signed byte. */
 static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
 {
     const __m256i shift = _mm256_set1_epi8((char)(0x80 - first)), limit = _mm256_set1_epi8((char)(0x80 + n));
@@ -58,7 +58,8 @@ static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
                       _mm256_cmpgt_epi8(limit, _mm256_add_epi8(v.high, shift)));
 }
 
-/* One quarter of the row: 16 entries, picked by the low four bits where the two above say so. */
+/* Looks up the bytes whose bits 4 and 5 are the number of this quarter of the row, which is 16 entries. Their low four bits pick
+ * the entry. All other bytes become 0. */
 static inline __m256i st_pick_quarter(__m256i v, __m256i quarters, __m128i eight, int quarter)
 {
     const __m256i packed = _mm256_broadcastsi128_si256(_mm_cvtepu8_epi16(eight));
@@ -98,7 +99,7 @@ static inline uint64_t st_mask_first(uint64_t mask)
 
 #define ST_LANES 8
 
-typedef __m256i st_lanes, st_where; /* all bits of a lane set: yes */
+typedef __m256i st_lanes, st_where; /* st_where: all bits of a lane are set for yes */
 
 static inline st_lanes st_lanes_load(const void *from)
 {

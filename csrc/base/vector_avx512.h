@@ -7,7 +7,7 @@
 
 typedef __m512i st_vector;
 
-/* From memory (broadcast_bytes.h says why). */
+/* A vector with `byte` in every place, loaded from memory (broadcast_bytes.h says why). */
 static inline __m512i every(unsigned byte)
 {
     return all(st_every_byte[byte & 0xFF]);
@@ -43,7 +43,7 @@ static inline uint64_t st_vector_at_least(st_vector v, unsigned byte)
     return _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)byte));
 }
 
-/* If the range begins or ends at the least or greatest byte, signed or unsigned, one comparison is enough. */
+/* One comparison is enough if the range ends at 0xFF, the greatest unsigned byte, or begins at 0x80, the smallest signed one. */
 ST_FORCE_INLINE uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
 {
     if (first + n == 0x100)

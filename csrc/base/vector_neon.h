@@ -1,4 +1,4 @@
-/* vector.h on NEON: four vectors of 16 bytes, four numbers. Every 64-bit ARM has it, so nothing has to be opened or closed. */
+/* vector.h on NEON: four vectors of 16 bytes, four numbers. Every 64-bit ARM has NEON, so there is no begin_neon.h. */
 #include <arm_neon.h>
 
 #include "base/vector.h"
@@ -20,7 +20,8 @@ static inline st_vector st_vector_load_rest(const uint8_t *text, size_t n)
     return st_vector_load(bytes);
 }
 
-/* Bytes of 0x00 or 0xFF to bits: each keeps the bit of its number, then neighbours are added three times. */
+/* Turns bytes of 0x00 or 0xFF into bits. Byte number i of each eight keeps bit i only. Adding neighbours three times then joins the
+ * eight bits to one byte. */
 static inline uint64_t st_to_mask(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d)
 {
     static const uint8_t numbers[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
@@ -60,7 +61,7 @@ static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
                       vcltq_u8(vsubq_u8(v.val[2], from), size), vcltq_u8(vsubq_u8(v.val[3], from), size));
 }
 
-/* Two entries a byte become one, in the four registers from which a byte of text picks by its low six bits. */
+/* Unpacks the row, two entries a byte, to one entry a byte in four registers. The low six bits of a byte of text pick the entry. */
 static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
 {
     uint8x16x4_t kinds, picked;
@@ -80,7 +81,7 @@ static inline uint64_t st_mask_count(uint64_t mask)
     return vaddv_u8(vcnt_u8(vcreate_u8(mask)));
 }
 
-/* No instruction counts zeros from the low end. */
+/* NEON and the base instructions have no count of trailing zeros. The compiler reverses the bits and counts leading zeros. */
 static inline uint64_t st_mask_first(uint64_t mask)
 {
     return mask ? (uint64_t)__builtin_ctzll(mask) : 64;
@@ -90,7 +91,7 @@ static inline uint64_t st_mask_first(uint64_t mask)
 
 #define ST_LANES 4
 
-typedef uint32x4_t st_lanes, st_where; /* all bits of a lane set: yes */
+typedef uint32x4_t st_lanes, st_where; /* st_where: all bits of a lane are set for yes */
 
 static inline st_lanes st_lanes_load(const void *from)
 {
@@ -117,7 +118,7 @@ static inline st_lanes st_lanes_min(st_lanes a, st_lanes b)
     return vminq_u32(a, b);
 }
 
-/* Instructions with the number in them would want a constant, and none of 0. */
+/* The intrinsics for shifts by a constant take no variable, and vshrq_n_u32 does not take 0. */
 static inline st_lanes st_lanes_left(st_lanes v, int n)
 {
     return v << (uint32_t)n;

@@ -2,7 +2,7 @@
 #include "base/vector.h"
 
 typedef struct st_vector {
-    uint64_t words[8]; /* the first byte of the block lowest in the first word */
+    uint64_t words[8]; /* little-endian: the first byte of the block is the lowest of words[0] */
 } st_vector;
 
 #define ST_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(byte))
@@ -16,7 +16,7 @@ static inline st_vector st_vector_load(const uint8_t *text)
     return v;
 }
 
-/* The high bits of eight bytes, side by side: the product moves bit 8 k + 7 to bit 56 + k, and nothing else there. */
+/* The high bits of eight bytes, side by side. The product moves bit 8 k (k = 0 .. 7) to bit 56 + k, and no other bit there. */
 static inline uint64_t st_gather_high(uint64_t high_bits)
 {
     return (high_bits >> 7) * UINT64_C(0x0102040810204080) >> 56;
@@ -30,7 +30,8 @@ static inline uint64_t st_vector_high(st_vector v)
     return mask;
 }
 
-/* first .. first + n - 1 lie on one side of 0x80. Within seven bits, a sum carries into the eighth from the limit on. */
+/* first .. first + n - 1 lie on one side of 0x80. The sum of the low seven bits of a byte and 0x80 - limit carries into the eighth
+ * bit if they are `limit` or more. */
 static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
 {
     const uint64_t flip = first & 0x80 ? ST_HIGH_BITS : 0, below = ST_EACH_BYTE(0x80 - (first & 0x7F));

@@ -7,13 +7,13 @@
 
 #define NOWHERE UINT32_MAX
 
-/* What only the building of a matcher needs. */
+/* What is needed only while a matcher is built. `node:` and `byte:` name what an array is indexed by. */
 typedef struct builder {
     st_special *s;
-    uint32_t *parent;  /* node */
-    uint32_t *by_depth; /* the nodes, the shorter first */
+    uint32_t *parent;  /* node: its parent */
+    uint32_t *by_depth; /* the nodes in the order of their depths */
     st_special_edge *places; /* of s->edges */
-    uint32_t *link;    /* byte: another place with the same answer as this one, NOWHERE = the answer is in `inner` */
+    uint32_t *link;    /* byte: a place at which the same name begins; NOWHERE = see `inner` */
 } builder;
 
 /* ---- the tree ---- */
@@ -23,7 +23,7 @@ static uint32_t child_of(const st_special *s, uint32_t node, uint8_t byte)
     return node ? st_special_child(s, node, byte) : s->first[byte];
 }
 
-/* There is at most one edge for each name: the rest of the name is a chain of nodes, each behind the one before in the array. */
+/* Called at most once for each name: the rest of the name is a chain of nodes that follow each other in the array, without edges. */
 static void add_edge(builder *b, uint32_t node, uint8_t byte, uint32_t child)
 {
     st_special *s = b->s;
@@ -65,7 +65,7 @@ static void add_name(builder *b, size_t start, uint32_t number)
         const uint32_t child = child_of(s, node, s->bytes[i]);
         node = child ? child : add_child(b, node, i);
     }
-    s->name[node] = number + 1; /* of equal names the last one counts */
+    s->name[node] = number + 1; /* of equal names the last one wins */
     if (number == 0)
         s->only_first = s->bytes[start];
     else if (s->only_first != s->bytes[start])
@@ -75,7 +75,7 @@ static void add_name(builder *b, size_t start, uint32_t number)
 
 /* ---- links ---- */
 
-/* Sorts the nodes by depth: counts[d] is where those of depth d go. */
+/* Sorts the nodes by depth. counts[d] is the index at which the next node of depth d goes. */
 static st_status sort_nodes(builder *b)
 {
     const st_special *s = b->s;
@@ -111,7 +111,8 @@ static void link_nodes(builder *b)
 
 /* ---- names inside names ---- */
 
-/* Called when the node that begins at bytes[at] cannot go on, while the name at bytes[start] is read. */
+/* Called while a name is read, when the node whose text begins at bytes[at] cannot go on. Records the longest name that begins at
+ * bytes[at]. The other places given up have the answers of the same places in the name that the node was made for. */
 static void note_inner(builder *b, size_t at, uint32_t node)
 {
     st_special *s = b->s;
@@ -121,7 +122,7 @@ static void note_inner(builder *b, size_t at, uint32_t node)
         b->link[at + i] = (uint32_t)(bytes + i);
 }
 
-/* Finds which name begins at each place inside a name, if the name alone decides it. */
+/* Finds which name begins at each place inside the name bytes[start..start + n), where the bytes of that name decide it. */
 static void read_name(builder *b, size_t start, size_t n)
 {
     const st_special *s = b->s;
@@ -136,8 +137,8 @@ static void read_name(builder *b, size_t start, size_t n)
     }
 }
 
-/* Follows the links. They lead to places nearer to the beginning of a name, so each chain ends. A chain is read twice, the second
- * time to shorten it. */
+/* Copies the answers along the links. Each link leads to a place nearer to the beginning of a name, so each chain of links ends. A
+ * chain is read once to find its end, and once to store the answer at each of its places. */
 static void follow_links(builder *b)
 {
     uint32_t *inner = b->s->inner, *link = b->link;
@@ -164,7 +165,7 @@ static void find_loud(builder *b)
     }
     for (uint32_t node = 1; node < s->count; node++) {
         const size_t given_up = s->depth[node] - s->depth[s->nodes[node].fail], bytes = s->place[node] + 1 - s->depth[node];
-        const size_t last = bytes + given_up - 1; /* the last place given up */
+        const size_t last = bytes + given_up - 1;
         if (s->name[node] || b->link[last] + (s->inner[last] != 0) > b->link[bytes] + (s->inner[bytes] != 0))
             s->nodes[node].bits |= ST_SPECIAL_LOUD;
     }
