@@ -17,7 +17,7 @@ import pytest
 import streamtok
 from streamtok import tables
 
-# A folder of this run: the processes of pytest-xdist take over that of the one that started them.
+# A folder of this run. The worker processes of pytest-xdist inherit it from the process that started them.
 if "STREAMTOK_TESTS_RUN" not in os.environ:
     os.environ["STREAMTOK_TESTS_RUN"] = tempfile.mkdtemp(prefix="streamtok-tests-")
     atexit.register(shutil.rmtree, os.environ["STREAMTOK_TESTS_RUN"], ignore_errors=True)
@@ -47,25 +47,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(params=oracle.NAMES)
 def pair(request: pytest.FixtureRequest) -> oracle.Pair:
-    """Each of the seven encodings, beside tiktoken's."""
+    """Each of the seven encodings, with tiktoken's encoding of that name."""
     return oracle.pair(request.param)
 
 
 @pytest.fixture(params=oracle.FAMILIES)
 def family(request: pytest.FixtureRequest) -> oracle.Pair:
-    """One encoding for each way to split text, beside tiktoken's."""
+    """One encoding for each way to split text, with tiktoken's encoding of that name."""
     return oracle.pair(request.param)
 
 
 @pytest.fixture(params=oracle.DAMAGED)
 def damaged(request: pytest.FixtureRequest) -> oracle.Pair:
-    """Vocabularies with unreachable tokens and ranks out of order, beside tiktoken's encoding of the same dict."""
+    """Vocabularies with unreachable tokens and ranks out of order, with tiktoken's encoding of the same dict."""
     return oracle.damaged_pair(request.param)
 
 
 @pytest.fixture(scope="session")
 def enc() -> streamtok.Encoding:
-    """For what does not depend on the encoding."""
+    """An encoding for tests that pass or fail alike with all of them."""
     return oracle.ours("cl100k_base")
 
 

@@ -132,7 +132,7 @@ def uses(edges: Arrows) -> dict[str, list[str]]:
 
 
 def levels(edges: Arrows) -> dict[str, int]:
-    """Room -> 1 more than the highest level of the rooms that it uses. ValueError: rooms use each other in a ring."""
+    """Room -> 1 more than the highest level of the rooms that it uses. ValueError: rooms use each other in a cycle."""
     below, known = uses(edges), dict[str, int]()
 
     def level(room: str, above: tuple[str, ...]) -> int:

@@ -13,7 +13,7 @@ typedef struct builder {
     uint32_t *parent;  /* node: its parent */
     uint32_t *by_depth; /* the nodes in the order of their depths */
     st_special_edge *places; /* of s->edges */
-    uint32_t *link;    /* byte: a place at which the same name begins; NOWHERE = see `inner` */
+    uint32_t *link;    /* byte: a place at which the same name begins; NOWHERE = `inner` has the answer */
 } builder;
 
 /* ---- the tree ---- */
@@ -23,7 +23,7 @@ static uint32_t child_of(const st_special *s, uint32_t node, uint8_t byte)
     return node ? st_special_child(s, node, byte) : s->first[byte];
 }
 
-/* Called at most once for each name: the rest of the name is a chain of nodes that follow each other in the array, without edges. */
+/* Called at most once for each name: the rest of a name is a chain of nodes that follow each other in the array. */
 static void add_edge(builder *b, uint32_t node, uint8_t byte, uint32_t child)
 {
     st_special *s = b->s;

@@ -1,4 +1,4 @@
-"""streamtok bench: figures are those of calls whose ids were right, and say what they are of."""
+"""streamtok bench checks ids before it takes times, and names what each figure is of."""
 
 import json
 import sys

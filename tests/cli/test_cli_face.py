@@ -1,4 +1,4 @@
-"""What the command shows of itself: help, completion, start-up, and that its page in docs/ speaks of all of it."""
+"""Help, completion and start-up of the command, and its page in docs/, which has to name every command and option."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_shell_completes_names():
 def test_completion_is_documented_as_it_is(shell):
     assert f"_STREAMTOK_COMPLETE={shell}_source streamtok" in PAGE
     environment = {**os.environ, "_STREAMTOK_COMPLETE": f"{shell}_source"}
-    if shell != "bash":  # it looks for a bash of the right version
+    if shell != "bash":  # for bash, click starts one to check its version
         result = click.testing.CliRunner().invoke(app, [], env=environment, prog_name="streamtok")
         assert result.exit_code == 0 and "_streamtok_completion" in result.output
 
@@ -64,7 +64,7 @@ def test_help_and_page_have_all_commands_and_the_rule():
     shown = run("--help").stdout
     for name in COMMANDS:
         assert re.search(rf"^  {name} ", shown, re.M) and f"| `{name}" in PAGE, name
-    assert "..." not in shown.partition("Commands:")[2]  # each is said in a line
+    assert "..." not in shown.partition("Commands:")[2]  # no summary is cut off
     for name in ("encode", "count", "truncate", "inspect"):
         assert " ".join(RULE.split()) in " ".join(run(name, "--help").stdout.split())
     assert "Exit status: 0 done, 1 an error, 2 wrong usage" in " ".join(shown.split())

@@ -1,4 +1,4 @@
-"""streamtok inspect: tokens are told apart with colours and without, totals are those of count, output has a limit."""
+"""streamtok inspect: borders of tokens show with colours and without, totals are those of count, output has a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that goes on from an earlier one says from where, and one that does not says why."""
+"""A run that resumes an earlier one says from where; one that begins anew says why."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def here(tmp_path, monkeypatch):
 
 
 def encoded(*options):
-    """What the command says."""
+    """The result of the command, once the file is right and nothing else is left."""
     result = run("encode", "in.txt", "-o", "out.bin", *options)
     ids = streamtok.get_encoding("o200k_base").encode_ordinary(TEXT)
     assert pathlib.Path("out.bin").read_bytes() == b"".join(token.to_bytes(4, "little") for token in ids)
@@ -50,7 +50,7 @@ def test_where_it_goes_on():
     said = encoded("--resume").stderr
     offset, ids = re.fullmatch(r"streamtok: resuming at byte ([\d,]+) of in.txt, behind ([\d,]+) ids\n", said).groups()
     assert 25_000 <= int(offset.replace(",", "")) <= 31_000 and int(ids.replace(",", "")) > 5000
-    assert encoded("--resume").stderr == ""  # nothing is left
+    assert encoded("--resume").stderr == ""  # the run was complete, so there is nothing to resume
 
 
 def test_why_it_does_not():

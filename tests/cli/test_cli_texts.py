@@ -1,4 +1,4 @@
-"""Texts and ids as arguments, where files may be: one rule, and a missing file is never taken for a text."""
+"""Arguments that are files, texts or ids: one rule tells which, and a missing file is never taken for a text."""
 
 from __future__ import annotations
 

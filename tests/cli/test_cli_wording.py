@@ -1,4 +1,4 @@
-"""What the command says is in the command's words: no message names an argument of Python where it means an option."""
+"""Messages of the command name its options, not the arguments of Python functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGE = oracle.PROJECT / "streamtok"
 # An argument as messages name it: errors='replace', resume=True, key=. Not ==, <=, or a word behind a dot.
 ARGUMENT = re.compile(r"(?<![\w.{<>=!-])([a-z][a-z0-9_]*)=(?![=\w-]*=)")
 
-# Arguments that no command passes on, so that it never hears of them.
+# Arguments that no command passes on, so no message of the command is about them.
 NOT_PASSED = {"chunk_size", "disallowed_special", "slots", "memory_limit", "sizes"}
 
 
@@ -32,7 +32,7 @@ def command(name: str) -> click.Command:
 
 
 def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """All texts of a module that are no prose about it, with a value in the place of each {expression}."""
+    """All strings of a module that are not documentation, with a value in the place of each {expression}."""
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     parts = {id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in node.values}
     for node in ast.walk(tree):
@@ -44,7 +44,7 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def messages(sought: re.Pattern[str] = ARGUMENT) -> list[tuple[str, str, set[str]]]:
-    """(place, message, what is sought in it), of the whole library but the command itself."""
+    """(place, message, the argument that it names), of the whole library except the command itself."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         if "cli" in path.parts or path.name == "unicode_ranges.py":
@@ -79,7 +79,7 @@ def test_every_message_of_the_library_is_spoken_in_options():
 
 CALL = re.compile(r"(?<![\w.\\'])([A-Za-z_]+)\((?:\w*|\w+=\.\.\.)\)")
 
-# Advised to callers of functions that the command does not call, or not in that way.
+# Advice for callers of functions that the command does not call, or not in that way.
 NOT_ADVISED = {"decode", "decode_batch", "getstate", "split", "stream_encoder", "train"}
 
 
@@ -87,7 +87,7 @@ def test_no_message_advises_to_call_a_function():
     advised = set()
     for place, text, calls in messages(CALL):
         advised |= calls
-        said = spoken(f"what was seen; {text}", command("train"))  # some texts are but the end of a message
+        said = spoken(f"what was seen; {text}", command("train"))  # some texts are only the end of a message
         assert calls <= NOT_ADVISED or not CALL.search(said), place
     assert {"iter", "GpuEncoder"} <= advised and NOT_ADVISED <= advised
 

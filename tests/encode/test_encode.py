@@ -43,7 +43,7 @@ def test_random_strings_are_encoded_as_by_tiktoken(family):
 
 
 def test_all_short_strings_of_each_kind_are_encoded_as_by_tiktoken(family):
-    """All 41,370 strings of up to four characters, joined where the split cannot see across."""
+    """All 41,370 strings of up to four characters, joined by text that keeps the splits of neighbours apart."""
     name, ours, theirs = family
     text = "1 x. ".join(nasty.short_strings(4))
     assert_same(ours.encode_to_numpy(text), theirs.encode_to_numpy(text), ours, name)
@@ -334,7 +334,7 @@ def test_pieces_of_few_bytes_are_the_definition_of_bpe(tiny):
 
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 def test_a_long_str_is_encoded_in_slices(name):
-    """Beyond ASCII a long str is turned into UTF-8 piecemeal: what lies over a border, surrogates too, is not cut."""
+    """A long str beyond ASCII is turned into UTF-8 in slices: no character, and no pair of surrogates, is cut."""
     enc = oracle.ours(name)
     slice_size = 32_768
     for around in (
@@ -359,7 +359,7 @@ def test_a_long_str_is_encoded_in_slices(name):
 
 @pytest.mark.parametrize("widest", ["é", "\xff", "ж", "\u0800", "\uffff", "👋", "\ud83e"])
 def test_a_str_that_is_nearly_all_ascii(widest):
-    """64 characters are taken at once: one beyond ASCII at each place. The widest decides how all of them lie."""
+    """64 characters are taken at once: one beyond ASCII is put at each place. Its width is that of all in memory."""
     enc = oracle.ours("o200k_base")
     rng = random.Random(12)
     for length in (63, 64, 65, 130, 400):

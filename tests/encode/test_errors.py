@@ -91,7 +91,7 @@ SAME_TYPES = {
 @pytest.mark.parametrize("mistake", SAME_TYPES.values(), ids=SAME_TYPES)
 def test_same_mistake_gets_tiktokens_type_of_error(both, mistake):
     mine, other = error_of(lambda: mistake(both.ours)), error_of(lambda: mistake(both.theirs))
-    # Ours may be a closer kind: what catches tiktoken's error catches this one.
+    # Ours may be a subclass: code that catches tiktoken's error catches it too.
     assert isinstance(mine, type(other)), (repr(mine), repr(other))
 
 

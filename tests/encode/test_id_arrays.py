@@ -19,7 +19,7 @@ DTYPES = ("uint16", "int16", "int32", "uint32", ">u4", "int64", "uint64")
 
 
 class OnlyArray:
-    """What has __array__ and nothing else, as a Series or an EagerTensor."""
+    """An object that has only __array__, as a Series or an EagerTensor."""
 
     def __init__(self, values, dtype="int64"):
         self._values = np.array(values, dtype)
@@ -29,7 +29,7 @@ class OnlyArray:
 
 
 class OnlyDlpack:
-    """What has the two methods of DLPack and nothing else."""
+    """An object that has only the two methods of DLPack."""
 
     def __init__(self, values, dtype="int64"):
         self._values = np.array(values, dtype)
@@ -42,7 +42,7 @@ class OnlyDlpack:
 
 
 class OnCuda(OnlyDlpack):
-    """A CUDA array, as torch's: it says where it lies, and refuses to be copied unasked."""
+    """A CUDA array, as torch's: it names its device, and refuses an implicit copy to the host."""
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError("can't convert cuda:0 device type tensor to numpy")
@@ -258,7 +258,7 @@ def test_array_on_a_device_is_copied_by_cupy(enc, monkeypatch):
 
 def test_array_with_the_interface_of_cuda_is_copied_by_cupy(enc, monkeypatch):
     class Numba:
-        """What numba and CuPy have."""
+        """A CUDA array, as numba's and CuPy's."""
 
         def __init__(self, ids):
             self.ids = ids

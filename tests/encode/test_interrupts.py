@@ -24,12 +24,12 @@ pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="this system has no timer that signals a process"
 )
 
-SOON = 0.1  # seconds from the handler to the exception; what a busy machine gets on top is tried again
-SHARE = 0.3  # of the time that the whole call takes: the signal comes there
+SOON = 0.1  # seconds from the handler to the exception; a busy machine may need more, so calls are tried again
+SHARE = 0.3  # of the time of the whole call: after this share the signal comes
 
 
 class Stop(Exception):
-    """Not KeyboardInterrupt: whatever a handler raises goes through."""
+    """Not KeyboardInterrupt: any exception of a handler ends the call."""
 
 
 class Alarm:
@@ -67,14 +67,14 @@ def seconds_to_end(call, alarm: Alarm) -> float:
                 call()
             except Stop:
                 late = time.process_time() - alarm.handled
-    except Stop:  # the call was done before
+    except Stop:  # the call had ended before the signal
         pass
     return late
 
 
 def assert_ends_soon(call, threads: int = 1) -> None:
-    """The handler itself waits for a place where Python runs it. That the call took little more than the time until the
-    signal shows that it did not wait for the end."""
+    """The call ends soon after the handler has run. Python may run the handler late, so the time of the whole call is
+    checked as well: it is little more than the time until the signal."""
     gc.collect()  # Python drops what a handler raises inside a weak reference's callback: other tests leave none here
     whole = cpu_seconds(call)
     tried = []
@@ -85,7 +85,7 @@ def assert_ends_soon(call, threads: int = 1) -> None:
         tried.append((late, spent))
         if late <= SOON * threads and spent <= SHARE * whole + SOON * threads:
             return
-        whole = min(whole, spent)  # what was done for the first time is done
+        whole = min(whole, spent)  # the first call may have built what later ones find
     pytest.fail(f"of {whole:.2f} s, (after the handler, all): {tried}")
 
 
@@ -158,19 +158,19 @@ def test_decoding_ends_soon(enc, text):
         ("fast", "text", 70_000_000),
         ("fast", "a", 30_000_000),
         ("fast", " ", 30_000_000),
-        ("fast", "\n ", 100_000_000),  # all of it waits for its end
+        ("fast", "\n ", 100_000_000),  # none of it is decided before it ends
         ("reference", "text", 1_000_000),
         ("reference", "a", 150_000),
     ],
 )
 def test_a_stream_is_as_before_the_feed(tiny, enc, text, engine, piece, size):
-    """Wherever in it the feed was ended."""
+    """At whatever point the feed was interrupted."""
     if engine == "reference":
         enc = streamtok.Encoding(
             "r", pat_str=enc._pat_str, mergeable_ranks=tiny._mergeable_ranks, special_tokens={}, engine=engine
         )
     data = ((text * 3)[:size] if piece == "text" else piece[0] + piece[-1] * size).encode()
-    data += b" ." if engine == "reference" else b""  # its pieces are encoded when they have ended
+    data += b" ." if engine == "reference" else b""  # it encodes a piece only when the piece has ended
     head = ("hello" + piece[-1] * 300).encode()
     stream = enc.stream_encoder()
     stream.feed(head)
@@ -182,7 +182,7 @@ def test_a_stream_is_as_before_the_feed(tiny, enc, text, engine, piece, size):
             with Alarm(0.001 + share * whole):
                 twin.feed(data)
         except Stop:
-            if twin.offset == len(head):  # else it was over before the handler ran
+            if twin.offset == len(head):  # else the feed had ended before the handler ran
                 assert twin.getstate() == state
                 ended += 1
                 if share == 0.5:
@@ -199,7 +199,7 @@ def test_a_feed_ends_soon(enc, text):
 
 
 def test_threads_leave_their_shares(enc, text):
-    """Those that help, too: none of them goes on behind the call."""
+    """Helping threads too: none of them goes on after the call has ended."""
     before = threading.active_count()
     whole = cpu_seconds(lambda: enc.encode_to_numpy(text, num_threads=2))
     for call in (

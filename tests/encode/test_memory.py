@@ -30,8 +30,8 @@ def nothing_is_left():
 
 
 def fail_each(act, check=lambda: None, most: int = 2000) -> int:
-    """Calls act() with 0, 1, 2, ... allocations left until it succeeds without having been refused one; check() each
-    time it failed. Returns how many it takes. Some refusals cost no more than speed, so success may come before."""
+    """Calls act() with 0, 1, 2, ... allocations left, until it succeeds and none was refused; check() after each
+    failure. Returns how many allocations it takes. Some refusals only make it slower, so it may succeed before."""
     for allowed in range(most):
         before = library.allocation_counts()[0]
         library.fail_allocations_after(allowed)
@@ -113,7 +113,7 @@ def test_failing_to_make_a_matcher(make_tiny):
     assert live() <= used
 
 
-# Each way a stream can stand between two feeds, and how it goes on.
+# The states that a stream can be in between two feeds, and the text that comes next.
 STATES = {
     "nothing": ("", "abc abc"),
     "short piece": ("abc ab", "c abc ab"),
@@ -214,7 +214,7 @@ def test_text_refused_for_another_reason_leaks_nothing(make_tiny):
         with pytest.raises(streamtok.VocabularyError):
             make_tiny(special_tokens={"<|x|>": 5})
 
-    mistakes()  # the first may leave the stream larger scratch
+    mistakes()  # the first call may leave the stream with larger scratch
     used = live()
     for _ in range(20):
         mistakes()
@@ -233,7 +233,7 @@ def test_dropped_encodings_leave_no_memory(make_tiny):
 
 
 def test_memory_of_a_dropped_array_serves_the_next(make_tiny):
-    """Large ones: a second array lies where the first was, and none lies where one is that somebody still holds."""
+    """Large arrays: a new one gets the memory of one that was dropped, never of one that somebody still holds."""
     enc = make_tiny()
     texts = [TEXT * (3000 + 7 * i) for i in range(8)]
     wanted = [enc.encode(text) for text in texts]

@@ -1,4 +1,4 @@
-"""The search for names: against one that states the rule, with names made to trouble it, and its time."""
+"""The search for names: compared with a plain search that follows the rule, with hard sets of names; and its time."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def text_of(rng: random.Random, letters: list[str], names: list[str], size: int)
 
 
 def searched(matcher, chunks: list[bytes]) -> list[tuple[list[tuple[int, int, int]], int, int | None]]:
-    """What by_the_rule has, after each chunk, and at the end of the text."""
+    """The answers of the matcher, in the form of by_the_rule, after each chunk and at the end of the text."""
     found, node, size, results = [], 0, 0, []
     for i, chunk in enumerate([*chunks, b""]):
         search = matcher.search(chunk, node)
@@ -93,7 +93,7 @@ def test_names_are_found_and_held_as_the_rule_says_wherever_the_text_is_cut():
 
 
 def test_all_sets_of_short_names_in_all_short_texts():
-    """Every set of up to three names of up to three letters of two, in every text of six."""
+    """Every set of up to three names of up to three letters, a or b; with each set a third of all texts of six."""
     words = ["".join(letters) for k in (1, 2, 3) for letters in itertools.product("ab", repeat=k)]
     texts = ["".join(letters).encode() for letters in itertools.product("ab", repeat=6)]
     for count in (1, 2, 3):
@@ -105,7 +105,7 @@ def test_all_sets_of_short_names_in_all_short_texts():
 
 
 def by_regular_expression(names: list[str], text: bytes) -> list[tuple[int, int, int]]:
-    """by_the_rule at the end of a text, for long ones."""
+    """The same as by_the_rule at the end of a text, and faster."""
     encoded = [name.encode() for name in names]
     longest_first = sorted(encoded, key=len, reverse=True)
     number = {name: i for i, name in enumerate(encoded)}
@@ -114,12 +114,12 @@ def by_regular_expression(names: list[str], text: bytes) -> list[tuple[int, int,
 
 
 def names_with_few_rows(rng: random.Random, names: list[str]) -> list[str]:
-    """With so many different bytes that few beginnings of names have a row of the table."""
+    """Adds names of so many different bytes that few prefixes of names have a row of the table."""
     return [*names, *(chr(c) + "#" for c in range(0x20, 0x7FF, 3)), "".join(map(chr, range(0x800, 0xD000, 400)))]
 
 
 def many_names(rng: random.Random, letters: str) -> list[str]:
-    """Random, ends of one another, and long: their beginnings cross all places that a text is read from."""
+    """Random names, ends of others, and long ones, which reach over every place from which a text is read."""
     names = {"".join(rng.choices(letters, k=rng.randint(3, 30))) + "#" for _ in range(rng.choice([3, 30, 200]))}
     names |= {name[rng.randrange(len(name) - 1) :] for name in sorted(names)[:20]}
     if rng.random() < 0.5:
@@ -128,7 +128,7 @@ def many_names(rng: random.Random, letters: str) -> list[str]:
 
 
 def text_that_begins_names(rng: random.Random, letters: str, names: list[str], size: int) -> bytes:
-    """All of it begins names, and few are complete."""
+    """A text in which names begin everywhere, and few are complete."""
     parts = []
     for _ in range(rng.choice([1, 3, 30])):
         parts += rng.choices(letters, k=rng.randrange(size // 10))
@@ -139,7 +139,7 @@ def text_that_begins_names(rng: random.Random, letters: str, names: list[str], s
 
 
 def test_names_in_long_texts_that_begin_names_everywhere_are_found():
-    """So long that they are read in several places at once."""
+    """The texts are so long that they are read in several places at once."""
     rng = random.Random(5)
     for _ in range(120):
         letters = rng.choice(["ab", "abc", "a", "éb"])
@@ -168,7 +168,7 @@ def test_beginnings_of_names_and_their_nodes_go_back_and_forth():
             matcher.bytes_of(10**6)
 
 
-# ==== Through the faces ====
+# ==== Through the public functions ====
 
 
 def options_of(rng: random.Random, names: list[str]) -> dict:
@@ -185,7 +185,7 @@ def outcome(call, *args, **options) -> list[int] | str:
 
 
 def test_nested_names_give_tiktokens_ids_in_calls_threads_and_batches(make_tiny, monkeypatch):
-    """tiktoken's own order of nested names follows a hash, so it gets those sets alone in which none begins another."""
+    """tiktoken orders nested names by a hash, so it is asked only about sets in which no name begins another."""
     tiktoken = pytest.importorskip("tiktoken")
     monkeypatch.setattr(batch, "_LEAST_PART", 16)
     monkeypatch.setattr(batch, "_LEAST_SHARE", 16)
@@ -287,7 +287,7 @@ each_hostile = pytest.mark.parametrize("names, unit", HOSTILE.values(), ids=HOST
 @each_hostile
 @pytest.mark.parametrize("role", ["allowed_special", "disallowed_special"])
 def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
-    """In text that begins names everywhere; once it took as many steps as the longest name has bytes."""
+    """In text that begins names everywhere. A plain search takes as many steps a byte as the longest name has bytes."""
     matcher = vocab.Matcher(names)
     text = (unit * (400_000 // len(unit))).encode()
 
@@ -297,7 +297,7 @@ def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
             pass
 
     assert_linear(lambda n: cpu_seconds(lambda: search(text[:n])), 400_000)
-    assert_at_most(0.4, lambda: search(text))  # 1 us a byte, for a name that is found each
+    assert_at_most(0.4, lambda: search(text))  # 1 us a byte, also where each byte is a name that is found
     enc = make_tiny(special_tokens={name: 1000 + i for i, name in enumerate(names)})
     options = {"allowed_special": "all"} if role == "allowed_special" else {}
     if role == "disallowed_special" and len(unit) == 1 and unit in names:
@@ -310,7 +310,7 @@ def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
 def test_matchers_are_built_in_linear_time():
     assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(["a" * n + "b"])), 400_000)
     names = [f"<|reserved_{i}|>" for i in range(160_000)]
-    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(names[:n])), 160_000)  # beyond caches
+    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(names[:n])), 160_000)  # more than caches hold
 
 
 def test_memory_of_a_matcher_is_what_the_header_says():
@@ -319,7 +319,8 @@ def test_memory_of_a_matcher_is_what_the_header_says():
     matcher = vocab.Matcher(names)
     after = library.allocation_counts()
     size = sum(len(name.encode()) for name in names)
-    # All that was asked for, in building it too, and once more what was given back.
+    # The counter adds up all requests: what the matcher keeps, as much while it is built, and once more the arrays
+    # that were made smaller.
     assert after[1] - before[1] <= 2 * (25 * size + 72 * len(names)) + 25 * size + 4096
     assert matcher.names == names
 

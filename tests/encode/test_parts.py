@@ -1,4 +1,4 @@
-"""One text on several threads: cut where the parts encode apart, so that nobody can tell from ids or errors."""
+"""One text on several threads: it is cut where its parts encode independently, so ids and errors stay the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ each_number = pytest.mark.parametrize("num_threads", THREADS)
 
 @pytest.fixture(autouse=True)
 def tiny_parts(monkeypatch):
-    """Parts of a few bytes, and as many threads as asked for: short texts are cut a lot."""
+    """Parts of a few bytes, and as many threads as asked for, so that short texts are cut often."""
     monkeypatch.setattr(batch, "_LEAST_PART", 16)
     monkeypatch.setattr(batch, "_LEAST_SHARE", 16)
     monkeypatch.setattr(batch, "_cores", lambda: 64)
@@ -84,7 +84,7 @@ def test_ids_are_those_of_one_thread_and_of_the_reference(pair):
 
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 def test_a_text_without_a_pattern_is_cut_where_no_token_spans(name):
-    """Names and faults beside a cut matter there as well."""
+    """With names of special tokens and wrong bytes near the cuts."""
     rng, enc = random.Random(name), oracle.without_pattern(name)
     text = oracle.topics()[:9000].encode()
     assert len(cuts(text, 100, None, None, enc._coder)) > 60
@@ -160,7 +160,7 @@ def test_bytes_that_are_not_utf8_give_the_same_ids_and_errors(family):
 
 
 def test_a_fault_may_make_or_break_a_special_token_at_every_place(enc):
-    """A name that stands in the text only once a wrong byte is dropped."""
+    """A name that is in the text only after a wrong byte was dropped."""
     name, filler = b"<|endoftext|>", b"well 12 well, " * 4
     for at, shift in itertools.product(range(1, len(name)), range(24)):
         data = filler[:-shift] + name[:at] + b"\xff" + name[at:] + filler
@@ -186,7 +186,7 @@ def test_texts_without_a_place_to_cut(family):
 
 
 def test_what_follows_an_allowed_special_token_is_a_new_text(make_tiny):
-    """Behind a name its own last characters are no left neighbours, wherever the cut would be."""
+    """The last characters of a name are no neighbours of the text behind it, wherever that is cut."""
     names = {"!!": 900, ">": 901, "a1": 902, "!": 903, "1": 904, "<|x|>": 905}
     rng = random.Random(9)
     for _ in range(300):
@@ -260,7 +260,7 @@ def test_memory_errors_leave_nothing_behind(enc):
             library.fail_allocations_after(-1)
         assert ids == want
     assert failed > 5
-    assert abs(library.allocation_counts()[2] - live) <= 8  # workspaces of threads that met for the first time
+    assert abs(library.allocation_counts()[2] - live) <= 8  # workspaces that threads needed at once for the first time
 
 
 def test_no_thread_is_left_and_none_is_started_for_short_texts(enc, monkeypatch):
@@ -300,7 +300,7 @@ def test_a_pattern_of_ones_own_runs_on_one_thread(tiny):
 
 
 def test_cuts_of_a_stretch_stay_away_from_its_ends(enc):
-    """For blocks of a file: what lies before and behind is not known."""
+    """For blocks of a file: the text before and behind a block is not known."""
     rng = random.Random(16)
     allowed, _ = enc._matchers_for("all", ())
     found = 0

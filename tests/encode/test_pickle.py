@@ -1,4 +1,4 @@
-"""Pickles of encodings and streams: small where a name says it all, and one object a process for each encoding."""
+"""Pickles of encodings and streams: small if a name is enough, and one object a process for each encoding."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def named_in(value):
 
 @pytest.mark.parametrize("pattern", [patterns.CL100K, r"\w+|\W+"])
 def test_a_pickle_names_only_what_stays_where_it_is(pattern):
-    """Modules move; a pickle that somebody has kept must be readable all the same."""
+    """Other modules may move, and old pickles have to stay readable."""
     enc = toy(pat_str=pattern)
     stream = enc.stream_encoder()
     stream.feed("ab")
@@ -138,7 +138,7 @@ def test_encoding_that_is_gone_is_made_anew_once():
     ids = enc.encode("ab中<x>", allowed_special="all")
     del enc
     gc.collect()
-    assert gone() is None  # nothing keeps it
+    assert gone() is None  # nothing keeps the object alive
     made = [pickle.loads(data) for _ in range(3)]
     assert made[0] is made[1] is made[2] and made[0].encode("ab中<x>", allowed_special="all") == ids
     assert pickle.loads(pickle.dumps(made[0])) is made[0]
@@ -199,7 +199,7 @@ def test_trained_encoding_keeps_its_facts():
 
 
 class Named(streamtok.Encoding):
-    """A user's subclass, which may have what is not known here."""
+    """A user's subclass, which may have attributes that streamtok does not know."""
 
     label = ""
 

@@ -1,4 +1,4 @@
-"""Special tokens in whole texts: which are found, which refused, which are only text."""
+"""Special tokens in whole texts: which are found, which are refused, which are ordinary text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads share an Encoding, never a stream; the GIL is let go of while the core works; fork is no trap."""
+"""Threads share an Encoding, never a stream; the GIL is released while the core works; fork is safe."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_sixteen_threads_on_one_encoding(family):
 
 
 def test_sixteen_threads_that_are_the_first_to_use_an_encoding():
-    """What is built at first need is built once, whoever comes first."""
+    """What is built on first use is built once, whichever thread is first."""
     bundled = oracle.ours("r50k_base")
     text = "的" * 200 + "a" * 300 + " hello world " + "ÃÂ" * 90 + " " * 400
     want = bundled.encode(text)
@@ -97,7 +97,7 @@ def test_second_thread_inside_a_stream_gets_a_runtime_error(enc):
     ]
     state = stream.getstate()
     for call in calls:
-        for _ in range(50):  # the feed may be over before the other call comes
+        for _ in range(50):  # the feed may have ended before the other call comes
             ids: list = []
             feeder = threading.Thread(target=lambda ids=ids: ids.append(stream.feed(data)))
             feeder.start()
@@ -144,9 +144,9 @@ def test_many_threads_in_one_stream_never_corrupt_it(tiny, kind):
 
 
 def test_what_is_read_beside_a_feed(enc):
-    """The offset at any time; what needs more than a number is refused while another thread is inside."""
+    """The offset can be read at any time; `pending` is refused while another thread is inside the stream."""
     for tries in range(50):
-        data = (oracle.topics() * (30 + 3 * tries)).encode()  # the longer, the sooner both are met at once
+        data = (oracle.topics() * (30 + 3 * tries)).encode()  # a longer feed is more likely to overlap
         stream = enc.stream_encoder()
         feeder = threading.Thread(target=stream.feed, args=(data,))
         feeder.start()
@@ -187,7 +187,7 @@ def test_second_thread_inside_a_counter_gets_a_runtime_error():
 
 
 def test_threads_share_an_encoding_and_nothing_else(tiny):
-    """Whole texts, batches, matchers that come and go, streams, states and pickles, on many threads at once."""
+    """Whole texts, batches, new matchers, streams, states and pickles, on many threads at once."""
     names = [f"<|{n}|>" for n in range(200)]
     enc = streamtok.Encoding(
         "shared",
@@ -236,7 +236,7 @@ LONG_CALLS = {
 
 @pytest.mark.parametrize("call", LONG_CALLS.values(), ids=LONG_CALLS)
 def test_other_threads_run_during_a_long_call(enc, call):
-    """With the GIL held, none of the ticks would come while the core works."""
+    """If the core held the GIL, the other thread would not tick meanwhile."""
     text = oracle.topics() * 25
     data, ids = text.encode(), enc.encode_to_numpy(text)
     ticks: list[float] = []
@@ -345,7 +345,7 @@ fork_beside(4, work, 40, lambda: enc.encode(text) == want and enc.count(text) ==
 
 @posix
 def test_fork_after_several_threads_worked_on_one_text():
-    """Threads end with the call that started them, so a child misses none, and starts its own."""
+    """Threads end with the call that started them, so a forked child lacks none, and starts its own."""
     run_forking("""
 import tempfile
 big = text * 25

@@ -1,4 +1,4 @@
-"""`import streamtok as tiktoken` runs existing programs: names, signatures, defaults, manners, walked one by one."""
+"""`import streamtok as tiktoken` runs existing programs: names, signatures, defaults and behaviour are compared."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def aliases() -> dict[str, str]:
 
 
 def spelled_out(annotation: str) -> str:
-    """With what names stand for; one may stand for another."""
+    """The annotation with each alias replaced by what it stands for; an alias may stand for another."""
     for _ in range(3):
         annotation = re.sub(r"\w+", lambda word: aliases().get(word[0], word[0]), annotation)
     return annotation
 
 
 def test_annotations_name_the_same_types():
-    """What a type checker accepts for theirs, it accepts for ours."""
+    """A type checker accepts for ours what it accepts for theirs."""
     for name in members():
         other = inspect.getattr_static(tiktoken.Encoding, name)
         if name.startswith("_") or not inspect.isfunction(other):
@@ -149,7 +149,7 @@ def test_other_encoding_is_pickled_whole(tiny):
     assert {key: state[key] for key in other} == other
     assert pickle.loads(pickle.dumps(tiny)) is tiny  # this process knows it
     from_tiktoken = streamtok.Encoding.__new__(streamtok.Encoding)
-    from_tiktoken.__setstate__(other)  # a state that tiktoken wrote
+    from_tiktoken.__setstate__(other)  # a state from tiktoken
     assert from_tiktoken.encode("abc abc") == tiny.encode("abc abc")
 
 
@@ -219,7 +219,7 @@ def test_extending_an_encoding_as_tiktokens_readme_shows():
 
 
 def test_encode_bytes_is_tiktokens(family):
-    """Their private way with bytes that are no text."""
+    """Encoding._encode_bytes, private in tiktoken, for bytes that are not UTF-8."""
     import random
 
     import nasty

@@ -1,4 +1,4 @@
-"""truncate() is the longest beginning with at most n ids that ends between two characters: held against trying all."""
+"""truncate() is the longest beginning with at most n ids that ends between two characters: compared with trying all."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_it_is_the_longest_beginning_of_bytes(family, steps):
     for text in [*nasty.FIXED[::9], *texts(2, 60, 20)]:
         data = text.encode("utf-8", "replace")
         holds(ours, data)
-        ours.truncate(data, 3, disallowed_special=()).decode()  # ends inside no character
+        ours.truncate(data, 3, disallowed_special=()).decode()  # raises if the end is inside a character
 
 
 @pytest.mark.parametrize("pattern", CUSTOM)
@@ -98,7 +98,7 @@ def test_it_is_the_longest_beginning_without_a_pattern(make_tiny, steps):
 
 
 def test_it_is_the_longest_beginning_of_long_texts(family):
-    """Over many steps; what is near the end of the result is tried, and all longer ones by what a stream has given."""
+    """Over many steps. Beginnings near the result's end are tried; a stream shows that longer ones have more ids."""
     _, ours, _ = family
     rng = random.Random(5)
     text = oracle.topics()[:20_000] + "".join(texts(6, 200, 60)) + "a" * 3000 + "aA中" * 900
@@ -149,7 +149,7 @@ RUNS = {
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("kind", [str, bytes])
 def test_long_runs_against_trying_all(family, run, kind):
-    """The sentence of Encoding.truncate, with its exception, where a stream holds back 1,024 bytes and more."""
+    """The promise of Encoding.truncate, and its exception, where a stream holds back 1,024 bytes and more."""
     _, ours, _ = family
     rng = random.Random(f"{run} {kind}")
     for size in (1100, rng.randint(1100, 3000)):
@@ -226,7 +226,7 @@ def test_special_tokens_are_seen_as_encode_sees_them(enc):
         enc.truncate(text, 2)
     assert enc.truncate(text, 100, disallowed_special=()) == text
     far = "one two three " * 10_000 + "<|endoftext|>"
-    assert enc.truncate(far, 3) == "one two three"  # what is not read is not refused
+    assert enc.truncate(far, 3) == "one two three"  # a fault behind the part that is read is no error
     with pytest.raises(ValueError, match="disallowed"):
         enc.truncate(far, 10**6)
 
@@ -236,7 +236,7 @@ def read_of(
     text,
     n,
 ) -> int:
-    """Characters that are fed for a result, all searching included."""
+    """How many characters are fed for a result, those of the search included."""
     fed = 0
 
     class Counted(str):

@@ -62,7 +62,7 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 
 
 def refused_or_fine(call: Callable[[], object], *kinds: type[Exception]) -> bool:
-    """Was it refused? Any error but these is the test's."""
+    """Whether it was refused. Any other error fails the test."""
     try:
         call()
     except kinds as error:
@@ -103,7 +103,7 @@ def go_on(stopped: pathlib.Path, folder: pathlib.Path) -> object:
 @pytest.mark.parametrize("stage", ["counting", "merging"])
 @pytest.mark.parametrize("forged", [False, True])
 def test_a_damaged_train_json(stopped, stage, forged, tmp_path):
-    """forged: with the right checksum, as no damage has it."""
+    """forged: with a correct checksum, so that the checks behind it run."""
     rng, refused = random.Random(f"{stage} {forged}"), 0
     record = json.loads((stopped / stage / "train.json").read_text())
     for _ in range(120):

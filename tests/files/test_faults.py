@@ -1,5 +1,5 @@
-"""Every call of the system fails once, in files, tables and training: an error that names the file, never a wrong
-result, and the next run is right."""
+"""Every system call fails once, in files, tables and training: the error names the file, no result is wrong, and the
+next run succeeds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def clear() -> None:
 def test_faults_of_a_run(enc, here, monkeypatch, name, run):
     wanted = expected(enc, run)
     if name == "os_readv":
-        without_leases(monkeypatch)  # only then it is read back
+        without_leases(monkeypatch)  # the file is read back only then
 
     def after(error):
         assert not os.path.exists("out.bin") or pathlib.Path("out.bin").read_bytes() == wanted
@@ -43,7 +43,7 @@ def test_faults_of_a_run(enc, here, monkeypatch, name, run):
         assert pathlib.Path("out.bin").read_bytes() == wanted and leftovers() == []
         clear()
 
-    step = 11 if name in ("os_write", "os_fsync") else 1  # test_files_crash.py has each of these
+    step = 11 if name in ("os_write", "os_fsync") else 1  # test_files_crash.py fails each of these
     assert each_fault(name, lambda: encode(enc, run), after, step) >= (0 if name == "os_read" else 1)
 
 

@@ -1,4 +1,4 @@
-"""What is written is never what is read, never behind a link, and never what another program changed."""
+"""A run never writes over a source, never through a link, and never continues what another program changed."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_what_decode_writes_is_compared_too(here, monkeypatch, leases):
 
 
 def test_a_full_disk_names_the_file_and_keeps_what_is_there(enc, here, monkeypatch):
-    """Even where no text was taken: docs/files.md promises it."""
+    """Also before any text was read: docs/files.md promises it."""
     wanted, real = expected(enc), os.write
     for room in (0, 10, 200, 700, 1500):
         left = room

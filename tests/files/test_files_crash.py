@@ -1,4 +1,4 @@
-"""A run that is killed, or that the disk or the sources fail, loses nothing and goes on to the same bytes."""
+"""A run that is killed, or fails because of the disk or a source, loses nothing; resumed, it writes the same bytes."""
 
 import errno
 import io
@@ -72,7 +72,7 @@ print(json.dumps({"killed": killed, "finished": finished, "resumed": resumed}))
 def test_200_kills_end_in_the_same_bytes(tmp_path):
     (tmp_path / "in.txt").write_bytes(ENGLISH)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    # -W ignore: numpy's idle threads make fork warn; the children use none of them.
+    # -W ignore: fork warns because of numpy's idle threads; the children do not use them.
     command = [sys.executable, "-W", "ignore", "-c", _DRIVER, "in.txt", "200", "7"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -112,7 +112,7 @@ def test_a_power_cut_at_every_call_loses_what_was_not_synced(enc, here, monkeypa
         for name in leftovers():
             pathlib.Path(name).write_bytes(synced.get(name, b""))
         if os.path.exists("out.bin"):
-            assert synced["out.bin.partial"] == wanted  # it was on the disk before it got its name
+            assert synced["out.bin.partial"] == wanted  # the file was on the disk before it got its final name
         encode(enc, run, resume=True)
         assert pathlib.Path("out.bin").read_bytes() == wanted, index
         os.unlink("out.bin")
@@ -186,7 +186,7 @@ def fail_at(enc, monkeypatch, name, code, index):
             encode(enc, "lines")
         except OSError as error:
             assert error.errno == code
-            # The advice and what it speaks of, or neither: before the first text there is nothing to go on from.
+            # The advice to resume comes if there is something to resume from, which is not so before the first text.
             assert ("resume=True" in str(error) and "out.bin" in str(error)) == bool(leftovers())
             return True
     return False

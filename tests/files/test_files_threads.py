@@ -53,7 +53,7 @@ def written(enc, dst, **options):
         done = encode_file(enc, options.pop("src"), dst, **options)
     except UnicodeDecodeError as error:
         assert leftovers() == []
-        return UnicodeDecodeError, error.object[error.start : error.end], error.reason  # which has the offset
+        return UnicodeDecodeError, error.object[error.start : error.end], error.reason  # the reason has the offset
     except ValueError as error:
         assert leftovers() == []
         return ValueError, str(error)
@@ -138,7 +138,7 @@ def test_resuming_with_another_number_of_threads(enc, here, run):
             resumed += done.resumed_ids > 0
             assert pathlib.Path("out.bin").read_bytes() == wanted, (first, then, stop)
             os.unlink("out.bin")
-        assert resumed >= 1  # points come a little late where parts are under way
+        assert resumed >= 1  # points are a little late while parts are being encoded
 
 
 def test_an_error_behind_the_point_of_a_resumed_run_has_its_offset_in_the_whole_text(enc, here):
@@ -158,7 +158,7 @@ def test_an_error_behind_the_point_of_a_resumed_run_has_its_offset_in_the_whole_
 
 
 def test_little_is_under_way_at_any_time(enc, here, monkeypatch):
-    """Memory is bounded by what waits: no more than a few parts for each thread."""
+    """No more than a few parts for each thread wait, which bounds the memory."""
     most = 0
     submit = in_order.Pipeline.submit
 
@@ -187,7 +187,7 @@ def test_threads_end_with_the_run(enc, here, monkeypatch):
 
 
 def test_one_thread_starts_none(enc, here, monkeypatch):
-    """None that works: the one that watches a file for other writers sleeps (streamtok/disk/lease.py)."""
+    """None that encodes. The thread that watches a file for other writers sleeps (streamtok/disk/lease.py)."""
     started, start = [], threading.Thread.start
 
     def noted(thread: threading.Thread) -> None:

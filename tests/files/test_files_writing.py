@@ -1,4 +1,4 @@
-"""What writes a file of ids beside the threads that encode: order, errors, checksums, memory used again, power cuts."""
+"""The thread that writes ids while others encode: order, errors, checksums, memory used again, power cuts."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_the_file_and_its_checksum_are_those_of_one_thread(enc, here, tiny_parts
 
 
 class PowerCut:
-    """The calls of the disk up to one, which fails, and all behind it; what fsync had promised by then."""
+    """Lets calls of the disk pass up to one; it and all later ones fail. Records what fsync had promised by then."""
 
     def __init__(self, index: int) -> None:
         self.index, self.calls = index, 0
@@ -141,7 +141,7 @@ class PowerCut:
             if name != "os_fsync":
                 return original(*arguments)
             path = os.readlink(f"/proc/self/fd/{arguments[0]}")
-            content = pathlib.Path(path).read_bytes() if os.path.isfile(path) else b""  # others may go on writing
+            content = pathlib.Path(path).read_bytes() if os.path.isfile(path) else b""  # others may be writing still
             original(*arguments)
             with self._lock:
                 if self.calls <= self.index:
@@ -173,12 +173,12 @@ def test_a_power_cut_loses_what_was_not_synced_and_nothing_else(enc, here, tiny_
         assert pathlib.Path("out.bin").read_bytes() == wanted, index
         assert done.crc32 == zlib.crc32(wanted[128:] if RUNS[run].get("format") == "npy" else wanted)
         os.unlink("out.bin")
-        index += 3  # of calls in an order that wavers
+        index += 3  # the order of the calls differs from run to run
     assert index > 40
 
 
 class WindowsLocks:
-    """Windows' module msvcrt: a lock is on bytes from where the file stands, and whoever has none cannot read them."""
+    """Stands for Windows' msvcrt: a lock is on bytes from the file's position on, and others cannot read them."""
 
     LK_NBLCK = 2
 
@@ -201,7 +201,7 @@ def test_one_process_at_a_time_writes_a_file_on_windows_too(tmp_path, monkeypatc
         file.write(b"12345678")
         with pytest.raises(BlockingIOError, match="another process is writing this file"):
             disk.open_locked(path)
-        file.write(b"9")  # locking leaves the place to write at as it was
+        file.write(b"9")  # locking does not move the position of the file
         [(_, locked)] = locks.held
-        assert locked > 1 << 40  # a byte of the file itself could not be read any more
+        assert locked > 1 << 40  # a locked byte of the file itself could not be read
     assert (tmp_path / "out").read_bytes() == b"123456789"

@@ -38,7 +38,7 @@ CHARACTERS = [
 
 @pytest.fixture
 def small(monkeypatch):
-    """Long is what has some bytes."""
+    """Lines of a few bytes count as long ones."""
     monkeypatch.setattr(json_lines, "_LONG_STRING", 5)
     monkeypatch.setattr(json_lines, "_PIECE", 16)
     monkeypatch.setattr(json_lines, "_BLOCK", 2)
@@ -89,7 +89,7 @@ def outcome(act):
     except UnicodeDecodeError as error:
         return UnicodeDecodeError, error.start, error.end, error.reason
     except ValueError as error:
-        return ValueError, str(error).split("(")[0].split("' is ")[0]  # not where, not what
+        return ValueError, str(error).split("(")[0].split("' is ")[0]  # without the place and the value
 
 
 def whole(line, errors, is_first):

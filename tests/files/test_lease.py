@@ -54,12 +54,12 @@ def test_whoever_opens_it_is_noticed_and_goes_on(file, way):
         assert held.holds()
         began = time.monotonic()
         in_another_process(OPENINGS[way])
-        assert time.monotonic() - began < 35  # the system's own patience is 45 s
+        assert time.monotonic() - began < 35  # the system itself waits 45 s
         assert not held.holds() and not held.settle()
 
 
 def test_the_thread_that_holds_it_may_open_it_too(file):
-    """As a progress callback may: it would wait for itself."""
+    """A progress callback may do that. Without care the thread would wait for itself."""
     with lease.take(file) as held:
         began = time.monotonic()
         with open(NAME, "rb") as again:

@@ -1,4 +1,4 @@
-"""Compressed sources are read to their true end, or refused: held against the verdicts of gzip, xz and zstd."""
+"""Compressed sources are read to their true end, or refused: compared with the verdicts of gzip, xz and zstd."""
 
 import functools
 import gzip
@@ -58,8 +58,8 @@ def joined(rng, suffix):
 
 
 def mutated(rng, suffix):
-    """A file, and whether its members are whole but for its end: in others, decoders of different versions may differ
-    over a reserved bit, and gzip knows more formats than one."""
+    """A file, and whether its members are whole except at its end. Of other files, decoders of different versions may
+    differ about a reserved bit, and gzip reads several formats."""
     data = bytearray(joined(rng, suffix))
     act = rng.choice((*["none"] * 5, "cut", "flip", "insert", "drop", "double"))
     at = rng.randrange(len(data) + 1)

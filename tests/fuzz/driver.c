@@ -36,7 +36,7 @@ static const char *input_name; /* of an input that is a file */
 
 /* ---- failures ---- */
 
-/* Not safe in a signal handler, but the process is lost anyway, and mostly it works. */
+/* Not safe in a signal handler. But the process ends anyway, and it nearly always works. */
 static void keep_input(void)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* What the fuzz programs share: chance, vocabularies, texts, guarded memory, and how a failure is told.
+/* What the fuzz programs share: random choices, vocabularies, texts, guarded memory, and the report of a failure.
  *
  *     fuzz_feed.c    cut texts against whole ones, engine against engine, special names, copies, failing allocations
  *     fuzz_state.c   saved states of an encoder: true ones go on, damaged ones are refused or harmless
@@ -24,7 +24,7 @@
 
 /* ---- a harness ---- */
 
-/* Does all that one input stands for; a difference or a broken promise ends the process by abort(). */
+/* Runs the test of one input. A difference or a broken promise ends the process with abort(). */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* Frees what is kept between inputs, and prints in one line what was done. */
@@ -83,7 +83,7 @@ static inline int same_bytes(const void *a, const void *b, size_t n)
 
 /* A copy of data[0..n) that ends (or, at_start, begins) where the readable memory does. Valid until the next call. */
 const uint8_t *guarded(const uint8_t *data, size_t n, int at_start);
-void guarded_scribble(void); /* overwrites the last copy: whoever kept a pointer reads rubbish */
+void guarded_scribble(void); /* overwrites the last copy, so that a kept pointer reads wrong bytes */
 #define GUARDED_MOST ((size_t)1 << 20)
 
 /* ---- vocabularies (vocabularies.c) ---- */
@@ -101,8 +101,8 @@ source source_read(const char *path); /* an .stv file: streamtok/bundled/packed.
 source source_grown(rng *r);
 /* The first `count` tokens of another. Single bytes that it would lose come behind them. */
 source source_head(const source *from, size_t count);
-/* Drops tokens, swaps ranks, adds tokens that nothing merges to, leaves gaps between ids: unreachable tokens, and
- * tokens that come before their parts. Splits are lost. */
+/* Drops tokens, swaps ranks, adds tokens that nothing merges to, leaves gaps between ids. So some tokens become unreachable,
+ * and some come before their parts. Splits are lost. */
 void source_damage(source *s, rng *r);
 
 st_status source_build(const source *s, uint32_t dense_side, st_vocab **vocab, size_t *bad);
@@ -119,7 +119,7 @@ void special_free(st_special *special);
 /* The first name of the mask in text[from..n), the longest of those at one place; its index, or -1. */
 int special_first(unsigned mask, const uint8_t *text, size_t from, size_t n, size_t *start, size_t *end);
 
-/* Replaces *text by one of at least `least` bytes (a little more) made to hurt: all kinds of characters, runs, pieces
+/* Replaces *text by one of at least `least` bytes (a little more) that is hard to encode: all kinds of characters, runs, pieces
  * of tokens and of special tokens, bytes that are no UTF-8. */
 void text_random(rng *r, const st_vocab *vocab, size_t least, st_bytes *text);
 

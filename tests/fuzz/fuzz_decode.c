@@ -1,5 +1,5 @@
-/* Ids to bytes: known and unknown ones, ids of special tokens, names that share an id with a token, with memory failing. The
- * bytes are those that the lists of tokens and names say. */
+/* Ids to bytes: known and unknown ids, ids of special tokens, names that share an id with a token, failing allocations. The
+ * bytes are compared with those in the lists of tokens and names. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ typedef struct name_list {
     st_names names;
 } name_list;
 
-/* Ascending ids, some of them those of tokens; names may be empty here, the decoder does not care. */
+/* Ascending ids, some of them those of tokens; names may be empty here, which the decoder allows. */
 static void make_names(rng *r, name_list *list)
 {
     const size_t count = rng_below(r, NAMES_MOST + 1);

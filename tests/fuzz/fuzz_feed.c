@@ -15,7 +15,7 @@
  * special token and a cut character. */
 #define PENDING_MOST (275 + 21 + 3)
 
-/* Times a stream is disturbed: texts of thousands of one-byte feeds would spend all time on that. */
+/* How often a stream is disturbed at most; else texts of thousands of one-byte feeds would take too long. */
 #define DISTURBED_MOST 6
 
 static struct {
@@ -199,7 +199,7 @@ static void encode_alone(st_encoder *e, const uint8_t *text, size_t n, st_ids *i
     CHECK(st_encoder_feed(e, text, n, ST_FEED_FINAL | ST_FEED_TRUSTED, ids, &error) == ST_OK);
 }
 
-/* Cut at a sync point, the two sides encode as if each stood alone, whatever was seen of the text to find it. */
+/* Cut at a sync point, the two sides encode as if each were alone, however much of the text was read to find it. */
 static void check_sync_point(const subject *s, rng *r)
 {
     st_encoder e;
@@ -267,7 +267,7 @@ static void check_spans(const subject *s, rng *r)
     st_ids_free(&ids);
 }
 
-/* All of the text as one piece: the engines must agree where the definition takes too long to ask. */
+/* All of the text as one piece: the engines must agree. The definition would take too long. */
 static void check_long_span(const subject *s)
 {
     const int64_t span[2] = {0, (int64_t)s->text.size};

@@ -1,4 +1,4 @@
-/* Many threads on one vocabulary: its lazily built parts are raced for, its pool of workspaces is shared, and runs out.
+/* Many threads on one vocabulary. They race for its lazily built parts, and share its pool of workspaces, which runs out.
  * Then the same texts, and batches of any bytes with special names, as one job (threads/job.h), cut small, that all threads work at
  * together. Ids are those of the reference engine; a text that is refused is the first of those that a thread alone
  * refuses. Meant for ThreadSanitizer too. */
@@ -182,8 +182,8 @@ static void run_job(rng *r)
     st_job_free(&together);
 }
 
-/* A thread that finds a backlog, made while another one was placing, goes back to encoding after a few shares: the end places the
- * rest. Alone on the backlog it would encode nothing more, and not look whether to stop. */
+/* A thread that finds a backlog, made while another one was placing, goes back to encoding after a few shares. The rest is placed
+ * at the end. A thread that placed all of the backlog would encode nothing meanwhile, and not look whether to stop. */
 static void run_backlog(void)
 {
     enum { MOST_PLACED = 4 }; /* for the one share that is encoded here */

@@ -1,6 +1,6 @@
 /* Special names of any bytes, allowed and disallowed, in texts full of them, cut anywhere: the leftmost name wins, of those
- * that begin at one place the longest; a disallowed one is told with its place; what lies between allowed names is text
- * of its own; and no more waits than the beginning of a name. All against a search that compares names. */
+ * that begin at one place the longest; a disallowed one is reported with its place; what lies between allowed names is text
+ * of its own; and no more is pending than the beginning of a name. A search that compares names gives the expected results. */
 #include "base/utf8.h"
 #include "fuzz.h"
 
@@ -174,7 +174,7 @@ static int first_name(const name_set *set, size_t from, size_t *start, size_t *e
     return -1;
 }
 
-/* One id a byte, but for the names. */
+/* One id a byte, except for the names. */
 static void plain_ids(st_ids *ids)
 {
     size_t from = 0, start = 0, end = 0;

@@ -8,7 +8,7 @@
 
 #define MOST 6000
 
-/* Everything that some rule treats in a way of its own, and runs of it longer than two blocks. */
+/* Characters that some rule treats in its own way, and runs of them longer than two blocks. */
 static const char *const units[] = {
     "'", "s", "S", "t", "l", "L", "r", "e", "v", "a", "B", " ", " ", "\n", "\r", "\t", "\xc2\xa0", "\xe3\x80\x80", "\xc2\x85",
     "1", "\xc2\xb2", "\xe2\x85\xa7", "!", ".", "/", "-", "\xe4\xb8\xad", "\xe3\x81\x82", "\xcc\x81", "\xe0\xb8\xb1", "\xca\xb0",

@@ -49,7 +49,7 @@ static void change_previous(const subject *s, rng *r, const st_encoder *e, st_by
         state->data[state->size - open - 16 + i] = (uint8_t)(index >> (8 * i));
 }
 
-/* What was accepted need not make sense, but it must be safe to use, and it must end. */
+/* A state that was accepted may be meaningless. It must be safe to use, and encoding must end. */
 static void use_state(const subject *s, rng *r, st_encoder *e)
 {
     st_ids ids = {0};

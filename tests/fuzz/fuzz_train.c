@@ -1,7 +1,7 @@
-/* Training on pieces from chance: the merges must be those of counting all pairs anew each time, by both rules for ties,
- * whatever room the lists have, in however many runs, gone on with in another trainer from a saved state, and memory may be
- * short at any moment. Damaged records must be refused without a crash. Texts of any bytes are counted as the pieces that
- * a splitter of its own finds, special names cut out. */
+/* Training on random pieces. The merges must be those of counting all pairs anew each time, by both rules for ties, whatever
+ * room the lists have, in any number of steps, also if another trainer goes on from a saved state, and if an allocation
+ * fails at any moment. Damaged records must be refused without a crash. The counts of texts of any bytes are those of the
+ * pieces that a splitter of its own finds between special names. */
 #include "fuzz.h"
 #include "train/count.h"
 #include "train/trainer.h"
@@ -211,7 +211,7 @@ static void check_damage(rng *r)
         alphabet[i] = (uint8_t)i;
     for (size_t i = 0; i < piece_count; i++)
         CHECK(st_train_record_write(&records, pieces[i].bytes, pieces[i].n, pieces[i].count) == ST_OK);
-    uint8_t *bad = take(records.size); /* of its exact size: reading on is seen */
+    uint8_t *bad = take(records.size); /* of its exact size: a sanitizer sees reads behind it */
     memcpy(bad, records.data, records.size);
     st_train_text_init(&text, alphabet);
     CHECK(st_train_text_measure(&text, bad, records.size) == ST_OK && st_train_text_lay_out(&text) == ST_OK);

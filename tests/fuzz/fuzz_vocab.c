@@ -198,7 +198,7 @@ static void check_bad_splits(source *s, rng *r)
     counts.refused += status != ST_OK;
 }
 
-/* Sizes beyond the limits, which must be seen before anything is read or allocated by them. */
+/* Sizes beyond the limits, which must be refused before anything is read or allocated by them. */
 static void check_limits(source *s, rng *r)
 {
     st_vocab *v;

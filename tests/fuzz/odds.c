@@ -26,7 +26,7 @@ static int yes(st_interrupt *scope)
     return 1;
 }
 
-/* Ends the feed at its first question, then at later ones, until it is done before it is asked. */
+/* Interrupts the feed when it first asks whether to stop, then later and later, until it ends without having asked. */
 static st_status feed_until_done(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
 {
     st_bytes before = {0};
@@ -117,7 +117,7 @@ static void save_against_odds(const st_encoder *e, st_bytes *state)
 
 /* ---- saved and copied ---- */
 
-/* Gives a stray encoder other text: what it shares with its copy would show. */
+/* Feeds other text to an encoder that is no longer used: memory that it shares with its copy would show. */
 static void wear(const subject *s, rng *r, st_encoder *e)
 {
     st_ids ids = {0};

@@ -79,7 +79,7 @@ static const char *const CHARACTERS[] = {
 };
 #define CHARACTER_COUNT (sizeof CHARACTERS / sizeof *CHARACTERS)
 
-/* No UTF-8: a lone continuation, starts that stop short, overlong forms, surrogates, beyond U+10FFFF, never bytes. */
+/* Invalid UTF-8: a lone continuation, cut characters, overlong forms, surrogates, beyond U+10FFFF, bytes that never occur. */
 static const char *const BROKEN[] = {
     "\x80", "\xBF", "\xC3", "\xE2", "\xE2\x82", "\xF0", "\xF0\x9F", "\xF0\x9F\x98", "\xC0\xAF", "\xC1\xBF",
     "\xE0\x80\xAF", "\xE0\x9F", "\xF0\x80\x80\xAF", "\xF0\x8F", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF4\x90\x80\x80",

@@ -149,7 +149,7 @@ source source_head(const source *from, size_t count)
     return s;
 }
 
-/* ---- made from chance ---- */
+/* ---- made at random ---- */
 
 #define GROWN_MOST 500
 

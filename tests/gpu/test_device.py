@@ -41,7 +41,7 @@ def test_characters_of_all_planes(enc, encoder_of):
 
 
 def test_runs_where_threads_meet(enc, encoder_of):
-    """Long runs, whose starts several threads look for at once, seen again and again, for their order changes."""
+    """Several threads look for the starts of long runs at once. Repeated, because their order changes."""
     rng = random.Random(7)
     units = [b"a", b"ab", b" ", b"aab", "\u4e2d".encode(), b"1", b"-"]
     text = b" ".join(rng.choice(units) * rng.randint(1, 3000) for _ in range(300))

@@ -1,4 +1,4 @@
-"""The public face on a device: every way in and out, errors, memory, threads."""
+"""The public functions on a device: every form of text and ids, errors, memory, threads."""
 
 from __future__ import annotations
 

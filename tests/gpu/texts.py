@@ -53,7 +53,7 @@ def random_strings(seed: int, count: int) -> list[bytes]:
 
 @functools.cache
 def any_characters(seed: int, count: int) -> bytes:
-    """Characters of all planes, surrogates aside."""
+    """Characters of all planes except surrogates."""
     points = np.random.default_rng(seed).integers(0, 0x110000, count)
     points = points[(points < 0xD800) | (points > 0xDFFF)]
     return "".join(map(chr, points.tolist())).encode()

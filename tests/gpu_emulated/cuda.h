@@ -35,7 +35,7 @@ struct alignas(16) ulonglong2 {
     unsigned long long x, y;
 };
 
-/* All 32 lanes hand in a value, under the same name, and see everybody's. */
+/* Each of the 32 lanes gives a value, with the same name, and gets the values of all. */
 const uint64_t *emulated_exchange(const char *what, uint64_t value);
 unsigned emulated_lane(void);
 
@@ -68,7 +68,7 @@ template <typename T> static inline T __shfl_xor_sync(unsigned, T value, int ste
     return (T)emulated_exchange("shfl_xor", (uint64_t)value)[emulated_lane() ^ (unsigned)step];
 }
 
-/* Other lanes of the warp may run now, if the order of lanes is to be shuffled (lanes.h). */
+/* Lets other lanes of the warp run, if the order of lanes is shuffled (lanes.h). */
 void emulated_yield(void);
 
 /* Lanes of a block run one at a time; those of other blocks may run beside them. */

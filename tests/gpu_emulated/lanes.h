@@ -1,4 +1,4 @@
-/* lanes.h - runs kernels block by block and warp by warp: see cuda.h. After the kernels, which know nothing of it. */
+/* lanes.h - runs kernels block by block and warp by warp (see cuda.h). It is included after the kernels, which do not use it. */
 #ifndef EMULATED_LANES_H
 #define EMULATED_LANES_H
 
@@ -31,8 +31,8 @@ static void (*body)(void);
 
 unsigned emulated_lane(void) { return current & 31; }
 
-/* 0: lanes run in order, each up to where the warp exchanges. Else lanes begin in an order by chance and pause before each
- * atomic operation, as the lanes of a GPU may that part ways: the state of a generator (Marsaglia, "Xorshift RNGs", 2003). */
+/* 0: lanes run in order, each up to where the warp exchanges values. Else it is the state of a random generator (Marsaglia,
+ * "Xorshift RNGs", 2003): lanes begin in random order and pause before each atomic operation, as diverged lanes of a GPU may do. */
 static EMULATED_LOCAL uint64_t order;
 static EMULATED_LOCAL int has_lanes; /* tables are built without any */
 

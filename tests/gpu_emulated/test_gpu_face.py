@@ -1,4 +1,4 @@
-"""The GPU engine's public face on emulated devices: the ids and errors of the CPU, whatever comes in, however cut."""
+"""The GPU engine's public functions on emulated devices: ids and errors are the CPU's, for any input, however cut."""
 
 from __future__ import annotations
 
@@ -395,7 +395,7 @@ def test_streams_give_the_ids_and_the_errors_of_the_cpu(devices, small_batches, 
                 except ValueError as error:
                     feeds.append((type(error), str(error)))
             if isinstance(feeds[0], tuple) or isinstance(feeds[1], tuple):
-                assert feeds[0] == feeds[1]  # refused alike; both go on as before it
+                assert feeds[0] == feeds[1]  # both refuse it with the same error, and are as before it
             else:
                 want, got = want + feeds[0], got + feeds[1]
             assert ours.offset == theirs.offset
@@ -483,7 +483,7 @@ def test_files_are_the_same(devices, tmp_path, monkeypatch, documents, name, dev
 
 
 def test_names_in_a_piece_that_begins_at_a_multiple_of_sixteen(devices):
-    """Such a piece stays where it lies on the device; where it begins must not be forgotten."""
+    """Such a piece is not moved on the device; its start must be taken into account."""
     enc = streamtok.get_encoding("r50k_base")
     encoder = gpu.GpuEncoder(enc)
     encoder._slice = 70_000

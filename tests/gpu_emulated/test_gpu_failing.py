@@ -1,4 +1,4 @@
-"""A device that is not there, or fails: what device="cuda" says, and that device="auto" goes on with the CPU's ids."""
+"""A device that is missing or fails: the errors of device="cuda", and the CPU's ids from device="auto"."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g
 
 
 class CompileException(Exception):
-    """As CuPy's, which is no RuntimeError."""
+    """As CuPy's, which is not a RuntimeError."""
 
 
 CompileException.__module__ = "cupy.cuda.compiler"
@@ -160,7 +160,7 @@ def test_a_pattern_of_ones_own_stays_on_the_cpu(fresh, monkeypatch, make_tiny):
         assert own.encode_batch(["ab"], device=device) == [own.encode("ab")]
 
 
-# ==== A device that works, until it does not ====
+# ==== A device that fails after it has worked ====
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ def test_calibration_measures_and_keeps(fresh, monkeypatch, enc, tmp_path):
 
 
 class Recorder:
-    """CUDA's idea of the current device, and a stream that wants its own."""
+    """Records which device is current, and has streams that need their own device to be current."""
 
     def __init__(self) -> None:
         self.device, self.log = 0, []

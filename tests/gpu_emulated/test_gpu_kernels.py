@@ -64,7 +64,7 @@ class Subject:
         return DeviceText(self.device.put(np.frombuffer(data, np.uint8)), len(data))
 
     def accepts(self, text: DeviceText) -> bool:
-        """Is it UTF-8, by the kernels?"""
+        """Whether the kernels accept it as UTF-8."""
         try:
             self.engine.encode(text, np.uint32, trusted=False)
         except Unusable:
@@ -72,7 +72,7 @@ class Subject:
         return True
 
     def names_in(self, text: DeviceText, *sets: list[str]) -> list[tuple[int, int]]:
-        """(place, number) of the names in it, found by themselves; encoding finds the same ones."""
+        """(place, number) of the names that a search of its own finds; encoding finds the same ones."""
         names = Sought([Matcher(names) for names in sets])
         places, numbers = self.engine.find_names(text, names)
         try:
@@ -275,7 +275,7 @@ def test_unreachable_tokens_are_found_whole_and_never_cut(pat_str):
 @needs_compiler
 @pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
 def test_without_a_pattern_ids_are_those_of_the_reference(name):
-    """Which knows of no cuts: the tables that tell them serve the CPU core as well."""
+    """The reference engine does not cut. The tables of cuts serve the CPU core as well."""
     rng = random.Random(name)
     reference, s = oracle.without_pattern(name, "reference"), subject(f"{name} without pattern")
     topics = "".join(pydoc_data.topics.topics.values())
@@ -334,7 +334,7 @@ def test_utf8_is_told_from_what_is_none():
 @needs_compiler
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_bytes_of_any_kind_are_refused_in_peace(name):
-    """All stages see a text before it is known to be none."""
+    """All stages process a text before it is known to be invalid, so none may crash."""
     rng = random.Random(13)
     for _ in range(40):
         weights = [rng.random() ** 3 for _ in range(4)]
@@ -368,7 +368,7 @@ def longest_at_each_place(data: bytes, names: list[str], before: int = 0) -> dic
 
 @needs_compiler
 def test_nested_names_of_two_sets_are_found_in_parts_of_all_sizes():
-    """A name ends with its part, and lies in as many blocks as it likes."""
+    """A name never goes beyond its part of the text, and may span any number of blocks."""
     rng = random.Random(13)
     s = subject("o200k_base")
     for _ in range(60):

@@ -14,7 +14,7 @@ from streamtok.gpu._text import DeviceText, pack
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
-# In o200k the blocks' algebra decides little of such text, so that most starts are left to the threads that fill gaps.
+# In o200k the block algebra decides little of such text, so most starts are left to the threads that fill gaps.
 LEFT_TO_GAPS = ["\u0301", "中", "!", "/", "\n"]
 
 
@@ -37,8 +37,8 @@ def gaps_with_ids(s: Subject, count: int) -> tuple[DeviceText, list[int]]:
 
 @needs_compiler
 def test_a_thread_may_meet_an_id_that_another_one_has_just_passed(monkeypatch):
-    """A thread that finds no start in its own gap goes on from the last one that another thread has put. That may be
-    the start of an id's filler: the bytes of the id are no text."""
+    """A thread that finds no start in its own gap goes on from the last start that another thread has set. That may be
+    the start of the filler behind an id, where there is no text."""
     monkeypatch.setattr(_engine, "SHORT", 0)
     s = subject("o200k_base")
     text, want = gaps_with_ids(s, 600)

@@ -1,4 +1,4 @@
-"""What the host believes of the kernels' source, and that NVRTC compiles it for every architecture."""
+"""The host's constants agree with the kernels' source, and NVRTC compiles it for every architecture."""
 
 from __future__ import annotations
 

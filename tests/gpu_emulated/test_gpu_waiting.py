@@ -1,4 +1,4 @@
-"""Slots that one thread keeps busy: results stay in order whichever of them is done first, and an error ends all."""
+"""One thread serves several slots: results stay in order whichever slot is done first, and an error ends all."""
 
 from __future__ import annotations
 

@@ -325,7 +325,7 @@ def test_a_run_goes_on_elsewhere(device, monkeypatch, tmp_path, first, second):
         assert_alike(got, want)
 
 
-# ==== who is asked ====
+# ==== which device is used ====
 
 
 def test_the_cpu_is_the_default(monkeypatch):

@@ -1,4 +1,4 @@
-"""The build fails where it could not make all that belongs to the package, and does not for another kind of machine."""
+"""The build fails if it cannot make every file of the package, unless it is for another kind of machine."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ SOURCES = ["csrc/base/tier.c", "csrc/merge/words_avx2.c", "csrc/merge/words_avx5
 
 
 class Compiler:
-    """What setup.py asks of a compiler; makes empty objects."""
+    """A compiler with the methods that setup.py calls, which makes empty objects."""
 
     def __init__(self, kind: str) -> None:
         self.compiler_type = kind
@@ -117,7 +117,7 @@ def test_microsofts_compiler_is_told_of_instructions_by_the_file(script, tmp_pat
 
 
 def test_every_file_for_wide_instructions_is_known_by_its_name(script):
-    """Each one that base/target_end.h closes, and no other."""
+    """Each file that includes base/target_end.h, and no other."""
     sources = [str(path) for path in sorted((oracle.PROJECT / "csrc").rglob("*.c"))]
     plain = script["flags"](sources[0], "msvc", "win-arm64")
     told = {name for name in sources if script["flags"](name, "msvc", "win-amd64") != plain}

@@ -61,9 +61,9 @@ def documented(site) -> set[str]:
 
 
 def public_names(module: types.ModuleType) -> list[str]:
-    """What a program may take from a module: __all__, or what is defined or handed on there."""
+    """The public names of a module: __all__, or what the module defines or re-exports."""
     listed = getattr(module, "__all__", None)
-    if listed is not None:  # load hands on some that belong to the room of the bundled vocabularies
+    if listed is not None:  # load re-exports some that are documented in the room of the bundled vocabularies
         return [name for name in listed if not getattr(module, name).__module__.startswith("streamtok.bundled")]
     source = pathlib.Path(module.__file__).read_text(encoding="utf-8")
     handed_on = set(re.findall(r"import (\w+) as \1\b", source))

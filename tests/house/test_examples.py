@@ -1,4 +1,4 @@
-"""The recipes in examples/: each runs on a file of the reader's, and its result is compared with tiktoken's."""
+"""The recipes in examples/: each runs on a file that the reader names, and its result is compared with tiktoken's."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_dataloader_workers(recipe, tmp_path):
     names = list(map(str, paths))
     alone = list(module.Blocks(names, oracle.ours("gpt2")))
     assert [block.tolist() for block in alone] == blocks
-    # Workers are forked: in a process of their own, without the threads of pytest.
+    # The workers are forked, so the recipe runs in a process without the threads of pytest.
     script = f"""
         import dataloader_workers as recipe, json, streamtok
         blocks = recipe.Blocks({names}, streamtok.get_encoding("gpt2"))
@@ -132,7 +132,7 @@ def test_llama_index_splitter(recipe, said, source):
     assert "nodes, the longest has" in said(module, source)
     nodes = module.nodes_of(TEXT, 50)
     assert len(nodes) > 10 and all(0 < len(expected(text=node)) <= 50 for node in nodes)
-    assert "".join("".join(nodes).split()) == "".join(TEXT.split())  # white space between nodes is LlamaIndex's
+    assert "".join("".join(nodes).split()) == "".join(TEXT.split())  # LlamaIndex changes white space between nodes
     assert module.Settings.tokenizer("hello world") == [24912, 2375]
 
 
@@ -199,7 +199,7 @@ def test_own_vocabulary(recipe, said, source, tmp_path):
 
 
 def test_chat_tokens(recipe, said, tmp_path):
-    """Beside the prompt written out, with special tokens that tiktoken is told of."""
+    """Compared with the whole prompt, for which tiktoken is given the special tokens."""
     module = recipe("chat_tokens")
     tiktoken = pytest.importorskip("tiktoken")
     plain = oracle.theirs("o200k_base")

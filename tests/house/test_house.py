@@ -1,4 +1,4 @@
-"""What a change must leave in order besides the code: style, stubs, generated tables, what a wheel holds."""
+"""Checks of what is no behaviour: style, types, stubs, generated tables, what a wheel holds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(*arguments: object, cwd: pathlib.Path = ROOT) -> None:
 
 
 def needs(*modules: str) -> pytest.MarkDecorator:
-    # Along the path alone: asked for pip, the finder of setuptools takes distutils away from tests that have it.
+    # PathFinder only: when the finder of setuptools is asked for pip, it removes the distutils that other tests use.
     missing = [name for name in modules if not importlib.machinery.PathFinder.find_spec(name)]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 

@@ -1,4 +1,6 @@
-"""Arrows run one way: csrc <- Cython <- Python. Nothing includes, cimports or imports what lies above it, or a ring."""
+"""Dependencies go one way: csrc <- Cython <- Python. No file includes, cimports or imports what lies above it.
+
+Files do not depend on each other in a cycle either."""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from fresh import fresh_modules
 ROOT = oracle.PROJECT
 
 # The rooms of csrc/ from the bottom to the top. A file may include files of the rooms on lines above its room's own,
-# and those of its own room where no ring forms; rooms on one line know nothing of each other. A room that is not in
-# the list has to be given its place.
+# and those of its own room if they make no cycle. Rooms on one line do not include each other. A new room has to get
+# its place in the list.
 C_ROOMS = """
 base
 checksum text split pairs
@@ -29,11 +31,12 @@ stream
 threads
 """
 
-# Rooms that no other may include, and all that they may: training and the GPU work without the vocabulary's engine.
+# Rooms that no other room may include, and the rooms that they may include: training and the GPU's kernels do not use
+# the engine of the vocabulary.
 C_APART = {"train": "base text split special", "cuda": "base split special vocab cut"}
 
 # Rooms (folders) and the modules that lie directly in streamtok/, from the bottom to the top: each may use those on
-# lines above its own. Within a room no ring may form.
+# lines above its own. Files of one room must not make a cycle.
 PYTHON_LAYERS = """
 _version errors
 native
@@ -63,8 +66,8 @@ def levels(layers: str) -> dict[str, int]:
     return {name: level for level, line in enumerate(layers.strip().splitlines()) for name in line.split()}
 
 
-def ring(edges: dict[str, set[str]]) -> list[str]:
-    """One ring of the graph, or nothing."""
+def cycle(edges: dict[str, set[str]]) -> list[str]:
+    """One cycle of the graph, or an empty list."""
     done: set[str] = set()
     path: list[str] = []
 
@@ -84,16 +87,16 @@ def ring(edges: dict[str, set[str]]) -> list[str]:
     return next((found for node in sorted(edges) if (found := visit(node))), [])
 
 
-def test_ring_is_found():
-    assert ring({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == ["a", "b", "c", "a"]
-    assert ring({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+def test_a_cycle_is_found():
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == ["a", "b", "c", "a"]
+    assert cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
 # ==== C ====
 
 
 def c_files() -> list[pathlib.Path]:
-    """What a C or CUDA compiler reads."""
+    """The files that a C or CUDA compiler reads."""
     return [path for path in sorted((ROOT / "csrc").rglob("*")) if path.suffix in (".c", ".h", ".cu")]
 
 
@@ -131,7 +134,7 @@ def test_the_map_tells_the_levels():
 
 
 def test_every_include_names_the_room():
-    """Relative to csrc/, also inside a room: a name says the same wherever it stands."""
+    """A name is relative to csrc/, also inside a room, so it means the same file everywhere."""
     assert not [f"{name} includes {header}" for name, header in includes() if not (ROOT / "csrc" / header).is_file()]
 
 
@@ -160,13 +163,13 @@ def test_training_and_kernels_stand_apart():
             assert used not in C_APART, f"{name} includes {header}"
 
 
-def test_includes_make_no_ring():
+def test_includes_make_no_cycle():
     edges: dict[str, set[str]] = {}
     for name, header in includes():
         user, used = name.rpartition(".")[0], header.rpartition(".")[0]
         if user != used:  # a .c file and its header are one
             edges.setdefault(user, set()).add(used)
-    assert not ring(edges)
+    assert not cycle(edges)
 
 
 def test_c_knows_no_python():
@@ -276,9 +279,9 @@ def test_few_files_lie_at_the_top_and_cython_in_its_room():
     assert {path.parent.name for path in cython_files()} == {"native"}
 
 
-def test_imports_make_no_ring():
-    """Those inside functions count, and those for type checkers: a ring that is hidden so is still one."""
-    assert not ring(python_edges())
+def test_imports_make_no_cycle():
+    """Imports inside functions count, and so do those for type checkers."""
+    assert not cycle(python_edges())
 
 
 def test_cython_declares_c_in_one_place_and_python_nowhere():
@@ -353,7 +356,7 @@ def test_no_file_is_over_500_lines():
 
 @pytest.mark.parametrize("folder", ["streamtok", "tools", "tests"])
 def test_no_function_is_over_the_length_to_read_at_once(folder):
-    """40 lines of code, as a rule; the rest is docstring and the occasional table."""
+    """60 lines without the docstring. The rule is about 40; the limit leaves room for a table."""
     long = []
     for path in (path for path in our_files() if path.suffix == ".py" and folder in path.relative_to(ROOT).parts[:1]):
         for node in ast.walk(ast.parse(path.read_text())):

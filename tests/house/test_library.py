@@ -64,7 +64,7 @@ def test_no_other_module_is_found_in_the_file(name):
 
 
 def test_all_modules_count_and_refuse_by_the_same_allocator():
-    """What one module of Python switches off fails in all others."""
+    """If one module makes allocations fail, they fail in all others."""
     uses = [
         lambda: vocab.Matcher(["<|x|>"]),
         lambda: trainer.Counter("cl100k", None).count("a b"),
@@ -74,7 +74,7 @@ def test_all_modules_count_and_refuse_by_the_same_allocator():
         before = library.allocation_counts()[0]
         use()
         assert library.allocation_counts()[0] > before
-    for use in uses[:2]:  # the third goes another way without memory
+    for use in uses[:2]:  # without memory the third takes another path
         library.fail_allocations_after(0)
         try:
             with pytest.raises(MemoryError):

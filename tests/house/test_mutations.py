@@ -1,7 +1,7 @@
 """Damaged and random input at the level of Python: only the documented errors, and what is accepted is right.
 
-The C core has its own: tests/fuzz. Containers of compressed files, checkpoints and tokenizer files are in the tests of
-those.
+The C core has harnesses of its own (tests/fuzz). Compressed files, checkpoints and tokenizer files are damaged in the
+tests of those.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def test_random_patterns_are_refused_with_a_reason_or_give_tiktokens_ids(make):
         try:
             theirs = encoding_of(tiktoken, pattern)
         except ValueError:
-            continue  # accepted here alone
+            continue  # accepted by streamtok only
         for _ in range(6):
             text = random_text(rng)
             try:
@@ -213,7 +213,7 @@ def test_damaged_pickles_of_a_decoder_are_refused_or_go_on(enc):
 
 
 def test_states_with_many_changes_are_refused_or_harmless(enc):
-    """The checksum is put right, so that what is behind it is asked."""
+    """The checksum is corrected, so that the checks behind it run."""
     rng = random.Random(5)
     states = []
     for text in ("a" * 40, "abc <|endof", " \n" * 200, "x" * 3000, "中" * 500 + "\r", "don't \u0301'"):

@@ -155,7 +155,7 @@ def opened(target: str, image: str, status: int) -> str:
 
 @pytest.mark.parametrize("target", FOREIGN)
 def test_an_image_is_for_machines_of_its_byte_order(target):
-    """One of the other order is refused, never read wrong; one of the same order serves."""
+    """An image of the other byte order is refused; one of the same byte order is opened."""
     mine, theirs = image_of("native"), image_of(target)
     if target != OTHER_ORDER:
         assert pathlib.Path(mine).read_bytes() == pathlib.Path(theirs).read_bytes()
@@ -189,7 +189,7 @@ def test_no_harness_finds_a_difference_on(target):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# ==== systems that are not here: compiled only ====
+# ==== systems for which there is no emulator here: compiled only ====
 
 
 def cross(*targets: str) -> None:

@@ -1,4 +1,4 @@
-"""benchmarks/rivals: the ids are right before any time is taken, and the figures say what they are of."""
+"""benchmarks/rivals checks the ids before it takes times, and names what each figure is of."""
 
 import dataclasses
 import subprocess
@@ -32,13 +32,13 @@ def figures(name="r50k_base", against=(), threads=()):
 
 
 def replaced(monkeypatch, table, name, load):
-    """Another way to encode in the place of a contender's; whose module is there."""
+    """Gives the contender another function that loads, and a module that is always installed."""
     changed = dataclasses.replace(table[name], load=load, module="json")
     monkeypatch.setitem(table, name, changed)
 
 
 def shifted(vocabulary, threads):
-    """Right ids but for the hundredth of each text."""
+    """The right ids, except that number 100 of each text is wrong."""
     encode = streamtok.get_encoding(vocabulary.name).encode_ordinary
     return lambda texts: [[token + (i == 100) for i, token in enumerate(encode(text))] for text in texts]
 

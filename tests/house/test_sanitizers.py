@@ -1,6 +1,6 @@
 """The C core under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer, for a few seconds.
 
-tools/sanitize.py runs as long as one likes, and tools/fuzz.py searches; the harnesses are those of tests/fuzz.
+tools/sanitize.py runs for a time that can be chosen, and tools/fuzz.py searches. All use the harnesses of tests/fuzz.
 """
 
 import pathlib
@@ -25,10 +25,10 @@ def tool(name: str, *arguments: str) -> subprocess.CompletedProcess:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the harnesses use POSIX memory protection")
 def test_no_harness_finds_anything_under_sanitizers():
-    """With one compiler, clang where there is one, since it finds more; the long profile takes GCC as well."""
+    """With one compiler: clang if it is installed, because it finds more. The long profile uses GCC too."""
     one = [] if oracle.PROFILE == "long" else fuzz_build.compilers(None, fuzz_build.MEMORY)[-1:]
     done = tool("sanitize", "--seconds", str(SECONDS), *(f"--cc={cc}" for cc in one))
-    if done.returncode == 77:  # that one may lack the sanitizers' libraries
+    if done.returncode == 77:  # this compiler may lack the libraries of the sanitizers
         done = tool("sanitize", "--seconds", str(SECONDS))
     if done.returncode == 77:
         pytest.skip("no C compiler here builds with sanitizers")
@@ -41,7 +41,7 @@ def test_no_harness_finds_anything_under_sanitizers():
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the harnesses use POSIX memory protection")
 def test_a_finding_is_kept_and_repeated(tmp_path):
-    """A harness with a planted error: the input that meets it is written to a file, which shows it again."""
+    """A harness with a deliberate error: the input that triggers it is written to a file, which triggers it again."""
     (tmp_path / "planted.c").write_text(
         '#include "fuzz.h"\n'
         "int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)\n"
@@ -63,4 +63,4 @@ def test_a_finding_is_kept_and_repeated(tmp_path):
     assert kept.read_bytes()[8] == 3
     again = subprocess.run([program, kept], capture_output=True, text=True)
     assert again.returncode == 1 and str(kept) in again.stderr
-    assert subprocess.run(command, capture_output=True, text=True).stderr == done.stderr  # a seed is all it takes
+    assert subprocess.run(command, capture_output=True, text=True).stderr == done.stderr  # the seed is enough

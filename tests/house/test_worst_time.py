@@ -1,6 +1,6 @@
-"""The search for the slowest texts: its recipes give their texts again, and it tells what is beyond a limit.
+"""The search for the slowest texts: a recipe always gives the same text, and what is beyond a limit is reported.
 
-And texts of the kinds that it found to be the slowest stay linear."""
+Texts of the slowest kinds that it has found take linear time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(monkeypatch, tmp_path, *arguments: str) -> tuple[int, dict]:
     monkeypatch.setattr(worst_time, "CONFIRMED", 256)
     monkeypatch.setattr(worst_time, "SIZES", (512,) * 3)
     monkeypatch.setattr(worst_time, "CHECKED", 512)
-    monkeypatch.setattr(worst_time, "STEEPEST", 100.0)  # no time is told from this little work
+    monkeypatch.setattr(worst_time, "STEEPEST", 100.0)  # so little work cannot be timed
     path = tmp_path / "out.json"
     command = ["worst_time.py", "--inputs", "40", "--encodings", "r50k_base", "--json", str(path), *arguments]
     monkeypatch.setattr(sys, "argv", command)

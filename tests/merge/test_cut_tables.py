@@ -1,4 +1,4 @@
-"""The tables behind exact cuts (csrc/cut/cut_tables.h), read from an image: all that tokens join, and little else."""
+"""The tables behind exact cuts (csrc/cut/cut_tables.h), read from an image: all pairs that tokens join, few others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tables_of(vocab: Vocab) -> dict[str, np.ndarray]:
 
 
 def random_vocabulary(seed: int) -> Vocab:
-    """Tokens that begin and end inside characters, far more of them than a trained vocabulary has."""
+    """A vocabulary with far more tokens that begin or end inside characters than a trained one has."""
     rng, ranks = random.Random(seed), {bytes([i]): i for i in range(256)}
     alphabet = rng.choice(["аб в", "数据的 我们", "🙂👋 é", "สวัสดี a", "".join(map(chr, range(0x4E00, 0x4F00)))])
     for _ in range(rng.choice((3, 300, 5000))):
@@ -49,7 +49,7 @@ def random_vocabulary(seed: int) -> Vocab:
 
 
 def character_pairs(token: bytes) -> list[tuple[int, int]]:
-    """Of a token's whole characters those side by side, not both of ASCII, as numbers of their bytes."""
+    """Neighbours among a token's whole characters, not both of ASCII, as numbers made of their bytes."""
     text = token.decode("utf-8", "ignore")  # without the parts at its ends
     if text.encode() not in token:
         return []

@@ -59,7 +59,7 @@ def test_short_piece_is_merged_as_by_the_definition(kind):
 
 @pytest.mark.parametrize("kind", ["r50k_base", "cl100k_base", "o200k_base", *oracle.DAMAGED])
 def test_every_token_as_a_piece_is_that_token(kind):
-    """Also one that merging its bytes does not give back: tiktoken looks the whole piece up first."""
+    """Also a token that merging its bytes does not give: tiktoken looks the whole piece up first."""
     ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
     ranks = ours._mergeable_ranks
     assert [ours._encode_single_piece(token) for token in ranks] == [[rank] for rank in ranks.values()]
@@ -74,7 +74,7 @@ def test_facts_of_the_bundled_vocabularies():
 
 
 def test_stored_splits_are_those_of_merging(tiny):
-    """The bundled files say how each token was made; without that, the core works it out: the same ids."""
+    """The bundled files say how each token was made. Without that the core works it out; the ids are the same."""
     for name in ("r50k_base", "o200k_base"):
         bundled = oracle.ours(name)
         worked_out = streamtok.Encoding(
@@ -98,7 +98,7 @@ def test_leftmost_of_equal_pairs_goes_first():
 
 
 def test_random_small_vocabularies_are_merged_as_by_the_definition():
-    """Any set of tokens in any order of ranks: nothing is asked of a vocabulary."""
+    """Any set of tokens in any order of ranks."""
     rng = random.Random(7)
     for round in range(15):
         ranks = {bytes([value]): value for value in range(256)}
@@ -121,8 +121,8 @@ def test_random_small_vocabularies_are_merged_as_by_the_definition():
 
 @pytest.mark.parametrize("kind", ["r50k_base", "cl100k_base", "dropped", "permuted"])
 def test_ids_of_an_endless_piece_leave_no_later_than_by_the_finality_rule(kind):
-    """finality.py states what may leave after each byte. A piece waits for its end up to so many bytes, which mostly
-    comes soon; once it is longer than that, and surely than 300, the stream is as early as the rule."""
+    """finality.py states which ids may leave after each byte. A short piece is held until it ends; once a piece has
+    300 bytes, the stream is as early as the rule."""
     finality = oracle.shared_module("merge_rules", "finality.py")
     ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
     ranks = ours._mergeable_ranks
@@ -155,7 +155,7 @@ def test_ids_of_an_endless_piece_leave_no_later_than_by_the_finality_rule(kind):
 
 @pytest.mark.parametrize("kind", ["cl100k_base", "dropped"])
 def test_pieces_fall_apart_at_exact_cuts(kind):
-    """exact_cuts.py: where no token spans a border, the two sides are encoded as alone."""
+    """exact_cuts.py: at a border that no token spans, each side is encoded as if it were alone."""
     module = oracle.shared_module("merge_rules", "exact_cuts.py")
     ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
     ranks = ours._mergeable_ranks
@@ -176,7 +176,7 @@ def test_pieces_fall_apart_at_exact_cuts(kind):
 
 @pytest.mark.parametrize("kind", ["r50k_base", "dropped", "permuted"])
 def test_ids_are_those_of_the_table_of_pairs(kind):
-    """split_table.py: one pair a token is the whole truth; unreachable tokens are those without one."""
+    """split_table.py: one pair for each token is enough to merge with; unreachable tokens have none."""
     module = oracle.shared_module("merge_rules", "split_table.py")
     ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
     ranks = ours._mergeable_ranks
@@ -198,7 +198,7 @@ def test_neighbours_in_a_text_are_compatible_and_others_are_not():
         assert ours._encode_single_piece(piece) == [left, right]
 
 
-# ==== encode_spans: what splitters of one's own use ====
+# ==== encode_spans: used by custom splitters ====
 
 
 def test_spans_are_encoded_as_pieces(enc):
@@ -251,7 +251,7 @@ def test_rulers_longer_than_a_window_join_as_merging_does(name):
 
 @pytest.mark.parametrize("name", oracle.NAMES)
 def test_one_byte_over_and_over_is_merged_as_runs(name):
-    """Of lengths around powers of two, where an odd token is left over, and of any."""
+    """Lengths around powers of two, where an odd token is left over, and random ones."""
     enc, reference = oracle.ours(name), oracle.ours(name, "reference")
     rng = random.Random(4)
     for byte in range(256):
@@ -268,7 +268,7 @@ def test_runs_of_a_damaged_vocabulary():
 
 
 def repeats(rng: random.Random, tokens: list[bytes]):
-    """Pieces that repeat a unit, of whatever length the last one is cut to; often with something before and behind."""
+    """Pieces that repeat a unit, the last one cut anywhere; often with other text before and behind."""
     letters = b"ab=- \r\n."
     for _ in range(25 * ROUNDS):
         unit = rng.choice((rng.choice(tokens), bytes(rng.choices(letters, k=rng.randint(2, 40)))))[:64]
@@ -276,7 +276,7 @@ def repeats(rng: random.Random, tokens: list[bytes]):
         around = [bytes(rng.choices(letters, k=rng.choice((0, 0, 1, 7, 300)))) for _ in range(2)]
         yield around[0] + (unit * n)[:n] + around[1]
     units = [b"\r\n", b" ", b"\n", b"=-", b"-", b"=", b"ab", b"\t ", "的".encode(), "é".encode(), b"#"]
-    for _ in range(15 * ROUNDS):  # rulers side by side: what the first one has made larger serves the next
+    for _ in range(15 * ROUNDS):  # rulers side by side: the buffer that the first one has enlarged serves the next
         parts = [rng.choice(units) * rng.choice((40, 300, 1300, 2500)) for _ in range(rng.randint(2, 4))]
         yield (
             rng.choice((b"", b"\n", b"x"))
@@ -287,7 +287,7 @@ def repeats(rng: random.Random, tokens: list[bytes]):
 
 @pytest.mark.parametrize("name", [*VOCABULARIES, *oracle.DAMAGED])
 def test_unit_over_and_over_is_merged_as_by_the_reference(name):
-    """Two bytes, as of CR LF, or more: a period of tokens is copied, and both ends of it must be right."""
+    """Units of two bytes, as CR LF, or more: a period of tokens is copied, and its two ends have to be right."""
     if name in oracle.DAMAGED:
         enc = oracle.damaged_pair(name).ours
         made = {"pat_str": enc._pat_str, "mergeable_ranks": oracle.damaged_ranks(name), "special_tokens": {}}
@@ -329,7 +329,7 @@ def test_bytes_of_any_rank_begin_words():
 
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 def test_words_of_every_length_merge_side_by_side(name):
-    """Up to 60 bytes a word is one lane, whatever it holds; longer ones take other ways."""
+    """Words of up to 60 bytes are merged side by side; longer ones take other paths."""
     enc, reference = oracle.ours(name), oracle.ours(name, "reference")
     rng = random.Random(9)
     for alphabet in ("abcdefgh", "etaoinsr", "жбщю", "กขคงจ", "aé", "_", "的一是"):
@@ -341,7 +341,7 @@ def test_words_of_every_length_merge_side_by_side(name):
 
 @pytest.mark.parametrize("kind", [*oracle.FAMILIES, *oracle.DAMAGED])
 def test_pieces_of_few_runs_are_merged_as_those_of_many(kind):
-    """Up to eight runs of a byte are merged as runs, of any lengths; what begins with nine is not."""
+    """Pieces of up to eight runs of a byte are merged as runs of any length; those with more are not."""
     if kind in oracle.DAMAGED:
         enc, other = oracle.damaged_pair(kind).ours, oracle.damaged_pair(kind).theirs
     else:
@@ -355,7 +355,7 @@ def test_pieces_of_few_runs_are_merged_as_those_of_many(kind):
 
 
 def rulers_and_blanks(rng: random.Random) -> list[str]:
-    """Spans around the lengths and the numbers of ids that one cache, the other, or neither has room for."""
+    """Spans whose lengths and numbers of ids fit one cache, the other, or neither."""
     spans = []
     for _ in range(400):
         body = rng.choice([" ", "-", "*", "=-", "ж", "\t", "_a", "的", "/", "\n "])
@@ -369,7 +369,7 @@ def rulers_and_blanks(rng: random.Random) -> list[str]:
 
 @pytest.mark.parametrize("kind", [*oracle.FAMILIES, *oracle.DAMAGED])
 def test_long_spans_that_come_again_have_the_same_ids(kind):
-    """More kinds of them than are remembered, so that they push each other out."""
+    """There are more of them than the caches hold, so that they evict each other."""
     rng = random.Random(kind)
     if kind in oracle.DAMAGED:
         enc, other = oracle.damaged_pair(kind).ours, oracle.damaged_pair(kind).theirs

@@ -24,7 +24,7 @@ import streamtok
 TIERS = ("portable", "neon", "avx2", "avx512")
 NAMES = ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
 
-# Runs of each kind longer than two blocks, and what blocks leave to the machine.
+# Runs of each kind longer than two blocks, and places that blocks leave to the state machine.
 LONG = ("A" * 200, "a" * 200, "中" * 90, " " * 300, "1" * 150, "\n" + " " * 200, "!" * 150, "\u0301" * 90, "'s" * 80)
 WORDS = (
     "abcdefghijklmnopqrstuvwxyz",
@@ -37,7 +37,7 @@ WORDS = (
     "éàçxyz",
     "\U0001f600a\U0001f680",
 )
-# Words that tables hold, of one id to a dozen.
+# Words that the tables hold, of one id to a dozen.
 FREQUENT = (
     "את של על לא זה הוא היא עם אני כל יותר ישראל אחרי להיות בשנת העולם הזה אנשים ירושלים ממשלת חברת לפני כאשר "
     "한국 대한민국 있는 것으로 있다 그리고 서울 사람들이 때문에 대통령 말했다 하지만 위해 경우 이러한 프로그램 "
@@ -49,7 +49,7 @@ UNITS = (*LONG, "'", "'s", "'LL", "\u017f", "中A", "Ab", "\n/", "/", "!\u0301",
 
 @functools.cache
 def foreign_tokens() -> list[str]:
-    """Tokens beyond ASCII that are whole characters, by and large those of one script beside each other."""
+    """Tokens beyond ASCII that are whole characters, mostly with those of one script beside each other."""
     tokens = [
         token.decode("utf-8", "ignore") for token in oracle.ours("o200k_base")._mergeable_ranks if max(token) > 127
     ]
@@ -57,7 +57,7 @@ def foreign_tokens() -> list[str]:
 
 
 def long_pieces(rng: random.Random) -> str:
-    """Words that are long enough to be cut, some at every border, some nowhere, between short ones."""
+    """Words that are long enough to be cut, some at every border, some nowhere; between them short ones."""
     tokens, made = foreign_tokens(), []
     for _ in range(rng.randint(1, 60)):
         at = rng.randrange(len(tokens))
@@ -94,7 +94,7 @@ def texts() -> list[str]:
 
 
 def batches() -> list[str]:
-    """From no word to 40 and more that no table holds, of all lengths: they are merged side by side."""
+    """Batches of 0 to 40 and more words of all lengths that no table holds: they are merged side by side."""
     rng = random.Random(21)
     made = []
     for count in (*range(41), 300, 1200):
@@ -105,7 +105,7 @@ def batches() -> list[str]:
 
 
 def crowds() -> list[str]:
-    """Thousands of words again and again, long and short ones side by side: they fight for places of the hot table."""
+    """Thousands of words again and again, long and short ones mixed: they compete for the places of the hot table."""
     rng = random.Random(23)
     words = [
         "".join(rng.choices(rng.choice(WORDS), k=rng.choice((1, 2, 3, 5, 7, 14, 15, 16, 40)))) for _ in range(8_000)
@@ -176,7 +176,7 @@ def damaged_texts() -> Iterator[bytes]:
 
 
 def check_faults() -> None:
-    """What is no UTF-8 is found where Python finds it."""
+    """Invalid UTF-8 is found at the place where Python finds it."""
     enc = oracle.ours("r50k_base")
     for data in damaged_texts():
         stream, want = enc.stream_encoder(), None
@@ -194,7 +194,8 @@ def check_faults() -> None:
 
 
 def random_strs(rng: random.Random) -> Iterator[str]:
-    """One, two and four bytes a character, the ends of what takes one to four bytes in UTF-8, halves of characters."""
+    """Strs of one, two and four bytes a character, with the first and last code points of each length in UTF-8, and
+    surrogates."""
     kinds = ["ab \n\x00\x7f", "é\x80\xff", "ж\u0100\u07ff", "中\u0800\ud7ff\ue000\uffff"]
     kinds += ["👋\U00010000\U0010ffff", "\ud800\udfff"]
     for _ in range(3000):
@@ -215,7 +216,7 @@ def tier_taken() -> str:
 
 
 def digest() -> dict[str, str]:
-    """What one process makes of the texts: whole, and in random chunks."""
+    """Digests of the pieces and ids that this process gets for the texts; streams cut at random give the same ids."""
     check_faults()
     check_strs()
     result = {}
@@ -233,7 +234,7 @@ def digest() -> dict[str, str]:
 
 @functools.cache
 def run_on(tier: str, function: str) -> object:
-    """What a function of this module gives in a process that is told to take that tier."""
+    """The result of a function of this module in a process that is told to use that tier."""
     code = f"import json, test_tiers; print(json.dumps(test_tiers.{function}()))"
     folders = [os.path.dirname(__file__), str(oracle.PROJECT), *sys.path]
     env = os.environ | {"STREAMTOK_TIER": tier, "PYTHONPATH": os.pathsep.join(folders)}
@@ -244,7 +245,7 @@ def run_on(tier: str, function: str) -> object:
 
 @functools.cache
 def reference() -> dict[str, str]:
-    """The same by the reference engine and tiktoken's own pieces."""
+    """The digests that every tier should give, by the reference engine."""
     result = {}
     for name, slow in encodings("reference"):
         sums = hashlib.sha256()
@@ -269,7 +270,7 @@ def test_texts_of_the_tiers_have_tiktokens_ids(name):
 
 
 def test_the_widest_tier_that_the_processor_has_is_chosen():
-    """As the kernel lists what the processor has, where there is such a list."""
+    """Compared with the features that Linux lists in /proc/cpuinfo."""
     listed = pathlib.Path("/proc/cpuinfo")
     if platform.machine() != "x86_64" or not listed.exists():
         pytest.skip("needs Linux on x86-64, whose kernel lists what the processor has")
@@ -293,7 +294,7 @@ def compilers(*names: str) -> str | None:
 
 @pytest.fixture(scope="module")
 def on_arm(tmp_path_factory):
-    """A function that compiles a harness of tests/fuzz for ARM and runs it in an emulator; what it printed."""
+    """A function that compiles a harness of tests/fuzz for ARM, runs it in an emulator, and returns what it printed."""
     cc, qemu = compilers("aarch64-linux-gnu-gcc"), compilers("qemu-aarch64", "qemu-aarch64-static")
     if cc is None or qemu is None:
         pytest.skip("needs aarch64-linux-gnu-gcc and qemu-aarch64")

@@ -1,4 +1,4 @@
-"""The packed list of frequent words: what was packed comes out, and damage is refused."""
+"""The packed list of frequent words: unpacking gives what was packed, and damage is refused."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_another_file_is_refused(levels, tmp_path):
 
 
 def forged(shared: bytes, rest_lengths: bytes, rests: bytes, levels: bytes) -> bytes:
-    """A file with a right checksum over what nobody would pack."""
+    """A file with a correct checksum over contents that pack() never writes."""
     streams = [_compress(stream) for stream in (shared, rest_lengths, rests, levels)]
     numbers = struct.pack("<II", len(levels), len(rests)) + struct.pack("<4I", *map(len, streams)) + bytes(24)
     head, rest = _MAGIC + struct.pack("<I", 1), numbers + b"".join(streams)

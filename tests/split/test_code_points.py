@@ -37,7 +37,7 @@ def test_every_assigned_code_point_between_neighbours(name, left):
 
 @each_family
 def test_all_kinds_of_a_code_point_agree_with_tiktokens_classes(name):
-    """The split itself, for a letter more: pieces around every character whose kind tiktoken tells us."""
+    """Whether a piece starts at a character shows its kind, which is compared with tiktoken's class of it."""
     _, ours, _ = oracle.pair(name)
     kinds = oracle.kinds()
     counts = collections.Counter(kinds.values())

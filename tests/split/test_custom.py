@@ -102,7 +102,7 @@ def test_no_continuation_changes_what_has_left(pat_str: str) -> None:
 
 
 def random_pattern(rng: random.Random, depth: int) -> str:
-    """Any pattern of the supported kind, nested `depth` deep."""
+    """A random pattern of the supported kinds, nested `depth` deep."""
 
     def item() -> str:
         kind = rng.random()

@@ -19,7 +19,7 @@ from streamtok.patterns import splitter as custom
 from streamtok.patterns.splitter import PatternSplitter
 from streamtok.train import patterned, train
 
-# All planes that have characters; of the others, and of private use, what stands at the ends of a plane.
+# All planes that have characters; of the others, and of private use, the first and last code points of a plane.
 PLANES = [(0, 0xD800), (0xE000, 0x34000), (0xE0000, 0xE1000)]
 PLANES += [(plane + at, plane + at + 256) for plane in range(0x30000, 0x110000, 0x10000) for at in (0, 0xFF00)]
 if PROFILE == "long":
@@ -94,10 +94,10 @@ def test_unbounded_look_behind_splits_but_does_not_stream() -> None:
         mine.stream()
 
 
-# ==== Backtracking without end ====
+# ==== Backtracking that takes too long ====
 
 ENDLESS = r"(?:a|aa)+c|."
-ENDLESS_TOO = r"(?:a|aa)+c|b*|."  # matches nothing here and there, and so is searched for match by match
+ENDLESS_TOO = r"(?:a|aa)+c|b*|."  # it matches the empty text at some places, so it is searched match by match
 
 
 def endless(pat_str: str = ENDLESS, **options) -> streamtok.Encoding:
@@ -148,7 +148,7 @@ def test_the_bound_is_the_encodings_own() -> None:
     for enc in (endless(pattern_seconds=0.05), pickle.loads(pickle.dumps(endless(pattern_seconds=0.05)))):
         with pytest.raises(TimeoutError):
             enc.encode("a" * 60)
-    # More text has more time.
+    # More text gets more time.
     splitter = PatternSplitter(r"\w+|\W+", seconds=1e-4)
     with pytest.raises(TimeoutError, match=r"more than 0\.0002 seconds"):
         splitter.split("a b " * 500_000)

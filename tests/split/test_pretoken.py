@@ -1,4 +1,4 @@
-"""The split into pieces: tiktoken's own, and those of the specifications in ../shared/split_rules."""
+"""The split into pieces, compared with tiktoken's pieces and with the specifications in ../shared/split_rules."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_both_engines_agree(enc):
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 @pytest.mark.parametrize("corpus", ["english", "code", "multilingual"])
 def test_real_text_is_cut_to_the_ids_of_the_reference(name, corpus):
-    """Which cuts nothing."""
+    """The reference engine does not cut."""
     text = oracle.corpus(corpus)[500_000:540_000]
     want = oracle.without_pattern(name, "reference").encode(text, disallowed_special=())
     enc = oracle.without_pattern(name)
@@ -58,7 +58,7 @@ def test_real_text_is_cut_to_the_ids_of_the_reference(name, corpus):
 
 @pytest.mark.parametrize("kind", oracle.DAMAGED)
 def test_vocabularies_that_no_trainer_made(kind):
-    """An unreachable token is a text of its own, but never what is left between two cuts."""
+    """An unreachable token may be a whole text, but never a part between two cuts."""
     ranks, rng = oracle.damaged_ranks(kind), random.Random(kind)
     with pytest.warns(UserWarning):
         enc = streamtok.Encoding(kind, pat_str=None, mergeable_ranks=ranks, special_tokens={})

@@ -44,7 +44,7 @@ def test_cut_in_two_at_every_byte(name, options):
 @each_family
 @each_allowed
 def test_an_open_piece_is_read_again_where_much_follows(name, options):
-    """With 256 bytes of new text, an open piece of up to 64 is read from its start whatever becomes of it."""
+    """If 256 bytes of new text follow, an open piece of up to 64 bytes is read again from its start."""
     _, ours, theirs = oracle.pair(name)
     stream, rng = ours.stream_encoder(**options), random.Random(name)
     for text in strings():
@@ -57,7 +57,7 @@ def test_an_open_piece_is_read_again_where_much_follows(name, options):
 
 @each_family
 def test_chunks_of_about_256_bytes(name):
-    """On either side of what decides whether an open piece is read again, of real text and of runs that are longer."""
+    """Chunks just below and above the size from which an open piece is read again, of real text and of longer runs."""
     _, ours, theirs = oracle.pair(name)
     rng, stream = random.Random(16), ours.stream_encoder(disallowed_special=())
     runs = "".join(
@@ -184,7 +184,7 @@ def test_damaged_vocabularies_with_random_cuts(kind):
 
 @pytest.mark.parametrize("kind", oracle.DAMAGED)
 def test_pieces_that_begin_an_unreachable_token(kind):
-    """Such a token occurs only as a whole piece, so nothing may leave while the piece could still become it."""
+    """Such a token occurs only as a whole piece, so no id may leave while the piece could still become it."""
     _, ours, theirs = oracle.damaged_pair(kind)
     ranks = oracle.damaged_ranks(kind)
     lost = [token for token in ranks if len(token) > 1 and oracle.merge(token, ranks) != [ranks[token]]]

@@ -108,7 +108,7 @@ def test_random_text_without_a_break_has_the_ids_of_the_reference(name, what):
 @each_family
 @pytest.mark.parametrize("unit", [*UNITS, *RANDOM])
 def test_memory_does_not_grow_with_the_piece(name, unit):
-    """No allocation at all once the first megabyte is through: nothing can have grown."""
+    """There is no allocation after the first megabyte, so nothing grows."""
     data = random_text(unit) if unit in RANDOM else (unit * (2_000_000 // len(unit.encode()))).encode()
     stream = oracle.ours(name).stream_encoder()
     chunks = [data[at : at + 4096] for at in range(0, len(data), 4096)]
@@ -138,7 +138,7 @@ def test_time_is_linear(name, unit):
 @each_family
 @pytest.mark.parametrize("unit", [*UNITS, *RANDOM])
 def test_time_of_one_byte_feeds_is_linear(name, unit):
-    """A feed must not look again at what earlier feeds brought."""
+    """A feed must not read again what earlier feeds brought."""
     ours = oracle.ours(name)
     data = random_text(unit)[:100_000] if unit in RANDOM else (unit * 100_000).encode()[:100_000]
     bites = [data[at : at + 1] for at in range(len(data))]
@@ -172,7 +172,7 @@ LOOK_AHEAD = {
     ids=LOOK_AHEAD.keys(),
 )
 def test_text_that_asks_for_long_look_ahead_is_linear_too(name, text):
-    """Remembered points, chains of contractions, beginnings of names: half a megabyte in a moment, and the same ids."""
+    """Remembered points, chains of contractions, prefixes of names: linear time for half a megabyte, the same ids."""
     ours = oracle.ours(name)
 
     def streamed(data: bytes) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a stream refuses: disallowed special tokens, bytes that are not UTF-8; and surrogates, which it mends.
+"""What a stream refuses: disallowed special tokens, bytes that are not UTF-8. And surrogates, which it replaces.
 
 A feed that raises leaves the stream as it was: each test goes on differently afterwards and compares.
 """
@@ -108,7 +108,7 @@ def test_some_allowed_and_some_disallowed_names_split_across_chunks():
 
 
 def test_names_that_begin_each_other_go_to_the_longest(tiny):
-    """<|x|> and <|xy|> part late; <|x and <|x|> begin each other."""
+    """<|x|> and <|xy|> differ only near their ends; <|x is a prefix of <|x|>."""
     import streamtok
 
     special = {"<|x": 1000, "<|x|>": 1001, "<|x|><|y": 1002}
@@ -211,7 +211,7 @@ def test_cut_character_is_no_error_and_is_pending(enc):
 
 
 def test_str_behind_a_cut_character_is_an_error_or_mended(enc):
-    """No str can continue a character, so what is cut is broken."""
+    """No str can continue a cut character, so that character is a fault."""
     for errors, text in {"replace": "a\ufffdb", "ignore": "ab"}.items():
         assert streamed(enc.stream_encoder(errors=errors), [b"a\xe4\xb8", "b"]) == enc.encode(text)
     stream = enc.stream_encoder()
@@ -222,7 +222,7 @@ def test_str_behind_a_cut_character_is_an_error_or_mended(enc):
 
 
 def test_offset_of_a_special_token_counts_the_bytes_that_were_fed(enc):
-    """Not those that mending made of them."""
+    """Not the bytes that stand for them after replacing."""
     stream = enc.stream_encoder(errors="replace")
     with pytest.raises(ValueError, match="at byte 2 of the stream"):
         stream.feed(b"\xff\xff" + NAME.encode())
@@ -233,7 +233,7 @@ def test_offset_of_a_special_token_counts_the_bytes_that_were_fed(enc):
 
 
 def test_repaired_bytes_can_spell_a_special_token(enc):
-    """As in the decoded whole: b"<|end\\xffoftext|>" without its broken byte is a name."""
+    """As in the whole decoded text: b"<|end\\xffoftext|>" without its wrong byte is a name."""
     data = b"a<|end\xffoftext|>b"
     want = enc.encode(data.decode("utf-8", "ignore"), allowed_special="all")
     for cut in range(len(data)):
@@ -297,4 +297,4 @@ def test_disallowed_and_allowed_sets_are_checked(enc):
         enc.stream_encoder(allowed_special={1})
     with pytest.raises(ValueError, match="empty"):
         enc.stream_encoder(disallowed_special={""})
-    enc.stream_encoder(allowed_special={"<|no such token|>"})  # as in tiktoken: not known, so never found
+    enc.stream_encoder(allowed_special={"<|no such token|>"})  # as in tiktoken: an unknown name is never found

@@ -1,4 +1,4 @@
-"""Every face that takes text or ids bite by bite: its time grows with the text, not with what it holds."""
+"""Every way to give text or ids in small parts: the time grows with the text, not with what is held back."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import streamtok
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
-# What is held back grows without end in "blanks" and "capitals" (o200k), up to the longest name in "names", and up to a
-# batch in a GPU's stream.
+# What is held back grows without bound in "blanks" and "capitals" (o200k), up to the longest name in "names", and up to
+# a batch in a GPU's stream.
 TEXTS = {
     "words": b"some words, and more of them. ",
     "letters": b"a",
@@ -86,7 +86,7 @@ def test_streams_of_a_pattern_of_ones_own_are_linear(text, pattern, size):
 
 
 def test_a_long_piece_of_a_pattern_of_ones_own_is_not_copied_by_a_feed():
-    """So many bites that a copy of what they left would be most of the time."""
+    """There are so many feeds that copying the pending text in each would take most of the time."""
     enc = encoding(r"\w+|\s+|[^\w\s]+")
     chunks = bites("letters", 1, 160_000)
     assert_linear(lambda n: cpu_seconds(lambda: feed_all(enc.stream_encoder(), chunks[:n])), 160_000)

@@ -88,7 +88,7 @@ def finality(name: str) -> Finality:
 
 
 def endless_pieces(rng: random.Random) -> list[bytes]:
-    """Of one or a few units, of letters by chance, and of base64's."""
+    """Pieces of one or a few units, of random letters, and of random characters of base64."""
     letters = b"abcdefghijklmnopqrstuvwxyz"
     made = [bytes(rng.choices(letters, k=900)), bytes(rng.choices(letters + b"ABCXYZ0189+/", k=900))]
     units = [b"a", b" ", b"=", b"-=", b"\xc2\xa0", "中".encode(), b"hello", b"\r\n", b"ab", b"/*"]
@@ -102,7 +102,7 @@ LATE = 64 + 8
 
 @each_family
 def test_ids_of_an_endless_piece_leave_when_the_definition_says(name):
-    """Never earlier, and not much later: what waits is at most held whole, or not final, or came right before."""
+    """Never earlier, and not much later: pending bytes belong to a short piece, or are not final, or came last."""
     stream, final = oracle.without_pattern(name).stream_encoder(), finality(name).final
     rng = random.Random(name)
     checked = 0
@@ -118,11 +118,11 @@ def test_ids_of_an_endless_piece_leave_when_the_definition_says(name):
             whole = text[:at]
             ids = final(whole)
             merged = oracle.ours(name)._vocab.merge(whole)
-            if stream.pending > 256:  # beyond that nothing waits whole
+            if stream.pending > 256:  # longer pieces are not held as a whole
                 decided = len(b"".join(map(oracle.ours(name).decode_single_token_bytes, ids)))
                 assert stream.pending <= at - decided + LATE, (whole, stream.pending)
             assert left[: len(ids)] == ids[: len(left)], whole
-            if len(left) > len(ids):  # behind an exact cut the definition has not looked yet
+            if len(left) > len(ids):  # at an exact cut ids may leave before the definition says so
                 assert left == merged[: len(left)], whole
             checked += bool(left)
     assert checked > 30
@@ -201,7 +201,7 @@ def test_words_leave_with_the_character_behind_them(name):
 @each_family
 @pytest.mark.parametrize("unit", nasty.UNITS)
 def test_pending_of_an_endless_piece_stays_small(name, unit):
-    """1 MB of one unit, in chunks of every sort of size."""
+    """1 MB of one unit, in chunks of many sizes."""
     ours = oracle.ours(name)
     text = nasty.UNITS[unit]
     data = (text * (1_000_000 // len(text.encode()) + 1)).encode()
@@ -229,7 +229,7 @@ WAITING = {
 
 
 def most_pending(stream, text: str) -> int:
-    """After any character."""
+    """The most bytes that are pending after any character."""
     stream.reset()
     most = 0
     for character in text:
@@ -258,7 +258,7 @@ def test_no_more_white_space_waits_than_the_document_says(name):
 
 
 def test_beginnings_of_disallowed_names_are_not_held_back(enc):
-    """Only an allowed name, which would be another id, must wait."""
+    """Only the prefix of an allowed name has to wait, because the name would be another id."""
     stream = enc.stream_encoder()
     stream.feed("one two <|endof")
     free = enc.stream_encoder(disallowed_special=())

@@ -182,7 +182,7 @@ def test_every_truncated_or_lengthened_state_is_refused(enc):
 
 
 def try_made_up_states() -> None:
-    """Somebody may have made the state up: any outcome is well but a crash, a hang, or an unexpected exception."""
+    """States that no stream has saved: a crash, a hang, or an undocumented exception is a fault; all else is right."""
     enc = oracle.ours("cl100k_base")
     rng = random.Random(8)
     accepted = refused = 0
@@ -213,7 +213,7 @@ def try_made_up_states() -> None:
 
 
 def test_damage_with_a_right_checksum_is_refused_or_harmless():
-    """In a process of its own, which a crash would end."""
+    """In another process, because a crash would end it."""
     code = "import test_stream_state; test_stream_state.try_made_up_states()"
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])}
     run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
@@ -236,7 +236,7 @@ def test_state_of_another_encoding_or_other_options_is_refused(enc):
         with pytest.raises(ValueError, match="another encoding"):
             other.setstate(state)
         assert other.pending == pending
-    enc.stream_encoder(copy=True).setstate(state)  # how arrays come out is no matter of the text
+    enc.stream_encoder(copy=True).setstate(state)  # the form of the arrays is no part of the state
 
 
 def test_state_of_another_version_is_refused(enc):
@@ -265,7 +265,7 @@ def test_what_is_no_state_is_refused(enc):
         enc.stream_encoder().setstate("text")
 
 
-# ==== Other manners ====
+# ==== Context manager, offset, repr, subclasses ====
 
 
 def test_context_manager_resets_on_leaving(enc):

@@ -1,4 +1,4 @@
-"""Zero copy that cannot bite: a held array never changes, a dropped one lends its memory to the next call."""
+"""Arrays without a copy are safe: a held array never changes, and the next call uses the memory of a dropped one."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def put(path: pathlib.Path, name: str = NAME) -> pathlib.Path:
 
 
 def opened(name: str = NAME) -> streamtok.Encoding:
-    """The encoding anew, as a new process would open it."""
+    """A new Encoding object, as a new process would make it."""
     return streamtok.registry.ENCODING_CONSTRUCTORS[name].build()  # type: ignore[attr-defined]
 
 
@@ -47,7 +47,7 @@ def packaged(name: str = NAME) -> streamtok.Encoding:
 
 
 def digest(encoding: streamtok.Encoding) -> str:
-    """Of the ids of random texts and of English."""
+    """A digest of the ids of random texts and of English."""
     ids = hashlib.sha256()
     for text in (*nasty.random_strings(random.Random(5), 1000, 300), oracle.topics()):
         ids.update(encoding.encode_to_numpy(text, disallowed_special=()).tobytes())

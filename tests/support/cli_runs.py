@@ -34,7 +34,7 @@ def run(*args, input=None, status=0):
 
 
 def process(*args, **options):
-    # A shell's background jobs ignore SIGINT, and children inherit that: the command must see it all the same.
+    # Background jobs of a shell ignore SIGINT, and their children inherit that. The command has to get the signal.
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen([*COMMAND, *args], env=ENVIRONMENT, stderr=subprocess.PIPE, preexec_fn=heed, **options)
 
@@ -51,7 +51,7 @@ def on_terminal(*args, status=0, **variables):
     try:
         while block := os.read(leader, 4096):
             shown += block
-    except OSError:  # what the reading end gets when the writers are gone
+    except OSError:  # reading from a terminal raises this when its other end is closed
         pass
     os.close(leader)
     assert child.wait() == status, shown

@@ -23,7 +23,7 @@ def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> cty
     """The kernels of a family. own: definitions of the module. kernels: "run", those of encoding, or "run_train"."""
     here = oracle.PROJECT / "tests" / "gpu_emulated"
     options = [*LONG_TEXTS.definitions(family), *own]
-    # Compiled once for all processes of a run. Two that come at once both compile it, and the last one's file stays.
+    # Compiled once for all processes of a run. Two processes may both compile it; then the later file stays.
     digest = zlib.crc32(repr(options).encode())
     path = pathlib.Path(os.environ["STREAMTOK_TESTS_RUN"], f"{kernels}-{family}-{digest:08x}.so")
     if path.exists():
@@ -46,7 +46,7 @@ def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> cty
 
 
 def at_the_end_of_memory(data: bytes) -> np.ndarray:
-    """A copy at a multiple of 16 bytes, the memory behind whose last 16 bytes cannot be read: to read it ends the
+    """A copy at a multiple of 16 bytes. The memory behind its last 16 bytes is unreadable: reading it ends the
     process."""
     page, room = mmap.PAGESIZE, -(-len(data) // 16) * 16
     pages = -(-room // page) + 1
@@ -61,7 +61,7 @@ def at_the_end_of_memory(data: bytes) -> np.ndarray:
 
 
 class EmulatedDevice:
-    """What streamtok.gpu asks of a device (streamtok/gpu/_device.py), with numpy's arrays for its memory."""
+    """The methods of a device that streamtok.gpu calls (streamtok/gpu/_device.py), with numpy arrays as its memory."""
 
     def __init__(self, family: str, modules: tuple[Module, ...] = ENCODING):
         self._family, self._modules = family, modules
@@ -72,7 +72,7 @@ class EmulatedDevice:
 
     def empty(self, count: int, dtype: object) -> np.ndarray:
         size = int(count) * np.dtype(dtype).itemsize
-        memory = np.full(size + 64, 0xA5, np.uint8)  # what is read before it is written should not look sane
+        memory = np.full(size + 64, 0xA5, np.uint8)  # so that reading it before it is written gives wrong results
         start = -memory.ctypes.data % 64
         return memory[start : start + size].view(dtype)
 
@@ -102,15 +102,15 @@ class EmulatedDevice:
         if kernel == "short":
             return 1  # blocks run one after the other here, so they cannot wait for each other
         if kernel == "learn":
-            return min(most, 2)  # these can (run_train.cpp)
-        return min(most, 3)  # fewer than there is work for, so that blocks come around again
+            return min(most, 2)  # blocks of this kernel do run at once (run_train.cpp)
+        return min(most, 3)  # few, so that each block has several shares of the work
 
     def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:
         getattr(self._library(kernel), f"run_{kernel}")(grid, block, ctypes.c_void_p(argument.ctypes.data))
 
     @contextlib.contextmanager
     def shuffled(self, seed: int) -> Iterator[None]:
-        """Lanes of a warp run in an order of that seed inside `with`, and may pause before atomic operations."""
+        """Inside `with`, lanes of a warp run in a random order, and may pause before atomic operations."""
         libraries = [library(self._family, module.own, "run") for module in ENCODING]
         for each in libraries:
             each.set_order(ctypes.c_uint64(seed))
@@ -128,7 +128,7 @@ class EmulatedDevice:
         pass
 
     def moment(self) -> EmulatedDevice:
-        """All is done at once here, so the device itself is what tells of it."""
+        """Work is done when launch() returns, so the device itself serves as the moment."""
         return self
 
     def done(self) -> bool:

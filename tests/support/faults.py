@@ -1,4 +1,4 @@
-"""The n-th call of one kind that the package asks of the system fails, for all n."""
+"""Makes the n-th system call of one kind that the package makes fail, for each n."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CALLS: dict[str, Any] = {
 
 
 class Fault:
-    """Replaces one call by one that fails the time `index`. A close that fails has closed the file all the same."""
+    """Replaces a function by one whose call number `index` fails. A close that fails has still closed the file."""
 
     def __init__(self, patch: pytest.MonkeyPatch, name: str, index: int) -> None:
         self.hit, self._left = False, index
@@ -49,8 +49,8 @@ class Fault:
 
 
 def each_fault(name: str, work: Callable[[], object], after: Callable[[OSError | None], object], step: int = 1) -> int:
-    """Does the work with each call failing in turn, or every `step`-th, and after(the error, None where there was
-    none); returns how many there are, more or less."""
+    """Does the work once for each call, or for every `step`-th, with that call failing; then calls after(error), where
+    None stands for no error. Returns about how many calls there are."""
     index = 0
     while True:
         error = None

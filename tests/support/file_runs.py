@@ -18,7 +18,7 @@ SEAM = ("os_open", "os_write", "os_fsync", "os_ftruncate", "os_replace", "os_unl
 
 
 class Crash(BaseException):
-    """The process ends here: no handler of the package may take it for an error that it knows."""
+    """Stands for the end of the process: no handler of the package may catch it."""
 
 
 @pytest.fixture(scope="module", name="enc")
@@ -77,7 +77,7 @@ def entries():
 
 
 def without_leases(patch):
-    """As on a system, or a file system, that has none: what was written is read back."""
+    """As on a system or a file system without leases, where what was written is read back."""
     patch.setattr(lease, "_LOCAL", set())
 
 

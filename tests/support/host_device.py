@@ -1,4 +1,4 @@
-"""What streamtok.gpu asks of a CUDA device, done by the kernels' emulation (emulated.py) and by numpy."""
+"""A stand-in for the CUDA device of streamtok.gpu: emulated kernels (emulated.py), and numpy for the memory."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from emulated import EmulatedDevice
 
 from streamtok.gpu._shapes import ENCODING, Module
 
-_lock = threading.Lock()  # the emulation is one warp after another, in memory of its own
+_lock = threading.Lock()  # the emulation keeps its lanes in global variables
 
 
 class DeviceArray(np.ndarray):
-    """An array "on the device": what is not one is host memory."""
+    """An array "on the device". Arrays of other classes are host memory."""
 
 
 class HostDevice(EmulatedDevice):
-    """Counts what is allocated; `fail_after` lets the allocation of that number fail, and all later ones."""
+    """Counts what is allocated. The allocation number `fail_after` and all later ones fail."""
 
     def __init__(self, family: str, ordinal: int = 0, modules: tuple[Module, ...] = ENCODING) -> None:
         super().__init__(family, modules)

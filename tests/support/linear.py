@@ -13,7 +13,7 @@ import pytest
 GROWTH = 8
 MOST = 3 * GROWTH
 TRIES = 10
-CLOCK_STEP = 1 / 64  # seconds: Windows counts a process's time in such steps. A time of 0 says less than one of them.
+CLOCK_STEP = 1 / 64  # seconds: Windows counts a process's time in such steps. A time of 0 means less than one step.
 
 
 def cpu_seconds(call: Callable[[], object]) -> float:

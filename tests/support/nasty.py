@@ -1,6 +1,6 @@
 """Strings that break tokenizers: a fixed list, and generators of random ones.
 
-Every group opens with what is hazardous about it.
+The comment in front of each group says what is hazardous about it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import random
 from collections.abc import Iterator
 
 # Contractions: which of them a pattern knows, in which case, and what stands before the apostrophe, decide the split.
-# U+017F matches s when case is ignored; U+212A (Kelvin) lower-cases to k and must have no part in it.
+# U+017F matches s when case is ignored; U+212A (Kelvin) lower-cases to k, with which no contraction begins.
 _SUFFIXES = ["s", "d", "m", "t", "ll", "ve", "re", "l", "v", "r", "S", "LL", "Re", "vE", "\u017f", "\u212a", "x", "lx"]
 CONTRACTIONS = [
     f"{before}'{suffix}{after}"
     for before, suffix, after in itertools.product(["", "a", "B", " ", "1", "!", "中"], _SUFFIXES, ["", "s", " ", "'s"])
 ] + ["a's's's's", "'s's", "''s", "I'M", "don't've", "\u2019s", "a\u2019s", "'\u0301s", "a'\u0301s", "'S'", "o'l'l'r'e"]
 
-# Numbers go by threes in two families, whatever script they are of.
+# Numbers are split into threes in two families, in every script.
 NUMBERS = [
     "1", "12", "123", "1234", "1234567890" * 3, " 1", "  12", "a1b22c333d4444", "3.14159", "1,234,567", "0x1F",
     "1e10", "\u0661\u0662\u0663\u0664", "\u0967\u0968\u0969\u096a", "\uff11\uff12\uff13\uff14", "\u00b2\u00b3\u00b9",
@@ -46,7 +46,7 @@ CASES = [
     "àéî", "Aaaa", "aAAA", "AAAA中AAAA", "\u00aa\u00ba", "ﷺ", "ǅʰA", "\u10d0\u1c90",
 ]  # fmt: skip
 
-# Marks and what stands on nothing: joined to a word, a piece of their own, or punctuation.
+# Marks, with a letter before them or without: part of a word, a piece of their own, or punctuation.
 MARKS = [
     "\u0301", "\u0301\u0301", "e\u0301", "!\u0301", "!!\u0301", " \u0301", "\n\u0301", "1\u0301", "\u0301a",
     "\u0301A", "A\u0301", "\u0e31", "ก\u0e31", "\u0903", "\u20dd", "a\u20dd", "!\u20dd", "/\u0301", "\n/\u0301",
@@ -77,8 +77,8 @@ SPECIALS = [
     "  <|endoftext|>  x", "<|reserved_200000|>", "<|endoftext|>'s",
 ]  # fmt: skip
 
-# Assigned to nothing, to private use, or outside of the first plane; the newest letters of Unicode 16, and letters that
-# came after it, which tiktoken does not know.
+# Code points that are unassigned, for private use, or outside of the first plane; the newest letters of Unicode 16,
+# and letters that came after it, which tiktoken does not know.
 ODD = [
     "\u0378", "\ue000", "\ufdd0", "\uffff", "\U0001ffff", "\U0010ffff", "\U000f0000", "\U00020000", "\U0002a6d6中",
     "\U00010400\U00010428", "\U0001d400\U0001d41a", "\U00016d43", "\U00010d70", "\ua7cb", "\ua7ce", "\U00011db0",
@@ -109,7 +109,7 @@ LONG = [unit * times for unit in UNITS.values() for times in (14, 16, 33, 65, 13
 
 FIXED = [*CONTRACTIONS, *NUMBERS, *WHITE, *CASES, *MARKS, *SLASHES, *EMOJI, *SPECIALS, *ODD, *PLAIN, *LONG]
 
-# One or a few of each kind of character, and the units that rules turn on.
+# One or a few characters of each kind, and the units that some rule treats in its own way.
 ALPHABET = [
     *"''sStTlLrReEvVdDmkKaBBz  \n\n\r\t129!./-_<|>", "\u00a0", "\u3000", "\u2028", "\u0085", "\x1c", "²", "\u2167",
     "中", "あ", "한", "\u0301", "\u0e31", "\u20dd", "\u0903", "\u02b0", "\u01c5", "é", "É", "ß", "\u017f", "\u212a",
@@ -117,12 +117,12 @@ ALPHABET = [
     "\n/", "/!\u0301", "  ", "<|endoftext|>", "<|endof", "<|fim_prefix|>", "the", " of", "ing", "123",
 ]  # fmt: skip
 
-# One or two of each kind: for what must be tried with every continuation.
+# One or two of each kind, few enough to try every combination of them.
 SMALL = ["'", "s", "l", "R", "e", "B", "中", "\u0301", " ", "\t", "\n", "1", "!", "/"]
 
 
 def random_strings(rng: random.Random, count: int, longest: int = 16, alphabet: list[str] = ALPHABET) -> Iterator[str]:
-    """Few different characters make runs and chains likely; all of them, odd neighbours."""
+    """Six strings in ten have few different characters, so that runs are likely; the others have any."""
     for _ in range(count):
         letters = rng.sample(alphabet, rng.randint(1, 6)) if rng.random() < 0.6 else alphabet
         yield "".join(rng.choice(letters) for _ in range(rng.randint(1, longest)))

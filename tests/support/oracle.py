@@ -76,14 +76,15 @@ def pair(name: str) -> Pair:
     return Pair(name, ours(name), theirs(name))
 
 
-# ==== Damaged vocabularies: no trainer made them, so they break what one may be tempted to take for granted ====
+# ==== Damaged vocabularies: no trainer makes such ones, so they lack properties that trained ones have ====
 
 DAMAGED = ("dropped", "permuted", "small permuted")
 
 
 @functools.cache
 def damaged_ranks(kind: str) -> dict[bytes, int]:
-    """r50k with 30 % of the tokens dropped, so that others become unreachable; ranks permuted too; its first 3000."""
+    """r50k with 30 % of the tokens dropped, so that others become unreachable ("dropped"); the same, or the first 3,000
+    tokens, with ranks permuted too."""
     rng = random.Random(kind)
     ranks = ours("r50k_base")._mergeable_ranks
     if kind == "small permuted":
@@ -144,7 +145,7 @@ def streamed(stream: Any, chunks: Iterable[Any]) -> list[int]:
 
 
 def assert_same(got: Any, want: Any, enc: Any, what: str = "") -> None:
-    """Equal ids, or a message that shows the first difference; pytest's own takes forever on a million ids."""
+    """Equal ids, or a message that shows the first difference; pytest's own takes too long with a million ids."""
     got, want = np.asarray(got), np.asarray(want)
     if np.array_equal(got, want):
         return

@@ -1,4 +1,4 @@
-"""Merges: those of the naive trainer and of Hugging Face's, for any number of threads, memory, and way to give text."""
+"""Merges are those of the naive trainer and of Hugging Face's, for any threads, memory and form of the text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def learned(text: Any, size: int, **options: Any) -> list[tuple[bytes, bytes]]:
 
 
 def pieces(text: str, pattern: str) -> list[bytes]:
-    """By the pre-tokenizer of an encoding, which other tests hold against tiktoken's."""
+    """The pieces by the splitter of an encoding, which other tests compare with tiktoken's."""
     data = text.encode()
     ends = oracle.ours(f"{pattern}_base")._coder.split(data)
     return [data[a:b] for a, b in zip([0, *ends], ends)]
@@ -68,7 +68,7 @@ def test_merges_of_corpora_are_the_naive_trainers(name, pattern, ties):
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("ties", TIES)
 def test_merges_of_a_text_to_its_end_are_the_naive_trainers(ties, pattern):
-    """Until no pair is left: nearly all of the merges have ties."""
+    """Training goes on until no pair is left. Nearly all merges have ties."""
     text = oracle.topics()[:3000] + "".join(nasty.random_strings(random.Random(pattern), 20, 30))
     want = naive_trainer.learn(pieces(text, pattern), 10**6, ties, alphabet=ALPHABETS[ties])
     assert learned(text, 100_000, pattern=pattern, ties=ties) == want
@@ -81,14 +81,14 @@ def test_merges_of_a_text_to_its_end_are_the_naive_trainers(ties, pattern):
     st.lists(st.tuples(st.text("ab ", min_size=1, max_size=24), st.integers(1, 4)), min_size=1, max_size=8)
 )
 def test_hyp_runs_and_overlaps_are_merged_as_the_naive_trainer_does(words):
-    """Few letters: aaa, abab, and pairs that touch, in every combination. Counts straight from records."""
+    """Few letters give aaa, abab and pairs that touch, in every combination. The trainer reads records of counts."""
     rows = [word.encode() for word, count in words for _ in range(count)]
     counter = Counter(None, None)
     for row in rows:
         counter.count_spans(row, memoryview(bytes(8) + len(row).to_bytes(8, "little")).cast("q"))
     for ties in TIES:
         assert engine_merges(counter.write(4), ties) == naive_trainer.learn(rows, 1000, ties, alphabet=ALPHABETS[ties])
-        # So little room for lists that every merge searches the text anew.
+        # There is so little room for lists that every merge searches the text again.
         assert engine_merges(counter.write(), ties, lists=1) == engine_merges(counter.write(), ties)
 
 
@@ -202,7 +202,7 @@ def test_merges_of_whole_corpora_are_hugging_faces(name, pattern):
     assert merges(enc) == merges_there and enc._mergeable_ranks == ids
 
 
-# ==== the same, however the work is shared out ====
+# ==== the same merges, however the work is divided ====
 
 
 @pytest.mark.parametrize("ties", TIES)

@@ -1,4 +1,4 @@
-"""What training leaves on the disk: three forms, each read back, and by the programs it is for; damage of all kinds."""
+"""What save() writes: three forms, each read back here and by the programs that it is for; damage of all kinds."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_damaged_merges(saved):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_random_damage_is_refused_or_harmless(saved, form):
-    """One byte changed anywhere: VocabularyError with path and line, or an encoding, and nothing else."""
+    """One byte is changed anywhere. The result is VocabularyError with path and line, or an encoding."""
     rng = random.Random(form)
     names = {"folder": ["folder/vocab.json", "folder/merges.txt", "folder/training.json"]}
     names |= {"mine.tiktoken": ["mine.tiktoken", "mine.tiktoken.json"], "tokenizer.json": ["tokenizer.json"]}

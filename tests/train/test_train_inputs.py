@@ -1,4 +1,4 @@
-"""What training reads: files of every kind, texts, documents, patterns of one's own; and what it refuses."""
+"""What training reads: files of every kind, texts, documents, custom patterns; and what it refuses."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_special_tokens_across_chunks(small_chunks):
         assert found == tokens(iter(apart), 399)
 
 
-# ==== patterns of one's own ====
+# ==== custom patterns ====
 
 
 def test_a_pattern_of_ones_own_is_the_same_as_a_scanner(small_chunks):

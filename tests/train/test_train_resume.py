@@ -1,4 +1,4 @@
-"""A run that was killed, stopped or refused goes on to the same result; a checkpoint of another run is refused."""
+"""A run that was killed, stopped or refused is resumed with the same result; a checkpoint of another run is refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files(tmp_path):
 
 @pytest.fixture
 def often(monkeypatch):
-    """A point to go on from wherever there can be one."""
+    """A checkpoint wherever there can be one."""
     monkeypatch.setattr("streamtok.train.run.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("streamtok.train.run._WORK", 300)
     monkeypatch.setattr("streamtok.train.inputs.CHUNK", 7000)
@@ -40,7 +40,7 @@ def often(monkeypatch):
 
 @pytest.fixture
 def interruptible():
-    """SIGINT as a terminal's programs have it: what runs in the background of a script is started with it ignored."""
+    """SIGINT raises KeyboardInterrupt, as in a terminal. Background programs of a script ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -151,7 +151,7 @@ def test_an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on(files, tmp_path,
 
 
 def test_an_unreadable_file_costs_nothing(files, tmp_path, often):
-    """The third file is damaged: what was read of the others is kept, and the mended one finishes the run."""
+    """The third file is damaged. What was read of the others is kept, and the repaired file completes the run."""
     want = ranks(train(files, SIZE))
     good = files[2].read_bytes()
     files[2].write_bytes(good[:20_000] + b"\xff" + good[20_001:])
@@ -162,7 +162,7 @@ def test_an_unreadable_file_costs_nothing(files, tmp_path, often):
 
 
 def test_a_source_that_ends_too_early_costs_nothing_of_the_others(files, tmp_path, monkeypatch):
-    """No point in time had come to keep anything: what was counted is kept because of the error."""
+    """No checkpoint was due yet; the counts are kept because of the error."""
     want = ranks(train(files, SIZE))
     whole = gzip.compress(files[2].read_bytes())
     packed = tmp_path / "2.gz"
@@ -176,7 +176,7 @@ def test_a_source_that_ends_too_early_costs_nothing_of_the_others(files, tmp_pat
     packed.write_bytes(gzip.compress(b"x" + files[2].read_bytes()))
     with pytest.raises(ResumeError, match=r"2\.gz' is not the one that was read"):
         train(sources, SIZE, checkpoint=tmp_path / "a")
-    packed.write_bytes(whole)  # mended: as far as it was read it is the same
+    packed.write_bytes(whole)  # the repaired file has the same beginning as far as it was read
     assert ranks(train(sources, SIZE, checkpoint=tmp_path / "a")) == want
 
 
@@ -226,7 +226,7 @@ def test_another_text_in_the_same_folder_is_refused(tmp_path):
 
 
 def test_a_pipe_is_never_gone_on_with_in_its_middle(files, tmp_path, often):
-    """The next run gets it from its beginning again: what was counted of it must not be counted twice."""
+    """The next run gets the pipe from its beginning, so what was counted of it must not be counted again."""
     data = b"".join(path.read_bytes() for path in files)
     want = ranks(train(data, SIZE))
     for number in (12, 10**6):

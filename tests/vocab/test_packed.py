@@ -108,7 +108,7 @@ def test_unknown_bundled_name_is_refused():
 
 
 def test_loading_the_largest_vocabulary_is_quick():
-    """Nothing is called for each of its 200,000 tokens; about 0.005 s in all."""
+    """No function is called for each of its 200,000 tokens. It takes about 0.005 s."""
     load.load_packed("o200k_base")
     calls: list[str] = []
     sys.setprofile(lambda frame, event, what: calls.append(event))

@@ -39,7 +39,7 @@ def test_bundled_encoding(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_constructor_gives_tiktokens_arguments(name, monkeypatch):
-    """The real constructors, with the one function that would download handed our bundled ranks instead."""
+    """tiktoken's constructors; the one function that would download returns our bundled ranks instead."""
     public = pytest.importorskip("tiktoken_ext.openai_public", reason="tiktoken is the oracle here")
     monkeypatch.setattr(public, "load_tiktoken_bpe", load.load_tiktoken_bpe)
     gpt2 = load.load_packed("r50k_base").to_dict()
@@ -209,7 +209,7 @@ def test_plugins_are_found_as_tiktoken_finds_them(plugins, tmp_path, files):
     mine, theirs = (run(outcome(package, *CALLS), tmp_path) for package in ("streamtok", "tiktoken"))
     assert len(mine) == len(theirs) == len(CALLS)
     for own, other, call in zip(mine, theirs, CALLS):
-        if other.startswith("ValueError:_Unknown_encoding"):  # it goes on with names and versions
+        if other.startswith("ValueError:_Unknown_encoding"):  # the message continues with names and versions
             assert own.split("/")[0] == other.split("/")[0]
         elif "nonsense" in other or "explicit" in other or "AssertionError" in other:
             assert own.partition(":")[0] in ("TypeError", "VocabularyError"), call
@@ -241,7 +241,7 @@ def test_encoding_of_a_plugin_is_pickled_by_name(plugins):
 
 
 def test_namespace_package_that_cannot_be_imported_is_reported(tmp_path):
-    """One with an __init__.py that asks for what is not there; it is not taken for none."""
+    """A package whose __init__.py imports a missing module is an error, not a package without plugins."""
     (tmp_path / "tiktoken_ext").mkdir()
     (tmp_path / "tiktoken_ext" / "__init__.py").write_text("import no_such_module")
     assert run(outcome("streamtok", "face.get_encoding('toy')", "face.get_encoding('gpt2').name"), tmp_path) == [

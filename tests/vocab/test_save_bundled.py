@@ -12,7 +12,7 @@ import streamtok
 from streamtok.train import load, save
 
 FORMS = ("a.tiktoken", "tokenizer.json", "folder")
-# The two large forms: of each pattern, of ranks with gaps, of many special tokens; the long profile takes them all.
+# What is saved in the two large forms: each pattern, ranks with gaps, many special tokens; in the long profile all.
 USUAL = {"tokenizer.json": ("p50k_edit", "cl100k_base", "o200k_harmony"), "folder": ("p50k_edit", "o200k_base")}
 ALL = [
     pytest.param(name, form, marks=[] if name in USUAL.get(form, oracle.NAMES) else [pytest.mark.long])
@@ -57,7 +57,7 @@ def test_gaps_and_two_names_of_one_id_come_back(form, seed, tmp_path):
 
 
 def test_a_special_token_that_was_lost_is_noticed(tmp_path, make_tiny):
-    """Also one whose id is not the highest, so that n_vocab stays as it was."""
+    """Also if its id is not the highest, so that n_vocab is unchanged."""
     save(make_tiny(), tmp_path / "a.tiktoken")
     facts = tmp_path / "a.tiktoken.json"
     facts.write_text(facts.read_text().replace('"<|xy|>": 1001,', "").replace('"<|x|>": 1000,', ""))

@@ -73,7 +73,7 @@ def test_one_process_builds_and_the_others_do_not_wait(cache):
     lock = pathlib.Path(builder.lock_of(mapped.cached_file(NAME)))
     assert cache_folder.take_lock(str(lock)) and not cache_folder.take_lock(str(lock))
     assert builder.build(NAME, patience=0) is None
-    os.utime(lock, (time.time() - 100,) * 2)  # who made it was killed
+    os.utime(lock, (time.time() - 100,) * 2)  # the process that made it was killed
     assert builder.build(NAME, patience=0) == mapped.cached_file(NAME)
     assert leftovers(cache) == []
 
@@ -95,7 +95,7 @@ def test_a_killed_builder_leaves_nothing_that_hurts(cache):
         assert opened().encode(TEXT) == packaged().encode(TEXT)
         for path in cache.rglob("*.lock"):
             os.utime(path, (1, 1))
-        for path in cache.rglob("*.tables"):  # it was done before it was killed: the next one has to build again
+        for path in cache.rglob("*.tables"):  # it was done before it was killed; the next has to build
             path.unlink()
     for path in cache.rglob("*.*"):
         os.utime(path, (1, 1))
@@ -105,7 +105,7 @@ def test_a_killed_builder_leaves_nothing_that_hurts(cache):
     assert not list(cache.rglob("*.*"))
 
 
-# ==== Nothing by itself ====
+# ==== Nothing is built unasked ====
 
 MUCH = """
 import pathlib, streamtok

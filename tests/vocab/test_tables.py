@@ -1,4 +1,4 @@
-"""The prebuilt tables: what maps them answers as what built them does, and damage is refused."""
+"""The prebuilt tables: a vocabulary that maps them gives the ids of one that builds them, and damage is refused."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_what_an_older_system_refuses_is_done_without(missing, is_mapped, monkey
 
 
 def test_the_mapped_file_outlives_its_encoding():
-    """The image belongs to the vocabulary: arrays, streams and copies of it may live longer than the name of it."""
+    """The image belongs to the vocabulary: arrays, streams and copies may live longer than the Encoding object."""
     code = (
         "import gc, streamtok\n"
         "enc = streamtok.get_encoding('r50k_base'); stream = enc.stream_encoder()\n"

@@ -1,4 +1,4 @@
-"""Files of tables that are changed, cut or replaced by a trap while processes use them, or before: ids stay right."""
+"""Files of tables that are changed, cut or replaced while processes use them, or before: the ids stay right."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ print(sum(ids), len(ids))
 @pytest.mark.parametrize("change", ["0", "50", "zeros", "ones"])
 @pytest.mark.parametrize("kind", ["cached", "package"])
 def test_a_file_that_is_changed_in_place_changes_nothing_for_those_who_have_it(kind, change, built, cache, tmp_path):
-    """A mapped file kills the process (SIGBUS) where it is cut, and gives other ids where it is written over."""
+    """Reading a mapped file that was cut kills the process (SIGBUS); one that was written over would give other ids."""
     if kind == "cached":
         shutil.copyfile(built[NAME], tmp_path / "tables")
         path, where = put(tmp_path / "tables"), "cached"
@@ -94,7 +94,7 @@ def test_a_file_that_is_written_over_while_it_is_read_is_not_used(built, cache, 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_pipe_in_its_place_is_passed_over_and_replaced(cache):
-    """Opening it to read would wait for somebody to write."""
+    """Opening a pipe to read would wait until another process writes to it."""
     place = pathlib.Path(mapped.cached_file(NAME))
     place.parent.mkdir(parents=True)
     os.mkfifo(place)
