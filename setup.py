@@ -1,4 +1,4 @@
-"""The build of the compiled parts; everything else is in pyproject.toml.
+"""Builds the compiled modules; everything else is in pyproject.toml.
 
 csrc/ and all Cython modules become one file, that of the module streamtok.native.library. The sources are found, not
 listed: a new one is picked up by the next build.
@@ -19,7 +19,8 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import ExecError
 
-# No -march=native: a wheel runs on machines it was not built on; what newer ones can do is found out at run time.
+# No -march=native: a wheel runs on other machines than the one that built it. The core finds the processor's features
+# when it runs.
 FLAGS = {
     "msvc": ["/O2", "/std:c11", "/utf-8"],
     # Where functions begin decides a tenth of a call of 10 bytes: 32 was best of 16, 32 and 64 (docs/experiments.md).
@@ -55,7 +56,7 @@ def one_file(name: str) -> str:
     return text_of(name)
 
 
-# What stands in the platform tags of systems whose programs a machine runs itself.
+# Names of processors in the platform tags of systems whose programs a machine runs itself.
 RUNS = {
     "x86_64": ("x86_64", "amd64", "universal2", "i686", "win32"),
     "arm64": ("arm64", "aarch64", "universal2"),
@@ -64,16 +65,16 @@ SAME = {"amd64": "x86_64", "aarch64": "arm64"}
 
 
 def is_cross_build(tag: str, machine: str | None = None) -> bool:
-    """Is this a build for another kind of machine? It says so by STREAMTOK_CROSS_BUILD=1, or its platform tag does, as
-    "macosx-11.0-arm64" on an Intel Mac."""
+    """Whether this is a build for another kind of machine: STREAMTOK_CROSS_BUILD=1 is set, or the platform tag names
+    another one, as "macosx-11.0-arm64" on an Intel Mac."""
     if os.environ.get("STREAMTOK_CROSS_BUILD", "0") != "0":
         return True
     name = (machine or platform.machine()).lower()
     return not any(part in tag for part in RUNS.get(SAME.get(name, name), (name,)))
 
 
-# Microsoft's compiler knows no pragma that names instructions, so a file says by its name which it is for. The others
-# are for every machine.
+# Microsoft's compiler has no pragma that enables instructions, so the name of a file tells which ones it uses. All
+# other files are for every machine.
 INSTRUCTIONS = {"avx2": "/arch:AVX2", "avx512": "/arch:AVX512", "pclmul": "/arch:AVX2"}
 
 
@@ -83,7 +84,7 @@ def is_quick() -> bool:
 
 
 def flags(source: str, compiler: str, tag: str) -> list[str]:
-    """For a source, a type of compiler, and a platform tag."""
+    """The compiler's flags for a source, a type of compiler, and a platform tag."""
     plain = FLAGS["msvc" if compiler == "msvc" else "unix"]
     if is_quick():
         plain = [{"-O3": "-O1", "/O2": "/Od"}.get(flag, flag) for flag in plain]
@@ -100,7 +101,7 @@ class BuildLibrary(build_ext):
         super().build_extension(extension)
 
     def objects(self, extension: Extension) -> list[str]:
-        """The object of each source. Compiled are those that are older than their source, a header or this file."""
+        """The object of each source. An object older than its source, a header or this file is compiled again."""
         compiler, time = self.compiler, os.path.getmtime
         shared = max(map(time, [*extension.depends, "setup.py"]))
 
@@ -116,7 +117,7 @@ class BuildLibrary(build_ext):
                 )
             return made
 
-        # What runs Microsoft's compiler is not made for several threads.
+        # The class that runs Microsoft's compiler cannot be used by several threads.
         with ThreadPoolExecutor(os.cpu_count() if compiler.compiler_type == "unix" else 1) as pool:
             return list(pool.map(compiled, extension.sources))
 
@@ -134,18 +135,18 @@ class BuildLibrary(build_ext):
         self.write_tables(root)
 
     def remove_old(self, root: pathlib.Path) -> None:
-        """Modules that an earlier build has left. Python would find them before those in the library, and a wheel would
-        hold them."""
+        """Removes modules of an earlier build. Python would find them before those in the library, and a wheel would
+        contain them."""
         for file in (root / "streamtok").rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
             if not file.name.startswith("library."):
                 file.unlink()
 
     def write_tables(self, root: pathlib.Path) -> None:
         """The tables that bundled/mapped.py maps, made by the modules just built. A build for another kind of machine
-        cannot run them: the package then works without. Any other build whose modules do not run is no good."""
+        cannot run them, and the package works without tables. Any other build whose modules do not run fails."""
         code = "from streamtok.bundled import mapped; mapped.write_tables('streamtok/vocab')"
         command = [sys.executable, "-c", code]
-        try:  # in that folder, because Python looks for modules where it stands first
+        try:  # in the build's folder, because Python looks for modules in the current folder first
             subprocess.run(command, check=True, cwd=root)
         except (OSError, subprocess.CalledProcessError) as error:
             if not is_cross_build(self.plat_name):
@@ -157,15 +158,15 @@ class BuildLibrary(build_ext):
 
 
 def library() -> list[Extension]:
-    """One extension of all that is compiled; none where the sources are not there, as in an sdist being made."""
+    """One extension of all compiled sources; none if they are missing, as while an sdist is made."""
     if not CYTHON_SOURCES:
         return []
     import numpy
     from Cython.Build import cythonize
 
     modules = [Extension(source.removesuffix(".pyx").replace("/", "."), [source]) for source in CYTHON_SOURCES]
-    # Each by itself: Cython gives all sources of one extension its name. build_dir keeps the generated C out of the
-    # package, and so out of the wheel.
+    # One extension for each module here, because Cython gives all sources of one extension the same name. build_dir
+    # keeps the generated C out of the package, and so out of the wheel.
     modules = cythonize(modules, build_dir="build", compiler_directives=DIRECTIVES)
     return [
         Extension(

@@ -74,7 +74,7 @@ def cell_of(figures: dict[str, Any], corpus: str) -> Cell:
         if row["mode"] == "one-shot":
             speeds = {kind: round(row[f"{kind}_mb_per_s"], 2) for kind in ("cold", "warm")}
             libraries[row["library"]] = {"exact": True, **speeds}
-        else:  # ours alone is streamed
+        else:  # only streamtok is streamed
             libraries[OURS]["streamed"] = round(row["warm_mb_per_s"], 2)
     for name, ratio in figures["rows"][0]["times_as_fast_as"].items():
         libraries[name]["ratio"] = round(ratio, 3)
@@ -85,7 +85,7 @@ def cell_of(figures: dict[str, Any], corpus: str) -> Cell:
 
 
 def is_exact(reason: str) -> bool | None:
-    """What a refusal says of a rival's ids: False where they differ, None where there were none to compare."""
+    """What a refusal tells of a rival's ids: False: they differ; None: there were none to compare."""
     return False if reason.startswith(("ids differ", "gave other ids")) else None
 
 

@@ -1,8 +1,8 @@
-"""Runs all benchmarks one after another, each in a process of its own, and writes down what they found.
+"""Runs all benchmarks one after another, each in a process of its own, and writes their results to files.
 
     python benchmarks/run_all.py              briefly, some minutes: does everything work, roughly how fast is it
     python benchmarks/run_all.py --full       the figures of README.md, about half an hour on an idle machine
-    python benchmarks/run_all.py --only grid  one of them; what the others found before stays
+    python benchmarks/run_all.py --only grid  one of them; the results of the others stay
 
 Writes results/<machine>.json, the plots beside it, and the tables of README.md.
 """
@@ -119,7 +119,7 @@ def main() -> None:
         try:
             result, table = run(key, options.full)
         except subprocess.CalledProcessError as error:
-            failed.append(key)  # an hour's figures are not thrown away because the last benchmark failed
+            failed.append(key)  # if one benchmark fails, the figures of the others are kept
             print(f"{key} failed with status {error.returncode}", file=sys.stderr, flush=True)
             continue
         document["results"][key], document["tables"][key], document["full"][key] = result, table, options.full

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A long comparison with tiktoken, which can be stopped at any moment and goes on where it was.
+"""A long comparison with tiktoken, which can be stopped at any moment and continues where it stopped.
 
     python tools/campaign.py run FOLDER --corpus corpus/*.txt.xz --seconds 3600
     python tools/campaign.py run FOLDER --devices cuda:0       half of the workers use the GPU as well
@@ -55,7 +55,7 @@ class Difference(Exception):
 
 
 class Subject:
-    """An encoding beside tiktoken's, which is made of the same ranks."""
+    """An encoding, and tiktoken's made of the same ranks."""
 
     def __init__(self, name: str) -> None:
         import tiktoken
@@ -199,7 +199,7 @@ def state() -> str:
 
 
 def processor() -> str:
-    """The processor's name, and how many of its cores are ours."""
+    """The processor's name, and how many of its cores this process may use."""
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
         name = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))

@@ -1,7 +1,7 @@
 """The texts of the campaign against tiktoken: each is a function of the seed and of its unit's number alone.
 
 A unit is one text of about TEXT_CHARACTERS characters, or a list of STRINGS short strings. Texts are slices of corpora,
-spliced and mutated; strings are drawn from small alphabets of characters that split patterns turn on.
+spliced and mutated; strings are drawn from small alphabets of characters that split patterns treat apart.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _run(rng: np.random.Generator) -> Codes:
 
 
 def strings(rng: np.random.Generator, names: Sequence[str], count: int = STRINGS) -> list[str]:
-    """Few different characters make runs and chains likely; all of them, odd neighbours."""
+    """Strings of few different characters, in which runs are likely, and strings of all of them."""
     made: list[str] = []
     while len(made) < count:
         letters = _alphabet(rng, names)
@@ -178,6 +178,6 @@ def unpack(paths: Sequence[str], folder: pathlib.Path) -> None:
 
 
 def texts_of_python() -> list[str]:
-    """Files that every Python has, for who names no corpus: its sources, and the help of its keywords."""
+    """Files that every Python has, used if no corpus is named: its sources, and the help of its keywords."""
     folder = pathlib.Path(os.__file__).parent
     return sorted(map(str, [*folder.glob("*.py"), *folder.glob("pydoc_data/*.py"), *folder.glob("encodings/*.py")]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""May this tag be released? It is "v" and the version of the package, which CHANGELOG.md has a section for.
+"""Checks a tag before a release: it is "v" and the version of the package, and CHANGELOG.md has a section for it.
 
     python tools/check_release.py v0.1.0
 
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def objection(tag: str, version: str, changes: str) -> str | None:
-    """Why not, or None."""
+    """Why the tag may not be released; None: it may."""
     if tag != f"v{version}":
         return f"the tag is {tag!r}, and streamtok/_version.py says {version}: the tag of that is 'v{version}'"
     if not re.search(rf"^## {re.escape(version)}( |$)", changes, re.M):

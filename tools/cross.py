@@ -4,8 +4,8 @@
     pip install '.[cross]' && python tools/cross.py          every target
     python tools/cross.py macos-arm64 windows-x86_64         these only
 
-Nothing is linked or run: it shows that the core needs nothing that these systems lack, and that their compiler warns of
-nothing. Exit status: 0 all compiled without a warning, 1 errors or warnings, 77 ziglang is not installed.
+Nothing is linked or run: it shows that the core needs nothing that these systems lack, and that the compiler has no
+warning. Exit status: 0 all compiled without a warning, 1 errors or warnings, 77 ziglang is not installed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def compiler(program: str, target: str) -> list[str]:
 
 
 def complaints(program: str, target: str) -> list[str]:
-    """What the compiler says about each file that it does not take without a word."""
+    """What the compiler says about each file for which it has errors or warnings."""
     sources = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.c"))
     with tempfile.TemporaryDirectory(prefix="streamtok-cross-") as folder:
 

@@ -50,7 +50,7 @@ def repository_path(uri: str) -> str:
 
 
 def recipe_page(name: str) -> str:
-    """The page of a recipe: its first line as heading, what its docstring says, and all of it."""
+    """The page of a recipe: the first line of its docstring as heading, the rest of the docstring, and the script."""
     source = (ROOT / name).read_text(encoding="utf-8")
     title, _, text = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
     code = source.split('"""\n', 1)[1].lstrip("\n")
@@ -85,7 +85,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_config(config: Any) -> Any:
-    """Each recipe in the navigation."""
+    """Adds each recipe to the navigation."""
     for part in config.nav:
         if "Recipes" in part:
             part["Recipes"] = [PAGES["examples/README.md"], *RECIPES.values()]
@@ -93,7 +93,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Links as the site needs them, and tables as its Markdown reads them."""
+    """Rewrites links to pages of the site, and tables for its dialect of Markdown."""
     if "<!-- commands -->" in markdown:
         markdown = markdown.replace("<!-- commands -->", commands())
     pieces, end = [], 0

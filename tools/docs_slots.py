@@ -9,7 +9,7 @@ import griffe
 
 
 class SlotDocs(griffe.Extension):
-    """Gives each slot with a text an entry of its own."""
+    """Gives each slot that has a text an entry of its own."""
 
     def on_class_members(self, *, node: Any, cls: griffe.Class, **_: Any) -> None:
         if not isinstance(node, ast.AST):
@@ -31,7 +31,7 @@ class SlotDocs(griffe.Extension):
 
 
 def _dedented(text: str) -> str:
-    """Without the indentation of its later lines, and without the call that help() wants as the first line."""
+    """The text without the indentation of its later lines, and without its first line, the call that help() needs."""
     first, _, rest = text.partition("\n")
     if first.endswith(")") and rest:
         first, rest = "", rest

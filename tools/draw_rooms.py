@@ -1,4 +1,4 @@
-"""Draws docs/rooms.svg: the folders of csrc/ and streamtok/, and which of them uses which.
+"""Draws docs/rooms.svg: the folders of csrc/ and streamtok/, and an arrow from each to those that it uses.
 
     python tools/draw_rooms.py             writes the picture
     python tools/draw_rooms.py --check     fails if the code has other arrows than the picture
@@ -148,7 +148,7 @@ def levels(edges: Arrows) -> dict[str, int]:
 
 
 def not_implied(edges: Arrows) -> Arrows:
-    """The arrows that no way over other rooms stands for."""
+    """The arrows that no path over other rooms implies."""
     below = uses(edges)
 
     def reached(room: str) -> set[str]:
@@ -163,9 +163,9 @@ WIDTH, HEIGHT = 136, 40  # of a box
 GAP, STEP = 36, 84  # between boxes, and from row to row
 LANE = 18  # kept free for an arrow that passes a row
 MARGIN = 16
-ORDERING, SETTLING = 40, 20  # times that all rows move: more change nothing
+ORDERING, SETTLING = 40, 20  # how often all rows move: more changes nothing
 
-# Seen well on white and on black.
+# Colours that show on white and on black.
 INK = "#737a82"
 COLOURS = {"csrc": "#1f6feb", "cuda": "#009e73", "streamtok": "#d55e00"}
 
@@ -192,7 +192,7 @@ def chains(edges: Arrows, level: dict[str, int]) -> list[list[Spot]]:
 
 
 def spread(row: list[Spot], wished: dict[Spot, float]) -> dict[Spot, float]:
-    """Places in a row, in its order, none nearer to the next than it may be, and near the wished ones."""
+    """Positions in a row, in its order, with the least distances kept, and close to the wanted ones."""
     left, right = dict[Spot, float](), dict[Spot, float]()
     for i, spot in enumerate(row):
         nearest = left[row[i - 1]] + half(row[i - 1]) + half(spot) if i else wished[spot]
@@ -205,8 +205,8 @@ def spread(row: list[Spot], wished: dict[Spot, float]) -> dict[Spot, float]:
 
 
 def placed(lines: list[list[Spot]], level: dict[str, int]) -> dict[Spot, float]:
-    """The middle of each spot. Each row in turn moves to where the spots stand that its own are joined to: downwards
-    through all rows and upwards again, which also finds the order in a row; then in that order, for short lines."""
+    """The middle of each spot. Row by row, downwards and upwards, each spot moves to the mean of those that it is
+    joined to. The first passes also choose the order in each row; later ones keep it and shorten the lines."""
     joined: dict[Spot, list[Spot]] = {room: [] for room in level}
     for line in lines:
         for a, b in itertools.pairwise(line):

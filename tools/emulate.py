@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the C core as it is compiled for other machines, in an emulator, against what it does on this one.
+"""Runs the C core, compiled for other machines, in an emulator, and compares it with this machine.
 
     python tools/emulate.py                         aarch64 and s390x, which is big-endian: the harnesses of tests/fuzz
     python tools/emulate.py s390x --iterations 500  one of them, for longer
@@ -56,7 +56,7 @@ def find(names: tuple[str, ...]) -> str:
 
 
 def prefix(target: Target) -> list[str]:
-    """What stands in front of a program to run it."""
+    """The command in front of a program that runs it."""
     return [find(target.emulators)] if target.emulators else []
 
 

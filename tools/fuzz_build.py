@@ -21,8 +21,8 @@ SHARED = ["support", "texts", "vocabularies"]
 STREAMS = ["subject", "odds"]  # of feed and state alone
 
 FLAGS = ["-std=c11", "-O1", "-g1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Icsrc", "-Itests/fuzz"]
-# A hot table so small that its entries push each other out all the time, few short texts, and names looked for in many
-# places of a text at once though it is short.
+# A hot table so small that its entries evict each other all the time, few texts that count as short, and names looked
+# for in many places of a text at once although it is short.
 CROWDED = ["-DST_HOT_BITS=5", "-DST_SHORT_TEXT=40", "-DST_SPECIAL_FEW=4"]
 FATAL = "-fno-sanitize-recover=all"
 UNAVAILABLE = 77  # exit status of the tools where no compiler can do what they need
@@ -56,7 +56,7 @@ def harness(name: str) -> str:
 
 
 def arguments(doc: str, seconds: float) -> argparse.ArgumentParser:
-    """What both tools take. doc: of the tool. seconds: the time for each harness, if none is told."""
+    """The arguments of both tools. doc: the tool's docstring. seconds: the default time for each harness."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("harness", nargs="*", type=harness, help="which; all, if none is named")
     parser.add_argument("--seconds", type=float, default=seconds, help=f"time for each harness (default: {seconds:g})")
@@ -79,7 +79,7 @@ class CannotBuild(Exception):
 
 def compilers(named: str | None, build: Build) -> list[str]:
     """The named compiler, or the first GCC and the first clang that are installed; for libFuzzer clang alone."""
-    # Debian and its kin may install clang under its version only.
+    # Debian and its derivatives may install clang only under a name with its version.
     usual = ["cc", "gcc", "clang", *(f"clang-{version}" for version in range(25, 12, -1))]
     installed = [name for name in ([named] if named else usual) if shutil.which(name)]
     clangs = [name for name in installed if is_clang(name)]
@@ -93,7 +93,7 @@ def is_clang(name: str) -> bool:
 
 
 def works(cc: str, build: Build, folder: pathlib.Path) -> bool:
-    """Can it build and run anything with these sanitizers? Their libraries are packages of their own."""
+    """Whether it can build and run a program with these sanitizers, whose libraries are separate packages."""
     entry = "int main(void)" if build.driver else "int LLVMFuzzerTestOneInput(void)"
     (folder / "probe.c").write_text(f"{entry} {{ return 0; }}\n")
     built = subprocess.run([cc, *build.linking, "probe.c", "-o", "probe"], cwd=folder, capture_output=True)
@@ -131,7 +131,7 @@ def compile_all(cc: str, build: Build, harnesses: list[str], folder: pathlib.Pat
 
 def execute(program: pathlib.Path, arguments: list[str]) -> tuple[int, str]:
     """Exit status and output, both streams together."""
-    # Aborting lets the driver keep the input, where the sanitizer's own end would not.
+    # After abort() the driver can keep the input. After the sanitizer's own exit it could not.
     options = {"UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1", "TSAN_OPTIONS": "halt_on_error=1"}
     files = ":".join(map(str, VOCABULARIES))
     environment = dict(os.environ, STREAMTOK_FUZZ_VOCAB=files, **options)

@@ -3,9 +3,9 @@
     python tools/gen_unicode.py            write the header
     python tools/gen_unicode.py --check    exit with status 1 if the header on disk is not what would be written
 
-The kinds are asked of tiktoken's own regex engine, not of unicodedata or the regex module: splitting has to agree with
-tiktoken on every code point, and each of these carries the tables of another Unicode version. The question is put as an
-encoding over the 256 single bytes whose pattern is one class: what it encodes is what the class holds.
+The kinds come from tiktoken's own regex engine, not from unicodedata or the regex module: splitting has to agree with
+tiktoken on every code point, and each of the three has the tables of another Unicode version. For each class there is
+an encoding over the 256 single bytes whose pattern is that class: it encodes exactly the characters of the class.
 """
 
 import argparse
@@ -19,7 +19,7 @@ HEADER = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "split" / "un
 CODE_POINTS = 0x110000
 SURROGATES = range(0xD800, 0xE000)
 
-# In the order of enum st_kind in csrc/split/char_kind.h; \s holds CR and LF too, so the narrower class is asked last.
+# In the order of enum st_kind in csrc/split/char_kind.h; \s holds CR and LF too, so the narrower class comes last.
 KIND_OTHER = 7
 CLASSES = [
     (0, r"[\p{Lu}\p{Lt}]"),

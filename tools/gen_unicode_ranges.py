@@ -1,4 +1,4 @@
-"""Write streamtok/patterns/unicode_ranges.py: the character sets of tiktoken's regex engine, asked of tiktoken itself.
+"""Writes streamtok/patterns/unicode_ranges.py: the character sets of tiktoken's regex engine, as tiktoken gives them.
 
 Usage: python tools/gen_unicode_ranges.py [--check]
 

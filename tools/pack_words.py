@@ -4,9 +4,9 @@
     python tools/pack_words.py FOLDER      with r50k.tsv.xz, cl100k.tsv.xz, o200k.tsv.xz: a piece as a JSON string, TAB,
                                            its count in English, TAB, in code, TAB, in text of other languages
 
-What is looked up are pieces, and the atoms that long ones are cut into (csrc/cut/cuts.h). Those are kept that are no
-token and fit a table's key; of the characters in them all, for rare ones stand between cuts by themselves. The most
-frequent of them go into the tables of a wheel (WHEEL), the others into those that are built once a machine.
+Pieces are looked up in the tables, and the atoms that long pieces are cut into (csrc/cut/cuts.h). The list keeps those
+that are no token and fit a table's key, and all of their characters, because rare ones are atoms by themselves.
+The most frequent of them go into the tables of a wheel (WHEEL), the others into those that are built once a machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FIRST = 100_000
 """Of these, the ones that are entered first and lie best; they are all that p50k_base has there, which has few
 users."""
 
-# What a class of text weighs, over the pieces that were counted in it.
+# The weight of each class of text, divided by the number of pieces that were counted in it.
 WEIGHTS = 0.3 / 55.6e6, 0.2 / 67.3e6, 0.5 / 86.4e6
 
 
@@ -46,7 +46,7 @@ def pieces(path: pathlib.Path) -> Iterator[tuple[bytes, float]]:
 
 
 def spans(piece: bytes, vocab: Vocab) -> list[bytes]:
-    """What is looked up of a piece: it, or its atoms."""
+    """What is looked up for a piece: the piece, or its atoms."""
     if len(piece) <= KEY_BYTES or piece.isascii():
         return [piece]
     borders = [0, *vocab.cuts(piece), len(piece)]
@@ -54,7 +54,7 @@ def spans(piece: bytes, vocab: Vocab) -> list[bytes]:
 
 
 def frequent_words(path: pathlib.Path, encoding: streamtok.Encoding) -> list[bytes]:
-    """The most frequent first, but for characters by themselves, which come before all."""
+    """The most frequent first, behind single characters, which come before all."""
     weights: collections.Counter[bytes] = collections.Counter()
     characters: set[str] = set()
     for piece, weight in pieces(path):

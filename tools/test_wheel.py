@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the streamtok that is installed, from outside of the source tree: there its own modules would be imported.
+"""Tests the installed streamtok from outside of the source tree, whose modules would be imported in its place.
 
     python tools/test_wheel.py                   what this Python has
     python tools/test_wheel.py --install dist    in a new environment, with the wheel in that folder
@@ -22,7 +22,7 @@ import venv
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Tests that ask for the sources, a compiler or a GPU have no place here.
+# Tests that need the sources, a compiler or a GPU are left out.
 FILES = (
     "arrays batch cli cli_texts code_points corpora custom cut_tables encode errors files files_resume id_arrays load "
     "merge messages model names offsets packed patterns pickle pretoken registry special stream_decode stream_encode "

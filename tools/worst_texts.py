@@ -28,8 +28,8 @@ BROKEN = [b"\xff", b"\x80", b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xed\xa0\x8
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     """units: what the text is made of, bytes as hexadecimal digits. order: "cycle" (one after the other, over and over)
-    or "random". runs: how often a unit stands in a row, taken from here in the same order. edit: in about so many bytes
-    one character gives way to a unit, 0 none. lead: bytes of "x" in front, which shift all else against chunks."""
+    or "random". runs: how often each unit is repeated in a row, in the same order. edit: in about so many bytes one
+    character is replaced by a unit; 0: none. lead: bytes of "x" in front, which shift the text against the chunks."""
 
     units: tuple[str, ...]
     order: str = "cycle"
@@ -48,8 +48,8 @@ class Recipe:
 
 
 def make(recipe: Recipe, n: int, fresh: int = 0) -> bytes:
-    """The text, of n bytes at most: fewer where edits put short characters for long ones. `fresh` gives another text of
-    the same kind, if chance has a part in it."""
+    """The text, of at most n bytes: fewer if edits replaced long characters by short ones. Another `fresh` gives
+    another text of the same kind, unless nothing in it is random."""
     units = [bytes.fromhex(unit) for unit in recipe.units]
     rng = random.Random(recipe.seed * 1_000_003 + fresh)
     out = bytearray(b"x" * recipe.lead)
@@ -82,7 +82,7 @@ def edited(recipe: Recipe, units: list[bytes], rng: random.Random, text: bytes) 
 
 
 def is_broken(recipe: Recipe) -> bool:
-    """Has it units that are not UTF-8? Then the text is encoded with errors="replace"."""
+    """Whether some unit is not UTF-8. The text is then encoded with errors="replace"."""
     return any(not is_utf8(bytes.fromhex(unit)) for unit in recipe.units)
 
 
@@ -94,7 +94,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-# ==== Recipes by chance ====
+# ==== Random recipes ====
 
 
 class Chooser:
@@ -116,7 +116,7 @@ class Chooser:
         return text[at : rng.randint(at + 1, len(text))].encode()
 
     def character(self) -> bytes:
-        """Any that is assigned."""
+        """Any assigned character."""
         while True:
             character = chr(self.rng.choice((self.rng.randrange(0x80, 0x3000), self.rng.randrange(0x3000, 0x20000))))
             if unicodedata.category(character) not in ("Cn", "Cs"):
@@ -140,7 +140,7 @@ class Chooser:
         return "".join(rng.choices(rng.choice(list(CLASSES.values())), k=rng.randint(1, 6))).encode()
 
     def units(self) -> list[bytes]:
-        """A few of all kinds, an alphabet, a class, or two of them."""
+        """A few units of all kinds, an alphabet, a class of characters, or two classes."""
         rng = self.rng
         kind = rng.random()
         if kind < 0.6:
@@ -172,7 +172,7 @@ class Chooser:
         )
 
     def changed(self, recipe: Recipe) -> Recipe:
-        """One that differs in one respect: a step of the climb."""
+        """A recipe that differs in one respect: a step of the climb."""
         rng = self.rng
         units, runs = list(recipe.units), list(recipe.runs)
         match rng.randrange(8):

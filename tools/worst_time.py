@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Searches for texts that take long a byte to encode: by chance, and by climbing from the worst found.
+"""Searches for texts that take much time a byte to encode: at random, and by climbing from the worst found.
 
     python tools/worst_time.py --jobs 16                       40,000 texts, some minutes
     python tools/worst_time.py --inputs 2000 --json out.json   a short run
     python tools/worst_time.py --repeat 'o200k_base' '{"units": ["61"], ...}'    measures one text again
 
 Each text is encoded whole, and as a stream of 16-byte chunks, in the three families and without a pattern. A figure is
-CPU time of the thread a byte, the best of several texts of one recipe (worst_texts.py), so that no cache knows them.
+CPU time of the thread a byte, the best of several texts of one recipe (worst_texts.py), so that no cache has seen them.
 The worst are measured again at n, 2n and 4n bytes, and their ids are compared with tiktoken's, or, where there is no
 tiktoken or no pattern, with the reference engine's. What seems beyond a limit is measured once more, 20 times: another
 program can only make a figure larger. Exit status: 0 all within the limits and linear, 1 not, 2 wrong usage.
@@ -40,7 +40,7 @@ CHUNK = 16
 SIZES = (2048, 4096, 8192, 8192, 8192, 16384, 32768)  # of a text in the search
 CONFIRMED = 65536  # n of the last measurements
 CHECKED = 8192  # bytes whose ids are compared: the references are slow
-STEEPEST = 1.5  # times as much a byte at 4n as at n is no longer called linear
+STEEPEST = 1.5  # a text is not linear if a byte takes this many times as long at 4n as at n
 TOP = 10
 UNIT = 250  # texts of one job
 
@@ -49,7 +49,7 @@ UNIT = 250  # texts of one job
 
 
 class Subject:
-    """An encoding, warmed up: what is built once for a vocabulary is no cost of a text."""
+    """An encoding, warmed up, so that what is built once for a vocabulary does not count."""
 
     def __init__(self, name: str) -> None:
         bundled = streamtok.get_encoding(name.split()[0])
@@ -62,7 +62,7 @@ class Subject:
             self.measure("16-byte chunks", text, "strict")
 
     def measure(self, way: str, text: bytes, errors: str) -> float:
-        """Seconds."""
+        """Seconds that one call takes."""
         if way == "whole":
             start = time.thread_time()
             self.encoding.encode_to_numpy(text, errors=errors, disallowed_special=())
@@ -77,7 +77,7 @@ class Subject:
         return time.thread_time() - start
 
     def nanoseconds(self, way: str, recipe: Recipe, n: int, repeats: int, fresh: int = 0) -> float:
-        """A byte; the best of so many texts."""
+        """Nanoseconds a byte: the best of so many texts."""
         errors = "replace" if is_broken(recipe) else "strict"
         texts = [make(recipe, n, fresh + i) for i in range(repeats)]
         return min(self.measure(way, text, errors) / max(1, len(text)) for text in texts) * 1e9
@@ -112,7 +112,7 @@ class Subject:
         return "the reference engine", lambda text: reference.encode(text, disallowed_special=())
 
     def differs(self, recipe: Recipe) -> str | None:
-        """Which way gives other ids than the oracle, or None."""
+        """The way that gives other ids than the oracle, or None."""
         errors = "replace" if is_broken(recipe) else "strict"
         text = make(recipe, CHECKED)
         name, encode = self.oracle
@@ -142,12 +142,12 @@ class Job:
     encoding: str
     seed: int
     inputs: int
-    climbing: tuple[Recipe, ...]  # none: by chance
+    climbing: tuple[Recipe, ...]  # empty: at random
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A text and what a byte of it takes."""
+    """A text, and the time that a byte of it takes."""
 
     encoding: str
     way: str
@@ -166,7 +166,7 @@ def best_of(found: list[Found], count: int) -> list[Found]:
 
 
 def search(job: Job) -> list[Found]:
-    """Measures so many texts; what is near the worst of its way is measured more often before it counts."""
+    """Measures so many texts. A text near the worst of its way is measured more often before it counts."""
     here = subject(job.encoding)
     chooser = Chooser(here.tokens, job.seed)
     rng = random.Random(job.seed)
@@ -186,7 +186,7 @@ def search(job: Job) -> list[Found]:
 
 
 def run_jobs(pool: ProcessPoolExecutor | None, jobs: list[Job], until: float) -> tuple[list[Found], int]:
-    """What they found, and how many texts that were. Behind `until` no further job begins."""
+    """What the jobs found, and in how many texts. After `until` no further job begins."""
     results, inputs = [], 0
     width = 64 if pool else 1
     for at in range(0, len(jobs), width):
@@ -200,13 +200,13 @@ def run_jobs(pool: ProcessPoolExecutor | None, jobs: list[Job], until: float) ->
 
 
 def worst_line(found: list[Found]) -> str:
-    """The worst of each way, for whoever watches."""
+    """The worst of each way, to show progress."""
     worst = {f.way: f for f in sorted(found, key=lambda f: f.ns)}.values()
     return "; ".join(f"{f.way} {f.ns:.0f} ns, {f.size} bytes, {f.encoding}, {f.recipe.to_json()[:200]}" for f in worst)
 
 
 def run_search(options: argparse.Namespace) -> tuple[list[Found], int]:
-    """Half of the texts by chance, then four rounds that each climb from the worst ones."""
+    """Half of the texts are random, then four rounds each climb from the worst ones."""
     until = time.monotonic() + options.seconds
     jobs_each = max(1, options.inputs // (2 * UNIT * len(options.encodings)))
     pool = ProcessPoolExecutor(options.jobs) if options.jobs > 1 else None

@@ -2,7 +2,7 @@
 
     python benchmarks/encode/bench_names.py [--size BYTES]
 
-The sets are made to be slow: all of the text begins names, and none or hardly any is complete. The last two are
+Most sets are made to be slow: names begin everywhere in the text, and none or hardly any is complete. The last two are
 ordinary ones. Times are the least of several, of this process's own CPU.
 """
 

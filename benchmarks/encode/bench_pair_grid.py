@@ -2,7 +2,7 @@
 
 Cold is the first stretch of text in a new process, loading not counted: a large grid costs page faults there. Warm is
 fresh text in the same process. The sides take turns, a process each, and are compared with the default side turn by
-turn: what is shown is time over the default's, below 1 is faster. ST_DENSE_DEFAULT in csrc/pairs/pair_table.h is
+turn: the table shows time over the default's; below 1 is faster. ST_DENSE_DEFAULT in csrc/pairs/pair_table.h is
 chosen by it.
 """
 
@@ -32,7 +32,7 @@ SIDES = (256, 512, 1024, 2048, 4096)
 
 
 def default_side() -> int:
-    """What the core takes when it is not told."""
+    """The side that the core takes by default."""
     header = (ROOT / "csrc" / "pairs" / "pair_table.h").read_text()
     found = re.search(r"#define ST_DENSE_DEFAULT (\d+)", header)
     assert found, "csrc/pairs/pair_table.h does not define ST_DENSE_DEFAULT"

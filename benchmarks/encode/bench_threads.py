@@ -1,7 +1,7 @@
 """Several threads: one long document, a batch of short ones, and a file to a file of ids, beside one thread.
 
-Every figure is the best of several turns, in which one thread and several take their places by turns. The ids of all
-are held against tiktoken's. A file is measured with its writing and fsync, and beside the same text in memory.
+Every figure is the best of several rounds, in which one thread and several take turns. All ids are compared with
+tiktoken's. The time of a file includes writing and fsync; the same text in memory is measured too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Job = Callable[[Slice], Any]
 
 @functools.cache
 def documents(piece: Slice) -> list[str]:
-    """The slice as short documents, cut outside of the time."""
+    """The slice as short documents; cutting it is not timed."""
     step = max(1, DOCUMENT * len(piece.text) // len(piece.data))
     return [piece.text[at : at + step] for at in range(0, len(piece.text), step)]
 
@@ -65,7 +65,7 @@ class File:
 
 
 def contenders(name: str, folder: pathlib.Path) -> dict[str, Job]:
-    """By what they do and on how many threads."""
+    """The timed functions by what they do and on how many threads."""
     encoding = fresh_encoding(name)
     found: dict[str, Job] = {}
     for n in (1, THREADS):
@@ -87,7 +87,7 @@ def check(encoding: str, name: str, piece: Slice, result: Any) -> None:
         check_ids(np.fromfile(result, np.uint32), expected, what)
     elif name.startswith("count"):
         check_ids([result], [len(expected)], what)
-    # bench_batch.py has the gate for batches: theirs are the ids of documents, not of the whole
+    # bench_batch.py checks batches: their ids are those of the documents, not of the whole text
 
 
 def one_case(corpus: str, encoding: str, size: int, turns: int) -> dict[str, Any]:

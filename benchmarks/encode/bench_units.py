@@ -1,4 +1,4 @@
-"""Texts without a place to rest: one unit repeated, one-shot and streamed, at n, 2n and 4n bytes.
+"""Texts of one unit repeated, mostly one endless piece, one-shot and streamed, at n, 2n and 4n bytes.
 
 Linear time shows as a ratio near 2 a doubling; bounded memory as `pending`, the most bytes that the stream held back.
 --full adds 10 and 100 MB. At 1 MB the ids are compared with tiktoken's (or, where it refuses the text, the reference

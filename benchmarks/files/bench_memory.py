@@ -48,7 +48,7 @@ SOURCE_URL = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.t
 
 
 def write_text(path: pathlib.Path, size: int) -> None:
-    """Lines of the corpora in a random order, drawn anew for each block: nothing to compress, nothing to tile."""
+    """Lines of the corpora in a random order, drawn anew for each block: so the text does not repeat itself."""
     lines = [line for name in corpora() for line in corpus(name)[: 8 * MB].splitlines(keepends=True)]
     draw, written = random.Random(0), 0
     with path.open("wb") as file:
@@ -59,7 +59,7 @@ def write_text(path: pathlib.Path, size: int) -> None:
 
 
 def check_file(source: pathlib.Path, target: pathlib.Path) -> None:
-    """Exact at the beginning, and the whole text when decoded. What stands at the cut may depend on what follows it."""
+    """Compares the first ids with tiktoken's, and all of the decoded text. Ids at the cut may depend on later text."""
     with source.open("rb") as file:
         begin = file.read(CHECKED)
     expected = Slice(begin.decode("utf-8", "ignore").encode()).expected(ENCODING)[:-100]

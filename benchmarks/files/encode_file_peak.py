@@ -27,7 +27,7 @@ def resident(key: str) -> int:
 
 
 def reset_peak() -> None:
-    """Loading needs more for a moment than it keeps: that is not what is asked for. Ignored where not allowed."""
+    """Loading needs more for a moment than it keeps: that is not to be measured. Ignored where not allowed."""
     try:
         pathlib.Path("/proc/self/clear_refs").write_text("5")
     except OSError:

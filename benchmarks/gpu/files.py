@@ -1,4 +1,4 @@
-"""encode_file(device="cuda") beside what the storage and the bus give: MB of text a second, from file to file.
+"""encode_file(device="cuda") compared with what the storage and the bus give: MB of text a second, from file to file.
 
     python benchmarks/gpu/files.py --corpus FOLDER [--gb 4] [--folders /dev/shm /tmp] [--encodings o200k_base]
 
@@ -7,7 +7,7 @@ Ids are compared with the CPU core's first, all of them. Then, all in MB of text
 
 read         one thread reads the file into one buffer; "cold" is the same once the system has dropped it from memory
 storage      one thread reads while another writes as many bytes as the ids have, with an fsync every 64 MB of text:
-             what any program that makes those ids of this file can reach here with such a journal
+             the most that any program can reach that writes as many bytes with such a journal
 bus          text to the device and as much back at the same time, pinned memory
 GPU          encode_file(device="cuda"), the best of three; "of the limit" is this over the smaller of storage and bus
 ceiling      the same with the device replaced by a fixed answer of the same size: what the host lets through
@@ -66,7 +66,7 @@ def write_text(path: pathlib.Path, options: Any) -> None:
 
 
 def drop_from_memory(path: pathlib.Path) -> bool:
-    """Lets the system forget what it keeps of the file; False where that cannot be asked for."""
+    """Makes the system drop its cache of the file; False where a program cannot ask for that."""
     if not hasattr(os, "posix_fadvise"):
         return False
     with path.open("rb") as file:
@@ -119,7 +119,7 @@ def best_seconds(call: Callable[[], Any], repeats: int = 2, before: Callable[[],
 
 
 class Fixed:
-    """A device that has its answer ready: the beginning of the ids, as many as such a text has."""
+    """A device whose answer is fixed: the first ids, as many as such a text has."""
 
     def __init__(self, ids: Any, size: int) -> None:
         self._ids, self._share = ids, len(ids) / size

@@ -1,4 +1,4 @@
-"""What the device alone takes for a text: the launches of one call, caught, and played again from a CUDA graph."""
+"""The time of the device alone for a text: the launches of one call are recorded and replayed as a CUDA graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One text from a call to its ids: microseconds by size, on the device, on the CPU, tiktoken's and gigatoken's.
+"""Microseconds from a call with one text to its ids, by size: on the device, on the CPU, by tiktoken and gigatoken.
 
     python benchmarks/gpu/latency.py --corpus FOLDER [--corpora english] [--least 256] [--most 67108864]
 

@@ -48,7 +48,7 @@ def measure(encoding: Any, text: bytes, dtype: str, want: Any) -> shared.Row:
 def rows(options: Any) -> Iterator[shared.Row]:
     for encoding, corpus, data in shared.cases(options):
         want = encoding.encode_to_numpy(data, num_threads=shared.cores(), **shared.OPTIONS)
-        want = want[: len(want) - 100]  # what stands at the seam depends on what follows it
+        want = want[: len(want) - 100]  # ids at the cut depend on what follows it
         text = shared.repeated(data, options.mb * 1_000_000)
         for dtype in options.dtypes:
             if dtype != "uint16" or shared.ids_dtype(encoding) == "uint16":

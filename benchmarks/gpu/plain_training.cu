@@ -1,6 +1,6 @@
 /* plain_training.cu - training as most GPU trainers do it, to compare with: the running text is one row of symbols, a bit of
- * each says whether a piece begins with it, and every merge looks through all of it. What is not particular to that is the
- * engine's own code: pairs with exact counts, the front, the choice, the notes of a merge.
+ * each says whether a piece begins with it, and every merge looks through all of it. All else is the engine's
+ * own code: pairs with exact counts, the front, the choice, the notes of a merge.
  *
  * A merge leaves a hole where its second symbol was. When one symbol in eight is a hole, the rest is moved together. */
 #include "cuda/starts.cu"
@@ -165,7 +165,7 @@ ST_INLINE void plain_join(const plain_job *p, const st_merge *m, uint64_t at)
 
 /* ---- holes ---- */
 
-/* How many symbols each chunk has, or (`move`) the symbols to where they belong. length: before any moved. */
+/* Counts the symbols of each chunk, or, if `move`, moves them to their new places. length: before any of them was moved. */
 ST_INLINE void plain_chunks(const plain_job *p, const st_team *team, uint64_t length, int move)
 {
     const unsigned lane = threadIdx.x & 31;

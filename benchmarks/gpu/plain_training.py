@@ -3,8 +3,8 @@ distinct pieces with an index: seconds for the same merges, compared one by one.
 
     python benchmarks/gpu/plain_training.py --corpus FOLDER [--mb 24 100 --sizes 2304 32000]
 
-The text is English, over and over where more is asked for: that favours the engine, whose pieces do not grow by it, so
-look at training.py as well, where they do. Both begin with text on the host; the split is the engine's in both.
+The text is English, over and over where more is asked for: that favours the engine, because repeated text has no new
+pieces. training.py measures text that has. Both begin with text on the host; the split is the engine's in both.
 """
 
 from __future__ import annotations

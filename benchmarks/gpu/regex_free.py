@@ -24,7 +24,7 @@ import streamtok
 
 
 def distance(a: Any, b: Any) -> int:
-    """Levenshtein's, a row of its matrix at a time; insertions along a row by a running minimum."""
+    """The Levenshtein distance, a row of the matrix at a time; a running minimum gives the insertions along a row."""
     a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
     columns = np.arange(len(b) + 1)
     row = columns.copy()

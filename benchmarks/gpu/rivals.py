@@ -40,7 +40,7 @@ def made(name: str, encoding: Any, make: Callable[[Any], Callable[[Any], Any]], 
     try:
         encode = make(encoding)
         shared.check(encode(sample), want, f"{name}, {encoding.name}")
-    except Exception as error:  # whatever a rival does wrong is no reason to lose our figures
+    except Exception as error:  # a rival that fails must not cost the other figures
         say(f"{name} is not timed with {encoding.name}: {type(error).__name__}: {str(error)[:200]}")
         return None
     return encode
@@ -66,7 +66,7 @@ def gigatoken_of(encoding: Any) -> Any:
     from streamtok.load import dump_tiktoken_bpe
 
     with tempfile.TemporaryDirectory() as folder:
-        path = str(pathlib.Path(folder, f"{encoding.name}.tiktoken"))  # its loader goes by the name of the file
+        path = str(pathlib.Path(folder, f"{encoding.name}.tiktoken"))  # its loader goes by the file's name
         dump_tiktoken_bpe(encoding._mergeable_ranks, path)
         return gigatoken.Tokenizer.from_tiktoken(path)
 

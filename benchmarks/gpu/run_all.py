@@ -2,7 +2,7 @@
 
     python benchmarks/gpu/run_all.py --corpus FOLDER --brief      about eight minutes
     python benchmarks/gpu/run_all.py --corpus FOLDER              the figures of docs/gpu.md, about half an hour
-    python benchmarks/gpu/run_all.py --corpus FOLDER --only files what the others found before stays
+    python benchmarks/gpu/run_all.py --corpus FOLDER --only files one of them; the results of the others stay
 
 Writes NAME.json and NAME.md into the folder --out (benchmarks/gpu/results), after each table; NAME is the card's. A
 table that fails, or takes longer than --limit seconds, is noted with the rows that it had; the others go on. draw.py
@@ -25,7 +25,7 @@ import shared
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# In the order of what is missed most where time runs out.
+# The most important first, in case time runs out.
 TABLES = {
     "resident": "On the device",
     "latency": "Latency",
@@ -50,7 +50,7 @@ def command_of(name: str, path: pathlib.Path, options: argparse.Namespace) -> li
 
 
 def run(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    """What a table's script kept; with an error where it did not end well."""
+    """The rows that a table's script has written; with an error if it failed."""
     with tempfile.TemporaryDirectory() as folder:
         path, why, start = pathlib.Path(folder, "kept.json"), None, time.perf_counter()
         try:
@@ -70,7 +70,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def table_of(name: str, rows: list[Any]) -> str:
-    """The Markdown of rows that a script was stopped with."""
+    """The Markdown of the rows of a script that was stopped."""
     code = f"import json, sys, {name}; print({name}.table(json.load(sys.stdin)))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=HERE, input=json.dumps(rows), stdout=subprocess.PIPE, text=True

@@ -84,7 +84,7 @@ def main(
 def _write(path: pathlib.Path | None, kept: Row) -> None:
     if path is None:
         return
-    new = path.with_name(path.name + ".new")  # a run that is killed leaves whole files alone
+    new = path.with_name(path.name + ".new")  # a run that is killed leaves the old file whole
     new.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     new.replace(path)
 
@@ -115,7 +115,7 @@ def markdown(head: list[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def cell(value: float | None, form: str = ".1f") -> str:
-    """A figure, or nothing where there is none."""
+    """A figure as text; empty if there is none."""
     return "" if value is None else format(value, form)
 
 
@@ -170,14 +170,14 @@ def documents_of(data: bytes, count: int, size: int) -> list[bytes]:
 
 
 def without_pattern(encoding: streamtok.Encoding) -> streamtok.Encoding:
-    """The encoding without its split: that its ids are others is what is measured."""
+    """The encoding without its pattern. Its ids differ, which is part of what is measured."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return encoding.without_pattern()
 
 
 def ids_dtype(encoding: Any) -> str:
-    """The narrowest that the ids fit."""
+    """The narrowest dtype that holds all ids."""
     return "uint16" if encoding.max_token_value < 65536 else "uint32"
 
 
@@ -185,7 +185,7 @@ def ids_dtype(encoding: Any) -> str:
 
 
 class IdsDiffer(Exception):
-    """Nothing is timed whose ids are not those of the CPU."""
+    """The ids are not those of the CPU, so nothing is timed."""
 
 
 def check(got: Any, want: Any, what: str) -> None:

@@ -191,7 +191,7 @@ def said_of(state: Any) -> str:
 
 
 def seconds_of(data: bytes, size: int, rounds: int, bench: Bench, threads: int) -> list[Any]:
-    """A row of the table: CPU and device whole, and the device's stages."""
+    """A row of the table: the seconds of CPU and device, and of the device's stages."""
     want, cpu = learned(data, size, "cpu", threads=threads)
     if cpu < 1:
         cpu = min([cpu, *(learned(data, size, "cpu", threads=threads)[1] for _ in range(rounds - 1))])

@@ -14,7 +14,7 @@ Encode = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What a rival is made from. A process of its own gets it as JSON."""
+    """What a rival is made from. It is given to the rival's process as JSON."""
 
     name: str
     rank_file: str  # a .tiktoken file whose name is that of the encoding
@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def library(self) -> str:
-        """Whose it is."""
+        """The library that it belongs to."""
         return "streamtok" if self.is_ours else self.name
 
     @property
@@ -152,7 +152,7 @@ def _tokenizer_json(name: str) -> str:
 def _fastokens(vocabulary: Vocabulary, threads: int | None) -> Encode:
     import fastokens
 
-    if vocabulary.name == "r50k_base":  # its fast path for this pattern is there only
+    if vocabulary.name == "r50k_base":  # only here it has a fast path for this pattern
         tokenizer = fastokens.Tokenizer.from_json_str(_tokenizer_json(vocabulary.name))
     else:
         tokenizer = fastokens.Tokenizer.from_tiktoken(vocabulary.rank_file, encoding=vocabulary.name)
@@ -185,7 +185,7 @@ OURS = {
     FED: Contender(_fed, "streamtok", "streamtok", takes_bytes=True),
     REFERENCE: Contender(_reference, "streamtok", "streamtok"),
 }
-# Where `threads` is not the callee's to choose, the environment of its process says it: see timing.py.
+# For libraries whose calls take no number of threads, the environment of the process sets it: see timing.py.
 RIVALS = {
     "tiktoken": Contender(_tiktoken, "tiktoken", "tiktoken"),
     "gigatoken": Contender(_gigatoken, "gigatoken", "gigatoken", takes_bytes=True),

@@ -17,7 +17,7 @@ Ids = np.ndarray[Any, np.dtype[np.uint32]]
 
 
 class Digest(NamedTuple):
-    """Ids, told apart from others in a few bytes."""
+    """A digest of ids, in a few bytes."""
 
     number: int
     crc: int
@@ -35,7 +35,7 @@ def texts_for(entry: Entry, data: bytes) -> list[Any]:
 
 @dataclass
 class Gate:
-    """The right ids of a sample, and who gives others."""
+    """The right ids of a sample, and the contenders that give others."""
 
     sample: Sample
     vocabulary: Vocabulary
@@ -98,7 +98,7 @@ class Gate:
 
     @property
     def oracle_name(self) -> str:
-        """Whose ids the right ones are, in words."""
+        """The name of the oracle, in words."""
         return "streamtok's reference engine" if self.oracle == REFERENCE else self.oracle
 
 

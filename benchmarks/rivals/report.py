@@ -20,7 +20,7 @@ from .timing import COLD_STARTS, Timing, ratio, speeds
 
 
 def describe_machine(rivals: list[str]) -> dict[str, Any]:
-    """What the figures were taken on, and with."""
+    """The machine and the versions that the figures belong to."""
     import streamtok
 
     return {

@@ -92,7 +92,7 @@ class _Worker:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._process.kill()  # it has nothing to put away
+        self._process.kill()  # it has nothing to clean up
         with contextlib.suppress(BrokenPipeError):
             self._process.communicate()
 
@@ -105,7 +105,7 @@ def time_entries(gate: Gate, entries: list[Entry], path: str) -> list[Timing]:
     timings = {entry: Timing(entry) for entry in entries}
     with contextlib.ExitStack() as stack:
         workers = {}
-        for entry in entries:  # one after the other: no cold call beside another process that starts
+        for entry in entries:  # one after the other, so that no cold call runs while another process starts
             for _ in range(COLD_STARTS - 1):
                 with _Worker(entry, gate, path) as worker, _refusing(gate, entry):
                     _start(worker, timings[entry])
@@ -127,7 +127,7 @@ def _start(worker: _Worker, timing: Timing) -> None:
 
 
 def _in_turn(entries: list[Entry], turn: int) -> list[Entry]:
-    """All entries, another one first each time."""
+    """All entries, with a different one first in each turn."""
     first = turn % len(entries)
     return entries[first:] + entries[:first]
 

@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def _stay_on_one_core() -> None:
-    """One text is one core's work: some libraries encode it in a thread of a pool, beside one that splits."""
+    """Keeps the process on one core, because some libraries use two threads for one text: one splits, one encodes."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 

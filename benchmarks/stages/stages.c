@@ -1,4 +1,4 @@
-/* One stage of encoding again and again over a text, for what counts instructions or time from outside (work.py).
+/* Runs one stage of encoding again and again over a text, for programs that count its instructions or time (work.py).
  *
  *     stages STAGE TEXT VOCABULARY ROUNDS
  *
@@ -89,7 +89,7 @@ static uint64_t merge(work *w)
     return sum;
 }
 
-/* ---- what they work on ---- */
+/* ---- the input of the stages ---- */
 
 static void make_points(work *w)
 {

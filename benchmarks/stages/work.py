@@ -3,9 +3,9 @@
 
     python benchmarks/stages/work.py english.txt code.txt multilingual.txt    # the first 200 KB of each
 
-Counts do not depend on the machine or its load; they say nothing about how long an instruction takes. A stage runs once
-and twice, and the difference counts, without what loads the text. All tiers have to give the same result. Needs gcc,
-aarch64-linux-gnu-gcc, qemu-x86_64 and qemu-aarch64 (7.2 or later) with plugins.
+Counts do not depend on the machine or its load; they say nothing about how long an instruction takes. A stage runs
+with one round and with two. The difference counts, so that loading the text does not. All tiers have to give the same
+result. Needs gcc, aarch64-linux-gnu-gcc, qemu-x86_64 and qemu-aarch64 (7.2 or later) with plugins.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def build(machine: str, folder: pathlib.Path) -> pathlib.Path:
 
 
 def instructions(command: list[str], tier: str, stage: str, text: pathlib.Path, rounds: int) -> tuple[int, list[str]]:
-    """How many a run executes, and what it printed."""
+    """How many instructions a run executes, and what it printed."""
     done = subprocess.run(
         [*command, stage, str(text), str(VOCABULARY), str(rounds)],
         env={"STREAMTOK_TIER": tier},

@@ -125,7 +125,7 @@ def fresh_slices(name: str, count: int, size: int) -> list[Slice]:
 
 
 def fresh_encoding(name: str) -> streamtok.Encoding:
-    """A new Encoding: its vocabulary, and so its cache of pieces, is shared with nobody."""
+    """A new Encoding, which shares its vocabulary, and so its cache of pieces, with no other."""
     return ENCODING_CONSTRUCTORS[name].build()  # type: ignore[attr-defined]
 
 
@@ -152,7 +152,7 @@ def check_ids(ids: Any, expected: Any, what: str) -> None:
 
 
 def cpu_seconds(call: Callable[..., Any], *args: Any) -> tuple[float, Any]:
-    """CPU time of the process: on a shared machine it wavers less than wall time."""
+    """CPU time of the process: on a shared machine it varies less than wall time."""
     start = time.process_time()
     result = call(*args)
     return time.process_time() - start, result

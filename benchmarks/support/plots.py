@@ -18,7 +18,7 @@ import matplotlib.ticker  # noqa: E402
 
 GREY, BLUE, LIGHT = "#9aa0a6", "#1a5fb4", "#78aeed"
 BARS = {"tiktoken one-shot": GREY, "one-shot": BLUE, "feed 4 KB": LIGHT}
-# Each seen well on white and on black, and told apart by those who see fewer colours.
+# Colours that show on white and on black, and differ for colour-blind readers too.
 LIBRARIES = {
     "streamtok": "#1f6feb",
     "gigatoken": "#d55e00",

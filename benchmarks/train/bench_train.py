@@ -3,12 +3,11 @@
     python benchmarks/train/bench_train.py                    what is installed of gigatoken, rustbpe, tokenizers
     python benchmarks/train/bench_train.py --full --json FILE  all texts, more rounds
 
-Each trainer gets the text as it likes it best, in memory: gigatoken one bytes object, rustbpe and tokenizers strings
-of about 64 KB, cut where no piece is cut. All of them take turns, and the best of the rounds counts. streamtok's time
-is that of train(): text in, an Encoding that encodes out.
+Each trainer gets the text in memory, in the form that suits it best: gigatoken one bytes object, rustbpe and
+tokenizers strings of about 64 KB, cut where no piece is cut. All of them take turns, and the best of the rounds
+counts. streamtok's time is that of train(): text in, an Encoding that encodes out.
 
-gigatoken splits by GPT-2's pattern, whatever one asks for. Its merges are compared with ours by that pattern; it is
-timed as it is.
+gigatoken always splits by GPT-2's pattern. Its merges are compared with those of ours by that pattern.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ def measure_one(name: str, size: int, rounds: int) -> dict[str, Any]:
     text = Text(common.corpus(name))
     installed = [other for other in OTHERS if importlib.util.find_spec(other)]
     equal = {other: OTHERS[other][1](text, size, OTHERS[other][0](text, size)) for other in installed}
-    ours(text, size)  # what is imported at first need
+    ours(text, size)  # what is imported on first use
     contenders: dict[str, Callable[[Any], Any]] = {"streamtok": lambda _: ours(text, size)}
     for other in installed:
         contenders[other] = lambda _, run=OTHERS[other][0]: run(text, size)

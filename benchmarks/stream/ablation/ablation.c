@@ -38,7 +38,7 @@ typedef struct stream {
     st_encoder encoder;           /* SHIPPED */
 } stream;
 
-/* What one pass hands on: ids to compare, or a checksum of them that costs next to nothing to take. */
+/* The result of one pass: ids to compare, or a checksum of them, which takes hardly any time. */
 typedef struct sink {
     uint32_t *ids; /* NULL: checksum only */
     size_t count;
@@ -59,7 +59,7 @@ static void check(st_status status)
 
 /* ---- one piece, four ways ---- */
 
-/* As a function that knows nothing of its caller would: fresh zeroed scratch, and a fresh array of ids to give back. */
+/* As a naive function does it: new zeroed scratch, and a new array of ids as the result. */
 static st_ids merge_anew(const st_pairs *pairs, const uint8_t *text, size_t n)
 {
     st_reference_scratch scratch = {st_calloc(n, SCRATCH_A_BYTE), n};
@@ -247,7 +247,7 @@ static void write_ids(const char *stem, int number, const sink *ids)
         die(path);
 }
 
-/* All rows do a text before the next one begins, and another row begins each time. */
+/* All rows encode a text before the next text is begun, and another row is first each time. */
 static void measure_text(stream *streams, const char *path, int number, size_t chunk, const char *out)
 {
     size_t n;
@@ -264,7 +264,7 @@ static void measure_text(stream *streams, const char *path, int number, size_t c
     free(text);
 }
 
-/* What is built once a vocabulary, at its first long piece, is no part of an op. */
+/* Builds what a vocabulary needs for its first long piece, which is no part of an op. */
 static void warm_up(stream *s, size_t chunk)
 {
     static uint8_t text[6000];

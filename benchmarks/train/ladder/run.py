@@ -5,9 +5,9 @@
     python benchmarks/train/ladder/run.py --full --json FILE --plot docs/ladder.svg
 
 Two rows of cells: texts of all sizes with 1,000 tokens, and vocabularies of all sizes from 256 KB. All steps work on
-the same text, and no time is told of a step whose merges are not those of the engine. The time is the best of several;
-a step that took more than LIMIT seconds is not tried on anything larger. benchmarks/draw.py draws the plot anew of what
-is in benchmarks/results.
+the same text, and a step whose merges differ from the engine's gets no time. The time is the best of several;
+a step that took more than LIMIT seconds is not tried on anything larger. benchmarks/draw.py draws the plot from the
+file in benchmarks/results.
 """
 
 from __future__ import annotations
