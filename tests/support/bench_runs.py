@@ -14,5 +14,5 @@ NASTY = "naïve café ☕ 日本語 👩‍👩‍👧 \t <|endoftext|> 12345\r\
 def _here(here, monkeypatch):
     """A folder with a small sample, in which the test runs."""
     (here / "in.txt").write_bytes(ENGLISH[:20_000])
-    monkeypatch.setattr(sample, "_SMALLEST_SLICE", 4_000)  # quick; what the figures are is no matter here
+    monkeypatch.setattr(sample, "_SMALLEST_SLICE", 4_000)  # quick; the figures do not matter here
     return here
