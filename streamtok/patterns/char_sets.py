@@ -16,8 +16,6 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable
 
-import regex
-
 from ..errors import shown
 from . import unicode_ranges as tables
 
@@ -165,6 +163,8 @@ def named(text: str) -> Ranges:
 @functools.lru_cache(maxsize=64)
 def _asked(text: str) -> Ranges:
     """A property that only the `regex` package has a table for, within what tiktoken knows as assigned."""
+    import regex
+
     try:
         pattern = regex.compile(rf"\p{{{text}}}+")
     except regex.error:

@@ -26,7 +26,8 @@ import regex
 
 from ..errors import pattern_timeout_error
 from .read import Atomic, Look, Node, Rep, read_pattern
-from .write import Code, looks_back, nullable, walk
+from .tree import looks_back, nullable, walk
+from .write import Code
 
 SECONDS = 30.0
 """Seconds of processor time for up to a million characters, about a hundred times what natural text takes. `regex`

@@ -1,0 +1,172 @@
+"""A machine in its smallest form, as a table: equal states are one, and equal classes are one."""
+
+from __future__ import annotations
+
+import array
+import sys
+
+from .compiled import (
+    BLOCKS,
+    DROPPED,
+    EMIT,
+    EMIT_BACK,
+    OP_DROPPED,
+    OP_EMIT_BACK,
+    OP_EMIT_HERE,
+    OP_EMIT_MARK,
+    OP_END,
+    OP_MARK_BACK,
+    OP_MARK_HERE,
+    OP_MOVE,
+    OP_SHIFT,
+    SLOW,
+    CompiledPattern,
+    NotCompilable,
+)  # fmt: skip
+from .levels import BACK, HERE, Machine, Step
+from .partition import Partition
+
+_MOST_OPS = 4096
+_SPARE = 11
+"""The mark that breaks a ring of moves."""
+
+
+def smallest(machine: Machine) -> Machine:
+    """The same machine without states that no text tells apart (Moore's refinement)."""
+    rows = machine.rows
+    outs: dict[tuple[object, ...], int] = {}
+    first = [
+        outs.setdefault((opened, *[(step.emits, step.moves) for step in row]), len(outs))
+        for row, opened in zip(rows, machine.opens)
+    ]
+    nexts = [[step.next for step in row] for row in rows]
+    blocks, count = first, len(outs)
+    while True:
+        found: dict[tuple[int, ...], int] = {}
+        blocks = [found.setdefault((own, *[blocks[n] for n in after]), len(found)) for own, after in zip(first, nexts)]
+        if len(found) == count:
+            break
+        count = len(found)
+    return _renumbered(machine, blocks)
+
+
+def _renumbered(machine: Machine, blocks: list[int]) -> Machine:
+    """One state for each block, in the order in which texts come to them: the same machine always looks the same."""
+    one_of = {block: state for state, block in reversed(list(enumerate(blocks)))}
+    order = {blocks[0]: 0}
+    todo = [blocks[0]]
+    rows: list[list[Step]] = []
+    for block in todo:
+        row = []
+        for step in machine.rows[one_of[block]]:
+            after = blocks[step.next]
+            if after not in order:
+                order[after] = len(order)
+                todo.append(after)
+            row.append(step._replace(next=order[after]))
+        rows.append(row)
+    return Machine(rows, [machine.opens[one_of[block]] for block in todo])
+
+
+def merge_classes(machine: Machine, classes: Partition) -> tuple[Machine, Partition]:
+    """Classes that no state tells apart become one."""
+    columns: dict[tuple[Step, ...], int] = {}
+    new = [columns.setdefault(column, len(columns)) for column in zip(*machine.rows) if True]
+    keep = [new.index(number) for number in range(len(columns))]
+    if 0 in new[1:]:
+        raise AssertionError("the end of the text is like a character")
+    return Machine([[row[c] for c in keep] for row in machine.rows], machine.opens), classes.merged(new)
+
+
+class _Ops:
+    """The list of ops, each once. Number 0 is none."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = [0]
+        self._known: dict[tuple[int, ...], int] = {}
+
+    def number(self, step: Step) -> int:
+        code = self._code(step)
+        if code not in self._known:
+            self._known[code] = len(self.words)
+            self.words += code
+            if len(self.words) > _MOST_OPS:
+                raise NotCompilable("it needs too many ops")
+        return self._known[code]
+
+    def _code(self, step: Step) -> tuple[int, ...]:
+        out = []
+        for place, dropped in step.emits:
+            if dropped:
+                out.append(OP_DROPPED << 8)
+            plain = {BACK: OP_EMIT_BACK << 8, HERE: OP_EMIT_HERE << 8}
+            out.append(plain.get(place, OP_EMIT_MARK << 8 | place))
+        return (*out, *_moves(step.moves), OP_END << 8)
+
+
+def _moves(moves: tuple[tuple[int, int], ...]) -> list[int]:
+    """Moves that happen at once, one after the other: a mark is written when nobody reads it any more."""
+    left = dict(moves)
+    out = []
+    while left:
+        ready = next((mark for mark in left if mark not in left.values()), None)
+        if ready is None:  # a ring: one of its marks goes aside
+            mark = next(iter(left))
+            out.append(OP_MOVE << 8 | mark << 4 | _SPARE)
+            left = {to: _SPARE if place == mark else place for to, place in left.items()}
+            continue
+        place = left.pop(ready)
+        plain = {BACK: OP_MARK_BACK << 8 | ready, HERE: OP_MARK_HERE << 8 | ready}
+        out.append(plain.get(place, OP_MOVE << 8 | place << 4 | ready))
+    return out
+
+
+def _entry(step: Step, ops: _Ops) -> int:
+    places = [place for place, _ in step.emits]
+    dropped = {flag for _, flag in step.emits}
+    if not step.moves and places in ([], [HERE], [BACK], [BACK, HERE]) and (len(places) < 2 or dropped == {False}):
+        flags = (EMIT if HERE in places else 0) | (EMIT_BACK if BACK in places else 0)
+        return step.next | flags | (DROPPED if True in dropped else 0)
+    return step.next | SLOW | ops.number(step) << OP_SHIFT
+
+
+def _sync(machine: Machine, classes: int) -> bytes:
+    """The matrix of sure cuts of a CompiledPattern."""
+    rows, width = machine.rows, (classes + 7) // 8
+    out = bytearray(classes * width)
+    for x in range(1, classes):
+        behind = {row[x].next for row in rows}
+        for y in range(1, classes):
+            want = rows[0][y].next
+            steps = [rows[state][y] for state in behind]
+            if all(step.next == want and any(place == HERE for place, _ in step.emits) for step in steps):
+                out[x * width + y // 8] |= 1 << y % 8
+    return bytes(out)
+
+
+def _little(code: str, values: list[int]) -> bytes:
+    data = array.array(code, values)
+    if sys.byteorder == "big":
+        data.byteswap()
+    return data.tobytes()
+
+
+def pack(machine: Machine, classes: Partition) -> CompiledPattern:
+    """The table of a machine, made as small as it gets."""
+    machine, classes = merge_classes(smallest(machine), classes)
+    ops = _Ops()
+    entries = [_entry(step, ops) for row in machine.rows for step in row]
+    index, blocks = classes.map()
+    if len(blocks) // 128 > BLOCKS:
+        raise AssertionError("more blocks than there are")
+    return CompiledPattern(
+        classes=classes.classes,
+        class_index=index,
+        class_blocks=blocks,
+        states=len(machine.rows),
+        entries=_little("I", entries),
+        ops=_little("H", ops.words),
+        opens=bytes(machine.opens),
+        drops=any(flag for row in machine.rows for step in row for _, flag in step.emits),
+        sync=_sync(machine, classes.classes),
+    )
