@@ -166,7 +166,7 @@ def pack(machine: Machine, classes: Partition) -> CompiledPattern:
         states=len(machine.rows),
         entries=_little("I", entries),
         ops=_little("H", ops.words),
-        opens=bytes(machine.opens),
+        open=bytes(machine.opens),
         drops=any(flag for row in machine.rows for step in row for _, flag in step.emits),
         sync=_sync(machine, classes.classes),
     )

@@ -59,9 +59,9 @@ class TableRunner:
         self.state = entry & 0xFFFF
 
     def _check_open(self, entry: int) -> None:
-        self.least = {t.OPEN_ALL: self.here, t.OPEN_BACK: self.back}.get(self.table.opens[self.state])
+        self.least = {t.OPEN_ALL: self.here, t.OPEN_BACK: self.back}.get(self.table.open[self.state])
         if self.least is None:
-            self.least = self.marks[self.table.opens[self.state] - t.OPEN_MARK]
+            self.least = self.marks[self.table.open[self.state] - t.OPEN_MARK]
         self.known = len(self.ends)
 
     def _op(self, at: int) -> None:
