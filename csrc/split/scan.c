@@ -101,12 +101,12 @@ static size_t stay_open(st_scan *scan, size_t n, size_t *consumed)
     return 0;
 }
 
-size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
+size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
                     size_t capacity)
 {
-    if (family == ST_SPLIT_NONE)
+    if (pattern.family == ST_SPLIT_NONE)
         return stay_open(scan, n, consumed);
-    feed f = {family, scan, text, n, 0, scan->length, ends, 0, capacity};
+    feed f = {pattern.family, scan, text, n, 0, scan->length, ends, 0, capacity};
     size_t reach = DETOUR;
     while (f.at < n && capacity - f.count >= ST_SCAN_MIN_CAPACITY) {
         if (n - f.at < BLOCKS_FROM || capacity < 2 * ROOM_FOR_BLOCKS)
@@ -122,8 +122,9 @@ size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, 
     return f.count;
 }
 
-size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
+size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
 {
+    const st_split_family family = pattern.family;
     size_t count = 0;
     if (scan->length) {
         ends[count++] = family == ST_SPLIT_NONE ? scan->length : st_first_end_at_finish(family, scan);
@@ -134,9 +135,9 @@ size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
     return count;
 }
 
-uint64_t st_scan_sure(st_split_family family, const st_scan *scan)
+uint64_t st_scan_sure(st_pattern pattern, const st_scan *scan)
 {
-    return family == ST_SPLIT_NONE ? scan->length : st_sure_bytes(family, scan);
+    return pattern.family == ST_SPLIT_NONE ? scan->length : st_sure_bytes(pattern.family, scan);
 }
 
 /* The length of what the memo holds: 1 for an apostrophe, 2 with a letter behind it, 0 for anything else. */
@@ -171,8 +172,9 @@ static int tick_is_valid(st_split_family family, const st_scan *scan)
     return family == ST_SPLIT_O200K && tick > 0 && scan->point > 0 && scan->point + tick == scan->length;
 }
 
-int st_scan_valid(st_split_family family, const st_scan *scan)
+int st_scan_valid(st_pattern pattern, const st_scan *scan)
 {
+    const st_split_family family = pattern.family;
     const int point_fits = st_state_has_point(scan->state) || scan->point == 0;
     const int memo_fits = st_state_has_memo(scan->state) || scan->memo == 0;
     if (scan->length > ST_SCAN_MAX_LENGTH || scan->point > scan->length || !point_fits || !memo_fits)
@@ -223,8 +225,9 @@ static placed_char char_before(const uint8_t *text, size_t end)
     return c;
 }
 
-size_t st_last_sync_point(const uint8_t *text, size_t n)
+size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n)
 {
+    (void)pattern;
     uint32_t next_point = ST_NO_POINT;
     placed_char here = char_before(text, n);
     placed_char left = char_before(text, here.at);

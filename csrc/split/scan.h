@@ -6,8 +6,8 @@
  *     st_scan scan;
  *     st_scan_init(&scan);
  *     for each chunk:
- *         count = st_scan_feed(family, &scan, chunk, n, &used, ends, capacity);    again from chunk + used while used < n
- *     count = st_scan_finish(family, &scan, ends);
+ *         count = st_scan_feed(pattern, &scan, chunk, n, &used, ends, capacity);    again from chunk + used while used < n
+ *     count = st_scan_finish(pattern, &scan, ends);
  *
  * Offsets count from the start of the piece that was open when the call began, so an end may lie in text that an
  * earlier call consumed. The caller keeps those bytes: scan.length of them are open after every call.
@@ -17,7 +17,7 @@
 #ifndef ST_SPLIT_SCAN_H
 #define ST_SPLIT_SCAN_H
 
-#include "split/scan_state.h"
+#include "split/pattern.h"
 
 void st_scan_init(st_scan *scan);
 
@@ -26,21 +26,21 @@ void st_scan_init(st_scan *scan);
  * the start of the then open piece afterwards. Stops early, with *consumed < n, when the ends that the next character
  * may give (at most ST_SCAN_MIN_CAPACITY) might not fit. With at least that capacity and n > 0, every call consumes a
  * character or writes an end; with less it does nothing. */
-size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
+size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
                     size_t capacity);
 
 /* Ends the text: writes the ends of the open text (at most ST_SCAN_MIN_CAPACITY) and resets the scan. */
-size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends);
+size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends);
 
 /* How many of the open bytes belong to the open piece whatever follows. */
-uint64_t st_scan_sure(st_split_family family, const st_scan *scan);
+uint64_t st_scan_sure(st_pattern pattern, const st_scan *scan);
 
 /* Whether st_scan_feed can have left this state. To be called for a state that was read from outside. */
-int st_scan_valid(st_split_family family, const st_scan *scan);
+int st_scan_valid(st_pattern pattern, const st_scan *scan);
 
-/* A SYNC POINT is a place where a piece starts in every family, whatever stands before text[0]. Returns the last one, i < n; 0:
- * there is none. Long texts are cut there between threads; not for texts without a pattern. Reads backwards from text[n], so it
- * is fast where sync points are common. */
-size_t st_last_sync_point(const uint8_t *text, size_t n);
+/* A SYNC POINT is a place where a piece starts, and the one before it ends as at the end of a text, whatever stands before text[0];
+ * the families that are written by hand have the same ones. Returns the last one, i < n; 0: there is none. Long texts are cut there
+ * between threads; not for texts without a pattern. Reads backwards from text[n], so it is fast where sync points are common. */
+size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n);
 
 #endif

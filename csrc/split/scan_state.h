@@ -4,8 +4,9 @@
 
 #include "base/portable.h"
 
-/* The split patterns, by the first encoding that used each; p50k_base has r50k_base's. NONE: a text is one piece. */
-typedef enum st_split_family { ST_SPLIT_R50K, ST_SPLIT_CL100K, ST_SPLIT_O200K, ST_SPLIT_NONE } st_split_family;
+/* The split patterns, by the first encoding that used each; p50k_base has r50k_base's. NONE: a text is one piece. TABLE: a compiled
+ * pattern (split/dfa.h). */
+typedef enum st_split_family { ST_SPLIT_R50K, ST_SPLIT_CL100K, ST_SPLIT_O200K, ST_SPLIT_NONE, ST_SPLIT_TABLE } st_split_family;
 
 /* Between two characters a scan is in one of these states. What is open is the text since the last final end. */
 typedef enum st_scan_state {

@@ -36,11 +36,11 @@ typedef struct feed_context {
     st_sink sink;
 } feed_context;
 
-void st_encoder_init(st_encoder *e, st_vocab *vocab, st_split_family family)
+void st_encoder_init(st_encoder *e, st_vocab *vocab, st_pattern pattern)
 {
     memset(e, 0, sizeof *e);
     e->vocab = vocab;
-    e->family = family;
+    e->pattern = pattern;
     st_scan_init(&e->scan);
 }
 
@@ -101,7 +101,7 @@ static st_status scan_until(feed_context *c, run *r, size_t limit)
 {
     while (r->read < limit) {
         const size_t end = end_of_step(r->text, r->read, limit);
-        size_t used, count = st_scan_feed(c->encoder->family, &c->encoder->scan, r->text + r->read, end - r->read, &used,
+        size_t used, count = st_scan_feed(c->encoder->pattern, &c->encoder->scan, r->text + r->read, end - r->read, &used,
                                           c->sink.workspace->ends, ST_BATCH);
         r->read += used;
         if (r->read < limit)
@@ -114,7 +114,7 @@ static st_status scan_until(feed_context *c, run *r, size_t limit)
 /* Encodes the open piece when the text ends where the scanner stands: at its end, or in front of a special token. */
 static st_status end_text(feed_context *c, run *r)
 {
-    size_t count = st_scan_finish(c->encoder->family, &c->encoder->scan, c->sink.workspace->ends);
+    size_t count = st_scan_finish(c->encoder->pattern, &c->encoder->scan, c->sink.workspace->ends);
     return encode_ended(c, r, c->sink.workspace->ends, count);
 }
 
@@ -160,7 +160,7 @@ static st_status keep_tail(feed_context *c, run *r)
 {
     st_encoder *e = c->encoder;
     if (e->engine == ST_ENGINE_FAST && (r->read - r->piece > ST_HOLD_WHOLE || e->open.tail.active)) {
-        uint64_t sure = st_scan_sure(e->family, &e->scan) - e->open.taken;
+        uint64_t sure = st_scan_sure(e->pattern, &e->scan) - e->open.taken;
         size_t took = 0;
         ST_TRY(st_open_piece_take(&e->open, &c->sink, r->text + r->piece, (size_t)sure, &took));
         r->piece += took;

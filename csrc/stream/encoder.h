@@ -27,7 +27,7 @@ typedef struct st_carry {
 typedef struct st_encoder {
     st_vocab *vocab;             /* not owned */
     const st_special *allowed;   /* not owned; NULL = none */
-    st_split_family family;
+    st_pattern pattern;
     st_engine engine;
     st_text_stage text;
     st_watch watch;     /* for disallowed special tokens */
@@ -44,7 +44,7 @@ typedef struct st_feed_error {
     st_text_error text;  /* positions counted from the first held byte of a cut character (offset says where that is) */
 } st_feed_error;
 
-void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_split_family family);
+void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_pattern pattern);
 void st_encoder_free(st_encoder *encoder);
 
 /* Flags of a feed. */

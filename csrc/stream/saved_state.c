@@ -81,7 +81,7 @@ static int scan_is_reproduced(const st_encoder *e, const uint8_t *text, size_t n
     uint64_t ends[ST_SCAN_MIN_CAPACITY];
     size_t used = 0;
     st_scan_init(&again);
-    if (n && st_scan_feed(e->family, &again, text, n, &used, ends, ST_SCAN_MIN_CAPACITY))
+    if (n && st_scan_feed(e->pattern, &again, text, n, &used, ends, ST_SCAN_MIN_CAPACITY))
         return 0;
     return used == n && again.length == e->scan.length && again.point == e->scan.point &&
            again.state == e->scan.state && again.memo == e->scan.memo;
@@ -94,8 +94,8 @@ static int consistent(st_encoder *e)
     const uint8_t *carry = e->carry.bytes.data;
     size_t n = e->carry.bytes.size;
     st_text_error error;
-    if (!st_scan_valid(e->family, &e->scan) || e->scan.length < e->open.taken || e->scan.length - e->open.taken > n ||
-        st_scan_sure(e->family, &e->scan) < e->open.taken || (e->open.tail.active && !e->open.taken) ||
+    if (!st_scan_valid(e->pattern, &e->scan) || e->scan.length < e->open.taken || e->scan.length - e->open.taken > n ||
+        st_scan_sure(e->pattern, &e->scan) < e->open.taken || (e->open.tail.active && !e->open.taken) ||
         (e->open.taken && e->engine == ST_ENGINE_REFERENCE))
         return 0;
     size_t scanned = (size_t)(e->scan.length - e->open.taken);

@@ -6,11 +6,11 @@
 /* The most bytes of a share. Longer shares are not faster, and the ids of one of this size stay in the second-level cache. */
 #define MOST ((size_t)1 << 20)
 
-void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors)
+void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine engine, st_errors errors)
 {
     memset(job, 0, sizeof *job);
     job->vocab = vocab;
-    job->family = family;
+    job->pattern = pattern;
     job->engine = engine;
     job->errors = errors;
 }
@@ -94,8 +94,8 @@ static st_status add_slice(planner *p, const st_job_text *whole, size_t source, 
 /* The next cut behind `start` that does not leave a tiny rest; 0: none. */
 static size_t next_cut(planner *p, const st_job_text *whole, size_t start)
 {
-    st_vocab *vocab = p->job->family == ST_SPLIT_NONE ? p->job->vocab : NULL;
-    const st_cut_rules rules = {p->job->allowed, p->job->disallowed, whole->flags & ST_FEED_TRUSTED, vocab};
+    const st_job *job = p->job;
+    const st_cut_rules rules = {job->allowed, job->disallowed, whole->flags & ST_FEED_TRUSTED, job->pattern, job->vocab};
     return st_job_text_cut(whole, start, p->wanted, &rules, &p->text);
 }
 
@@ -215,7 +215,7 @@ void st_job_work(st_job *job)
 {
     st_encoder encoder;
     st_bytes room = {NULL, 0, 0};
-    st_encoder_init(&encoder, job->vocab, job->family);
+    st_encoder_init(&encoder, job->vocab, job->pattern);
     encoder.engine = job->engine;
     encoder.text.errors = job->errors;
     encoder.allowed = job->allowed;

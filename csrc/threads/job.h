@@ -35,7 +35,7 @@ typedef struct st_job_share {
 
 typedef struct st_job {
     st_vocab *vocab; /* not owned, nor are the two sets of names */
-    st_split_family family;
+    st_pattern pattern;
     st_engine engine;
     st_errors errors;
     const st_special *allowed, *disallowed;
@@ -56,7 +56,7 @@ typedef struct st_job {
 } st_job;
 
 /* Sets all but names and counts_only, which are none and 0. */
-void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors);
+void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine engine, st_errors errors);
 
 /* Cuts the texts into shares for so many threads. Shares, and slices of long texts, have about
  * `least` bytes or characters or more. */

@@ -49,8 +49,8 @@ static size_t smaller(size_t a, size_t b)
 static size_t last_place(const st_cut_rules *rules, const uint8_t *text, size_t n)
 {
     const st_cuts *cuts;
-    if (!rules->vocab)
-        return st_last_sync_point(text, n);
+    if (rules->pattern.family != ST_SPLIT_NONE)
+        return st_last_sync_point(rules->pattern, text, n);
     cuts = rules->vocab->unreachable ? NULL : st_vocab_cuts(rules->vocab);
     return cuts ? st_cuts_last(cuts, text, n) : 0;
 }

@@ -14,11 +14,13 @@
 
 #include "cut/cuts.h"
 #include "special/names.h"
+#include "split/pattern.h"
 
 typedef struct st_cut_rules {
     const st_special *allowed, *disallowed; /* NULL = none */
     int trusted;                            /* the text is valid UTF-8 */
-    st_vocab *vocab;                        /* of a text without a pattern; NULL: a cut holds in every pattern */
+    st_pattern pattern;
+    st_vocab *vocab;                        /* used without a pattern */
 } st_cut_rules;
 
 /* The last such place p, from < p <= until <= n, in the ST_CUT_REACH bytes of text[0..n) in front of `until`; 0 if there is none.

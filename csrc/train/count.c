@@ -54,24 +54,24 @@ static st_status count_batch(st_train_counter *c, const uint8_t *text, const uin
 }
 
 /* Counts the pieces of text that ends at a special token or at the end of everything. */
-static st_status count_stretch(st_train_counter *c, st_split_family family, const uint8_t *text, size_t n,
+static st_status count_stretch(st_train_counter *c, st_pattern pattern, const uint8_t *text, size_t n,
                                const uint8_t *stop)
 {
     st_scan scan;
     size_t at = 0, start = 0, used = 0, count;
     st_scan_init(&scan);
     for (; at < n; at += used) {
-        count = st_scan_feed(family, &scan, text + at, n - at, &used, c->ends, ST_TRAIN_BATCH);
+        count = st_scan_feed(pattern, &scan, text + at, n - at, &used, c->ends, ST_TRAIN_BATCH);
         ST_TRY(count_batch(c, text + start, stop, count));
         start += count ? (size_t)c->ends[count - 1] : 0;
         ST_TRY(st_go_on(used));
     }
-    count = st_scan_finish(family, &scan, c->ends);
+    count = st_scan_finish(pattern, &scan, c->ends);
     st_number_write(&c->bytes, c->bytes + n);
     return count_batch(c, text + start, stop, count);
 }
 
-st_status st_train_count_text(st_train_counter *c, st_split_family family, const st_special *special,
+st_status st_train_count_text(st_train_counter *c, st_pattern pattern, const st_special *special,
                               const uint8_t *text, size_t n, int trusted, st_text_error *error)
 {
     size_t at = 0;
@@ -81,10 +81,10 @@ st_status st_train_count_text(st_train_counter *c, st_split_family family, const
     st_special_match match;
     st_special_search search = st_special_search_from(0);
     while (special && st_special_find(special, &search, text, SIZE_MAX, n, 1, &match) == ST_SPECIAL_FOUND) {
-        ST_TRY(count_stretch(c, family, text + at, match.start - at, text + n));
+        ST_TRY(count_stretch(c, pattern, text + at, match.start - at, text + n));
         at = match.end;
     }
-    return count_stretch(c, family, text + at, n - at, text + n);
+    return count_stretch(c, pattern, text + at, n - at, text + n);
 }
 
 st_status st_train_count_spans(st_train_counter *c, const uint8_t *text, const int64_t *spans, size_t count)

@@ -27,7 +27,7 @@ void st_train_counter_free(st_train_counter *counter);
 
 /* Counts the pieces of text[0..n). special: the names to cut out, or NULL. trusted: the text is valid UTF-8.
  * ST_INVALID_UTF8: *error says where, and nothing was counted. ST_NO_MEMORY, ST_INTERRUPTED: the counter can only be freed. */
-st_status st_train_count_text(st_train_counter *counter, st_split_family family, const st_special *special,
+st_status st_train_count_text(st_train_counter *counter, st_pattern pattern, const st_special *special,
                               const uint8_t *text, size_t n, int trusted, st_text_error *error);
 
 /* Counts text[a..b) for each of the `count` rows (a, b), which lie inside the text; empty ones are skipped. */

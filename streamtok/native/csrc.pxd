@@ -221,14 +221,18 @@ cdef extern from "split/scan.h" nogil:
         ST_SPLIT_CL100K
         ST_SPLIT_O200K
         ST_SPLIT_NONE
+        ST_SPLIT_TABLE
+    ctypedef struct st_pattern:
+        st_split_family family
+    st_pattern st_pattern_of(st_split_family family)
     ctypedef struct st_scan:
         uint64_t length
     int ST_SCAN_MIN_CAPACITY
     void st_scan_init(st_scan *scan)
-    size_t st_scan_feed(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed,
+    size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed,
                         uint64_t *ends, size_t capacity)
-    size_t st_scan_finish(st_split_family family, st_scan *scan, uint64_t *ends)
-    size_t st_last_sync_point(const uint8_t *text, size_t n)
+    size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
+    size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n)
 
 
 cdef extern from "text/utf8_check.h" nogil:
@@ -292,7 +296,7 @@ cdef extern from "stream/encoder.h" nogil:
         st_text_error text
     int ST_FEED_FINAL
     int ST_FEED_TRUSTED
-    void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_split_family family)
+    void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_pattern pattern)
     void st_encoder_free(st_encoder *encoder)
     st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
                               st_feed_error *error)
@@ -310,6 +314,7 @@ cdef extern from "threads/safe_cuts.h" nogil:
         const st_special *allowed
         const st_special *disallowed
         int trusted
+        st_pattern pattern
         st_vocab *vocab
     size_t st_last_cut(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules)
     size_t st_cut_margin(const st_cut_rules *rules)
@@ -334,7 +339,7 @@ cdef extern from "threads/job.h" nogil:
         size_t total
         size_t failed_text
         st_status status
-    void st_job_init(st_job *job, st_vocab *vocab, st_split_family family, st_engine engine, st_errors errors)
+    void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine engine, st_errors errors)
     st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
     void st_job_work(st_job *job)
     void st_job_stop(st_job *job)
@@ -378,7 +383,7 @@ cdef extern from "train/count.h" nogil:
         uint64_t bytes
     void st_train_counter_init(st_train_counter *counter)
     void st_train_counter_free(st_train_counter *counter)
-    st_status st_train_count_text(st_train_counter *counter, st_split_family family, const st_special *special,
+    st_status st_train_count_text(st_train_counter *counter, st_pattern pattern, const st_special *special,
                                   const uint8_t *text, size_t n, int trusted, st_text_error *error)
     st_status st_train_count_spans(st_train_counter *counter, const uint8_t *text, const int64_t *spans, size_t count)
 

@@ -1,12 +1,12 @@
 from libc.stdint cimport uint8_t, uint32_t
 
-from .csrc cimport st_encoder, st_feed_error, st_ids, st_status
+from .csrc cimport st_encoder, st_feed_error, st_ids, st_pattern, st_status
 from .ids cimport Expected
 from .vocab cimport Matcher, Vocab
 
 
 cdef struct Options:
-    int family
+    st_pattern pattern
     int engine
     int errors
 

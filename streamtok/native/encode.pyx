@@ -69,7 +69,7 @@ cdef class Coder:
 
     def __cinit__(self, Vocab vocab not None, str family, str engine="fast", str errors="strict"):
         self.vocab = vocab
-        self.options.family = FAMILIES[family] if family is not None else 0
+        self.options.pattern = st_pattern_of(<st_split_family><int>(FAMILIES[family] if family is not None else 0))
         self.options.engine = ENGINES[engine]
         self.options.errors = ERRORS[errors]
         init_expected(&self.expected)
@@ -78,7 +78,7 @@ cdef class Coder:
         st_ids_free(&self.spare)
 
     cdef void _init(self, st_encoder *encoder, Matcher allowed, Matcher disallowed) noexcept:
-        st_encoder_init(encoder, self.vocab.vocab, <st_split_family>self.options.family)
+        st_encoder_init(encoder, self.vocab.vocab, self.options.pattern)
         encoder.engine = <st_engine>self.options.engine
         encoder.text.errors = <st_errors>self.options.errors
         encoder.allowed = allowed.special if allowed is not None else NULL
@@ -153,7 +153,7 @@ cdef class Coder:
     @property
     def has_cuts(self):
         """Whether a text can be cut at places where the two sides encode independently."""
-        return self.options.family != ST_SPLIT_NONE or self.vocab.vocab.unreachable == 0
+        return self.options.pattern.family != ST_SPLIT_NONE or self.vocab.vocab.unreachable == 0
 
     cdef bint _borrow_ids(self, st_ids *ids) noexcept:
         """Memory for ids that an earlier call has left. One thread at a time gets it; the others get an empty buffer."""
@@ -286,15 +286,15 @@ cdef class Coder:
         cdef size_t used, at = 0, count, i
         cdef uint64_t origin = 0
         cdef Text text
-        cdef st_split_family family = <st_split_family>self.options.family
+        cdef st_pattern pattern = self.options.pattern
         alive = borrow(source, &text)
         result = []
         st_scan_init(&scan)
         while at <= text.n:
             if at < text.n:
-                count = st_scan_feed(family, &scan, text.data + at, text.n - at, &used, ends, 64)
+                count = st_scan_feed(pattern, &scan, text.data + at, text.n - at, &used, ends, 64)
             else:
-                count, used = st_scan_finish(family, &scan, ends), 1
+                count, used = st_scan_finish(pattern, &scan, ends), 1
             at += used
             for i in range(count):
                 result.append(origin + ends[i])
@@ -464,4 +464,4 @@ cdef class CoreStream:
 
 def last_sync_point(bytes text not None):
     """Largest offset in the text where a piece starts in every family, whatever stands before it; 0 if there is none."""
-    return st_last_sync_point(<const uint8_t *>PyBytes_AS_STRING(text), len(text))
+    return st_last_sync_point(st_pattern_of(ST_SPLIT_O200K), <const uint8_t *>PyBytes_AS_STRING(text), len(text))

@@ -42,7 +42,7 @@ cdef class Job:
                   size_t least, bint counts_only=False):
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
         self.texts, self.owners = texts, []
-        st_job_init(&self.job, coder.vocab.vocab, <st_split_family>coder.options.family,
+        st_job_init(&self.job, coder.vocab.vocab, coder.options.pattern,
                     <st_engine>coder.options.engine, <st_errors>coder.options.errors)
         self.job.allowed = allowed.special if allowed is not None else NULL
         self.job.disallowed = disallowed.special if disallowed is not None else NULL
@@ -184,14 +184,17 @@ cdef class Job:
 def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, Coder coder=None):
     """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: the left and the
     right side encode independently. data: a buffer of bytes, which may begin and end anywhere. coder: the one that encodes;
-    None: any with a pattern."""
+    None: any with one of OpenAI's patterns."""
     cdef st_cut_rules rules
     cdef Py_buffer view
     cdef size_t n, at, margin, found, ahead
     rules.allowed = allowed.special if allowed is not None else NULL
     rules.disallowed = disallowed.special if disallowed is not None else NULL
     rules.trusted = 0
-    rules.vocab = coder.vocab.vocab if coder is not None and coder.options.family == ST_SPLIT_NONE else NULL
+    rules.pattern = st_pattern_of(ST_SPLIT_R50K)
+    rules.vocab = NULL
+    if coder is not None:
+        rules.pattern, rules.vocab = coder.options.pattern, coder.vocab.vocab
     margin = st_cut_margin(&rules)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     n, at, result = <size_t>view.len, margin, []

@@ -31,12 +31,12 @@ cdef class Counter:
     Signals are handled during long calls. After MemoryError, and after an exception of a signal handler, it cannot be used."""
     cdef st_train_counter counter
     cdef int busy
-    cdef int family
+    cdef st_pattern pattern
     cdef Matcher special
 
     def __cinit__(self, str family, Matcher special):
         st_train_counter_init(&self.counter)
-        self.family = FAMILIES[family] if family is not None else 0
+        self.pattern = st_pattern_of(<st_split_family><int>(FAMILIES[family] if family is not None else 0))
         self.special = special
 
     def __dealloc__(self):
@@ -78,7 +78,7 @@ cdef class Counter:
         begin(&scope, NULL)
         with nogil:
             while i < count and status == ST_OK:
-                status = st_train_count_text(&self.counter, <st_split_family>self.family, special, texts[i].data,
+                status = st_train_count_text(&self.counter, self.pattern, special, texts[i].data,
                                              texts[i].n, texts[i].flags & ST_FEED_TRUSTED, &error)
                 i += 1
         end_scope(&scope)

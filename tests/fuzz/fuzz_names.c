@@ -209,7 +209,7 @@ static void check_feeding(rng *r, const st_ids *wanted, st_split_family family)
     st_ids ids = {0};
     st_feed_error error;
     st_status status = ST_OK;
-    st_encoder_init(&e, vocab, family);
+    st_encoder_init(&e, vocab, st_pattern_of(family));
     e.allowed = allowed.special;
     e.watch.names = disallowed.special;
     for (size_t at = 0, n; at < size && !status; at += n) {

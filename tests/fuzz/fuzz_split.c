@@ -73,7 +73,7 @@ static size_t by_feeding(rng *r, st_split_family family, st_scan *scan)
         while (stop < size && st_utf8_is_continuation(text[stop]))
             stop++;
         for (size_t used; at < stop; at += used) {
-            const size_t more = st_scan_feed(family, scan, text + at, stop - at, &used, ends, capacity);
+            const size_t more = st_scan_feed(st_pattern_of(family), scan, text + at, stop - at, &used, ends, capacity);
             for (size_t i = 0; i < more; i++)
                 found[count++] = open + ends[i];
             open += more ? ends[more - 1] : 0;

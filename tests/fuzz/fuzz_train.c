@@ -245,10 +245,10 @@ static void check_counter(rng *r)
     uint8_t *exact = take(n);
     memcpy(exact, text, n);
     st_train_counter_init(&counter);
-    CHECK(st_train_count_text(&counter, (st_split_family)rng_below(r, 3), NULL, exact, n, 0, &error) == ST_OK);
+    CHECK(st_train_count_text(&counter, st_pattern_of((st_split_family)rng_below(r, 3)), NULL, exact, n, 0, &error) == ST_OK);
     CHECK(counter.bytes == n && counter.pieces >= counter.table.short_count + counter.table.long_count);
     exact[rng_below(r, n)] = 0xFF;
-    CHECK(st_train_count_text(&counter, ST_SPLIT_CL100K, NULL, exact, n, 0, &error) == ST_INVALID_UTF8);
+    CHECK(st_train_count_text(&counter, st_pattern_of(ST_SPLIT_CL100K), NULL, exact, n, 0, &error) == ST_INVALID_UTF8);
     st_train_counter_free(&counter);
     free(exact);
 }
@@ -277,11 +277,11 @@ static void count_plainly(st_train_table *table, st_split_family family, const u
     st_scan scan;
     st_scan_init(&scan);
     if (n) {
-        count = st_scan_feed(family, &scan, text, n, &used, ends, n + ST_SCAN_MIN_CAPACITY);
+        count = st_scan_feed(st_pattern_of(family), &scan, text, n, &used, ends, n + ST_SCAN_MIN_CAPACITY);
         CHECK(used == n);
     }
     const uint64_t open = count ? ends[count - 1] : 0;
-    const size_t more = st_scan_finish(family, &scan, ends + count);
+    const size_t more = st_scan_finish(st_pattern_of(family), &scan, ends + count);
     for (size_t i = count; i < count + more; i++)
         ends[i] += open;
     for (size_t i = 0; i < count + more; start = ends[i++])
@@ -327,7 +327,7 @@ static void check_counting(rng *r)
     CHECK(st_bytes_reserve(&text, 1) == ST_OK && st_text_repair(rest, n, ST_ERRORS_REPLACE, &text) == ST_OK);
     CHECK(!with_names || st_special_new((const uint8_t *)names, name_lengths, ids, NAME_COUNT, &special) == ST_OK);
     st_train_counter_init(&counter);
-    CHECK(st_train_count_text(&counter, family, special, text.data, text.size, 0, &error) == ST_OK);
+    CHECK(st_train_count_text(&counter, st_pattern_of(family), special, text.data, text.size, 0, &error) == ST_OK);
     for (size_t at = 0, length; at <= text.size; at++) {
         length = with_names && at < text.size ? name_at(text.data + at, text.size - at) : 0;
         if (!length && at < text.size)

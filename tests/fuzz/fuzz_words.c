@@ -143,7 +143,7 @@ static void check_text(rng *r, st_vocab *v, const st_bytes *words)
     CHECK(st_bytes_append(&text, words->data, words->size) == ST_OK);
     for (int engine = 0; engine < 2; engine++) {
         st_encoder e;
-        st_encoder_init(&e, v, family);
+        st_encoder_init(&e, v, st_pattern_of(family));
         e.engine = engine ? ST_ENGINE_REFERENCE : ST_ENGINE_FAST;
         e.text.errors = ST_ERRORS_REPLACE;
         CHECK(st_encoder_feed(&e, text.data, text.size, ST_FEED_FINAL, &ids[engine], &error) == ST_OK);

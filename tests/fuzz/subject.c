@@ -145,7 +145,7 @@ static void reference_ids(void)
     st_encoder e;
     st_feed_error error;
     size_t from = 0, start, end;
-    st_encoder_init(&e, s->vocab, s->family);
+    st_encoder_init(&e, s->vocab, st_pattern_of(s->family));
     e.engine = ST_ENGINE_REFERENCE;
     s->ids.size = 0;
     for (int name; ; from = end) {
@@ -213,7 +213,7 @@ subject *subject_new(rng *r)
 
 void subject_encoder(const subject *s, st_engine engine, st_encoder *e)
 {
-    st_encoder_init(e, s->vocab, s->family);
+    st_encoder_init(e, s->vocab, st_pattern_of(s->family));
     e->engine = engine;
     e->text.errors = s->errors;
     e->allowed = s->allowed;

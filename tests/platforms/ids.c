@@ -192,7 +192,7 @@ static size_t below(size_t n)
 
 static void begin(const encoding *c, st_encoder *e)
 {
-    st_encoder_init(e, c->vocab, c->family);
+    st_encoder_init(e, c->vocab, st_pattern_of(c->family));
     e->allowed = c->special;
 }
 
