@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Puts `entry` at `at` or below: entries that come before it move up. */
-static inline void st_heap_sink(ST_HEAP_CONTEXT context, ST_HEAP_ENTRY *entries, size_t count, size_t at, ST_HEAP_ENTRY entry)
+static inline void st_heap_sift_down(ST_HEAP_CONTEXT context, ST_HEAP_ENTRY *entries, size_t count, size_t at, ST_HEAP_ENTRY entry)
 {
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
         child += child + 1 < count && ST_HEAP_BEFORE(context, &entries[child + 1], &entries[child]);
@@ -32,7 +32,7 @@ static inline void st_heap_push(ST_HEAP_CONTEXT context, ST_HEAP_ENTRY *entries,
 static inline ST_HEAP_ENTRY st_heap_pop(ST_HEAP_CONTEXT context, ST_HEAP_ENTRY *entries, size_t count)
 {
     const ST_HEAP_ENTRY first = entries[0];
-    st_heap_sink(context, entries, count - 1, 0, entries[count - 1]);
+    st_heap_sift_down(context, entries, count - 1, 0, entries[count - 1]);
     return first;
 }
 
@@ -40,5 +40,5 @@ static inline ST_HEAP_ENTRY st_heap_pop(ST_HEAP_CONTEXT context, ST_HEAP_ENTRY *
 static inline void st_heap_order(ST_HEAP_CONTEXT context, ST_HEAP_ENTRY *entries, size_t count)
 {
     for (size_t at = count / 2; at-- > 0;)
-        st_heap_sink(context, entries, count, at, entries[at]);
+        st_heap_sift_down(context, entries, count, at, entries[at]);
 }

@@ -88,7 +88,7 @@ int st_processor_has(uint64_t features)
     return has_all(found, features);
 }
 
-static int runs(st_tier_number tier)
+static int works_here(st_tier_number tier)
 {
     switch (tier) {
     case ST_TIER_AVX512: return st_processor_has(ST_HAS_AVX512);
@@ -104,10 +104,10 @@ static st_tier_number choose(void)
 {
     const char *wanted = getenv("STREAMTOK_TIER");
     for (unsigned tier = 0; wanted && tier < ST_TIERS; tier++)
-        if (!strcmp(names[tier], wanted) && runs((st_tier_number)tier))
+        if (!strcmp(names[tier], wanted) && works_here((st_tier_number)tier))
             return (st_tier_number)tier;
     unsigned widest = ST_TIERS - 1;
-    while (!runs((st_tier_number)widest))
+    while (!works_here((st_tier_number)widest))
         widest--;
     return (st_tier_number)widest;
 }

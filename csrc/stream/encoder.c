@@ -25,15 +25,15 @@
 
 /* Contiguous text, and how far it is encoded. Everything before `piece` is encoded. The open piece begins at `piece`, less
  * encoder->open.taken. The scanner has read up to `read`, which is not behind the next special token. */
-typedef struct run {
+typedef struct progress {
     const uint8_t *text;
     size_t size, piece, read;
     st_special_search names; /* how far the text was searched for allowed names */
-} run;
+} progress;
 
 typedef struct feed_context {
     st_encoder *encoder;
-    st_sink sink;
+    st_encode_context context;
 } feed_context;
 
 void st_encoder_init(st_encoder *e, st_vocab *vocab, st_pattern pattern)
@@ -66,23 +66,23 @@ void st_encoder_reset(st_encoder *e)
 /* ---- pieces ---- */
 
 /* Encodes the pieces that end at `ends`, counted from the start of the open piece. */
-static st_status encode_ended(feed_context *c, run *r, uint64_t *ends, size_t count)
+static st_status encode_ended(feed_context *c, progress *p, uint64_t *ends, size_t count)
 {
     st_encoder *e = c->encoder;
     size_t first = 0;
     if (count && e->open.taken) { /* the open piece began before what lies here */
         size_t rest = (size_t)(ends[0] - e->open.taken);
-        ST_TRY(st_open_piece_close(&e->open, &c->sink, r->text + r->piece, rest));
+        ST_TRY(st_open_piece_close(&e->open, &c->context, p->text + p->piece, rest));
         for (size_t i = 1; i < count; i++)
             ends[i] -= ends[0];
-        r->piece += rest;
+        p->piece += rest;
         first = 1;
     }
     if (count == first)
         return ST_OK;
-    st_status status = st_encode_pieces(e->vocab, c->sink.workspace, e->engine, r->text + r->piece, r->size - r->piece,
-                                        ends + first, count - first, c->sink.out);
-    r->piece += (size_t)ends[count - 1];
+    st_status status = st_encode_pieces(e->vocab, c->context.workspace, e->engine, p->text + p->piece, p->size - p->piece,
+                                        ends + first, count - first, c->context.out);
+    p->piece += (size_t)ends[count - 1];
     return status;
 }
 
@@ -97,47 +97,47 @@ static size_t end_of_step(const uint8_t *text, size_t from, size_t limit)
     return end;
 }
 
-static st_status scan_until(feed_context *c, run *r, size_t limit)
+static st_status scan_until(feed_context *c, progress *p, size_t limit)
 {
-    while (r->read < limit) {
-        const size_t end = end_of_step(r->text, r->read, limit);
-        size_t used, count = st_scan_feed(c->encoder->pattern, &c->encoder->scan, r->text + r->read, end - r->read, &used,
-                                          c->sink.workspace->ends, ST_BATCH);
-        r->read += used;
-        if (r->read < limit)
+    while (p->read < limit) {
+        const size_t end = end_of_step(p->text, p->read, limit);
+        size_t used, count = st_scan_feed(c->encoder->pattern, &c->encoder->scan, p->text + p->read, end - p->read, &used,
+                                          c->context.workspace->ends, ST_BATCH);
+        p->read += used;
+        if (p->read < limit)
             ST_TRY(st_go_on(used));
-        ST_TRY(encode_ended(c, r, c->sink.workspace->ends, count));
+        ST_TRY(encode_ended(c, p, c->context.workspace->ends, count));
     }
     return ST_OK;
 }
 
 /* Encodes the open piece when the text ends where the scanner stands: at its end, or in front of a special token. */
-static st_status end_text(feed_context *c, run *r)
+static st_status end_text(feed_context *c, progress *p)
 {
-    size_t count = st_scan_finish(c->encoder->pattern, &c->encoder->scan, c->sink.workspace->ends);
-    return encode_ended(c, r, c->sink.workspace->ends, count);
+    size_t count = st_scan_finish(c->encoder->pattern, &c->encoder->scan, c->context.workspace->ends);
+    return encode_ended(c, p, c->context.workspace->ends, count);
 }
 
 /* ---- special tokens ---- */
 
-static st_status encode_run(feed_context *c, run *r, int final)
+static st_status encode_text(feed_context *c, progress *p, int final)
 {
     const st_special *allowed = c->encoder->allowed;
-    while (r->read < r->size) {
-        st_special_match match = {r->size, r->size, 0};
+    while (p->read < p->size) {
+        st_special_match match = {p->size, p->size, 0};
         st_special_result result = ST_SPECIAL_NONE;
         if (allowed)
-            result = st_special_find(allowed, &r->names, r->text, SIZE_MAX, r->size, final, &match);
-        ST_TRY(scan_until(c, r, result == ST_SPECIAL_NONE ? r->size : match.start));
+            result = st_special_find(allowed, &p->names, p->text, SIZE_MAX, p->size, final, &match);
+        ST_TRY(scan_until(c, p, result == ST_SPECIAL_NONE ? p->size : match.start));
         if (result != ST_SPECIAL_FOUND)
             break;
-        ST_TRY(end_text(c, r));
-        ST_TRY(st_ids_reserve(c->sink.out, 1));
-        c->sink.out->data[c->sink.out->size++] = match.id;
-        r->piece = r->read = match.end;
+        ST_TRY(end_text(c, p));
+        ST_TRY(st_ids_reserve(c->context.out, 1));
+        c->context.out->data[c->context.out->size++] = match.id;
+        p->piece = p->read = match.end;
     }
-    c->encoder->name = r->names.node;
-    return final ? end_text(c, r) : ST_OK;
+    c->encoder->name = p->names.node;
+    return final ? end_text(c, p) : ST_OK;
 }
 
 /* ---- from chunk to chunk ---- */
@@ -154,25 +154,25 @@ static st_status append_in_steps(st_bytes *bytes, const uint8_t *text, size_t n)
     return ST_OK;
 }
 
-/* What is not encoded of the run waits in the carry. A long open piece is first encoded as far as it is certain,
+/* What is not encoded of the text waits in the carry. A long open piece is first encoded as far as it is certain,
  * but by the reference engine, which merges whole pieces only. */
-static st_status keep_tail(feed_context *c, run *r)
+static st_status keep_tail(feed_context *c, progress *p)
 {
     st_encoder *e = c->encoder;
-    if (e->engine == ST_ENGINE_FAST && (r->read - r->piece > ST_HOLD_WHOLE || e->open.tail.active)) {
+    if (e->engine == ST_ENGINE_FAST && (p->read - p->piece > ST_HOLD_WHOLE || e->open.tail.active)) {
         uint64_t sure = st_scan_sure(e->pattern, &e->scan) - e->open.taken;
         size_t took = 0;
-        ST_TRY(st_open_piece_take(&e->open, &c->sink, r->text + r->piece, (size_t)sure, &took));
-        r->piece += took;
+        ST_TRY(st_open_piece_take(&e->open, &c->context, p->text + p->piece, (size_t)sure, &took));
+        p->piece += took;
     }
-    if (r->text == e->carry.bytes.data) {
-        e->carry.start = r->piece;
+    if (p->text == e->carry.bytes.data) {
+        e->carry.start = p->piece;
         return ST_OK;
     }
     e->carry.start = e->carry.bytes.size;
-    if (r->piece == r->size)
+    if (p->piece == p->size)
         return ST_OK;
-    return append_in_steps(&e->carry.bytes, r->text + r->piece, r->size - r->piece);
+    return append_in_steps(&e->carry.bytes, p->text + p->piece, p->size - p->piece);
 }
 
 /* How far the carry was scanned: to the end of the open piece, or 0 if the piece is to be read again from its start. */
@@ -185,12 +185,12 @@ static size_t held_and_read(st_encoder *e, size_t n)
 
 /* Appends bytes of text[0..n) to the carry and encodes, until the open piece lies in `text` alone. Then *direct says where
  * encoding goes on in `text`. If all of the text was used, *direct is left as it was (text = NULL). */
-static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, int final, run *direct)
+static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, int final, progress *direct)
 {
     st_carry *carry = &c->encoder->carry;
     size_t old = carry->bytes.size, used = 0, bridge = n <= ST_SHORT_TEXT ? n : BRIDGE;
-    run r = {NULL, 0, carry->start, 0, {0, old, 0, c->encoder->name}};
-    r.read = carry->start + held_and_read(c->encoder, n);
+    progress p = {NULL, 0, carry->start, 0, {0, old, 0, c->encoder->name}};
+    p.read = carry->start + held_and_read(c->encoder, n);
     do {
         size_t part = n - used < bridge ? n - used : bridge;
         bridge *= 2;
@@ -198,12 +198,12 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
             part++; /* the scanner takes whole characters */
         ST_TRY(append_in_steps(&carry->bytes, text + used, part));
         used += part;
-        r.text = carry->bytes.data ? carry->bytes.data : text; /* without memory it is empty, too */
-        r.size = carry->bytes.size;
-        ST_TRY(encode_run(c, &r, final && used == n));
-        ST_TRY(keep_tail(c, &r));
-        if (r.piece >= old && used < n) {
-            *direct = (run){text, n, r.piece - old, r.read - old, {0, r.names.at - old, 0, r.names.node}};
+        p.text = carry->bytes.data ? carry->bytes.data : text; /* without memory it is empty, too */
+        p.size = carry->bytes.size;
+        ST_TRY(encode_text(c, &p, final && used == n));
+        ST_TRY(keep_tail(c, &p));
+        if (p.piece >= old && used < n) {
+            *direct = (progress){text, n, p.piece - old, p.read - old, {0, p.names.at - old, 0, p.names.node}};
             carry->start = carry->bytes.size;
             return ST_OK;
         }
@@ -215,14 +215,14 @@ static st_status cross_border(feed_context *c, const uint8_t *text, size_t n, in
 static st_status encode_segment(feed_context *c, const uint8_t *text, size_t n, int final)
 {
     st_encoder *e = c->encoder;
-    run direct = {text, n, 0, 0, {0, 0, 0, 0}};
+    progress direct = {text, n, 0, 0, {0, 0, 0, 0}};
     if (e->carry.start < e->carry.bytes.size || e->open.taken) {
         direct.text = NULL;
         ST_TRY(cross_border(c, text, n, final, &direct));
         if (!direct.text)
             return ST_OK;
     }
-    ST_TRY(encode_run(c, &direct, final));
+    ST_TRY(encode_text(c, &direct, final));
     return keep_tail(c, &direct);
 }
 

@@ -8,58 +8,58 @@ void st_open_piece_free(st_open_piece *piece)
     st_long_piece_free(&piece->saved_tail);
 }
 
-static st_status push(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
+static st_status push(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n)
 {
-    return st_long_piece_push(&piece->tail, s->vocab, &s->workspace->scratch, text, n, s->out);
+    return st_long_piece_push(&piece->tail, c->vocab, &c->workspace->scratch, text, n, c->out);
 }
 
 /* Ends the open atom with the bytes text[0..n). */
-static st_status end_atom(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
+static st_status end_atom(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n)
 {
     if (!piece->tail.active)
-        return st_encode_span(s->vocab, s->workspace, ST_ENGINE_FAST, text, n, 0, s->out);
-    ST_TRY(push(piece, s, text, n));
-    return st_long_piece_finish(&piece->tail, s->vocab, s->out);
+        return st_encode_span(c->vocab, c->workspace, ST_ENGINE_FAST, text, n, 0, c->out);
+    ST_TRY(push(piece, c, text, n));
+    return st_long_piece_finish(&piece->tail, c->vocab, c->out);
 }
 
 /* Encodes the atoms of text[0..n), which begins at a cut, up to the last cut in it. Where atoms may be looked up, they are encoded
  * as a batch of pieces. */
-static st_status take_whole_atoms(st_open_piece *piece, const st_sink *s, const st_cuts *cuts, const uint8_t *text, size_t n,
-                                  size_t *taken)
+static st_status take_whole_atoms(st_open_piece *piece, const st_encode_context *c, const st_cuts *cuts, const uint8_t *text,
+                                  size_t n, size_t *taken)
 {
     *taken = 0;
-    if (!s->vocab->unreachable) {
+    if (!c->vocab->unreachable) {
         const uint64_t end = *taken = st_cuts_last(cuts, text, n);
-        return end ? st_encode_pieces(s->vocab, s->workspace, ST_ENGINE_FAST, text, n, &end, 1, s->out) : ST_OK;
+        return end ? st_encode_pieces(c->vocab, c->workspace, ST_ENGINE_FAST, text, n, &end, 1, c->out) : ST_OK;
     }
     for (size_t to; (to = st_cuts_next(cuts, text, *taken, n)) < n; *taken = to)
-        ST_TRY(end_atom(piece, s, text + *taken, to - *taken));
+        ST_TRY(end_atom(piece, c, text + *taken, to - *taken));
     return ST_OK;
 }
 
 /* Encodes the atoms of text[0..n) that end at a cut, and says where the open one begins. Whether the border in front of text[0] is
  * a cut does not matter: either an open atom goes on there, or an atom begins there. */
-static st_status take_atoms(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n, size_t *rest)
+static st_status take_atoms(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n, size_t *rest)
 {
-    const st_cuts *cuts = st_vocab_cuts(s->vocab);
+    const st_cuts *cuts = st_vocab_cuts(c->vocab);
     size_t taken, first = cuts ? st_cuts_next(cuts, text, 0, n) : n;
     *rest = 0;
     if (first == n)
         return ST_OK;
     piece->tail.merged_only = 1; /* a piece with a cut is no token, so its first atom must not be looked up as a whole piece */
-    ST_TRY(end_atom(piece, s, text, first));
-    ST_TRY(take_whole_atoms(piece, s, cuts, text + first, n - first, &taken));
+    ST_TRY(end_atom(piece, c, text, first));
+    ST_TRY(take_whole_atoms(piece, c, cuts, text + first, n - first, &taken));
     *rest = first + taken;
     return ST_OK;
 }
 
-st_status st_open_piece_take(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n, size_t *took)
+st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n, size_t *took)
 {
     size_t rest = 0;
     *took = n;
     if (n == 0)
         return ST_OK;
-    ST_TRY(take_atoms(piece, s, text, n, &rest));
+    ST_TRY(take_atoms(piece, c, text, n, &rest));
     piece->taken += rest;
     /* A short atom waits for its end, as a short piece does. An ASCII atom behind a cut does not: it may never end. */
     if (!piece->tail.active && n - rest <= ST_HOLD_WHOLE && (!rest || st_has_high_bytes(text + rest, n - rest))) {
@@ -69,16 +69,16 @@ st_status st_open_piece_take(st_open_piece *piece, const st_sink *s, const uint8
     if (!piece->tail.active)
         st_long_piece_begin(&piece->tail, piece->taken > 0);
     piece->taken += n - rest;
-    return push(piece, s, text + rest, n - rest);
+    return push(piece, c, text + rest, n - rest);
 }
 
-st_status st_open_piece_close(st_open_piece *piece, const st_sink *s, const uint8_t *text, size_t n)
+st_status st_open_piece_close(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n)
 {
     size_t rest = 0;
     piece->taken = 0;
     if (n)
-        ST_TRY(take_atoms(piece, s, text, n, &rest));
+        ST_TRY(take_atoms(piece, c, text, n, &rest));
     if (n > rest || piece->tail.active)
-        return end_atom(piece, s, text + rest, n - rest);
+        return end_atom(piece, c, text + rest, n - rest);
     return ST_OK;
 }

@@ -18,19 +18,19 @@ typedef struct st_open_piece {
 } st_open_piece;
 
 /* What encodes, and where the ids go. */
-typedef struct st_sink {
+typedef struct st_encode_context {
     st_vocab *vocab;
     st_workspace *workspace;
     st_ids *out;
-} st_sink;
+} st_encode_context;
 
 void st_open_piece_free(st_open_piece *piece);
 
 /* text[0..n) follows the piece->taken bytes of the open piece that were taken before, and belongs to the piece whatever follows.
  * Takes *took <= n bytes from its front; the rest must be passed again. On a failure the caller restores the piece. */
-st_status st_open_piece_take(st_open_piece *piece, const st_sink *sink, const uint8_t *text, size_t n, size_t *took);
+st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *context, const uint8_t *text, size_t n, size_t *took);
 
 /* text[0..n) is the rest of the open piece, from which bytes were taken before. Afterwards no piece is open. */
-st_status st_open_piece_close(st_open_piece *piece, const st_sink *sink, const uint8_t *text, size_t n);
+st_status st_open_piece_close(st_open_piece *piece, const st_encode_context *context, const uint8_t *text, size_t n);
 
 #endif

@@ -41,7 +41,7 @@ void st_train_queue_pop(st_train_queue *queue, const st_train_tokens *tokens)
 
 void st_train_queue_lower(st_train_queue *queue, const st_train_tokens *tokens, uint64_t count)
 {
-    st_heap_sink(tokens, queue->entries, queue->count, 0, (st_train_entry){count, queue->entries[0].key});
+    st_heap_sift_down(tokens, queue->entries, queue->count, 0, (st_train_entry){count, queue->entries[0].key});
 }
 
 void st_train_queue_order(st_train_queue *queue, const st_train_tokens *tokens)

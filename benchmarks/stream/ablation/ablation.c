@@ -39,11 +39,11 @@ typedef struct stream {
 } stream;
 
 /* The result of one pass: ids to compare, or a checksum of them, which takes hardly any time. */
-typedef struct sink {
+typedef struct pass_result {
     uint32_t *ids; /* NULL: checksum only */
     size_t count;
     uint64_t sum, sum_of_sums;
-} sink;
+} pass_result;
 
 static void die(const char *what)
 {
@@ -130,18 +130,18 @@ static void feed_shell(stream *s, const uint8_t *text, size_t n, int final, st_i
 
 /* ---- one call, and what the caller does with its result ---- */
 
-static void consume(sink *sink, const uint32_t *ids, size_t n)
+static void consume(pass_result *result, const uint32_t *ids, size_t n)
 {
-    if (sink->ids) {
-        memcpy(sink->ids + sink->count, ids, n * sizeof *ids);
+    if (result->ids) {
+        memcpy(result->ids + result->count, ids, n * sizeof *ids);
     } else {
         for (size_t i = 0; i < n; i++)
-            sink->sum_of_sums += sink->sum += ids[i];
+            result->sum_of_sums += result->sum += ids[i];
     }
-    sink->count += n;
+    result->count += n;
 }
 
-static void feed(stream *s, const uint8_t *text, size_t n, int final, sink *sink)
+static void feed(stream *s, const uint8_t *text, size_t n, int final, pass_result *result)
 {
     st_feed_error error;
     st_ids fresh = {0}, *out = s->row >= OUTPUT_REUSE ? &s->out : &fresh;
@@ -156,15 +156,15 @@ static void feed(stream *s, const uint8_t *text, size_t n, int final, sink *sink
         fresh.size = out->size;
         out = &fresh;
     }
-    consume(sink, out->data, out->size);
+    consume(result, out->data, out->size);
     st_ids_free(&fresh);
 }
 
-static void encode_text(stream *s, const uint8_t *text, size_t n, size_t chunk, sink *sink)
+static void encode_text(stream *s, const uint8_t *text, size_t n, size_t chunk, pass_result *result)
 {
     for (size_t at = 0; at < n; at += chunk)
-        feed(s, text + at, n - at < chunk ? n - at : chunk, 0, sink);
-    feed(s, text, 0, 1, sink);
+        feed(s, text + at, n - at < chunk ? n - at : chunk, 0, result);
+    feed(s, text, 0, 1, result);
 }
 
 static uint8_t *read_file(const char *path, size_t *n)
@@ -206,23 +206,23 @@ static int64_t now(void)
 }
 
 /* A timed pass, and the line about it. */
-static sink time_row(stream *s, const char *path, const uint8_t *text, size_t n, size_t chunk)
+static pass_result time_row(stream *s, const char *path, const uint8_t *text, size_t n, size_t chunk)
 {
-    sink sink = {0};
+    pass_result result = {0};
     st_alloc_counts before = st_alloc_read();
     int64_t start = now();
-    encode_text(s, text, n, chunk, &sink);
+    encode_text(s, text, n, chunk, &result);
     int64_t spent = now() - start;
     st_alloc_counts after = st_alloc_read();
     printf("%s %s %" PRId64 " %" PRIu64 " %" PRIu64 " %zu\n", row_names[s->row], path, spent, after.bytes - before.bytes,
-           after.calls - before.calls, sink.count);
-    return sink;
+           after.calls - before.calls, result.count);
+    return result;
 }
 
 /* An untimed pass: its ids against the other rows', its checksum against the timed pass. */
-static void check_row(stream *s, const uint8_t *text, size_t n, size_t chunk, const sink *timed, sink *expected)
+static void check_row(stream *s, const uint8_t *text, size_t n, size_t chunk, const pass_result *timed, pass_result *expected)
 {
-    sink again = {malloc((n + 1) * sizeof(uint32_t)), 0, 0, 0}, sums = {0};
+    pass_result again = {malloc((n + 1) * sizeof(uint32_t)), 0, 0, 0}, sums = {0};
     if (!again.ids)
         die("out of memory");
     encode_text(s, text, n, chunk, &again);
@@ -238,7 +238,7 @@ static void check_row(stream *s, const uint8_t *text, size_t n, size_t chunk, co
     free(again.ids);
 }
 
-static void write_ids(const char *stem, int number, const sink *ids)
+static void write_ids(const char *stem, int number, const pass_result *ids)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s.%d", stem, number);
@@ -252,7 +252,7 @@ static void measure_text(stream *streams, const char *path, int number, size_t c
 {
     size_t n;
     uint8_t *text = read_file(path, &n);
-    sink timed[ROWS], expected = {0};
+    pass_result timed[ROWS], expected = {0};
     for (int i = 0; i < ROWS; i++) {
         int row = (number + i) % ROWS;
         timed[row] = time_row(&streams[row], path, text, n, chunk);
@@ -268,7 +268,7 @@ static void measure_text(stream *streams, const char *path, int number, size_t c
 static void warm_up(stream *s, size_t chunk)
 {
     static uint8_t text[6000];
-    sink unused = {0};
+    pass_result unused = {0};
     memset(text, 'a', 3000);
     for (size_t i = 3000; i < 6000; i += 3)
         memcpy(text + i, i % 2 ? "\xE4\xB8\xAD" : "\xE6\x96\x87", 3);
