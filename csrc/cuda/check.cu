@@ -36,7 +36,7 @@ ST_INLINE uint64_t st_bad_bytes(const uint8_t *bytes, unsigned before, unsigned 
 
 ST_INLINE int st_block_is_utf8(const st_job *job, uint64_t block)
 {
-    const int begins = (int)st_part_begins(job, block);
+    const int begins = (int)st_passage_begins(job, block);
     const uint8_t *left = job->text + 64 * block;
     const unsigned before = begins ? 0 : left[-1], owed = begins ? 0 : st_owed(left);
     st_copy copy;
@@ -81,12 +81,12 @@ ST_INLINE void st_note_starts(const st_job *job, const st_name_set *set, uint32_
     }
 }
 
-/* Notes the names of a set that begin in text[at..last), the bytes of a block. They may end behind it, but within the part. */
+/* Notes the names of a set that begin in text[at..last), the bytes of a block. They may end behind it, but within the passage. */
 ST_INLINE void st_find_in_set(const st_job *job, const st_name_set *set, uint64_t at, uint64_t last)
 {
     uint32_t node = 0;
     while (node || at < last) {
-        const int ends = at == job->size || (at >= last && !(at & 63) && st_part_begins(job, at >> 6));
+        const int ends = at == job->size || (at >= last && !(at & 63) && st_passage_begins(job, at >> 6));
         const uint8_t byte = ends ? 0 : job->text[at];
         const uint32_t child = ends  ? 0
                                : node ? st_special_step(set->nodes, &set->edges, node, byte)

@@ -9,10 +9,10 @@
  *     stretch   ST_STRETCH bytes: what one warp looks up and gathers
  *     tile      ST_TILE stretches: a unit of the scan
  *
- * A text is one PART, or many parts: documents, and the text between special tokens. Each part begins with a block of its own.
- * With many parts `marks` tells for each block how many bytes of text it holds and whether a part begins with it. The rest of a
- * part's last block is ST_PAD bytes. A block whose mark is ST_MARK_ID holds ST_ID and the four bytes of a token's id instead of
- * text. Neither ST_PAD nor ST_ID occurs in UTF-8. */
+ * A text is one PASSAGE, or many: documents, and the text between special tokens. Each passage begins with a block of its own.
+ * With many passages `marks` tells for each block how many bytes of text it holds and whether a passage begins with it. The rest
+ * of a passage's last block is ST_PAD bytes. A block whose mark is ST_MARK_ID holds ST_ID and the four bytes of a token's id
+ * instead of text. Neither ST_PAD nor ST_ID occurs in UTF-8. */
 #ifndef ST_CUDA_JOB_H
 #define ST_CUDA_JOB_H
 
@@ -21,7 +21,7 @@
 #include "vocab/piece_entry.h"
 #include "special/names_node.h"
 
-#define ST_MARK_BEGIN 0x80u /* a part begins with this block; the low bits are the bytes of text in it */
+#define ST_MARK_BEGIN 0x80u /* a passage begins with this block; the low bits are the bytes of text in it */
 #define ST_MARK_ID 0xFFu
 #define ST_PAD 0xFEu
 #define ST_ID 0xFFu
@@ -103,7 +103,7 @@ typedef struct st_job {
     const uint8_t *text;  /* at a multiple of 16 */
     uint64_t size;        /* bytes; with marks those of all blocks */
     uint64_t blocks;
-    const uint8_t *marks; /* block: see above; NULL: one part */
+    const uint8_t *marks; /* block: see above; NULL: one passage */
 
     /* where pieces start (split.cu, resume_split.cu, scan_gaps.cu), and atoms of them (cuda/encode/cuts.cu): a bit a byte */
     uint64_t segment_blocks;  /* many are less work (a thread looks one block back), few take less time in short texts */
@@ -118,7 +118,7 @@ typedef struct st_job {
     uint32_t *slots;       /* byte of the slice: tokens, in order, with holes */
     uint32_t *spans;       /* stretch: first slot << 16 | slots in use */
     uint32_t *tokens;      /* stretch: how many */
-    uint32_t *row_slots;   /* block of the slice in which a part begins: its first slot */
+    uint32_t *row_slots;   /* block of the slice in which a passage begins: its first slot */
     uint64_t *deferred;    /* records of the atoms that the first look did not find: those that fit a key, then longer ones */
     uint64_t deferred_rooms[2];
     uint64_t *lists;       /* records of the atoms to merge, class by class */
@@ -182,19 +182,19 @@ ST_FORCE_INLINE uint32_t st_prefix(uint32_t value, unsigned lane, uint32_t *tota
     return sum - value;
 }
 
-/* ---- parts ---- */
+/* ---- passages ---- */
 
 ST_FORCE_INLINE uint64_t st_segments(const st_job *job)
 {
     return (job->blocks + job->segment_blocks - 1) / job->segment_blocks;
 }
 
-ST_INLINE unsigned st_part_begins(const st_job *job, uint64_t block)
+ST_INLINE unsigned st_passage_begins(const st_job *job, uint64_t block)
 {
     return block == 0 || (job->marks && job->marks[block] & ST_MARK_BEGIN);
 }
 
-ST_INLINE unsigned st_part_ends(const st_job *job, uint64_t block)
+ST_INLINE unsigned st_passage_ends(const st_job *job, uint64_t block)
 {
     return block + 1 == job->blocks || (job->marks && job->marks[block + 1] & ST_MARK_BEGIN);
 }

@@ -1,21 +1,21 @@
-/* pack.cu - lays the parts of a text out as job.h describes, each from a block of its own on; a thread a block. */
+/* pack.cu - lays the passages of a text out as job.h describes, each from a block of its own on; a thread a block. */
 #include "cuda/job.h"
 
-/* The parts, in order. `starts` and `sizes` are in bytes of the source. A size of ST_PART_ID or more stands for an id, in its low
- * bits, which takes one block. `blocks[i]` is the number of blocks before part i; all parts together have `count`. */
-#define ST_PART_ID ((uint64_t)1 << 63)
+/* The passages, in order. `starts` and `sizes` are in bytes of the source. A size of ST_PASSAGE_ID or more stands for an id, in its
+ * low bits, which takes one block. `blocks[i]` is the number of blocks before passage i; all passages together have `count`. */
+#define ST_PASSAGE_ID ((uint64_t)1 << 63)
 
 typedef struct st_packing {
     const uint8_t *source;
     const uint64_t *starts, *sizes, *blocks;
-    uint64_t parts, count;
+    uint64_t passages, count;
     uint8_t *text, *marks;
 } st_packing;
 
-/* The last part that begins at or in front of the block. Empty parts in front of it may begin with the same block. */
-ST_INLINE uint64_t st_part_of(const st_packing *p, uint64_t block)
+/* The last passage that begins at or in front of the block. Empty passages in front of it may begin with the same block. */
+ST_INLINE uint64_t st_passage_of(const st_packing *p, uint64_t block)
 {
-    uint64_t low = 0, high = p->parts;
+    uint64_t low = 0, high = p->passages;
     while (high - low > 1) {
         const uint64_t middle = low + (high - low) / 2;
         if (p->blocks[middle] <= block)
@@ -37,9 +37,9 @@ ST_INLINE uint32_t st_source_word(const uint8_t *source, uint64_t at, uint64_t e
 
 ST_INLINE void st_pack_block(const st_packing *p, uint64_t block)
 {
-    const uint64_t part = st_part_of(p, block), size = p->sizes[part], offset = 64 * (block - p->blocks[part]);
+    const uint64_t passage = st_passage_of(p, block), size = p->sizes[passage], offset = 64 * (block - p->blocks[passage]);
     uint32_t *to = (uint32_t *)(p->text + 64 * block);
-    if (size >= ST_PART_ID) {
+    if (size >= ST_PASSAGE_ID) {
         const uint32_t id = (uint32_t)size;
         to[0] = ST_ID | id << 8;
         to[1] = id >> 24 | 0xFEFEFE00u;
@@ -48,7 +48,7 @@ ST_INLINE void st_pack_block(const st_packing *p, uint64_t block)
         p->marks[block] = ST_MARK_ID;
         return;
     }
-    const uint64_t left = size - offset, from = p->starts[part] + offset, end = p->starts[part] + size;
+    const uint64_t left = size - offset, from = p->starts[passage] + offset, end = p->starts[passage] + size;
     for (unsigned i = 0; i < 16; i++)
         to[i] = st_source_word(p->source, from + 4 * i, end);
     p->marks[block] = (uint8_t)((left < 64 ? left : 64) | (offset ? 0 : ST_MARK_BEGIN));

@@ -5,7 +5,7 @@
 
 #include "cuda/job.h"
 
-/* The byte that stands for what is behind the end of a part, so that the white space there is one run: a line break in cl100k,
+/* The byte that stands for what is behind the end of a passage, so that the white space there is one run: a line break in cl100k,
  * whose `\s++$` takes all of it; else a blank. A byte of another kind follows, so that runs end. */
 #define ST_FILLER (ST_FAMILY == ST_SPLIT_CL100K ? 0x0Au : 0x20u)
 
@@ -18,7 +18,7 @@ typedef struct st_copy {
 ST_INLINE const uint8_t *st_block_bytes(const st_job *job, uint64_t block, st_copy *copy)
 {
     const uint8_t *bytes = job->text + 64 * block;
-    if (!st_part_ends(job, block))
+    if (!st_passage_ends(job, block))
         return bytes;
     const unsigned fill = st_fill(job, block);
     uint8_t *to = (uint8_t *)copy;

@@ -9,7 +9,7 @@ ST_INLINE uint64_t st_find_sync(const st_job *job, uint64_t block, uint64_t done
     const st_block nothing = {0};
     const unsigned fill = st_fill(job, block);
     st_block b;
-    if (!done && st_part_begins(job, block))
+    if (!done && st_passage_begins(job, block))
         return 1;
     st_read_block(job, block, &nothing, &b);
     uint64_t sync = st_sync_starts(&b, ~st_leading_tail(&b)) & ~done;
@@ -31,7 +31,7 @@ ST_INLINE void st_resync(const st_job *job, uint64_t block, uint64_t last, uint6
     int known = 0;
     st_splitter s;
     while (block < last) {
-        uint64_t hard = 0, from = known ? st_part_begins(job, block) : 0;
+        uint64_t hard = 0, from = known ? st_passage_begins(job, block) : 0;
         if (!known && gaps < ST_GAPS - 1 && (from = st_find_sync(job, block, done))) {
             st_leave_gap(job, 64 * block + st_first_bit(from));
             gaps++;

@@ -22,7 +22,7 @@ ST_INLINE void st_put_start(const st_job *job, uint64_t at, uint64_t stop)
         atomicOr((uint32_t *)job->starts + (at >> 5), 1u << (at & 31));
 }
 
-/* The last known start in front of the byte `at`; an earlier one would do as well. There is one, because every part begins with a
+/* The last known start in front of the byte `at`; an earlier one would do as well. There is one, because a passage begins with a
  * start. */
 ST_INLINE uint64_t st_start_before(const st_job *job, uint64_t at)
 {
@@ -48,8 +48,8 @@ ST_INLINE void st_rest_feed(const st_job *job, st_rest *r, uint64_t end)
     }
 }
 
-/* Ends the part where the machine stands. The next part begins with the next block. */
-ST_INLINE void st_rest_end_part(const st_job *job, st_rest *r)
+/* Ends the passage where the machine stands. The next passage begins with the next block. */
+ST_INLINE void st_rest_end_passage(const st_job *job, st_rest *r)
 {
     const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
     if (r->scan.length)
@@ -80,15 +80,15 @@ ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
             st_rest_pass_id(job, r);
             continue;
         }
-        if (r->at == r->open && !(r->at & 63) && st_part_begins(job, block))
+        if (r->at == r->open && !(r->at & 63) && st_passage_begins(job, block))
             st_put_start(job, r->at, r->stop);
-        for (int i = 1; i < ST_REST_BLOCKS && !st_part_ends(job, block); i++)
+        for (int i = 1; i < ST_REST_BLOCKS && !st_passage_ends(job, block); i++)
             block++;
         uint64_t end = 64 * block + st_fill(job, block);
-        if (st_part_ends(job, block)) {
+        if (st_passage_ends(job, block)) {
             st_rest_feed(job, r, end);
             if (r->open < r->stop)
-                st_rest_end_part(job, r);
+                st_rest_end_passage(job, r);
             continue;
         }
         while (st_utf8_is_continuation(job->text[end]))

@@ -1,5 +1,5 @@
 /* split.cu - text to the starts of its pieces, a thread a segment, by the boundary algebra of split/block_starts.h. Without a
- * pattern a part is one piece.
+ * pattern a passage is one piece.
  *
  * A thread needs the state in front of its segment. It begins with a fresh state at the last sync point in the blocks before: a
  * place where a piece starts whatever stands further left (st_sync_starts). Where there is none, and where the algebra cannot
@@ -12,7 +12,7 @@ ST_FORCE_INLINE void st_read_block(const st_job *job, uint64_t block, const st_b
     st_classify(ST_FAMILY, st_block_bytes(job, block, &copy), before, b);
 }
 
-/* The block behind the last one of a part. */
+/* The block behind the last one of a passage. */
 ST_FORCE_INLINE void st_beyond(st_block *b)
 {
     const st_block nothing = {0};
@@ -35,13 +35,13 @@ typedef struct st_splitter {
     st_block here;
 } st_splitter;
 
-/* Returns the starts in the block where the splitter stands, and moves it to the next block of the part. */
+/* Returns the starts in the block where the splitter stands, and moves it to the next block of the passage. */
 ST_FORCE_INLINE uint64_t st_split_block(const st_job *job, uint64_t block, st_splitter *s, uint64_t *hard)
 {
     st_block next;
     st_copy copy;
     const uint8_t *bytes = st_block_bytes(job, block, &copy);
-    if (st_part_ends(job, block))
+    if (st_passage_ends(job, block))
         st_beyond(&next);
     else
         st_read_block(job, block + 1, &s->here, &next);
@@ -59,7 +59,7 @@ ST_FORCE_INLINE int st_sync(const st_job *job, uint64_t block, st_splitter *s)
     for (int back = 0; back < ST_SYNC_BLOCKS && at > 0; back++) {
         at--;
         st_read_block(job, at, &nothing, &s->here);
-        const uint64_t begin = st_part_begins(job, at);
+        const uint64_t begin = st_passage_begins(job, at);
         const uint64_t sync = st_sync_starts(&s->here, begin ? ~(uint64_t)0 : ~st_leading_tail(&s->here)) | begin;
         if (!sync)
             continue;
@@ -96,13 +96,13 @@ ST_FORCE_INLINE uint64_t st_known_starts(const st_job *job, uint64_t block, st_s
     return *hard ? starts & (*hard - 1) : starts;
 }
 
-/* The starts in a block if a part is one piece: the start of the part, and that of its filler. */
+/* The starts in a block if a passage is one piece: the start of the passage, and that of its filler. */
 ST_INLINE uint64_t st_whole_starts(const st_job *job, uint64_t block)
 {
     const unsigned fill = st_fill(job, block);
     if (job->marks && job->marks[block] == ST_MARK_ID)
         return 1 | 1 << 5;
-    return st_part_begins(job, block) | (fill < 64 ? (uint64_t)1 << fill : 0);
+    return st_passage_begins(job, block) | (fill < 64 ? (uint64_t)1 << fill : 0);
 }
 
 /* Notes that the segment's starts are unknown from this byte on. The blocks next .. last - 1 are unknown as a whole. */
@@ -125,10 +125,10 @@ ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
     }
     uint64_t high = 0, hard = 0;
     st_splitter s;
-    const int unsynced = !st_part_begins(job, first) && !st_sync(job, first, &s);
+    const int unsynced = !st_passage_begins(job, first) && !st_sync(job, first, &s);
     job->unsynced[segment] = (uint8_t)unsynced;
     for (uint64_t block = first; block < last && !unsynced && !hard; block++) {
-        const uint64_t begins = st_part_begins(job, block);
+        const uint64_t begins = st_passage_begins(job, block);
         if (job->marks && job->marks[block] == ST_MARK_ID) {
             job->starts[block] = 1 | 1 << 5;
             continue;

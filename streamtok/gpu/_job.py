@@ -38,11 +38,11 @@ JOB = struct(_FIELDS)
 NAME_SET = struct("nodes depth place name inner first edges:3 before")
 """A st_name_set."""
 
-PACKING = struct("source starts sizes blocks parts count text marks")
+PACKING = struct("source starts sizes blocks passages count text marks")
 """A st_packing."""
 
-PART_ID = 1 << 63
-"""Added to an id in place of a part's size."""
+PASSAGE_ID = 1 << 63
+"""Added to an id in place of a passage's size."""
 
 COUNTS = np.dtype(
     [("tokens", "<u8"), ("flags", "<u4"), ("hard", "<u4"), ("gaps", "<u4"), ("huge", "<u4"), ("next", "<u4")]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..native import job
 from ._errors import NotForDevice
-from ._job import NAME_SET, PART_ID
+from ._job import NAME_SET, PASSAGE_ID
 
 if TYPE_CHECKING:
     from ..native.vocab import Matcher
@@ -129,24 +129,24 @@ def _apart(starts: Any, ends: Any) -> list[int]:
     return kept
 
 
-def cut_at(starts: Any, sizes: Any, rows: Any, taken: tuple[Any, Any, Any], part_of: Any) -> tuple[Any, Any, Any]:
-    """(starts, sizes, rows) for pack(): the parts cut where tokens stand in them, with the tokens between.
+def cut_at(starts: Any, sizes: Any, rows: Any, taken: tuple[Any, Any, Any], passage_of: Any) -> tuple[Any, Any, Any]:
+    """(starts, sizes, rows) for pack(): the passages cut where tokens stand in them, with the tokens between.
 
     Args:
-        starts, sizes: int64 a part. rows: the part that each row begins with.
-        taken: as Names.taken has them, in the places of `starts`; part_of: the part that each of them lies in.
+        starts, sizes: int64 a passage. rows: the passage that each row begins with.
+        taken: as Names.taken has them, in the places of `starts`; passage_of: the passage that each of them lies in.
     """
     begins, ends, ids = taken
-    parts, names = len(starts), len(begins)
-    # Part p is preceded by p parts and two for each name in them; name m in it stands behind 2 m + p + 1 of them.
-    before = np.searchsorted(part_of, np.arange(parts + 1))
-    first = np.arange(parts) + 2 * before[:-1]
-    at = part_of + 2 * np.arange(names)
-    new_starts, new_ends = np.zeros((2, parts + 2 * names), np.int64)
+    passages, names = len(starts), len(begins)
+    # Passage p is preceded by p passages and two for each name in them; name m in it stands behind 2 m + p + 1 of them.
+    before = np.searchsorted(passage_of, np.arange(passages + 1))
+    first = np.arange(passages) + 2 * before[:-1]
+    at = passage_of + 2 * np.arange(names)
+    new_starts, new_ends = np.zeros((2, passages + 2 * names), np.int64)
     new_starts[first], new_starts[at + 2] = starts, ends
     new_ends[at], new_ends[first + 2 * np.diff(before)] = begins, starts + sizes
     new_sizes = (new_ends - new_starts).astype(np.uint64)
     new_starts[at + 1] = 0
-    new_sizes[at + 1] = ids + np.uint64(PART_ID)
-    rows = np.append(first, parts + 2 * names)[rows]
+    new_sizes[at + 1] = ids + np.uint64(PASSAGE_ID)
+    rows = np.append(first, passages + 2 * names)[rows]
     return new_starts.astype(np.uint64), new_sizes, rows

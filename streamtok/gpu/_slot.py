@@ -222,8 +222,8 @@ class Slot:
             except Named as named:
                 places = named.places + int(starts[0]) if is_alone else _in_source(named.places, starts, sizes)
                 taken = request.names.taken(places, named.numbers)
-                part_of = np.searchsorted(starts, taken[0], "right") - 1
-                text = pack(self.device, source, *cut_at(starts, sizes, rows, taken, part_of), put=self._put)
+                passage_of = np.searchsorted(starts, taken[0], "right") - 1
+                text = pack(self.device, source, *cut_at(starts, sizes, rows, taken, passage_of), put=self._put)
                 ids, row_starts = yield from self.engine.encoding(text, request.dtype, request.trusted)
         return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
 
@@ -239,8 +239,8 @@ class Slot:
 def _in_source(places: Any, starts: Any, sizes: Any) -> Any:
     """Places in a text that was laid out for the kernels, as places in what it was laid out of."""
     blocks = np.cumsum(-(-sizes // BLOCK)) - -(-sizes // BLOCK)
-    part = np.searchsorted(blocks, places // BLOCK, "right") - 1
-    return starts[part] + places - BLOCK * blocks[part]
+    passage = np.searchsorted(blocks, places // BLOCK, "right") - 1
+    return starts[passage] + places - BLOCK * blocks[passage]
 
 
 def _is_one(rows: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._job import BLOCK, PACKING, PART_ID
+from ._job import BLOCK, PACKING, PASSAGE_ID
 
 
 @dataclasses.dataclass
@@ -34,26 +34,26 @@ def pack(
     slack: int = 0,
     put: Callable[[Any], Any] | None = None,
 ) -> DeviceText:
-    """Lays the parts source[start : start + size] out for the kernels.
+    """Lays the passages source[start : start + size] out for the kernels.
 
     Args:
         source: uint8 on the device.
-        starts, sizes: uint64 a part, on the host; a size of PART_ID + id stands for the token itself.
-        rows: int64 a row, on the host: the part that it begins with; len(starts) if no part follows.
+        starts, sizes: uint64 a passage, on the host; a size of PASSAGE_ID + id stands for the token itself.
+        rows: int64 a row, on the host: the passage that it begins with; len(starts) if no passage follows.
         slack: bytes behind the text that may be read.
         put: how a row on the host comes to the device, if there is a quicker way than the device's.
     """
-    taken = np.where(sizes >= np.uint64(PART_ID), np.uint64(1), (sizes + np.uint64(BLOCK - 1)) // np.uint64(BLOCK))
+    taken = np.where(sizes >= np.uint64(PASSAGE_ID), np.uint64(1), (sizes + np.uint64(BLOCK - 1)) // np.uint64(BLOCK))
     blocks = np.concatenate([np.zeros(1, np.uint64), np.cumsum(taken, dtype=np.uint64)])
     count = int(blocks[-1])
     text, marks = device.empty(max(1, count) * BLOCK + slack, np.uint8), device.empty(max(1, count), np.uint8)
-    parts = len(starts)
+    passages = len(starts)
     facts = (put or device.put)(np.concatenate([starts, sizes, blocks[:-1], blocks[rows]]))  # one copy
     if count:
-        arrays = facts[:parts], facts[parts : 2 * parts], facts[2 * parts : 3 * parts]
+        arrays = facts[:passages], facts[passages : 2 * passages], facts[2 * passages : 3 * passages]
         packing = np.zeros((), PACKING)
         packing["source"], packing["text"], packing["marks"] = map(device.pointer, (source, text, marks))
         packing["starts"], packing["sizes"], packing["blocks"] = map(device.pointer, arrays)
-        packing["parts"], packing["count"] = parts, count
+        packing["passages"], packing["count"] = passages, count
         device.launch("pack", packing, min(-(-count // 256), 1 << 16), 256)
-    return DeviceText(text, count * BLOCK, marks, facts[3 * parts :])
+    return DeviceText(text, count * BLOCK, marks, facts[3 * passages :])

@@ -183,14 +183,14 @@ def test_batches_with_empty_texts():
 
 
 @needs_compiler
-def test_parts_that_are_ids():
+def test_passages_that_are_ids():
     s = subject("o200k_base")
     source = b"hello world, hello"
     starts, sizes = (
         np.array([0, 0, 5, 0, 0, 11], np.uint64),
-        np.array([5, _job.PART_ID + 199_999, 6, 0, 0, 7], np.uint64),
+        np.array([5, _job.PASSAGE_ID + 199_999, 6, 0, 0, 7], np.uint64),
     )
-    sizes[3] = _job.PART_ID + 200_018
+    sizes[3] = _job.PASSAGE_ID + 200_018
     text = pack(s.device, s.device.put(np.frombuffer(source, np.uint8)), starts, sizes, np.array([0, 3]))
     ids, rows = s.engine.encode(text, np.uint32)
     ordinary = s.encoding.encode_ordinary
@@ -367,8 +367,8 @@ def longest_at_each_place(data: bytes, names: list[str], before: int = 0) -> dic
 
 
 @needs_compiler
-def test_nested_names_of_two_sets_are_found_in_parts_of_all_sizes():
-    """A name never goes beyond its part of the text, and may span any number of blocks."""
+def test_nested_names_of_two_sets_are_found_in_passages_of_all_sizes():
+    """A name never goes beyond its passage, and may span any number of blocks."""
     rng = random.Random(13)
     s = subject("o200k_base")
     for _ in range(60):
@@ -382,19 +382,19 @@ def test_nested_names_of_two_sets_are_found_in_parts_of_all_sizes():
             ]
             for _ in range(rng.randint(1, 2))
         ]
-        parts = []
+        passages = []
         for _ in range(rng.randint(1, 6)):
             words = [*letters, letters[0] * 70, *sets[0], " "]
-            parts.append("".join(rng.choices(words, k=rng.choice([1, 2, 5, 30]))).encode())
+            passages.append("".join(rng.choices(words, k=rng.choice([1, 2, 5, 30]))).encode())
             if rng.random() < 0.3:
-                parts[-1] = (b"a" * 256)[: 64 * rng.randint(1, 4)]
+                passages[-1] = (b"a" * 256)[: 64 * rng.randint(1, 4)]
         want, at = [], 0
-        for part in parts:
+        for passage in passages:
             for i, names in enumerate(sets):
-                found = longest_at_each_place(part, names, len(sets[0]) * i)
+                found = longest_at_each_place(passage, names, len(sets[0]) * i)
                 want += [(at + place, number) for place, number in found.items()]
-            at += -(-len(part) // 64) * 64
-        assert s.names_in(s.packed(parts), *sets) == sorted(want), (sets, parts)
+            at += -(-len(passage) // 64) * 64
+        assert s.names_in(s.packed(passages), *sets) == sorted(want), (sets, passages)
 
 
 @needs_compiler

@@ -18,20 +18,20 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g
 LEFT_TO_GAPS = ["\u0301", "中", "!", "/", "\n"]
 
 
-def part(rng: random.Random, blocks: int) -> str:
+def passage(rng: random.Random, blocks: int) -> str:
     """Text that takes so many blocks of 64 bytes."""
     size = rng.randint(64 * blocks - 61, 64 * blocks)
     return "".join(rng.choices(LEFT_TO_GAPS, k=size)).encode()[:size].decode("utf-8", "ignore")
 
 
 def gaps_with_ids(s: Subject, count: int) -> tuple[DeviceText, list[int]]:
-    """Parts with ids between them, so that a gap holds an id and ends where a segment does; and the ids of all."""
+    """Passages with ids between them, so that a gap holds an id and ends where a segment does; and the ids of all."""
     rng, token = random.Random(3144), s.encoding.eot_token
-    parts = [text for _ in range(count) for text in (part(rng, 2), None, part(rng, 5))]
-    want = [i for text in parts for i in ([token] if text is None else s.encoding.encode_ordinary(text))]
-    lengths = np.array([len((text or "").encode()) for text in parts])
-    sizes = np.where([text is None for text in parts], np.uint64(_job.PART_ID + token), lengths.astype(np.uint64))
-    source = s.device.put(np.frombuffer("".join(text or "" for text in parts).encode() + b" ", np.uint8))
+    passages = [text for _ in range(count) for text in (passage(rng, 2), None, passage(rng, 5))]
+    want = [i for text in passages for i in ([token] if text is None else s.encoding.encode_ordinary(text))]
+    lengths = np.array([len((text or "").encode()) for text in passages])
+    sizes = np.where([text is None for text in passages], np.uint64(_job.PASSAGE_ID + token), lengths.astype(np.uint64))
+    source = s.device.put(np.frombuffer("".join(text or "" for text in passages).encode() + b" ", np.uint8))
     return pack(s.device, source, (np.cumsum(lengths) - lengths).astype(np.uint64), sizes, np.array([0])), want
 
 

@@ -196,10 +196,10 @@ typedef struct st_batch {
     uint32_t tokens;       /* of those a lane looked at, the ones known */
 } st_batch;
 
-/* A part begins with the atom at `at` of the stretch: its row of ids begins with `slot`. */
-ST_FORCE_INLINE void st_mark_part(const st_job *job, const st_batch *batch, unsigned at, uint32_t slot)
+/* A passage begins with the atom at `at` of the stretch: its row of ids begins with `slot`. */
+ST_FORCE_INLINE void st_mark_passage(const st_job *job, const st_batch *batch, unsigned at, uint32_t slot)
 {
-    if (job->marks && !(at & 63) && st_part_begins(job, batch->stretch * ST_STRETCH_BLOCKS + at / 64))
+    if (job->marks && !(at & 63) && st_passage_begins(job, batch->stretch * ST_STRETCH_BLOCKS + at / 64))
         job->row_slots[(batch->base + at) / 64] = slot;
 }
 
@@ -270,7 +270,7 @@ ST_INLINE uint32_t st_look_at_others(st_lookup *l, st_batch *batch, uint32_t k, 
         st_leave_huge(job, batch->stretch * ST_STRETCH + at, job->slots + slot);
     batch->tokens += fate == ST_LATER || fate == ST_NO_TEXT ? 0 : width;
     if (there)
-        st_mark_part(job, batch, at, slot);
+        st_mark_passage(job, batch, at, slot);
     st_defer(l, fate == ST_LATER, n, ST_RECORD(slot, batch->base + at - slot, n, found >> 1, found & 1));
     return more + total;
 }
@@ -288,7 +288,7 @@ ST_FORCE_INLINE void st_put_found(const st_lookup *l, const st_batch *batch, con
             continue;
         const uint32_t slot = batch->slot + i + l->memory->others[found[k] >> ST_FIRST_IDS];
         job->slots[slot] = found[k] & ST_FIRST_ID;
-        st_mark_part(job, batch, l->memory->starts[batch->first + i], slot);
+        st_mark_passage(job, batch, l->memory->starts[batch->first + i], slot);
     }
 }
 

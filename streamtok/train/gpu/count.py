@@ -46,7 +46,7 @@ class DevicePieces:
 
 
 class _Slice:
-    """A slice in flight: its text, its parts, and where its job is."""
+    """A slice in flight: its text, its passages, and where its job is."""
 
     def __init__(self, stretches: list[Stretch], text: DeviceText, job: Any, size: int, kept: Any) -> None:
         self.stretches, self.text, self.job, self.size, self.kept = stretches, text, job, size, kept
@@ -64,7 +64,7 @@ class DeviceCounting:
         self._special = host.how.special
         self._table: PieceTable | None = None
         self._held: list[Stretch] = []
-        self._parts: list[Any] = []
+        self._passages: list[Any] = []
         self._size = self._bytes = 0
         self._staging: list[Any] = []
         self._number = 0
@@ -89,9 +89,9 @@ class DeviceCounting:
         for text in stretch.texts:
             data = self._bytes_of(text)
             if data is not None:
-                for part in self._without_special(data):
-                    self._parts.append(part)
-                    self._size += -(-len(part) // BLOCK) * BLOCK
+                for passage in self._without_special(data):
+                    self._passages.append(passage)
+                    self._size += -(-len(passage) // BLOCK) * BLOCK
         if self._size >= self._slice_bytes:
             self._begin_slice()
 
@@ -125,7 +125,7 @@ class DeviceCounting:
         if self._table is not None:
             self._table.add_to(self._host.counters[0])
 
-    # ---- texts to parts ----
+    # ---- texts to passages ----
 
     def _bytes_of(self, text: Any) -> Any:
         if isinstance(text, str):
@@ -154,13 +154,13 @@ class DeviceCounting:
 
     def _begin_slice(self) -> None:
         """Sends the held text to the device, after the slice before it is done."""
-        stretches, parts, self._held, self._parts, self._size = self._held, self._parts, [], [], 0
-        if not parts:
+        stretches, passages, self._held, self._passages, self._size = self._held, self._passages, [], [], 0
+        if not passages:
             return
-        sizes = np.array([len(part) for part in parts], np.uint64)
+        sizes = np.array([len(passage) for passage in passages], np.uint64)
         starts = np.cumsum(sizes) - sizes
         total = int(sizes.sum())
-        staged = self._stage(parts, total)
+        staged = self._stage(passages, total)
         self._end_slice()
         self._table = self._table or PieceTable(self._device, total)
         source = self._buffers.array("source", max(total, self._slice_bytes) + BLOCK, np.uint8)
@@ -172,17 +172,17 @@ class DeviceCounting:
         self._count(self._under_way)
         self._bytes += total
 
-    def _stage(self, parts: list[Any], total: int) -> Any:
-        """The parts one after the other in pinned memory, while the device works on the slice before."""
+    def _stage(self, passages: list[Any], total: int) -> Any:
+        """The passages one after the other in pinned memory, while the device works on the slice before."""
         while len(self._staging) < 2:
             self._staging.append(np.zeros(0, np.uint8))
         self._number ^= 1
         if len(self._staging[self._number]) < total:
             self._staging[self._number] = self._device.pinned(max(total, self._slice_bytes))
         staged, at = self._staging[self._number], 0
-        for part in parts:
-            staged[at : at + len(part)] = np.frombuffer(part, np.uint8)
-            at += len(part)
+        for passage in passages:
+            staged[at : at + len(passage)] = np.frombuffer(passage, np.uint8)
+            at += len(passage)
         self._mark("gather")
         return staged[:total]
 
