@@ -33,6 +33,14 @@ def text_at(key: str, line: str) -> str:
     return text
 
 
+def text_of_line(key: str, line: bytes, errors: str, *, is_first: bool = False) -> str | None:
+    """text_at() of the bytes of a line; None for a blank line. is_first: a byte order mark may begin it."""
+    text = line.decode("utf-8", errors)
+    if is_first:
+        text = text.removeprefix(_MARK)
+    return text_at(key, text) if text.strip() else None
+
+
 def _no_json(reason: str) -> ValueError:
     return ValueError(f"not a JSON object ({reason}); mend the line, or read it with documents='lines'")
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..native import job
 from ..native.encode import Coder
-from .json_lines import LONG, pieces_at, text_at
+from .json_lines import LONG, pieces_at, text_of_line
+from .lines import Lines
 from .sources import Reader
 
 if TYPE_CHECKING:
@@ -273,28 +274,23 @@ class JsonWay(Way):
     """The string at `key` of the object on a line is a document. One line is held in memory at a time."""
 
     def begin(self) -> None:
-        self._parts: list[bytes] = []  # the line that has not ended
+        self._lines = Lines()
 
     def feed(self, chunk: Chunk) -> None:
-        head, newline, text = bytes(chunk).partition(b"\n")
-        self._parts.append(head)
-        if not newline:
-            return
-        size = sum(map(len, self._parts)) + 1
-        self._end_line()
-        *whole, rest = text.split(b"\n")
-        self._parts = [rest]
-        self._encode_lines(whole)
-        self.run.take(size + len(text) - len(rest))
+        found = self._lines.feed(bytes(chunk))
+        if found:
+            first, whole, size = found
+            self._encode_line(first)
+            self._encode_lines(whole)
+            self.run.take(size)
 
     def end(self) -> None:
-        size = sum(map(len, self._parts))
-        self._end_line()
+        rest = self._lines.end()
+        size = sum(map(len, rest))
+        self._encode_line(rest)
         self.run.take(size)
 
-    def _end_line(self) -> None:
-        """The line in the parts is whole."""
-        parts, self._parts = self._parts, []
+    def _encode_line(self, parts: list[bytes]) -> None:
         if sum(map(len, parts)) > LONG:
             self._encode_long(parts)
         else:
@@ -311,11 +307,9 @@ class JsonWay(Way):
                     numbers, texts = [], []
                     self._encode_long([line])
                     continue
-                text = line.decode("utf-8", run.errors)
-                if run.line == 0:
-                    text = text.removeprefix("\ufeff")  # a byte order mark is no JSON
-                if text.strip():
-                    texts.append(text_at(run.key, text))
+                text = text_of_line(run.key, line, run.errors, is_first=run.line == 0)
+                if text is not None:
+                    texts.append(text)
                     numbers.append(run.line)
                 run.line += 1
             run.encode_batch(texts, numbers)

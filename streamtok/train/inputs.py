@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import located_utf8_error, shortened, shown
-from ..files.json_lines import LONG, pieces_at, text_at
+from ..files.json_lines import LONG, pieces_at, text_of_line
+from ..files.lines import Lines
 from ..files.sources import PathSource, Reader, StreamSource
 from ..files.suffixes import documents_of
 from ..native import job
@@ -221,27 +222,31 @@ class FileInput:
 
     def _lines(self, chunks: Iterator[bytes], index: int, start: Place, how: How, kind: str) -> Iterator[Stretch]:
         offset, line, crc = start.offset, start.line, start.crc
-        held: list[bytes] = []  # the line that has not ended
-        for chunk in itertools.chain(chunks, [None]):
-            if chunk is not None and b"\n" not in chunk:
-                held.append(chunk)
+        lines = Lines()
+        ahead = crc  # of all that was read
+        for chunk in chunks:
+            found = lines.feed(chunk)
+            if not found:
+                ahead = zlib.crc32(chunk, ahead) if how.sums else 0
                 continue
-            head, newline, tail = (chunk or b"").partition(b"\n")
-            *whole, rest = tail.split(b"\n")
-            first = [*held, head]
-            size = sum(map(len, first)) + len(newline) + len(tail) - len(rest)
-            held = [rest]
+            first, whole, size = found
             if how.sums:
-                for part in (*first, newline, tail[: len(tail) - len(rest)]):
-                    crc = zlib.crc32(part, crc)
-            lines = [first] if newline or any(first) else []
-            lines += [[each] for each in whole]
-            del head, tail, first, whole
-            count = len(lines)
-            texts = self._texts(lines, line, how, kind)
-            after = Place(index + 1) if chunk is None else Place(index, offset + size, line + count, crc)
+                end = chunk.rindex(b"\n") + 1
+                crc = zlib.crc32(memoryview(chunk)[:end], ahead)
+                ahead = zlib.crc32(memoryview(chunk)[end:], crc)
+            count = 1 + len(whole)
+            texts = self._texts([first, *([each] for each in whole)], line, how, kind)
+            del chunk, found, first, whole
+            after = Place(index, offset + size, line + count, crc)
             yield Stretch(texts, size, self.name, offset, after, True)
             offset, line = offset + size, line + count
+        rest = lines.end()
+        size = sum(map(len, rest))
+        if kind == "lines":
+            texts = [b"".join(rest)] if rest else []  # a "\r" at its end is text: no "\n" came
+        else:
+            texts = self._texts([rest], line, how, kind)
+        yield Stretch(texts, size, self.name, offset, Place(index + 1), True)
 
     def _texts(self, lines: list[list[bytes]], first: int, how: How, kind: str) -> list[Any]:
         """Texts of lines, which are in the pieces that they came in."""
@@ -250,7 +255,7 @@ class FileInput:
         texts: list[Any] = []
         for number, parts in enumerate(lines, first):
             try:
-                text = _long_text(parts, number, how) if sum(map(len, parts)) > LONG else _text(parts, number, how)
+                text = _json_text(parts, number, how)
             except UnicodeDecodeError as error:
                 raise located_utf8_error(error, f"in {shortened(self.name)}, line {number + 1}") from None
             except ValueError as error:
@@ -260,15 +265,10 @@ class FileInput:
         return texts
 
 
-def _text(parts: list[bytes], number: int, how: How) -> str | None:
-    """The text of a JSON line; None for a blank line."""
-    line = b"".join(parts).decode("utf-8", how.errors)
-    line = line.removeprefix("\ufeff") if number == 0 else line
-    return text_at(how.key, line) if line.strip() else None
-
-
-def _long_text(parts: list[bytes], number: int, how: How) -> memoryview | None:
-    """The same as UTF-8, for a line that is too long to be held twice."""
+def _json_text(parts: list[bytes], number: int, how: How) -> str | memoryview | None:
+    """The text of a JSON line, as UTF-8 if it is too long to be held twice; None for a blank line."""
+    if sum(map(len, parts)) <= LONG:
+        return text_of_line(how.key, b"".join(parts), how.errors, is_first=number == 0)
     pieces = pieces_at(how.key, parts, how.errors, is_first=number == 0)
     if pieces is None:
         return None

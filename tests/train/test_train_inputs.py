@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import warnings
+import zlib
 
 import oracle
 import pytest
@@ -15,6 +16,7 @@ import pytest
 import streamtok
 from streamtok.train import train
 from streamtok.train.huggingface import merges_of
+from streamtok.train.inputs import How, Place, open_inputs
 
 TEXT = oracle.topics()[:60_000]
 
@@ -95,6 +97,23 @@ def test_json_lines_and_lines(tmp_path, small_chunks):
     assert tokens(tmp_path / "a.txt", documents="lines") == want
     (tmp_path / "c.txt").write_text(TEXT)
     assert tokens(tmp_path / "c.txt", documents="lines") == want != tokens(tmp_path / "c.txt")
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 5, 1 << 20])
+def test_lines_are_those_of_encode_file(tmp_path, monkeypatch, chunk):
+    """As tests/files/test_files.py has them; and each place has the CRC-32 of what was read up to it."""
+    monkeypatch.setattr("streamtok.train.inputs.CHUNK", chunk)
+    data = b"one\ntwo\r\n\n\r\nth\rree\r\r\nlast\r"
+    (tmp_path / "a.txt").write_bytes(data)
+    (found,) = open_inputs(tmp_path / "a.txt")
+    stretches = [stretch for stretch, _ in found.stretches(0, Place(), How(documents="lines", sums=True))]
+    texts = [b"one", b"two", b"", b"", b"th\rree\r", b"last\r"]
+    assert [text for stretch in stretches for text in stretch.texts] == texts
+    inside = [stretch.after for stretch in stretches[:-1]]
+    assert [place.crc for place in inside] == [zlib.crc32(data[: place.offset]) for place in inside] and inside
+    for place in inside:
+        after = [stretch for stretch, _ in found.stretches(0, place, How(documents="lines", sums=True))]
+        assert [text for stretch in after for text in stretch.texts] == texts[place.line :]
 
 
 def test_nothing_is_merged_across_documents_or_special_tokens():
