@@ -133,6 +133,8 @@ class BuildLibrary(build_ext):
         for package, name in (("gpu", "cuda/encode/encode.cu"), ("train/gpu", "cuda/train/train.cu")):
             (root / "streamtok" / package / "kernels.cu").write_text(one_file(name))
         self.write_tables(root)
+        if not self.inplace:
+            self.remove_packed(root)
 
     def remove_old(self, root: pathlib.Path) -> None:
         """Removes modules of an earlier build. Python would find them before those in the library, and a wheel would
@@ -155,6 +157,11 @@ class BuildLibrary(build_ext):
                     "If this is a build for another kind of machine, set STREAMTOK_CROSS_BUILD=1"
                 ) from None
             self.warn(f"no prebuilt tables, vocabularies will load more slowly: {error}")
+
+    def remove_packed(self, root: pathlib.Path) -> None:
+        """Leaves out of a wheel each vocabulary whose tables are there: they hold all of it."""
+        for tables in (root / "streamtok" / "vocab").glob("*.tables"):
+            tables.with_suffix(".stv").unlink(missing_ok=True)
 
 
 def library() -> list[Extension]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 import warnings
 
-from .bundled.mapped import build_vocabulary, open_vocabulary
-from .bundled.packed import PackedVocabulary, load_packed, pack_ranks
+from .bundled.mapped import build_vocabulary, open_vocabulary, packed_of
+from .bundled.packed import PackedVocabulary, pack_ranks
 from .checks import check_allowed, check_n_vocab, check_special
 from .decoding import Decoding
 from .errors import QUOTED, shown
@@ -110,7 +110,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
 
     @functools.cached_property
     def _packed(self) -> PackedVocabulary:  # type: ignore[override]
-        return load_packed(self._vocabulary)
+        return packed_of(self._vocab, self._vocabulary)
 
     @classmethod
     def from_tiktoken(cls, encoding: Any, *, engine: str = "fast") -> Encoding:

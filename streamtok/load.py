@@ -15,14 +15,15 @@ import stat
 from collections.abc import Iterable, Iterator
 
 from . import disk
+from .bundled.mapped import load_packed
 from .bundled.packed import (
     MAX_ENTRIES,
     MAX_FILE_BYTES,
     MAX_RANK,
     MAX_TOKEN_BYTES,
+    PUBLISHED,
     PackedVocabulary,
     check_single_bytes,
-    load_packed,
     pack_ranks,
 )
 from .errors import VocabularyError, short_file_names, shortened, shown
@@ -45,7 +46,7 @@ __all__ = [
 
 _Path = str | os.PathLike[str]
 _PUBLIC = "https://openaipublic.blob.core.windows.net/encodings/"
-BUNDLED_URLS = {f"{_PUBLIC}{name}.tiktoken": name for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")}
+BUNDLED_URLS = {f"{_PUBLIC}{name}.tiktoken": name for name in PUBLISHED}
 """URL of a rank file -> its name for load_packed()."""
 
 # Base64 writes 3 bytes as 4 characters; the rest of the line is a rank and white space.

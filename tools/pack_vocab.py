@@ -16,14 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from streamtok import load  # noqa: E402
-from streamtok.bundled.packed import PackedVocabulary, pack_to_bytes  # noqa: E402
-
-PUBLISHED = {
-    "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-    "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
-    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-}
+from streamtok.bundled.packed import PUBLISHED, PackedVocabulary, pack_to_bytes  # noqa: E402
 
 
 def split_of(token: bytes, ranks: dict[bytes, int]) -> int:

@@ -22,7 +22,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from common import ENCODINGS, MB, ROOT, check_ids, corpora, fresh_slices, main, markdown, pin
 
-from streamtok.bundled.packed import load_packed
+from streamtok.bundled.mapped import load_packed
 from streamtok.native import encode
 from streamtok.native.vocab import Vocab
 from streamtok.patterns import family_of

@@ -77,7 +77,7 @@ def hugging_face_of(encoding: Any) -> Any:
     from tokenizers import Tokenizer
 
     from streamtok.bundled.gpt2_files import LETTERS
-    from streamtok.bundled.packed import load_packed
+    from streamtok.bundled.mapped import load_packed
 
     letters = {value: letter for letter, value in LETTERS.items()}
     packed = load_packed(encoding.name)

@@ -132,7 +132,7 @@ def _tokenizer_json(name: str) -> str:
     import json
 
     from streamtok.bundled.gpt2_files import LETTERS
-    from streamtok.bundled.packed import load_packed
+    from streamtok.bundled.mapped import load_packed
 
     letters = {value: letter for letter, value in LETTERS.items()}
     packed = load_packed(name)

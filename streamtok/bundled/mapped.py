@@ -17,13 +17,14 @@ import mmap
 import os
 import sys
 import zlib
+from array import array
 
 from .. import disk
 from .._version import __version__
 from ..disk import cache_folder
 from ..errors import VocabularyError, shown
 from ..native.vocab import IMAGE_VERSION, Vocab
-from .packed import FOLDER, PackedVocabulary, load_packed
+from .packed import FOLDER, PUBLISHED, PackedVocabulary, read_packed
 from .words import FIRST, HEADER_BYTES, WHEEL, WORDS_FILE, read_words
 
 TYPE_CHECKING = False
@@ -41,8 +42,6 @@ its tables in a wheel hold."""
 
 _HEAD_BYTES = 256
 """In front of the image in a cached file: what it was made from. A multiple of 64, as the image must lie."""
-
-_PACKED_HEADER_BYTES = 64
 
 _MADV_POPULATE_READ = 22
 """A number of Linux's; Python has no name for it."""
@@ -80,18 +79,41 @@ def open_vocabulary(name: str, special_tokens: dict[str, int]) -> Vocab:
 
 def open_packaged(name: str, special_tokens: dict[str, int]) -> Vocab:
     """open_vocabulary() without the user's file."""
+    vocab = _open_tables(name, special_tokens)
+    return build_vocabulary(read_packed(name), special_tokens) if vocab is None else vocab
+
+
+def _open_tables(name: str, special_tokens: dict[str, int]) -> Vocab | None:
+    """The Vocab of the tables in the package; None where there are none."""
     path = _in_package(f"{name}.tables")
     try:
         with disk.open_plain(path) as file:
             image = _bring(file)
     except FileNotFoundError:
-        return build_vocabulary(load_packed(name), special_tokens)
+        return None
     except ValueError:  # an empty file cannot be mapped
         raise VocabularyError("the file is empty; install streamtok anew", path) from None
     try:
         return _over(image, special_tokens, path)
     except VocabularyError as error:
         raise VocabularyError(f"{error}; install streamtok anew", path) from None
+
+
+def load_packed(name: str) -> PackedVocabulary:
+    """The bundled vocabulary of that name, r50k_base, p50k_base, cl100k_base or o200k_base, as arrays.
+
+    Raises:
+        VocabularyError: the package is damaged, or there is no such vocabulary.
+    """
+    vocab = _open_tables(name, {})
+    return read_packed(name) if vocab is None else packed_of(vocab, name)
+
+
+def packed_of(vocab: Vocab, name: str) -> PackedVocabulary:
+    """The same of a Vocab that open_vocabulary() opened."""
+    blob, lengths, ids, splits = vocab.to_packed()
+    ranks = range(len(lengths)) if ids is None else array("I", ids)
+    return PackedVocabulary(blob, lengths, ranks, splits, PUBLISHED[name])
 
 
 def _in_package(file: str) -> str:
@@ -158,7 +180,7 @@ def build_vocabulary(
 def write_tables(folder: str) -> None:
     """Writes the tables of all bundled vocabularies for a wheel into the folder, each whole or not at all."""
     for name, (family, least) in WORDS.items():
-        vocab = build_vocabulary(load_packed(name), {}, read_words(family, least))
+        vocab = build_vocabulary(read_packed(name), {}, read_words(family, least))
         _write(os.path.join(folder, f"{name}.tables"), b"", vocab)
 
 
@@ -188,12 +210,10 @@ def _cached_path(name: str, head: bytes) -> str:
 
 
 def _head(name: str) -> bytes:
-    """What such tables depend on: versions, the kind of machine, and the headers, with checksums, of what they are made
-    from."""
-    facts = f"streamtok {__version__} {IMAGE_VERSION} {sys.byteorder} {name}\n".encode()
-    for path, size in ((_in_package(f"{name}.stv"), _PACKED_HEADER_BYTES), (WORDS_FILE, HEADER_BYTES)):
-        with open(path, "rb") as file:
-            facts += file.read(size)
+    """What such tables depend on: versions, the kind of machine, and the header, with its checksum, of the words."""
+    facts = f"streamtok {__version__} {IMAGE_VERSION} {sys.byteorder} {name} {PUBLISHED[name]}\n".encode()
+    with open(WORDS_FILE, "rb") as file:
+        facts += file.read(HEADER_BYTES)
     return facts.ljust(_HEAD_BYTES, b"\0")
 
 

@@ -8,8 +8,9 @@ The bundled files (`vocab/*.stv`, written by tools/pack_vocab.py) are little-end
     splits   1 a token  bytes of its left half, see PackedVocabulary.splits
     blob                token bytes, in the order of their ranks
 
-Nothing in it is compressed: inflating o200k_base takes 12 ms, reading it as it is 1 ms, and a wheel is
-compressed anyway. There is one gap in all four files (p50k_base has no token 50256), so ranks cost nothing.
+The tables (mapped.py) are made of them and hold all of this. So a wheel has the tables alone, and what is built for
+another kind of machine these files alone. There is one gap in all four (p50k_base has no token 50256), so ranks cost
+nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "vocab")
 """Where the files of the bundled vocabularies lie."""
+
+PUBLISHED = {
+    "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+    "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+}
+"""The bundled vocabularies, and the sha256 of OpenAI's rank file of each."""
 
 # What a vocabulary may hold. o200k_base has 2e5 tokens, the largest published ones 1e6. Tables are indexed
 # by rank, so the highest rank alone decides their size: four times the entries leaves room for any gaps.
@@ -84,8 +93,8 @@ class PackedVocabulary:
         return dict(zip(self.tokens(), self.ranks))
 
 
-def load_packed(name: str) -> PackedVocabulary:
-    """The bundled vocabulary of that name: r50k_base, p50k_base, cl100k_base or o200k_base.
+def read_packed(name: str) -> PackedVocabulary:
+    """The bundled vocabulary of that name, from its .stv file.
 
     Raises:
         VocabularyError: the file is missing, or its bytes are not the ones that were packed.

@@ -95,9 +95,13 @@ cdef extern from "vocab/vocab.h" nogil:
     ctypedef struct st_vocab:
         uint32_t count
         uint32_t max_length
+        uint8_t *bytes
+        uint32_t *starts
         uint32_t *ids
+        uint32_t *left
         uint32_t unreachable
         int monotone
+        int identity
         st_pairs pairs
     ctypedef struct st_vocab_source:
         const uint8_t *bytes
@@ -109,6 +113,7 @@ cdef extern from "vocab/vocab.h" nogil:
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     void st_vocab_free(st_vocab *vocab)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
+    size_t st_token_length(const st_vocab *vocab, uint32_t index)
 
 
 cdef extern from "cut/cuts.h" nogil:

@@ -271,6 +271,23 @@ cdef class Vocab:
         finally:
             st_bytes_free(&out)
 
+    def to_packed(self):
+        """(blob, lengths, ranks, splits) that make the same tokens again; no token has more than 255 bytes."""
+        cdef const st_vocab *v = self.vocab
+        cdef uint32_t i, left
+        if v.max_length > 255:
+            raise ValueError(f"a token has {v.max_length} bytes, and a length is a byte")
+        lengths, splits = PyBytes_FromStringAndSize(NULL, v.count), PyBytes_FromStringAndSize(NULL, v.count)
+        cdef uint8_t *to_lengths = <uint8_t *>PyBytes_AS_STRING(lengths)
+        cdef uint8_t *to_splits = <uint8_t *>PyBytes_AS_STRING(splits)
+        for i in range(v.count):
+            left = v.left[i]
+            to_lengths[i] = <uint8_t>st_token_length(v, i)
+            to_splits[i] = 0 if left == ST_NONE else <uint8_t>st_token_length(v, left)
+        blob = PyBytes_FromStringAndSize(<const char *>v.bytes, <Py_ssize_t>v.starts[v.count])
+        ranks = None if v.identity else PyBytes_FromStringAndSize(<const char *>v.ids, <Py_ssize_t>(4 * v.count))
+        return blob, lengths, ranks, splits
+
     @staticmethod
     def image_header(bytes image not None):
         """(numbers, byte tokens, places) of an image that to_image() made: a dict of counts and shifts, the token of each

@@ -78,6 +78,15 @@ def test_a_cross_build_does_without_tables(script, broken, monkeypatch):
     assert len(said) == 2 and all("no prebuilt tables" in each for each in said)
 
 
+def test_a_wheel_has_a_vocabulary_once(script, tmp_path):
+    folder = tmp_path / "streamtok" / "vocab"
+    folder.mkdir(parents=True)
+    for name in ("a.stv", "a.tables", "b.stv", "words.stw"):
+        (folder / name).touch()
+    command(script, "linux-another").remove_packed(tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == ["a.tables", "b.stv", "words.stw"]
+
+
 SOURCES = ["csrc/base/tier.c", "csrc/merge/words_avx2.c", "csrc/merge/words_avx512.c", "csrc/checksum/crc32_pclmul.c"]
 
 

@@ -11,7 +11,15 @@ import pytest
 from linear import assert_at_most
 
 from streamtok import load
-from streamtok.bundled.packed import FOLDER, from_little_endian, pack_to_bytes, to_little_endian, unpack
+from streamtok.bundled import mapped, packed
+from streamtok.bundled.packed import (
+    FOLDER,
+    from_little_endian,
+    pack_to_bytes,
+    read_packed,
+    to_little_endian,
+    unpack,
+)
 from streamtok.errors import VocabularyError
 
 PUBLISHED = {
@@ -77,19 +85,42 @@ def test_p50k_skips_one_rank():
     assert 50256 not in ranks and ranks[-1] == 50280 and list(ranks) == sorted(set(ranks))
 
 
-def packed_file(name="r50k_base"):
-    return os.path.join(FOLDER, f"{name}.stv")
-
-
-def test_packing_again_gives_the_same_bytes():
-    with open(packed_file(), "rb") as file:
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_tables_hold_what_they_were_made_of(name):
+    """A wheel has the tables alone. Packed again, they are the file that they were made of, byte for byte."""
+    path = os.path.join(FOLDER, f"{name}.stv")
+    if not os.path.exists(path):
+        pytest.skip("this installation has tables alone")
+    with open(path, "rb") as file:
         data = file.read()
-    assert pack_to_bytes(unpack(data)) == data
+    assert pack_to_bytes(unpack(data)) == data == pack_to_bytes(load.load_packed(name))
+    built = mapped.build_vocabulary(read_packed(name), {})
+    assert pack_to_bytes(mapped.packed_of(built, name)) == data
+
+
+def test_without_tables_a_vocabulary_comes_from_its_file(monkeypatch, tmp_path):
+    for package, names in ((tmp_path / "file", [".stv"]), (tmp_path / "nothing", [])):
+        package.mkdir()
+        for name in names:
+            (package / f"r50k_base{name}").write_bytes(pack_to_bytes(load.load_packed("r50k_base")))
+    want = load.load_packed("r50k_base").to_dict()
+    monkeypatch.setattr(mapped, "FOLDER", str(tmp_path / "file"))
+    monkeypatch.setattr(packed, "FOLDER", str(tmp_path / "file"))
+    assert load.load_packed("r50k_base").to_dict() == want
+    assert mapped.open_packaged("r50k_base", {}).path is None
+    monkeypatch.setattr(packed, "FOLDER", str(tmp_path / "nothing"))
+    with pytest.raises(VocabularyError, match="no such bundled vocabulary"):
+        load.load_packed("r50k_base")
+
+
+def test_a_length_of_more_than_a_byte_has_no_packed_form():
+    vocab = mapped.build_vocabulary(load.pack_ranks({**BYTES, b"a" * 256: 256}), {})
+    with pytest.raises(ValueError, match="a token has 256 bytes"):
+        vocab.to_packed()
 
 
 def test_any_changed_byte_of_a_packed_file_is_seen():
-    with open(packed_file(), "rb") as file:
-        data = bytearray(file.read())
+    data = bytearray(pack_to_bytes(load.load_packed("r50k_base")))
     for at in [*range(60), 70, 1000, 60_000, 200_000, len(data) - 1]:
         data[at] ^= 0x40
         with pytest.raises(VocabularyError, match=r"some\.stv: .*install"):

@@ -15,7 +15,7 @@ import pytest
 import streamtok
 from streamtok import disk
 from streamtok.bundled import mapped
-from streamtok.bundled.packed import load_packed
+from streamtok.bundled.mapped import load_packed
 from streamtok.errors import VocabularyError
 from streamtok.native.vocab import Vocab
 

@@ -26,7 +26,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
 from common import MB, ROOT, check_ids, corpora, fresh_slices, main, markdown
 
-from streamtok.bundled.packed import load_packed
+from streamtok.bundled.mapped import load_packed
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHUNK = 4096
