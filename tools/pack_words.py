@@ -26,7 +26,7 @@ from streamtok.native.vocab import Vocab
 KEY_BYTES = 15  # ST_KEY_BYTES, csrc/base/key.h
 
 WHEEL = {"r50k": 200_000, "cl100k": 200_000, "o200k": 120_000}
-"""Words in a wheel's tables: with its tokens they fill a piece table of 16 MB, and all files a wheel of less than 30
+"""Words in a wheel's tables: with its tokens they fill a piece table of 16 MB, and all files a wheel of less than 26
 MB."""
 
 FIRST = 100_000

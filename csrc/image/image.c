@@ -39,7 +39,8 @@ static void measure(const st_image_header *h, uint64_t *sizes)
 {
     const uint64_t n = h->count;
     sizes[ST_IMAGE_STARTS] = (n + 1) * sizeof(uint32_t);
-    sizes[ST_IMAGE_IDS] = sizes[ST_IMAGE_LEFT] = sizes[ST_IMAGE_RIGHT] = n * sizeof(uint32_t);
+    sizes[ST_IMAGE_LEFT] = sizes[ST_IMAGE_RIGHT] = n * sizeof(uint32_t);
+    sizes[ST_IMAGE_IDS] = h->identity ? 0 : n * sizeof(uint32_t);
     sizes[ST_IMAGE_DENSE] = (uint64_t)h->dense_side * h->dense_side * sizeof(uint32_t);
     sizes[ST_IMAGE_SLOTS] = ((uint64_t)ST_BUCKET << slots_bits(h->pair_shift)) * sizeof(uint64_t);
     sizes[ST_IMAGE_ENTRIES] = ((uint64_t)2 << slots_bits(h->piece_shift)) * sizeof(st_piece_entry);
@@ -173,6 +174,17 @@ static void point_into(st_vocab *v, const st_image_header *h, const uint8_t *ima
     v->image = image;
 }
 
+/* The ids of a vocabulary where each is its index. */
+static st_status make_ids(st_vocab *v)
+{
+    v->ids = st_malloc((v->count + ST_INLINE_IDS) * sizeof *v->ids);
+    if (!v->ids)
+        return ST_NO_MEMORY;
+    for (uint32_t i = 0; i < v->count + ST_INLINE_IDS; i++)
+        v->ids[i] = i;
+    return ST_OK;
+}
+
 st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
 {
     st_image_header h;
@@ -186,7 +198,9 @@ st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
     if (!v)
         return ST_NO_MEMORY;
     point_into(v, &h, image);
-    st_status status = answers(v) ? ST_OK : ST_BAD_IMAGE;
+    st_status status = v->identity ? make_ids(v) : ST_OK;
+    if (!status)
+        status = answers(v) ? ST_OK : ST_BAD_IMAGE;
     if (!status)
         status = st_vocab_set_cuts(v, (const st_cut_tables *)(const void *)(image + h.sections[ST_IMAGE_CUTS].start));
     if (status) {

@@ -11,13 +11,13 @@
 
 #include "cut/cuts.h"
 
-#define ST_IMAGE_VERSION 4
+#define ST_IMAGE_VERSION 5
 
 /* The arrays of st_vocab, its pairs and pieces, and st_cut_tables. */
 enum st_image_section {
     ST_IMAGE_BYTES,
     ST_IMAGE_STARTS,
-    ST_IMAGE_IDS,
+    ST_IMAGE_IDS, /* empty if each id is its index: these are made at opening, which takes no longer than reading them */
     ST_IMAGE_LEFT,
     ST_IMAGE_RIGHT,
     ST_IMAGE_DENSE,

@@ -317,6 +317,8 @@ void st_vocab_free(st_vocab *v)
     release(v->cuts);
     if (!v->image)
         free_arrays(v);
+    else if (v->identity)
+        st_free(v->ids);
     st_free(v);
 }
 

@@ -31,7 +31,7 @@ typedef struct st_vocab {
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     uint64_t long_mask;
     uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
-    const void *image;           /* image/image.h; not NULL: the arrays above lie in it */
+    const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
     st_attached *automaton;          /* endless/automaton.h */
     st_attached *cuts;               /* cut/cuts.h */
     st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */

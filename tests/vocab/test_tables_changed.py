@@ -84,7 +84,7 @@ def test_a_file_that_is_written_over_while_it_is_read_is_not_used(built, cache, 
         count = real(fd, [rooms[0][:1_000_000]])
         with open(tmp_path / "tables", "r+b") as file:
             file.seek(2_500_000)
-            file.write(bytes(100))
+            file.write(b"\xa5" * 100)
         return count
 
     monkeypatch.setattr(disk, "os_readv", readv)
