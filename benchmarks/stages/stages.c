@@ -65,7 +65,7 @@ static size_t split_all(work *w)
     size_t count = 0, open = 0;
     st_scan_init(&scan);
     for (size_t at = 0, used; at < w->n; at += used) {
-        const size_t more = st_scan_feed(ST_SPLIT_O200K, &scan, w->text + at, w->n - at, &used, w->ends + count, 4096);
+        const size_t more = st_scan_feed(st_pattern_of(ST_SPLIT_O200K), &scan, w->text + at, w->n - at, &used, w->ends + count, 4096);
         for (size_t i = count; i < count + more; i++)
             w->ends[i] += open;
         count += more;
@@ -118,7 +118,7 @@ static void make_words(work *w)
         const size_t n = w->ends[i] - at;
         const uint64_t hash = st_hash_bytes(w->text + at, n);
         uint64_t *place = &seen[hash >> (64 - SEEN_BITS)];
-        if (n < 2 || n > ST_GROUP_BYTES || *place == hash)
+        if (n < 2 || n > ST_WORD_BYTES || *place == hash)
             continue;
         *place = hash;
         w->words[w->count++] = (st_word){w->text + at, w->tokens + at, (uint32_t)n, 0};

@@ -116,12 +116,12 @@ static void feed_shell(stream *s, const uint8_t *text, size_t n, int final, st_i
     check(st_bytes_append(&s->open, text, n));
     size_t whole = s->open.size - (final ? 0 : st_utf8_unfinished(s->open.data, s->open.size));
     while (s->scanned < whole) {
-        count = st_scan_feed(ST_SPLIT_R50K, &s->scan, s->open.data + s->scanned, whole - s->scanned, &used, ends, 64);
+        count = st_scan_feed(st_pattern_of(ST_SPLIT_R50K), &s->scan, s->open.data + s->scanned, whole - s->scanned, &used, ends, 64);
         s->scanned += used;
         encode_ended(s, ends, count, &start, out);
     }
     if (final) {
-        count = st_scan_finish(ST_SPLIT_R50K, &s->scan, ends);
+        count = st_scan_finish(st_pattern_of(ST_SPLIT_R50K), &s->scan, ends);
         encode_ended(s, ends, count, &start, out);
     }
     st_bytes_drop(&s->open, start);
@@ -288,7 +288,7 @@ int main(int count, char **arguments)
         streams[row].vocab = row == NAIVE ? hashed : dense;
         st_scan_init(&streams[row].scan);
     }
-    st_encoder_init(&streams[SHIPPED].encoder, dense, ST_SPLIT_R50K);
+    st_encoder_init(&streams[SHIPPED].encoder, dense, st_pattern_of(ST_SPLIT_R50K));
     for (int row = 0; row < ROWS; row++)
         warm_up(&streams[row], chunk);
     for (int i = 5; i < count; i++)
