@@ -71,6 +71,54 @@ class StreamOptions(TypedDict, total=False):
     device: str
 
 
+# ==== Devices ====
+
+HostArray: TypeAlias = npt.NDArray[Any]
+"""An array in host memory; the docstring names the dtype."""
+
+Record: TypeAlias = npt.NDArray[np.void]
+"""A struct of C, as a numpy array without dimensions: what a launch works on."""
+
+
+class DeviceMemory(Protocol):
+    """Where an array lies: cupy.cuda.MemoryPointer."""
+
+    @property
+    def ptr(self) -> int: ...
+
+    def copy_from_host_async(self, memory: int, size: int, /) -> None: ...
+
+    def copy_to_host_async(self, memory: int, size: int, /) -> None: ...
+
+
+class DeviceArray(Protocol):
+    """An array of one dimension in the memory of a device: as much of cupy.ndarray as streamtok.gpu uses."""
+
+    @property
+    def data(self) -> DeviceMemory: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: slice, /) -> DeviceArray: ...
+
+    def __setitem__(self, index: object, value: object, /) -> None: ...
+
+    def __add__(self, n: int, /) -> DeviceArray: ...
+
+    def view(self, dtype: npt.DTypeLike, /) -> DeviceArray: ...
+
+    def fill(self, value: int, /) -> None: ...
+
+
 # ==== Coders and streams ====
 
 

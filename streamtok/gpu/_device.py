@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._shapes import ENCODING, Module, module_of
 from ._waiting import Wait
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..protocols import DeviceArray, HostArray, Record
 
 _DLPACK_CUDA = 2, 13  # kDLCUDA and kDLCUDAManaged
 
@@ -111,19 +117,22 @@ class CudaDevice:
             self._launches[kernel, block] = facts
         return facts
 
-    def empty(self, count: int, dtype: Any) -> Any:
+    def empty(self, count: int, dtype: npt.DTypeLike) -> DeviceArray:
         with self._cuda:
-            return self._cupy.empty(count, dtype)
+            array: DeviceArray = self._cupy.empty(count, dtype)
+            return array
 
-    def full(self, count: int, dtype: Any, value: int) -> Any:
+    def full(self, count: int, dtype: npt.DTypeLike, value: int) -> DeviceArray:
         with self._cuda:
-            return self._cupy.full(count, value, dtype)
+            array: DeviceArray = self._cupy.full(count, value, dtype)
+            return array
 
-    def put(self, array: Any) -> Any:
+    def put(self, array: HostArray) -> DeviceArray:
         with self._cuda:
-            return self._cupy.asarray(array)
+            copy: DeviceArray = self._cupy.asarray(array)
+            return copy
 
-    def assign(self, target: Any, value: Any) -> None:
+    def assign(self, target: DeviceArray, value: DeviceArray | int) -> None:
         """Another array of the device, or a number, to all of an array or of a stretch of one."""
         with self._cuda:
             if isinstance(value, int):
@@ -131,15 +140,17 @@ class CudaDevice:
             else:
                 target[...] = value
 
-    def concatenate(self, arrays: list[Any]) -> Any:
+    def concatenate(self, arrays: list[DeviceArray]) -> DeviceArray:
         with self._cuda:
-            return self._cupy.concatenate(arrays)
+            joined: DeviceArray = self._cupy.concatenate(arrays)
+            return joined
 
-    def get(self, array: Any) -> Any:
+    def get(self, array: DeviceArray) -> HostArray:
         with self._cuda:
-            return self._cupy.asnumpy(array)
+            copy: HostArray = self._cupy.asnumpy(array)
+            return copy
 
-    def pointer(self, array: Any) -> int:
+    def pointer(self, array: DeviceArray) -> int:
         return int(array.data.ptr)
 
     def blocks_for(self, kernel: str, most: int) -> int:
@@ -147,7 +158,7 @@ class CudaDevice:
         resident = module_of(self._modules, kernel).resident[kernel]
         return max(1, min(most, self._processors * resident))
 
-    def launch(self, kernel: str, job: Any, grid: int, block: int) -> None:
+    def launch(self, kernel: str, job: Record, grid: int, block: int) -> None:
         """Launches by the driver's own call: CuPy's takes three times as long."""
         driver = self._driver
         arguments = ctypes.c_void_p(job.ctypes.data)
@@ -161,20 +172,20 @@ class CudaDevice:
             else:
                 driver.launchKernel(handle, grid, 1, 1, block, 1, 1, shared, stream, ctypes.addressof(arguments), 0)
 
-    def launch_builder(self, kernel: str, job: Any, *arguments: int) -> None:
+    def launch_builder(self, kernel: str, job: Record, *arguments: int) -> None:
         with self._cuda:
             self._kernel(kernel)((512,), (256,), (job, *map(np.uint64, arguments)))
             self._cupy.cuda.runtime.deviceSynchronize()  # the arrays that it reads may be freed
 
     # ---- copies, streams and time ----
 
-    def stream(self) -> Any:
+    def stream(self) -> AbstractContextManager[None]:
         """A new CUDA stream: current inside `with`, for one thread at a time."""
         with self._cuda:
             stream = self._cupy.cuda.Stream(non_blocking=True)
         return _Current(self._cupy.cuda.runtime, self.ordinal, stream)
 
-    def caller_stream(self, given: Any) -> Any:
+    def caller_stream(self, given: Any) -> AbstractContextManager[None]:
         """The stream that the caller means, current inside `with`: a CuPy stream, an object with __cuda_stream__, a
         handle, or None: the one that is current for CuPy."""
         streams = self._cupy.cuda
@@ -195,27 +206,27 @@ class CudaDevice:
         with self._cuda:
             self._cupy.cuda.get_current_stream().synchronize()
 
-    def pinned(self, size: int) -> Any:
+    def pinned(self, size: int) -> HostArray:
         """uint8 in host memory that the device copies from and to by itself."""
         with self._cuda:
             return np.frombuffer(self._cupy.cuda.alloc_pinned_memory(max(1, size)), np.uint8, size)
 
-    def is_pinned(self, array: Any) -> bool:
+    def is_pinned(self, array: HostArray) -> bool:
         """Whether a host array lies in pinned memory."""
         with self._cuda:
             return int(self._cupy.cuda.runtime.pointerGetAttributes(array.ctypes.data).type) == 1
 
-    def upload(self, target: Any, source: Any) -> None:
+    def upload(self, target: DeviceArray, source: HostArray) -> None:
         """Host bytes to the beginning of an array; done when the stream is, for pinned bytes."""
         with self._cuda:
             target.data.copy_from_host_async(source.ctypes.data, source.nbytes)
 
-    def download(self, target: Any, source: Any) -> None:
+    def download(self, target: HostArray, source: DeviceArray) -> None:
         """An array to the beginning of host memory; done when the stream is."""
         with self._cuda:
             source.data.copy_to_host_async(target.ctypes.data, source.nbytes)
 
-    def adopt(self, source: Any) -> Any:
+    def adopt(self, source: Any) -> DeviceArray | None:
         """Memory of a device (__cuda_array_interface__ or DLPack) as an array on this one, without a copy where it is
         there; None if `source` is none."""
         cupy = self._cupy
@@ -226,7 +237,8 @@ class CudaDevice:
                 array = cupy.from_dlpack(source)
             else:
                 return None
-            return cupy.ascontiguousarray(array if array.device.id == self.ordinal else array.copy())
+            adopted: DeviceArray = cupy.ascontiguousarray(array if array.device.id == self.ordinal else array.copy())
+            return adopted
 
     def moment(self) -> Wait:
         """An event: all work that the current stream has now is done."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from ._errors import NotForDevice
 from ._job import NAME_SET, PASSAGE_ID
 
 if TYPE_CHECKING:
+    from ..native.encode import Coder
     from ..native.vocab import Matcher
-    from ..protocols import Encoding, NamePair
+    from ..protocols import Data, DeviceArray, Encoding, HostArray, NamePair, Places
+    from ._device import CudaDevice
 
 # A thread searches 64 bytes and as many behind them as the longest name has. With longer names there are no places to
 # cut at either (csrc/threads/safe_cuts.c).
@@ -29,7 +31,7 @@ class Sought:
         matchers: the core's Matchers. A name's number counts through all of them.
     """
 
-    def __init__(self, matchers: list[Any]) -> None:
+    def __init__(self, matchers: list[Matcher]) -> None:
         self.names = [name for matcher in matchers for name in matcher.names]
         self.fits = len(self.names) <= _MOST and all(matcher.longest <= _LONGEST for matcher in matchers)
         self._matchers = matchers
@@ -38,16 +40,16 @@ class Sought:
     def __len__(self) -> int:
         return len(self._matchers)
 
-    def put(self, device: Any) -> tuple[Any, Any, Any]:
+    def put(self, device: CudaDevice) -> tuple[DeviceArray, HostArray, list[DeviceArray]]:
         """(sets on the device, bits of the bytes that names begin with, what the sets point to)."""
         sets = np.zeros(len(self), NAME_SET)
         held = []
         for each, matcher, before in zip(sets, self._matchers, self._before):
             tables = matcher.tables()
             each["before"] = before
-            hashing = tables.pop("edge_mask"), tables.pop("edge_factor")
+            hashing = tables["edge_mask"], tables["edge_factor"]
             for field, table in tables.items():
-                if table:
+                if isinstance(table, bytes) and table:
                     held.append(device.put(np.frombuffer(table, np.uint64 if len(table) % 8 == 0 else np.uint32)))
                     address = device.pointer(held[-1])
                     each[field] = (address, *hashing) if field == "edges" else address
@@ -67,7 +69,11 @@ class Names:
     """
 
     def __init__(
-        self, allowed: Matcher | None, disallowed: Matcher | None, special_tokens: dict[str, int], coder: Any = None
+        self,
+        allowed: Matcher | None,
+        disallowed: Matcher | None,
+        special_tokens: dict[str, int],
+        coder: Coder | None = None,
     ) -> None:
         names = [] if allowed is None else list(allowed.names)
         self.matchers, self._coder = (allowed, disallowed), coder
@@ -75,11 +81,11 @@ class Names:
         self.ids = np.array([special_tokens[name] for name in names], np.uint64)
         self.lengths = np.array([len(name.encode()) for name in self.sought.names], np.int64)
 
-    def cuts(self, data: Any, size: int) -> list[int]:
+    def cuts(self, data: Data, size: int) -> list[int]:
         """Places about `size` bytes apart where the two sides encode independently and no name is near."""
         return job.cuts(data, size, *self.matchers, self._coder)
 
-    def taken(self, places: Any, numbers: Any) -> tuple[Any, Any, Any]:
+    def taken(self, places: Places, numbers: Places) -> tuple[Places, Places, HostArray]:
         """(starts, ends, ids) of the allowed names that count: leftmost first, the longest of those at one place, none
         inside another. places, numbers: int64, of the names found, in the order of the places.
 
@@ -115,11 +121,12 @@ class KeptNames:
         if names is None:
             if len(self._made) >= _KEPT:
                 self._made.clear()
-            names = self._made[matchers] = Names(*matchers, self._encoding._special_tokens, self._encoding._coder)
+            coder = cast("Coder", self._encoding._coder)  # there are kernels for patterns of the core's scanners only
+            names = self._made[matchers] = Names(*matchers, self._encoding._special_tokens, coder)
         return names
 
 
-def _apart(starts: Any, ends: Any) -> list[int]:
+def _apart(starts: Places, ends: Places) -> list[int]:
     """Spans that do not begin inside an earlier one that is kept."""
     kept, done = [], 0
     for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
@@ -129,7 +136,9 @@ def _apart(starts: Any, ends: Any) -> list[int]:
     return kept
 
 
-def cut_at(starts: Any, sizes: Any, rows: Any, taken: tuple[Any, Any, Any], passage_of: Any) -> tuple[Any, Any, Any]:
+def cut_at(
+    starts: Places, sizes: Places, rows: Places, taken: tuple[Places, Places, HostArray], passage_of: Places
+) -> tuple[HostArray, HostArray, HostArray]:
     """(starts, sizes, rows) for pack(): the passages cut where tokens stand in them, with the tokens between.
 
     Args:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._job import BLOCK, COUNTS, GAPS, JOB
 from ._text import DeviceText
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..protocols import DeviceArray, Record
+    from ._device import CudaDevice
 
 SEGMENT_BLOCKS = 4
 """Blocks that a thread splits (csrc/cuda/job.h)."""
@@ -16,12 +22,12 @@ SEGMENT_BLOCKS = 4
 class Buffers:
     """Buffers on a device by name, kept for the next text."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: CudaDevice) -> None:
         self.device = device
         self.moves = 0  # how often an address was given up
-        self._arrays: dict[str, Any] = {}
+        self._arrays: dict[str, DeviceArray] = {}
 
-    def array(self, name: str, count: int, dtype: Any) -> Any:
+    def array(self, name: str, count: int, dtype: npt.DTypeLike) -> DeviceArray:
         """A buffer for `count` items or more, as bytes."""
         size = max(1, int(count)) * np.dtype(dtype).itemsize
         if name not in self._arrays or self._arrays[name].nbytes < size:
@@ -30,23 +36,24 @@ class Buffers:
             self._arrays[name] = self.device.empty(size, np.uint8)
         return self._arrays[name]
 
-    def address(self, name: str, count: int, dtype: Any) -> int:
+    def address(self, name: str, count: int, dtype: npt.DTypeLike) -> int:
         """Where the same begins."""
         return int(self.device.pointer(self.array(name, count, dtype)))
 
-    def kept(self, name: str) -> Any:
+    def kept(self, name: str) -> DeviceArray:
         """A buffer that is there, as bytes."""
         return self._arrays[name]
 
-    def counts(self) -> Any:
+    def counts(self) -> DeviceArray:
         """The buffer of a st_counts: `arrived` begins as 0."""
         if "counts" not in self._arrays:
             self._arrays["counts"] = self.device.full(COUNTS.itemsize, np.uint8, 0)
         return self._arrays["counts"]
 
-    def counted(self) -> Any:
+    def counted(self) -> np.void:
         """A st_counts, once the device has come so far."""
-        return self.device.get(self.counts()).view(COUNTS)[0]
+        counted: np.void = self.device.get(self.counts()).view(COUNTS)[0]
+        return counted
 
     @property
     def nbytes(self) -> int:
@@ -57,7 +64,7 @@ class Buffers:
         self.moves += 1
 
 
-def text_job(buffers: Buffers, text: DeviceText) -> Any:
+def text_job(buffers: Buffers, text: DeviceText) -> Record:
     """A job that knows the text and where to count."""
     job, pointer = np.zeros((), JOB), buffers.device.pointer
     job["text"], job["size"], job["blocks"] = pointer(text.data), text.size, -(-text.size // BLOCK)
@@ -67,7 +74,7 @@ def text_job(buffers: Buffers, text: DeviceText) -> Any:
     return job
 
 
-def add_starts(job: Any, buffers: Buffers, segment_blocks: int) -> None:
+def add_starts(job: Record, buffers: Buffers, segment_blocks: int) -> None:
     """Gives a job room for the starts of its pieces."""
     blocks = int(job["blocks"])
     segments = -(-blocks // segment_blocks)
@@ -79,7 +86,7 @@ def add_starts(job: Any, buffers: Buffers, segment_blocks: int) -> None:
     job["gaps"] = buffers.address("gaps", GAPS * segments, np.uint64)
 
 
-def find_starts(device: Any, job: Any) -> None:
+def find_starts(device: CudaDevice, job: Record) -> None:
     """Launches the kernels that check the text, as far as the job wants it, and find the starts."""
     blocks = int(job["blocks"])
     segments = -(-blocks // int(job["segment_blocks"]))

@@ -3,12 +3,16 @@ csrc/cuda/encode/tables.cu makes of it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..bundled import mapped
 from ._job import JOB
+
+if TYPE_CHECKING:
+    from ..native.vocab import Vocab
+    from ._device import CudaDevice
 
 PAIR_PLACES = 8
 """Places for each pair in the hash. At so low a load nearly all buckets of two have a free place: one load decides."""
@@ -21,11 +25,12 @@ FILTER_BITS = 20
 """Bits of the filter of long tokens: ST_FILTER_BITS."""
 
 
-def vocab_for(encoding: Any, is_limited: bool) -> Any:
+def vocab_for(encoding: Any, is_limited: bool) -> Vocab:
     """The Vocab whose tables an encoding takes to a device. Where memory is limited the package's: what fits a limit
     must not depend on what a cache folder holds."""
-    if not is_limited or not mapped.is_cached(encoding._vocab):
-        return encoding._vocab
+    vocab: Vocab = encoding._vocab
+    if not is_limited or not mapped.is_cached(vocab):
+        return vocab
     return mapped.open_packaged(encoding._vocabulary, encoding._special_tokens)
 
 
@@ -36,7 +41,7 @@ def _bits(places: int) -> int:
 class Tables:
     """fields: the fields of a job that point to the tables. Keeps the arrays alive."""
 
-    def __init__(self, device: Any, vocab: Any):
+    def __init__(self, device: CudaDevice, vocab: Vocab):
         image = vocab.to_image()
         numbers, byte_tokens, places = vocab.image_header(image)
         self._image = device.put(np.frombuffer(image, np.uint8))
@@ -79,7 +84,7 @@ class Tables:
     def nbytes(self) -> int:
         return int(sum(array.nbytes for array in (self._image, self._bytes, self._pairs, self._first)))
 
-    def _build(self, device: Any, left: int, right: int, count: int, places: int) -> None:
+    def _build(self, device: CudaDevice, left: int, right: int, count: int, places: int) -> None:
         job = np.zeros((), JOB)
         for name, value in self.fields.items():
             job[name] = value

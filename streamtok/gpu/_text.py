@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._job import BLOCK, PACKING, PASSAGE_ID
+
+if TYPE_CHECKING:
+    from ..protocols import DeviceArray, HostArray
+    from ._device import CudaDevice
 
 
 @dataclasses.dataclass
@@ -19,20 +23,20 @@ class DeviceText:
     rows: uint64 a text, the block that it begins with (the number of blocks, if no text follows), ascending, or None.
     """
 
-    data: Any
+    data: DeviceArray
     size: int
-    marks: Any = None
-    rows: Any = None
+    marks: DeviceArray | None = None
+    rows: DeviceArray | None = None
 
 
 def pack(
-    device: Any,
-    source: Any,
-    starts: Any,
-    sizes: Any,
-    rows: Any,
+    device: CudaDevice,
+    source: DeviceArray,
+    starts: HostArray,
+    sizes: HostArray,
+    rows: HostArray,
     slack: int = 0,
-    put: Callable[[Any], Any] | None = None,
+    put: Callable[[HostArray], DeviceArray] | None = None,
 ) -> DeviceText:
     """Lays the passages source[start : start + size] out for the kernels.
 

@@ -116,7 +116,8 @@ static void feed_shell(stream *s, const uint8_t *text, size_t n, int final, st_i
     check(st_bytes_append(&s->open, text, n));
     size_t whole = s->open.size - (final ? 0 : st_utf8_unfinished(s->open.data, s->open.size));
     while (s->scanned < whole) {
-        count = st_scan_feed(st_pattern_of(ST_SPLIT_R50K), &s->scan, s->open.data + s->scanned, whole - s->scanned, &used, ends, 64);
+        count = st_scan_feed(st_pattern_of(ST_SPLIT_R50K), &s->scan, s->open.data + s->scanned, whole - s->scanned, &used,
+                             ends, 64);
         s->scanned += used;
         encode_ended(s, ends, count, &start, out);
     }
