@@ -1,4 +1,5 @@
-"""What the parts of the package ask of each other, as types: a text, a coder, a stream, an encoding.
+"""What the modules of the package ask of each other, as types: a text, an array on a device, a coder, a stream, an
+encoding.
 
 Only type checkers read this file: nothing imports it when a program runs. It lies below all modules that use it, so
 that a module which takes an encoding, say, need not name class Encoding, which lies above and uses that module.
@@ -99,6 +100,12 @@ class DeviceArray(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def ndim(self) -> int: ...
 
     @property
     def size(self) -> int: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,15 @@ from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
 from ._tables import Tables
 from ._text import DeviceText
 from ._waiting import Steps, complete
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..native.vocab import Vocab
+    from ..protocols import DeviceArray, HostArray, Places, Record
+    from ._device import CudaDevice
+
+    Rooms = tuple[tuple[float, ...], tuple[float, ...]]
 
 SLICE = 256 << 20
 """Bytes of text in a slice. Longer slices gain nothing: the kernels fill the device."""
@@ -59,7 +68,7 @@ class Named(Exception):
     places, numbers: int64 arrays on the host, in order of the places: offset of a name's first byte, and which it is.
     """
 
-    def __init__(self, places: Any, numbers: Any) -> None:
+    def __init__(self, places: Places, numbers: Places) -> None:
         super().__init__(f"{len(places)} names")
         self.places, self.numbers = places, numbers
 
@@ -75,14 +84,14 @@ class Engine:
     """
 
     def __init__(
-        self, device: Any, vocab: Any, encode_piece: Callable[[bytes], list[int]], tables: Tables | None = None
+        self, device: CudaDevice, vocab: Vocab, encode_piece: Callable[[bytes], list[int]], tables: Tables | None = None
     ):
         self._device, self._encode_piece = device, encode_piece
         self._tables = tables or Tables(device, vocab)
         self._buffers = Buffers(device)
-        self._names: tuple[Sought, Any, Any, Any] | None = None
-        self._short: tuple[tuple[int, int, Sought | None, int], Any, Any] | None = None
-        self._report: Any = None
+        self._names: tuple[Sought, DeviceArray, HostArray, list[DeviceArray]] | None = None
+        self._short: tuple[tuple[int, int, Sought | None, int], Record, object] | None = None
+        self._report: HostArray | None = None
 
     # ---- buffers ----
 
@@ -98,7 +107,7 @@ class Engine:
 
     # ---- names of special tokens ----
 
-    def find_names(self, text: DeviceText, names: Sought | None) -> tuple[Any, Any]:
+    def find_names(self, text: DeviceText, names: Sought | None) -> tuple[Places, Places]:
         """(places, numbers) as Named has them: every place where a name stands, overlapping ones included, and there
         the longest of each set. The names have to fit; none lies across two texts."""
         if text.size == 0 or not names:
@@ -114,11 +123,11 @@ class Engine:
                 return self._found(count)
             room = count
 
-    def _found(self, count: int) -> tuple[Any, Any]:
+    def _found(self, count: int) -> tuple[Places, Places]:
         found = np.sort(self._device.get(self._buffers.kept("found")[: 8 * count]).view(np.uint64))
         return (found >> np.uint64(16)).astype(np.int64), (found & np.uint64(0xFFFF)).astype(np.int64)
 
-    def _look_for(self, job: Any, names: Sought | None, room: int = _FOUND_ROOM) -> None:
+    def _look_for(self, job: Record, names: Sought | None, room: int = _FOUND_ROOM) -> None:
         """Tells the job which names to look for. They are kept on the device, because most calls have the same."""
         job["name_count"] = len(names or ())
         if not names:
@@ -131,7 +140,7 @@ class Engine:
 
     # ---- the job ----
 
-    def _text_job(self, text: DeviceText) -> Any:
+    def _text_job(self, text: DeviceText) -> Record:
         """A job that knows the text, and where to count and report."""
         job = text_job(self._buffers, text)
         if self._report is None:
@@ -139,7 +148,7 @@ class Engine:
         job["report"] = self._report.ctypes.data
         return job
 
-    def _job_for(self, text: DeviceText, id_bytes: int, room: Any, is_short: bool) -> Any:
+    def _job_for(self, text: DeviceText, id_bytes: int, room: Rooms, is_short: bool) -> Record:
         """A job for all stages, in one launch or not, with lists of the sizes that `room` gives."""
         job, address = self._text_job(text), self._buffers.address
         for name, value in self._tables.fields.items():
@@ -154,7 +163,7 @@ class Engine:
         self._size_slices(job, slice_size, SHORT_STRETCH if is_short else STRETCH, room)
         return job
 
-    def _size_slices(self, job: Any, size: int, stretch: int, room: Any) -> None:
+    def _size_slices(self, job: Record, size: int, stretch: int, room: Rooms) -> None:
         address = self._buffers.address
         stretches = job["stretches"] = -(-size // stretch)
         job["slots"] = address("slots", stretches * stretch + LONGEST, np.uint32)
@@ -171,8 +180,8 @@ class Engine:
     # ---- a text ----
 
     def encode(
-        self, text: DeviceText, dtype: Any, trusted: bool = True, names: Sought | None = None
-    ) -> tuple[Any, Any]:
+        self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
+    ) -> tuple[DeviceArray, DeviceArray | None]:
         """(ids, row starts): ids of the dtype on the device; row starts are uint64, one more than rows, None without.
 
         Args:
@@ -186,8 +195,8 @@ class Engine:
         return complete(self.encoding(text, dtype, trusted, names))
 
     def encoding(
-        self, text: DeviceText, dtype: Any, trusted: bool = True, names: Sought | None = None
-    ) -> Steps[tuple[Any, Any]]:
+        self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
+    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """encode() in steps."""
         if text.size == 0:
             return self._device.empty(0, dtype), self._no_rows(text)
@@ -217,7 +226,7 @@ class Engine:
             del out  # freed before the new one is allocated
 
     def encode_short(
-        self, source: int, size: int, dtype: Any, trusted: bool, names: Sought | None, out: Any = None
+        self, source: int, size: int, dtype: npt.DTypeLike, trusted: bool, names: Sought | None, out: Any = None
     ) -> Any:
         """The ids of one text of at most SHORT bytes, in one launch, which reads the text where it is: at the address
         `source`, a multiple of 16, on the device or in pinned memory.
@@ -241,7 +250,7 @@ class Engine:
             raise Unusable("no room, or a piece for the CPU")
         return ids[:tokens] if out is not None else self._with_huge(text, ids[:tokens], None, int(counts["huge"]))[0]
 
-    def _short_job(self, size: int, id_bytes: int, names: Sought | None) -> tuple[Any, Any]:
+    def _short_job(self, size: int, id_bytes: int, names: Sought | None) -> tuple[Record, DeviceArray]:
         """(job, text on the device) for texts of up to a power of two bytes: most of a job stays as it was."""
         room = max(_LEAST_SHORT, 1 << (size - 1).bit_length())
         data = self._buffers.array("short_text", room, np.uint8)
@@ -252,10 +261,10 @@ class Engine:
             self._short = (room, id_bytes, names, self._buffers.moves), job, self._names
         return self._short[1], data
 
-    def _no_rows(self, text: DeviceText) -> Any:
+    def _no_rows(self, text: DeviceText) -> DeviceArray | None:
         return None if text.rows is None else self._device.full(len(text.rows) + 1, np.uint64, 0)
 
-    def _prepare_rows(self, job: Any, text: DeviceText) -> Any:
+    def _prepare_rows(self, job: Record, text: DeviceText) -> DeviceArray | None:
         if text.rows is None:
             return None
         row_starts = self._device.empty(len(text.rows) + 1, np.uint64)
@@ -263,9 +272,10 @@ class Engine:
         job["row_count"] = len(text.rows)
         return row_starts
 
-    def _answer(self, text: DeviceText, names: Sought | None) -> Any:
+    def _answer(self, text: DeviceText, names: Sought | None) -> np.void:
         """What the kernels counted. Raises Named, Unusable."""
-        counts = self._report[0]
+        assert self._report is not None
+        counts: np.void = self._report[0]
         if counts["flags"] & FLAG_UTF8:
             raise Unusable("the text is not valid UTF-8")
         if counts["specials"]:
@@ -275,11 +285,11 @@ class Engine:
             raise Unusable("a merge contradicts itself")
         return counts
 
-    def _run_short(self, job: Any) -> None:
+    def _run_short(self, job: Record) -> None:
         blocks = self._device.blocks_for("short", -(-int(job["stretches"]) // 8))
         self._device.launch("short", job, blocks, 256)
 
-    def _run(self, job: Any) -> None:
+    def _run(self, job: Record) -> None:
         find_starts(self._device, job)
         stretches, at_once = -(-int(job["size"]) // STRETCH), int(job["stretches"])
         self._device.launch("cuts", job, self._device.blocks_for("cuts", -(-stretches // 8)), 256)
@@ -287,7 +297,7 @@ class Engine:
             job["first_stretch"], job["stretches"] = first, min(at_once, stretches - first)
             self._run_slice(job)
 
-    def _run_slice(self, job: Any) -> None:
+    def _run_slice(self, job: Record) -> None:
         launch, stretches = self._device.launch, int(job["stretches"])
         if int(job["first_stretch"]):
             launch("begin", job, 1, 32)
@@ -300,7 +310,9 @@ class Engine:
 
     # ---- pieces that no kernel merges ----
 
-    def _with_huge(self, text: DeviceText, ids: Any, row_starts: Any, count: int) -> tuple[Any, Any]:
+    def _with_huge(
+        self, text: DeviceText, ids: DeviceArray, row_starts: DeviceArray | None, count: int
+    ) -> tuple[DeviceArray, DeviceArray | None]:
         """The ids with those of the huge pieces, merged on the CPU, in the places of the tokens that stand for them."""
         if not count:
             return ids, row_starts
@@ -324,7 +336,7 @@ class Engine:
         return self._device.concatenate([*parts, ids[done:]]), row_starts
 
 
-def _slice_size(size: int, room: Any) -> int:
+def _slice_size(size: int, room: Rooms) -> int:
     """Bytes of a text that are one slice."""
     size = min(SLICE, size)
     return size if room is USUAL_ROOM else max(STRETCH, size // SMALLER // STRETCH * STRETCH)

@@ -6,17 +6,20 @@ import importlib.util
 import os
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._errors import DeviceError, explained
 from ._shapes import ENCODING, Module
+
+if TYPE_CHECKING:
+    from ._device import CudaDevice
 
 LEAST_CAPABILITY = 75
 """Compute capability 7.5: the oldest that the kernels are compiled and tested for."""
 
 INSTALL = "install streamtok[cuda12] for a driver of CUDA 12, streamtok[cuda13] for one of CUDA 13"
 
-_opened: dict[tuple[str, int, str], Any] = {}
+_opened: dict[tuple[str, int, str], CudaDevice] = {}
 _lock = threading.Lock()
 _process = os.getpid()
 
@@ -65,7 +68,7 @@ def _dotted(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def open_device(family: str, ordinal: int, modules: tuple[Module, ...] = ENCODING) -> Any:
+def open_device(family: str, ordinal: int, modules: tuple[Module, ...] = ENCODING) -> CudaDevice:
     """The device for kernels of one family of patterns; one object a process.
 
     Raises DeviceError with the reason and what to do.
@@ -82,7 +85,7 @@ def open_device(family: str, ordinal: int, modules: tuple[Module, ...] = ENCODIN
         return _opened[key]
 
 
-def _open(family: str, ordinal: int, modules: tuple[Module, ...]) -> Any:
+def _open(family: str, ordinal: int, modules: tuple[Module, ...]) -> CudaDevice:
     cupy = import_cupy()
     count = device_count(cupy)
     if ordinal >= count:

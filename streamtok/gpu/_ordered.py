@@ -6,12 +6,15 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._slot import PINNED, Slot
 from ._waiting import Steps, Wait, copied
+
+if TYPE_CHECKING:
+    from ..protocols import DeviceArray, HostArray
 
 
 class Overflow(Exception):
@@ -21,10 +24,10 @@ class Overflow(Exception):
 class Output:
     """The ids of all work in order, whichever slot is done first."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: HostArray) -> None:
         self.array, self.total, self.next = array, 0, 0
 
-    def place(self, count: int) -> Any:
+    def place(self, count: int) -> HostArray:
         """Where the `count` ids of the next piece of work go."""
         start, self.total = self.total, self.total + count
         self.next += 1
@@ -115,14 +118,14 @@ def _do(work: Work, number: int, slot: Slot, output: Output) -> Steps[tuple[int,
     return len(ids), None if starts is None else starts.copy()
 
 
-def _send_for(slot: Slot, row_starts: Any) -> Any:
+def _send_for(slot: Slot, row_starts: DeviceArray) -> HostArray:
     """Pinned memory that row starts will be in by the next moment of the slot's stream."""
     staged = slot.pinned("rows", row_starts.nbytes).view(np.int64)
     slot.device.download(staged, row_starts)
     return staged
 
 
-def _fetch(slot: Slot, ids: Any, target: Any) -> Steps[None]:
+def _fetch(slot: Slot, ids: DeviceArray, target: HostArray) -> Steps[None]:
     """Ids from the device into an array on the host, by pinned memory where the array is none."""
     device = slot.device
     if slot.is_pinned(target) or not len(ids):  # also without ids: row starts may still be copied

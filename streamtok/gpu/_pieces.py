@@ -5,13 +5,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..native.gate import flat
 from ._job import BLOCK
 from ._names import Names
+
+if TYPE_CHECKING:
+    from ..protocols import DeviceArray, Places
+    from ._device import CudaDevice
 
 # A stretch that may hold a cut: a little more than the core looks back for one (threads/safe_cuts.h).
 _WINDOW = (1 << 16) + (1 << 12)
@@ -31,13 +35,13 @@ class Slice:
     """
 
     pieces: list[Any]
-    sizes: Any
-    rows: Any
+    sizes: Places
+    rows: Places
     begun: int
     is_large: bool
 
 
-def flattened(texts: list[Any]) -> tuple[list[Any], Any, bool]:
+def flattened(texts: list[Any]) -> tuple[list[Any], Places, bool]:
     """(buffers, their sizes, whether all of them are certainly valid UTF-8) of texts on the host; sizes: int64."""
     sizes = np.empty(len(texts), np.int64)
     buffers, trusted = flat(texts, sizes)
@@ -73,7 +77,7 @@ def cut_host(text: Any, size: int, names: Names) -> list[Any]:
     return [whole[a:b] for a, b in itertools.pairwise([*borders, len(text)])]
 
 
-def cut_device(device: Any, text: Any, size: int, names: Names) -> list[tuple[int, int]]:
+def cut_device(device: CudaDevice, text: DeviceArray, size: int, names: Names) -> list[tuple[int, int]]:
     """The same of an array on a device, as (start, size): only what lies around a cut comes to the host."""
     pieces, at = [], 0
     while len(text) - at > size:
@@ -86,7 +90,7 @@ def cut_device(device: Any, text: Any, size: int, names: Names) -> list[tuple[in
     return [*pieces, (at, len(text) - at)]
 
 
-def _last_cut(device: Any, text: Any, at: int, end: int, names: Names) -> int | None:
+def _last_cut(device: CudaDevice, text: DeviceArray, at: int, end: int, names: Names) -> int | None:
     """The last cut in the window in front of `end` that lies behind `at`."""
     begin = max(at, end - _WINDOW)
     window = device.get(text[begin:end]).tobytes()
@@ -94,7 +98,7 @@ def _last_cut(device: Any, text: Any, at: int, end: int, names: Names) -> int | 
     return begin + cuts[-1] if cuts else None
 
 
-def slices(sizes: Any, size: int) -> Iterator[tuple[int, int]]:
+def slices(sizes: Places, size: int) -> Iterator[tuple[int, int]]:
     """(first, last + 1) of runs of pieces that take `size` bytes at most as they are laid out; a longer piece alone."""
     ends = np.cumsum(-(-sizes // BLOCK) * BLOCK)
     first, done = 0, 0
@@ -104,14 +108,14 @@ def slices(sizes: Any, size: int) -> Iterator[tuple[int, int]]:
         first, done = last, int(ends[last - 1])
 
 
-def own_rows(rows: Any, first: int, last: int) -> tuple[Any, int]:
+def own_rows(rows: Places, first: int, last: int) -> tuple[Places, int]:
     """The rows that begin with the pieces first .. last - 1, counted from the first, and how many; one row where none
     does."""
     a, b = np.searchsorted(rows, [first, last]).tolist()
     return rows[a:b] - first if b > a else _ONE_ROW, b - a
 
 
-def host_slices(buffers: list[Any], sizes: Any, most: int, names: Names) -> Iterator[Slice]:
+def host_slices(buffers: list[Any], sizes: Places, most: int, names: Names) -> Iterator[Slice]:
     """Buffers, cut where they are longer than `most` bytes and shared out in slices of so many."""
     pieces, sizes, rows = _cut_all(buffers, sizes, most, names)
     for first, last in slices(sizes, most):
@@ -119,7 +123,7 @@ def host_slices(buffers: list[Any], sizes: Any, most: int, names: Names) -> Iter
         yield Slice(pieces[first:last], sizes[first:last], own, begun, bool(sizes[first] > most))
 
 
-def _cut_all(texts: list[Any], sizes: Any, most: int, names: Names) -> tuple[list[Any], Any, Any]:
+def _cut_all(texts: list[Any], sizes: Places, most: int, names: Names) -> tuple[list[Any], Places, Places]:
     """(pieces, their sizes, rows): rows[i] is the piece that text i begins with."""
     if not len(sizes) or sizes.max() <= most:
         return texts, sizes, np.arange(len(texts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from ._tables import Tables, vocab_for
 from ._text import DeviceText, pack
 from ._waiting import Steps, complete, copied, joined
 
+if TYPE_CHECKING:
+    from ..protocols import ArrayCoder, DeviceArray, Encoding, HostArray, Places
+    from ._device import CudaDevice
+
 # Asking whether memory is pinned takes longer than copying fewer bytes than this.
 _WORTH_ASKING = 1 << 16
 
@@ -29,19 +33,20 @@ PINNED = 64 << 20
 class Request:
     """What is asked of the ids, whatever the text.
 
-    coder: the core's, for what the device does not take. trusted: Python vouches for the UTF-8.
+    coder: the core's, for what the device does not take; None: such texts are not asked for. trusted: Python vouches
+    for the UTF-8.
     """
 
-    coder: Any
+    coder: ArrayCoder | None
     names: Names
-    dtype: Any
+    dtype: np.dtype[Any]
     trusted: bool = False
 
 
 class Station:
     """A vocabulary's tables on a device, shared by the slots there."""
 
-    def __init__(self, device: Any, encoding: Any, is_limited: bool = False) -> None:
+    def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding = device, encoding
         self.tables = Tables(device, vocab_for(encoding, is_limited))
         device.synchronize()  # slots have streams of their own
@@ -56,9 +61,11 @@ class Slot:
     def __init__(self, station: Station) -> None:
         self.station, self.device, self.engine = station, station.device, station.engine()
         self.stream = self.device.stream()
-        self._text: Any = None
-        self._pinned: dict[str, Any] = {}
-        self.spans: list[tuple[str, Any, Any]] | None = None  # (what, begin, end) of timed work; None: nothing is timed
+        self._text: DeviceArray | None = None
+        self._pinned: dict[str, HostArray] = {}
+        self.spans: list[tuple[str, object, object]] | None = (
+            None  # (what, begin, end) of timed work; None: nothing is timed
+        )
 
     @property
     def memory(self) -> int:
@@ -82,20 +89,20 @@ class Slot:
 
     # ---- from the host ----
 
-    def pinned(self, name: str, size: int) -> Any:
+    def pinned(self, name: str, size: int) -> HostArray:
         """uint8 of pinned memory by that name, kept for the next time."""
         if name not in self._pinned or len(self._pinned[name]) < size:
             self._pinned.pop(name, None)
             self._pinned[name] = self.device.pinned(max(size, 1 << 16))
         return self._pinned[name][:size]
 
-    def _room(self, size: int) -> Any:
+    def _room(self, size: int) -> DeviceArray:
         if self._text is None or len(self._text) < size:
             self._text = None
             self._text = self.device.empty(max(size, 1 << 16), np.uint8)
         return self._text
 
-    def _put(self, facts: Any) -> Any:
+    def _put(self, facts: HostArray) -> DeviceArray:
         """What is known of a text, on the device: by pinned memory, which takes half the time of a pageable row. The
         text before it is done."""
         staged = self.pinned("facts", facts.nbytes).view(facts.dtype)
@@ -104,11 +111,11 @@ class Slot:
         self.device.upload(room, staged)
         return room
 
-    def is_pinned(self, data: Any) -> bool:
+    def is_pinned(self, data: HostArray) -> bool:
         """Whether an array on the host is pinned, so that the device can copy from it and to it by itself."""
         return bool(data.nbytes > _WORTH_ASKING and self.device.is_pinned(data))
 
-    def _staged(self, data: Any, alignment: int = 1) -> Steps[Any]:
+    def _staged(self, data: HostArray, alignment: int = 1) -> Steps[HostArray]:
         """Host bytes in pinned memory at a multiple of `alignment`: where they are, or copied."""
         if self.is_pinned(data) and data.ctypes.data % alignment == 0:
             return data
@@ -116,7 +123,7 @@ class Slot:
         yield from copied(staged, data)
         return staged
 
-    def _load(self, pieces: list[Any], starts: Any, total: int) -> Steps[Any]:
+    def _load(self, pieces: list[Any], starts: Places, total: int) -> Steps[DeviceArray]:
         """Host bytes on the device, one piece behind the other."""
         if len(pieces) > 1 and total <= PINNED:
             data = self.pinned("in", total)
@@ -129,7 +136,7 @@ class Slot:
             self.device.upload(room, data)
         return room
 
-    def encode_host(self, some: Slice, request: Request) -> Steps[tuple[Any, Any]]:
+    def encode_host(self, some: Slice, request: Request) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """(ids, row starts) on the device of pieces on the host. Row starts are int64, None where all is one row.
         Raises what the core raises for a piece that is refused."""
         try:
@@ -139,7 +146,7 @@ class Slot:
         except (NotForDevice, Unusable):
             return self.encode_on_cpu(some.pieces, some.rows, request)
 
-    def _encode_host(self, some: Slice, request: Request) -> Steps[tuple[Any, Any]]:
+    def _encode_host(self, some: Slice, request: Request) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         starts = np.cumsum(some.sizes) - some.sizes
         total = int(some.sizes.sum())
         if not total:
@@ -147,11 +154,14 @@ class Slot:
         source = yield from self._load(some.pieces, starts, total)
         return (yield from self._encode_loaded(source, starts, some.sizes, some.rows, request))
 
-    def _row_starts(self, starts: Any) -> Any:
+    def _row_starts(self, starts: Places) -> DeviceArray | None:
         return None if len(starts) == 2 and not starts[0] else self.device.put(starts)
 
-    def encode_on_cpu(self, pieces: list[Any], rows: Any, request: Request) -> tuple[Any, Any]:
+    def encode_on_cpu(
+        self, pieces: list[Any], rows: Places, request: Request
+    ) -> tuple[DeviceArray, DeviceArray | None]:
         """The same by the core, which takes all that there is: broken UTF-8, pieces beyond the device's memory."""
+        assert request.coder is not None
         ids, starts = request.coder.encode_many(list(pieces), *request.names.matchers)
         row_starts = np.append(np.asarray(starts, np.int64)[rows], len(ids))
         return self.device.put(ids.astype(request.dtype)), self._row_starts(row_starts)
@@ -190,14 +200,14 @@ class Slot:
 
     # ---- on the device ----
 
-    def encode_short_there(self, source: Any, request: Request) -> Any:
+    def encode_short_there(self, source: DeviceArray, request: Request) -> Any:
         """The same of a short text on the device: ids that stay there."""
         address = self.device.pointer(source)
         return None if address % 16 or not len(source) else self._in_one_launch(address, len(source), request)
 
     def encode_device(
-        self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request, is_large: bool
-    ) -> tuple[Any, Any]:
+        self, source: DeviceArray, starts: Places, sizes: Places, rows: Places, request: Request, is_large: bool
+    ) -> tuple[DeviceArray, DeviceArray | None]:
         """As encode_host, of the pieces source[start : start + size] of an array on the device, in ascending order.
         is_large: they are beyond what may be encoded at once."""
         try:
@@ -209,8 +219,8 @@ class Slot:
             return self.encode_on_cpu(pieces, rows, request)
 
     def _encode_loaded(
-        self, source: Any, starts: Any, sizes: Any, rows: Any, request: Request
-    ) -> Steps[tuple[Any, Any]]:
+        self, source: DeviceArray, starts: Places, sizes: Places, rows: Places, request: Request
+    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """The same of any pieces, if there is room for them. Raises NotForDevice, Unusable."""
         if not request.names.sought.fits:
             raise NotForDevice("names of special tokens that are too long or too many")
@@ -227,7 +237,7 @@ class Slot:
                 ids, row_starts = yield from self.engine.encoding(text, request.dtype, request.trusted)
         return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
 
-    def _lay_out(self, source: Any, starts: Any, sizes: Any, rows: Any) -> tuple[DeviceText, bool]:
+    def _lay_out(self, source: DeviceArray, starts: Places, sizes: Places, rows: Places) -> tuple[DeviceText, bool]:
         """The text for the kernels, and whether it is one piece that stays where it lies."""
         if len(sizes) == 1 and _is_one(rows):
             data = source[int(starts[0]) :]
@@ -236,13 +246,13 @@ class Slot:
         return pack(self.device, source, starts.astype(np.uint64), sizes.astype(np.uint64), rows, put=self._put), False
 
 
-def _in_source(places: Any, starts: Any, sizes: Any) -> Any:
+def _in_source(places: Places, starts: Places, sizes: Places) -> Places:
     """Places in a text that was laid out for the kernels, as places in what it was laid out of."""
     blocks = np.cumsum(-(-sizes // BLOCK)) - -(-sizes // BLOCK)
     passage = np.searchsorted(blocks, places // BLOCK, "right") - 1
     return starts[passage] + places - BLOCK * blocks[passage]
 
 
-def _is_one(rows: Any) -> bool:
+def _is_one(rows: Places) -> bool:
     """Are all pieces one row?"""
     return len(rows) == 1 and rows[0] == 0

@@ -11,11 +11,14 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from ..native.gate import gather
+
+if TYPE_CHECKING:
+    from ..protocols import HostArray, Places
 
 Result = TypeVar("Result")
 
@@ -66,7 +69,7 @@ class _Copies:
             future.result()
 
 
-def copied(target: Any, source: Any) -> Steps[None]:
+def copied(target: HostArray, source: HostArray) -> Steps[None]:
     """Copies an array on the host to one of its length."""
     if source.nbytes < _WORTH_A_THREAD:
         np.copyto(target, source)
@@ -78,7 +81,7 @@ def copied(target: Any, source: Any) -> Steps[None]:
     copies.wait()  # tells of an error
 
 
-def joined(target: Any, buffers: list[Any], starts: Any) -> Steps[None]:
+def joined(target: HostArray, buffers: list[Any], starts: Places) -> Steps[None]:
     """Copies buffers of bytes one behind the other to an array of their length; starts: where each begins, int64."""
     if target.nbytes < _WORTH_A_THREAD:
         gather(buffers, target)

@@ -25,7 +25,7 @@ from ._slot import Request, Slot, Station
 from ._waiting import complete
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding
+    from ..protocols import AllowedSpecial, DeviceArray, DisallowedSpecial, Encoding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,11 +211,12 @@ class _Call:
         encoding = encoder.encoding
         self._encoder, self._slot, self._device = encoder, encoder._slot, encoder._device
         self._names = encoder._names.of(encoding._matchers_for(allowed, disallowed))
-        self._request = Request(encoding._coder_for(errors), self._names, encoder._dtype)
+        self._coder = encoding._coder_for(errors)
+        self._request = Request(self._coder, self._names, encoder._dtype)
         self._size = encoder._slice
-        self._spans: list[tuple[str, Any, Any]] | None = [] if timing else None
+        self._spans: list[tuple[str, object, object]] | None = [] if timing else None
 
-    def run(self, texts: list[Any], is_batch: bool) -> tuple[Any, Any]:
+    def run(self, texts: list[Any], is_batch: bool) -> tuple[DeviceArray, DeviceArray | None]:
         encoder = self._encoder
         with encoder._lock, explained(encoder.device), self._device.caller_stream(encoder._stream):
             while True:
@@ -238,10 +239,10 @@ class _Call:
         """The error of a piece of a text is told of the whole text."""
         arrays = [self._device.adopt(text) for text in texts]
         whole = [text if array is None else self._device.get(array).tobytes() for text, array in zip(texts, arrays)]
-        self._request.coder.encode_many(whole, *self._names.matchers)
+        self._coder.encode_many(whole, *self._names.matchers)
         raise error
 
-    def _run(self, texts: list[Any], is_batch: bool) -> tuple[Any, Any]:
+    def _run(self, texts: list[Any], is_batch: bool) -> tuple[DeviceArray, DeviceArray | None]:
         self._slot.spans = self._spans
         # Asking takes longer than to encode a short text.
         arrays = None if set(map(type, texts)) <= {str, bytes} else [self._device.adopt(text) for text in texts]
@@ -252,19 +253,21 @@ class _Call:
         ids = self._joined_ids([ids for ids, _, _ in results])
         return ids, self._row_starts(results) if is_batch else None
 
-    def _from_host(self, texts: list[Any]) -> Iterator[tuple[Any, Any, int]]:
+    def _from_host(self, texts: list[Any]) -> Iterator[tuple[DeviceArray, DeviceArray | None, int]]:
         """(ids, row starts, rows that begin) of one slice after another."""
         buffers, sizes, trusted = flattened(texts)
         request = dataclasses.replace(self._request, trusted=trusted)
         for some in host_slices(buffers, sizes, self._size, self._names):
             yield (*complete(self._slot.encode_host(some, request)), some.begun)
 
-    def _from_device(self, texts: list[Any], arrays: list[Any]) -> Iterator[tuple[Any, Any, int]]:
+    def _from_device(
+        self, texts: list[Any], adopted: list[DeviceArray | None]
+    ) -> Iterator[tuple[DeviceArray, DeviceArray | None, int]]:
         """The same of texts of which one, at least, is on the device."""
         device = self._device
         arrays = [
             device.put(np.frombuffer(flattened([text])[0][0], np.uint8)) if array is None else _flat(array)
-            for text, array in zip(texts, arrays)
+            for text, array in zip(texts, adopted)
         ]
         source = arrays[0] if len(arrays) == 1 else device.concatenate(arrays)
         parts = [cut_device(device, array, self._size, self._names) for array in arrays]
@@ -278,12 +281,12 @@ class _Call:
             is_large = sizes[first] > self._size
             yield (*self._slot.encode_device(source, *places, self._request, is_large), begun)
 
-    def _joined_ids(self, parts: list[Any]) -> Any:
+    def _joined_ids(self, parts: list[DeviceArray]) -> DeviceArray:
         if len(parts) == 1:
             return parts[0]
         return self._device.concatenate(parts) if parts else self._device.empty(0, self._request.dtype)
 
-    def _row_starts(self, results: list[tuple[Any, Any, int]]) -> Any:
+    def _row_starts(self, results: list[tuple[DeviceArray, DeviceArray | None, int]]) -> DeviceArray:
         if len(results) == 1 and results[0][1] is not None:
             return results[0][1]
         parts, total = [], 0
@@ -300,7 +303,7 @@ class _Call:
         return Timing(**seconds, wall=time.perf_counter() - self._began)
 
 
-def _flat(array: Any) -> Any:
+def _flat(array: DeviceArray) -> DeviceArray:
     if array.dtype != np.uint8 or array.ndim != 1:
         raise TypeError(
             f"text on a device is one row of uint8, got {array.dtype} of shape {array.shape}: "

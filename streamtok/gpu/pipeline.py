@@ -202,7 +202,7 @@ class GpuPipeline:
                 self._free.insert(0, slot)
                 self._freed.notify()
 
-    def _in_chunks(self, buffers: list[Any], sizes: Any, request: Request, out: Any) -> tuple[Any, Any]:
+    def _in_chunks(self, buffers: list[Any], sizes: Places, request: Request, out: Any) -> tuple[Any, Any]:
         """Smaller ones where the device has too little memory."""
         chunk = self.chunk
         while True:
@@ -213,7 +213,7 @@ class GpuPipeline:
                     raise
                 chunk = max(chunk // 4, LEAST_CHUNK)
 
-    def _attempt(self, buffers: list[Any], sizes: Any, request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
+    def _attempt(self, buffers: list[Any], sizes: Places, request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
         slices = list(host_slices(buffers, sizes, chunk, request.names))
         works: list[Work] = [functools.partial(Slot.encode_host, some=some, request=request) for some in slices]
         ids, results = self._run(works, int(sizes.sum()), out)
