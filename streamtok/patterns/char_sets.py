@@ -79,21 +79,28 @@ def subtract(a: Ranges, b: Ranges) -> Ranges:
     return intersect(a, invert(b))
 
 
+_FEW = 256
+"""A set of so few characters is folded character by character; for a larger one each orbit is looked at."""
+
+
+@functools.lru_cache(maxsize=256)
 def fold(ranges: Ranges) -> Ranges:
     """The set and everything that (?i) takes for one of its members."""
-    starts = [low for low, _ in ranges]
-
-    def holds(character: str) -> bool:
-        at = bisect_right(starts, ord(character)) - 1
-        return at >= 0 and ord(character) <= ranges[at][1]
-
-    more = [(ord(c), ord(c)) for orbit in _orbits() if any(map(holds, orbit)) for c in orbit]
+    orbits = _orbit_of()
+    if sum(high - low + 1 for low, high in ranges) <= _FEW:
+        members = {code for low, high in ranges for code in range(low, high + 1) if code in orbits}
+    else:
+        starts = [low for low, _ in ranges]
+        members = {code for code in orbits if (at := bisect_right(starts, code)) and code <= ranges[at - 1][1]}
+    more = [(code, code) for member in members for code in orbits[member]]
     return normal((*ranges, *more)) if more else ranges
 
 
 @functools.cache
-def _orbits() -> list[str]:
-    return zlib.decompress(base64.b85decode(tables.FOLDS)).decode().split("\n")
+def _orbit_of() -> dict[int, tuple[int, ...]]:
+    """Each character that (?i) takes for others -> all of them."""
+    lines = zlib.decompress(base64.b85decode(tables.FOLDS)).decode().split("\n")
+    return {ord(c): tuple(map(ord, line)) for line in lines for c in line}
 
 
 @functools.cache
@@ -142,6 +149,11 @@ def posix(name: str) -> Ranges:
     return normal((ord(low), ord(high or low)) for low, high in pairs)
 
 
+def is_category(key: str) -> bool:
+    """Whether a name in small letters, without blanks and lines, is that of a general category."""
+    return key in _LONG_NAMES or key == "lc" or any(name.lower().startswith(key) for name in tables.CATEGORIES if key)
+
+
 def named(text: str) -> Ranges:
     r"""The set of \p{text}. Raises ValueError when no such property is known."""
     if "!=" in text:
@@ -155,6 +167,7 @@ def named(text: str) -> Ranges:
         return category(short)
     own = {
         "any": EVERYTHING, "ascii": ((0, 127),), "assigned": invert(category("Cn")),
+        "han": tables.HAN, "script=han": tables.HAN, "sc=han": tables.HAN, "script:han": tables.HAN,
         "whitespace": tables.WHITE_SPACE, "space": tables.WHITE_SPACE, "wspace": tables.WHITE_SPACE,
     }  # fmt: skip
     return own[key] if key in own else _asked(text)

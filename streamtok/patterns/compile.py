@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ..errors import shown
 from .char_sets import EVERYTHING
 from .compiled import CompiledPattern, NotCompilable
 from .levels import Joins, Machine, build, joins
 from .pack import pack
 from .partition import Partition, partition
 from .read import Node, Set, read_pattern
+from .read_oniguruma import read_oniguruma
 from .threads import Budget, Lists
 from .tree import nullable, walk
 
@@ -30,17 +32,32 @@ def compile_tree(tree: Node, joined: Joins) -> CompiledPattern:
     return pack(machine_of(tree, classes, joined), classes)
 
 
-def compile_pattern(pat_str: str, *, drop_gaps: bool = True) -> CompiledPattern:
-    """The table that splits as tiktoken does with the pattern.
+DIALECTS = ("tiktoken", "oniguruma")
+"""The programs that a pattern may be written for; Hugging Face's Split reads its regular expressions by Oniguruma."""
+
+
+def read(pat_str: str, dialect: str = "tiktoken") -> Node:
+    """The tree of a pattern that is written for `dialect`: "tiktoken", or "oniguruma", as for Hugging Face's Split.
+
+    Raises ValueError where the pattern is wrong, or not certain to mean what streamtok takes it for."""
+    if dialect not in DIALECTS:
+        raise ValueError(f"no dialect of patterns is called {shown(dialect)}; there are {' and '.join(DIALECTS)}")
+    return read_oniguruma(pat_str) if dialect == "oniguruma" else read_pattern(pat_str)
+
+
+def compile_pattern(pat_str: str, dialect: str = "tiktoken", *, drop_gaps: bool | None = None) -> CompiledPattern:
+    """The table that splits as the program does that the pattern is written for.
 
     Args:
         pat_str: the pattern.
-        drop_gaps: text that no alternative matches is dropped, as tiktoken does; False: it is a piece.
+        dialect: "tiktoken" or "oniguruma".
+        drop_gaps: text that no alternative matches is dropped; False: it is a piece. None: as that program does it;
+            tiktoken drops it.
 
     Raises ValueError where the pattern is wrong; NotCompilable, which is one, where it has no table, with the reason.
     """
     try:
-        tree = read_pattern(pat_str)
-        return compile_tree(tree, joins(drop_gaps=drop_gaps))
+        tree = read(pat_str, dialect)
+        return compile_tree(tree, joins(drop_gaps=dialect == "tiktoken" if drop_gaps is None else drop_gaps))
     except RecursionError:
         raise NotCompilable("it is nested too deeply") from None

@@ -6,7 +6,6 @@ import array
 import sys
 
 from .compiled import (
-    BLOCKS,
     DROPPED,
     EMIT,
     EMIT_BACK,
@@ -71,7 +70,7 @@ def _renumbered(machine: Machine, blocks: list[int]) -> Machine:
 def merge_classes(machine: Machine, classes: Partition) -> tuple[Machine, Partition]:
     """Classes that no state tells apart become one."""
     columns: dict[tuple[Step, ...], int] = {}
-    new = [columns.setdefault(column, len(columns)) for column in zip(*machine.rows) if True]
+    new = [columns.setdefault(column, len(columns)) for column in zip(*machine.rows)]
     keep = [new.index(number) for number in range(len(columns))]
     if 0 in new[1:]:
         raise AssertionError("the end of the text is like a character")
@@ -132,15 +131,19 @@ def _entry(step: Step, ops: _Ops) -> int:
 
 def _sync(machine: Machine, classes: int) -> bytes:
     """The matrix of sure cuts of a CompiledPattern."""
-    rows, width = machine.rows, (classes + 7) // 8
-    out = bytearray(classes * width)
-    for x in range(1, classes):
-        behind = {row[x].next for row in rows}
+    first, width = machine.rows[0], (classes + 7) // 8
+    cuts = []  # for each state the classes that end a piece here and begin anew
+    for row in machine.rows:
+        cuts.append(0)
         for y in range(1, classes):
-            want = rows[0][y].next
-            steps = [rows[state][y] for state in behind]
-            if all(step.next == want and any(place == HERE for place, _ in step.emits) for step in steps):
-                out[x * width + y // 8] |= 1 << y % 8
+            if row[y].next == first[y].next and row[y].emits and row[y].emits[-1][0] == HERE:
+                cuts[-1] |= 1 << y
+    out = bytearray(width)
+    for x in range(1, classes):
+        sure = -1
+        for state in {row[x].next for row in machine.rows}:
+            sure &= cuts[state]
+        out += sure.to_bytes(width, "little")
     return bytes(out)
 
 
@@ -157,8 +160,6 @@ def pack(machine: Machine, classes: Partition) -> CompiledPattern:
     ops = _Ops()
     entries = [_entry(step, ops) for row in machine.rows for step in row]
     index, blocks = classes.map()
-    if len(blocks) // 128 > BLOCKS:
-        raise AssertionError("more blocks than there are")
     return CompiledPattern(
         classes=classes.classes,
         class_index=index,

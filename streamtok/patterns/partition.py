@@ -33,14 +33,21 @@ class Partition(NamedTuple):
 
     def map(self) -> tuple[bytes, bytes]:
         """(class_index, class_blocks) of a CompiledPattern."""
-        flat = bytearray()
-        for (start, number), (beyond, _) in itertools.pairwise([*self.runs, (LAST + 1, 0)]):
-            flat += bytes([number]) * (beyond - start)
-        data = bytes(flat)
         found: dict[bytes, int] = {}
-        index = array.array(
-            "H", [found.setdefault(data[at : at + BLOCK], len(found)) for at in range(0, len(data), BLOCK)]
-        )
+        index = array.array("H")
+        block = bytearray()
+        for (start, number), (beyond, _) in itertools.pairwise([*self.runs, (LAST + 1, 0)]):
+            one = bytes([number])
+            if block:
+                block += one * min(BLOCK - len(block), beyond - start)
+                start += len(block) - start % BLOCK
+                if len(block) < BLOCK:
+                    continue
+                index.append(found.setdefault(bytes(block), len(found)))
+                block.clear()
+            if whole := (beyond - start) // BLOCK:
+                index.extend([found.setdefault(one * BLOCK, len(found))] * whole)
+            block += one * ((beyond - start) % BLOCK)
         if sys.byteorder == "big":
             index.byteswap()
         return index.tobytes(), b"".join(found)

@@ -80,9 +80,8 @@ _REFUSED_ESCAPES = {
 }  # fmt: skip
 
 
-def word_edge(negative: bool) -> Node:
+def word_edge(negative: bool, word: Set) -> Node:
     r"""\b or \B: a word character on one side only, or on both or none."""
-    word = Set(charsets.perl("w"))
     sides = [(Look(word, False, not left), Look(word, True, not right))
              for left in (True, False) for right in (True, False) if (left == right) is negative]  # fmt: skip
     return Alt(tuple(Cat(pair) for pair in sides))
@@ -239,8 +238,8 @@ class Reader(ClassReader):
             "A": lambda: Look(_ANY, False, True),
             "z": lambda: Look(_ANY, True, True),
             "Z": lambda: Look(Cat((Rep(Set(NEWLINE), 0, None, ""), Look(_ANY, True, True))), True, False),
-            "B": lambda: word_edge(True),
-            "b": lambda: word_edge(False),
+            "B": lambda: word_edge(True, Set(self.perl("w"))),
+            "b": lambda: word_edge(False, Set(self.perl("w"))),
             "<": lambda: _word_start(True),
             ">": lambda: _word_start(False),
             "N": lambda: _NOT_NEWLINE,
@@ -271,8 +270,9 @@ def _word_start(start: bool) -> Node:
 
 
 def _line_break() -> Node:
-    single = Set(((10, 13), (0x85, 0x85), (0x2028, 0x2029)))
-    return Atomic(Alt((Cat((Set(((13, 13),)), Set(NEWLINE))), single)))
+    """CR LF, or one of these; a CR in front of an LF never by itself."""
+    carriage, others = Set(((13, 13),)), Set(((10, 12), (0x85, 0x85), (0x2028, 0x2029)))
+    return Alt((Cat((carriage, Set(NEWLINE))), Cat((carriage, Look(Set(NEWLINE), True, True))), others))
 
 
 def read_pattern(pat_str: str) -> Node:

@@ -45,6 +45,14 @@ class ClassReader:
         at = self.at if at is None else at
         raise ValueError(f"pat_str {why} (at character {at}: {self.text[at : at + 20]!r})")
 
+    def perl(self, letter: str) -> Ranges:
+        r"""What \d, \s, \w, \h or its opposite stands for."""
+        return charsets.perl(letter)
+
+    def posix(self, name: str) -> Ranges:
+        """What [:name:] stands for. Raises KeyError for an unknown name."""
+        return charsets.posix(name)
+
     def literal(self, code: int) -> Ranges:
         return self._folded(((code, code),))
 
@@ -110,7 +118,7 @@ class ClassReader:
 
     def _posix(self, found: re.Match[str]) -> Ranges:
         try:
-            ranges = self._folded(charsets.posix(found[2]))
+            ranges = self._folded(self.posix(found[2]))
         except KeyError:
             self.fail(f"names an unknown class {shown(found[0])}")
         self.at = found.end()
@@ -123,7 +131,7 @@ class ClassReader:
             return self._property(letter == "P")
         if letter in "dDsSwWhH" and letter:
             self.at += 2
-            return charsets.perl(letter)
+            return self.perl(letter)
         code = self._escaped_code(letter)
         return self.literal(code) if fold_single else ((code, code),)
 

@@ -1,0 +1,239 @@
+r"""Reads a pattern as Oniguruma does, which Hugging Face's Split hands its regular expressions to.
+
+What differs from tiktoken's engine: `a{1,3}+` is (?:a{1,3})+; ^ and $ are beginning and end of a line; (?m) lets the
+dot take line breaks, and there is no (?s); [[:alpha:]] and its like are of Unicode; \w holds ² and lacks the joiners.
+Its (?i) folds several characters into one; where that could matter, the pattern is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from . import char_sets as charsets
+from . import unicode_ranges as tables
+from .char_sets import EVERYTHING, NEWLINE, Ranges
+from .read import Alt, Cat, Look, Node, Reader, Rep, Set, word_edge
+
+_ANY, _LINE_BREAK = Set(EVERYTHING), Set(NEWLINE)
+_NOT_LINE_BREAK = Set(charsets.invert(NEWLINE))
+_COUNT = re.compile(r"\{([0-9]*)(,?)([0-9]*)\}")
+_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])")
+_REFUSED = {
+    "(?P": "a group in Python's spelling", "(?~": "an absent operator", "(?y": "a text segment mode",
+}  # fmt: skip
+_HEX = re.compile(r"\\x[89A-Fa-f][0-9A-Fa-f]")
+_SCRIPTS = frozenset(
+    """arabic armenian bengali bopomofo common cyrillic devanagari ethiopic georgian greek gujarati gurmukhi han hangul
+    hebrew hiragana inherited kannada katakana khmer lao latin malayalam mongolian myanmar sinhala tamil telugu thai
+    tibetan alphabetic alpha emoji any assigned ascii""".split()
+)
+"""Names of properties beside the general categories that were compared, character by character."""
+
+_FOLD_TO_SEVERAL = (
+    0xDF, 0x130, 0x149, 0x1F0, 0x390, 0x3B0, 0x587, *range(0x1E96, 0x1E9F), *range(0x1F50, 0x2000),
+    *range(0xFB00, 0xFB18),
+)  # fmt: skip
+"""Code points among which all lie that (?i) takes for two or three others, as ß for ss."""
+
+
+def _holds(ranges: Ranges, character: str) -> bool:
+    return any(low <= ord(character) <= high for low, high in ranges)
+
+
+def _several() -> list[tuple[str, str]]:
+    """(character, the two or three that it folds to)."""
+    folded = ((chr(code), chr(code).casefold()) for code in _FOLD_TO_SEVERAL)
+    return [(character, text) for character, text in folded if len(text) > 1]
+
+
+class OnigurumaReader(Reader):
+    """Recursive descent over one pattern; `read` gives the tree."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._cased: set[Ranges] = set()
+        """The sets that were read under (?i) and fold."""
+
+    def perl(self, letter: str) -> Ranges:
+        if letter not in "wW":
+            return charsets.perl(letter)
+        less = charsets.subtract(charsets.perl("w"), tables.ONIGURUMA_WORD_LACKS)
+        word = charsets.union(less, tables.ONIGURUMA_WORD_MORE)
+        return word if letter == "w" else charsets.invert(word)
+
+    # ---- (?i) ----
+
+    def _folded(self, ranges: Ranges) -> Ranges:
+        if "i" not in self.flags:
+            return ranges
+        wide = charsets.fold(ranges)
+        if any(_holds(wide, character) for character, _ in _several()):
+            self.fail("has a character under (?i) that stands for several, which streamtok does not support")
+        self._cased.add(wide)
+        return wide
+
+    def char_class(self) -> Ranges:
+        start = self.at
+        if "i" not in self.flags:
+            return super().char_class()
+        self.flags -= {"i"}
+        ranges = super().char_class()
+        self.flags |= {"i"}
+        inside = self.text[start + 1 : self.at - 1]
+        if charsets.fold(ranges) != ranges and (inside[:1] == "^" or "[" in inside or "&&" in inside or "\\" in inside):
+            self.fail("has a class under (?i) whose meaning differs between engines", start)
+        return self._folded(ranges)
+
+    def _sequence(self) -> Node:
+        tree = super()._sequence()
+        if isinstance(tree, Cat):
+            for before, after in zip(tree.parts, tree.parts[1:]):
+                self._check_pair(before, after)
+        return tree
+
+    def _check_pair(self, before: Node, after: Node) -> None:
+        """Refuses what one character could stand for under (?i), as ß for ss."""
+        if not self._cased:
+            return
+        left = [ranges for ranges in _edges(before, True) if ranges in self._cased]
+        right = [ranges for ranges in _edges(after, False) if ranges in self._cased]
+        for _, text in _several() if left and right else []:
+            if any(_holds(ranges, text[0]) for ranges in left) and any(_holds(ranges, text[1]) for ranges in right):
+                self.fail(f"has {text!r} under (?i), for which one character can stand; streamtok does not support it")
+
+    # ---- classes ----
+
+    def _union(self, start: int, *, first: bool) -> Ranges:
+        for sign in ("--", "~~"):
+            end = self.text.find("]", self.at)
+            if sign in self.text[self.at : end if end >= 0 else len(self.text)]:
+                self.fail(f"has {sign} in a class, which engines read differently; write one of them with a backslash")
+        return super()._union(start, first=first)
+
+    def posix(self, name: str) -> Ranges:
+        named, category, union = charsets.named, charsets.category, charsets.union
+        unseen = charsets.normal([*self.perl("s"), *category("Cc"), *category("Cn"), *category("Cs")])
+        unicode = {
+            "alpha": lambda: named("Alphabetic"), "upper": lambda: named("Uppercase"),
+            "digit": lambda: category("Nd"), "space": lambda: self.perl("s"),
+            "blank": lambda: union(category("Zs"), ((9, 9),)), "cntrl": lambda: category("Cc"),
+            "alnum": lambda: union(named("Alphabetic"), category("Nd")), "word": lambda: self.perl("w"),
+            "punct": lambda: union(category("P"), category("S")), "graph": lambda: charsets.invert(unseen),
+            "print": lambda: union(category("Zs"), charsets.invert(unseen)),
+        }  # fmt: skip
+        if name == "lower":
+            self.fail("uses [[:lower:]], of which engines know several; write \\p{Ll}")
+        return unicode[name]() if name in unicode else charsets.posix(name)
+
+    def _property(self, inverted: bool) -> Ranges:
+        name = re.compile(r"\\[pP]\{\^?([^}]*)\}").match(self.text, self.at)
+        if name is None:
+            self.fail(r"has a \p without braces")
+        key = re.sub(r"[\s_-]", "", name[1]).lower()
+        if key not in _SCRIPTS and not charsets.is_category(key):
+            self.fail(f"names a property that streamtok does not know in this dialect: {name[0]}")
+        before = self.flags
+        self.flags -= {"i"}
+        ranges = super()._property(inverted)
+        self.flags = before
+        if "i" in before and charsets.fold(ranges) != ranges:
+            self.fail("uses a property under (?i), whose meaning differs between engines")
+        return ranges
+
+    def _escaped_code(self, letter: str) -> int:
+        if letter and letter in "<>":
+            self.at += 2
+            return ord(letter)
+        if letter == "U" or self.text.startswith("\\u{", self.at) or _HEX.match(self.text, self.at):
+            self.fail("names a character in a way that Oniguruma does not")
+        return super()._escaped_code(letter)
+
+    # ---- outside of classes ----
+
+    def _item(self) -> Node | None:
+        c = self.text[self.at]
+        if c not in ".^$":
+            return super()._item()
+        self.at += 1
+        if c == ".":
+            return _ANY if "m" in self.flags else _NOT_LINE_BREAK
+        if c == "$":
+            return Look(_NOT_LINE_BREAK, True, True)
+        return Alt((Look(_ANY, False, True), Cat((Look(_LINE_BREAK, False, False), Look(_ANY, True, False)))))
+
+    def _repeated(self, item: Node, start: int) -> Node:
+        found = _COUNT.match(self.text, self.at)
+        if found is None or found[0] == "{}" or not (found[1] or found[2]):
+            repeated = super()._repeated(item, start)
+        elif not found[1] and not found[3]:
+            self.fail("has a quantifier without numbers", self.at)
+        else:
+            repeated = self._counted(item, start, found)
+        if isinstance(repeated, Rep) and repeated.high != 1:
+            self._check_pair(repeated.body, repeated.body)
+        return repeated
+
+    def _counted(self, item: Node, start: int, found: re.Match[str]) -> Node:
+        after = self.text[found.end() : found.end() + 1]
+        if after == "?" and not found[2]:
+            self.fail("has a '?' behind a count, which engines read differently; write a group around what is counted")
+        if after != "+":
+            return super()._repeated(item, start)
+        kept, self.text = self.text, self.text[: found.end()] + self.text[found.end() + 1 :]
+        inner = super()._repeated(item, start)
+        self.text = kept
+        self.at += 1
+        if self._bounds() is not None:
+            self.fail("puts a quantifier on a quantifier; write a group around the inner one", start)
+        return Rep(inner, 1, None, "")
+
+    def _group(self) -> Node | None:
+        for sign, what in _REFUSED.items():
+            if self.text.startswith(sign, self.at):
+                self.fail(f"uses {what}, which streamtok does not support")
+        return super()._group()
+
+    def _flags(self, start: int) -> Node | None:
+        found = _FLAGS.match(self.text, start)
+        if found is not None:
+            unknown = set(found[1] + (found[2] or "")) - set("im")
+            if unknown:
+                self.fail(f"sets the flag {min(unknown)!r}, which streamtok does not support in this dialect")
+            if found[3] == ")" and start > 0:
+                self.fail(f"sets flags for what follows; write (?{found[1]}:...) around what they are for")
+        return super()._flags(start)
+
+    def _escape(self) -> Node:
+        letter = self.text[self.at + 1 : self.at + 2]
+        if letter in ("<", ">"):
+            return Set(self.class_escape())
+        if letter in ("y", "Y"):
+            self.fail("uses a text segment, which streamtok does not support")
+        if letter in ("b", "B"):
+            self.at += 2
+            return word_edge(letter == "B", Set(self.perl("w")))
+        if letter == "Z":
+            self.at += 2
+            return Look(Cat((Rep(_LINE_BREAK, 0, 1, ""), Look(_ANY, True, True))), True, False)
+        return super()._escape()
+
+
+def _edges(node: Node, last: bool) -> list[Ranges]:
+    """The sets whose character may be the last (first) of what the node matches."""
+    if isinstance(node, Set):
+        return [node.ranges]
+    if isinstance(node, Look):
+        return []
+    if isinstance(node, Alt):
+        return [ranges for choice in node.choices for ranges in _edges(choice, last)]
+    if isinstance(node, Cat):
+        parts = node.parts[::-1] if last else node.parts
+        return _edges(parts[0], last) if parts else []
+    return _edges(node.body, last)
+
+
+def read_oniguruma(pat_str: str) -> Node:
+    """The tree of a pattern that is written for Oniguruma.
+
+    Raises ValueError where it is wrong or not supported, or not certain to mean what streamtok takes it for."""
+    return OnigurumaReader(pat_str).read()
