@@ -49,7 +49,8 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         pat_str: the regex that splits text. The patterns of OpenAI's encodings are recognised and split by hand-written
             scanners; any other goes through the `regex` package with tiktoken's Unicode tables. None: no split, see
             without_pattern().
-        mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there.
+        mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there. Or what
+            pack_merges() of bundled/merges.py makes of a list of merges.
         special_tokens: special token text -> id.
         explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.
         engine: "fast", or "reference": a linked list and a heap without tables, the oracle of the tests. Its streams
@@ -77,15 +78,18 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         name: str,
         *,
         pat_str: str | None,
-        mergeable_ranks: dict[bytes, int],
+        mergeable_ranks: dict[bytes, int] | PackedVocabulary,
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
         engine: str = "fast",
         pattern_seconds: float | None = _PATTERN_SECONDS,
     ):
         self._pattern_seconds = pattern_seconds
-        self._mergeable_ranks = mergeable_ranks
-        self._packed = pack_ranks(mergeable_ranks)
+        if isinstance(mergeable_ranks, PackedVocabulary):
+            self._packed = mergeable_ranks
+        else:
+            self._mergeable_ranks = mergeable_ranks
+            self._packed = pack_ranks(mergeable_ranks)
         check_special(self._packed, special_tokens)
         vocab = build_vocabulary(self._packed, special_tokens)
         self._set_up(name, pat_str, vocab, special_tokens, explicit_n_vocab, engine)

@@ -54,12 +54,15 @@ class Identified:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """sha256, in hex, of all that decides the ids: tokens, ranks, pattern and special tokens."""
+        """sha256, in hex, of all that decides the ids: tokens, ranks or merges, pattern and special tokens."""
         import hashlib
 
         digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
         lengths, ranks = map(to_little_endian, (self._packed.lengths, self._packed.ranks))
-        for part in (lengths, ranks, self._packed.blob):
+        parts = [lengths, ranks, self._packed.blob]
+        if not self._packed.is_ranked:  # then ranks are ids, and say nothing of merging
+            parts.append(to_little_endian(self._packed.splits or ()))
+        for part in parts:
             digest.update(hashlib.sha256(part).digest())
         for name, token in sorted(self._special_tokens.items()):
             digest.update(b"%d %b\n" % (token, name.encode()))
@@ -111,8 +114,10 @@ class Identified:
         if "_vocabulary" in self.__dict__:
             return _revived, (identity, type(self), facts, self.__dict__["_vocabulary"])
         packed = self._packed
-        tokens = packed.blob, to_little_endian(packed.lengths), to_little_endian(packed.ranks)
-        return _revived, (identity, type(self), facts, tokens)
+        tokens = [packed.blob, to_little_endian(packed.lengths), to_little_endian(packed.ranks)]
+        if not packed.is_ranked:
+            tokens.append(to_little_endian(packed.splits or ()))
+        return _revived, (identity, type(self), facts, tuple(tokens))
 
     def _is_registered(self) -> bool:
         registered = _registered.get(self.name)
@@ -144,7 +149,7 @@ class Identified:
         return {
             "name": self.name,
             "pat_str": self._pat_str,
-            "mergeable_ranks": self._mergeable_ranks,
+            "mergeable_ranks": self._mergeable_ranks if self._packed.is_ranked else self._packed,
             "special_tokens": self._special_tokens,
             "engine": self._engine,
             **self._extras(),
@@ -167,7 +172,7 @@ def _by_name(name: str) -> Identified:
     return _resolve_registered(name)
 
 
-def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: str | tuple[bytes, bytes, bytes]) -> Identified:
+def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: str | tuple[bytes, ...]) -> Identified:
     """The encoding of a pickle: the process's own, or a new one from the name of its vocabulary, or from its tokens."""
     with _lock:
         known = _find(identity, facts["name"])
@@ -177,14 +182,24 @@ def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: str | tupl
             facts = facts | {"special": facts["special_tokens"], "vocabulary": tokens, "n_vocab": None}
             made: Identified = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
         else:
-            blob, lengths, ranks = tokens
-            packed = PackedVocabulary(blob, from_little_endian(lengths), from_little_endian(ranks), None, None)
-            made = kind(mergeable_ranks=packed.to_dict(), **facts)
+            made = kind(mergeable_ranks=_unpickled(*tokens), **facts)
         if made._identity != identity:
             raise ValueError("the pickled encoding is damaged: its tokens are not those that it was made of")
         _unasked.discard(made)
         _known[identity] = made
         return made
+
+
+def _unpickled(
+    blob: bytes, lengths: bytes, ranks: bytes, splits: bytes | None = None
+) -> dict[bytes, int] | PackedVocabulary:
+    """The tokens in a pickle, as the constructor takes them."""
+    arrays = from_little_endian(lengths), from_little_endian(ranks)
+    if splits is None:
+        return PackedVocabulary(blob, *arrays, None, None).to_dict()
+    from .bundled.merges import MergedVocabulary
+
+    return MergedVocabulary(blob, *arrays, from_little_endian(splits), None)
 
 
 def _find(identity: str, name: str) -> Identified | None:

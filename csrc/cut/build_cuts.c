@@ -194,6 +194,8 @@ void st_fill_cuts(st_cut_tables *cuts, const st_vocab *vocab)
     for (uint32_t i = 0; i < vocab->count; i++) {
         const uint8_t *token = st_token_bytes(vocab, i);
         size_t n = st_token_length(vocab, i);
+        if (st_token_is_silent(vocab, i))
+            continue;
         enter_ascii_pairs(cuts, token, n);
         if (!st_has_high_bytes(token, n))
             continue;

@@ -5,7 +5,7 @@
  * cut_rule.h has the rule. Two ASCII characters have an exact table because of texts without a pattern: there the whole text
  * is one piece, and nearly every word begins at a cut.
  *
- * All tokens are entered, unreachable ones too. So a piece that is a token has no cut, and a piece with a cut is no token. */
+ * All tokens are entered but silent ones; unreachable ones are. So a piece that is a token has no cut, and a piece with a cut is no token. */
 #ifndef ST_CUT_CUTS_H
 #define ST_CUT_CUTS_H
 

@@ -157,7 +157,7 @@ static st_status collect_held(st_automaton *a, const st_vocab *vocab)
     if (!a->held)
         return ST_NO_MEMORY;
     for (uint32_t i = 0; i < vocab->count; i++)
-        if (!st_token_reachable(vocab, i))
+        if (st_token_is_whole_only(vocab, i))
             a->held[a->held_count++] = i;
     sort_tokens(vocab, a->held, a->held_count);
     return ST_OK;

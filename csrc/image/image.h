@@ -11,13 +11,15 @@
 
 #include "cut/cuts.h"
 
-#define ST_IMAGE_VERSION 5
+#define ST_IMAGE_VERSION 6
 
 /* The arrays of st_vocab, its pairs and pieces, and st_cut_tables. */
 enum st_image_section {
     ST_IMAGE_BYTES,
     ST_IMAGE_STARTS,
     ST_IMAGE_IDS, /* empty if each id is its index: these are made at opening, which takes no longer than reading them */
+    ST_IMAGE_SORTED_IDS, /* this one and the next are empty where ids ascend */
+    ST_IMAGE_BY_ID,
     ST_IMAGE_LEFT,
     ST_IMAGE_RIGHT,
     ST_IMAGE_DENSE,
@@ -38,7 +40,7 @@ typedef struct st_image_header {
     uint32_t version, byte_order;
     uint64_t checksum; /* of everything behind this field */
     uint64_t size;     /* of the image */
-    uint32_t count, max_length, unreachable, monotone, identity;
+    uint32_t count, max_length, unreachable, monotone, identity, ascending;
     uint32_t dense_side, pair_shift, piece_shift;
     uint32_t byte_token[256];
     uint64_t long_mask;

@@ -91,9 +91,43 @@ static st_status insert_token(st_vocab *v, uint32_t index)
     return ST_OK;
 }
 
+/* Sorts the ids, a byte at a time. */
+static st_status sort_ids(st_vocab *v, size_t *bad)
+{
+    const size_t n = v->count;
+    uint32_t *other = st_malloc(n * sizeof *other);
+    v->sorted_ids = st_malloc(n * sizeof *v->sorted_ids);
+    v->by_id = st_malloc(n * sizeof *v->by_id);
+    if (!other || !v->sorted_ids || !v->by_id) {
+        st_free(other);
+        return ST_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        v->by_id[i] = i;
+    for (unsigned shift = 0; shift < 32; shift += 8) { /* an even number of times, so the result is in by_id */
+        size_t places[257] = {0};
+        const uint32_t *from = shift % 16 ? other : v->by_id;
+        uint32_t *to = shift % 16 ? v->by_id : other;
+        for (size_t i = 0; i < n; i++)
+            places[(v->ids[i] >> shift & 255) + 1]++;
+        for (size_t value = 0; value < 256; value++)
+            places[value + 1] += places[value];
+        for (size_t i = 0; i < n; i++)
+            to[places[v->ids[from[i]] >> shift & 255]++] = from[i];
+    }
+    st_free(other);
+    for (size_t i = 0; i < n; i++) {
+        v->sorted_ids[i] = v->ids[*bad = v->by_id[i]];
+        if (i && v->sorted_ids[i] == v->sorted_ids[i - 1])
+            return ST_UNSORTED_RANKS;
+    }
+    return st_go_on(8 * n);
+}
+
 static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
 {
     size_t at = 0, ahead = 0, ahead_index = 0;
+    int ascending = 1;
     v->identity = 1;
     for (uint32_t i = 0; i < v->count; i++) {
         uint32_t n = source->lengths[i];
@@ -105,7 +139,8 @@ static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
             return ST_EMPTY_TOKEN;
         if (n > ST_MAX_TOKEN_BYTES)
             return ST_TOKEN_TOO_LONG;
-        if (i && source->ids[i] <= source->ids[i - 1])
+        ascending &= i == 0 || source->ids[i - 1] < source->ids[i];
+        if (!ascending && !source->any_order)
             return ST_UNSORTED_RANKS;
         memcpy(v->bytes + at, source->bytes + at, n);
         v->starts[i] = (uint32_t)at;
@@ -113,9 +148,12 @@ static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
         v->ids[i] = source->ids[i];
         v->identity &= v->ids[i] == i;
         v->max_length = n > v->max_length ? n : v->max_length;
-        ST_TRY(insert_token(v, i));
+        if (!source->splits || source->splits[i] != ST_SILENT)
+            ST_TRY(insert_token(v, i));
         ST_TRY(st_go_on(TOKEN_COSTS));
     }
+    if (!ascending)
+        ST_TRY(sort_ids(v, bad));
     for (size_t byte = 0; byte < 256; byte++)
         if (v->pairs.byte_token[byte] == ST_NONE) {
             *bad = byte;
@@ -140,7 +178,9 @@ static st_status stored_halves(const st_vocab *v, const uint32_t *splits, uint32
     const uint8_t *bytes = st_token_bytes(v, i);
     size_t n = st_token_length(v, i);
     *left = *right = ST_NONE;
-    if (n == 1 || splits[i] == 0)
+    if (splits[i] == ST_SILENT)
+        *right = ST_NO_TOKEN;
+    if (n == 1 || splits[i] == 0 || splits[i] == ST_SILENT)
         return ST_OK;
     if (splits[i] >= n)
         return ST_BAD_SPLIT;
@@ -262,7 +302,7 @@ static st_status link_by_merging(st_vocab *v)
 static void count_unreachable(st_vocab *v)
 {
     for (uint32_t i = 0; i < v->count; i++)
-        v->unreachable += !st_token_reachable(v, i);
+        v->unreachable += (uint32_t)st_token_is_whole_only(v, i);
 }
 
 st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
@@ -302,6 +342,8 @@ static void free_arrays(st_vocab *v)
     st_free(v->bytes);
     st_free(v->starts);
     st_free(v->ids);
+    st_free(v->sorted_ids);
+    st_free(v->by_id);
     st_free(v->left);
     st_free(v->right);
     st_free(v->long_tokens);
@@ -339,6 +381,8 @@ uint32_t st_vocab_index(const st_vocab *v, uint32_t id)
 {
     if (v->identity)
         return id < v->count ? id : ST_NONE;
-    const size_t at = st_find_sorted(v->ids, v->count, id);
-    return at < v->count ? (uint32_t)at : ST_NONE;
+    const size_t at = st_find_sorted(v->sorted_ids ? v->sorted_ids : v->ids, v->count, id);
+    if (at == v->count)
+        return ST_NONE;
+    return v->by_id ? v->by_id[at] : (uint32_t)at;
 }

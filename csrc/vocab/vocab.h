@@ -1,6 +1,8 @@
 /* The immutable vocabulary: token bytes <-> index <-> id, the pair table, and the facts about it that merging rests on.
  *
- * Tokens are numbered by INDEX in rank order; the id (the rank as the rank file has it) is what callers see.
+ * Tokens are numbered by INDEX, in the order in which they merge; the id is what callers see. In a vocabulary of ranks the id is
+ * the rank, so ids ascend. In one of a list of merges (vocab/merge_list.h) ids may stand in any order, and some tokens may be
+ * SILENT: no text becomes them, and their bytes may be those of another token. They are decoded only.
  * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts)
  * are published atomically (vocab/attached.h). */
 #ifndef ST_VOCAB_VOCAB_H
@@ -22,8 +24,10 @@ typedef struct st_vocab {
     uint8_t *bytes;      /* all tokens, one behind the other, by index */
     uint32_t *starts;    /* count + 1 offsets into bytes */
     uint32_t *ids;       /* index -> id; ST_INLINE_IDS of them can be read at each */
-    uint32_t *left;      /* index -> left token of its pair, ST_NONE for single bytes and unreachable tokens */
-    uint32_t *right;
+    uint32_t *left;      /* index -> left token of its pair, ST_NONE for single bytes, unreachable and silent tokens */
+    uint32_t *right;     /* ST_NONE for single bytes and unreachable tokens, ST_NO_TOKEN for silent ones */
+    uint32_t *sorted_ids; /* NULL where ids ascend; else the ids, ascending, */
+    uint32_t *by_id;      /* and the index of each */
     st_pairs pairs;
     uint32_t unreachable; /* tokens that merging their own bytes does not give back */
     int monotone;         /* every merged token comes after both its parts: compatible() and cut_rule.h rest on it */
@@ -37,8 +41,12 @@ typedef struct st_vocab {
     st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */
 } st_vocab;
 
-/* Tokens as the caller hands them over: bytes concatenated, n lengths, n ids strictly ascending, and either NULL or
- * n split lengths (bytes of the left part of each token's last merge, 0 = none), which spare the merging of each token. */
+/* The split of a silent token. */
+#define ST_SILENT UINT32_MAX
+
+/* Tokens as the caller hands them over: bytes concatenated, n lengths, n distinct ids, and either NULL or n split lengths (bytes of
+ * the left part of each token's last merge, 0 = none, ST_SILENT), which spare the merging of each token. Ids ascend strictly, unless
+ * any_order is set. */
 typedef struct st_vocab_source {
     const uint8_t *bytes;
     const uint32_t *lengths;
@@ -46,13 +54,14 @@ typedef struct st_vocab_source {
     const uint32_t *splits;
     size_t count;
     size_t words; /* room to leave in the piece table for frequent words (image/frequent_words.h) */
+    int any_order;
 } st_vocab_source;
 
 /* Builds a vocabulary. On failure *vocab is NULL and *bad the index (or the missing byte) that is to blame. */
 st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad);
 void st_vocab_free(st_vocab *vocab);
 
-/* Index of the token with these bytes, or ST_NONE. */
+/* Index of the token with these bytes, or ST_NONE. Silent tokens are not found. */
 uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *bytes, size_t n);
 /* Index of the token with this id, or ST_NONE. */
 uint32_t st_vocab_index(const st_vocab *vocab, uint32_t id);
@@ -67,9 +76,27 @@ static inline const uint8_t *st_token_bytes(const st_vocab *vocab, uint32_t inde
     return vocab->bytes + vocab->starts[index];
 }
 
+static inline int st_token_is_silent(const st_vocab *vocab, uint32_t index)
+{
+    return vocab->right[index] == ST_NO_TOKEN;
+}
+
+/* Whether merging gives this token. */
 static inline int st_token_reachable(const st_vocab *vocab, uint32_t index)
 {
-    return vocab->left[index] != ST_NONE || st_token_length(vocab, index) == 1;
+    return vocab->left[index] != ST_NONE || (st_token_length(vocab, index) == 1 && !st_token_is_silent(vocab, index));
+}
+
+/* Whether it is found as a whole piece only. */
+static inline int st_token_is_whole_only(const st_vocab *vocab, uint32_t index)
+{
+    return !st_token_reachable(vocab, index) && !st_token_is_silent(vocab, index);
+}
+
+/* The largest id. */
+static inline uint32_t st_vocab_highest(const st_vocab *vocab)
+{
+    return (vocab->sorted_ids ? vocab->sorted_ids : vocab->ids)[vocab->count - 1];
 }
 
 #endif

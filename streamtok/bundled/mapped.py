@@ -174,7 +174,8 @@ def build_vocabulary(
 ) -> Vocab:
     """The core's Vocab of any vocabulary, built in memory. words: joined, and a byte of length each."""
     ranks = None if isinstance(packed.ranks, range) else packed.ranks
-    return Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words)
+    any_order = not packed.is_ranked
+    return Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words, any_order=any_order)
 
 
 def write_tables(folder: str) -> None:

@@ -72,12 +72,15 @@ class PackedVocabulary:
 
     __slots__ = ("blob", "lengths", "ranks", "sha256", "splits")
 
+    is_ranked = True
+    """Whether tokens merge in the order of `ranks`, and `splits` follow from it."""
+
     def __init__(
         self,
         blob: bytes,
         lengths: bytes | array[int],
         ranks: range | array[int],
-        splits: bytes | None,
+        splits: bytes | array[int] | None,
         sha256: str | None,
     ) -> None:
         self.blob, self.lengths, self.ranks, self.splits, self.sha256 = blob, lengths, ranks, splits, sha256

@@ -65,6 +65,7 @@ cdef extern from "base/buffer.h" nogil:
         uint32_t *data
         size_t size
         size_t capacity
+    st_status st_bytes_reserve(st_bytes *buffer, size_t more)
     st_status st_ids_reserve(st_ids *ids, size_t more)
     void st_ids_free(st_ids *ids)
     void st_bytes_free(st_bytes *buffer)
@@ -92,6 +93,7 @@ cdef extern from "pairs/merge_reference.h" nogil:
 
 cdef extern from "vocab/vocab.h" nogil:
     uint32_t ST_NONE
+    uint32_t ST_SILENT
     ctypedef struct st_vocab:
         uint32_t count
         uint32_t max_length
@@ -110,10 +112,40 @@ cdef extern from "vocab/vocab.h" nogil:
         const uint32_t *splits
         size_t count
         size_t words
+        int any_order
+    uint32_t st_vocab_highest(const st_vocab *vocab)
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     void st_vocab_free(st_vocab *vocab)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
     size_t st_token_length(const st_vocab *vocab, uint32_t index)
+
+
+cdef extern from "vocab/merge_list.h" nogil:
+    enum:
+        ST_TOKEN_MADE
+        ST_TOKEN_START
+        ST_TOKEN_SILENT
+    ctypedef struct st_merge_list:
+        const uint8_t *bytes
+        const uint32_t *lengths
+        const uint32_t *ids
+        const uint8_t *kinds
+        size_t count
+        const uint32_t *left
+        const uint32_t *right
+        const uint32_t *made
+        size_t merges
+    st_status st_merge_list_order(const st_merge_list *list, uint32_t *order, uint32_t *splits, int *in_order)
+
+
+cdef extern from "vocab/merge_names.h" nogil:
+    ctypedef struct st_merge_names:
+        pass
+    st_status st_merge_names_init(st_merge_names *names, const uint8_t *data, const uint32_t *lengths, const uint8_t *skip,
+                                  size_t count, size_t *bad)
+    void st_merge_names_free(st_merge_names *names)
+    st_status st_merge_names_find(const st_merge_names *names, const uint8_t *data, const uint32_t *lengths, size_t count,
+                                  uint32_t *left, uint32_t *right, uint32_t *made)
 
 
 cdef extern from "cut/cuts.h" nogil:

@@ -174,19 +174,19 @@ cdef bytes widened(object items, str what):
 cdef class Vocab:
     """Tokens, their merges, and the names of special tokens; immutable, safe to share between threads.
 
-    blob: token bytes joined in rank order; lengths: uint8 or uint32 a token; ranks: uint32 a token, ascending, None for
-    0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
+    blob: token bytes joined in rank order; lengths: uint8 or uint32 a token; ranks: uint32 a token, ascending unless any_order
+    is set, None for 0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
     a byte of length each) of frequent words, the most frequent first. Or none of these but special_tokens and `image`, a
     buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else."""
     def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
-                  tuple words=None, image=None):
+                  tuple words=None, image=None, bint any_order=False):
         if image is None:
-            self._build(blob, lengths, ranks, splits, dense_side, words)
+            self._build(blob, lengths, ranks, splits, dense_side, words, any_order)
         else:
             self._open(image)
         self._set_names(special_tokens)
 
-    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words):
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order):
         cdef bytes wide_lengths = widened(lengths, "lengths"), wide_ranks, wide_splits
         cdef st_vocab_source source
         cdef size_t bad = 0, i
@@ -211,6 +211,7 @@ cdef class Vocab:
         cdef const uint8_t *word_data = <const uint8_t *>PyBytes_AS_STRING(word_bytes)
         cdef const uint8_t *word_sizes = <const uint8_t *>PyBytes_AS_STRING(word_lengths)
         source.words = len(word_lengths)
+        source.any_order = any_order
         begin(&scope, NULL)
         with nogil:
             status = st_vocab_new(&source, dense_side, &self.vocab, &bad)
@@ -226,7 +227,7 @@ cdef class Vocab:
     cdef PyObject **shared_ints(self) noexcept:
         """The table of ints by id, NULL where an int was not made yet; or NULL if there is no memory for a table."""
         if self.ints == NULL and ST_SHARE_INTS:
-            self.int_count = self.vocab.ids[self.vocab.count - 1] + 1
+            self.int_count = <size_t>st_vocab_highest(self.vocab) + 1
             self.ints = <PyObject **>PyMem_Calloc(self.int_count, sizeof(PyObject *))
         return self.ints
 
@@ -293,7 +294,7 @@ cdef class Vocab:
         """(numbers, byte tokens, places) of an image that to_image() made: a dict of counts and shifts, the token of each
         byte, and (start, size) of each section in bytes, by the names of image/image.h."""
         cdef const st_image_header *h = <const st_image_header *>PyBytes_AS_STRING(image)
-        names = ("bytes", "starts", "ids", "left", "right", "dense", "slots", "entries", "more", "longs", "cuts")
+        names = ("bytes", "starts", "ids", "sorted_ids", "by_id", "left", "right", "dense", "slots", "entries", "more", "longs", "cuts")
         numbers = {
             "count": h.count, "unreachable": h.unreachable, "monotone": h.monotone, "identity": h.identity,
             "dense_side": h.dense_side, "pair_shift": h.pair_shift, "piece_shift": h.piece_shift, "long_mask": h.long_mask,
@@ -329,7 +330,7 @@ cdef class Vocab:
 
     @property
     def highest_id(self):
-        return self.vocab.ids[self.vocab.count - 1]
+        return st_vocab_highest(self.vocab)
 
     @property
     def count(self):

@@ -1,0 +1,220 @@
+"""Vocabularies given by a list of merges: ids are those of Hugging Face's tokenizers, whatever the list."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import random
+import subprocess
+import sys
+import warnings
+
+import pytest
+from oracle import PROFILE
+
+import streamtok
+from streamtok import VocabularyError
+from streamtok.bundled.gpt2_files import LETTERS
+from streamtok.bundled.mapped import build_vocabulary
+from streamtok.bundled.merges import pack_merges
+from streamtok.native.vocab import Vocab
+
+tokenizers = pytest.importorskip("tokenizers", exc_type=ImportError)
+
+ROUNDS = int(os.environ.get("STREAMTOK_MERGE_LISTS", {"default": 250, "ci": 1000, "long": 20_000}[PROFILE]))
+LETTER = {value: letter for letter, value in LETTERS.items()}
+BYTES = [bytes([value]) for value in range(256)]
+
+
+def letters(token: bytes) -> str:
+    return "".join(LETTER[value] for value in token)
+
+
+def build(packed, engine: str = "fast") -> streamtok.Encoding:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return streamtok.Encoding("m", pat_str=None, mergeable_ranks=packed, special_tokens={}, engine=engine)
+
+
+def theirs(vocab, merges, ignore_merges: bool = False):
+    return tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges, ignore_merges=ignore_merges))
+
+
+def random_merges(rng: random.Random, pool: list[bytes]) -> list[tuple[bytes, bytes]]:
+    """Merges that make tokens of others, which are added to the pool; then the list is disturbed in some way."""
+    merges = []
+    for _ in range(rng.randint(1, 40)):
+        left, right = rng.choice(pool), rng.choice(pool)
+        if len(left + right) > rng.choice([4, 8, 16, 40, 300]):
+            continue
+        merges.append((left, right))
+        if left + right not in pool:
+            pool.append(left + right)
+    everywhere = [(t[:i], t[i:]) for t in pool for i in range(1, len(t)) if t[:i] in pool and t[i:] in pool]
+    kind = rng.choice(["in order", "several pairs", "shuffled", "by length", "every split"])
+    if kind == "several pairs":
+        for merge in rng.sample(everywhere, len(everywhere) // 2):
+            merges.insert(rng.randint(0, len(merges)), merge)
+    if kind == "shuffled":
+        rng.shuffle(merges)
+    if kind == "by length":
+        merges.sort(key=lambda merge: (len(merge[0] + merge[1]), rng.random()))
+    if kind == "every split":
+        merges = everywhere
+    return merges if rng.random() < 0.4 else list(dict.fromkeys(merges))  # else some stand in it again
+
+
+def random_model(rng: random.Random):
+    """(vocab, merges, bytes that texts are made of)"""
+    alphabet = BYTES[97 : 97 + rng.choice([1, 2, 2, 3])]
+    pool = list(alphabet)
+    merges = random_merges(rng, pool)
+    never_made = [bytes(rng.choice(alphabet)[0] for _ in range(rng.randint(2, 6))) for _ in range(rng.randint(0, 3))]
+    tokens = list(dict.fromkeys([*BYTES, *pool, *never_made]))
+    if rng.random() < 0.3:
+        rng.shuffle(tokens)
+    ids = range(len(tokens)) if rng.random() < 0.4 else rng.sample(range(3000), len(tokens))
+    vocab = {letters(token): number for token, number in zip(tokens, ids, strict=True)}
+    return vocab, [(letters(left), letters(right)) for left, right in merges], alphabet
+
+
+def random_text(rng: random.Random, alphabet: list[bytes], tokens: list[bytes], most: int) -> bytes:
+    def some() -> bytes:
+        return rng.choice([rng.choice(alphabet), rng.choice(tokens), rng.choice(alphabet) * rng.randint(1, 9)])
+
+    return b"".join(some() for _ in range(rng.randint(1, most)))
+
+
+def streamed(rng: random.Random, encoding: streamtok.Encoding, text: bytes) -> list[int]:
+    stream, ids, at = encoding.stream_encoder(), [], 0
+    while at < len(text):
+        size = rng.choice([1, 2, 7, 60, 300])
+        ids += stream.feed(text[at : at + size]).tolist()
+        at += size
+    return ids + stream.flush().tolist()
+
+
+def test_any_list_of_merges_gives_the_ids_of_hugging_face():
+    rng = random.Random("merges")
+    kinds = set()
+    for number in range(ROUNDS):
+        vocab, merges, alphabet = random_model(rng)
+        ignore = rng.random() < 0.5
+        want = theirs(vocab, merges, ignore)
+        written = [" ".join(merge) for merge in merges] if rng.random() < 0.5 else merges
+        packed = pack_merges(vocab, written, ignore_merges=ignore)
+        fast, reference = build(packed), build(packed, "reference")
+        kinds.add((fast._vocab.monotone, fast._vocab.unreachable > 0, list(packed.ranks) == sorted(packed.ranks)))
+        tokens = [token for token in packed.tokens() if token.isascii()]
+        for most in (3, 10, 10, 30, 200):
+            text = random_text(rng, alphabet, tokens, most)
+            ids = want.encode(letters(text)).ids
+            facts = (number, ignore, merges, text)
+            assert fast.encode_ordinary(text.decode()) == ids, facts
+            assert reference.encode_ordinary(text.decode()) == ids, facts
+            assert streamed(rng, fast, text) == ids, facts
+            assert fast.decode_bytes(ids) == text, facts
+        token = rng.choice(tokens)
+        assert fast.encode_ordinary(token.decode()) == want.encode(letters(token)).ids
+    assert len(kinds) == 8  # each of these facts true and false, in all combinations
+
+
+def aligned(image: bytes) -> mmap.mmap:
+    memory = mmap.mmap(-1, len(image))
+    memory.write(image)
+    return memory
+
+
+def bytes_and(*tokens: str) -> dict[str, int]:
+    names = [*map(letters, BYTES), *tokens]
+    return {name: number for number, name in enumerate(names)}
+
+
+def test_heading_of_a_merges_file_is_no_merge():
+    vocab = bytes_and("ab")
+    assert build(pack_merges(vocab, ["#version: 0.2", "a b"])).encode_ordinary("ab") == [256]
+
+
+def test_token_that_no_merge_makes_is_decoded_only():
+    vocab = bytes_and("ab", "abc")
+    encoding = build(pack_merges(vocab, ["a b"]))
+    assert encoding.encode_ordinary("abc") == [256, 99]
+    assert encoding.decode([257]) == "abc"
+    assert encoding._vocab.unreachable == 0  # so nothing is slower for it
+    whole = build(pack_merges(vocab, ["a b"], ignore_merges=True))
+    assert whole.encode_ordinary("abc") == [257]
+
+
+def test_token_with_a_character_that_is_no_letter_is_decoded_only():
+    vocab = bytes_and("ab", "a b", "<｜x｜>", " ")
+    encoding = build(pack_merges(vocab, ["a b"], ignore_merges=True))
+    assert encoding.encode_ordinary("a b") == theirs(vocab, [("a", "b")], True).encode("aĠb").ids
+    assert encoding.decode([257]) == "a b"
+    assert encoding.decode([258]) == "<｜x｜>"
+
+
+def test_merge_with_a_token_that_is_not_in_letters_never_happens():
+    vocab = bytes_and("｜", "a｜")
+    assert build(pack_merges(vocab, [("a", "｜")])).encode_ordinary("a｜") == [97, 239, 189, 156]
+
+
+@pytest.mark.parametrize(
+    ("vocab", "merges", "says"),
+    [
+        (bytes_and("ab"), ["a b", "a c"], r"merges\[1\], 'a c': 'ac' is not in the vocabulary"),
+        (bytes_and("ab"), [("a", "bb")], r"merges\[0\], .*: 'bb' is not in the vocabulary"),
+        (bytes_and("ab"), ["a b", ("a", "b")], r"merges\[1\] is \('a', 'b'\), no merge of two tokens in the form"),
+        (bytes_and("ab"), ["a b c"], r"merges\[0\] is 'a b c', no merge"),
+        (bytes_and("ab"), ["ab"], r"merges\[0\] is 'ab', no merge"),
+        (bytes_and("ab"), [("a", "b", "c")], r"merges\[0\] is .*, no merge"),
+        (bytes_and("ab"), [7], r"merges\[0\] is 7, no merge"),
+        (bytes_and("ab"), [("a", 1)], r"merges\[0\] is .*, no merge"),
+        (bytes_and("ab"), ["a "], r"merges\[0\], 'a ': '' is not in the vocabulary"),
+        (bytes_and("ab") | {"x": True}, [], "the id of 'x' is True; ids are integers from 0"),
+        (bytes_and("ab") | {"x": -1}, [], "the id of 'x' is -1; ids are integers from 0"),
+        (bytes_and("ab") | {"xy": 7}, [], "'ć' and 'xy' both have id 7; give each its own"),
+        (bytes_and("ab") | {"": 999}, [], "there is a token without characters"),
+        (bytes_and("ab") | {b"a": 999}, [], "the token b'a' is of type bytes"),
+        ({"a": 0, "b": 1}, [], "254 of the 256 single bytes are no tokens"),
+        ({}, [], "256 of the 256 single bytes are no tokens"),
+        (bytes_and("a" * 70_000), [], "a token has 70000 bytes, more than 65535"),
+    ],
+)
+def test_damaged_model_is_refused_with_its_place(vocab, merges, says):
+    with pytest.raises(VocabularyError, match=says):
+        pack_merges(vocab, merges)
+
+
+def test_encoding_of_merges_is_pickled_with_them():
+    vocab = bytes_and("ab", "bc", "abc") | {"b": 9000}
+    merges = ["b c", "a b", "a bc"]
+    made = build(pack_merges(vocab, merges))
+    text = "abcabab"
+    ids = theirs(vocab, [tuple(merge.split()) for merge in merges]).encode(text).ids
+    other = pickle.loads(pickle.dumps(made))
+    assert other is made and other.encode_ordinary(text) == ids
+    code = "import pickle, sys; print(pickle.loads(sys.stdin.buffer.read()).encode_ordinary('abcabab'))"
+    run = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(made), capture_output=True, check=True)
+    assert run.stdout.decode().strip() == str(ids)
+
+
+def test_order_of_merges_is_part_of_the_fingerprint():
+    vocab = bytes_and("ab", "bc", "abc")
+    one = build(pack_merges(vocab, ["b c", "a b", "a bc"]))
+    other = build(pack_merges(vocab, ["b c", "a b", "ab c"]))
+    assert one.fingerprint != other.fingerprint
+    assert one.fingerprint == build(pack_merges(vocab, [("b", "c"), ("a", "b"), ("a", "bc")])).fingerprint
+
+
+def test_image_of_a_vocabulary_of_merges_gives_the_same_ids():
+    rng = random.Random("image")
+    for _ in range(10):
+        vocab, merges, alphabet = random_model(rng)
+        packed = pack_merges(vocab, merges, ignore_merges=rng.random() < 0.5)
+        made = build_vocabulary(packed, {})
+        opened = Vocab(None, None, None, None, {}, image=aligned(made.to_image()))
+        assert (opened.unreachable, opened.highest_id) == (made.unreachable, made.highest_id)
+        assert all(opened.token_bytes(number) == made.token_bytes(number) for number in vocab.values())
+        text = random_text(rng, alphabet, packed.tokens(), 30)
+        assert opened.merge(text) == made.merge(text)
