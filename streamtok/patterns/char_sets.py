@@ -123,6 +123,7 @@ def _categories() -> dict[str, Ranges]:
 
 
 @functools.cache
+@functools.cache
 def category(name: str) -> Ranges:
     """A general category by its short name: "L", "Lu", "LC", ..."""
     members = ("Lu", "Ll", "Lt") if name == "LC" else [n for n in _categories() if n.startswith(name)]

@@ -14,11 +14,14 @@ from .threads import Budget, Lists
 from .tree import nullable, walk
 
 
-def machine_of(tree: Node, classes: Partition, joined: Joins) -> Machine:
+MOST_CHARACTERS = 20_000
+"""Of a pattern; those of models have a few hundred."""
+
+
+def machine_of(tree: Node, classes: Partition, joined: Joins, budget: Budget) -> Machine:
     """The machine of a tree whose sets `classes` tells apart. Raises NotCompilable."""
     if nullable(tree):
         raise NotCompilable("it can match the empty text")
-    budget = Budget()
     return build(Lists(tree, classes, budget), joined, budget)
 
 
@@ -29,7 +32,7 @@ def sets_of(tree: Node) -> list[tuple[tuple[int, int], ...]]:
 def compile_tree(tree: Node, joined: Joins) -> CompiledPattern:
     """The table of a tree. Raises NotCompilable."""
     classes = partition(sets_of(tree))
-    return pack(machine_of(tree, classes, joined), classes)
+    return pack(machine_of(tree, classes, joined, Budget()), classes)
 
 
 DIALECTS = ("tiktoken", "oniguruma")
@@ -42,6 +45,8 @@ def read(pat_str: str, dialect: str = "tiktoken") -> Node:
     Raises ValueError where the pattern is wrong, or not certain to mean what streamtok takes it for."""
     if dialect not in DIALECTS:
         raise ValueError(f"no dialect of patterns is called {shown(dialect)}; there are {' and '.join(DIALECTS)}")
+    if len(pat_str) > MOST_CHARACTERS:
+        raise NotCompilable(f"it has {len(pat_str)} characters; at most {MOST_CHARACTERS} are supported")
     return read_oniguruma(pat_str) if dialect == "oniguruma" else read_pattern(pat_str)
 
 

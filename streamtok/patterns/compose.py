@@ -24,6 +24,9 @@ BYTE_LEVEL = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(
 """What ByteLevel splits by where it uses its regular expression."""
 
 
+MOST_STAGES = 32
+
+
 class Split(NamedTuple):
     """pattern: a regular expression, or, with `literal`, a text. behavior: "Isolated", "Removed", "Contiguous",
     "MergedWithPrevious" or "MergedWithNext"."""
@@ -96,9 +99,9 @@ def _stage(stage: Stage) -> tuple[Node, Joins] | None:
     return (read_pattern(BYTE_LEVEL), joins()) if stage.use_regex else None
 
 
-def _machine(tree: Node, joined: Joins) -> tuple[Machine, Partition]:
+def _machine(tree: Node, joined: Joins, budget: Budget) -> tuple[Machine, Partition]:
     classes = partition(sets_of(tree))
-    return merge_classes(smallest(machine_of(tree, classes, joined)), classes)
+    return merge_classes(smallest(machine_of(tree, classes, joined, budget)), classes)
 
 
 def _common(one: Partition, two: Partition) -> tuple[list[tuple[int, int]], Partition]:
@@ -122,6 +125,8 @@ def compose(stages: Sequence[Stage]) -> CompiledPattern | None:
 
     Raises ValueError for a wrong pattern, NotCompilable where there is no table, with the reason.
     """
+    if len(stages) > MOST_STAGES:
+        raise NotCompilable(f"there are {len(stages)} stages; at most {MOST_STAGES} are supported")
     for at, stage in enumerate(stages):
         if isinstance(stage, ByteLevel) and any(_stage(later) is not None for later in stages[at + 1 :]):
             raise NotCompilable("a stage behind ByteLevel splits its letters for bytes")
@@ -130,9 +135,9 @@ def compose(stages: Sequence[Stage]) -> CompiledPattern | None:
         return None
     budget = Budget()
     try:
-        machine, classes = _machine(*found[-1])
-        for stage_tree, joined in reversed(found[:-1]):
-            before, its_classes = _machine(stage_tree, joined)
+        machine, classes = _machine(*found[-1], budget)
+        for tree, joined in reversed(found[:-1]):
+            before, its_classes = _machine(tree, joined, budget)
             pairs, classes = _common(its_classes, classes)
             machine = smallest(product(before, machine, pairs, budget))
             machine, classes = merge_classes(machine, classes)
