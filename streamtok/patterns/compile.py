@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ..errors import shown
 from .char_sets import EVERYTHING
 from .compiled import CompiledPattern, NotCompilable
@@ -12,7 +14,6 @@ from .read import Node, Set, read_pattern
 from .read_oniguruma import read_oniguruma
 from .threads import Budget, Lists
 from .tree import nullable, walk
-
 
 MOST_CHARACTERS = 20_000
 """Of a pattern; those of models have a few hundred."""
@@ -50,6 +51,7 @@ def read(pat_str: str, dialect: str = "tiktoken") -> Node:
     return read_oniguruma(pat_str) if dialect == "oniguruma" else read_pattern(pat_str)
 
 
+@functools.lru_cache(maxsize=16)
 def compile_pattern(pat_str: str, dialect: str = "tiktoken", *, drop_gaps: bool | None = None) -> CompiledPattern:
     """The table that splits as the program does that the pattern is written for.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 
-from . import CL100K, O200K, R50K
 from .compile import compile_pattern
 from .compiled import CompiledPattern
 from .compose import ByteLevel, Digits, Split, Stage, compose
+from .published import CL100K, O200K, R50K
 
 _ANY_CASE = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _SPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
