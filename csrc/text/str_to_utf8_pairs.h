@@ -1,6 +1,14 @@
-/* str_to_utf8_pairs.h - which bytes of two spread code points count (str_to_utf8_template.h), for tiers that shuffle the bytes of
- * each pair together. */
+/* str_to_utf8_pairs.h - what the tiers share that shuffle the bytes of each two spread code points together
+ * (str_to_utf8_template.h): which of them count. It is included behind points_load. */
 #include <stdint.h>
+#include <string.h>
+
+ST_FORCE_INLINE st_lanes points_load_some(const uint8_t *from, size_t count, unsigned width)
+{
+    uint8_t some[4 * ST_LANES] = {0};
+    memcpy(some, from, count * width);
+    return points_load(some, width);
+}
 
 /* The places of the first `n` of four bytes, n from 1 to 4, and those of two code points of `a` and `b` bytes. */
 #define PLACES(n) (UINT64_C(0x03020100) & (UINT64_MAX >> (64 - 8 * (n))))

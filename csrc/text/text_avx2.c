@@ -5,7 +5,6 @@
 #define ST_TIER avx2
 #include "base/begin_avx2.h"
 
-#include "text/str_to_utf8_pairs.h"
 #include "text/utf8_valid_template.h"
 
 ST_FORCE_INLINE st_lanes points_load(const uint8_t *from, unsigned width)
@@ -20,12 +19,7 @@ ST_FORCE_INLINE st_lanes points_load(const uint8_t *from, unsigned width)
     }
 }
 
-ST_FORCE_INLINE st_lanes points_load_some(const uint8_t *from, size_t count, unsigned width)
-{
-    uint8_t some[4 * ST_LANES] = {0};
-    memcpy(some, from, count * width);
-    return points_load(some, width);
-}
+#include "text/str_to_utf8_pairs.h"
 
 static inline uint8_t *points_press(st_lanes bytes, st_where two, st_where three, st_where four, uint8_t *to)
 {

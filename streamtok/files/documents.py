@@ -17,7 +17,7 @@ from ..errors import located_utf8_error, shortened, shown
 from .in_order import Emit, Ids, Pipeline, Prepare
 from .sources import PathSource, Reader, StreamSource
 from .suffixes import documents_of
-from .ways import WAYS, Chunk, Way
+from .ways import WAYS, Chunk, Way, check_kind
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, ArrayCoder, DisallowedSpecial, Encoding, SomeText, StreamOptions
@@ -64,11 +64,7 @@ class Options:
     errors: str = "strict"
 
     def __post_init__(self) -> None:
-        if self.documents is not None and self.documents not in WAYS:
-            known = ", ".join(map(repr, WAYS))
-            raise ValueError(f"documents={shown(self.documents)} is unknown: write one of {known}, or None")
-        if self.errors not in ("strict", "replace", "ignore"):
-            raise ValueError(f"errors={shown(self.errors)} is unknown: write 'strict', 'replace' or 'ignore'")
+        check_kind(self.documents, self.errors)
         for name in ("allowed_special", "disallowed_special"):
             value = getattr(self, name)
             if isinstance(value, str) and value != "all":

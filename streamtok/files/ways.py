@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..errors import shown
 from ..native import job
 from ..native.encode import Coder
 from .json_lines import LONG, pieces_at, text_of_line
@@ -325,3 +326,12 @@ class JsonWay(Way):
 
 
 WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay}
+
+
+def check_kind(documents: str | None, errors: str) -> None:
+    """Raises ValueError for an unknown kind of documents (None: by the suffix of each source), or of errors."""
+    if documents is not None and documents not in WAYS:
+        known = ", ".join(map(repr, WAYS))
+        raise ValueError(f"documents={shown(documents)} is unknown: write one of {known}, or None")
+    if errors not in ("strict", "replace", "ignore"):
+        raise ValueError(f"errors={shown(errors)} is unknown: write 'strict', 'replace' or 'ignore'")

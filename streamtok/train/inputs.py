@@ -22,6 +22,7 @@ from ..files.json_lines import LONG, pieces_at, text_of_line
 from ..files.lines import Lines
 from ..files.sources import PathSource, Reader, StreamSource
 from ..files.suffixes import documents_of
+from ..files.ways import check_kind
 from ..native import job
 from ..native.text import mend_surrogates, to_utf8
 
@@ -68,10 +69,7 @@ class How:
     sums: bool = False
 
     def __post_init__(self) -> None:
-        if self.documents not in (None, "text", "lines", "jsonl"):
-            raise ValueError(f"documents={shown(self.documents)} is unknown: write 'text', 'lines', 'jsonl' or None")
-        if self.errors not in ("strict", "replace", "ignore"):
-            raise ValueError(f"errors={shown(self.errors)} is unknown: write 'strict', 'replace' or 'ignore'")
+        check_kind(self.documents, self.errors)
 
 
 def open_inputs(sources: Any) -> list[FileInput | TextsInput]:
