@@ -3,6 +3,7 @@
  * ST_INLINE        a function defined in a header
  * ST_FORCE_INLINE  one that must be inlined, because a constant argument selects which of its code remains
  * ST_TABLE         a constant table defined in a header
+ * ST_ALIGNED_64    behind it: at a multiple of 64 bytes, so that no load of 64 bytes at one spans two cache lines
  * ST_SWAR          1 where eight bytes can be loaded into one integer from any address (load.h)
  *
  * The fixed-width types come from here too: NVRTC has no standard headers. So do the intrinsics of Microsoft's compiler. */
@@ -41,6 +42,14 @@ typedef unsigned long long uint64_t;
 #define ST_INLINE static inline
 #define ST_FORCE_INLINE static inline
 #define ST_TABLE static const
+#endif
+
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define ST_ALIGNED_64 __attribute__((aligned(64)))
+#elif defined(_MSC_VER) && !defined(__CUDACC__)
+#define ST_ALIGNED_64 __declspec(align(64))
+#else
+#define ST_ALIGNED_64
 #endif
 
 /* No token, where the index of one is expected. */

@@ -10,11 +10,14 @@
 #define ST_BLOCK_BYTES 64
 
 typedef struct st_block {
-    uint64_t letter, mark, number, white, other; /* every byte of text is in one of them; marks only in o200k */
-    uint64_t upper, lower;                       /* letters with case; kept for o200k only */
-    uint64_t blank, newline, apostrophe, slash;  /* U+0020; CR and LF; ' ; / */
-    uint64_t high;                               /* not ASCII */
-    uint64_t tail;                               /* continuation bytes */
+    /* Every byte of text is in one of these. Marks and controls are others where the row does not tell them. */
+    uint64_t letter, mark, number, white, other, control;
+    uint64_t upper, lower;                      /* letters with case; only for the case rule */
+    uint64_t blank, newline, apostrophe, slash; /* U+0020; CR and LF; ' ; / */
+    uint64_t high;                              /* not ASCII */
+    uint64_t tail;                              /* continuation bytes */
+    uint64_t han, odd;                          /* letters, and other characters, of the script Han; only where that is apart */
+    uint64_t kana;                              /* U+4E00-9FA5, U+3040-30FF; only where those are apart */
 } st_block;
 
 /* The mask of the characters before: each bit moves to the next byte, the last one of `before` (0 or 1) comes in. */
@@ -45,6 +48,14 @@ ST_FORCE_INLINE uint64_t st_flood(uint64_t mask, uint64_t seeds)
 ST_FORCE_INLINE uint64_t st_leading_tail(const st_block *block)
 {
     return block->tail & ~(block->tail + 1);
+}
+
+/* Extends a mask of first bytes to all bytes of their characters. Continuation bytes at the start of the block get the bit of the
+ * last byte of the block before. `third`: the continuation bytes behind another continuation byte. */
+ST_FORCE_INLINE uint64_t st_spread(uint64_t leads, uint64_t tail, uint64_t third, uint64_t before)
+{
+    const uint64_t carry = st_carry_of(before), two = leads | (st_behind(leads, carry) & tail);
+    return two | ((two << 2 | carry << 1) & third);
 }
 
 /* The last character of the block before goes on into this one. */

@@ -7,7 +7,7 @@
 #define ST_TIER avx512
 #include "base/begin_avx512.h"
 
-#include "split/block.h"
+#include "split/block_ascii.h"
 
 /* Characters beyond ASCII are looked up in the blocks of unicode_tables.h, here called rows, of 256 code points. Most texts need
  * two rows, for a script and its punctuation, so the two rows used last are looked up without a branch. */
@@ -23,7 +23,7 @@ typedef struct placed {
 } placed;
 
 /* Reads bytes behind the block only if a character of the block continues there. */
-static inline placed place(const uint8_t *text, __m512i v, __mmask64 leads, __mmask64 three)
+ST_FORCE_INLINE placed place(const uint8_t *text, __m512i v, __mmask64 leads, __mmask64 three)
 {
     const __m512i second = _mm512_maskz_loadu_epi8(leads, text + 1), third = _mm512_maskz_loadu_epi8(three, text + 2);
     const __m512i last = _mm512_mask_mov_epi8(second, three, third), last_but_one = _mm512_mask_mov_epi8(v, three, second);
@@ -36,7 +36,7 @@ static inline placed place(const uint8_t *text, __m512i v, __mmask64 leads, __mm
 }
 
 /* The kinds of the characters `these`, two in each byte, of which the lowest bit of the code point selects one; 0 for others. */
-static inline __m512i look_up(uint32_t block, __mmask64 these, placed p)
+ST_FORCE_INLINE __m512i look_up(uint32_t block, __mmask64 these, placed p)
 {
     const uint8_t *row = st_kind_blocks + ((size_t)block << (ST_KIND_SHIFT - 1));
     return _mm512_maskz_permutex2var_epi8(these, _mm512_loadu_si512(row), _mm512_srli_epi16(p.low, 1),
@@ -54,7 +54,7 @@ static inline void enter_row(const uint8_t *text, st_rows *rows)
     rows->blocks[0] = st_kind_index[number];
 }
 
-static inline __m512i kinds_by_rows(const uint8_t *text, placed p, uint64_t leads, st_rows *rows)
+ST_FORCE_INLINE __m512i kinds_by_rows(const uint8_t *text, placed p, uint64_t leads, st_rows *rows)
 {
     const __mmask64 first = _mm512_mask_cmpeq_epi8_mask(leads, p.rows, all(rows->numbers[0]));
     const __mmask64 second = _mm512_mask_cmpeq_epi8_mask(leads, p.rows, all(rows->numbers[1]));
@@ -71,7 +71,7 @@ static inline __m512i kinds_by_rows(const uint8_t *text, placed p, uint64_t lead
 
 /* Copies the kinds at first bytes to the second and third bytes. Continuation bytes at the start of the block get the kind of the
  * last byte of the block before. */
-static inline __m512i spread(__m512i kinds, uint64_t tail, st_rows *rows)
+ST_FORCE_INLINE __m512i spread(__m512i kinds, uint64_t tail, st_rows *rows)
 {
     const __m512i one = every(1);
     __m512i from = _mm512_mask_sub_epi8(byte_numbers(), tail, byte_numbers(), one);
@@ -80,45 +80,47 @@ static inline __m512i spread(__m512i kinds, uint64_t tail, st_rows *rows)
 }
 
 /* Characters of four bytes, one by one: they are rare. */
-static __m512i add_fours(const uint8_t *text, __m512i kinds, uint64_t leads)
+ST_FORCE_INLINE __m512i add_fours(const uint8_t *text, __m512i kinds, uint64_t leads)
 {
     for (; leads; leads &= leads - 1) {
         unsigned size;
-        const unsigned at = st_first_bit(leads), kind = st_kind_of(st_utf8_decode(text + at, &size));
+        const unsigned at = st_first_bit(leads), kind = st_fine_kind_of(st_utf8_decode(text + at, &size));
         kinds = _mm512_mask_mov_epi8(kinds, (uint64_t)15 << at, every(kind));
     }
     return kinds;
 }
 
-/* Rows that have only caseless letters, of which CJK text would need many: U+4E00-9EFF, U+AC00-D6FF. */
-static inline __mmask64 is_cjk(__m512i rows)
+/* Rows that have only caseless letters, of which CJK text would need many: U+4E00-9EFF, all Han, and U+AC00-D6FF. */
+static inline __mmask64 is_han(__m512i rows)
 {
-    return st_vector_in(rows, 0x4E, 0x9F - 0x4E) | st_vector_in(rows, 0xAC, 0xD7 - 0xAC);
+    return st_vector_in(rows, 0x4E, 0x9F - 0x4E);
 }
 
-static void st_classify_mixed(st_split_family family, const uint8_t *text, st_vector v, st_rows *rows,
-                              const st_block *before, st_block *b)
+static inline __mmask64 is_hangul(__m512i rows)
 {
-    (void)before;
+    return st_vector_in(rows, 0xAC, 0xD7 - 0xAC);
+}
+
+ST_FORCE_INLINE void st_classify_mixed(const st_traits *t, const uint8_t *text, st_vector v, st_rows *rows,
+                                       const st_block *before, st_block *b)
+{
     b->tail = st_vector_in(v, 0x80, 64);
     const uint64_t leads = b->high & ~b->tail, four = st_vector_in(v, 0xF0, 16);
     const placed p = place(text, v, leads, st_vector_in(v, 0xE0, 32));
-    const uint64_t cjk = is_cjk(p.rows);
+    const uint64_t han = is_han(p.rows), cjk = han | is_hangul(p.rows);
     __m512i kinds = kinds_by_rows(text, p, leads & ~cjk & ~four, rows);
-    kinds = spread(_mm512_mask_mov_epi8(kinds, cjk, every(ST_KIND_CASELESS)), b->tail, rows);
+    kinds = _mm512_mask_mov_epi8(kinds, cjk, every(ST_FINE_CASELESS));
+    if (t->han)
+        kinds = _mm512_mask_mov_epi8(kinds, han, every(ST_FINE_HAN));
+    kinds = spread(kinds, b->tail, rows);
     if (four)
         kinds = add_fours(text, kinds, four);
     rows->last = _mm512_permutexvar_epi8(every(63), kinds);
-    const __m512i ascii = _mm512_permutex2var_epi8(_mm512_loadu_si512(st_byte_kinds), v, _mm512_loadu_si512(st_byte_kinds + 64));
+    const __m512i ascii = _mm512_permutex2var_epi8(_mm512_loadu_si512(st_ascii_fine), v, _mm512_loadu_si512(st_ascii_fine + 64));
     kinds = _mm512_mask_mov_epi8(ascii, b->high, kinds);
-    b->letter = st_vector_in(kinds, ST_KIND_UPPER, 3);
-    b->number = st_vector_is(kinds, ST_KIND_NUMBER);
-    b->white = st_vector_in(kinds, ST_KIND_NEWLINE, 2);
-    if (family == ST_SPLIT_O200K) {
-        b->upper = st_vector_is(kinds, ST_KIND_UPPER);
-        b->lower = st_vector_is(kinds, ST_KIND_LOWER);
-        b->mark = st_vector_is(kinds, ST_KIND_MARK);
-    }
+    st_masks_of_kinds(t, kinds, b);
+    if (t->apart == ST_APART_KANA)
+        b->kana = st_spread(st_find_kana(text, v), b->tail, b->tail & b->tail << 1, before->kana);
 }
 
 /* Eight of the bytes, from the number `first` on, each in the lowest byte of a lane of 64 bits. */

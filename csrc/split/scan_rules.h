@@ -47,10 +47,10 @@ ST_INLINE unsigned st_others(st_split_family family)
     return family == ST_SPLIT_O200K ? ST_SET(ST_KIND_OTHER) : ST_SET(ST_KIND_OTHER) | ST_SET(ST_KIND_MARK);
 }
 
-/* An ASCII letter in lower case, where the family ignores the case of contractions; r50k does not. */
+/* An ASCII letter in lower case, where the family ignores the case of contractions. */
 ST_INLINE unsigned st_folded(st_split_family family, unsigned byte)
 {
-    return family == ST_SPLIT_R50K ? byte : byte | 0x20u;
+    return st_traits_of(family).contraction == ST_CONTRACTION_LOWER ? byte : byte | 0x20u;
 }
 
 /* Is the contraction complete with this letter right behind the apostrophe ('s 'd 'm 't)? */
@@ -65,7 +65,7 @@ ST_INLINE unsigned st_short_contraction(st_split_family family, const uint8_t *t
 {
     if (st_is_short_contraction(family, text[0]))
         return 1;
-    return family != ST_SPLIT_R50K && text[0] == 0xC5 && text[1] == 0xBF ? 2 : 0;
+    return st_traits_of(family).contraction != ST_CONTRACTION_LOWER && text[0] == 0xC5 && text[1] == 0xBF ? 2 : 0;
 }
 
 /* May this letter behind the apostrophe be the first of two ('ll 've 're)? */

@@ -2,11 +2,7 @@
 #ifndef ST_SPLIT_SCAN_STATE_H
 #define ST_SPLIT_SCAN_STATE_H
 
-#include "base/portable.h"
-
-/* The split patterns, by the first encoding that used each; p50k_base has r50k_base's. NONE: a text is one piece. TABLE: a compiled
- * pattern (split/dfa.h). */
-typedef enum st_split_family { ST_SPLIT_R50K, ST_SPLIT_CL100K, ST_SPLIT_O200K, ST_SPLIT_NONE, ST_SPLIT_TABLE } st_split_family;
+#include "split/rows.h"
 
 /* Between two characters a scan is in one of these states. What is open is the text since the last final end. */
 typedef enum st_scan_state {
