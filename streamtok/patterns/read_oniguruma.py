@@ -1,8 +1,9 @@
 r"""Reads a pattern as Oniguruma does, which Hugging Face's Split hands its regular expressions to.
 
 What differs from tiktoken's engine: `a{1,3}+` is (?:a{1,3})+; ^ and $ are beginning and end of a line; (?m) lets the
-dot take line breaks, and there is no (?s); [[:alpha:]] and its like are of Unicode; \w holds ² and lacks the joiners.
-Its (?i) folds several characters into one; where that could matter, the pattern is refused.
+dot take line breaks, and there is no (?s); [[:alpha:]] and its like are of Unicode; \w lacks the joiners, and outside
+of brackets it holds ². Its (?i) takes one character for several, as ß for ss; where that could matter, the pattern is
+refused.
 """
 
 from __future__ import annotations
@@ -53,12 +54,14 @@ class OnigurumaReader(Reader):
         super().__init__(text)
         self._cased: set[Ranges] = set()
         """The sets that were read under (?i) and fold."""
+        self._in_class = False
 
     def perl(self, letter: str) -> Ranges:
         if letter not in "wW":
             return charsets.perl(letter)
-        less = charsets.subtract(charsets.perl("w"), tables.ONIGURUMA_WORD_LACKS)
-        word = charsets.union(less, tables.ONIGURUMA_WORD_MORE)
+        word = charsets.subtract(charsets.perl("w"), tables.ONIGURUMA_WORD_LACKS)
+        if not self._in_class:  # a \w of its own is another set than one in brackets
+            word = charsets.union(word, tables.ONIGURUMA_WORD_MORE)
         return word if letter == "w" else charsets.invert(word)
 
     # ---- (?i) ----
@@ -73,12 +76,12 @@ class OnigurumaReader(Reader):
         return wide
 
     def char_class(self) -> Ranges:
-        start = self.at
-        if "i" not in self.flags:
-            return super().char_class()
-        self.flags -= {"i"}
+        start, before = self.at, (self.flags, self._in_class)
+        self.flags, self._in_class = self.flags - {"i"}, True
         ranges = super().char_class()
-        self.flags |= {"i"}
+        self.flags, self._in_class = before
+        if "i" not in self.flags:
+            return ranges
         inside = self.text[start + 1 : self.at - 1]
         if charsets.fold(ranges) != ranges and (inside[:1] == "^" or "[" in inside or "&&" in inside or "\\" in inside):
             self.fail("has a class under (?i) whose meaning differs between engines", start)
@@ -179,6 +182,8 @@ class OnigurumaReader(Reader):
             self.fail("has a '?' behind a count, which engines read differently; write a group around what is counted")
         if after != "+":
             return super()._repeated(item, start)
+        if self.text[found.end() + 1 : found.end() + 2] in ("+", "?", "*"):
+            self.fail("puts a quantifier on a quantifier; write a group around the inner one", start)
         kept, self.text = self.text, self.text[: found.end()] + self.text[found.end() + 1 :]
         inner = super()._repeated(item, start)
         self.text = kept

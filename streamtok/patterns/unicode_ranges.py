@@ -8,7 +8,7 @@ WORD_EXTRA: what \\w holds beyond L, M, Nd, Nl and Pc, inclusive ranges. WHITE_S
 HAN: the script.
 The next ones are of tokenizers. DIGITS_MORE: what its Digits holds beyond N. PUNCTUATION_LACKS, PUNCTUATION_MORE: what
 its Punctuation lacks of P, and holds beyond it. ONIGURUMA_WORD_LACKS, ONIGURUMA_WORD_MORE: the same for what its
-regular expressions take for \\w, beside that of tiktoken.
+regular expressions take for \\w, beside that of tiktoken; in brackets nothing is held beyond it.
 FOLDS: the sets of characters that (?i) takes for each other, one a line, in UTF-8.
 The two blobs are zlib in base 85.
 """
