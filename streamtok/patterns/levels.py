@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .compiled import MOST_EMITS, MOST_MARKS, MOST_STATES, OPEN_ALL, OPEN_BACK, OPEN_MARK, NotCompilable
+from .compiled import MOST_EMITS, MOST_MARKS, MOST_STATES, NotCompilable
 from .partition import END
 from .threads import GAP, MATCH, Budget, Lists
 
@@ -30,11 +30,8 @@ class Step(NamedTuple):
     moves: tuple[tuple[int, int], ...]
 
 
-class Machine(NamedTuple):
-    """rows[state][class] is a Step; opens[state] as in CompiledPattern. State 0 is the beginning."""
-
-    rows: list[list[Step]]
-    opens: list[int]
+Machine = list[list[Step]]
+"""The Step of each state for each class. State 0 is the beginning."""
 
 
 class Joins(NamedTuple):
@@ -92,13 +89,6 @@ class _State(NamedTuple):
         kept = len(self.levels) - (self.held < 0)
         marks = [*range(kept - self.back), *[BACK] * self.back]
         return marks if self.held >= 0 else [-1, *marks]
-
-    def open(self) -> int:
-        places = self.places()
-        if self.held < 0 and len(places) < 2:
-            return OPEN_ALL
-        first = places[0 if self.held >= 0 else 1]
-        return OPEN_BACK if first == BACK else OPEN_MARK + first
 
 
 class _Walk:
@@ -186,8 +176,7 @@ def build(lists: Lists, joined: Joins, budget: Budget) -> Machine:
     start = _State(lists.contexts[END], -1, (), False)
     numbers = {start: 0}
     todo = [start]
-    rows: list[list[Step]] = []
-    opens: list[int] = []
+    rows: Machine = []
 
     def number(state: _State) -> int:
         if state not in numbers:
@@ -206,8 +195,7 @@ def build(lists: Lists, joined: Joins, budget: Budget) -> Machine:
             budget.spend(4 + len(state.levels))
             row.append(_step(lists, joined, state, c, number))
         rows.append(row)
-        opens.append(state.open() if state.levels else OPEN_ALL)
-    return Machine(rows, opens)
+    return rows
 
 
 def _step(lists: Lists, joined: Joins, state: _State, c: int, number: Callable[[_State], int]) -> Step:

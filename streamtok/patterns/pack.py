@@ -23,6 +23,7 @@ from .compiled import (
     NotCompilable,
 )  # fmt: skip
 from .levels import BACK, HERE, Machine, Step
+from .live import Live
 from .partition import Partition
 
 _MOST_OPS = 4096
@@ -32,13 +33,10 @@ _SPARE = 11
 
 def smallest(machine: Machine) -> Machine:
     """The same machine without states that no text tells apart (Moore's refinement)."""
-    rows = machine.rows
+    machine = Live(machine).pruned()
     outs: dict[tuple[object, ...], int] = {}
-    first = [
-        outs.setdefault((opened, *[(step.emits, step.moves) for step in row]), len(outs))
-        for row, opened in zip(rows, machine.opens)
-    ]
-    nexts = [[step.next for step in row] for row in rows]
+    first = [outs.setdefault(tuple((step.emits, step.moves) for step in row), len(outs)) for row in machine]
+    nexts = [[step.next for step in row] for row in machine]
     blocks, count = first, len(outs)
     while True:
         found: dict[tuple[int, ...], int] = {}
@@ -54,27 +52,27 @@ def _renumbered(machine: Machine, blocks: list[int]) -> Machine:
     one_of = {block: state for state, block in reversed(list(enumerate(blocks)))}
     order = {blocks[0]: 0}
     todo = [blocks[0]]
-    rows: list[list[Step]] = []
+    rows: Machine = []
     for block in todo:
         row = []
-        for step in machine.rows[one_of[block]]:
+        for step in machine[one_of[block]]:
             after = blocks[step.next]
             if after not in order:
                 order[after] = len(order)
                 todo.append(after)
             row.append(step._replace(next=order[after]))
         rows.append(row)
-    return Machine(rows, [machine.opens[one_of[block]] for block in todo])
+    return rows
 
 
 def merge_classes(machine: Machine, classes: Partition) -> tuple[Machine, Partition]:
     """Classes that no state tells apart become one."""
     columns: dict[tuple[Step, ...], int] = {}
-    new = [columns.setdefault(column, len(columns)) for column in zip(*machine.rows)]
+    new = [columns.setdefault(column, len(columns)) for column in zip(*machine)]
     keep = [new.index(number) for number in range(len(columns))]
     if 0 in new[1:]:
         raise AssertionError("the end of the text is like a character")
-    return Machine([[row[c] for c in keep] for row in machine.rows], machine.opens), classes.merged(new)
+    return [[row[c] for c in keep] for row in machine], classes.merged(new)
 
 
 class _Ops:
@@ -131,9 +129,9 @@ def _entry(step: Step, ops: _Ops) -> int:
 
 def _sync(machine: Machine, classes: int) -> bytes:
     """The matrix of sure cuts of a CompiledPattern."""
-    first, width = machine.rows[0], (classes + 7) // 8
+    first, width = machine[0], (classes + 7) // 8
     cuts = []  # for each state the classes that end a piece here and begin anew
-    for row in machine.rows:
+    for row in machine:
         cuts.append(0)
         for y in range(1, classes):
             if row[y].next == first[y].next and row[y].emits and row[y].emits[-1][0] == HERE:
@@ -141,7 +139,7 @@ def _sync(machine: Machine, classes: int) -> bytes:
     out = bytearray(width)
     for x in range(1, classes):
         sure = -1
-        for state in {row[x].next for row in machine.rows}:
+        for state in {row[x].next for row in machine}:
             sure &= cuts[state]
         out += sure.to_bytes(width, "little")
     return bytes(out)
@@ -158,16 +156,16 @@ def pack(machine: Machine, classes: Partition) -> CompiledPattern:
     """The table of a machine, made as small as it gets."""
     machine, classes = merge_classes(smallest(machine), classes)
     ops = _Ops()
-    entries = [_entry(step, ops) for row in machine.rows for step in row]
+    entries = [_entry(step, ops) for row in machine for step in row]
     index, blocks = classes.map()
     return CompiledPattern(
         classes=classes.classes,
         class_index=index,
         class_blocks=blocks,
-        states=len(machine.rows),
+        states=len(machine),
         entries=_little("I", entries),
         ops=_little("H", ops.words),
-        open=bytes(machine.opens),
-        drops=any(flag for row in machine.rows for step in row for _, flag in step.emits),
+        open=bytes(map(Live(machine).open, range(len(machine)))),
+        drops=any(flag for row in machine for step in row for _, flag in step.emits),
         sync=_sync(machine, classes.classes),
     )

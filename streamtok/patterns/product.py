@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .compiled import MOST_EMITS, MOST_MARKS, MOST_STATES, OPEN_ALL, OPEN_BACK, OPEN_MARK, NotCompilable
+from .compiled import MOST_EMITS, MOST_MARKS, MOST_STATES, NotCompilable
 from .levels import BACK, HERE, Machine, Step
+from .live import DROPPED, KEPT, Live
 from .partition import END
 from .threads import Budget
 
@@ -20,59 +21,6 @@ Ends = tuple[tuple[int, bool], ...]
 _MOST_RUNS = 5
 _WORK = 20
 """What one step of the product costs, in visits of threads."""
-
-
-_KEPT, _DROPPED = 1, 2
-
-
-def _fates(machine: Machine) -> list[int]:
-    """For each state what may become of the piece that is open: 1: it is kept, 2: it is dropped, 3: either."""
-    fates = [0] * len(machine.rows)
-    changed = True
-    while changed:
-        changed = False
-        for state, row in enumerate(machine.rows):
-            found = fates[state]
-            for step in row:
-                found |= 1 << step.emits[0][1] if step.emits else fates[step.next]
-            if found != fates[state]:
-                fates[state] = found
-                changed = True
-    return fates
-
-
-class _Live:
-    """marks[state]: the marks that some text may still read. back[state]: whether BACK may be read."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.rows = machine.rows
-        states = range(len(self.rows))
-        live: list[set[int]] = [set() for _ in states]
-        todo = set(states)
-        above: list[set[int]] = [set() for _ in states]
-        for state in states:
-            for step in self.rows[state]:
-                above[step.next].add(state)
-        while todo:
-            state = todo.pop()
-            found = {place for step in self.rows[state] for place in self._read(step, live[step.next])}
-            if found != live[state]:
-                live[state] = found
-                todo |= above[state]
-        self.marks = [tuple(sorted(places - {BACK})) for places in live]
-        self.back = [BACK in places for places in live]
-        self.fates = _fates(machine)
-
-    @staticmethod
-    def _read(step: Step, after: set[int]) -> set[int]:
-        source = dict(step.moves)
-        places = {place for place, _ in step.emits} | {source.get(mark, mark) for mark in after if mark != BACK}
-        return places - {HERE}
-
-    def sources(self, step: Step) -> list[int]:
-        """Where the live marks of the next state come from."""
-        source = dict(step.moves)
-        return [source.get(mark, mark) for mark in self.marks[step.next]]
 
 
 class _Run(NamedTuple):
@@ -98,7 +46,7 @@ class _Pair(NamedTuple):
 class _Walk:
     """One character from one state; all places are those of that state, and HERE."""
 
-    def __init__(self, first: _Live, second: _Live, pair: _Pair, classes: tuple[int, int]) -> None:
+    def __init__(self, first: Live, second: Live, pair: _Pair, classes: tuple[int, int]) -> None:
         self.first, self.second, self.pair = first, second, pair
         self.cut, self.go_on = classes[0], classes[1]
         self.step = first.rows[pair.first][self.cut]
@@ -163,10 +111,10 @@ class _Walk:
             self._ended(i) if j < 0 else self.between[i, j] for at, i in enumerate(numbers) for j in numbers[at + 1 :]
         ]
         fate = self.first.fates[self.step.next]
-        if fate == _DROPPED:
+        if fate == DROPPED:
             runs[0] = _Run(-1, (), ())
             between[: len(places)] = [((place, True),) for place in places]
-        elif fate == _KEPT:
+        elif fate == KEPT:
             self._give(runs, between, len(places))
         return _Pair(self.step.next, tuple(places), tuple(runs), tuple(between))
 
@@ -205,26 +153,14 @@ def _renamed(pair: _Pair) -> tuple[_Pair, tuple[tuple[int, int], ...]]:
     return new, tuple((mark, place) for mark, place in enumerate(old) if mark != place)
 
 
-def _open(pair: _Pair, second: Machine, live: _Live) -> int:
-    """Before which place no end can come."""
-    run = pair.runs[0]
-    opened = second.opens[run.state] if run.state >= 0 else OPEN_ALL
-    found = [way[0][0] for way in (run.ends, *pair.between[: len(pair.places)]) if way]
-    if not run.ends:
-        fixed = {OPEN_ALL: HERE, OPEN_BACK: BACK}
-        found.append(fixed[opened] if opened in fixed else run.places[live.marks[run.state].index(opened - OPEN_MARK)])
-    first = min(found)
-    return OPEN_ALL if first == HERE else OPEN_BACK if first == BACK else OPEN_MARK + first
-
-
 def product(first: Machine, second: Machine, classes: list[tuple[int, int]], budget: Budget) -> Machine:
     """The machine of `first` and, on each of its pieces, `second`. classes: for each class of the result, the
     classes of the two; the first is END. Raises NotCompilable."""
-    one, two = _Live(first), _Live(second)
+    one, two = Live(first), Live(second)
     start = _Pair(0, (), (_Run(0, (), ()),), ())
     numbers = {start: 0}
     todo = [start]
-    rows: list[list[Step]] = []
+    rows: Machine = []
 
     def step(pair: _Pair, both: tuple[int, int]) -> Step:
         walk = _Walk(one, two, pair, both)
@@ -244,4 +180,4 @@ def product(first: Machine, second: Machine, classes: list[tuple[int, int]], bud
         if any(len(entry.emits) > MOST_EMITS for entry in row):
             raise NotCompilable(f"one character may end more than {MOST_EMITS} pieces")
         rows.append(row)
-    return Machine(rows, [_open(pair, second, two) for pair in todo])
+    return rows

@@ -47,7 +47,7 @@ class TableRunner:
 
     def _step(self, number: int) -> None:
         entry = self.entries[self.state * self.table.classes + number]
-        self._check_open(entry)
+        least, known = self._least(), len(self.ends)
         if entry & t.SLOW:
             self._op(entry >> t.OP_SHIFT & 0xFFF)
         else:
@@ -57,12 +57,14 @@ class TableRunner:
             if entry & t.EMIT:
                 self.ends.append((self.here, dropped))
         self.state = entry & 0xFFFF
+        assert all(end >= least for end, _ in self.ends[known:]), "a piece ended before what surely belonged to it"
 
-    def _check_open(self, entry: int) -> None:
-        self.least = {t.OPEN_ALL: self.here, t.OPEN_BACK: self.back}.get(self.table.open[self.state])
-        if self.least is None:
-            self.least = self.marks[self.table.open[self.state] - t.OPEN_MARK]
-        self.known = len(self.ends)
+    def _least(self) -> int:
+        """What surely belongs to the open piece, by the table: no piece ends before it."""
+        opened = self.table.open[self.state]
+        if opened >= t.OPEN_MARK:
+            return self.marks[opened - t.OPEN_MARK]
+        return self.back if opened == t.OPEN_BACK else self.here
 
     def _op(self, at: int) -> None:
         dropped = False

@@ -1,0 +1,77 @@
+"""What of a machine's marks may still be read, and what may become of the piece that is open."""
+
+from __future__ import annotations
+
+from .compiled import OPEN_ALL, OPEN_BACK, OPEN_MARK
+from .levels import BACK, HERE, Machine, Step
+
+KEPT, DROPPED = 1, 2
+
+
+class Live:
+    """marks[state]: the marks that some text may still read, in order. back[state]: whether BACK may be read.
+    fates[state]: what may become of the open piece: KEPT, DROPPED, or the sum of both."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.rows = machine
+        live: list[set[int]] = [set() for _ in machine]
+        above: list[set[int]] = [set() for _ in machine]
+        for state, row in enumerate(machine):
+            for step in row:
+                above[step.next].add(state)
+        todo = set(range(len(machine)))
+        while todo:
+            state = todo.pop()
+            found = {place for step in machine[state] for place in _read(step, live[step.next])}
+            if found != live[state]:
+                live[state] = found
+                todo |= above[state]
+        self.marks = [tuple(sorted(places - {BACK})) for places in live]
+        self.back = [BACK in places for places in live]
+        self.fates = _fates(machine)
+
+    def sources(self, step: Step) -> list[int]:
+        """Where the live marks of the next state come from."""
+        source = dict(step.moves)
+        return [source.get(mark, mark) for mark in self.marks[step.next]]
+
+    def open(self, state: int) -> int:
+        """What surely belongs to the open piece, as in CompiledPattern: the first place that may be read is its least
+        end."""
+        if self.marks[state]:
+            return OPEN_MARK + self.marks[state][0]
+        return OPEN_BACK if self.back[state] else OPEN_ALL
+
+    def pruned(self) -> Machine:
+        """The machine without moves to marks that nobody reads."""
+        return [
+            [
+                step._replace(moves=tuple(move for move in step.moves if move[0] in self.marks[step.next]))
+                if step.moves
+                else step
+                for step in row
+            ]
+            for row in self.rows
+        ]
+
+
+def _read(step: Step, after: set[int]) -> set[int]:
+    """The places that a step reads, or the states behind it do."""
+    source = dict(step.moves)
+    places = {place for place, _ in step.emits} | {source.get(mark, mark) for mark in after if mark != BACK}
+    return places - {HERE}
+
+
+def _fates(machine: Machine) -> list[int]:
+    fates = [0] * len(machine)
+    changed = True
+    while changed:
+        changed = False
+        for state, row in enumerate(machine):
+            found = fates[state]
+            for step in row:
+                found |= 1 << step.emits[0][1] if step.emits else fates[step.next]
+            if found != fates[state]:
+                fates[state] = found
+                changed = True
+    return fates
