@@ -67,7 +67,7 @@ static void enter_character(st_cut_tables *cuts, const st_vocab *vocab, uint32_t
     unsigned size;
     st_text_error error;
     if (n >= 2 && n <= 3 && st_text_check(token, n, &error) == n && st_utf8_size(token[0]) == n &&
-        st_token_reachable(vocab, index))
+        st_token_reachable(vocab, index) && st_token_is_sound(vocab, index))
         cuts->characters[st_utf8_decode(token, &size)] = index;
 }
 
@@ -188,6 +188,19 @@ static void enter_classes(st_cut_tables *cuts)
     }
 }
 
+/* Takes a part of a token out of characters[] if it comes later than the token. */
+static void leave_out_later(st_cut_tables *cuts, const st_vocab *vocab, uint32_t part, uint32_t index)
+{
+    unsigned size;
+    const size_t n = st_token_length(vocab, part);
+    if (part < index || n < 2 || n > 3)
+        return;
+    const uint8_t *token = st_token_bytes(vocab, part);
+    st_text_error error;
+    if (st_text_check(token, n, &error) == n && st_utf8_size(token[0]) == n)
+        cuts->characters[st_utf8_decode(token, &size)] = ST_NONE;
+}
+
 void st_fill_cuts(st_cut_tables *cuts, const st_vocab *vocab)
 {
     memset(cuts->characters, 0xff, sizeof cuts->characters);
@@ -204,6 +217,11 @@ void st_fill_cuts(st_cut_tables *cuts, const st_vocab *vocab)
             if (!st_utf8_is_continuation(token[border]) && (token[border - 1] | token[border]) >= 0x80)
                 enter_border(cuts, token, border, n);
     }
+    for (uint32_t i = 0; i < vocab->count && !vocab->monotone; i++)
+        if (vocab->left[i] != ST_NONE) {
+            leave_out_later(cuts, vocab, vocab->left[i], i);
+            leave_out_later(cuts, vocab, vocab->right[i], i);
+        }
     cuts->pair_shift = fold(cuts->pairs);
     cuts->partial_shift = fold(cuts->partials);
     enter_classes(cuts);

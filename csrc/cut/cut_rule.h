@@ -92,7 +92,8 @@ ST_INLINE unsigned st_cut_is_here(const st_cut_tables *tables, uint32_t left, ui
 /* The token that a character begins as, ST_NONE: it begins as its bytes. `open`: the shapes of both its borders, ored.
  *
  * Between closed borders no token holds a part of the character and something beside it. So its bytes merge with each other
- * first, and it becomes its token whatever stands beside it. That holds where every token comes after its parts (monotone).
+ * first, and it becomes its token whatever stands beside it. That holds where its token is sound (vocab/vocab.h) and comes before
+ * every token that it is a part of: characters[] has no others.
  * A border that is not closed counts as open even if st_cut_is_partial would say no: eight or nine of ten are open. */
 ST_INLINE uint32_t st_whole_character(const st_cut_tables *tables, uint32_t code_point, unsigned open)
 {

@@ -34,7 +34,7 @@ static int is_worth_it(const st_vocab *v, const uint8_t *text, size_t n)
     if (n == 0 || n > ST_KEY_BYTES || st_text_check(text, n, &error) != n)
         return 0;
     st_key key = st_key_of(text, n);
-    return !st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
+    return st_vocab_find(v, text, n) == ST_NONE && !st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
 }
 
 st_status st_vocab_add_words(st_vocab *v, const uint8_t *bytes, const uint8_t *lengths, size_t count)

@@ -87,7 +87,31 @@ static void describe(const st_vocab *v, st_image_header *h, const void **data)
     memcpy(data, all, sizeof all);
 }
 
-st_status st_image_write(st_vocab *v, st_bytes *out)
+/* Enters unreachable tokens into the tables of an image that was written without them. */
+static st_status enter_whole_tokens(const st_vocab *v, const st_image_header *h, uint8_t *image)
+{
+    st_piece_table pieces = v->pieces;
+    uint64_t *longs = (uint64_t *)(void *)(image + h->sections[ST_IMAGE_LONGS].start);
+    pieces.entries = (st_piece_entry *)(void *)(image + h->sections[ST_IMAGE_ENTRIES].start);
+    for (uint32_t i = 0; i < v->count; i++) {
+        const uint8_t *bytes = st_token_bytes(v, i);
+        const size_t n = st_token_length(v, i);
+        if (!st_token_is_whole_only(v, i))
+            continue;
+        if (n <= ST_KEY_BYTES) {
+            ST_TRY(st_piece_table_add(&pieces, st_key_of(bytes, n), &v->ids[i], 1)); /* one id, so `more` does not grow */
+            continue;
+        }
+        const uint64_t hash = st_hash_bytes(bytes, n);
+        uint64_t at = hash & h->long_mask;
+        while (longs[at] != UINT64_MAX)
+            at = (at + 1) & h->long_mask;
+        longs[at] = hash >> 32 << 32 | i;
+    }
+    return ST_OK;
+}
+
+st_status st_image_write(st_vocab *v, int whole_tokens, st_bytes *out)
 {
     st_image_header h;
     uint64_t sizes[ST_IMAGE_SECTIONS];
@@ -106,6 +130,8 @@ st_status st_image_write(st_vocab *v, st_bytes *out)
     for (int i = 0; i < ST_IMAGE_SECTIONS; i++)
         if (sizes[i])
             memcpy(image + h.sections[i].start, data[i], (size_t)sizes[i]);
+    if (whole_tokens)
+        ST_TRY(enter_whole_tokens(v, &h, image));
     memcpy(image, &h, sizeof h);
     h.checksum = st_image_checksum(image, (size_t)h.size);
     memcpy(image, &h, sizeof h);
@@ -203,6 +229,8 @@ st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
         return ST_NO_MEMORY;
     point_into(v, &h, image);
     st_status status = v->identity ? make_ids(v) : ST_OK;
+    if (!status)
+        status = st_vocab_complete(v);
     if (!status)
         status = answers(v) ? ST_OK : ST_BAD_IMAGE;
     if (!status)

@@ -50,8 +50,9 @@ typedef struct st_image_header {
 /* The checksum for the header of an image of n bytes, n >= sizeof(st_image_header). */
 uint64_t st_image_checksum(const uint8_t *image, size_t n);
 
-/* Appends the image of a vocabulary, its cuts included. */
-st_status st_image_write(st_vocab *vocab, st_bytes *out);
+/* Appends the image of a vocabulary, its cuts included. whole_tokens: with unreachable tokens in the tables of pieces, too, as a GPU
+ * looks them up, which cuts nothing in such a vocabulary; st_image_open takes images without them. */
+st_status st_image_write(st_vocab *vocab, int whole_tokens, st_bytes *out);
 
 /* Makes a vocabulary whose arrays lie in the image. The image must be aligned to 64 bytes, stay unchanged, and outlive the
  * vocabulary. ST_BAD_IMAGE: the bytes are not as st_image_write wrote them, or are for another machine. */

@@ -92,6 +92,7 @@ typedef struct batch {
     size_t count, piece, at; /* the next span begins at text[at], in piece number `piece` */
     int inside;              /* `at` is a cut inside the piece */
     int stretches;           /* the tier cuts stretches (cut/cuts.h) */
+    int whole;               /* the pieces are whole ones */
     int cutting;             /* the last stretch had something to cut, so the next stretch is tried before short pieces */
 } batch;
 
@@ -99,11 +100,10 @@ typedef struct batch {
  * this comes from a text without a pattern, and cutting it gives words. */
 #define LONG_ASCII 32
 
-/* Only long pieces are worth cutting: the tables hold short ones whole. Where merging does not give back every token, nothing is
- * cut, because the piece table would give an unreachable token for an atom. */
-static int is_worth_cutting(const st_vocab *v, const uint8_t *text, size_t n)
+/* Only long pieces are worth cutting: the tables hold short ones whole. */
+static int is_worth_cutting(const uint8_t *text, size_t n)
 {
-    return n > ST_KEY_BYTES && !v->unreachable && (n > LONG_ASCII || st_has_high_bytes(text, n));
+    return n > ST_KEY_BYTES && (n > LONG_ASCII || st_has_high_bytes(text, n));
 }
 
 /* Adds the span text[at..at + n). */
@@ -202,7 +202,7 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
 {
     const st_spans *s = &w->spans;
     const size_t end = (size_t)b->ends[b->piece], before = s->count;
-    int is_cut = b->inside || is_worth_cutting(v, b->text + b->at, end - b->at);
+    int is_cut = b->inside || is_worth_cutting(b->text + b->at, end - b->at);
     const st_cuts *cuts = NULL;
     if (is_cut && !b->inside && b->stretches && add_stretch(v, w, b))
         return;
@@ -330,15 +330,15 @@ static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *ou
         more = add_spans(v, w, b);
         st_send_for_misses(v, w, missed);
     } while (more);
-    st_answer_misses(v, w, text);
+    st_answer_misses(v, w, text, (st_whole_pieces){b->ends, b->whole ? b->count : 0});
     return emit(v, w, text, out);
 }
 
 st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const uint8_t *text, size_t size,
-                           const uint64_t *ends, size_t count, st_ids *out)
+                           const uint64_t *ends, size_t count, int whole, st_ids *out)
 {
     if (engine == ST_ENGINE_FAST) {
-        batch b = {text, size, ends, count, 0, 0, 0, st_cuts_has_stretches(), 0};
+        batch b = {text, size, ends, count, 0, 0, 0, st_cuts_has_stretches(), whole, 0};
         while (b.piece < count) {
             const size_t from = b.at;
             ST_TRY(encode_round(v, w, &b, out));
@@ -349,7 +349,7 @@ st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const
     }
     size_t start = 0;
     for (size_t i = 0; i < count; i++) {
-        ST_TRY(st_encode_span(v, w, engine, text + start, (size_t)ends[i] - start, 1, out));
+        ST_TRY(st_encode_span(v, w, engine, text + start, (size_t)ends[i] - start, whole, out));
         start = (size_t)ends[i];
     }
     return ST_OK;

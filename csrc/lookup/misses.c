@@ -130,12 +130,12 @@ static int look_further(const st_vocab *v, st_workspace *w, size_t m)
     return 1;
 }
 
-/* Looks for a long token that merging does not give back. This comes before the cache, which holds merge results only. */
+/* ---- tokens ---- */
+
+/* Looks for a token that is too long for the cache. */
 static int is_long_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t *text, size_t n)
 {
-    if (!v->unreachable && n <= ST_CACHED_BYTES)
-        return 0;
-    const uint32_t token = st_vocab_find(v, text, n);
+    const uint32_t token = n > ST_CACHED_BYTES ? st_vocab_find_reachable(v, text, n) : ST_NONE;
     if (token == ST_NONE)
         return 0;
     s->ids[m] = &v->ids[token];
@@ -143,17 +143,50 @@ static int is_long_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t
     return 1;
 }
 
+/* Whether the span text[start..end) of the batch is a whole piece. */
+static int is_piece(st_whole_pieces pieces, size_t start, size_t end)
+{
+    size_t low = 0, high = pieces.count;
+    while (low < high) { /* finds the first piece that does not end before `end` */
+        const size_t middle = low + (high - low) / 2;
+        if (pieces.ends[middle] < end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < pieces.count && pieces.ends[low] == end && start == (low ? pieces.ends[low - 1] : 0);
+}
+
+/* Answers a span that has the bytes of an unreachable token: by its id if the span is a whole piece, else not at all: neither it nor
+ * what merging gives for it may come into a table, as each stands for both. */
+static int is_like_whole_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t *text, st_whole_pieces pieces)
+{
+    const size_t n = st_miss_length(s, m), start = s->first + s->starts[m];
+    if (!v->whole.slots)
+        return 0;
+    const uint32_t token = st_whole_tokens_find(&v->whole, v->bytes, v->starts, s->hashes[m], text + s->starts[m], n);
+    if (token == ST_NONE)
+        return 0;
+    s->ids[m] = &v->ids[token];
+    s->counts[m] = is_piece(pieces, start, start + n);
+    return 1;
+}
+
 /* The second look at the remaining short spans, and the first at long spans. */
-static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text)
+static void look_again(const st_vocab *v, st_workspace *w, const uint8_t *text, st_whole_pieces pieces)
 {
     st_spans *s = &w->spans;
     for (size_t i = 0; i < s->long_count; i++) {
         const size_t m = s->longs[i], n = st_miss_length(s, m);
         s->ids[m] = s->space; /* something that can be read */
         s->counts[m] = 0;
-        if (is_long_token(v, s, m, text + s->starts[m], n) || n > ST_WIDE_BYTES)
+        if (is_long_token(v, s, m, text + s->starts[m], n))
+            continue;
+        if (n > ST_WIDE_BYTES && (!v->whole.slots || n > v->max_length))
             continue;
         s->hashes[m] = st_hash_bytes(text + s->starts[m], n);
+        if (is_like_whole_token(v, s, m, text, pieces) || n > ST_WIDE_BYTES)
+            continue;
         if (n <= ST_CACHED_BYTES)
             st_prefetch(cache_entry(w, s->hashes[m]));
         else
@@ -195,7 +228,7 @@ static inline known find_known(st_workspace *w, uint64_t hash, const uint8_t *te
 /* Looks the spans up in the caches, which hold merge results only, so they serve pieces and atoms alike. The ids are copied out,
  * because a later merge of the same batch may overwrite the entry. Spans that are not found become words to merge; returns how
  * many. Spans too long for that are left to be encoded one by one. */
-static size_t ask_cache(st_workspace *w, const uint8_t *text)
+static size_t ask_cache(const st_vocab *v, st_workspace *w, const uint8_t *text, st_whole_pieces pieces)
 {
     st_spans *s = &w->spans;
     size_t words = 0, used = 0;
@@ -203,6 +236,8 @@ static size_t ask_cache(st_workspace *w, const uint8_t *text)
         const size_t m = s->absent[i], n = st_miss_length(s, m), room = n > ST_CACHED_IDS ? n : ST_CACHED_IDS;
         const uint8_t *bytes = text + s->starts[m];
         s->counts[m] = 0;
+        if (n <= ST_KEY_BYTES && is_like_whole_token(v, s, m, text, pieces))
+            continue;
         if (room > ST_SPAN_IDS - used)
             continue;
         const known k = find_known(w, s->hashes[m], bytes, n);
@@ -264,14 +299,14 @@ static void merge_words(st_vocab *v, st_workspace *w, size_t words)
     }
 }
 
-void st_answer_misses(st_vocab *v, st_workspace *w, const uint8_t *text)
+void st_answer_misses(st_vocab *v, st_workspace *w, const uint8_t *text, st_whole_pieces pieces)
 {
     st_spans *s = &w->spans;
     const size_t absent = s->absent_count, other = s->other_count;
     look_at_lines(&v->pieces, &w->hot, s, s->short_count);
     send_for_more(&v->pieces, w, absent, other);
-    look_again(v, w, text);
+    look_again(v, w, text, pieces);
     if (s->absent_count)
-        merge_words(v, w, ask_cache(w, text));
+        merge_words(v, w, ask_cache(v, w, text, pieces));
     put_many(&w->hot, s, s->many_count);
 }

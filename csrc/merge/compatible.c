@@ -7,8 +7,8 @@
 #include "pairs/merge_short.h"
 
 /* Undoes the merges of both tokens, the latest first. After each step the two tokens at the border must not merge across it before
- * the merge just undone, that is, to a smaller token (of equal ones the left one merges first). Only for vocabularies where every
- * token comes after its parts: otherwise the latest merge need not be the one of largest index. */
+ * the merge just undone, that is, to a smaller token (of equal ones the left one merges first). Only for sound tokens (vocab.h):
+ * otherwise the latest merge need not be the one of largest index. What merges across the border need not be sound. */
 static int compatible_by_undoing(const st_vocab *v, uint32_t left, uint32_t right)
 {
     uint32_t limit = ST_NONE; /* a merge across the border with a token below this would have come first */
@@ -52,7 +52,8 @@ int st_compatible(const st_vocab *v, uint64_t *memo, uint32_t left, uint32_t rig
     uint64_t *entry = &memo[(pair * ST_GOLDEN) >> (64 - ST_MEMO_BITS)];
     if (*entry >> 1 == pair)
         return (int)(*entry & 1);
-    int answer = v->monotone ? compatible_by_undoing(v, left, right) : compatible_by_merging(v, left, right);
+    const int sound = st_token_is_sound(v, left) && st_token_is_sound(v, right);
+    int answer = sound ? compatible_by_undoing(v, left, right) : compatible_by_merging(v, left, right);
     if (answer >= 0)
         *entry = pair << 1 | (uint64_t)answer;
     return answer;

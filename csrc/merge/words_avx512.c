@@ -362,7 +362,7 @@ static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_c
     const uint64_t starts = there & ~_mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-64));
     uint64_t keep = there, whole = 0; /* bytes that begin a symbol, and those of them that begin a whole character */
     __m512i tokens = _mm512_setzero_si512();
-    if (cuts && v->monotone && _mm512_movepi8_mask(bytes)) {
+    if (cuts && _mm512_movepi8_mask(bytes)) {
         const characters c = characters_of(cuts->tables, bytes, starts);
         whole = _pdep_u64(c.whole, starts);
         keep &= ~(whole << 1 | _pdep_u64(c.whole & c.of_three, starts) << 2);

@@ -68,7 +68,7 @@ static uint32_t split_bytes(const st_vocab *v, const st_word *word, uint32_t *to
 /* Begins a word. Prefetches its pairs; look_up_all reads them one round later. */
 static void begin(const st_vocab *v, const st_cuts *cuts, merging *l, st_word *word, uint32_t enough)
 {
-    const int by_characters = cuts && v->monotone && st_has_high_bytes(word->text, word->n);
+    const int by_characters = cuts && st_has_high_bytes(word->text, word->n);
     const uint32_t n = by_characters ? split_characters(v, cuts, word, l->tokens + FIRST)
                                      : split_bytes(v, word, l->tokens + FIRST);
     l->word = word;

@@ -81,7 +81,7 @@ static st_status encode_ended(feed_context *c, progress *p, uint64_t *ends, size
     if (count == first)
         return ST_OK;
     st_status status = st_encode_pieces(e->vocab, c->context.workspace, e->engine, p->text + p->piece, p->size - p->piece,
-                                        ends + first, count - first, c->context.out);
+                                        ends + first, count - first, 1, c->context.out);
     p->piece += (size_t)ends[count - 1];
     return status;
 }

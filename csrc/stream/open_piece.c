@@ -22,19 +22,11 @@ static st_status end_atom(st_open_piece *piece, const st_encode_context *c, cons
     return st_long_piece_finish(&piece->tail, c->vocab, c->out);
 }
 
-/* Encodes the atoms of text[0..n), which begins at a cut, up to the last cut in it. Where atoms may be looked up, they are encoded
- * as a batch of pieces. */
-static st_status take_whole_atoms(st_open_piece *piece, const st_encode_context *c, const st_cuts *cuts, const uint8_t *text,
-                                  size_t n, size_t *taken)
+/* Encodes the atoms of text[0..n), which begins at a cut, up to the last cut in it, as a batch. */
+static st_status take_whole_atoms(const st_encode_context *c, const st_cuts *cuts, const uint8_t *text, size_t n, size_t *taken)
 {
-    *taken = 0;
-    if (!c->vocab->unreachable) {
-        const uint64_t end = *taken = st_cuts_last(cuts, text, n);
-        return end ? st_encode_pieces(c->vocab, c->workspace, ST_ENGINE_FAST, text, n, &end, 1, c->out) : ST_OK;
-    }
-    for (size_t to; (to = st_cuts_next(cuts, text, *taken, n)) < n; *taken = to)
-        ST_TRY(end_atom(piece, c, text + *taken, to - *taken));
-    return ST_OK;
+    const uint64_t end = *taken = st_cuts_last(cuts, text, n);
+    return end ? st_encode_pieces(c->vocab, c->workspace, ST_ENGINE_FAST, text, n, &end, 1, 0, c->out) : ST_OK;
 }
 
 /* Encodes the atoms of text[0..n) that end at a cut, and says where the open one begins. Whether the border in front of text[0] is
@@ -48,7 +40,7 @@ static st_status take_atoms(st_open_piece *piece, const st_encode_context *c, co
         return ST_OK;
     piece->tail.merged_only = 1; /* a piece with a cut is no token, so its first atom must not be looked up as a whole piece */
     ST_TRY(end_atom(piece, c, text, first));
-    ST_TRY(take_whole_atoms(piece, c, cuts, text + first, n - first, &taken));
+    ST_TRY(take_whole_atoms(c, cuts, text + first, n - first, &taken));
     *rest = first + taken;
     return ST_OK;
 }

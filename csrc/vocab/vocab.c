@@ -39,7 +39,7 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
     if (!v->bytes || !v->starts || !v->ids || !v->left || !v->right || !v->long_tokens)
         return ST_NO_MEMORY;
     memset(v->long_tokens, 0xff, ((size_t)1 << long_bits) * sizeof *v->long_tokens);
-    ST_TRY(st_piece_table_init(&v->pieces, n - longs + source->words));
+    ST_TRY(st_piece_table_init(&v->pieces, v->piece_room = n - longs + source->words));
     return st_pairs_init(&v->pairs, n, dense_side);
 }
 
@@ -299,10 +299,60 @@ static st_status link_by_merging(st_vocab *v)
     return status;
 }
 
-static void count_unreachable(st_vocab *v)
+static uint32_t count_unreachable(const st_vocab *v)
 {
+    uint32_t count = 0;
     for (uint32_t i = 0; i < v->count; i++)
-        v->unreachable += (uint32_t)st_token_is_whole_only(v, i);
+        count += (uint32_t)st_token_is_whole_only(v, i);
+    return count;
+}
+
+/* Fills the tables again, without unreachable tokens. */
+static st_status take_out_unreachable(st_vocab *v)
+{
+    if (!v->unreachable)
+        return ST_OK;
+    st_piece_table_free(&v->pieces);
+    ST_TRY(st_piece_table_init(&v->pieces, v->piece_room));
+    memset(v->long_tokens, 0xff, (v->long_mask + 1) * sizeof *v->long_tokens);
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (st_token_reachable(v, i))
+            ST_TRY(insert_token(v, i));
+        ST_TRY(st_go_on(TOKEN_COSTS));
+    }
+    return ST_OK;
+}
+
+static int is_sound(const st_vocab *v, uint32_t part, uint32_t index)
+{
+    return st_token_length(v, part) == 1 || (part < index && st_token_is_sound(v, part));
+}
+
+static st_status find_unsound(st_vocab *v)
+{
+    if (v->monotone)
+        return ST_OK;
+    v->unsound = st_calloc(v->count / 64 + 1, sizeof *v->unsound);
+    if (!v->unsound)
+        return ST_NO_MEMORY;
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->left[i] != ST_NONE && !(is_sound(v, v->left[i], i) && is_sound(v, v->right[i], i)))
+            v->unsound[i / 64] |= (uint64_t)1 << i % 64;
+    return ST_OK;
+}
+
+st_status st_vocab_complete(st_vocab *v)
+{
+    ST_TRY(find_unsound(v));
+    if (!v->unreachable)
+        return ST_OK;
+    if (count_unreachable(v) != v->unreachable)
+        return ST_BAD_IMAGE;
+    ST_TRY(st_whole_tokens_init(&v->whole, v->unreachable));
+    for (uint32_t i = 0; i < v->count; i++)
+        if (st_token_is_whole_only(v, i))
+            st_whole_tokens_add(&v->whole, st_span_hash(st_token_bytes(v, i), st_token_length(v, i)), i);
+    return ST_OK;
 }
 
 st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
@@ -320,11 +370,16 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
         status = fill(v, source, bad);
     if (!status)
         status = source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v);
+    if (!status) {
+        v->unreachable = count_unreachable(v);
+        status = take_out_unreachable(v);
+    }
+    if (!status)
+        status = st_vocab_complete(v);
     if (status) {
         st_vocab_free(v);
         return status;
     }
-    count_unreachable(v);
     *vocab = v;
     return ST_OK;
 }
@@ -357,6 +412,8 @@ void st_vocab_free(st_vocab *v)
         release(v->pool[i]);
     release(v->automaton);
     release(v->cuts);
+    st_whole_tokens_free(&v->whole);
+    st_free(v->unsound);
     if (!v->image)
         free_arrays(v);
     else if (v->identity)
@@ -364,7 +421,7 @@ void st_vocab_free(st_vocab *v)
     st_free(v);
 }
 
-uint32_t st_vocab_find(const st_vocab *v, const uint8_t *bytes, size_t n)
+uint32_t st_vocab_find_reachable(const st_vocab *v, const uint8_t *bytes, size_t n)
 {
     if (n == 0 || n > v->max_length)
         return ST_NONE;
@@ -375,6 +432,14 @@ uint32_t st_vocab_find(const st_vocab *v, const uint8_t *bytes, size_t n)
     st_key key = st_key_of(bytes, n);
     const st_piece_entry *entry = st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
     return entry && st_piece_count(entry) == 1 ? st_vocab_index(v, entry->ids[0]) : ST_NONE; /* one id: a token */
+}
+
+uint32_t st_vocab_find(const st_vocab *v, const uint8_t *bytes, size_t n)
+{
+    const uint32_t found = st_vocab_find_reachable(v, bytes, n);
+    if (found != ST_NONE || !v->whole.slots || n == 0 || n > v->max_length)
+        return found;
+    return st_whole_tokens_find(&v->whole, v->bytes, v->starts, st_span_hash(bytes, n), bytes, n);
 }
 
 uint32_t st_vocab_index(const st_vocab *v, uint32_t id)

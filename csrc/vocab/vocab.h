@@ -11,6 +11,7 @@
 #include "pairs/pair_table.h"
 #include "vocab/attached.h"
 #include "vocab/piece_table.h"
+#include "vocab/whole_tokens.h"
 
 /* The automaton (endless/automaton.h) has 16 bits for a depth, and 28 for the number of a node. */
 #define ST_MAX_TOKEN_BYTES 65535
@@ -30,10 +31,13 @@ typedef struct st_vocab {
     uint32_t *by_id;      /* and the index of each */
     st_pairs pairs;
     uint32_t unreachable; /* tokens that merging their own bytes does not give back */
-    int monotone;         /* every merged token comes after both its parts: compatible() and cut_rule.h rest on it */
+    int monotone;         /* every merged token comes after both its parts */
+    uint64_t *unsound;    /* NULL where monotone is set; else a bit for each token that st_token_is_sound is to deny */
     int identity;         /* ids[i] == i for all i */
+    size_t piece_room;     /* entries that `pieces` was made for */
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     uint64_t long_mask;
+    st_whole_tokens whole; /* unreachable tokens, which are in neither of the tables beside it */
     uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
     st_attached *automaton;          /* endless/automaton.h */
@@ -57,12 +61,18 @@ typedef struct st_vocab_source {
     int any_order;
 } st_vocab_source;
 
+/* Works out which tokens are not sound, and enters unreachable ones: for a vocabulary whose arrays are there.
+ * ST_BAD_IMAGE: there are more or fewer of these than vocab->unreachable. */
+st_status st_vocab_complete(st_vocab *vocab);
+
 /* Builds a vocabulary. On failure *vocab is NULL and *bad the index (or the missing byte) that is to blame. */
 st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad);
 void st_vocab_free(st_vocab *vocab);
 
 /* Index of the token with these bytes, or ST_NONE. Silent tokens are not found. */
 uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *bytes, size_t n);
+/* The same without unreachable tokens. */
+uint32_t st_vocab_find_reachable(const st_vocab *vocab, const uint8_t *bytes, size_t n);
 /* Index of the token with this id, or ST_NONE. */
 uint32_t st_vocab_index(const st_vocab *vocab, uint32_t id);
 
@@ -91,6 +101,13 @@ static inline int st_token_reachable(const st_vocab *vocab, uint32_t index)
 static inline int st_token_is_whole_only(const st_vocab *vocab, uint32_t index)
 {
     return !st_token_reachable(vocab, index) && !st_token_is_silent(vocab, index);
+}
+
+/* Whether this token and all that it is made of come after their parts. Then merging its bytes makes these in the order of their
+ * indices: compatible() and cut_rule.h rest on it. A single byte exists from the start, whatever its index. */
+static inline int st_token_is_sound(const st_vocab *vocab, uint32_t index)
+{
+    return !vocab->unsound || !(vocab->unsound[index / 64] >> index % 64 & 1);
 }
 
 /* The largest id. */

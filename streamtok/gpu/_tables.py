@@ -42,7 +42,7 @@ class Tables:
     """fields: the fields of a job that point to the tables. Keeps the arrays alive."""
 
     def __init__(self, device: CudaDevice, vocab: Vocab):
-        image = vocab.to_image()
+        image = vocab.to_image(whole_tokens=True)
         numbers, byte_tokens, places = vocab.image_header(image)
         self._image = device.put(np.frombuffer(image, np.uint8))
         self._bytes = device.put(np.array(byte_tokens, np.uint32))
@@ -75,7 +75,7 @@ class Tables:
             "filter": pointer(self._filter),
             # An atom that is an unreachable token must be merged, not looked up: without cuts there are no atoms.
             "cuts": at["cuts"] if cuts else 0,
-            "characters": int(cuts and numbers["monotone"]),
+            "characters": int(cuts),
             "identity": numbers["identity"],
         }
         self._build(device, at["left"], at["right"], numbers["count"], 1 << first_bits)

@@ -173,7 +173,7 @@ cdef extern from "image/image.h" nogil:
         uint32_t byte_token[256]
         uint64_t long_mask
         st_image_place sections[ST_IMAGE_SECTIONS]
-    st_status st_image_write(st_vocab *vocab, st_bytes *out)
+    st_status st_image_write(st_vocab *vocab, bint whole_tokens, st_bytes *out)
     st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
 
 

@@ -253,18 +253,19 @@ cdef class Vocab:
         if status:
             raise VocabularyError(st_strerror(status).decode())
 
-    def to_image(self):
-        """All tables as bytes, ready to be mapped: what the argument `image` takes, also in another process."""
-        return self.write_image(bytes)
+    def to_image(self, bint whole_tokens=False):
+        """All tables as bytes, ready to be mapped: what the argument `image` takes, also in another process. whole_tokens:
+        as a GPU needs them (csrc/image/image.h)."""
+        return self.write_image(bytes, whole_tokens)
 
-    def write_image(self, write):
+    def write_image(self, write, bint whole_tokens=False):
         """What write() returns for to_image() as a memoryview, which must not be used afterwards: no copy is made."""
         cdef st_bytes out
         cdef st_status status
         memset(&out, 0, sizeof(out))
         try:
             with nogil:
-                status = st_image_write(self.vocab, &out)
+                status = st_image_write(self.vocab, whole_tokens, &out)
             if status:
                 raise MemoryError
             with PyMemoryView_FromMemory(<char *>out.data, <Py_ssize_t>out.size, PyBUF_READ) as view:

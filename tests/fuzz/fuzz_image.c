@@ -28,7 +28,7 @@ static void make_image(size_t number)
     vocab = source_vocab(&s, 64);
     source_free(&s);
     image.size = 0;
-    CHECK(st_image_write(vocab, &image) == ST_OK);
+    CHECK(st_image_write(vocab, 0, &image) == ST_OK);
     made_for = number;
     counts.images++;
 }

@@ -345,7 +345,7 @@ static void resume_all(const encoding *c, const char *texts, const char *path)
 static void write_image(const encoding *c, FILE *file)
 {
     st_bytes image = {0};
-    CHECK(!st_image_write(c->vocab, &image), "image");
+    CHECK(!st_image_write(c->vocab, 0, &image), "image");
     put_bytes(file, image.data, image.size);
     st_bytes_free(&image);
 }
