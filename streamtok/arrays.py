@@ -13,7 +13,7 @@ from .native.ids import writable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .protocols import Encoding, Ids
+    from .protocols import Encoding, Frame, Ids, Places
 
 DTYPES: dict[str, type[np.integer[Any]]] = {
     "uint16": np.uint16,
@@ -77,3 +77,15 @@ def _room(out: npt.ArrayLike) -> npt.NDArray[Any]:
     if not room.flags.writeable:
         raise ValueError("out is read-only: give an array that can be written to")
     return room
+
+
+def framed_rows(ids: Ids, indptr: Places, frame: Frame) -> tuple[Ids, Places]:
+    """(ids, indptr) of encode_ragged() with the ids of the frame around those of each text."""
+    prefix, suffix = (np.array(part, np.uint32) for part in frame)
+    texts = len(indptr) - 1
+    starts = np.repeat(indptr[:-1], len(prefix)), np.repeat(indptr[1:], len(suffix))
+    made = np.insert(ids, starts[1], np.tile(suffix, texts))  # at equal places in the order of the texts
+    shift = np.arange(texts + 1, dtype=np.int64)
+    made = np.insert(made, starts[0] + np.repeat(shift[:-1], len(prefix)) * len(suffix), np.tile(prefix, texts))
+    made.flags.writeable = False
+    return made, indptr + shift * (len(prefix) + len(suffix))

@@ -24,11 +24,13 @@ from .whole import WholeTexts
 # module that `import streamtok` loads.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from typing import Any
 
     from .device import Devices
+    from .model_files import Model
     from .native.vocab import Vocab
-    from .protocols import AllowedSpecial, DisallowedSpecial, NamePair, TextCoder
+    from .protocols import AllowedSpecial, DisallowedSpecial, Frame, NamePair, TextCoder
 
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
 _MATCHERS_KEPT = 64
@@ -71,7 +73,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
 
     # Every call reads these two. A slot is faster than the __dict__, which CPython 3.11 searches each time once some
     # code has asked for it: a tenth of the time of a short text.
-    __slots__ = ("_coder", "_default_matchers")
+    __slots__ = ("_coder", "_default_matchers", "_plain")
 
     def __init__(
         self,
@@ -135,6 +137,62 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
             engine=engine,
         )
 
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        engine: str = "fast",
+        pattern_seconds: float | None = _PATTERN_SECONDS,
+    ) -> Encoding:
+        """The encoding of a model, from its tokenizer file. Its ids are those that Hugging Face's tokenizers gives.
+
+        docs/models.md says which files load, and why others do not. Texts of added tokens that are not special become
+        their ids in every text. Special ones go by allowed_special and disallowed_special, as for encode().
+
+        Args:
+            path: a tokenizer.json.
+            engine: as for the class.
+            pattern_seconds: as for the class.
+
+        Raises:
+            VocabularyError: a file that is damaged, or that says what is not supported; the message names the place.
+            OSError: the file cannot be read.
+            ValueError: an unknown engine.
+        """
+        from .model_files import read_model
+
+        self = cls.__new__(cls)
+        self._become(model=read_model(path), engine=engine, pattern_seconds=pattern_seconds)
+        return self
+
+    def _become(
+        self,
+        *,
+        model: Model,
+        name: str | None = None,
+        engine: str = "fast",
+        pattern_seconds: float | None = _PATTERN_SECONDS,
+        **_: object,
+    ) -> None:
+        self._pattern_seconds = pattern_seconds
+        self._model, self._packed, self._frame = model, model.vocabulary, model.frame
+        vocab = build_vocabulary(self._packed, {}, others=model.decoded)
+        self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
+
+    _model: Model | None = None
+    _frame: Frame = ((), ())
+
+    @property
+    def prefix_ids(self) -> list[int]:
+        """The ids that add_special_tokens=True puts in front of a text; none where the model's file names none."""
+        return list(self._frame[0])
+
+    @property
+    def suffix_ids(self) -> list[int]:
+        """The ids that add_special_tokens=True puts behind a text; none where the model's file names none."""
+        return list(self._frame[1])
+
     _warns_without_pattern = True
     _pattern_seconds: float | None = _PATTERN_SECONDS
 
@@ -148,14 +206,15 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         engine: str,
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
-        if pat_str is None and self._warns_without_pattern:
+        self._added_tokens = special_tokens if self._model is None else special_tokens | self._model.plain
+        if pat_str is None and self._warns_without_pattern and self._model is None:
             warnings.warn(
                 f"{shown(name)} has no pattern: texts are merged whole, and ids are not those that a model was "
                 "trained on",
                 stacklevel=3,
             )
         self._engine, self._vocab = engine, vocab
-        self.max_token_value: int = max(vocab.highest_id, max(special_tokens.values(), default=0))
+        self.max_token_value: int = max(vocab.highest_id, vocab.highest_other)
         check_n_vocab(vocab.count + len(special_tokens), self.max_token_value, explicit_n_vocab)
         if engine not in ENGINES:
             raise ValueError(f"unknown engine {shown(engine)}; write one of {', '.join(map(repr, ENGINES))}")
@@ -164,6 +223,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         self._coder: TextCoder = self._coder_for("strict")
         self._devices: Devices | None = None  # see device.py
         self._matchers: dict[tuple[frozenset[str], frozenset[str]], NamePair] = {}
+        self._plain = self._find_matchers(set(), ())[0]
         self._default_matchers = self._find_matchers(set(), "all")
         self._note()
 
@@ -214,14 +274,14 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         check_allowed(allowed, disallowed)
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
-        key = frozenset(allowed), frozenset(disallowed)
+        key = frozenset(allowed) | (self._added_tokens.keys() - self._special_tokens.keys()), frozenset(disallowed)
         found: NamePair | None = self._matchers.get(key)  # once: another thread may clear them meanwhile
         if found is None:
             for name in key[0] | key[1]:
                 if not isinstance(name, str):
                     raise TypeError(f"special tokens are given by name, as str; got {shown(name)}")
-            known = [name for name in self._special_tokens if name in key[0]]
-            ids = [self._special_tokens[name] for name in known]
+            known = [name for name in self._added_tokens if name in key[0]]
+            ids = [self._added_tokens[name] for name in known]
             found = (
                 Matcher(known, ids) if known else None,
                 Matcher(sorted(key[1])) if key[1] else None,
@@ -236,7 +296,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         if not allowed and disallowed == "all":
             return self._default_matchers
         if not allowed and not disallowed:
-            return None, None
+            return self._plain, None
         return self._find_matchers(allowed, disallowed)
 
     # ==== Facts ====
@@ -254,7 +314,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         token = self._vocab.find(data)
         if token is None:
             try:
-                return self._special_tokens[data.decode()]
+                return self._added_tokens[data.decode()]
             except (KeyError, UnicodeDecodeError):
                 raise KeyError(data if len(data) <= QUOTED else shown(data)) from None
         return token

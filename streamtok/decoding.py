@@ -12,10 +12,11 @@ from .stream import StreamDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Sequence
 
     from .native.vocab import Vocab
-    from .protocols import TokenIds, TokenRows
+    from .protocols import Ids, TokenIds, TokenRows
 
 
 class Decoding:
@@ -29,8 +30,9 @@ class Decoding:
 
     name: str
     _vocab: Vocab
+    _special_token_values: set[int]
 
-    def decode_bytes(self, tokens: Sequence[int] | TokenIds) -> bytes:
+    def decode_bytes(self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes of all ids, joined.
 
         >>> enc.decode_bytes([24912, 2375])
@@ -38,6 +40,7 @@ class Decoding:
 
         Args:
             tokens: ids: an iterable of ints, or an array or tensor of integers of one dimension.
+            skip_special_tokens: leave out the ids of special tokens.
 
         Raises:
             KeyError: an unknown id.
@@ -45,9 +48,18 @@ class Decoding:
             TypeError: an array of other things than integers.
             ValueError: an array of more than one dimension.
         """
-        return self._vocab.decode_bytes(id_array(tokens))
+        ids = id_array(tokens)
+        return self._vocab.decode_bytes(self._without_special(ids) if skip_special_tokens else ids)
 
-    def decode(self, tokens: Sequence[int] | TokenIds, errors: str = "replace") -> str:
+    def _without_special(self, ids: array[int] | Ids) -> Ids:
+        import numpy as np
+
+        row: Ids = np.asarray(ids, np.uint32)
+        return row[~np.isin(row, np.array(sorted(self._special_token_values), np.uint32))]
+
+    def decode(
+        self, tokens: Sequence[int] | TokenIds, errors: str = "replace", *, skip_special_tokens: bool = False
+    ) -> str:
         """The text of ids.
 
         >>> enc.decode([24912, 2375])
@@ -57,13 +69,14 @@ class Decoding:
             tokens: as for decode_bytes().
             errors: as for bytes.decode(). Tokens may cut characters, so the bytes need not be UTF-8; "replace" puts
                 U+FFFD in the place of what is not.
+            skip_special_tokens: as for decode_bytes().
 
         Raises:
             KeyError: an unknown id; other ids are refused as by decode_bytes().
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
             LookupError: an unknown name for `errors`.
         """
-        return text_of(self.decode_bytes(tokens), errors)
+        return text_of(self.decode_bytes(tokens, skip_special_tokens=skip_special_tokens), errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included. KeyError: the id is unknown."""
@@ -98,7 +111,12 @@ class Decoding:
         return token_offsets(self.decode_tokens_bytes(tokens))
 
     def decode_batch(
-        self, batch: Sequence[Sequence[int]] | TokenRows, *, errors: str = "replace", num_threads: int = 8
+        self,
+        batch: Sequence[Sequence[int]] | TokenRows,
+        *,
+        errors: str = "replace",
+        num_threads: int = 8,
+        skip_special_tokens: bool = False,
     ) -> list[str]:
         """The texts of several sequences of ids, on several threads.
 
@@ -106,34 +124,45 @@ class Decoding:
             batch: a list of what decode() takes, or an array or tensor of two dimensions.
             errors: as for decode().
             num_threads: threads to use, up to the number of cores.
+            skip_special_tokens: as for decode_bytes().
 
         Raises:
             ValueError: an array of another number of dimensions; num_threads is below 1. Of ids as for decode().
         """
-        return thread_map(functools.partial(self.decode, errors=errors), id_rows(batch), num_threads)
+        one = functools.partial(self.decode, errors=errors, skip_special_tokens=skip_special_tokens)
+        return thread_map(one, id_rows(batch), num_threads)
 
-    def decode_bytes_batch(self, batch: Sequence[Sequence[int]] | TokenRows, *, num_threads: int = 8) -> list[bytes]:
+    def decode_bytes_batch(
+        self,
+        batch: Sequence[Sequence[int]] | TokenRows,
+        *,
+        num_threads: int = 8,
+        skip_special_tokens: bool = False,
+    ) -> list[bytes]:
         """The bytes of several sequences of ids, on several threads.
 
         Args:
             batch: a list of what decode_bytes() takes, or an array or tensor of two dimensions.
             num_threads: threads to use, up to the number of cores.
+            skip_special_tokens: as for decode_bytes().
 
         Raises:
             ValueError: an array of another number of dimensions; num_threads is below 1. Of ids as for decode_bytes().
         """
-        return thread_map(self.decode_bytes, id_rows(batch), num_threads)
+        one = functools.partial(self.decode_bytes, skip_special_tokens=skip_special_tokens)
+        return thread_map(one, id_rows(batch), num_threads)
 
-    def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
+    def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:
         """A decoder that takes ids as they come and returns whole characters only.
 
         Args:
             errors: as for bytes.decode().
+            skip_special_tokens: as for decode_bytes().
 
         Raises:
             LookupError: an unknown name for `errors`.
         """
-        return StreamDecoder(self, errors)
+        return StreamDecoder(self, errors, skip_special_tokens)
 
 
 def text_of(data: bytes, errors: str) -> str:

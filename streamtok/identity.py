@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
-    from .protocols import NamePair, StreamOptions, TextCoder
+    from .protocols import NamePair, Names, StreamOptions, TextCoder
 
 # Set by registry.py, on a higher level: the encodings that it has made, how it makes one, and the names of the bundled.
 _registered: Mapping[str, Identified] = {}
@@ -49,6 +49,8 @@ class Identified:
     _engine: str
     _coder: TextCoder
     _default_matchers: NamePair
+    _plain: Names
+    _model: Any  # a model_files.Model, where it comes from a model's file
     _packed: PackedVocabulary
     _mergeable_ranks: dict[bytes, int]
 
@@ -66,6 +68,8 @@ class Identified:
             digest.update(hashlib.sha256(part).digest())
         for name, token in sorted(self._special_tokens.items()):
             digest.update(b"%d %b\n" % (token, name.encode()))
+        if self._model is not None:
+            digest.update(self._model.facts)
         return digest.hexdigest()
 
     def _options_fingerprint(self, options: StreamOptions) -> bytes:
@@ -77,6 +81,8 @@ class Identified:
         facts = [self.fingerprint, self._engine, str(names), options["errors"]]
         if "device" in options:  # its streams have states of another kind
             facts.append(options["device"].partition(":")[0])
+        if options.get("add_special_tokens"):
+            facts.append("add_special_tokens")
         return hashlib.sha256(" ".join(facts).encode()).digest()
 
     def _extras(self) -> dict[str, object]:
@@ -94,6 +100,10 @@ class Identified:
         """Whether the class is one of this package. A user's subclass may have more state."""
         return type(self).__module__.partition(".")[0] == __name__.partition(".")[0]
 
+    def _become(self, *, model: Any, **facts: Any) -> None:
+        """Makes an encoding of the model of a file; core.py does."""
+        raise NotImplementedError
+
     def _note(self) -> None:
         """Called at the end of every constructor."""
         if self._is_ours:
@@ -109,6 +119,13 @@ class Identified:
         with _lock:
             _known.setdefault(identity, self)
             _unasked.discard(self)
+        if self._model is not None:
+            return _revived, (
+                identity,
+                type(self),
+                {"name": self.name, "engine": self._engine} | self._extras(),
+                self._model,
+            )
         facts: dict[str, object] = {"name": self.name, "pat_str": self._pat_str, "special_tokens": self._special_tokens}
         facts |= {"engine": self._engine} | self._extras()
         if "_vocabulary" in self.__dict__:
@@ -146,6 +163,8 @@ class Identified:
         """tiktoken's, for programs that call it, and for subclasses."""
         if self is _registered.get(self.name):
             return self.name
+        if self._model is not None:
+            return {"name": self.name, "model": self._model, "engine": self._engine, **self._extras()}
         return {
             "name": self.name,
             "pat_str": self._pat_str,
@@ -158,13 +177,16 @@ class Identified:
     def __setstate__(self, value: object) -> None:
         if not isinstance(value, str):
             options: Any = value
-            self.__init__(**options)  # type: ignore[misc]
+            if "model" in options:
+                self._become(**options)
+            else:
+                self.__init__(**options)  # type: ignore[misc]
             return
         self._share(_by_name(value))
 
     def _share(self, other: Identified) -> None:
         self.__dict__ = other.__dict__
-        self._coder, self._default_matchers = other._coder, other._default_matchers
+        self._coder, self._default_matchers, self._plain = other._coder, other._default_matchers, other._plain
 
 
 def _by_name(name: str) -> Identified:
@@ -172,15 +194,20 @@ def _by_name(name: str) -> Identified:
     return _resolve_registered(name)
 
 
-def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: str | tuple[bytes, ...]) -> Identified:
-    """The encoding of a pickle: the process's own, or a new one from the name of its vocabulary, or from its tokens."""
+def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: Any) -> Identified:
+    """The encoding of a pickle: the process's own, or a new one from the name of its vocabulary, from its tokens, or
+    from the model of a file."""
+    made: Identified
     with _lock:
         known = _find(identity, facts["name"])
         if known is not None:
             return known
         if isinstance(tokens, str):
             facts = facts | {"special": facts["special_tokens"], "vocabulary": tokens, "n_vocab": None}
-            made: Identified = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
+            made = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
+        elif not isinstance(tokens, tuple):
+            made = kind.__new__(kind)
+            made._become(model=tokens, **facts)
         else:
             made = kind(mergeable_ranks=_unpickled(*tokens), **facts)
         if made._identity != identity:

@@ -42,10 +42,10 @@ def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
 
 def _shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
     """Names of the ids that have several, as one of o200k_harmony has."""
-    if len(encoding._special_token_values) == len(encoding._special_tokens):
+    if len(set(encoding._added_tokens.values())) == len(encoding._added_tokens):
         return {}
     names: dict[int, list[bytes]] = {}
-    for name, token in encoding._special_tokens.items():
+    for name, token in encoding._added_tokens.items():
         names.setdefault(token, []).append(name.encode())
     return {token: several for token, several in names.items() if len(several) > 1}
 

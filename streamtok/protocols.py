@@ -50,6 +50,10 @@ NamePair: TypeAlias = "tuple[Matcher | None, Matcher | None]"
 """Those that are allowed, and those that are disallowed."""
 
 
+Frame: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""Ids that are put in front of a text, and behind it."""
+
+
 class Readable(Protocol):
     """An open binary stream. What else it can do (seek, tell, say its file) is found out by asking."""
 
@@ -70,6 +74,7 @@ class StreamOptions(TypedDict, total=False):
     errors: str
     copy: bool
     device: str
+    add_special_tokens: bool
 
 
 # ==== Devices ====
@@ -212,7 +217,9 @@ class Vocabulary(Protocol):
     name: str
     _vocab: Vocab
 
-    def decode_bytes(self, tokens: Sequence[int] | TokenIds) -> bytes: ...
+    _special_token_values: set[int]
+
+    def decode_bytes(self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False) -> bytes: ...
 
     def decode_single_token_bytes(self, token: int) -> bytes: ...
 
@@ -226,6 +233,9 @@ class Encoding(Vocabulary, Protocol):
     _default_matchers: NamePair
     _devices: Any  # a device.Devices, which has an encoding itself
     _special_tokens: dict[str, int]
+    _added_tokens: dict[str, int]
+    _plain: Names
+    _frame: Frame
     _special_token_values: set[int]
 
     @property
@@ -273,6 +283,7 @@ class Encoding(Vocabulary, Protocol):
         errors: str = "strict",
         copy: bool = False,
         device: str = "cpu",
+        add_special_tokens: bool = False,
     ) -> Encoder: ...
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]: ...

@@ -14,8 +14,9 @@ from .native.text import join
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
 
-    from .protocols import Encoder, Encoding, Ids, Stream, StreamOptions, Text, TokenIds, Vocabulary
+    from .protocols import Encoder, Encoding, Frame, Ids, Stream, StreamOptions, Text, TokenIds, Vocabulary
 
 # More bytes than this are decoded in steps, between which Python handles signals.
 _AT_ONCE = 1 << 22
@@ -168,6 +169,65 @@ def _restore(encoding: Encoding, options: StreamOptions, state: bytes) -> Encode
     return stream
 
 
+def framed(ids: Ids, frame: Frame) -> Ids:
+    """A read-only array of the ids with those of the frame around them."""
+    import numpy as np
+
+    made = np.concatenate([np.array(frame[0], np.uint32), ids, np.array(frame[1], np.uint32)])
+    made.flags.writeable = False
+    return made
+
+
+class FramedStream:
+    """A stream that gives the ids of a frame, too: those in front with the first feed, those behind with flush()."""
+
+    def __init__(self, stream: Stream, frame: Frame, begun: bool = False) -> None:
+        self._stream, self._frame, self._begun = stream, frame, begun
+
+    def _front(self) -> tuple[int, ...]:
+        return () if self._begun else self._frame[0]
+
+    def feed(self, chunk: Text) -> Ids:
+        ids = self._stream.feed(chunk)
+        if not self._begun:
+            ids = framed(ids, (self._front(), ()))
+            self._begun = True
+        return ids
+
+    def flush(self) -> Ids:
+        ids = framed(self._stream.flush(), (self._front(), self._frame[1]))
+        self._begun = False
+        return ids
+
+    @property
+    def pending(self) -> int:
+        return self._stream.pending
+
+    @property
+    def offset(self) -> int:
+        return self._stream.offset
+
+    def reset(self) -> None:
+        self._stream.reset()
+        self._begun = False
+
+    def pass_over(self, n: int) -> None:
+        self._stream.pass_over(n)
+
+    def copy(self) -> FramedStream:
+        return FramedStream(self._stream.copy(), self._frame, self._begun)
+
+    def save(self) -> bytes:
+        return bytes([self._begun]) + self._stream.save()
+
+    def load(self, state: bytes) -> bool:
+        if state[:1] not in (b"\0", b"\1"):
+            return False
+        loaded = self._stream.load(state[1:])
+        self._begun = loaded and state[0] == 1
+        return loaded
+
+
 class StreamDecoder:
     """Decodes ids as they come; returns whole characters only.
 
@@ -183,6 +243,7 @@ class StreamDecoder:
     Args:
         encoding: the Encoding whose ids are decoded.
         errors: as for bytes.decode().
+        skip_special_tokens: leave out the ids of special tokens.
 
     Raises:
         LookupError: an unknown name for `errors`.
@@ -192,11 +253,13 @@ class StreamDecoder:
         "_decoder": None,
         "encoding": "The Encoding whose ids are decoded.",
         "errors": "What to do with bytes that are not UTF-8, as for bytes.decode().",
+        "skip_special_tokens": "Whether the ids of special tokens are left out.",
     }
 
-    def __init__(self, encoding: Vocabulary, errors: str = "replace") -> None:
+    def __init__(self, encoding: Vocabulary, errors: str = "replace", skip_special_tokens: bool = False) -> None:
         self.encoding = encoding
         self.errors = errors
+        self.skip_special_tokens = skip_special_tokens
         try:  # fail now, not at the first broken character
             codecs.lookup_error(errors)
         except LookupError:
@@ -219,7 +282,10 @@ class StreamDecoder:
         """
         token = single_id(tokens)
         if token is None:
-            return self._decode(self.encoding.decode_bytes(tokens), final=False)  # type: ignore[arg-type]
+            data = self.encoding.decode_bytes(tokens, skip_special_tokens=self.skip_special_tokens)  # type: ignore[arg-type]
+            return self._decode(data, final=False)
+        if self.skip_special_tokens and token in self.encoding._special_token_values:
+            return ""
         try:
             data = self.encoding._vocab.token_bytes(token)
         except KeyError:
@@ -263,15 +329,15 @@ class StreamDecoder:
 
     def copy(self) -> StreamDecoder:
         """An independent decoder in the same state."""
-        return _restore_decoder(self.encoding, self.errors, self._decoder.getstate()[0])
+        return _restore_decoder(*self.__reduce__()[1])
 
     __copy__ = copy
 
     def __deepcopy__(self, memo: dict[int, object]) -> StreamDecoder:
         return self.copy()
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restore_decoder, (self.encoding, self.errors, self._decoder.getstate()[0])
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _restore_decoder, (self.encoding, self.errors, self._decoder.getstate()[0], self.skip_special_tokens)
 
     def __enter__(self) -> StreamDecoder:
         return self
@@ -280,8 +346,10 @@ class StreamDecoder:
         self.reset()
 
 
-def _restore_decoder(encoding: Vocabulary, errors: str, pending: bytes) -> StreamDecoder:
-    decoder = StreamDecoder(encoding, errors)
+def _restore_decoder(
+    encoding: Vocabulary, errors: str, pending: bytes, skip_special_tokens: bool = False
+) -> StreamDecoder:
+    decoder = StreamDecoder(encoding, errors, skip_special_tokens)
     # A manipulated state must not bring in bytes that no decoder holds back.
     if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):
         raise ValueError("the saved state of a StreamDecoder holds more than the beginning of one character")

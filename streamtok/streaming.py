@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 
 from . import device as devices
-from .stream import StreamEncoder
+from .stream import FramedStream, StreamEncoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class Streaming:
         errors: str = "strict",
         copy: bool = False,
         device: str = "cpu",
+        add_special_tokens: bool = False,
     ) -> StreamEncoder:
         """An encoder that takes text in chunks, cut anywhere.
 
@@ -35,6 +36,7 @@ class Streaming:
             device: "cpu"; "cuda" or "cuda:N" to gather text to batches of 8 MB for a GPU: the ids are the same, and
                 come later than on the CPU; "auto" to send a chunk to the GPU where it is large enough: ids come as
                 early as on the CPU. See docs/gpu.md.
+            add_special_tokens: put the ids of the model's template around the ids of each text.
 
         Raises:
             ValueError: the pattern is one of your own and cannot be split as a stream; unknown `errors` or `device`.
@@ -44,6 +46,8 @@ class Streaming:
         stream: Stream | None = devices.stream(self, device, matchers, errors, copy) if device != "cpu" else None
         if stream is None:
             stream = self._coder_for(errors).stream(*matchers, copy)
+        if add_special_tokens:
+            stream = FramedStream(stream, self._frame)
         options: StreamOptions = {
             "allowed_special": "all" if allowed_special == "all" else frozenset(allowed_special),
             "disallowed_special": "all" if disallowed_special == "all" else frozenset(disallowed_special),
@@ -52,6 +56,8 @@ class Streaming:
         }
         if device != "cpu":
             options["device"] = device
+        if add_special_tokens:
+            options["add_special_tokens"] = True
         return StreamEncoder(self, stream, options)
 
     def encode_stream(
@@ -63,6 +69,7 @@ class Streaming:
         errors: str = "strict",
         copy: bool = True,
         device: str = "cpu",
+        add_special_tokens: bool = False,
     ) -> Iterator[Ids]:
         """Yields the ids of a text that comes as an iterable of chunks: an array as soon as there are ids that no later
         chunk can change.
@@ -74,8 +81,9 @@ class Streaming:
             errors: as for stream_encoder(), which names the errors that are raised, too.
             copy: as for stream_encoder(), but by default each array owns its memory.
             device: as for stream_encoder().
+            add_special_tokens: as for stream_encoder().
         """
-        stream = self.stream_encoder(allowed_special, disallowed_special, errors, copy, device)
+        stream = self.stream_encoder(allowed_special, disallowed_special, errors, copy, device, add_special_tokens)
         for chunk in chunks:
             ids = stream.feed(chunk)
             if len(ids):
@@ -93,6 +101,7 @@ class Streaming:
         errors: str = "strict",
         copy: bool = True,
         device: str = "cpu",
+        add_special_tokens: bool = False,
     ) -> AsyncIterator[Ids]:
         """encode_stream() for an asynchronous iterable. Encoding runs in the event loop, a chunk at a time: chunks of
         up to 64 KB keep it responsive.
@@ -104,8 +113,9 @@ class Streaming:
             errors: as for encode_stream().
             copy: as for encode_stream().
             device: as for encode_stream().
+            add_special_tokens: as for encode_stream().
         """
-        stream = self.stream_encoder(allowed_special, disallowed_special, errors, copy, device)
+        stream = self.stream_encoder(allowed_special, disallowed_special, errors, copy, device, add_special_tokens)
         async for chunk in chunks:
             ids = stream.feed(chunk)
             if len(ids):

@@ -170,12 +170,24 @@ def _over(image: Data, special_tokens: dict[str, int], path: str) -> Vocab:
 
 
 def build_vocabulary(
-    packed: PackedVocabulary, special_tokens: dict[str, int], words: tuple[bytes, bytes] | None = None
+    packed: PackedVocabulary,
+    special_tokens: dict[str, int],
+    words: tuple[bytes, bytes] | None = None,
+    others: dict[int, bytes] | None = None,
 ) -> Vocab:
-    """The core's Vocab of any vocabulary, built in memory. words: joined, and a byte of length each."""
+    """The core's Vocab of any vocabulary, built in memory. words: joined, and a byte of length each. others: further
+    ids to decode, with their bytes."""
     ranks = None if isinstance(packed.ranks, range) else packed.ranks
-    any_order = not packed.is_ranked
-    return Vocab(packed.blob, packed.lengths, ranks, packed.splits, special_tokens, words=words, any_order=any_order)
+    return Vocab(
+        packed.blob,
+        packed.lengths,
+        ranks,
+        packed.splits,
+        special_tokens,
+        words=words,
+        any_order=not packed.is_ranked,
+        others=others,
+    )
 
 
 def write_tables(folder: str) -> None:

@@ -65,8 +65,8 @@ class PackedVocabulary:
         blob: token bytes, joined.
         lengths: bytes of each token: a byte each where that is enough, else an array of uint32.
         ranks: ascending; an array of uint32 where some rank is skipped.
-        splits: bytes of the left one of the two tokens whose merge makes this token; 0 for a single byte, and for a
-            token that merging its own bytes does not give. None where nobody has worked it out.
+        splits: as lengths: bytes of the left one of the two tokens whose merge makes this token; 0 for a single byte,
+            and for a token that merging its own bytes does not give. None where nobody has worked it out.
         sha256: of the rank file that it was made from, in hex; None for a dictionary.
     """
 
@@ -143,7 +143,7 @@ def _ranks(count: int, gaps: list[tuple[int, int]]) -> range | array[int]:
 
 def pack_to_bytes(packed: PackedVocabulary) -> bytes:
     """The bytes of an .stv file. Needs splits, a sha256, and tokens of at most 255 bytes."""
-    if packed.splits is None or packed.sha256 is None or max(packed.lengths) > 255:
+    if not isinstance(packed.splits, bytes) or packed.sha256 is None or max(packed.lengths) > 255:
         raise ValueError("only a vocabulary with splits, a sha256 and tokens of at most 255 bytes has a file form")
     before = [-1, *packed.ranks]
     gaps = b"".join(

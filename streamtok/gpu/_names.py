@@ -122,7 +122,7 @@ class KeptNames:
             if len(self._made) >= _KEPT:
                 self._made.clear()
             coder = cast("Coder", self._encoding._coder)  # there are kernels for patterns of the core's scanners only
-            names = self._made[matchers] = Names(*matchers, self._encoding._special_tokens, coder)
+            names = self._made[matchers] = Names(*matchers, self._encoding._added_tokens, coder)
         return names
 
 

@@ -11,7 +11,19 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from typing import Any
 
-MODULES = ("checksum", "encode", "gate", "ids", "interrupt", "job", "merges", "text", "trainer", "vocab")
+MODULES = (
+    "checksum",
+    "encode",
+    "gate",
+    "ids",
+    "interrupt",
+    "job",
+    "listing",
+    "merges",
+    "text",
+    "trainer",
+    "vocab",
+)
 """What the file holds besides `library`."""
 
 

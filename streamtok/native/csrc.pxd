@@ -19,6 +19,7 @@ cdef extern from "base/status.h" nogil:
         ST_BAD_SPLIT
         ST_BAD_IMAGE
         ST_BAD_WORDS
+        ST_BAD_LIST
         ST_INTERRUPTED
     const char *st_strerror(st_status status)
 
@@ -71,6 +72,29 @@ cdef extern from "base/buffer.h" nogil:
     void st_bytes_free(st_bytes *buffer)
 
 
+cdef extern from "listing/listing.h" nogil:
+    ctypedef struct st_listing:
+        st_bytes text
+        st_ids starts
+        st_ids ids
+        st_bytes bytes
+        st_ids lengths
+    ctypedef struct st_listing_fault:
+        size_t at
+        size_t entry
+        const char *reason
+    ctypedef struct st_span:
+        size_t start
+        size_t end
+    int st_listing_find(const uint8_t *text, size_t n, st_span object, st_span *vocab, st_span *merges, st_listing_fault *fault)
+    int st_listing_model(const uint8_t *text, size_t n, st_span *model, st_listing_fault *fault)
+    st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault)
+    void st_listing_free(st_listing *listing)
+    uint32_t st_listing_number(const st_listing *listing, const uint8_t *text, size_t n)
+    st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_span span, st_ids *merges,
+                                st_listing_fault *fault)
+
+
 cdef extern from "text/str_to_utf8.h" nogil:
     size_t ST_NOT_CONVERTED
     size_t ST_CODE_POINTS_ROOM(size_t n)
@@ -116,6 +140,7 @@ cdef extern from "vocab/vocab.h" nogil:
     uint32_t st_vocab_highest(const st_vocab *vocab)
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     void st_vocab_free(st_vocab *vocab)
+    size_t st_token_length(const st_vocab *vocab, uint32_t index)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
     size_t st_token_length(const st_vocab *vocab, uint32_t index)
 

@@ -23,4 +23,4 @@ cdef class Vocab:
     cdef PyObject **shared_ints(self) noexcept
     cdef object int_of(self, uint32_t token)
     cdef _open(self, image)
-    cdef _set_names(self, dict special_tokens)
+    cdef _set_names(self, dict special_tokens, dict others)

@@ -177,14 +177,15 @@ cdef class Vocab:
     blob: token bytes joined in rank order; lengths: uint8 or uint32 a token; ranks: uint32 a token, ascending unless any_order
     is set, None for 0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
     a byte of length each) of frequent words, the most frequent first. Or none of these but special_tokens and `image`, a
-    buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else."""
+    buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else. others: id -> bytes, of
+    further ids to decode."""
     def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
-                  tuple words=None, image=None, bint any_order=False):
+                  tuple words=None, image=None, bint any_order=False, dict others=None):
         if image is None:
             self._build(blob, lengths, ranks, splits, dense_side, words, any_order)
         else:
             self._open(image)
-        self._set_names(special_tokens)
+        self._set_names(special_tokens, others or {})
 
     cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order):
         cdef bytes wide_lengths = widened(lengths, "lengths"), wide_ranks, wide_splits
@@ -313,9 +314,9 @@ cdef class Vocab:
         if self.image.buf != NULL:
             PyBuffer_Release(&self.image)
 
-    cdef _set_names(self, dict special_tokens):
+    cdef _set_names(self, dict special_tokens, dict others):
         self.special_tokens = special_tokens
-        by_id = sorted((token, name.encode("utf-8")) for name, token in special_tokens.items())
+        by_id = sorted([*((token, name.encode("utf-8")) for name, token in special_tokens.items()), *others.items()])
         starts, ids, at = bytearray(), bytearray(), 0
         for token, name in by_id:
             starts += at.to_bytes(sizeof(size_t), sys.byteorder)
@@ -334,6 +335,11 @@ cdef class Vocab:
         return st_vocab_highest(self.vocab)
 
     @property
+    def highest_other(self):
+        """The highest id that a special token or another token that no text becomes has; 0 without any."""
+        return (<const uint32_t *>self.names.ids)[self.names.count - 1] if self.names.count else 0
+
+    @property
     def count(self):
         return self.vocab.count
 
@@ -344,6 +350,17 @@ cdef class Vocab:
     @property
     def monotone(self):
         return bool(self.vocab.monotone)
+
+    def splits(self):
+        """Bytes of uint32, a token in the order of ranks: how many bytes of it are the left one of the two tokens that it is
+        merged of; 0 for a single byte, and for a token that merging its own bytes does not give."""
+        cdef uint32_t i, left
+        made = PyBytes_FromStringAndSize(NULL, 4 * <Py_ssize_t>self.vocab.count)
+        cdef uint32_t *splits = <uint32_t *>PyBytes_AS_STRING(made)
+        for i in range(self.vocab.count):
+            left = self.vocab.left[i]
+            splits[i] = 0 if left == ST_NONE else <uint32_t>st_token_length(self.vocab, left)
+        return made
 
     def find(self, bytes token not None):
         """The id of an ordinary token's bytes, or None."""

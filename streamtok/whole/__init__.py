@@ -28,6 +28,7 @@ class WholeTexts:
 
     max_token_value: int
     _special_tokens: dict[str, int]
+    _added_tokens: dict[str, int]
     _packed: PackedVocabulary
 
     def encode_ordinary(self: Encoding, text: str) -> list[int]:
@@ -39,7 +40,7 @@ class WholeTexts:
         Raises:
             TypeError: `text` is no str.
         """
-        return self._coder.encode(text, None, None)
+        return self._coder.encode(text, self._plain, None)
 
     def encode(
         self: Encoding,
@@ -47,6 +48,7 @@ class WholeTexts:
         *,
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
     ) -> list[int]:
         """Encodes a string into ids.
 
@@ -62,6 +64,7 @@ class WholeTexts:
             allowed_special: names of special tokens that become their ids where the text spells them; "all" for all.
             disallowed_special: names that are refused; "all" for all that are not allowed. A name that is neither
                 allowed nor refused is ordinary text, so () makes ordinary text of all that are not allowed.
+            add_special_tokens: put the ids of the model's template around the ids: prefix_ids and suffix_ids.
 
         Raises:
             ValueError: the text holds a disallowed special token.
@@ -70,6 +73,8 @@ class WholeTexts:
         allowed, disallowed = self._default_matchers  # no call for them: it would be a fifth of a short text's time
         if allowed_special or disallowed_special != "all":
             allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
+        if add_special_tokens:
+            return [*self._frame[0], *self._coder.encode(text, allowed, disallowed), *self._frame[1]]
         return self._coder.encode(text, allowed, disallowed)
 
     def encode_to_numpy(
@@ -78,6 +83,7 @@ class WholeTexts:
         *,
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
         errors: str = "strict",
         num_threads: int = 1,
         device: str = "cpu",
@@ -90,6 +96,7 @@ class WholeTexts:
             text: a str, or any C-contiguous buffer of UTF-8 bytes.
             allowed_special: as for encode().
             disallowed_special: as for encode().
+            add_special_tokens: as for encode().
             errors: what to do with bytes that are not UTF-8: "strict" raises UnicodeDecodeError, "replace" and "ignore"
                 do what bytes.decode does.
             num_threads: threads that share a text of 512 KB or more, up to the number of cores. The ids do not depend
@@ -111,13 +118,20 @@ class WholeTexts:
         allowed, disallowed = self._default_matchers  # as in encode()
         if allowed_special or disallowed_special != "all":
             allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        if dtype is not None or out is not None:
+        if dtype is not None or out is not None or add_special_tokens:
             from ..arrays import Wanted
 
-            wanted, both = Wanted(self, dtype, out), (allowed, disallowed)
+            wanted = None if dtype is None and out is None else Wanted(self, dtype, out)
+            both = allowed, disallowed
             if device != "cpu":
-                return wanted.take(devices.encode_array(self, device, text, both, errors, num_threads))
-            return wanted.take(batch.encode_array(self._coder_for(errors), text, *both, num_threads))
+                ids = devices.encode_array(self, device, text, both, errors, num_threads)
+            else:
+                ids = batch.encode_array(self._coder_for(errors), text, *both, num_threads)
+            if add_special_tokens:
+                from ..stream import framed
+
+                ids = framed(ids, self._frame)
+            return ids if wanted is None else wanted.take(ids)
         if device != "cpu":
             return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)
         if num_threads == 1 and errors == "strict":
@@ -130,9 +144,12 @@ class WholeTexts:
         *,
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
     ) -> tuple[Ids, Places]:
         """(ids, offsets), arrays of uint32 and int64 of the same length: offsets[i] is the index in `text` of the first
         character that holds bytes of token i.
+
+        The ids of add_special_tokens lie at the beginning and at the end of the text.
 
         A pair of surrogates counts as one character, and so does a lone one: the text is the one that encode() sees.
 
@@ -140,6 +157,7 @@ class WholeTexts:
             text: a str.
             allowed_special: as for encode().
             disallowed_special: as for encode().
+            add_special_tokens: as for encode().
 
         Raises:
             ValueError: the text holds a disallowed special token.
@@ -149,7 +167,17 @@ class WholeTexts:
 
         data = to_utf8(checked(text))
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        return ids, character_offsets(data, token_sizes(self, data, ids))
+        places = character_offsets(data, token_sizes(self, data, ids))
+        if add_special_tokens:
+            import numpy as np
+
+            from ..stream import framed
+
+            prefix, suffix = self._frame
+            ids = framed(ids, self._frame)
+            end = sum(byte & 0xC0 != 0x80 for byte in data) if not text.isascii() else len(data)
+            places = np.concatenate([np.zeros(len(prefix), np.int64), places, np.full(len(suffix), end, np.int64)])
+        return ids, places
 
     @functools.cached_property
     def _token_lengths(self) -> Places:
@@ -158,7 +186,7 @@ class WholeTexts:
 
         lengths = np.zeros(self.max_token_value + 1, np.int64)
         lengths[np.asarray(self._packed.ranks)] = np.fromiter(self._packed.lengths, np.int64)
-        for name, token in self._special_tokens.items():
+        for name, token in self._added_tokens.items():
             lengths[token] = len(name.encode())
         return lengths
 
@@ -168,6 +196,7 @@ class WholeTexts:
         *,
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
         errors: str = "strict",
         num_threads: int = 1,
     ) -> int:
@@ -177,6 +206,7 @@ class WholeTexts:
             text: a str, or any C-contiguous buffer of UTF-8 bytes.
             allowed_special: as for encode().
             disallowed_special: as for encode().
+            add_special_tokens: as for encode().
             errors: as for encode_to_numpy().
             num_threads: as for encode_to_numpy().
 
@@ -185,7 +215,8 @@ class WholeTexts:
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
         """
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        return batch.count(self._coder_for(errors), text, allowed, disallowed, num_threads)
+        count = batch.count(self._coder_for(errors), text, allowed, disallowed, num_threads)
+        return count + sum(map(len, self._frame)) if add_special_tokens else count
 
     def truncate(
         self: Encoding,
@@ -228,7 +259,7 @@ class WholeTexts:
             TypeError: an item is no str; the message has its index.
             ValueError: num_threads is below 1.
         """
-        return batch.encode_lists(self._coder, checked_all(text), None, None, num_threads)
+        return batch.encode_lists(self._coder, checked_all(text), self._plain, None, num_threads)
 
     def encode_batch(
         self: Encoding,
@@ -237,6 +268,7 @@ class WholeTexts:
         num_threads: int = 8,
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
         device: str = "cpu",
     ) -> list[list[int]]:
         """Encodes a list of strings on several threads. A long string among short ones is shared out as well.
@@ -246,6 +278,7 @@ class WholeTexts:
             num_threads: threads to use, up to the number of cores.
             allowed_special: as for encode().
             disallowed_special: as for encode().
+            add_special_tokens: as for encode().
             device: as for encode_to_numpy().
 
         Raises:
@@ -255,8 +288,10 @@ class WholeTexts:
         """
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
         if device != "cpu":
-            return devices.encode_lists(self, device, checked_all(text), (allowed, disallowed), num_threads)
-        return batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
+            rows = devices.encode_lists(self, device, checked_all(text), (allowed, disallowed), num_threads)
+        else:
+            rows = batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
+        return [[*self._frame[0], *row, *self._frame[1]] for row in rows] if add_special_tokens else rows
 
     def encode_ragged(
         self: Encoding,
@@ -265,6 +300,7 @@ class WholeTexts:
         num_threads: int = 8,
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
         errors: str = "strict",
         device: str = "cpu",
         dtype: npt.DTypeLike | None = None,
@@ -278,6 +314,7 @@ class WholeTexts:
             num_threads: threads to use, up to the number of cores.
             allowed_special: as for encode().
             disallowed_special: as for encode().
+            add_special_tokens: as for encode().
             errors: as for encode_to_numpy().
             device: as for encode_to_numpy().
             dtype: of ids, as for encode_to_numpy().
@@ -300,6 +337,10 @@ class WholeTexts:
                 ids, indptr = devices.encode_ragged(self, device, several, matchers, errors, num_threads)
             else:
                 ids, indptr = batch.encode_ragged(self._coder_for(errors), several, *matchers, num_threads)
+        if add_special_tokens:
+            from ..arrays import framed_rows
+
+            ids, indptr = framed_rows(ids, indptr, self._frame)
         return ids if wanted is None else wanted.take(ids), indptr
 
     def encode_with_unstable(

@@ -21,7 +21,7 @@ ROOT = oracle.PROJECT
 # its place in the list.
 C_ROOMS = """
 base
-checksum text split pairs
+checksum text split pairs listing
 special vocab
 cut train
 merge cuda
@@ -45,7 +45,7 @@ disk
 bundled
 batch checks identity load
 arrays stream patterns offsets
-gpu
+gpu model_files
 device decoding
 files
 streaming whole

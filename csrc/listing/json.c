@@ -1,0 +1,162 @@
+#include "listing/json.h"
+
+void st_json_blank(st_json *json)
+{
+    while (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t')
+        json->at++;
+}
+
+int st_json_take(st_json *json, uint8_t byte)
+{
+    st_json_blank(json);
+    if (*json->at != byte)
+        return 0;
+    json->at++;
+    st_json_blank(json);
+    return 1;
+}
+
+/* The value of four hexadecimal digits, or UINT32_MAX. */
+static uint32_t hex_at(const uint8_t *at)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        const uint8_t c = at[i], low = c | 0x20;
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint32_t)(c - '0');
+        else if (low >= 'a' && low <= 'f')
+            value = value << 4 | (uint32_t)(low - 'a' + 10);
+        else
+            return UINT32_MAX; /* also the 0 behind the text */
+    }
+    return value;
+}
+
+/* The character of \uXXXX or of a pair of them, and moves behind it. The fault is set where there is none. */
+static uint32_t escaped_character(st_json *json)
+{
+    const uint32_t high = hex_at(json->at + 2);
+    if (high == UINT32_MAX) {
+        json->fault = "\\u is followed by something else than four hexadecimal digits";
+        return 0;
+    }
+    json->at += 6;
+    if (high < 0xD800 || high > 0xDFFF)
+        return high;
+    const uint32_t low = high < 0xDC00 && json->at[0] == '\\' && json->at[1] == 'u' ? hex_at(json->at + 2) : UINT32_MAX;
+    if (low < 0xDC00 || low > 0xDFFF) {
+        json->fault = "one half of a surrogate pair stands alone";
+        return 0;
+    }
+    json->at += 6;
+    return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+}
+
+static st_status append_character(st_bytes *out, uint32_t c)
+{
+    uint8_t bytes[4];
+    size_t n = 0;
+    if (c < 0x80) {
+        bytes[n++] = (uint8_t)c;
+    } else {
+        const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+        static const uint8_t leads[] = {0, 0xC0, 0xE0, 0xF0};
+        bytes[n++] = (uint8_t)(leads[more] | c >> (6 * more));
+        for (int i = more - 1; i >= 0; i--)
+            bytes[n++] = (uint8_t)(0x80 | (c >> (6 * i) & 0x3F));
+    }
+    return st_bytes_append(out, bytes, n);
+}
+
+static st_status append_escaped(st_json *json, st_bytes *out)
+{
+    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+    const uint8_t name = json->at[1];
+    if (name == 'u') {
+        const uint32_t c = escaped_character(json);
+        return json->fault ? ST_OK : append_character(out, c);
+    }
+    for (size_t i = 0; i < sizeof names - 1; i++)
+        if (name == (uint8_t)names[i]) {
+            json->at += 2;
+            return append_character(out, (uint8_t)values[i]);
+        }
+    json->fault = "a backslash is followed by a character that is no escape";
+    return ST_OK;
+}
+
+st_status st_json_string(st_json *json, st_bytes *out)
+{
+    if (*json->at != '"') {
+        json->fault = "a string is missing";
+        return ST_OK;
+    }
+    json->at++;
+    while (!json->fault) {
+        const uint8_t *from = json->at;
+        while (*json->at >= 0x20 && *json->at != '"' && *json->at != '\\')
+            json->at++;
+        ST_TRY(st_bytes_append(out, from, (size_t)(json->at - from)));
+        if (*json->at == '"') {
+            json->at++;
+            return ST_OK;
+        }
+        if (*json->at == '\\')
+            ST_TRY(append_escaped(json, out));
+        else
+            json->fault = "a string does not end, or holds a control character";
+    }
+    return ST_OK;
+}
+
+uint32_t st_json_number(st_json *json, uint32_t most)
+{
+    uint64_t value = 0;
+    const uint8_t *from = json->at;
+    while (*json->at >= '0' && *json->at <= '9' && value <= most)
+        value = 10 * value + (uint64_t)(*json->at++ - '0');
+    if (json->at == from || value > most || (*from == '0' && json->at > from + 1) || *json->at == '.' ||
+        (*json->at | 0x20) == 'e') {
+        json->at = from;
+        json->fault = "an id is no whole number from 0 to 2**31 - 1";
+        return 0;
+    }
+    return (uint32_t)value;
+}
+
+/* Moves behind a string, whatever it holds. */
+static void skip_string(st_json *json)
+{
+    json->at++;
+    while (*json->at && *json->at != '"')
+        json->at += *json->at == '\\' && json->at[1] ? 2 : 1;
+    if (*json->at)
+        json->at++;
+    else
+        json->fault = "a string does not end";
+}
+
+void st_json_skip(st_json *json)
+{
+    size_t depth = 0;
+    const uint8_t *from = json->at;
+    do {
+        const uint8_t c = *json->at;
+        if (c == '"') {
+            skip_string(json);
+            continue;
+        }
+        if (!depth && (c == ',' || c == ']' || c == '}')) /* the end of a number or a word */
+            break;
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+        if (!c)
+            json->fault = "the text ends inside a value";
+        else
+            json->at++;
+        if (depth == 0 && (c == '}' || c == ']'))
+            break;
+    } while (!json->fault && (depth || *from != '"'));
+    if (json->at == from)
+        json->fault = "a value is missing";
+}

@@ -1,0 +1,52 @@
+/* The two long lists of a model file: the tokens with their ids, and the merges. They have hundreds of thousands of entries, so
+ * they are read here and not by a JSON library, which makes an object of each.
+ *
+ * A token is text. Where each of its characters is one of the 256 letters that stand for a byte, as in GPT-2's files, it also is
+ * bytes. Thread rule: immutable once read. */
+#ifndef ST_LISTING_LISTING_H
+#define ST_LISTING_LISTING_H
+
+#include "listing/json.h"
+
+#define ST_LISTING_MOST (1u << 21)       /* entries */
+#define ST_LISTING_LARGEST 0x7FFFFFFFu   /* id */
+
+typedef struct st_listing {
+    st_bytes text;    /* tokens as the file has them, in UTF-8, one behind the other */
+    st_ids starts;    /* a token and one more */
+    st_ids ids;
+    st_bytes bytes;   /* tokens in bytes */
+    st_ids lengths;   /* of each token in bytes, 0 where it is not in letters */
+    uint32_t *slots;  /* hash table of the text: 1 more than the number of a token */
+    uint32_t mask;
+} st_listing;
+
+/* Why a list is refused: the place in the file, the number of the entry, and what is wrong. */
+typedef struct st_listing_fault {
+    size_t at, entry;
+    const char *reason;
+} st_listing_fault;
+
+typedef struct st_span {
+    size_t start, end;
+} st_span;
+
+/* The values of the members `vocab` and `merges` of an object; start == end where there is no such member. text[n] is 0, as json.h
+ * has it. 0: *fault says what is wrong; a member that is there twice is. */
+int st_listing_find(const uint8_t *text, size_t n, st_span object, st_span *vocab, st_span *merges, st_listing_fault *fault);
+
+/* The value of the member `model` of the object that is the whole text. */
+int st_listing_model(const uint8_t *text, size_t n, st_span *model, st_listing_fault *fault);
+
+/* Reads {"token": id, ...}. ST_BAD_LIST: *fault says what is wrong. The listing is empty then, as after a lack of memory. */
+st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault);
+void st_listing_free(st_listing *listing);
+
+/* The number of a token, or UINT32_MAX. */
+uint32_t st_listing_number(const st_listing *listing, const uint8_t *text, size_t n);
+
+/* Reads ["left right", ...] or [["left", "right"], ...]: appends the numbers of left, right and what they make. */
+st_status st_listing_merges(const st_listing *listing, const uint8_t *text, st_span span, st_ids *merges,
+                            st_listing_fault *fault);
+
+#endif

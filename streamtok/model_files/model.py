@@ -1,0 +1,227 @@
+"""A model's tokenizer: what its file says, and what an Encoding is made of."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..bundled.gpt2_files import LETTERS
+from ..bundled.packed import PackedVocabulary, from_little_endian, to_little_endian
+from ..errors import VocabularyError, shown
+from .field import Field
+from .parts import AddedToken, Parts
+from .pieces import pattern_of
+from .read_parts import check_decoder, read_added, read_frame, read_normalizers, read_pre_tokenizers
+
+_TOP = (
+    "version",
+    "truncation",
+    "padding",
+    "added_tokens",
+    "normalizer",
+    "pre_tokenizer",
+    "post_processor",
+    "decoder",
+    "model",
+)
+
+_MODEL = (
+    "type",
+    "dropout",
+    "unk_token",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+    "fuse_unk",
+    "byte_fallback",
+    "ignore_merges",
+    "vocab",
+    "merges",
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What an Encoding is made of.
+
+    Attributes:
+        name: what repr() and errors call it.
+        record: the tokenizer.json without its tokens and merges, as json.loads makes it.
+        parts: the same with types.
+        pattern: how text is split, None if it is not.
+        vocabulary: the tokens that text becomes.
+        others: the bytes of all other ids, for decoding.
+    """
+
+    name: str
+    record: dict[str, Any]
+    vocabulary: PackedVocabulary
+    others: dict[int, bytes]
+    parts: Parts = field(init=False)
+    pattern: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        whole = Field(self.record, self.name)
+        object.__setattr__(self, "parts", parts_of(whole))
+        object.__setattr__(self, "pattern", pattern_of(self.parts.pre_tokenizers, self.name))
+
+    @property
+    def decoded(self) -> dict[int, bytes]:
+        """The bytes of all ids that text does not become by merging."""
+        ordinary = set(self.vocabulary.ranks)
+        added = {token.id: decoded_name(token.content) for token in self.parts.added if token.id not in ordinary}
+        return self.others | added
+
+    @property
+    def facts(self) -> bytes:
+        """All that decides ids besides the vocabulary, the pattern and the special tokens."""
+        return (as_text(self.record) + repr(sorted(self.others.items()))).encode()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        packed = self.vocabulary
+        numbers = [to_little_endian(array) for array in (packed.lengths, packed.ranks, packed.splits or b"")]
+        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.others)
+
+    @property
+    def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ids that add_special_tokens=True puts around a text."""
+        return self.parts.frame.prefix, self.parts.frame.suffix
+
+    @property
+    def special(self) -> dict[str, int]:
+        """Names of special tokens -> ids."""
+        return {token.content: token.id for token in self.parts.added if token.special}
+
+    @property
+    def plain(self) -> dict[str, int]:
+        """Texts of added tokens that are found in every text -> ids."""
+        return {token.content: token.id for token in self.parts.added if not token.special}
+
+
+def parts_of(whole: Field) -> Parts:
+    """The parts of a tokenizer.json, after the checks of all that may not be there. VocabularyError."""
+    whole.check_members(_TOP)
+    if whole.has("version") and whole.member("version").value != "1.0":
+        raise whole.member("version").refused(f"{shown(whole.member('version').value)} is unknown; 1.0 is supported")
+    for name, call in (("truncation", "no_truncation"), ("padding", "no_padding")):
+        if whole.has(name):
+            raise whole.member(name).refused(
+                f"it would change the ids of texts: call {call}() of the tokenizer before it is saved, or write null"
+            )
+    model = whole.member("model")
+    _check_model(model)
+    check_decoder(_optional(whole, "decoder"))
+    normalizers = read_normalizers(_optional(whole, "normalizer"))
+    if normalizers:
+        raise whole.member("normalizer").refused(f"{normalizers[0]} changes the text before it is split: not supported")
+    return Parts(
+        normalizers=normalizers,
+        pre_tokenizers=read_pre_tokenizers(_optional(whole, "pre_tokenizer")),
+        added=read_added(_optional(whole, "added_tokens")),
+        frame=read_frame(_optional(whole, "post_processor")),
+        ignore_merges=model.has("ignore_merges") and model.member("ignore_merges").flag(),
+    )
+
+
+def _optional(whole: Field, name: str) -> Field:
+    return whole.member(name) if whole.has(name) else Field(None, whole.path, name)
+
+
+def _check_model(model: Field) -> None:
+    model.object()
+    kind = model.member("type").text() if model.has("type") else "BPE" if model.has("merges") else None
+    if kind != "BPE":
+        raise model.refused(f"the model is of type {shown(kind)}; BPE is supported, and others split in other ways")
+    model.check_members(_MODEL)
+    if model.has("dropout") and model.member("dropout").value != 0:
+        raise model.member("dropout").refused("merges are left out at random, so that a text has no certain ids")
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.has(name) and model.member(name).text():
+            raise model.member(name).refused("tokens would be other inside of words than at their ends: not supported")
+    for name in ("fuse_unk", "byte_fallback", "ignore_merges"):
+        if model.has(name):
+            model.member(name).flag()
+    if model.has("byte_fallback") and model.member("byte_fallback").value:
+        raise model.member("byte_fallback").refused("tokens are made of characters, not of bytes: not supported")
+    if model.has("unk_token"):
+        model.member("unk_token").text()
+
+
+def _revived(
+    name: str, record: str, blob: bytes, lengths: bytes, ranks: bytes, splits: bytes, others: dict[int, bytes]
+) -> Model:
+    sizes, order, halves = map(from_little_endian, (lengths, ranks, splits))
+    return Model(name, json.loads(record), PackedVocabulary(blob, sizes, order, halves, None), others)
+
+
+# ==== Added tokens ====
+
+
+def decoded_name(content: str) -> bytes:
+    """The bytes that the text of an added token decodes to: those of its letters if all of it is letters, as that of a
+    token of the vocabulary."""
+    if content.isascii() or not LETTERS.keys() >= set(content):
+        return content.encode()
+    return bytes(map(LETTERS.__getitem__, content))
+
+
+def check_added(added: tuple[AddedToken, ...], find: Any, tokens: int, path: str) -> None:
+    """Raises VocabularyError unless the ids of added tokens are those that the reference gives them: that of the token
+    in the vocabulary with the same text, or the next free one.
+
+    Args:
+        added: as the file has them.
+        find: the id of a token of the vocabulary, or None.
+        tokens: how many the vocabulary has.
+        path: for errors.
+    """
+    seen: set[str] = set()
+    highest = -1
+    for i, token in enumerate(added):
+        place = f"added_tokens[{i}]"
+        if token.content in seen:
+            raise VocabularyError(f"{place}: the added token {shown(token.content)} is there twice", path)
+        seen.add(token.content)
+        known = find(token.content)
+        right = known if known is not None else max(highest + 1, tokens)
+        if token.id != right:
+            raise VocabularyError(
+                f"{place}: {shown(token.content)} has id {token.id} here, and tokenizers would give it {right}: "
+                "which of them the model was trained on is not certain",
+                path,
+            )
+        if not token.is_plain:
+            raise VocabularyError(f"{place}: single_word, lstrip and rstrip are not supported", path)
+        highest = max(highest, right)
+    _check_kinds(added, path)
+
+
+_LONGEST_NORMALIZED = 1000  # characters of the text of a token that is looked for in the normalized text
+
+
+def _check_kinds(added: tuple[AddedToken, ...], path: str) -> None:
+    """Raises VocabularyError where looking for all added tokens at once could find others than the reference does.
+
+    The reference looks for those with "normalized": false in the whole text first. That matters where one of them can
+    begin inside of the text of one with "normalized": true, or is the beginning of it."""
+    late = [token.content for token in added if token.normalized]
+    early = {token.content for token in added if not token.normalized}
+    longest = max(map(len, late), default=0)
+    if longest > _LONGEST_NORMALIZED:
+        raise VocabularyError(f"added_tokens: a normalized token of {longest} characters is not supported", path)
+    begun = {content[:n] for content in early for n in range(1, min(len(content), longest) + 1)}
+    for content in late:
+        ends = range(1, len(content) + 1)
+        if any(content[at:] in begun for at in ends) or any(
+            content[at:end] in early for at in range(len(content)) for end in range(at + 1, len(content) + 1)
+        ):
+            raise VocabularyError(
+                f"added_tokens: {shown(content)}, with normalized true, can overlap one with normalized false: "
+                "not supported",
+                path,
+            )
+
+
+def as_text(record: dict[str, Any]) -> str:
+    """The record as JSON, the same for equal records: for fingerprints and pickles."""
+    return json.dumps(record, ensure_ascii=True, separators=(",", ":"))

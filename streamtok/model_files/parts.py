@@ -1,0 +1,139 @@
+"""What a tokenizer.json says besides its tokens and merges, as values with types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+"""What a Split does with its matches."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What a Split or Replace looks for: a regex of Oniguruma's dialect, or a text as it stands."""
+
+    text: str
+    is_regex: bool
+
+
+# ==== Normalizers ====
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of Unicode: NFC, NFD, NFKC or NFKD."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Lowercase:
+    """Each character becomes its small letters."""
+
+
+@dataclass(frozen=True)
+class Replace:
+    pattern: Pattern
+    content: str
+
+
+@dataclass(frozen=True)
+class Prepend:
+    text: str
+
+
+@dataclass(frozen=True)
+class Strip:
+    left: bool
+    right: bool
+
+
+Normalizer = Form | Lowercase | Replace | Prepend | Strip
+
+
+# ==== Pre-tokenizers ====
+
+
+@dataclass(frozen=True)
+class Split:
+    pattern: Pattern
+    behavior: str
+    invert: bool
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """Bytes as letters: the last step before merging. use_regex: with a split by GPT-2's pattern in front."""
+
+    add_prefix_space: bool
+    use_regex: bool
+
+
+@dataclass(frozen=True)
+class Digits:
+    individual: bool
+
+
+@dataclass(frozen=True)
+class Punctuation:
+    behavior: str
+
+
+@dataclass(frozen=True)
+class Whitespace:
+    r"""Split by \w+|[^\w\s]+; white space is dropped."""
+
+
+@dataclass(frozen=True)
+class WhitespaceSplit:
+    """Split at white space, which is dropped."""
+
+
+@dataclass(frozen=True)
+class Metaspace:
+    replacement: str
+    prepend_scheme: str
+    split: bool
+
+
+PreTokenizer = Split | ByteLevel | Digits | Punctuation | Whitespace | WhitespaceSplit | Metaspace
+
+
+# ==== Added tokens, the frame around a text, the model ====
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that is found in the text before it is split. The flags are those of Hugging Face's AddedToken."""
+
+    id: int
+    content: str
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = False
+    special: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is found wherever its text stands, and nothing else goes with it."""
+        return not (self.single_word or self.lstrip or self.rstrip)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The ids that add_special_tokens=True puts in front of a text and behind it."""
+
+    prefix: tuple[int, ...] = ()
+    suffix: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A tokenizer.json without its tokens and merges."""
+
+    normalizers: tuple[Normalizer, ...]
+    pre_tokenizers: tuple[PreTokenizer, ...]
+    added: tuple[AddedToken, ...]
+    frame: Frame
+    ignore_merges: bool

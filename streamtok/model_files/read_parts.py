@@ -1,0 +1,254 @@
+"""The parts of a tokenizer.json that are short, read strictly: what is not known is refused, and nothing is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from ..errors import shown
+from .field import Field
+from .parts import (
+    BEHAVIORS,
+    AddedToken,
+    ByteLevel,
+    Digits,
+    Form,
+    Frame,
+    Lowercase,
+    Metaspace,
+    Normalizer,
+    Pattern,
+    Prepend,
+    PreTokenizer,
+    Punctuation,
+    Replace,
+    Split,
+    Strip,
+    Whitespace,
+    WhitespaceSplit,
+)
+
+_T = TypeVar("_T")
+
+MOST_ADDED = 1 << 16
+"""Added tokens that a file may have: ten times as many as the most that published files have."""
+
+_MOST_STEPS = 64  # of a Sequence, with those inside
+
+# Settings of ByteLevel, which the reference leaves behind in the record of other post-processors and does not read.
+_LEFT_BEHIND = ("add_prefix_space", "trim_offsets", "use_regex")
+
+_BYTE_LEVEL = ("type", "add_prefix_space", "trim_offsets", "use_regex")
+
+
+def _kind(field: Field) -> str:
+    return field.member("type").text()
+
+
+def _unknown(field: Field, part: str, known: Iterable[str]) -> Exception:
+    names = ", ".join(sorted(known))
+    return field.refused(f"the {part} {shown(_kind(field))} is not supported; {names} are")
+
+
+def _steps(field: Field, name: str, depth: int = 0) -> list[Field]:
+    """The parts of a Sequence, also of those inside it; of anything else itself."""
+    if _kind(field) != "Sequence":
+        return [field]
+    field.check_members(("type", name))
+    if depth == 8:
+        raise field.refused("Sequences lie too deep inside each other")
+    found = [step for part in field.member(name).items() for step in _steps(part, name, depth + 1)]
+    if len(found) > _MOST_STEPS:
+        raise field.refused(f"there are more than {_MOST_STEPS} steps")
+    return found
+
+
+def _flag(field: Field, name: str, default: bool | None = None) -> bool:
+    return default if default is not None and name not in field.object() else field.member(name).flag()
+
+
+def _pattern(field: Field) -> Pattern:
+    (name,) = field.object() if len(field.object()) == 1 else ("",)
+    if name not in ("Regex", "String"):
+        raise field.refused('a pattern is {"Regex": ...} or {"String": ...}')
+    return Pattern(field.member(name).text(), name == "Regex")
+
+
+def _behavior(field: Field) -> str:
+    name = field.text()
+    if name not in BEHAVIORS:
+        raise field.refused(f"{shown(name)} is no behavior; {', '.join(BEHAVIORS)} are")
+    return name
+
+
+def _read(field: Field, part: str, readers: dict[str, tuple[tuple[str, ...], Callable[[Field], _T]]]) -> _T:
+    """A part by the reader of its type, whose settings are checked first."""
+    if _kind(field) not in readers:
+        raise _unknown(field, part, readers)
+    names, reader = readers[_kind(field)]
+    field.check_members(("type", *names))
+    return reader(field)
+
+
+# ==== Normalizers and pre-tokenizers ====
+
+
+def _form(field: Field) -> Normalizer:
+    return Form(_kind(field))
+
+
+_NORMALIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], Normalizer]]] = {
+    **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD"), ((), _form)),
+    "Lowercase": ((), lambda field: Lowercase()),
+    "Replace": (
+        ("pattern", "content"),
+        lambda field: Replace(_pattern(field.member("pattern")), field.member("content").text()),
+    ),
+    "Prepend": (("prepend",), lambda field: Prepend(field.member("prepend").text())),
+    "Strip": (
+        ("strip_left", "strip_right"),
+        lambda field: Strip(_flag(field, "strip_left"), _flag(field, "strip_right")),
+    ),
+}
+
+
+def read_normalizers(field: Field) -> tuple[Normalizer, ...]:
+    """The steps of `normalizer`, in turn."""
+    if field.value is None:
+        return ()
+    return tuple(_read(step, "normalizer", _NORMALIZERS) for step in _steps(field, "normalizers"))
+
+
+def _byte_level(field: Field) -> PreTokenizer:
+    _flag(field, "trim_offsets")
+    return ByteLevel(_flag(field, "add_prefix_space"), _flag(field, "use_regex", True))
+
+
+def _split(field: Field) -> PreTokenizer:
+    return Split(_pattern(field.member("pattern")), _behavior(field.member("behavior")), _flag(field, "invert"))
+
+
+def _metaspace(field: Field) -> PreTokenizer:
+    scheme = field.member("prepend_scheme").text()
+    if scheme not in ("always", "never", "first"):
+        raise field.member("prepend_scheme").refused(f"{shown(scheme)} is unknown; always, never and first are known")
+    return Metaspace(field.member("replacement").text(), scheme, _flag(field, "split", True))
+
+
+_PRE_TOKENIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], PreTokenizer]]] = {
+    "ByteLevel": (_BYTE_LEVEL[1:], _byte_level),
+    "Split": (("pattern", "behavior", "invert"), _split),
+    "Digits": (("individual_digits",), lambda field: Digits(_flag(field, "individual_digits"))),
+    "Punctuation": (("behavior",), lambda field: Punctuation(_behavior(field.member("behavior")))),
+    "Whitespace": ((), lambda field: Whitespace()),
+    "WhitespaceSplit": ((), lambda field: WhitespaceSplit()),
+    "Metaspace": (("replacement", "prepend_scheme", "split"), _metaspace),
+}
+
+
+def read_pre_tokenizers(field: Field) -> tuple[PreTokenizer, ...]:
+    """The steps of `pre_tokenizer`, in turn."""
+    if field.value is None:
+        return ()
+    return tuple(_read(step, "pre-tokenizer", _PRE_TOKENIZERS) for step in _steps(field, "pretokenizers"))
+
+
+# ==== Added tokens ====
+
+_ADDED = ("id", "content", "single_word", "lstrip", "rstrip", "normalized", "special")
+
+
+def read_added(field: Field) -> tuple[AddedToken, ...]:
+    """The entries of `added_tokens`, as they stand there."""
+    if field.value is None:
+        return ()
+    found = []
+    for entry in field.items():
+        entry.check_members(_ADDED)
+        flags = {name: entry.member(name).flag() for name in _ADDED[2:]}
+        found.append(AddedToken(entry.member("id").number(), entry.member("content").text(), **flags))
+        if not found[-1].content:
+            raise entry.member("content").refused("an added token is empty; every text would hold it")
+        if len(found) > MOST_ADDED:
+            raise field.refused(f"there are more than {MOST_ADDED} added tokens")
+    return tuple(found)
+
+
+# ==== Post-processors ====
+
+
+def read_frame(field: Field) -> Frame:
+    """What `post_processor` puts around a text. Its other work concerns offsets of tokens in text alone."""
+    steps = [] if field.value is None else _steps(field, "processors")
+    frames = [(_kind(step), _read(step, "post-processor", _FRAMES)) for step in steps]
+    found = [frame for kind, frame in frames if kind != "ByteLevel"]
+    if len(found) > 1:  # to the second one, what the first one put in front of the text would be a text by itself
+        raise field.refused("several post-processors that put tokens around a text are not supported")
+    return found[0] if found else Frame()
+
+
+def _no_frame(field: Field) -> Frame:
+    return Frame()
+
+
+def _template(field: Field) -> Frame:
+    listed = field.member("special_tokens")
+    tokens = {name: _template_ids(listed.member(name)) for name in listed.object()}
+    ids: list[int] = []
+    texts: list[int] = []  # how many ids stand in front of each place of the text
+    for piece in field.member("single").items():
+        name = next(iter(piece.object()), "")
+        if len(piece.object()) != 1 or name not in ("SpecialToken", "Sequence"):
+            raise piece.refused("a step of a template is a SpecialToken or a Sequence")
+        piece.member(name).check_members(("id", "type_id"))
+        token = piece.member(name).member("id").text()
+        if name == "Sequence":
+            texts.append(len(ids))
+        elif token in tokens:
+            ids += tokens[token]
+        else:
+            raise piece.refused(f"the ids of {shown(token)} are not among the special_tokens of the template")
+    if len(texts) != 1:
+        raise field.member("single").refused("a template of one text holds that text once")
+    return Frame(tuple(ids[: texts[0]]), tuple(ids[texts[0] :]))
+
+
+def _template_ids(field: Field) -> list[int]:
+    field.check_members(("id", "ids", "tokens"))
+    return [token.number() for token in field.member("ids").items()]
+
+
+def _ends(field: Field) -> Frame:
+    """BertProcessing and RobertaProcessing: a token in front, a token behind."""
+    frame = []
+    for name in ("cls", "sep"):
+        pair = list(field.member(name).items())
+        if len(pair) != 2:
+            raise field.member(name).refused("a token and its id are needed")
+        pair[0].text()
+        frame.append((pair[1].number(),))
+    return Frame(*frame)
+
+
+_FRAMES: dict[str, tuple[tuple[str, ...], Callable[[Field], Frame]]] = {
+    "ByteLevel": (_BYTE_LEVEL[1:], _no_frame),
+    "TemplateProcessing": (("single", "pair", "special_tokens", *_LEFT_BEHIND), _template),
+    "BertProcessing": (("sep", "cls", *_LEFT_BEHIND), _ends),
+    "RobertaProcessing": (("sep", "cls", *_LEFT_BEHIND), _ends),
+}
+
+
+# ==== Decoders ====
+
+
+def check_decoder(field: Field) -> None:
+    """Raises VocabularyError unless `decoder` joins the bytes of tokens, as ByteLevel does. null is taken for it."""
+    if field.value is None:
+        return
+    for step in _steps(field, "decoders"):
+        if _kind(step) == "Fuse":
+            step.check_members(("type",))
+        elif _kind(step) == "ByteLevel":
+            step.check_members(_BYTE_LEVEL)
+        else:
+            raise _unknown(step, "decoder", ("ByteLevel", "Fuse"))

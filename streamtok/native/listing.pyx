@@ -1,0 +1,127 @@
+"""The two long lists of a model file, read by the core: tokens with ids, and merges (csrc/listing/listing.h)."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
+
+from .csrc cimport *
+from .interrupt cimport Scope, begin, check, end as end_scope
+
+
+class ListError(Exception):
+    """A list is malformed: why, the byte of the file, and the number of the entry."""
+
+    def __init__(self, reason, at, entry):
+        super().__init__(reason, at, entry)
+        self.reason, self.at, self.entry = reason, at, entry
+
+
+cdef object list_error(const st_listing_fault *fault):
+    return ListError(fault.reason.decode(), fault.at, fault.entry)
+
+
+def model_span(bytes text not None):
+    """(start, end) of the value of the member `model` of a JSON object in UTF-8; (0, 0) where there is none. ListError."""
+    cdef st_span span
+    cdef st_listing_fault fault
+    if not st_listing_model(<const uint8_t *>PyBytes_AS_STRING(text), len(text), &span, &fault):
+        raise list_error(&fault)
+    return span.start, span.end
+
+
+def list_spans(bytes text not None, size_t start):
+    """The (start, end) of the members `vocab` and `merges` of the object that begins at `start`. ListError."""
+    cdef st_span at, vocab, merges
+    cdef st_listing_fault fault
+    at.start = at.end = start
+    memset(&fault, 0, sizeof(fault))
+    fault.reason = b"an object is missing"
+    if not st_listing_find(<const uint8_t *>PyBytes_AS_STRING(text), len(text), at, &vocab, &merges, &fault):
+        raise list_error(&fault)
+    return (vocab.start, vocab.end), (merges.start, merges.end)
+
+
+cdef bytes words_of(const st_ids *ids):
+    return PyBytes_FromStringAndSize(<const char *>ids.data, <Py_ssize_t>(ids.size * sizeof(uint32_t)))
+
+
+cdef class Listing:
+    """Tokens with their ids, from text[start:end], a JSON object in valid UTF-8. ListError where it is malformed, names a
+    token twice, or has an id that is no whole number from 0 to 2**31 - 1. Arrays are bytes of uint32, in the order of the
+    file."""
+    cdef st_listing listing
+
+    def __cinit__(self, bytes text not None, size_t start, size_t end):
+        cdef st_span span
+        cdef st_listing_fault fault
+        cdef st_status status
+        cdef Scope scope
+        cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
+        span.start, span.end = min(start, <size_t>len(text)), min(end, <size_t>len(text))
+        begin(&scope, NULL)
+        with nogil:
+            status = st_listing_read(&self.listing, data, span, &fault)
+        end_scope(&scope)
+        check(&scope)
+        if status == ST_BAD_LIST:
+            raise list_error(&fault)
+        if status:
+            raise MemoryError
+
+    def __dealloc__(self):
+        st_listing_free(&self.listing)
+
+    def __len__(self):
+        return self.listing.ids.size
+
+    @property
+    def ids(self):
+        return words_of(&self.listing.ids)
+
+    @property
+    def lengths(self):
+        """Bytes of each token; 0 where it is not in letters."""
+        return words_of(&self.listing.lengths)
+
+    @property
+    def blob(self):
+        """The bytes of the tokens that are in letters, joined."""
+        return PyBytes_FromStringAndSize(<const char *>self.listing.bytes.data, <Py_ssize_t>self.listing.bytes.size)
+
+    def text(self, size_t i):
+        """A token as the file has it."""
+        if i >= self.listing.ids.size:
+            raise IndexError(i)
+        cdef uint32_t start = self.listing.starts.data[i], end = self.listing.starts.data[i + 1]
+        return PyBytes_FromStringAndSize(<const char *>self.listing.text.data + start, <Py_ssize_t>(end - start)).decode()
+
+    def find(self, str token not None):
+        """The number of a token as the file has it, or None."""
+        cdef bytes data = token.encode("utf-8", "surrogatepass")
+        cdef uint32_t found = st_listing_number(&self.listing, <const uint8_t *>PyBytes_AS_STRING(data), len(data))
+        return None if found == ST_NONE else found
+
+    def merges(self, bytes text not None, size_t start, size_t end):
+        """Numbers of tokens: left, right and what they make, of each merge in text[start:end], a JSON array in valid UTF-8.
+        ListError where it is malformed or names what is no token."""
+        cdef st_span span
+        cdef st_listing_fault fault
+        cdef st_ids merges
+        cdef st_status status
+        cdef Scope scope
+        cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
+        memset(&merges, 0, sizeof(merges))
+        span.start, span.end = min(start, <size_t>len(text)), min(end, <size_t>len(text))
+        try:
+            begin(&scope, NULL)
+            with nogil:
+                status = st_listing_merges(&self.listing, data, span, &merges, &fault)
+            end_scope(&scope)
+            check(&scope)
+            if status == ST_BAD_LIST:
+                raise list_error(&fault)
+            if status:
+                raise MemoryError
+            return words_of(&merges)
+        finally:
+            st_ids_free(&merges)

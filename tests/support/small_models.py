@@ -1,0 +1,103 @@
+"""Small tokenizer.json files, made with Hugging Face's tokenizers, and comparisons with it."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import random
+from itertools import pairwise
+from typing import Any
+
+import nasty
+import pytest
+from english import ENGLISH
+
+from streamtok import Encoding
+
+tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
+
+TEXT = [
+    *ENGLISH[:100_000].decode("latin-1").splitlines(),
+    "don't we'll I'M 1234567 a1b22 x = [1, 2];\n\n\treturn  y  \n",
+    "Größe über 東京 東京都 नमस्ते café <x> <y> hello hello",
+]
+
+
+@functools.cache
+def _trained(size: int) -> str:
+    tok = Tokenizer(models.BPE())
+    tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tok.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tok.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False))
+    return str(tok.to_str())
+
+
+def record(size: int = 420, **changes: Any) -> dict[str, Any]:
+    """A tokenizer.json with byte-level BPE; changes: other values of its members, those of `model` as model_NAME."""
+    made: dict[str, Any] = json.loads(_trained(size))
+    for name, value in changes.items():
+        (made["model"] if name.startswith("model_") else made)[name.removeprefix("model_")] = copy.deepcopy(value)
+    return made
+
+
+def added(made: dict[str, Any], *contents: str, **flags: bool) -> dict[str, Any]:
+    """The same with further added tokens, whose ids are those that tokenizers gives."""
+    taken = max([len(made["model"]["vocab"]) - 1, *(token["id"] for token in made["added_tokens"])])
+    base = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    for content in contents:
+        known = made["model"]["vocab"].get(content)
+        if known is None:
+            taken += 1
+        made["added_tokens"].append({"id": taken if known is None else known, "content": content, **base, **flags})
+    return made
+
+
+class Both:
+    """An encoding from a file, and the reference."""
+
+    def __init__(self, path: Any) -> None:
+        self.enc = Encoding.from_file(path)
+        self.reference = Tokenizer.from_file(str(path))
+
+    @classmethod
+    def of(cls, folder: Any, made: dict[str, Any]) -> Both:
+        path = folder / "tokenizer.json"
+        path.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
+        return cls(path)
+
+    def check(self, texts: list[str], seed: int = 0) -> None:
+        """Ids, whole and cut at random places, and the text of ids again."""
+        rng = random.Random(seed)
+        for text in texts:
+            ids = self.reference.encode(text, add_special_tokens=False).ids
+            assert self.enc.encode(text, allowed_special="all") == ids, text
+            assert self.streamed(text, rng) == ids, text
+            for skip in (False, True):
+                decoded = self.reference.decode(ids, skip_special_tokens=skip)
+                assert self.enc.decode(ids, skip_special_tokens=skip) == decoded, text
+
+    def streamed(self, text: str, rng: random.Random) -> list[int]:
+        stream = self.enc.stream_encoder(allowed_special="all")
+        cuts = sorted({0, len(text), *(rng.randrange(len(text) + 1) for _ in range(rng.randrange(4)))})
+        ids = [token for a, b in pairwise(cuts) for token in stream.feed(text[a:b]).tolist()]
+        return ids + stream.flush().tolist()
+
+
+def texts(seed: int, count: int, *more: str) -> list[str]:
+    """Random strings over a nasty alphabet, with these strings in it."""
+    alphabet = [
+        *"'sStTlLrReEdm aAbB  \n\n\r\t1129!./-_<>",
+        "é",
+        "中",
+        "あ",
+        "\u0301",
+        "😀",
+        "\u2028",
+        "²",
+        *(more * 3),
+        "hello",
+    ]
+    return ["", *more, *nasty.random_strings(random.Random(seed), count, 12, alphabet)]
