@@ -101,22 +101,25 @@ static int byte_of_letter(uint32_t c)
     return n <= 0x20 ? n : n <= 0x42 ? n - 0x21 + 0x7F : 0xAD;
 }
 
-/* Appends the bytes of a token in letters, and their number; 0 if it has other characters. */
+/* Appends the bytes of a token, and their number. */
 static st_status append_bytes(st_listing *l, const uint8_t *text, size_t n)
 {
     const size_t before = l->bytes.size;
+    int byte = 0;
     ST_TRY(st_bytes_reserve(&l->bytes, n));
+    ST_TRY(st_bytes_reserve(&l->letters, 1));
     ST_TRY(st_ids_reserve(&l->lengths, 1));
-    for (size_t at = 0; at < n;) {
+    for (size_t at = 0; at < n && byte >= 0;) {
         unsigned size;
-        const int byte = byte_of_letter(st_utf8_decode(text + at, &size));
+        byte = byte_of_letter(st_utf8_decode(text + at, &size));
         at += size;
-        if (byte < 0) {
-            l->bytes.size = before;
-            break;
-        }
         l->bytes.data[l->bytes.size++] = (uint8_t)byte;
     }
+    if (byte < 0) {
+        l->bytes.size = before;
+        ST_TRY(st_bytes_append(&l->bytes, text, n));
+    }
+    l->letters.data[l->letters.size++] = byte >= 0;
     l->lengths.data[l->lengths.size++] = (uint32_t)(l->bytes.size - before);
     return ST_OK;
 }
@@ -228,6 +231,7 @@ void st_listing_free(st_listing *l)
     st_ids_free(&l->ids);
     st_bytes_free(&l->bytes);
     st_ids_free(&l->lengths);
+    st_bytes_free(&l->letters);
     st_free(l->slots);
     memset(l, 0, sizeof *l);
 }

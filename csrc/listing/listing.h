@@ -15,8 +15,9 @@ typedef struct st_listing {
     st_bytes text;    /* tokens as the file has them, in UTF-8, one behind the other */
     st_ids starts;    /* a token and one more */
     st_ids ids;
-    st_bytes bytes;   /* tokens in bytes */
-    st_ids lengths;   /* of each token in bytes, 0 where it is not in letters */
+    st_bytes bytes;   /* tokens in bytes, one behind the other; as `text` has them where they are not in letters */
+    st_ids lengths;   /* of each token in bytes */
+    st_bytes letters; /* whether a token is in letters: 0 or 1 */
     uint32_t *slots;  /* hash table of the text: 1 more than the number of a token */
     uint32_t mask;
 } st_listing;

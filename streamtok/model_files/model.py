@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..bundled.gpt2_files import LETTERS
-from ..bundled.packed import PackedVocabulary, from_little_endian, to_little_endian
+from ..bundled.merges import MergedVocabulary
+from ..bundled.packed import from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
 from .field import Field
 from .parts import AddedToken, Parts
@@ -50,13 +51,11 @@ class Model:
         parts: the same with types.
         pattern: how text is split, None if it is not.
         vocabulary: the tokens that text becomes.
-        others: the bytes of all other ids, for decoding.
     """
 
     name: str
     record: dict[str, Any]
-    vocabulary: PackedVocabulary
-    others: dict[int, bytes]
+    vocabulary: MergedVocabulary
     parts: Parts = field(init=False)
     pattern: str | None = field(init=False)
 
@@ -67,20 +66,19 @@ class Model:
 
     @property
     def decoded(self) -> dict[int, bytes]:
-        """The bytes of all ids that text does not become by merging."""
-        ordinary = set(self.vocabulary.ranks)
-        added = {token.id: decoded_name(token.content) for token in self.parts.added if token.id not in ordinary}
-        return self.others | added
+        """The bytes of the added tokens that are not in the vocabulary, by id."""
+        listed = set(self.vocabulary.ranks)
+        return {token.id: decoded_name(token.content) for token in self.parts.added if token.id not in listed}
 
     @property
     def facts(self) -> bytes:
         """All that decides ids besides the vocabulary, the pattern and the special tokens."""
-        return (as_text(self.record) + repr(sorted(self.others.items()))).encode()
+        return as_text(self.record).encode()
 
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
         numbers = [to_little_endian(array) for array in (packed.lengths, packed.ranks, packed.splits or b"")]
-        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.others)
+        return _revived, (self.name, as_text(self.record), packed.blob, *numbers)
 
     @property
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -147,11 +145,9 @@ def _check_model(model: Field) -> None:
         model.member("unk_token").text()
 
 
-def _revived(
-    name: str, record: str, blob: bytes, lengths: bytes, ranks: bytes, splits: bytes, others: dict[int, bytes]
-) -> Model:
+def _revived(name: str, record: str, blob: bytes, lengths: bytes, ranks: bytes, splits: bytes) -> Model:
     sizes, order, halves = map(from_little_endian, (lengths, ranks, splits))
-    return Model(name, json.loads(record), PackedVocabulary(blob, sizes, order, halves, None), others)
+    return Model(name, json.loads(record), MergedVocabulary(blob, sizes, order, halves, None))
 
 
 # ==== Added tokens ====

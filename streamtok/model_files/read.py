@@ -6,9 +6,11 @@ import os
 
 import numpy as np
 
+from ..bundled.merges import MergedVocabulary
 from ..errors import VocabularyError, short_file_names
 from ..load import read_file
 from ..native.listing import ListError, Listing, list_spans, model_span
+from ..native.merges import SILENT
 from .field import Field
 from .model import Model, check_added, parts_of
 from .parts import AddedToken
@@ -44,9 +46,9 @@ def read_tokenizer_json(data: bytes, path: str) -> Model:
             raise whole.member("model").member(name).refused("the list has been lost, or this is another kind of file")
     tokens = _tokens(data, vocab, merges, path)
     check_added(parts.added, tokens.find, len(tokens.ids), path)
-    packed, others = tokens.pack(parts.ignore_merges, {token.content for token in parts.added})
-    _check_names(parts.added, set(packed.ranks), tokens)
-    return Model(path, whole.value, packed, others)
+    packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added})
+    _check_names(parts.added, packed, tokens)
+    return Model(path, whole.value, packed)
 
 
 def _cut(data: bytes, path: str) -> tuple[tuple[int, int], tuple[int, int], str]:
@@ -75,8 +77,12 @@ def _tokens(data: bytes, vocab: tuple[int, int], merges: tuple[int, int], path: 
     return Tokens(listing, rows, path)
 
 
-def _check_names(added: tuple[AddedToken, ...], ids: set[int], tokens: Tokens) -> None:
+def _check_names(added: tuple[AddedToken, ...], packed: MergedVocabulary, tokens: Tokens) -> None:
     """Raises VocabularyError where an added token is an ordinary one, too, and stands for other bytes then."""
+    if all(token.content.isascii() or tokens.find(token.content) is None for token in added):
+        return
+    assert packed.splits is not None
+    ids = {token for token, half in zip(packed.ranks, packed.splits) if half != SILENT}
     for i, token in enumerate(added):
         if token.id in ids and not token.content.isascii():
             raise tokens.refused(

@@ -30,8 +30,7 @@ cdef extern from "base/alloc.h" nogil:
     void st_free(void *block)
     void st_alloc_trim()
     ctypedef struct st_alloc_counts:
-        uint64_t calls
-        uint64_t bytes
+        uint64_t calls, bytes
         int64_t live
     st_alloc_counts st_alloc_read()
     void st_alloc_fail_after(int64_t n)
@@ -60,12 +59,10 @@ cdef extern from "base/interrupt.h" nogil:
 cdef extern from "base/buffer.h" nogil:
     ctypedef struct st_bytes:
         uint8_t *data
-        size_t size
-        size_t capacity
+        size_t size, capacity
     ctypedef struct st_ids:
         uint32_t *data
-        size_t size
-        size_t capacity
+        size_t size, capacity
     st_status st_bytes_reserve(st_bytes *buffer, size_t more)
     st_status st_ids_reserve(st_ids *ids, size_t more)
     void st_ids_free(st_ids *ids)
@@ -74,18 +71,13 @@ cdef extern from "base/buffer.h" nogil:
 
 cdef extern from "listing/listing.h" nogil:
     ctypedef struct st_listing:
-        st_bytes text
-        st_ids starts
-        st_ids ids
-        st_bytes bytes
-        st_ids lengths
+        st_bytes text, bytes, letters
+        st_ids starts, ids, lengths
     ctypedef struct st_listing_fault:
-        size_t at
-        size_t entry
+        size_t at, entry
         const char *reason
     ctypedef struct st_span:
-        size_t start
-        size_t end
+        size_t start, end
     int st_listing_find(const uint8_t *text, size_t n, st_span object, st_span *vocab, st_span *merges, st_listing_fault *fault)
     int st_listing_model(const uint8_t *text, size_t n, st_span *model, st_listing_fault *fault)
     st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault)
@@ -140,7 +132,6 @@ cdef extern from "vocab/vocab.h" nogil:
     uint32_t st_vocab_highest(const st_vocab *vocab)
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     void st_vocab_free(st_vocab *vocab)
-    size_t st_token_length(const st_vocab *vocab, uint32_t index)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
     size_t st_token_length(const st_vocab *vocab, uint32_t index)
 

@@ -80,12 +80,17 @@ cdef class Listing:
 
     @property
     def lengths(self):
-        """Bytes of each token; 0 where it is not in letters."""
+        """Bytes of each token."""
         return words_of(&self.listing.lengths)
 
     @property
+    def letters(self):
+        """A byte a token: 1 where it is in letters, 0 where it is not."""
+        return PyBytes_FromStringAndSize(<const char *>self.listing.letters.data, <Py_ssize_t>self.listing.letters.size)
+
+    @property
     def blob(self):
-        """The bytes of the tokens that are in letters, joined."""
+        """The bytes of the tokens, joined: what their letters stand for, or the token as the file has it."""
         return PyBytes_FromStringAndSize(<const char *>self.listing.bytes.data, <Py_ssize_t>self.listing.bytes.size)
 
     def text(self, size_t i):

@@ -17,3 +17,16 @@ class MergeList:
     ) -> Self: ...
     def missing_bytes(self) -> list[int]: ...
     def order(self, whole: bool) -> tuple[bytes, bytes, bytes, bytes, bool]: ...
+
+KINDS: dict[str, int]
+
+def ordered(
+    blob: bytes,
+    lengths: bytes,
+    ids: bytes,
+    kinds: bytes,
+    left: bytes,
+    right: bytes,
+    made: bytes,
+    whole: bool,
+) -> tuple[bytes, bytes, bytes, bytes, bool]: ...

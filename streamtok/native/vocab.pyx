@@ -351,17 +351,6 @@ cdef class Vocab:
     def monotone(self):
         return bool(self.vocab.monotone)
 
-    def splits(self):
-        """Bytes of uint32, a token in the order of ranks: how many bytes of it are the left one of the two tokens that it is
-        merged of; 0 for a single byte, and for a token that merging its own bytes does not give."""
-        cdef uint32_t i, left
-        made = PyBytes_FromStringAndSize(NULL, 4 * <Py_ssize_t>self.vocab.count)
-        cdef uint32_t *splits = <uint32_t *>PyBytes_AS_STRING(made)
-        for i in range(self.vocab.count):
-            left = self.vocab.left[i]
-            splits[i] = 0 if left == ST_NONE else <uint32_t>st_token_length(self.vocab, left)
-        return made
-
     def find(self, bytes token not None):
         """The id of an ordinary token's bytes, or None."""
         cdef uint32_t index = st_vocab_find(self.vocab, <const uint8_t *>PyBytes_AS_STRING(token), len(token))
