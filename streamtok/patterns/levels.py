@@ -4,6 +4,10 @@ A state is a stack of levels. Level 0 is the piece that is open. When a level ma
 yet give way to a longer match that the level prefers; so its remaining threads stay, and a level above them follows the
 piece that begins here. It lives as long as no longer match takes its place. Where the remaining threads end in a match
 whatever comes, there is nothing to follow beside them.
+
+Where this comes to more levels than a table can hold, a thread that a lower level holds too is taken out: it matches in
+both at once, and the lower level then drops the other. What is left of such levels are places where pieces end if those
+below come to nothing; and where two such pieces are one anyway, their border is forgotten.
 """
 
 from __future__ import annotations
@@ -19,6 +23,10 @@ BACK, HERE = 254, 255
 """Places beside the marks, which are 0, 1, ...: the last character's offset, and this character's."""
 
 MOST_LEVELS = 12
+
+
+class TooManyEnds(NotCompilable):
+    """Ends that wait for what follows have to be kept, and there are more and more of them."""
 
 
 class Step(NamedTuple):
@@ -94,7 +102,7 @@ class _State(NamedTuple):
 class _Walk:
     """One character from one state."""
 
-    def __init__(self, lists: Lists, joined: Joins, state: _State, c: int) -> None:
+    def __init__(self, lists: Lists, joined: Joins, state: _State, c: int, lean: bool) -> None:
         self.lists, self.joins, self.c = lists, joined, c
         self.emits: list[tuple[int, bool]] = []
         self.held = state.held
@@ -103,8 +111,10 @@ class _Walk:
         self._step(state)
         if c == END:
             self._end()
-        else:
-            self._settle()
+            return
+        if lean:
+            self._thin()
+        self._settle()
 
     def _step(self, state: _State) -> None:
         places = state.places()
@@ -123,7 +133,21 @@ class _Walk:
                 self.starts.append(HERE)
                 return
             self.levels.append((after, kind))
-        raise AssertionError("the piece that is open ended nowhere")
+        if self.levels[-1] != (0, -1):  # all its threads were in lower levels too
+            raise AssertionError("the piece that is open ended nowhere")
+
+    def _thin(self) -> None:
+        """Takes out what lower levels do as well."""
+        for at in range(1, len(self.levels)):
+            threads, kind = self.levels[at]
+            self.levels[at] = (self.lists.without(threads, [level[0] for level in self.levels[:at]]), kind)
+        at = 1
+        while at < len(self.levels) - 1:
+            threads, kind = self.levels[at]
+            if not threads and kind == self.levels[at - 1][1] and self.joins.joined[kind][kind]:
+                del self.levels[at], self.starts[at]
+            else:
+                at += 1
 
     def _emit(self, place: int, kind: int) -> None:
         self.emits.append((place, self.joins.dropped[kind]))
@@ -173,6 +197,13 @@ class _Walk:
 
 def build(lists: Lists, joined: Joins, budget: Budget) -> Machine:
     """The machine. Raises NotCompilable where it would be too large."""
+    try:
+        return _build(lists, joined, budget, lean=False)
+    except TooManyEnds:
+        return _build(lists, joined, budget, lean=True)
+
+
+def _build(lists: Lists, joined: Joins, budget: Budget, lean: bool) -> Machine:
     start = _State(lists.contexts[END], -1, (), False)
     numbers = {start: 0}
     todo = [start]
@@ -183,7 +214,7 @@ def build(lists: Lists, joined: Joins, budget: Budget) -> Machine:
             if len(numbers) >= MOST_STATES:
                 raise NotCompilable("it needs too many states")
             if len(state.levels) > MOST_LEVELS:
-                raise NotCompilable(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
+                raise TooManyEnds(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
             numbers[state] = len(todo)
             todo.append(state)
         return numbers[state]
@@ -193,24 +224,24 @@ def build(lists: Lists, joined: Joins, budget: Budget) -> Machine:
         row = []
         for c in range(lists.classes):
             budget.spend(4 + len(state.levels))
-            row.append(_step(lists, joined, state, c, number))
+            row.append(_step(lists, joined, state, c, number, lean))
         rows.append(row)
     return rows
 
 
-def _step(lists: Lists, joined: Joins, state: _State, c: int, number: Callable[[_State], int]) -> Step:
+def _step(lists: Lists, joined: Joins, state: _State, c: int, number: Callable[[_State], int], lean: bool) -> Step:
     if not state.levels:  # at the beginning
         if c == END:
             return Step(0, (), ())
         first = _Level(lists.starts_row(state.context).next[c], -1)
         return Step(number(_State(lists.contexts[c], -1, (first,), False)), (), ())
-    walk = _Walk(lists, joined, state, c)
+    walk = _Walk(lists, joined, state, c, lean)
     if len(walk.emits) > MOST_EMITS:
-        raise NotCompilable(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
+        raise TooManyEnds(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
     emits = tuple(walk.emits)
     if c == END:
         return Step(0, emits, ())
     after, moves = walk.result()
     if len(after.places()) > MOST_MARKS:
-        raise NotCompilable(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
+        raise TooManyEnds(f"it may have to wait with more than {MOST_EMITS} ends of pieces at a time")
     return Step(number(after), emits, moves)

@@ -19,7 +19,7 @@ from .threads import Budget
 
 Ends = tuple[tuple[int, bool], ...]
 _MOST_RUNS = 5
-_WORK = 20
+_WORK = 8
 """What one step of the product costs, in visits of threads."""
 
 

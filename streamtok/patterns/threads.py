@@ -21,8 +21,8 @@ MATCH, GAP = 0, 1
 
 MOST_NODES = 5_000
 MOST_LISTS = 6_000
-MOST_WORK = 400_000
-"""Visits of threads while a pattern is compiled: half a second."""
+MOST_WORK = 150_000
+"""Visits of threads while a pattern is compiled: a fifth of a second. The patterns of models take 1,000 to 10,000."""
 
 Threads = tuple[tuple[int, int], ...]
 _CHAR, _SPLIT, _AHEAD, _BEHIND, _MATCH = range(5)
@@ -253,12 +253,32 @@ class Lists:
         self._numbers: dict[Threads, int] = {(): 0}
         self._lists: list[Threads] = [()]
         self._memo: dict[tuple[tuple[int, ...], int], int] = {}
-        self._starts = {self.contexts[c]: self._closed((start,), c) for c in range(self.classes)}
         self.rows: list[Row] = []
+        self.sure: list[bool] = []
+        self.kinds: list[int] = []
+        self._starts = {self.contexts[c]: self._closed((start,), c) for c in range(self.classes)}
+        self._grow()
+
+    def _grow(self) -> None:
+        """Rows and what follows from them for lists that are new, and all that they lead to."""
+        first = len(self.rows)
         while len(self.rows) < len(self._lists):
             self.rows.append(self._row(self._lists[len(self.rows)]))
-        self.sure = self._sure()
-        self.kinds = self._kinds()
+        self._find_sure(first)
+        self._find_kinds(first)
+
+    def without(self, number: int, lower: list[int]) -> int:
+        """A list without the threads that lists of lower levels hold too."""
+        held: dict[int, int] = {}
+        for other in lower:
+            for mask, target in self._lists[other]:
+                held[target] = held.get(target, 0) | mask
+        threads = self._lists[number]
+        left = ((mask & ~held.get(target, 0), target) for mask, target in threads)
+        found = self._number(tuple((mask, target) for mask, target in left if mask))
+        self.budget.spend(len(threads))
+        self._grow()
+        return found
 
     def starts_row(self, context: int) -> Row:
         """The Row of the list where a piece begins behind a character of this context."""
@@ -268,14 +288,16 @@ class Lists:
         """The list of all threads at these nodes, behind a character of class `last`."""
         key = (starts, self.contexts[last])
         if key not in self._memo:
-            threads = self._closure(starts, last)
-            if threads not in self._numbers:
-                if len(self._lists) >= MOST_LISTS:
-                    raise NotCompilable("it needs too many states")
-                self._numbers[threads] = len(self._lists)
-                self._lists.append(threads)
-            self._memo[key] = self._numbers[threads]
+            self._memo[key] = self._number(self._closure(starts, last))
         return self._memo[key]
+
+    def _number(self, threads: Threads) -> int:
+        if threads not in self._numbers:
+            if len(self._lists) >= MOST_LISTS:
+                raise NotCompilable("it needs too many states")
+            self._numbers[threads] = len(self._lists)
+            self._lists.append(threads)
+        return self._numbers[threads]
 
     def _closure(self, starts: tuple[int, ...], last: int) -> Threads:
         out: list[tuple[int, int]] = []
@@ -319,29 +341,29 @@ class Lists:
             row.next.append(self._closed(tuple(after), c) if after else 0)
         return row
 
-    def _sure(self) -> list[bool]:
-        """By taking away, until nothing changes, what may come to nothing."""
-        sure = [False] + [True] * (len(self.rows) - 1)
+    def _find_sure(self, first: int) -> None:
+        """Of the lists from `first` on: by taking away, until nothing changes, what may come to nothing."""
+        sure = self.sure
+        sure += [number > 0 for number in range(first, len(self.rows))]
         changed = True
         while changed:
             changed = False
-            for number in range(len(self.rows) - 1, 0, -1):
+            for number in range(len(self.rows) - 1, first - 1, -1):
                 row = self.rows[number]
                 if sure[number] and not all(k >= 0 or sure[n] for n, k in zip(row.next, row.kind)):
                     sure[number] = False
                     changed = True
-            self.budget.spend(len(self.rows))
-        return sure
+            self.budget.spend(len(self.rows) - first)
 
-    def _kinds(self) -> list[int]:
-        kinds = [_union([1 << k for k in set(row.kind) if k >= 0]) for row in self.rows]
+    def _find_kinds(self, first: int) -> None:
+        kinds = self.kinds
+        kinds += [_union([1 << k for k in set(row.kind) if k >= 0]) for row in self.rows[first:]]
         changed = True
         while changed:
             changed = False
-            for number in range(len(self.rows) - 1, 0, -1):
+            for number in range(len(self.rows) - 1, first - 1, -1):
                 more = kinds[number] | _union([kinds[n] for n in set(self.rows[number].next)])
                 if more != kinds[number]:
                     kinds[number] = more
                     changed = True
-            self.budget.spend(len(self.rows))
-        return kinds
+            self.budget.spend(len(self.rows) - first)

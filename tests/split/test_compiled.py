@@ -7,7 +7,9 @@ import random
 
 import nasty
 import pytest
-from pattern_runs import tiktoken_pieces
+from linear import cpu_seconds
+from oracle import PROFILE
+from pattern_runs import random_pattern, tiktoken_pieces
 from table_runner import TableRunner
 
 from streamtok.patterns import CL100K, O200K, R50K
@@ -68,6 +70,7 @@ def test_known_patterns_stay_small(name: str) -> None:
     [
         (r"a*", "empty text"),
         (r"\s+$|.", "more than 4 ends"),
+        (r"ab{1,3}c{9}d|.", "more than 4 ends"),
         (r"a.*z|.", "more than 4 ends"),
         (r"\w+(?=\s+\d)|.", "ahead at more than one"),
         (r"(?<=ab)c|.", "behind at more than one"),
@@ -80,3 +83,93 @@ def test_known_patterns_stay_small(name: str) -> None:
 def test_what_has_no_table_is_refused_with_the_construct(pat_str: str, reason: str) -> None:
     with pytest.raises(NotCompilable, match=reason):
         compile_pattern(pat_str)
+
+
+def test_random_patterns_against_tiktoken() -> None:
+    """The patterns of test_custom.py, and those that leave text unmatched."""
+    rng = random.Random(8)
+    letters = ["a", "b", "A", "B", " ", "\n", "1", "é", "ſ", "s", "k", "\u212a", "中", "!"]
+    tried = 0
+    while tried < (5_000 if PROFILE == "long" else 80):
+        pat_str = random_pattern(rng, rng.choice((0, 1, 1, 2))) + rng.choice(("|(?s:.)", "", r"|\w"))
+        try:
+            runner(pat_str)
+        except ValueError:
+            continue
+        texts = ["".join(rng.choices(letters, k=rng.randint(1, 12))) for _ in range(12)]
+        texts += ["".join(rng.choices("ab ", k=rng.randint(1, 16))) for _ in range(8)]
+        for text, expected in zip(texts, tiktoken_pieces(pat_str, texts)):
+            assert table_pieces(pat_str, text) == expected, (pat_str, text)
+        tried += 1
+
+
+def test_pieces_that_nothing_decides_for_long_need_few_marks() -> None:
+    """Text that nothing matches is one piece, so the places where a match might have begun in it are forgotten."""
+    for pat_str in (r"\s+$", r"ab*c|b+d", r"a{8}b", r"\w+(?!\S)"):
+        texts = list(nasty.random_strings(random.Random(pat_str), 300, 20, ["a", "b", "c", "d", " ", "\n"]))
+        for text, expected in zip(texts, tiktoken_pieces(pat_str, texts)):
+            assert table_pieces(pat_str, text) == expected, (pat_str, text)
+
+
+@each_pattern
+def test_sure_cuts_are_ends_of_pieces_and_split_the_text_in_two(name: str) -> None:
+    table = runner(PATTERNS[name])
+    width = (table.table.classes + 7) // 8
+    found = 0
+    for text in nasty.random_strings(random.Random(name), 300, 20):
+        whole = table.split(text)
+        for at in range(1, len(text)):
+            x, y = table.class_of(text[at - 1]), table.class_of(text[at])
+            if table.table.sync[x * width + y // 8] >> y % 8 & 1:
+                found += 1
+                before = [end for end in whole if end[0] <= at]
+                assert before[-1][0] == at
+                assert whole[len(before) :] == [(at + end, dropped) for end, dropped in table.split(text[at:])]
+    assert found > 20
+
+
+@pytest.mark.parametrize(
+    "pat_str",
+    [
+        r"[ab]*a[ab]{20}c|(?s:.)",
+        "a?" * 500 + "b",
+        r"(?:a{100}){100}b|c",
+        "|".join(f"[Ā-{chr(0x4E00 + n)}]x" for n in range(250)),
+        "|".join("".join(random.Random(n).choices("abcdefghij", k=8)) for n in range(600)),
+        "|".join(["[^\\r\\n\\p{L}\\p{N}]+x"] * 3000),
+        "x" * 4000,
+    ],
+    ids=["states", "optional", "counted", "classes", "words", "long", "literal"],
+)
+def test_no_pattern_takes_long_to_compile(pat_str: str) -> None:
+    def attempt() -> None:
+        try:
+            compile_pattern(pat_str)
+        except NotCompilable:
+            pass
+
+    assert cpu_seconds(attempt) < 10
+
+
+def test_damaged_tables_are_refused() -> None:
+    table = compile_pattern(O200K)
+    table.check()
+    entries, ops, width = table.entries, table.ops, 4 * table.classes
+    damaged = [
+        (table._replace(table_version=99), "version 99"),
+        (table._replace(classes=table.classes + 1), "number of entries"),
+        (table._replace(states=0), "number of states"),
+        (table._replace(class_index=table.class_index[2:]), "index of classes"),
+        (table._replace(class_index=b"\xff\xff" + table.class_index[2:]), "block that is not there"),
+        (table._replace(class_blocks=b"\0" + table.class_blocks[1:]), "class that is not there"),
+        (table._replace(class_blocks=b"\xff" + table.class_blocks[1:]), "class that is not there"),
+        (table._replace(entries=entries[:-4] + b"\xff\xff\0\0"), "state that is not there"),
+        (table._replace(entries=b"\1\0\0\0" + entries[4:]), "state that is not there"),
+        (table._replace(entries=entries[:width] + b"\0\0\xff\x2f" + entries[width + 4 :]), "op has no end"),
+        (table._replace(ops=b"\0\0" + b"\0\x03" * (len(ops) // 2 - 1)), "an op"),
+        (table._replace(open=b"\x0e" * table.states), "mark that is not there"),
+        (table._replace(sync=table.sync[1:]), "sure cuts"),
+    ]
+    for wrong, reason in damaged:
+        with pytest.raises(ValueError, match=reason):
+            wrong.check()

@@ -10,7 +10,7 @@ import nasty
 import pytest
 import regex
 from linear import assert_linear, cpu_seconds, feed_all
-from pattern_runs import cut, pieces_of, splitter, tiktoken_pieces
+from pattern_runs import cut, pieces_of, random_pattern, splitter, tiktoken_pieces
 
 from streamtok.patterns import CL100K, O200K, R50K
 from streamtok.patterns.splitter import PatternSplitter, PatternStream
@@ -99,27 +99,6 @@ def test_no_continuation_changes_what_has_left(pat_str: str) -> None:
                 whole = text[:at] + tail
                 inside = [p for p in splitter(pat_str).split(whole).tolist() if p[0] < len(text[:length].encode())]
                 assert [whole.encode()[b:e] for b, e in inside] == left, (text[:at], tail)
-
-
-def random_pattern(rng: random.Random, depth: int) -> str:
-    """A random pattern of the supported kinds, nested `depth` deep."""
-
-    def item() -> str:
-        kind = rng.random()
-        atoms = r"a b s k \n 1 [ab] [^a] \w \s \S \p{L} \p{Lu} . [^\s\w] \d (?i:s) (?i:[k-l]) (?s:.)".split()
-        if kind < 0.55 or not depth:
-            body = rng.choice(atoms)
-        elif kind < 0.85:
-            body = rng.choice(("(?:", "(?:", "(?>")) + random_pattern(rng, depth - 1) + ")"
-        elif kind < 0.95:
-            return rng.choice(("(?=", "(?!")) + random_pattern(rng, depth - 1) + ")"
-        else:
-            return rng.choice(r"\b \B ^ $ (?m:^) (?m:$) \z \Z (?<=a) (?<!ab) (?<=\s|bb) (?<![^a])".split())
-        if rng.random() < 0.5:
-            return body
-        return body + rng.choice("* + ? {2} {1,2} {2,} {0,2}".split()) + rng.choice(["", "", "?", "+"])
-
-    return "|".join("".join(item() for _ in range(rng.randint(1, 3))) for _ in range(rng.randint(1, 3)))
 
 
 def test_random_patterns_against_tiktoken_and_streamed() -> None:

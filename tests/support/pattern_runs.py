@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,3 +36,24 @@ splitter = functools.cache(PatternSplitter)
 
 def pieces_of(pat_str: str, text: str) -> list[bytes]:
     return cut(text, splitter(pat_str).split(text))
+
+
+def random_pattern(rng: random.Random, depth: int) -> str:
+    """A random pattern of the supported kinds, nested `depth` deep."""
+
+    def item() -> str:
+        kind = rng.random()
+        atoms = r"a b s k \n 1 [ab] [^a] \w \s \S \p{L} \p{Lu} . [^\s\w] \d (?i:s) (?i:[k-l]) (?s:.)".split()
+        if kind < 0.55 or not depth:
+            body = rng.choice(atoms)
+        elif kind < 0.85:
+            body = rng.choice(("(?:", "(?:", "(?>")) + random_pattern(rng, depth - 1) + ")"
+        elif kind < 0.95:
+            return rng.choice(("(?=", "(?!")) + random_pattern(rng, depth - 1) + ")"
+        else:
+            return rng.choice(r"\b \B ^ $ (?m:^) (?m:$) \z \Z (?<=a) (?<!ab) (?<=\s|bb) (?<![^a])".split())
+        if rng.random() < 0.5:
+            return body
+        return body + rng.choice("* + ? {2} {1,2} {2,} {0,2}".split()) + rng.choice(["", "", "?", "+"])
+
+    return "|".join("".join(item() for _ in range(rng.randint(1, 3))) for _ in range(rng.randint(1, 3)))
