@@ -8,6 +8,7 @@ refused.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from . import char_sets as charsets
@@ -41,6 +42,7 @@ def _holds(ranges: Ranges, character: str) -> bool:
     return any(low <= ord(character) <= high for low, high in ranges)
 
 
+@functools.cache
 def _several() -> list[tuple[str, str]]:
     """(character, the two or three that it folds to)."""
     folded = ((chr(code), chr(code).casefold()) for code in _FOLD_TO_SEVERAL)
