@@ -15,34 +15,13 @@
  * enough: a pair whose parts have been made is canonical unless, in merging the two parts side by side, a pair across their border
  * merges before both are made. Undoing the latest merge again and again answers that (as merge/compatible.h), and it needs only pairs
  * that stand before. By induction over the length nothing wrong is entered, in any list; and a canonical pair is missed only if it
- * stands before one of its parts is made, and then nothing makes its token. So where merging the bytes of such a token ends with the
- * two parts of such a pair, the list is not in order, and each token's bytes are merged instead, the shortest tokens first. */
+ * stands before one of its parts is made, and then nothing makes its token. So where there are such pairs, the bytes of their tokens
+ * are merged, the shortest first, and then those of the tokens that hold what this has found. Should that take back what the pass
+ * has entered, which needs a pair that merges across a border much earlier than its parts, every token's bytes are merged. */
 #ifndef ST_VOCAB_MERGE_LIST_H
 #define ST_VOCAB_MERGE_LIST_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/portable.h"
-#include "base/status.h"
-
-/* What a token can be. */
-enum st_token_kind {
-    ST_TOKEN_MADE,  /* of merges; where no merge makes it, it is found as a whole piece, if at all */
-    ST_TOKEN_START, /* a symbol that text begins as: a single byte */
-    ST_TOKEN_SILENT /* no text becomes it; it is decoded */
-};
-
-/* Tokens are named by their places 0..count, in any order. */
-typedef struct st_merge_list {
-    const uint8_t *bytes; /* of all tokens, one behind the other */
-    const uint32_t *lengths;
-    const uint32_t *ids;  /* distinct */
-    const uint8_t *kinds; /* st_token_kind */
-    size_t count;
-    const uint32_t *left, *right, *made; /* the tokens of each merge; the bytes of `made` are those of the other two */
-    size_t merges;
-} st_merge_list;
+#include "vocab/merge_source.h"
 
 /* Writes the places of the tokens in the order of the index, and by index the bytes of the left part of each token's canonical pair:
  * 0 for a start symbol and for a token that no merge makes, ST_SILENT (vocab/vocab.h) for a silent one. Tokens are in the order of their ids where

@@ -55,6 +55,22 @@ cdef class Letters:
         return -1 if bad & NO_LETTER else stop - start
 
 
+cdef Py_ssize_t blank_in(text, Py_ssize_t n) noexcept:
+    """The place of the only blank; -1 where there is none, or another."""
+    cdef int kind = PyUnicode_KIND(text)
+    cdef const uint8_t *narrow = <const uint8_t *>PyUnicode_DATA(text)
+    cdef const uint16_t *wide = <const uint16_t *>PyUnicode_DATA(text)
+    cdef Py_ssize_t i, found = -1
+    if kind != PyUnicode_1BYTE_KIND and kind != PyUnicode_2BYTE_KIND:
+        return -1 if text.count(" ") != 1 else text.find(" ")
+    for i in range(n):
+        if (narrow[i] if kind == PyUnicode_1BYTE_KIND else wide[i]) == 32:
+            if found >= 0:
+                return -1
+            found = i
+    return found
+
+
 cdef bytes array_of(size_t n):
     """Room for n uint32, as bytes that are still to be written."""
     return PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(4 * n))
@@ -158,8 +174,8 @@ cdef class MergeList:
                         return False
                     left = right = merge
                     size = PyUnicode_GET_LENGTH(merge)
-                    split = merge.find(" ")
-                    if split < 0 or merge.find(" ", split + 1) >= 0:
+                    split = blank_in(merge, size)
+                    if split < 0:
                         raise self.no_merge(m, merge)
                 else:
                     if (type(merge) is not list and type(merge) is not tuple) or len(merge) != 2:
