@@ -151,7 +151,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         their ids in every text. Special ones go by allowed_special and disallowed_special, as for encode().
 
         Args:
-            path: a tokenizer.json.
+            path: a tokenizer.json, a folder with one, as transformers saves it, or a tekken.json.
             engine: as for the class.
             pattern_seconds: as for the class.
 
@@ -162,8 +162,33 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         """
         from .model_files import read_model
 
+        model = read_model(path)
+        if isinstance(model, dict):
+            return cls(**model, engine=engine, pattern_seconds=pattern_seconds)
         self = cls.__new__(cls)
-        self._become(model=read_model(path), engine=engine, pattern_seconds=pattern_seconds)
+        self._become(model=model, engine=engine, pattern_seconds=pattern_seconds)
+        return self
+
+    @classmethod
+    def from_hf(
+        cls, tokenizer: Any, *, engine: str = "fast", pattern_seconds: float | None = _PATTERN_SECONDS
+    ) -> Encoding:
+        """The encoding of a tokenizer of Hugging Face's, as from_file() of its tokenizer.json.
+
+        Args:
+            tokenizer: a tokenizers.Tokenizer, or a fast tokenizer of transformers.
+            engine: as for the class.
+            pattern_seconds: as for the class.
+
+        Raises:
+            VocabularyError: it does what is not supported; the message names the place in its tokenizer.json.
+            TypeError: another object.
+            ValueError: an unknown engine.
+        """
+        from .model_files import read_hf
+
+        self = cls.__new__(cls)
+        self._become(model=read_hf(tokenizer), engine=engine, pattern_seconds=pattern_seconds)
         return self
 
     def _become(

@@ -52,9 +52,9 @@ def encoding_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "-e",
             "--encoding",
-            metavar="NAME",
+            metavar="NAME|FILE",
             shell_complete=encoding_names,
-            help="Encoding by name.  [default: o200k_base]",
+            help="Encoding by name, or a model's tokenizer.json or folder.  [default: o200k_base]",
         ),
         click.option(
             "-m",
@@ -87,6 +87,8 @@ def load_encoding(
         return _load_vocab(vocab, pattern, special)
     if pattern is not None or special:
         raise click.UsageError("--pattern and --special go with --vocab: a named encoding brings its own")
+    if encoding is not None and _is_path(encoding):
+        return _load_file(encoding)
     import streamtok
 
     try:
@@ -96,6 +98,21 @@ def load_encoding(
             raise click.UsageError(f"no encoding is known for the model {shown(model)}: name one with -e") from None
         names = ", ".join(streamtok.list_encoding_names())
         raise click.UsageError(f"{str(error).splitlines()[0].rstrip('.')}: write one of {names}") from None
+
+
+def _is_path(name: str) -> bool:
+    """Whether the name of an encoding is a path: it has the form of one, or there is a file or folder of that name."""
+    return "/" in name or os.sep in name or name.endswith((".json", ".tiktoken")) or os.path.isdir(name)
+
+
+def _load_file(path: str) -> Any:
+    if path.endswith(".tiktoken") or os.path.isfile(os.path.join(path, "training.json")):
+        from ..train import load
+
+        return load(path)
+    from .. import Encoding
+
+    return Encoding.from_file(path)
 
 
 def _is_saved(path: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import VocabularyError, shortened, shown
 
-_MOST_DIGITS = 20  # of the largest number of 64 bits
+_MOST_DIGITS = 1000  # the largest number in files of transformers, which stands for "no limit", has 31
 
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false", int: "a whole number"}
 

@@ -73,7 +73,7 @@ class Model:
     @property
     def facts(self) -> bytes:
         """All that decides ids besides the vocabulary, the pattern and the special tokens."""
-        return as_text(self.record).encode()
+        return repr(self.parts).encode()
 
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
@@ -219,5 +219,5 @@ def _check_kinds(added: tuple[AddedToken, ...], path: str) -> None:
 
 
 def as_text(record: dict[str, Any]) -> str:
-    """The record as JSON, the same for equal records: for fingerprints and pickles."""
+    """The record as JSON, for pickles."""
     return json.dumps(record, ensure_ascii=True, separators=(",", ":"))

@@ -2,42 +2,94 @@
 
 from __future__ import annotations
 
+import json
 import os
+from typing import Any
 
 import numpy as np
 
 from ..bundled.merges import MergedVocabulary
-from ..errors import VocabularyError, short_file_names
+from ..errors import VocabularyError, short_file_names, shown
 from ..load import read_file
 from ..native.listing import ListError, Listing, list_spans, model_span
 from ..native.merges import SILENT
 from .field import Field
 from .model import Model, check_added, parts_of
 from .parts import AddedToken
+from .tekken import is_tekken, read_tekken
 from .tokens import Tokens
 
 
 @short_file_names()
-def read_model(path: str | os.PathLike[str]) -> Model:
-    """The model of a file.
+def read_model(path: str | os.PathLike[str]) -> Model | dict[str, Any]:
+    """The model of a file; of a tekken.json the arguments that class Encoding takes.
 
     Args:
-        path: a tokenizer.json.
+        path: a tokenizer.json, a folder that holds one, or a tekken.json.
 
     Raises:
         VocabularyError: a file that is damaged, or says what is not supported; the message names the place in it.
         OSError: the file cannot be read.
     """
     source = os.fspath(path)
-    return read_tokenizer_json(read_file(source), source)
+    if os.path.isdir(source):
+        return _read_folder(source)
+    data = read_file(source)
+    if is_tekken(data):
+        _check_utf8(data, source)
+        return {"name": source, **read_tekken(data, source)}
+    return read_tokenizer_json(data, source)
+
+
+def _read_folder(folder: str) -> Model:
+    source = os.path.join(folder, "tokenizer.json")
+    if not os.path.isfile(source):
+        raise VocabularyError(
+            "this folder has no tokenizer.json; how text is split stands in no other file of a model, so save the "
+            "tokenizer anew with transformers, or give a file",
+            folder,
+        )
+    model = read_tokenizer_json(read_file(source), source)
+    config = os.path.join(folder, "tokenizer_config.json")
+    if os.path.isfile(config):
+        data = read_file(config)
+        _check_utf8(data, config)
+        _check_config(Field.parse(data.decode(), config), model)
+    return model
+
+
+def _check_config(config: Field, model: Model) -> None:
+    """Raises VocabularyError where a tokenizer_config.json names other added tokens than the tokenizer.json:
+    transformers would add them."""
+    if not config.has("added_tokens_decoder"):
+        return
+    added = {token.id: token.content for token in model.parts.added}
+    listed = config.member("added_tokens_decoder")
+    for name in listed.object():
+        entry = listed.member(name)
+        content = entry.member("content").text()
+        if not name.isdecimal() or len(name) > 10 or added.get(int(name)) != content:
+            raise entry.refused(f"{shown(content)} is no added token of the tokenizer.json with this id")
+
+
+def read_hf(tokenizer: Any) -> Model:
+    """The model of a tokenizers.Tokenizer, or of a fast tokenizer of transformers. TypeError for anything else."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if not hasattr(backend or tokenizer, "to_str"):
+        raise TypeError(
+            f"a {type(tokenizer).__name__} is no tokenizers.Tokenizer and no fast tokenizer of transformers: "
+            "load it with use_fast=True, or give from_file the path of its tokenizer.json"
+        )
+    record = json.loads((backend or tokenizer).to_str())
+    if backend is not None:  # left there by the last call, and set anew by each
+        record["truncation"] = record["padding"] = None
+    name = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
+    return read_tokenizer_json(json.dumps(record, ensure_ascii=False).encode(), name)
 
 
 def read_tokenizer_json(data: bytes, path: str) -> Model:
     """The model of the bytes of a tokenizer.json. path: for errors."""
-    try:
-        data.decode() if not data.isascii() else None
-    except UnicodeDecodeError as error:
-        raise VocabularyError(f"byte {error.start} is not UTF-8: {error.reason}", path) from None
+    _check_utf8(data, path)
     vocab, merges, rest = _cut(data, path)
     whole = Field.parse(rest, path)
     parts = parts_of(whole)
@@ -49,6 +101,13 @@ def read_tokenizer_json(data: bytes, path: str) -> Model:
     packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added})
     _check_names(parts.added, packed, tokens)
     return Model(path, whole.value, packed)
+
+
+def _check_utf8(data: bytes, path: str) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise VocabularyError(f"byte {error.start} is not UTF-8: {error.reason}", path) from None
 
 
 def _cut(data: bytes, path: str) -> tuple[tuple[int, int], tuple[int, int], str]:

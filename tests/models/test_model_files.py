@@ -11,29 +11,16 @@ import sys
 from itertools import pairwise
 
 import pytest
-from small_models import Both, added, record, texts
+from small_models import BOS, EOS, LLAMA3, TEXT_STEP, Both, added, record, refusal, template, texts
 
 from streamtok import Encoding, VocabularyError
 
-LLAMA3 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 
 
 def split(pattern: str, behavior: str = "Isolated", invert: bool = False) -> dict[str, object]:
     step = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
     return {"type": "Sequence", "pretokenizers": [step, LEVEL]}
-
-
-def refusal(tmp_path, made: object) -> str:
-    path = tmp_path / "tokenizer.json"
-    path.write_text(made if isinstance(made, str) else json.dumps(made, ensure_ascii=False), encoding="utf-8")
-    with pytest.raises(VocabularyError) as caught:
-        Encoding.from_file(path)
-    assert caught.value.path == str(path)
-    return caught.value.reason
 
 
 # ==== What loads ====
@@ -196,16 +183,7 @@ def test_an_added_token_twice_is_refused(tmp_path):
 
 # ==== The frame of a template ====
 
-TOKENS = {name: {"id": name, "ids": [number], "tokens": [name]} for number, name in enumerate(("<s>", "</s>"), 5)}
-BOS, TEXT, EOS = (
-    {kind: {"id": name, "type_id": 0}}
-    for kind, name in (("SpecialToken", "<s>"), ("Sequence", "A"), ("SpecialToken", "</s>"))
-)
 ENDS = {"sep": ["</s>", 6], "cls": ["<s>", 5]}
-
-
-def template(*single):
-    return {"type": "TemplateProcessing", "single": list(single), "pair": [], "special_tokens": TOKENS}
 
 
 @pytest.mark.parametrize(
@@ -213,9 +191,9 @@ def template(*single):
     [
         (None, [], []),
         ({"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False}, [], []),
-        (template(BOS, TEXT), [5], []),
-        (template(BOS, BOS, TEXT, EOS), [5, 5], [6]),
-        ({"type": "Sequence", "processors": [template(BOS, TEXT, EOS), LEVEL]}, [5], [6]),
+        (template(BOS, TEXT_STEP), [5], []),
+        (template(BOS, BOS, TEXT_STEP, EOS), [5, 5], [6]),
+        ({"type": "Sequence", "processors": [template(BOS, TEXT_STEP, EOS), LEVEL]}, [5], [6]),
         ({"type": "Sequence", "processors": [LEVEL, {**ENDS, "type": "BertProcessing"}]}, [5], [6]),
         ({**ENDS, "type": "BertProcessing"}, [5], [6]),
         ({**ENDS, "type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": False}, [5], [6]),
@@ -259,11 +237,14 @@ def test_an_encoding_without_a_model_has_no_frame():
     ("post", "says"),
     [
         (template(BOS), "holds that text once"),
-        (template(TEXT, TEXT), "holds that text once"),
-        (template(TEXT, {"SpecialToken": {"id": "<pad>", "type_id": 0}}), "not among the special_tokens"),
+        (template(TEXT_STEP, TEXT_STEP), "holds that text once"),
+        (template(TEXT_STEP, {"SpecialToken": {"id": "<pad>", "type_id": 0}}), "not among the special_tokens"),
         ({"type": "TemplateProcessing", "pair": [], "special_tokens": {}}, "there is no 'single'"),
         ({"type": "Novel"}, "not supported"),
-        ({"type": "Sequence", "processors": [template(BOS, TEXT), template(EOS, TEXT)]}, "several post-processors"),
+        (
+            {"type": "Sequence", "processors": [template(BOS, TEXT_STEP), template(EOS, TEXT_STEP)]},
+            "several post-processors",
+        ),
     ],
 )
 def test_frames_that_are_refused(tmp_path, post, says):
@@ -360,7 +341,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_random_damage(tmp_path):
     """Bytes changed, lost and doubled, and cut files: VocabularyError, or an encoding that works."""
-    made = added(record(300, pre_tokenizer=split(LLAMA3), post_processor=template(BOS, TEXT)), "<x>", special=True)
+    made = added(record(300, pre_tokenizer=split(LLAMA3), post_processor=template(BOS, TEXT_STEP)), "<x>", special=True)
     whole, rng = json.dumps(made, ensure_ascii=False).encode(), random.Random(12)
     path = tmp_path / "tokenizer.json"
     marks = b'"{}[],:0\\\xc4\x00 '
@@ -418,7 +399,7 @@ def test_fingerprints_tell_what_decides_ids(tmp_path):
         added(record(), "<x>"),
         added(record(), "<x>", special=True),
         record(model_ignore_merges=True),
-        record(post_processor=template(BOS, TEXT)),
+        record(post_processor=template(BOS, TEXT_STEP)),
     ]
     found = {Both.of(tmp_path, made).enc.fingerprint for made in makers}
     assert len(found) == len(makers)

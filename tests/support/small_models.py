@@ -13,7 +13,7 @@ import nasty
 import pytest
 from english import ENGLISH
 
-from streamtok import Encoding
+from streamtok import Encoding, VocabularyError
 
 tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
@@ -101,3 +101,29 @@ def texts(seed: int, count: int, *more: str) -> list[str]:
         "hello",
     ]
     return ["", *more, *nasty.random_strings(random.Random(seed), count, 12, alphabet)]
+
+
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""The pattern of Llama 3."""
+
+TOKENS = {name: {"id": name, "ids": [number], "tokens": [name]} for number, name in enumerate(("<s>", "</s>"), 5)}
+BOS, TEXT_STEP, EOS = (
+    {kind: {"id": name, "type_id": 0}}
+    for kind, name in (("SpecialToken", "<s>"), ("Sequence", "A"), ("SpecialToken", "</s>"))
+)
+
+
+def template(*single):
+    return {"type": "TemplateProcessing", "single": list(single), "pair": [], "special_tokens": TOKENS}
+
+
+def refusal(tmp_path, made: object) -> str:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(made if isinstance(made, str) else json.dumps(made, ensure_ascii=False), encoding="utf-8")
+    with pytest.raises(VocabularyError) as caught:
+        Encoding.from_file(path)
+    assert caught.value.path == str(path)
+    return caught.value.reason

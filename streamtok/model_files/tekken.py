@@ -1,0 +1,63 @@
+"""tekken.json, the vocabulary files of Mistral: ranks as tiktoken has them, behind the ids of special tokens."""
+
+from __future__ import annotations
+
+import binascii
+from typing import Any
+
+from ..errors import shown
+from .field import Field
+
+_TOP = ("config", "vocab", "special_tokens", "type", "image", "multimodal", "audio", "model_settings_builder")
+
+
+def is_tekken(data: bytes) -> bool:
+    """Whether the bytes of a JSON file look like those of a tekken.json rather than of a tokenizer.json."""
+    return b'"default_num_special_tokens"' in data and b'"token_bytes"' in data
+
+
+def read_tekken(data: bytes, path: str) -> dict[str, Any]:
+    """The arguments that class Encoding takes for the bytes of a tekken.json. VocabularyError.
+
+    A file without a list of special tokens leaves their names to the program that reads it: none has one here.
+    """
+    whole = Field.parse(data.decode(), path)
+    whole.check_members(_TOP)
+    config = whole.member("config")
+    size, reserved = (config.member(name).number() for name in ("default_vocab_size", "default_num_special_tokens"))
+    ranks: dict[bytes, int] = {}
+    for entry in whole.member("vocab").items():
+        if len(ranks) + reserved == size:
+            break
+        token = _token(entry)
+        if entry.member("rank").number() != len(ranks) or token in ranks:
+            raise entry.refused("the ranks do not count the tokens, or a token is there twice")
+        ranks[token] = len(ranks) + reserved
+    if len(ranks) + reserved != size:
+        raise config.refused(f"{size} tokens are named, {reserved} of them special, and {len(ranks)} others are there")
+    return {
+        "pat_str": config.member("pattern").text(),
+        "mergeable_ranks": ranks,
+        "special_tokens": _special(whole, reserved),
+    }
+
+
+def _token(entry: Field) -> bytes:
+    text = entry.member("token_bytes").text()
+    try:
+        token = binascii.a2b_base64(text)
+    except ValueError:
+        token = b""
+    if not token or binascii.b2a_base64(token, newline=False) != text.encode():
+        raise entry.refused(f"{shown(text)} is not the base64 of a token")
+    return token
+
+
+def _special(whole: Field, reserved: int) -> dict[str, int]:
+    special: dict[str, int] = {}
+    for entry in whole.member("special_tokens").items() if whole.has("special_tokens") else ():
+        name, rank = entry.member("token_str").text(), entry.member("rank").number()
+        if rank >= reserved or name in special:
+            raise entry.refused(f"the special token {shown(name)} is there twice, or its id is not below {reserved}")
+        special[name] = rank
+    return special
