@@ -6,7 +6,7 @@ import sys
 
 from ._version import __version__
 from .device import cuda_facts
-from .native import encode, library
+from .native import encode, library, pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def info() -> dict[str, Any]:
         "platform": platform.platform(),
         "machine": platform.machine(),
         "engines": list(encode.ENGINES),
-        "split_families": list(encode.FAMILIES),
+        "split_families": list(pattern.FAMILIES),
         "simd": library.tier(),
         "tables": tables.status(),
         "cuda": cuda_facts(),

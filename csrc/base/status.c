@@ -18,6 +18,7 @@ const char *st_strerror(st_status status)
     case ST_BAD_SPLIT: return "the stored split of a token names no two tokens";
     case ST_BAD_IMAGE: return "the tables are damaged, or were made by another version or for another kind of machine";
     case ST_TOO_MUCH_TEXT: return "the distinct pieces of the text have more than 4 GiB together";
+    case ST_BAD_TABLE: return "the table of a pattern is damaged";
     case ST_BAD_WORDS: return "the words and their lengths contradict each other";
     case ST_BAD_LIST: return "a list of a model file is malformed";
     case ST_INTERRUPTED: return "the call was interrupted";

@@ -19,6 +19,7 @@ typedef enum st_status {
     ST_BAD_SPLIT,          /* a stored split of a token into two does not name two tokens */
     ST_BAD_IMAGE,          /* not an image of a vocabulary, or a damaged one, or one for other code or machines */
     ST_TOO_MUCH_TEXT,      /* the distinct pieces to train on have more bytes than 32 bits can number */
+    ST_BAD_TABLE,          /* not the table of a compiled pattern (split/dfa.h) */
     ST_BAD_WORDS,          /* a list of words whose arrays contradict each other (vocab/packed_words.h) */
     ST_BAD_LIST,           /* a list of a model file that is malformed; the fault says where (listing/listing.h) */
     ST_INTERRUPTED         /* the caller, or another thread, ended the call (interrupt.h) */

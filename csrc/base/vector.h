@@ -30,6 +30,14 @@
  *     st_mask_count(mask)            how many bits are set
  *     st_mask_first(mask)            number of the lowest bit that is set; of 0 it may be anything
  *
+ *     st_sixteen                     16 bytes
+ *     st_sixteen_load(from)          at an address that is a multiple of 16
+ *     st_sixteen_all(byte)
+ *     st_sixteen_at(v, i)            byte number i; it may go through memory
+ *     st_sixteen_pick(row, by)       the byte of row whose number is in the low four bits of each byte of by, which are below 0x80
+ *     st_sixteen_push(v, last)       without the first byte of v, and behind the others the first byte of `last`
+ *     st_sixteen_bits(v, n)          mask: the bytes in which bit n is set
+ *
  * st_lanes: ST_LANES numbers of 32 bits, in all but the portable tier. st_where: a yes or no for each.
  *
  *     st_lanes_load(from)            ST_LANES numbers at any address

@@ -95,6 +95,43 @@ static inline uint64_t st_mask_first(uint64_t mask)
     return _tzcnt_u64(mask);
 }
 
+/* ---- 16 bytes ---- */
+
+typedef __m128i st_sixteen;
+
+static inline st_sixteen st_sixteen_load(const uint8_t *from)
+{
+    return _mm_load_si128((const __m128i *)(const void *)from);
+}
+
+static inline st_sixteen st_sixteen_all(uint8_t byte)
+{
+    return _mm_set1_epi8((char)byte);
+}
+
+static inline uint8_t st_sixteen_at(st_sixteen v, unsigned i)
+{
+    uint8_t bytes[16];
+    _mm_storeu_si128((__m128i *)(void *)bytes, v);
+    return bytes[i];
+}
+
+static inline st_sixteen st_sixteen_pick(st_sixteen row, st_sixteen by)
+{
+    return _mm_shuffle_epi8(row, by);
+}
+
+static inline st_sixteen st_sixteen_push(st_sixteen v, st_sixteen last)
+{
+    return _mm_alignr_epi8(last, v, 1);
+}
+
+/* Moves the bit to the top of each byte; what comes from the byte below stays under it. */
+static inline uint32_t st_sixteen_bits(st_sixteen v, int n)
+{
+    return (uint32_t)_mm_movemask_epi8(_mm_slli_epi16(v, 7 - n));
+}
+
 /* ---- numbers of 32 bits ---- */
 
 #define ST_LANES 8

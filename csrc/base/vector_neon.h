@@ -87,6 +87,44 @@ static inline uint64_t st_mask_first(uint64_t mask)
     return mask ? (uint64_t)__builtin_ctzll(mask) : 64;
 }
 
+/* ---- 16 bytes ---- */
+
+typedef uint8x16_t st_sixteen;
+
+static inline st_sixteen st_sixteen_load(const uint8_t *from)
+{
+    return vld1q_u8(from);
+}
+
+static inline st_sixteen st_sixteen_all(uint8_t byte)
+{
+    return vdupq_n_u8(byte);
+}
+
+static inline uint8_t st_sixteen_at(st_sixteen v, unsigned i)
+{
+    uint8_t bytes[16];
+    vst1q_u8(bytes, v);
+    return bytes[i];
+}
+
+/* A number above 15 would pick nothing. */
+static inline st_sixteen st_sixteen_pick(st_sixteen row, st_sixteen by)
+{
+    return vqtbl1q_u8(row, vandq_u8(by, vdupq_n_u8(15)));
+}
+
+static inline st_sixteen st_sixteen_push(st_sixteen v, st_sixteen last)
+{
+    return vextq_u8(v, last, 1);
+}
+
+static inline uint32_t st_sixteen_bits(st_sixteen v, int n)
+{
+    const uint8x16_t set = vtstq_u8(v, vdupq_n_u8((uint8_t)(1 << n))), none = vdupq_n_u8(0);
+    return (uint32_t)st_to_mask(set, none, none, none);
+}
+
 /* ---- numbers of 32 bits ---- */
 
 #define ST_LANES 4

@@ -18,4 +18,11 @@ static inline st_pattern st_pattern_of(st_split_family family)
     return pattern;
 }
 
+/* A compiled pattern. */
+static inline st_pattern st_pattern_of_table(const st_dfa *dfa)
+{
+    const st_pattern pattern = {ST_SPLIT_TABLE, dfa};
+    return pattern;
+}
+
 #endif

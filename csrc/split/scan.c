@@ -3,15 +3,17 @@
 
 #include "split/block.h"
 #include "split/blocks.h"
+#include "split/dfa.h"
 #include "split/scan_rules.h"
+
+#include <string.h>
 
 /* Longer than any text, and small enough that no sum of a length and an offset overflows. */
 #define ST_SCAN_MAX_LENGTH ((uint64_t)1 << 62)
 
 void st_scan_init(st_scan *scan)
 {
-    const st_scan nothing_open = {0, 0, ST_IN_NOTHING, 0};
-    *scan = nothing_open;
+    memset(scan, 0, sizeof *scan); /* ST_IN_NOTHING; in a table, state 0 */
 }
 
 static size_t run_machine(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed,
@@ -106,6 +108,8 @@ size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size
 {
     if (pattern.family == ST_SPLIT_NONE)
         return stay_open(scan, n, consumed);
+    if (pattern.family == ST_SPLIT_TABLE)
+        return st_dfa_feed(pattern.dfa, scan, text, n, consumed, ends, capacity);
     feed f = {pattern.family, scan, text, n, 0, scan->length, ends, 0, capacity};
     size_t reach = DETOUR;
     while (f.at < n && capacity - f.count >= ST_SCAN_MIN_CAPACITY) {
@@ -126,6 +130,8 @@ size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
 {
     const st_split_family family = pattern.family;
     size_t count = 0;
+    if (family == ST_SPLIT_TABLE)
+        return st_dfa_finish(pattern.dfa, scan, ends);
     if (scan->length) {
         ends[count++] = family == ST_SPLIT_NONE ? scan->length : st_first_end_at_finish(family, scan);
         if (ends[0] < scan->length)
@@ -137,7 +143,35 @@ size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
 
 uint64_t st_scan_sure(st_pattern pattern, const st_scan *scan)
 {
+    if (pattern.family == ST_SPLIT_TABLE)
+        return st_dfa_sure(pattern.dfa, scan);
     return pattern.family == ST_SPLIT_NONE ? scan->length : st_sure_bytes(pattern.family, scan);
+}
+
+size_t st_pattern_marks(st_pattern pattern)
+{
+    return pattern.family == ST_SPLIT_TABLE ? pattern.dfa->mark_count : 0;
+}
+
+uint64_t st_pattern_identity(st_pattern pattern)
+{
+    return pattern.family == ST_SPLIT_TABLE ? pattern.dfa->identity : 0;
+}
+
+int st_scan_same(const st_scan *a, const st_scan *b)
+{
+    return a->length == b->length && a->point == b->point && a->state == b->state && a->memo == b->memo &&
+           memcmp(a->marks, b->marks, sizeof a->marks) == 0;
+}
+
+int st_pattern_drops(st_pattern pattern)
+{
+    return pattern.family == ST_SPLIT_TABLE && pattern.dfa->drops;
+}
+
+int st_scan_open_is_dropped(st_pattern pattern, const st_scan *scan)
+{
+    return pattern.family == ST_SPLIT_TABLE && st_dfa_open_is_dropped(pattern.dfa, scan);
 }
 
 /* The length of what the memo holds: 1 for an apostrophe, 2 with a letter behind it, 0 for anything else. */
@@ -175,6 +209,8 @@ static int tick_is_valid(st_split_family family, const st_scan *scan)
 int st_scan_valid(st_pattern pattern, const st_scan *scan)
 {
     const st_split_family family = pattern.family;
+    if (family == ST_SPLIT_TABLE)
+        return scan->length <= ST_SCAN_MAX_LENGTH && st_dfa_valid(pattern.dfa, scan);
     const int point_fits = st_state_has_point(scan->state) || scan->point == 0;
     const int memo_fits = st_state_has_memo(scan->state) || scan->memo == 0;
     if (scan->length > ST_SCAN_MAX_LENGTH || scan->point > scan->length || !point_fits || !memo_fits)
@@ -227,7 +263,8 @@ static placed_char char_before(const uint8_t *text, size_t end)
 
 size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n)
 {
-    (void)pattern;
+    if (pattern.family == ST_SPLIT_TABLE)
+        return st_dfa_last_sync_point(pattern.dfa, text, n);
     uint32_t next_point = ST_NO_POINT;
     placed_char here = char_before(text, n);
     placed_char left = char_before(text, here.at);

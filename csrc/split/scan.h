@@ -29,8 +29,31 @@ void st_scan_init(st_scan *scan);
 size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
                     size_t capacity);
 
+/* How many of ends[0..count) stand in front of the first one that has ST_DROPPED. */
+static inline size_t st_kept_ends(const uint64_t *ends, size_t count)
+{
+    size_t kept = 0;
+    while (kept < count && !(ends[kept] & ST_DROPPED))
+        kept++;
+    return kept;
+}
+
 /* Ends the text: writes the ends of the open text (at most ST_SCAN_MIN_CAPACITY) and resets the scan. */
 size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends);
+
+/* What a state of the pattern has beside length, point, state and memo: that many marks, which mean something with the table of this
+ * identity alone. Both 0 for the families that are written by hand. */
+size_t st_pattern_marks(st_pattern pattern);
+uint64_t st_pattern_identity(st_pattern pattern);
+
+/* Whether two states are the same. */
+int st_scan_same(const st_scan *a, const st_scan *b);
+
+/* Whether some pieces of the pattern are dropped: their ends have ST_DROPPED set. */
+int st_pattern_drops(st_pattern pattern);
+
+/* Whether the open piece is dropped, whatever follows. */
+int st_scan_open_is_dropped(st_pattern pattern, const st_scan *scan);
 
 /* How many of the open bytes belong to the open piece whatever follows. */
 uint64_t st_scan_sure(st_pattern pattern, const st_scan *scan);

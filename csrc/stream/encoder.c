@@ -65,8 +65,8 @@ void st_encoder_reset(st_encoder *e)
 
 /* ---- pieces ---- */
 
-/* Encodes the pieces that end at `ends`, counted from the start of the open piece. */
-static st_status encode_ended(feed_context *c, progress *p, uint64_t *ends, size_t count)
+/* Encodes the pieces that end at `ends`, counted from the start of the open piece; none of them is dropped. */
+static st_status encode_kept(feed_context *c, progress *p, uint64_t *ends, size_t count)
 {
     st_encoder *e = c->encoder;
     size_t first = 0;
@@ -84,6 +84,35 @@ static st_status encode_ended(feed_context *c, progress *p, uint64_t *ends, size
                                         ends + first, count - first, 1, c->context.out);
     p->piece += (size_t)ends[count - 1];
     return status;
+}
+
+/* The bytes up to `end`, counted as above, belong to a piece that is dropped. What was taken of it was not encoded. */
+static void drop_piece(feed_context *c, progress *p, uint64_t end)
+{
+    st_open_piece *open = &c->encoder->open;
+    p->piece += (size_t)(end - open->taken);
+    open->taken = open->tail.active = 0;
+}
+
+/* Encodes the pieces that end at `ends`, counted from the start of the open piece, but for those that are dropped. */
+static st_status encode_ended(feed_context *c, progress *p, uint64_t *ends, size_t count)
+{
+    if (!st_pattern_drops(c->encoder->pattern))
+        return encode_kept(c, p, ends, count);
+    for (uint64_t start = 0, last; count;) {
+        const size_t kept = st_kept_ends(ends, count);
+        last = kept ? ends[kept - 1] : start;
+        for (size_t i = 0; i < kept; i++)
+            ends[i] -= start;
+        ST_TRY(encode_kept(c, p, ends, kept));
+        if (kept < count) {
+            start = ends[kept] & ~ST_DROPPED;
+            drop_piece(c, p, start - last);
+        }
+        ends += kept < count ? kept + 1 : kept;
+        count -= kept < count ? kept + 1 : kept;
+    }
+    return ST_OK;
 }
 
 /* The end of the step that begins at `from`: a border between characters, at most `limit`. */
@@ -162,7 +191,12 @@ static st_status keep_tail(feed_context *c, progress *p)
     if (e->engine == ST_ENGINE_FAST && (p->read - p->piece > ST_HOLD_WHOLE || e->open.tail.active)) {
         uint64_t sure = st_scan_sure(e->pattern, &e->scan) - e->open.taken;
         size_t took = 0;
-        ST_TRY(st_open_piece_take(&e->open, &c->context, p->text + p->piece, (size_t)sure, &took));
+        if (st_scan_open_is_dropped(e->pattern, &e->scan)) {
+            took = (size_t)sure;
+            e->open.taken += sure;
+        } else {
+            ST_TRY(st_open_piece_take(&e->open, &c->context, p->text + p->piece, (size_t)sure, &took));
+        }
         p->piece += took;
     }
     if (p->text == e->carry.bytes.data) {
@@ -178,7 +212,7 @@ static st_status keep_tail(feed_context *c, progress *p)
 /* How far the carry was scanned: to the end of the open piece, or 0 if the piece is to be read again from its start. */
 static size_t held_and_read(st_encoder *e, size_t n)
 {
-    if (n >= READ_AGAIN_FROM && e->scan.length <= READ_AGAIN_UP_TO && !e->open.taken)
+    if (n >= READ_AGAIN_FROM && e->scan.length <= READ_AGAIN_UP_TO && !e->open.taken && e->pattern.family != ST_SPLIT_TABLE)
         st_scan_init(&e->scan);
     return (size_t)(e->scan.length - e->open.taken);
 }

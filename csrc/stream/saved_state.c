@@ -23,6 +23,12 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
     size_t watched = 0;
     const uint8_t *watch = e->watch.node ? st_special_bytes(e->watch.names, e->watch.node, &watched) : NULL;
     uint32_t previous = e->open.tail.active ? st_long_piece_previous(&e->open.tail, e->vocab) : ST_NONE;
+    const size_t marks = st_pattern_marks(e->pattern);
+    if (e->pattern.family == ST_SPLIT_TABLE && put(out, st_pattern_identity(e->pattern)))
+        return ST_NO_MEMORY;
+    for (size_t a = 0; a < marks; a++)
+        if (put(out, e->scan.marks[a]))
+            return ST_NO_MEMORY;
     if (put(out, e->scan.length) || put(out, e->scan.point) || put(out, (uint64_t)e->scan.state << 32 | e->scan.memo) ||
         put(out, e->open.taken) || put(out, e->text.offset) || put_block(out, e->text.partial, e->text.partial_size) ||
         put(out, e->watch.offset) || put_block(out, watch, watched) || put_block(out, waiting, carry->size - e->carry.start) ||
@@ -83,8 +89,7 @@ static int scan_is_reproduced(const st_encoder *e, const uint8_t *text, size_t n
     st_scan_init(&again);
     if (n && st_scan_feed(e->pattern, &again, text, n, &used, ends, ST_SCAN_MIN_CAPACITY))
         return 0;
-    return used == n && again.length == e->scan.length && again.point == e->scan.point &&
-           again.state == e->scan.state && again.memo == e->scan.memo;
+    return used == n && st_scan_same(&again, &e->scan);
 }
 
 /* Whether the fields agree with each other. The carry is the scanned bytes of the open piece that were not taken, then a held
@@ -127,6 +132,10 @@ static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, con
 static st_status load(st_encoder *e, reader *r)
 {
     size_t partial, watch, carry, open;
+    if (e->pattern.family == ST_SPLIT_TABLE && get(r) != st_pattern_identity(e->pattern))
+        return ST_BAD_STATE;
+    for (size_t a = 0; a < st_pattern_marks(e->pattern); a++)
+        e->scan.marks[a] = get(r);
     e->scan.length = get(r);
     e->scan.point = get(r);
     uint64_t state = get(r);

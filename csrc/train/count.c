@@ -32,8 +32,8 @@ static size_t prepare(st_train_counter *c, const uint8_t *text, const uint8_t *s
     return shorts;
 }
 
-/* Counts the pieces text[0..ends[0]), text[ends[0]..ends[1]), ... */
-static st_status count_batch(st_train_counter *c, const uint8_t *text, const uint8_t *stop, size_t count)
+/* Counts the pieces text[0..ends[0]), text[ends[0]..ends[1]), ..., whose ends are c->ends. */
+static st_status count_kept(st_train_counter *c, const uint8_t *text, const uint8_t *stop, size_t count)
 {
     ST_TRY(st_train_table_grow(&c->table, count));
     const size_t shorts = prepare(c, text, stop, count);
@@ -53,22 +53,40 @@ static st_status count_batch(st_train_counter *c, const uint8_t *text, const uin
     return ST_OK;
 }
 
+/* The same, without those that are dropped. Returns in *end the last end. */
+static st_status count_batch(st_train_counter *c, const uint8_t *text, const uint8_t *stop, size_t count, size_t *end)
+{
+    *end = count ? (size_t)(c->ends[count - 1] & ~ST_DROPPED) : 0;
+    for (size_t start = 0, from = 0; from < count;) {
+        const size_t kept = st_kept_ends(c->ends + from, count - from);
+        if (from == 0 && kept == count)
+            return count_kept(c, text, stop, count);
+        const uint64_t next = from + kept < count ? c->ends[from + kept] & ~ST_DROPPED : 0;
+        for (size_t i = 0; i < kept; i++)
+            c->ends[i] = c->ends[from + i] - start;
+        ST_TRY(count_kept(c, text + start, stop, kept));
+        from += kept + 1;
+        start = (size_t)next;
+    }
+    return ST_OK;
+}
+
 /* Counts the pieces of text that ends at a special token or at the end of everything. */
 static st_status count_stretch(st_train_counter *c, st_pattern pattern, const uint8_t *text, size_t n,
                                const uint8_t *stop)
 {
     st_scan scan;
-    size_t at = 0, start = 0, used = 0, count;
+    size_t at = 0, start = 0, used = 0, count, end;
     st_scan_init(&scan);
     for (; at < n; at += used) {
         count = st_scan_feed(pattern, &scan, text + at, n - at, &used, c->ends, ST_TRAIN_BATCH);
-        ST_TRY(count_batch(c, text + start, stop, count));
-        start += count ? (size_t)c->ends[count - 1] : 0;
+        ST_TRY(count_batch(c, text + start, stop, count, &end));
+        start += end;
         ST_TRY(st_go_on(used));
     }
     count = st_scan_finish(pattern, &scan, c->ends);
     st_number_write(&c->bytes, c->bytes + n);
-    return count_batch(c, text + start, stop, count);
+    return count_batch(c, text + start, stop, count, &end);
 }
 
 st_status st_train_count_text(st_train_counter *c, st_pattern pattern, const st_special *special,

@@ -20,6 +20,7 @@ MODULES = (
     "job",
     "listing",
     "merges",
+    "pattern",
     "text",
     "trainer",
     "vocab",

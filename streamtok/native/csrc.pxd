@@ -275,9 +275,14 @@ cdef extern from "split/scan.h" nogil:
         ST_SPLIT_O200K
         ST_SPLIT_NONE
         ST_SPLIT_TABLE
+    ctypedef struct st_dfa:
+        uint64_t identity
     ctypedef struct st_pattern:
         st_split_family family
     st_pattern st_pattern_of(st_split_family family)
+    st_pattern st_pattern_of_table(const st_dfa *dfa)
+    int st_pattern_drops(st_pattern pattern)
+    uint64_t ST_DROPPED
     ctypedef struct st_scan:
         uint64_t length
     int ST_SCAN_MIN_CAPACITY
@@ -286,6 +291,22 @@ cdef extern from "split/scan.h" nogil:
                         uint64_t *ends, size_t capacity)
     size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
     size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n)
+
+
+cdef extern from "split/dfa.h" nogil:
+    int ST_DFA_BLOCK
+    int ST_DFA_INDEX_BYTES
+    ctypedef struct st_dfa_table:
+        uint32_t classes
+        uint32_t states
+        const uint8_t *index
+        const uint8_t *blocks
+        size_t block_count
+        const uint8_t *entries
+        const uint8_t *ops
+        size_t op_count
+    st_status st_dfa_new(const st_dfa_table *table, st_dfa **dfa)
+    void st_dfa_free(st_dfa *dfa)
 
 
 cdef extern from "text/utf8_check.h" nogil:

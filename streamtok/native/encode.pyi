@@ -4,12 +4,12 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
+from .pattern import Pattern
 from .text import _Data, _Text
 from .vocab import Matcher, Vocab
 
 _SomeText = TypeVar("_SomeText", bound=_Text)
 
-FAMILIES: dict[str, int]
 ENGINES: dict[str, int]
 ERRORS: dict[str, int]
 FAULTS: dict[int, str]
@@ -17,9 +17,10 @@ FAULTS: dict[int, str]
 @final
 class Coder:
     vocab: Vocab
+    pattern: Pattern
     @property
     def has_cuts(self) -> bool: ...
-    def __new__(cls, vocab: Vocab, family: str | None, engine: str = "fast", errors: str = "strict") -> Self: ...
+    def __new__(cls, vocab: Vocab, pattern: Pattern | str | None, engine: str = "fast", errors: str = "strict") -> Self: ...
     def encode(self, source: str, allowed: Matcher | None, disallowed: Matcher | None) -> list[int]: ...
     def encode_array(
         self, source: _Text, allowed: Matcher | None, disallowed: Matcher | None
@@ -53,5 +54,3 @@ class CoreStream:
     def copy(self) -> CoreStream: ...
     def save(self) -> bytes: ...
     def load(self, state: bytes) -> bool: ...
-
-def last_sync_point(text: bytes) -> int: ...

@@ -13,6 +13,7 @@ from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, 
 from .text cimport (
     SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, borrow_spans, ends_high, give_back, next_slice,
 )
+from .pattern cimport Pattern, pattern_of
 from .vocab cimport Matcher, Vocab
 
 from .text import join_surrogate
@@ -35,7 +36,6 @@ cdef enum:
 cdef enum:
     STR_SLICE = 32768
 
-FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
 ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
 ERRORS = {"strict": ST_ERRORS_STRICT, "replace": ST_ERRORS_REPLACE, "ignore": ST_ERRORS_IGNORE}
 FAULTS = {
@@ -65,11 +65,14 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
 # ---- one-shot ----
 
 cdef class Coder:
-    """One way to encode whole texts with a Vocab: the split family, the engine, the errors mode. Safe to share."""
+    """One way to encode whole texts with a Vocab: what splits them, the engine, the errors mode. Safe to share.
 
-    def __cinit__(self, Vocab vocab not None, str family, str engine="fast", str errors="strict"):
+    pattern: a Pattern, or the name of a scanner; None for encode_spans() alone."""
+
+    def __cinit__(self, Vocab vocab not None, pattern, str engine="fast", str errors="strict"):
         self.vocab = vocab
-        self.options.pattern = st_pattern_of(<st_split_family><int>(FAMILIES[family] if family is not None else 0))
+        self.pattern = pattern_of(pattern)
+        self.options.pattern = self.pattern.pattern
         self.options.engine = ENGINES[engine]
         self.options.errors = ERRORS[errors]
         init_expected(&self.expected)
@@ -458,10 +461,3 @@ cdef class CoreStream:
         if status == ST_NO_MEMORY:
             raise MemoryError
         return status == ST_OK
-
-
-# ---- for tests and benchmarks ----
-
-def last_sync_point(bytes text not None):
-    """Largest offset in the text where a piece starts in every family, whatever stands before it; 0 if there is none."""
-    return st_last_sync_point(st_pattern_of(ST_SPLIT_O200K), <const uint8_t *>PyBytes_AS_STRING(text), len(text))

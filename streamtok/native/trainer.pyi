@@ -3,18 +3,18 @@ from typing import TypeVar, final
 
 from typing_extensions import Self
 
+from .pattern import Pattern
 from .text import _Data, _Text
 from .vocab import Matcher
 
 _SomeText = TypeVar("_SomeText", bound=_Text)
 
-FAMILIES: dict[str, int]
 FAULTS: dict[int, str]
 TIES: dict[str, int]
 
 @final
 class Counter:
-    def __new__(cls, family: str | None, special: Matcher | None) -> Self: ...
+    def __new__(cls, pattern: Pattern | str | None, special: Matcher | None) -> Self: ...
     def count(self, source: _Text) -> None: ...
     def count_all(self, sources: list[_SomeText]) -> None: ...
     def count_spans(self, text: builtins.bytes, spans: _Data) -> None: ...

@@ -7,10 +7,11 @@ from libc.string cimport memcpy, memset
 
 from .csrc cimport *
 from .interrupt cimport Scope, begin, check as check_scope, end as end_scope
+from .pattern cimport Pattern, pattern_of
 from .text cimport Text, borrow_apart, borrow_spans, give_back
 from .vocab cimport Matcher
 
-from .encode import FAMILIES, FAULTS
+from .encode import FAULTS
 from ..errors import invalid_utf8_error, learner_busy_error
 
 TIES = {"lexicographic": ST_TIES_LEXICOGRAPHIC, "huggingface": ST_TIES_HUGGINGFACE}
@@ -26,17 +27,17 @@ cdef int check(st_status status) except -1:
 
 cdef class Counter:
     """Distinct pieces and their counts. One thread at a time: a second one gets RuntimeError, but for `pieces` and `bytes`.
-    family: how text splits, None where spans are given.
+    pattern: what splits text, a Pattern or the name of a scanner; None where spans are given.
 
     Signals are handled during long calls. After MemoryError, and after an exception of a signal handler, it cannot be used."""
     cdef st_train_counter counter
     cdef int busy
-    cdef st_pattern pattern
+    cdef Pattern pattern
     cdef Matcher special
 
-    def __cinit__(self, str family, Matcher special):
+    def __cinit__(self, pattern, Matcher special):
         st_train_counter_init(&self.counter)
-        self.pattern = st_pattern_of(<st_split_family><int>(FAMILIES[family] if family is not None else 0))
+        self.pattern = pattern_of(pattern)
         self.special = special
 
     def __dealloc__(self):
@@ -74,11 +75,12 @@ cdef class Counter:
         cdef st_status status = ST_OK
         cdef size_t i = 0
         cdef Scope scope
+        cdef st_pattern pattern = self.pattern.pattern
         self._enter()
         begin(&scope, NULL)
         with nogil:
             while i < count and status == ST_OK:
-                status = st_train_count_text(&self.counter, self.pattern, special, texts[i].data,
+                status = st_train_count_text(&self.counter, pattern, special, texts[i].data,
                                              texts[i].n, texts[i].flags & ST_FEED_TRUSTED, &error)
                 i += 1
         end_scope(&scope)

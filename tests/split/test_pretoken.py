@@ -13,7 +13,7 @@ import oracle
 import pytest
 from pattern_runs import tiktoken_pieces
 
-from streamtok.native.encode import last_sync_point
+from streamtok.native.pattern import last_sync_point
 
 each_family = pytest.mark.parametrize("name", oracle.FAMILIES)
 
@@ -112,7 +112,7 @@ def test_sync_point_starts_a_piece_whatever_stands_before_it():
     befores = ["", "a", "'", "!", "\n", " ", "12", "A", "中", "/\n", "\u0301", " !", "a'", "'l", "!!\n/"]
     for text in nasty.random_strings(rng, 4000, 20):
         data = text.encode()
-        at = last_sync_point(data)
+        at = last_sync_point(None, data)
         assert 0 <= at < max(1, len(data))
         if at == 0:
             continue
@@ -127,4 +127,4 @@ def test_sync_point_of_real_text_lies_near_its_end():
     for text in (oracle.topics(), oracle.stdlib_sources()):
         data = text.encode()
         for end in range(1000, 200_000, 997):
-            assert end - last_sync_point(data[:end]) < 120
+            assert end - last_sync_point(None, data[:end]) < 120

@@ -1,0 +1,77 @@
+"""What splits a text, for the encoders: a scanner of the core, or the table of a compiled pattern (csrc/split/dfa.h)."""
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport uint8_t
+from libc.string cimport memset
+
+from .csrc cimport *
+
+FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
+
+cdef enum:
+    TABLE_VERSION = 1
+
+
+cdef class Pattern:
+    """A pattern that the core splits by, immutable, for any number of threads.
+
+    how: the name of a scanner; or a patterns.compiled.CompiledPattern, or anything with its attributes, which is copied.
+    ValueError: that is no table."""
+
+    def __cinit__(self, how):
+        if isinstance(how, str):
+            self.family = how
+            self.pattern = st_pattern_of(<st_split_family><int>FAMILIES[how])
+        else:
+            self.family = "table"
+            self._read(how)
+
+    cdef int _read(self, object how) except -1:
+        cdef st_dfa_table table
+        cdef bytes index = how.class_index, blocks = how.class_blocks, entries = how.entries, ops = how.ops
+        cdef st_status status
+        if how.table_version != TABLE_VERSION:
+            raise ValueError(f"this table has version {how.table_version}; version {TABLE_VERSION} is supported")
+        memset(&table, 0, sizeof(table))
+        table.classes, table.states = how.classes, how.states
+        if len(index) != ST_DFA_INDEX_BYTES or len(blocks) % ST_DFA_BLOCK or len(ops) % 2 or \
+                <size_t>len(entries) != <size_t>4 * table.classes * table.states:
+            raise ValueError("the table of a pattern is damaged: a part of it has the wrong length")
+        table.index = <const uint8_t *>PyBytes_AS_STRING(index)
+        table.blocks = <const uint8_t *>PyBytes_AS_STRING(blocks)
+        table.block_count = <size_t>len(blocks) // ST_DFA_BLOCK
+        table.entries = <const uint8_t *>PyBytes_AS_STRING(entries)
+        table.ops = <const uint8_t *>PyBytes_AS_STRING(ops)
+        table.op_count = <size_t>len(ops) // 2
+        with nogil:
+            status = st_dfa_new(&table, &self.dfa)
+        if status == ST_NO_MEMORY:
+            raise MemoryError
+        if status:
+            raise ValueError(st_strerror(status).decode())
+        self.pattern = st_pattern_of_table(self.dfa)
+        return 0
+
+    def __dealloc__(self):
+        st_dfa_free(self.dfa)
+
+    @property
+    def drops(self):
+        """Whether text that the pattern does not match is in no piece."""
+        return bool(st_pattern_drops(self.pattern))
+
+
+cdef Pattern pattern_of(object how):
+    """A Pattern as it is; the name of a scanner as one; None as any, for coders that get their pieces as spans."""
+    if isinstance(how, Pattern):
+        return how
+    return Pattern("r50k" if how is None else how)
+
+
+# ---- for tests and benchmarks ----
+
+def last_sync_point(how, bytes text not None):
+    """Largest offset in the text where a piece starts, and the one before ends as at the end of a text, whatever stands before;
+    0 if there is none."""
+    cdef Pattern pattern = pattern_of(how)
+    return st_last_sync_point(pattern.pattern, <const uint8_t *>PyBytes_AS_STRING(text), len(text))
