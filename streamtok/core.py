@@ -16,7 +16,7 @@ from .errors import QUOTED, shown
 from .identity import Identified
 from .native.encode import ENGINES, ERRORS, Coder
 from .native.vocab import Matcher
-from .patterns import family_of
+from .patterns.engine import engine_of, splitter_of
 from .streaming import Streaming
 from .whole import WholeTexts
 
@@ -49,17 +49,18 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
     Args:
         name: what repr() and errors call it. Encodings with different special tokens should have different names.
         pat_str: the regex that splits text. The patterns of OpenAI's encodings are recognised and split by hand-written
-            scanners; any other goes through the `regex` package with tiktoken's Unicode tables. None: no split, see
-            without_pattern().
+            scanners. Any other is compiled to a table that reads each character once; only what no table can express
+            goes through the `regex` package, with tiktoken's Unicode tables (`pattern_engine` says which it is). None:
+            no split, see without_pattern().
         mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there. Or what
             pack_merges() of bundled/merges.py makes of a list of merges.
         special_tokens: special token text -> id.
         explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.
         engine: "fast", or "reference": a linked list and a heap without tables, the oracle of the tests. Its streams
             hold a piece until it ends, however long it is.
-        pattern_seconds: seconds of processor time that a pattern of your own may take for a million characters or any
-            shorter text, in each call and each feed of a stream; longer text has proportionally more. A call over it
-            raises TimeoutError. None: without a bound.
+        pattern_seconds: seconds of processor time that a pattern that goes through `regex` may take for a million
+            characters or any shorter text, in each call and each feed of a stream; longer text has proportionally more.
+            A call over it raises TimeoutError. None: without a bound.
 
     Attributes:
         name: as given. It may be changed.
@@ -253,17 +254,17 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         self._note()
 
     def _coder_for(self, errors: str) -> TextCoder:
-        """What encodes whole texts with one error mode: the C core, with or without `regex` before it."""
+        """What encodes whole texts with one error mode: the C core, with `regex` before it if the pattern needs that."""
         if errors not in self._coders:
             if errors not in ERRORS:
                 raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, ERRORS))}")
-            family = family_of(self._pat_str)
-            if family is not None:
-                self._coders[errors] = Coder(self._vocab, family, self._engine, errors)
+            splitter = splitter_of(self._pat_str)
+            if splitter is not None:
+                self._coders[errors] = Coder(self._vocab, splitter, self._engine, errors)
             else:
                 from .patterns.coder import PatternCoder
 
-                assert self._pat_str is not None  # None has a family
+                assert self._pat_str is not None  # without a pattern the core needs none
                 self._coders[errors] = PatternCoder(
                     self._vocab, self._pat_str, self._engine, errors, self._pattern_seconds
                 )
@@ -325,6 +326,14 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         return self._find_matchers(allowed, disallowed)
 
     # ==== Facts ====
+
+    @property
+    def pattern_engine(self) -> str:
+        """What splits by the pattern: "blocks", a hand-written scanner that reads 64 bytes at a time; "table", a compiled
+        pattern, which reads each character once; "regex", the `regex` package, for a pattern that no table can express
+        and that is far slower; or "none" without a pattern.
+        """
+        return engine_of(self._pat_str)
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of a text that is a single token, special tokens included.

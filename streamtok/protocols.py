@@ -158,6 +158,9 @@ class TextCoder(ArrayCoder, Protocol):
 
     def encode_piece(self, piece: bytes, /) -> list[int]: ...
 
+    def piece_spans(self, source: Text, /) -> bytes:
+        """Where the pieces lie in the UTF-8: two int64 each."""
+
     def split(self, source: Text, /) -> list[int]:
         """Ends of the pieces, in bytes of UTF-8."""
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A feed under way. Offsets count from the start of the piece that was open at the call. */
-typedef struct run {
+typedef struct progress {
     const st_dfa *dfa;
     const uint8_t *text;
     size_t n, at;
@@ -18,53 +18,53 @@ typedef struct run {
     uint64_t *ends, *to;
     const uint64_t *full; /* a step may write ends up to here */
     uint64_t from[ST_FROM_COUNT]; /* the marks, and room for the two others */
-} run;
+} progress;
 
-static uint64_t open_start(const run *r)
+static uint64_t open_start(const progress *p)
 {
-    return r->to > r->ends ? r->to[-1] & ~ST_DROPPED : 0;
+    return p->to > p->ends ? p->to[-1] & ~ST_DROPPED : 0;
 }
 
 /* A step that is more than two flags. An end that a wrong table gives outside of the open piece is left out. */
-static void step_with_effect(run *r, size_t entry, uint64_t here)
+static void step_with_effect(progress *p, size_t entry, uint64_t here)
 {
-    const st_dfa *dfa = r->dfa;
+    const st_dfa *dfa = p->dfa;
     const st_dfa_effect *e = &dfa->effects[dfa->effect_of[entry]];
-    uint64_t next[ST_SCAN_MARKS], start = open_start(r);
-    r->from[ST_FROM_BACK] = r->back;
-    r->from[ST_FROM_HERE] = here;
+    uint64_t next[ST_SCAN_MARKS], start = open_start(p);
+    p->from[ST_FROM_BACK] = p->back;
+    p->from[ST_FROM_HERE] = here;
     for (unsigned k = 0; k < e->end_count; k++) {
-        const uint64_t end = r->from[e->ends[k] & ~ST_END_DROPS];
+        const uint64_t end = p->from[e->ends[k] & ~ST_END_DROPS];
         if (end <= start || end > here)
             continue;
-        *r->to++ = end | (e->ends[k] & ST_END_DROPS ? ST_DROPPED : 0);
+        *p->to++ = end | (e->ends[k] & ST_END_DROPS ? ST_DROPPED : 0);
         start = end;
     }
     for (unsigned a = 0; a < dfa->mark_count; a++)
-        next[a] = r->from[e->marks[a]];
-    memcpy(r->from, next, dfa->mark_count * sizeof *next);
+        next[a] = p->from[e->marks[a]];
+    memcpy(p->from, next, dfa->mark_count * sizeof *next);
 }
 
 /* Steps from character to character, up to text[limit] or until there is no room. Ends are written without a branch, and count if
  * the flag is set. */
-ST_FORCE_INLINE void run_plain(run *r, size_t limit, int drops)
+ST_FORCE_INLINE void run_plain(progress *p, size_t limit, int drops)
 {
-    const st_dfa *const dfa = r->dfa;
-    const uint8_t *const text = r->text;
+    const st_dfa *const dfa = p->dfa;
+    const uint8_t *const text = p->text;
     const uint32_t *const entries = dfa->entries;
-    uint64_t *to = r->to, back = r->back;
-    uint32_t row = r->row;
-    size_t at = r->at;
+    uint64_t *to = p->to, back = p->back;
+    uint32_t row = p->row;
+    size_t at = p->at;
     unsigned size;
-    for (; at < limit && to <= r->full; at += size) {
-        const uint64_t here = r->origin + at;
+    for (; at < limit && to <= p->full; at += size) {
+        const uint64_t here = p->origin + at;
         const size_t place = row + (size_t)st_dfa_class_at(dfa, text + at, &size);
         const uint32_t entry = entries[place];
         if (entry & ST_DFA_SLOW) {
-            r->to = to;
-            r->back = back;
-            step_with_effect(r, place, here);
-            to = r->to;
+            p->to = to;
+            p->back = back;
+            step_with_effect(p, place, here);
+            to = p->to;
         } else {
             const uint64_t dropped = drops ? (uint64_t)(entry & ST_DFA_DROP) << (63 - 28) : 0;
             *to = back | dropped;
@@ -75,33 +75,33 @@ ST_FORCE_INLINE void run_plain(run *r, size_t limit, int drops)
         row = entry & ST_DFA_ROW;
         back = here;
     }
-    r->to = to;
-    r->back = back;
-    r->row = row;
-    r->at = at;
+    p->to = to;
+    p->back = back;
+    p->row = row;
+    p->at = at;
 }
 
-static void run_to(run *r, size_t limit)
+static void run_to(progress *p, size_t limit)
 {
-    if (r->dfa->drops)
-        run_plain(r, limit, 1);
+    if (p->dfa->drops)
+        run_plain(p, limit, 1);
     else
-        run_plain(r, limit, 0);
+        run_plain(p, limit, 0);
 }
 
 /* Makes steps in a register; returns how many bytes they read. */
-static size_t run_hot(run *r, st_dfa_hot_function *hot, const uint64_t *full)
+static size_t run_hot(progress *p, st_dfa_hot_function *hot, const uint64_t *full)
 {
-    const unsigned state = r->dfa->hot_of[r->row];
+    const unsigned state = p->dfa->hot_of[p->row];
     if (state == ST_DFA_HOT)
         return 0;
-    st_dfa_place p = {r->text + r->at, r->text + r->n, state, r->origin + r->at, r->back, r->to, full};
-    hot(r->dfa, &p);
-    const size_t used = (size_t)(p.at - r->text) - r->at;
-    r->at += used;
-    r->to = p.to;
-    r->back = p.back;
-    r->row = r->dfa->hot_rows[p.state];
+    st_dfa_place place = {p->text + p->at, p->text + p->n, state, p->origin + p->at, p->back, p->to, full};
+    hot(p->dfa, &place);
+    const size_t used = (size_t)(place.at - p->text) - p->at;
+    p->at += used;
+    p->to = place.to;
+    p->back = place.back;
+    p->row = p->dfa->hot_rows[place.state];
     return used;
 }
 
@@ -110,77 +110,77 @@ static size_t run_hot(run *r, st_dfa_hot_function *hot, const uint64_t *full)
 #define SOON 6
 #define DETOUR 16
 
-static void run_all(run *r, st_dfa_hot_function *hot, size_t capacity)
+static void run_all(progress *p, st_dfa_hot_function *hot, size_t capacity)
 {
-    const uint64_t *const full = r->ends + capacity - ST_HOT_ROOM;
-    while (r->n - r->at >= ST_HOT_BYTES && r->to <= full) {
-        const size_t used = run_hot(r, hot, full);
-        const size_t left = r->n - r->at, plain = used < SOON ? DETOUR : 1;
-        run_to(r, r->at + (left < plain ? left : plain));
+    const uint64_t *const full = p->ends + capacity - ST_HOT_ROOM;
+    while (p->n - p->at >= ST_HOT_BYTES && p->to <= full) {
+        const size_t used = run_hot(p, hot, full);
+        const size_t left = p->n - p->at, plain = used < SOON ? DETOUR : 1;
+        run_to(p, p->at + (left < plain ? left : plain));
     }
 }
 
-static void begin(run *r, const st_dfa *dfa, const st_scan *scan, uint64_t *ends, size_t capacity)
+static void begin(progress *p, const st_dfa *dfa, const st_scan *scan, uint64_t *ends, size_t capacity)
 {
-    r->dfa = dfa;
-    r->at = 0;
-    r->origin = scan->length;
-    r->back = scan->length - scan->memo;
-    r->row = scan->state * dfa->classes;
-    r->ends = r->to = ends;
-    r->full = ends + capacity - ST_SCAN_MIN_CAPACITY;
-    memcpy(r->from, scan->marks, sizeof scan->marks);
+    p->dfa = dfa;
+    p->at = 0;
+    p->origin = scan->length;
+    p->back = scan->length - scan->memo;
+    p->row = scan->state * dfa->classes;
+    p->ends = p->to = ends;
+    p->full = ends + capacity - ST_SCAN_MIN_CAPACITY;
+    memcpy(p->from, scan->marks, sizeof scan->marks);
 }
 
 /* A mark that nothing reads any more is 0, so that equal states are equal byte for byte. */
-static void suspend(const run *r, st_scan *scan)
+static void suspend(const progress *p, st_scan *scan)
 {
-    const uint64_t start = open_start(r), here = r->origin + r->at;
-    const uint32_t state = r->row / r->dfa->classes, live = r->dfa->about[state].live;
+    const uint64_t start = open_start(p), here = p->origin + p->at;
+    const uint32_t state = p->row / p->dfa->classes, live = p->dfa->about[state].live;
     scan->length = here - start;
     scan->point = 0;
     scan->state = state;
-    scan->memo = scan->length ? (uint32_t)(here - r->back) : 0;
-    for (unsigned a = 0; a < r->dfa->mark_count; a++)
-        scan->marks[a] = live >> a & 1 && r->from[a] > start ? r->from[a] - start : 0;
+    scan->memo = scan->length ? (uint32_t)(here - p->back) : 0;
+    for (unsigned a = 0; a < p->dfa->mark_count; a++)
+        scan->marks[a] = live >> a & 1 && p->from[a] > start ? p->from[a] - start : 0;
 }
 
 size_t st_dfa_feed(const st_dfa *dfa, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
                    size_t capacity)
 {
-    run r;
+    progress p;
     *consumed = 0;
     if (capacity < ST_SCAN_MIN_CAPACITY || n == 0)
         return 0;
-    begin(&r, dfa, scan, ends, capacity);
-    r.text = text;
-    r.n = n;
+    begin(&p, dfa, scan, ends, capacity);
+    p.text = text;
+    p.n = n;
     st_dfa_hot_function *const hot = st_dfa_hot();
     if (n >= ST_HOT_BYTES && capacity >= 2 * ST_HOT_ROOM && hot)
-        run_all(&r, hot, capacity);
-    if (n - r.at < ST_HOT_BYTES || r.at == 0)
-        run_to(&r, n);
-    suspend(&r, scan);
-    *consumed = r.at;
-    return (size_t)(r.to - ends);
+        run_all(&p, hot, capacity);
+    if (n - p.at < ST_HOT_BYTES || p.at == 0)
+        run_to(&p, n);
+    suspend(&p, scan);
+    *consumed = p.at;
+    return (size_t)(p.to - ends);
 }
 
 size_t st_dfa_finish(const st_dfa *dfa, st_scan *scan, uint64_t *ends)
 {
-    run r;
-    begin(&r, dfa, scan, ends, ST_SCAN_MIN_CAPACITY);
-    const uint32_t entry = dfa->entries[r.row];
+    progress p;
+    begin(&p, dfa, scan, ends, ST_SCAN_MIN_CAPACITY);
+    const uint32_t entry = dfa->entries[p.row];
     if (entry & ST_DFA_SLOW) {
-        step_with_effect(&r, r.row, scan->length);
+        step_with_effect(&p, p.row, scan->length);
     } else {
         const uint64_t dropped = entry & ST_DFA_DROP ? ST_DROPPED : 0;
         if (entry & ST_DFA_BACK)
-            *r.to++ = r.back | dropped;
+            *p.to++ = p.back | dropped;
         if (entry & ST_DFA_EMIT)
-            *r.to++ = scan->length | dropped;
+            *p.to++ = scan->length | dropped;
     }
     st_scan_init(scan);
-    return (size_t)(r.to - ends);
+    return (size_t)(p.to - ends);
 }
 
 /* ---- functions of a state alone ---- */

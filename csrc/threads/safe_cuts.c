@@ -51,7 +51,7 @@ static size_t last_place(const st_cut_rules *rules, const uint8_t *text, size_t 
     const st_cuts *cuts;
     if (rules->pattern.family != ST_SPLIT_NONE)
         return st_last_sync_point(rules->pattern, text, n);
-    cuts = rules->vocab->unreachable ? NULL : st_vocab_cuts(rules->vocab);
+    cuts = !rules->vocab || rules->vocab->unreachable ? NULL : st_vocab_cuts(rules->vocab);
     return cuts ? st_cuts_last(cuts, text, n) : 0;
 }
 

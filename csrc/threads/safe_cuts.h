@@ -20,7 +20,7 @@ typedef struct st_cut_rules {
     const st_special *allowed, *disallowed; /* NULL = none */
     int trusted;                            /* the text is valid UTF-8 */
     st_pattern pattern;
-    st_vocab *vocab;                        /* used without a pattern */
+    st_vocab *vocab;                        /* used without a pattern; NULL: there are no cuts */
 } st_cut_rules;
 
 /* The last such place p, from < p <= until <= n, in the ST_CUT_REACH bytes of text[0..n) in front of `until`; 0 if there is none.

@@ -13,7 +13,7 @@ def command(as_json: bool) -> None:
     """List the encodings.
 
     Each with the family of its pattern and how many ids it has. The families are those of --pattern; 'own' is a pattern
-    of its own, which is slow.
+    of its own.
     """
     import streamtok
 

@@ -67,6 +67,7 @@ cdef extern from "base/buffer.h" nogil:
     st_status st_ids_reserve(st_ids *ids, size_t more)
     void st_ids_free(st_ids *ids)
     void st_bytes_free(st_bytes *buffer)
+    st_status st_bytes_append(st_bytes *buffer, const uint8_t *data, size_t n)
 
 
 cdef extern from "listing/listing.h" nogil:

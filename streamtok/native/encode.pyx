@@ -64,6 +64,23 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
 
 # ---- one-shot ----
 
+cdef st_status put_spans(st_bytes *out, const uint64_t *ends, size_t count, int64_t *open) noexcept nogil:
+    """Appends the pieces that end at `ends`, counted from where the open piece begins; moves that to the last end."""
+    cdef int64_t[2] span
+    cdef int64_t origin = open[0]
+    cdef st_status status = ST_OK
+    cdef size_t i
+    for i in range(count):
+        span[0], span[1] = open[0], origin + <int64_t>(ends[i] & ~ST_DROPPED)
+        open[0] = span[1]
+        if not ends[i] & ST_DROPPED:
+            status = st_bytes_append(out, <const uint8_t *>span, sizeof(span))
+            if status:
+                break
+    return status
+
+
+
 cdef class Coder:
     """One way to encode whole texts with a Vocab: what splits them, the engine, the errors mode. Safe to share.
 
@@ -282,28 +299,47 @@ cdef class Coder:
             raise MemoryError
         return array_over(buffer)
 
+    def piece_spans(self, source):
+        """Where the pieces of a whole text lie in its UTF-8: two int64 each, start and end, in this machine's order. Text that the
+        pattern drops is in none of them. Bytes have to be valid UTF-8."""
+        cdef uint64_t ends[512]
+        cdef st_bytes out
+        cdef st_scan scan
+        cdef st_text_error error
+        cdef st_status status = ST_OK
+        cdef Scope scope
+        cdef Text text
+        cdef size_t used, at = 0, valid
+        cdef int64_t open = 0
+        cdef st_pattern pattern = self.options.pattern
+        memset(&out, 0, sizeof(out))
+        alive = borrow(source, &text)
+        st_scan_init(&scan)
+        begin(&scope, NULL)
+        with nogil:
+            valid = text.n if text.flags & ST_FEED_TRUSTED else st_text_check(text.data, text.n, &error)
+            while valid == text.n and at < text.n and status == ST_OK:
+                status = put_spans(&out, ends, st_scan_feed(pattern, &scan, text.data + at, text.n - at, &used, ends, 512), &open)
+                at += used
+                if status == ST_OK:
+                    status = st_go_on(used)
+            if status == ST_OK and valid == text.n:
+                status = put_spans(&out, ends, st_scan_finish(pattern, &scan, ends), &open)
+        end_scope(&scope)
+        try:
+            check(&scope)
+            if status:
+                raise MemoryError
+            if valid != text.n:
+                raise invalid_utf8_error(bytes(source), error.start, error.end, FAULTS[error.fault])
+            return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
+        finally:
+            give_back(&text)
+            st_bytes_free(&out)
+
     def split(self, source):
         """Ends of the pieces of a whole text, as byte offsets in its UTF-8."""
-        cdef st_scan scan
-        cdef uint64_t ends[64]
-        cdef size_t used, at = 0, count, i
-        cdef uint64_t origin = 0
-        cdef Text text
-        cdef st_pattern pattern = self.options.pattern
-        alive = borrow(source, &text)
-        result = []
-        st_scan_init(&scan)
-        while at <= text.n:
-            if at < text.n:
-                count = st_scan_feed(pattern, &scan, text.data + at, text.n - at, &used, ends, 64)
-            else:
-                count, used = st_scan_finish(pattern, &scan, ends), 1
-            at += used
-            for i in range(count):
-                result.append(origin + ends[i])
-            origin = result[len(result) - 1] if result else 0
-        give_back(&text)
-        return result
+        return memoryview(self.piece_spans(source)).cast("q")[1::2].tolist()
 
     def stream(self, Matcher allowed, Matcher disallowed, bint copies):
         """A stream of the same vocabulary and options."""

@@ -5,6 +5,7 @@ import numpy.typing as npt
 from typing_extensions import Self
 
 from .encode import Coder
+from .pattern import Pattern
 from .text import _Data, _Text
 from .vocab import Matcher
 
@@ -35,5 +36,5 @@ class Job:
     def lists(self) -> list[list[int]]: ...
 
 def cuts(
-    data: _Data, size: int, allowed: Matcher | None, disallowed: Matcher | None, coder: Coder | None = None
+    data: _Data, size: int, allowed: Matcher | None, disallowed: Matcher | None, by: Coder | Pattern | str | None = None
 ) -> list[int]: ...

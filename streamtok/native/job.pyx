@@ -10,6 +10,7 @@ from .encode cimport Coder
 from .csrc cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .ids cimport IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
+from .pattern cimport Pattern, pattern_of
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
 from .vocab cimport Matcher
 
@@ -181,20 +182,19 @@ cdef class Job:
             st_free(counts)
 
 
-def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, Coder coder=None):
+def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by=None):
     """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: the left and the
-    right side encode independently. data: a buffer of bytes, which may begin and end anywhere. coder: the one that encodes;
-    None: any with one of OpenAI's patterns."""
+    right side encode independently. data: a buffer of bytes, which may begin and end anywhere. by: the Coder that encodes,
+    or the Pattern, or the name of a scanner, that splits; None: any with one of OpenAI's patterns."""
     cdef st_cut_rules rules
     cdef Py_buffer view
     cdef size_t n, at, margin, found, ahead
     rules.allowed = allowed.special if allowed is not None else NULL
     rules.disallowed = disallowed.special if disallowed is not None else NULL
     rules.trusted = 0
-    rules.pattern = st_pattern_of(ST_SPLIT_R50K)
-    rules.vocab = NULL
-    if coder is not None:
-        rules.pattern, rules.vocab = coder.options.pattern, coder.vocab.vocab
+    cdef Pattern pattern = (<Coder>by).pattern if isinstance(by, Coder) else pattern_of(by)
+    rules.pattern = pattern.pattern
+    rules.vocab = (<Coder>by).vocab.vocab if isinstance(by, Coder) else NULL
     margin = st_cut_margin(&rules)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     n, at, result = <size_t>view.len, margin, []

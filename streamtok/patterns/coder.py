@@ -61,6 +61,9 @@ class PatternCoder:
     def encode_piece(self, piece: bytes) -> list[int]:
         return self.spans.encode_piece(piece)
 
+    def piece_spans(self, source: Text) -> bytes:
+        return self.splitter.split(as_text(source, self.errors)).tobytes()
+
     def split(self, source: Text) -> list[int]:
         ends: list[int] = self.splitter.split(as_text(source, self.errors))[:, 1].tolist()
         return ends

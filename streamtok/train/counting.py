@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import located_utf8_error, shortened
 from ..native.trainer import Counter
 from .inputs import How, Stretch
-from .options import scanner_of
+from .options import core_splitter
 from .records import PARTS, Blocks, Store, write_file
 
 _LEAST_BUDGET = 4 << 20  # bytes of a table: a smaller one would be written to the disk after every stretch
@@ -26,11 +26,11 @@ class Counting:
 
     def __init__(self, pat_str: str | None, how: How, threads: int, budget: int | None, store: Store) -> None:
         self.how, self.store = how, store
-        family = scanner_of(pat_str)
-        threads = threads if family else 1  # `regex` keeps the GIL
+        splitter = core_splitter(pat_str)
+        threads = threads if splitter else 1  # `regex` keeps the GIL
         self.budget = None if budget is None else max(budget // threads, _LEAST_BUDGET)
-        self.counters = [Counter(family, how.special) for _ in range(threads)]
-        self._splitter = None if family else _splitter(pat_str, self.counters[0], how)
+        self.counters = [Counter(splitter, how.special) for _ in range(threads)]
+        self._splitter = None if splitter else _splitter(pat_str, self.counters[0], how)
         self._lock = threading.Lock()
         self._tasks: queue.Queue[tuple[int, Stretch] | None] = queue.Queue(2 * threads)
         self._failures: list[tuple[int, BaseException]] = []

@@ -24,6 +24,7 @@ from ..files.sources import PathSource, Reader, StreamSource
 from ..files.suffixes import documents_of
 from ..files.ways import check_kind
 from ..native import job
+from ..native.pattern import Pattern
 from ..native.text import mend_surrogates, to_utf8
 
 CHUNK = 1 << 20
@@ -58,14 +59,14 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class How:
-    """How inputs become texts. cuts: a text may be cut where `special` and the built-in patterns allow it. sums: places
-    have their CRC-32."""
+    """How inputs become texts. cuts: a text may be cut where `special` and this pattern allow it; None: nowhere. sums:
+    places have their CRC-32."""
 
     documents: str | None = None
     key: str = "text"
     errors: str = "strict"
     special: Any = None
-    cuts: bool = True
+    cuts: Pattern | str | None = "r50k"
     sums: bool = False
 
     def __post_init__(self) -> None:
@@ -206,7 +207,7 @@ class FileInput:
                 continue
             # Cuts are looked for near the end of the last read, with a margin; without a cut, reading goes on.
             data = held.pop() + chunk if held and len(held[-1]) < CHUNK else chunk
-            cuts = job.cuts(data, len(data), how.special, None)
+            cuts = job.cuts(data, len(data), how.special, None, how.cuts)
             if not cuts:
                 held.append(data)
                 continue
@@ -336,7 +337,7 @@ def _cut_text(data: Any, number: int, index: int, how: How) -> Iterator[Stretch]
     """A long text in parts. A run cannot be resumed inside it, and begins it anew."""
     data = to_utf8(data) if isinstance(data, str) else data
     view, at = memoryview(data), 0
-    for cut in [*job.cuts(data, CHUNK, how.special, None), len(data)]:
+    for cut in [*job.cuts(data, CHUNK, how.special, None, how.cuts), len(data)]:
         after = Place(index, number + 1) if cut == len(data) else None
         yield Stretch([view[at:cut]], cut - at, f"text {number} of the iterable", at, after, after is not None)
         at = cut

@@ -10,6 +10,8 @@ from .. import patterns
 from ..bundled.gpt2_files import LETTERS
 from ..bundled.packed import MAX_ENTRIES, MAX_TOKEN_BYTES
 from ..errors import shown
+from ..native.pattern import Pattern
+from ..patterns.engine import splitter_of
 
 PATTERNS = {"cl100k": patterns.CL100K, "o200k": patterns.O200K, "r50k": patterns.R50K}
 ALPHABETS = {"lexicographic": bytes(range(256)), "huggingface": bytes(LETTERS.values())}
@@ -22,8 +24,13 @@ LEAST_MEMORY = 96 << 20
 
 
 def scanner_of(pat_str: str | None) -> str | None:
-    """The scanner that splits, which also says where texts may be cut; None where `regex` splits, or nothing does."""
+    """The scanner that splits, for which a device has kernels; None where something else splits, or nothing does."""
     return None if pat_str is None else patterns.family_of(pat_str)
+
+
+def core_splitter(pat_str: str | None) -> Pattern | str | None:
+    """What of the core splits, which also says where texts may be cut; None where `regex` splits, or nothing does."""
+    return None if pat_str is None else splitter_of(pat_str)
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ def _pat_str(pattern: str | None) -> str | None:
         raise TypeError(
             f"pattern is of type {type(pattern).__name__}: write a regex, one of {', '.join(PATTERNS)}, or None"
         )
-    if patterns.family_of(pattern) is None:
+    if splitter_of(pattern) is None:
         from ..patterns.splitter import PatternSplitter
 
         PatternSplitter(pattern)  # raises the error that says why

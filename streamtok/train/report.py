@@ -10,7 +10,7 @@ from ..core import Encoding
 from ..errors import shown
 from .encoding import TrainedEncoding
 from .inputs import How, Place, open_inputs
-from .options import scanner_of
+from .options import core_splitter
 
 _POINTS = 12  # sizes by default
 
@@ -65,7 +65,7 @@ def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = N
         for size in sizes
     ]
     tokens, total = [0] * len(cut), 0
-    how = How(key=key, cuts=scanner_of(encoding._pat_str) is not None)
+    how = How(key=key, cuts=core_splitter(encoding._pat_str))
     for index, each in enumerate(open_inputs(held_out)):
         for text in _texts(each, index, how):
             total += len(text.encode() if isinstance(text, str) else text)

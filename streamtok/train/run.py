@@ -21,7 +21,7 @@ from .counting import Counting
 from .encoding import TrainedEncoding
 from .gpu.placement import Placement
 from .inputs import CHUNK, How, Place, open_inputs
-from .options import BASE_MEMORY, Options, scanner_of
+from .options import BASE_MEMORY, Options, core_splitter
 from .records import Blocks, Store
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Run:
         self.max_memory, self.progress = max_memory, progress
         self.inputs = open_inputs(sources)
         special = Matcher(options.special_tokens) if options.special_tokens else None
-        cuts = scanner_of(options.pat_str) is not None
+        cuts = core_splitter(options.pat_str)
         self.how = How(options.documents, options.key, options.errors, special, cuts, checkpoint is not None)
         self.began = time.monotonic()
         self.totals = dict(_NOTHING)

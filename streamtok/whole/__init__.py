@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..bundled.packed import PackedVocabulary
     from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, SomeText, Text
+    from .pieces import Pieces
 
     _StrOrBytes = TypeVar("_StrOrBytes", str, bytes)
 
@@ -247,6 +248,31 @@ class WholeTexts:
         from .truncation import truncate
 
         return truncate(self, checked_text(text), operator.index(n), allowed_special, disallowed_special)
+
+    def pieces(self: Encoding, text: _StrOrBytes) -> Pieces[_StrOrBytes]:
+        """The pieces into which the pattern splits a text, before anything is merged; each is then encoded by itself.
+
+        >>> list(enc.pieces("hello world"))
+        ['hello', ' world']
+        >>> enc.pieces("hello world").offsets.tolist()
+        [[0, 5], [5, 11]]
+
+        Args:
+            text: a str, or any C-contiguous buffer of UTF-8 bytes. The text of special tokens is ordinary text here. Lone
+                surrogates become U+FFFD, as in encode().
+
+        Returns:
+            Pieces: an iterator of their texts, str of a str and bytes of a buffer, and `offsets`, an int64 array of
+            shape (number of pieces, 2): where each begins and ends in the UTF-8, in bytes. Text that the pattern does
+            not match is in no piece. Without a pattern a text is one piece.
+
+        Raises:
+            UnicodeDecodeError: bytes that are not UTF-8.
+            TypeError: `text` is neither.
+        """
+        from .pieces import pieces_of
+
+        return pieces_of(self, checked_text(text))
 
     def encode_ordinary_batch(self: Encoding, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encodes a list of strings on several threads, taking the text of special tokens for ordinary text.

@@ -1,0 +1,58 @@
+"""Which engine splits by a pattern: blocks of 64 bytes for the published ones, a compiled table for any other that is regular, and
+the `regex` package for the rest."""
+
+from __future__ import annotations
+
+import functools
+
+from . import family_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..native.pattern import Pattern
+
+_TABLES_KEPT = 32
+
+
+def splitter_of(pat_str: str | None) -> Pattern | str | None:
+    """What of the core splits as the pattern does: the name of a scanner, or a compiled table; None: only `regex` does.
+
+    Args:
+        pat_str: the pattern of an Encoding; None: it has none.
+
+    Raises ValueError for a pattern that is wrong, saying why and where.
+    """
+    family = family_of(pat_str)
+    return family if family is not None or pat_str is None else _table_of(pat_str)
+
+
+def engine_of(pat_str: str | None) -> str:
+    """The name of the engine: "blocks", "table", "regex", or "none" without a pattern."""
+    splitter = splitter_of(pat_str)
+    if splitter is None:
+        return "regex"
+    return "table" if not isinstance(splitter, str) else "none" if pat_str is None else "blocks"
+
+
+def why_regex(pat_str: str) -> str | None:
+    """Why the pattern has no table, in words; None: it has one."""
+    from .compile import compile_pattern
+    from .compiled import NotCompilable
+
+    try:
+        compile_pattern(pat_str)
+    except NotCompilable as reason:
+        return str(reason)
+    return None
+
+
+@functools.lru_cache(maxsize=_TABLES_KEPT)
+def _table_of(pat_str: str) -> Pattern | None:
+    from ..native.pattern import Pattern
+    from .compile import compile_pattern
+    from .compiled import NotCompilable
+
+    try:
+        return Pattern(compile_pattern(pat_str))
+    except NotCompilable:
+        return None
