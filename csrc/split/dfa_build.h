@@ -3,7 +3,8 @@
 #ifndef ST_SPLIT_DFA_BUILD_H
 #define ST_SPLIT_DFA_BUILD_H
 
-#include "split/dfa.h"
+#include "base/status.h"
+#include "split/dfa_table.h"
 
 /* The effect of an entry, if it is one of flags alone, too. */
 st_dfa_effect st_dfa_effect_at(const st_dfa *dfa, size_t entry);

@@ -3,7 +3,7 @@
 #define ST_SPLIT_DFA_CLASS_H
 
 #include "base/utf8.h"
-#include "split/dfa.h"
+#include "split/dfa_table.h"
 
 /* The class of the whole character at `text`, which is not ASCII; its length goes to *size. */
 ST_FORCE_INLINE unsigned st_dfa_class_of_high(const st_dfa *dfa, const uint8_t *text, unsigned *size)

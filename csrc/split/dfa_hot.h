@@ -7,7 +7,7 @@
 #ifndef ST_SPLIT_DFA_HOT_H
 #define ST_SPLIT_DFA_HOT_H
 
-#include "split/dfa.h"
+#include "split/dfa_table.h"
 
 #define ST_HOT_EMIT 4 /* numbers of bits */
 #define ST_HOT_BACK 5

@@ -1,5 +1,6 @@
 /* A table from outside becomes a st_dfa. */
 #include "base/alloc.h"
+#include "split/dfa.h"
 #include "split/dfa_build.h"
 
 #include <string.h>

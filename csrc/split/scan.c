@@ -4,6 +4,7 @@
 #include "split/block.h"
 #include "split/blocks.h"
 #include "split/dfa.h"
+#include "split/dfa_table.h"
 #include "split/scan_rules.h"
 
 #include <string.h>

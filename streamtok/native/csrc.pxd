@@ -294,9 +294,12 @@ cdef extern from "split/scan.h" nogil:
     size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n)
 
 
-cdef extern from "split/dfa.h" nogil:
+cdef extern from "split/dfa_table.h" nogil:
     int ST_DFA_BLOCK
     int ST_DFA_INDEX_BYTES
+
+
+cdef extern from "split/dfa.h" nogil:
     ctypedef struct st_dfa_table:
         uint32_t classes
         uint32_t states

@@ -108,6 +108,7 @@ def endless(pat_str: str = ENDLESS, **options) -> streamtok.Encoding:
 @pytest.mark.parametrize("pat_str", [ENDLESS, ENDLESS_TOO, "(?:a|aa)+c|" + "x" * 1000])
 def test_a_pattern_that_backtracks_without_end_is_ended(pat_str: str) -> None:
     enc = endless(pat_str, pattern_seconds=0.05)
+    assert enc.pattern_engine == "regex"
     text = "b" + "a" * 60
     calls = [
         lambda: enc.encode(text),
@@ -165,7 +166,7 @@ def test_state_that_no_stream_can_have_had_is_refused(field, value):
     """Its fields: the beginning of a character, a high surrogate, two beginnings of names, bytes fed."""
     stream = (
         streamtok.Encoding(
-            "words", pat_str=r"\w+|\s+|[^\w\s]", mergeable_ranks={bytes([i]): i for i in range(256)}, special_tokens={}
+            "words", pat_str=r"(?:a|aa)+c|\w+|\s+|[^\w\s]", mergeable_ranks={bytes([i]): i for i in range(256)}, special_tokens={}
         )
         .stream_encoder()
         ._stream
