@@ -254,7 +254,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         self._note()
 
     def _coder_for(self, errors: str) -> TextCoder:
-        """What encodes whole texts with one error mode: the C core, with `regex` before it if the pattern needs that."""
+        """What encodes whole texts with one error mode: the C core, with `regex` before it where no table splits."""
         if errors not in self._coders:
             if errors not in ERRORS:
                 raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, ERRORS))}")
@@ -329,9 +329,9 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
 
     @property
     def pattern_engine(self) -> str:
-        """What splits by the pattern: "blocks", a hand-written scanner that reads 64 bytes at a time; "table", a compiled
-        pattern, which reads each character once; "regex", the `regex` package, for a pattern that no table can express
-        and that is far slower; or "none" without a pattern.
+        """What splits by the pattern: "blocks", a hand-written scanner that reads 64 bytes at a time; "table", a
+        compiled pattern, which reads each character once; "regex", the `regex` package, for a pattern that no table can
+        express, which is far slower; or "none" without a pattern.
         """
         return engine_of(self._pat_str)
 

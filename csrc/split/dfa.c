@@ -3,7 +3,6 @@
 
 #include "split/dfa_class.h"
 #include "split/dfa_hot.h"
-#include "split/scan.h"
 
 #include <string.h>
 
@@ -179,7 +178,7 @@ size_t st_dfa_finish(const st_dfa *dfa, st_scan *scan, uint64_t *ends)
         if (entry & ST_DFA_EMIT)
             *p.to++ = scan->length | dropped;
     }
-    st_scan_init(scan);
+    memset(scan, 0, sizeof *scan);
     return (size_t)(p.to - ends);
 }
 

@@ -1,5 +1,5 @@
-"""Which engine splits by a pattern: blocks of 64 bytes for the published ones, a compiled table for any other that is regular, and
-the `regex` package for the rest."""
+"""Which engine splits by a pattern: blocks of 64 bytes for the published ones, a compiled table for any other that is
+regular, and the `regex` package for the rest."""
 
 from __future__ import annotations
 

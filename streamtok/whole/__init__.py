@@ -258,8 +258,8 @@ class WholeTexts:
         [[0, 5], [5, 11]]
 
         Args:
-            text: a str, or any C-contiguous buffer of UTF-8 bytes. The text of special tokens is ordinary text here. Lone
-                surrogates become U+FFFD, as in encode().
+            text: a str, or any C-contiguous buffer of UTF-8 bytes. The text of special tokens is ordinary text here.
+                Lone surrogates become U+FFFD, as in encode().
 
         Returns:
             Pieces: an iterator of their texts, str of a str and bytes of a buffer, and `offsets`, an int64 array of

@@ -18,8 +18,8 @@ class Pieces(Generic[_StrOrBytes]):
 
     Attributes:
         offsets: read-only int64 array of shape (number of pieces, 2): the bytes of the text's UTF-8 at which each piece
-            begins and ends. A piece begins where the one before ends, but for text that the pattern does not match, which
-            is in no piece and has no ids.
+            begins and ends. A piece begins where the one before ends, but for text that the pattern does not match,
+            which is in no piece and has no ids.
     """
 
     offsets: Places

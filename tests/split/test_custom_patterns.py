@@ -166,7 +166,10 @@ def test_state_that_no_stream_can_have_had_is_refused(field, value):
     """Its fields: the beginning of a character, a high surrogate, two beginnings of names, bytes fed."""
     stream = (
         streamtok.Encoding(
-            "words", pat_str=r"(?:a|aa)+c|\w+|\s+|[^\w\s]", mergeable_ranks={bytes([i]): i for i in range(256)}, special_tokens={}
+            "words",
+            pat_str=r"(?:a|aa)+c|\w+|\s+|[^\w\s]",
+            mergeable_ranks={bytes([i]): i for i in range(256)},
+            special_tokens={},
         )
         .stream_encoder()
         ._stream
