@@ -112,8 +112,7 @@ cdef extern from "vocab/vocab.h" nogil:
     uint32_t ST_NONE
     uint32_t ST_SILENT
     ctypedef struct st_vocab:
-        uint32_t count
-        uint32_t max_length
+        uint32_t count, max_length
         uint8_t *bytes
         uint32_t *starts
         uint32_t *ids
@@ -127,8 +126,7 @@ cdef extern from "vocab/vocab.h" nogil:
         const uint32_t *lengths
         const uint32_t *ids
         const uint32_t *splits
-        size_t count
-        size_t words
+        size_t count, words
         int any_order
     uint32_t st_vocab_highest(const st_vocab *vocab)
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
@@ -177,15 +175,11 @@ cdef extern from "image/image.h" nogil:
         ST_IMAGE_VERSION
         ST_IMAGE_SECTIONS
     ctypedef struct st_image_place:
-        uint64_t start
-        uint64_t size
+        uint64_t start, size
     ctypedef struct st_image_header:
-        uint32_t count
-        uint32_t unreachable
-        uint32_t monotone
-        uint32_t identity
-        uint32_t dense_side
-        uint32_t pair_shift
+        uint32_t count, unreachable
+        uint32_t monotone, identity
+        uint32_t dense_side, pair_shift
         uint32_t piece_shift
         uint32_t byte_token[256]
         uint64_t long_mask
@@ -215,8 +209,7 @@ cdef extern from "vocab/packed_words.h" nogil:
         const uint8_t *rest_lengths
         const uint8_t *levels
         const uint8_t *rests
-        size_t count
-        size_t rest_size
+        size_t count, rest_size
     st_status st_word_list_read(const st_word_list *list, unsigned shift, unsigned least, st_bytes *words,
                                 st_bytes *lengths)
 
@@ -227,14 +220,12 @@ cdef extern from "image/frequent_words.h" nogil:
 
 cdef extern from "special/names.h" nogil:
     ctypedef struct st_special_node:
-        uint32_t fail
-        uint32_t bits
+        uint32_t fail, bits
     ctypedef struct st_special_edge:
         uint64_t key
     ctypedef struct st_special_edges:
         const st_special_edge *places
-        uint64_t mask
-        uint64_t factor
+        uint64_t mask, factor
     ctypedef struct st_special:
         st_special_node *nodes
         uint32_t *depth
@@ -244,8 +235,7 @@ cdef extern from "special/names.h" nogil:
         st_special_edges edges
         uint32_t count
         uint32_t[256] first
-        size_t longest
-        size_t total
+        size_t longest, total
     st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                              st_special **special)
     void st_special_free(st_special *special)
@@ -255,12 +245,10 @@ cdef extern from "special/names.h" nogil:
         ST_SPECIAL_FOUND
         ST_SPECIAL_HELD
     ctypedef struct st_special_match:
-        size_t start
-        size_t end
+        size_t start, end
         uint32_t id
     ctypedef struct st_special_search:
-        size_t before
-        size_t at
+        size_t before, at
         uint32_t node
     st_special_search st_special_search_behind(const st_special *special, uint32_t node)
     st_special_result st_special_find(const st_special *special, st_special_search *search, const uint8_t *text,
@@ -277,7 +265,7 @@ cdef extern from "split/scan.h" nogil:
         ST_SPLIT_NONE
         ST_SPLIT_TABLE
     ctypedef struct st_dfa:
-        uint64_t identity
+        pass
     ctypedef struct st_pattern:
         st_split_family family
     st_pattern st_pattern_of(st_split_family family)
@@ -295,20 +283,17 @@ cdef extern from "split/scan.h" nogil:
 
 
 cdef extern from "split/dfa_table.h" nogil:
-    int ST_DFA_BLOCK
-    int ST_DFA_INDEX_BYTES
+    int ST_DFA_BLOCK, ST_DFA_INDEX_BYTES
 
 
 cdef extern from "split/dfa.h" nogil:
     ctypedef struct st_dfa_table:
-        uint32_t classes
-        uint32_t states
+        uint32_t classes, states
         const uint8_t *index
         const uint8_t *blocks
-        size_t block_count
         const uint8_t *entries
         const uint8_t *ops
-        size_t op_count
+        size_t block_count, op_count
     st_status st_dfa_new(const st_dfa_table *table, st_dfa **dfa)
     void st_dfa_free(st_dfa *dfa)
 
@@ -323,8 +308,7 @@ cdef extern from "text/utf8_check.h" nogil:
         ST_TEXT_INVALID_CONTINUATION
         ST_TEXT_UNEXPECTED_END
     ctypedef struct st_text_error:
-        size_t start
-        size_t end
+        size_t start, end
         st_text_fault fault
     size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
 
@@ -414,8 +398,7 @@ cdef extern from "threads/job.h" nogil:
         int abandoned
         size_t share_count
         st_ids out
-        size_t total
-        size_t failed_text
+        size_t total, failed_text
         st_status status
     void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine engine, st_errors errors)
     st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
@@ -444,8 +427,7 @@ cdef extern from "vocab/decode.h" nogil:
 
 cdef extern from "train/table.h" nogil:
     ctypedef struct st_train_table:
-        size_t short_count
-        size_t long_count
+        size_t short_count, long_count
     void st_train_table_free(st_train_table *table)
     size_t st_train_table_size(const st_train_table *table)
     st_status st_train_table_add_all(st_train_table *table, const uint8_t *data, size_t n, const uint64_t *starts,
@@ -457,8 +439,7 @@ cdef extern from "train/table.h" nogil:
 cdef extern from "train/count.h" nogil:
     ctypedef struct st_train_counter:
         st_train_table table
-        uint64_t pieces
-        uint64_t bytes
+        uint64_t pieces, bytes
     void st_train_counter_init(st_train_counter *counter)
     void st_train_counter_free(st_train_counter *counter)
     st_status st_train_count_text(st_train_counter *counter, st_pattern pattern, const st_special *special,
@@ -490,16 +471,14 @@ cdef extern from "train/tokens.h" nogil:
         uint32_t *lengths
         size_t *starts
         st_train_key *pairs
-        size_t count
-        size_t room
+        size_t count, room
         st_bytes bytes
     st_status st_train_tokens_add(st_train_tokens *tokens, st_train_key pair)
 
 
 cdef extern from "train/index.h" nogil:
     ctypedef struct st_train_index:
-        uint64_t least
-        uint64_t searched
+        uint64_t least, searched
         size_t most_lists
 
 
@@ -509,8 +488,7 @@ cdef extern from "train/trainer.h" nogil:
         st_train_tokens tokens
         st_train_index index
         int done
-        uint64_t work
-        uint64_t last_count
+        uint64_t work, last_count
     ctypedef struct st_train_options:
         const uint8_t *alphabet
         size_t wanted

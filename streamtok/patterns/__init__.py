@@ -11,7 +11,11 @@ import functools
 
 from .published import CL100K, O200K, R50K
 
-__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "kernels_of"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .compiled import CompiledPattern
+
+__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "kernels_of", "table_of"]
 
 _FAMILY: dict[str, str] = {R50K: "r50k", CL100K: "cl100k", O200K: "o200k"}
 
@@ -40,14 +44,26 @@ def family_of(pat_str: str | None) -> str | None:
 
 @functools.lru_cache(maxsize=64)
 def _family_by_meaning(pat_str: str) -> str | None:
-    from .compile import compile_pattern
     from .rows import row_of
 
     try:
-        row = row_of(compile_pattern(pat_str))
-    except ValueError:  # wrong, which its reader says elsewhere, or without a table
+        table = table_of(pat_str)
+    except ValueError:  # wrong, which its reader says elsewhere
         return None
+    row = None if table is None else row_of(table)
     return row if row in FAMILIES else None
+
+
+@functools.lru_cache(maxsize=16)
+def table_of(pat_str: str) -> CompiledPattern | None:
+    """The table of a pattern, kept for the next call; None: it has none. Raises ValueError for a wrong pattern."""
+    from .compile import compile_pattern
+    from .compiled import NotCompilable
+
+    try:
+        return compile_pattern(pat_str)
+    except NotCompilable:
+        return None
 
 
 def kernels_of(pat_str: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 
-from . import family_of
+from . import family_of, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def splitter_of(pat_str: str | None) -> Pattern | str | None:
     Raises ValueError for a pattern that is wrong, saying why and where.
     """
     family = family_of(pat_str)
-    return family if family is not None or pat_str is None else _table_of(pat_str)
+    return family if family is not None or pat_str is None else _pattern_of(pat_str)
 
 
 def engine_of(pat_str: str | None) -> str:
@@ -47,12 +47,8 @@ def why_regex(pat_str: str) -> str | None:
 
 
 @functools.lru_cache(maxsize=_TABLES_KEPT)
-def _table_of(pat_str: str) -> Pattern | None:
+def _pattern_of(pat_str: str) -> Pattern | None:
     from ..native.pattern import Pattern
-    from .compile import compile_pattern
-    from .compiled import NotCompilable
 
-    try:
-        return Pattern(compile_pattern(pat_str))
-    except NotCompilable:
-        return None
+    table = table_of(pat_str)
+    return None if table is None else Pattern(table)
