@@ -179,8 +179,7 @@ cdef extern from "image/image.h" nogil:
     ctypedef struct st_image_header:
         uint32_t count, unreachable
         uint32_t monotone, identity
-        uint32_t dense_side, pair_shift
-        uint32_t piece_shift
+        uint32_t dense_side, pair_shift, piece_shift
         uint32_t byte_token[256]
         uint64_t long_mask
         st_image_place sections[ST_IMAGE_SECTIONS]
@@ -263,7 +262,6 @@ cdef extern from "split/scan.h" nogil:
         ST_SPLIT_CL100K
         ST_SPLIT_O200K
         ST_SPLIT_NONE
-        ST_SPLIT_TABLE
     ctypedef struct st_dfa:
         pass
     ctypedef struct st_pattern:
@@ -274,7 +272,6 @@ cdef extern from "split/scan.h" nogil:
     uint64_t ST_DROPPED
     ctypedef struct st_scan:
         uint64_t length
-    int ST_SCAN_MIN_CAPACITY
     void st_scan_init(st_scan *scan)
     size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed,
                         uint64_t *ends, size_t capacity)
