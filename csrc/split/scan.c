@@ -1,4 +1,4 @@
-/* The machines of scan_rules.h for the three families, and functions of a state alone. */
+/* Splits by blocks, and between them by a table or a machine of scan_rules.h; and functions of a state alone. */
 #include "split/scan.h"
 
 #include "split/block.h"
@@ -17,10 +17,25 @@ void st_scan_init(st_scan *scan)
     memset(scan, 0, sizeof *scan); /* ST_IN_NOTHING; in a table, state 0 */
 }
 
-static size_t run_machine(st_split_family family, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed,
-                          uint64_t *ends, size_t capacity)
+#define ROW_NAME(name, text, ...)                                                                                                \
+    case ST_SPLIT_##name:                                                                                                        \
+        return text;
+
+const char *st_row_name(st_split_family family)
 {
     switch (family) {
+        ST_EACH_ROW(ROW_NAME)
+    default:
+        return NULL;
+    }
+}
+
+static size_t run_machine(st_pattern pattern, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
+                          size_t capacity)
+{
+    if (pattern.dfa)
+        return st_dfa_feed(pattern.dfa, scan, text, n, consumed, ends, capacity);
+    switch (pattern.family) {
     case ST_SPLIT_R50K:
         return st_split(ST_SPLIT_R50K, scan, text, n, consumed, ends, capacity);
     case ST_SPLIT_CL100K:
@@ -40,7 +55,7 @@ static size_t run_machine(st_split_family family, st_scan *scan, const uint8_t *
 
 /* A feed under way. Ends, and the offset of text[at], count from the start of the piece that was open at the call. */
 typedef struct feed {
-    st_split_family family;
+    st_pattern pattern;
     st_scan *scan;
     const uint8_t *text;
     size_t n, at;
@@ -56,7 +71,7 @@ static void feed_machine(feed *f, size_t limit)
     size_t used;
     while (limit < f->n && st_utf8_is_continuation(f->text[limit]))
         limit++;
-    const size_t count = run_machine(f->family, f->scan, f->text + f->at, limit - f->at, &used, f->ends + f->count,
+    const size_t count = run_machine(f->pattern, f->scan, f->text + f->at, limit - f->at, &used, f->ends + f->count,
                                      f->capacity - f->count);
     for (size_t i = f->count; start && i < f->count + count; i++)
         f->ends[i] += start;
@@ -83,7 +98,7 @@ static void detour(feed *f, size_t limit)
 static void feed_blocks(feed *f, size_t *reach)
 {
     const size_t from = f->at;
-    const st_split_progress p = st_split_blocks(f->family, f->text + from, f->n - from, f->origin + from,
+    const st_split_progress p = st_split_blocks(f->pattern.family, f->text + from, f->n - from, f->origin + from,
                                               f->ends + f->count, f->capacity - f->count);
     f->count += p.count;
     f->at += p.advance;
@@ -109,9 +124,9 @@ size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size
 {
     if (pattern.family == ST_SPLIT_NONE)
         return stay_open(scan, n, consumed);
-    if (pattern.family == ST_SPLIT_TABLE)
+    if (pattern.dfa && (pattern.family == ST_SPLIT_TABLE || n < BLOCKS_FROM))
         return st_dfa_feed(pattern.dfa, scan, text, n, consumed, ends, capacity);
-    feed f = {pattern.family, scan, text, n, 0, scan->length, ends, 0, capacity};
+    feed f = {pattern, scan, text, n, 0, scan->length, ends, 0, capacity};
     size_t reach = DETOUR;
     while (f.at < n && capacity - f.count >= ST_SCAN_MIN_CAPACITY) {
         if (n - f.at < BLOCKS_FROM || capacity < 2 * ROOM_FOR_BLOCKS)
@@ -131,7 +146,7 @@ size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
 {
     const st_split_family family = pattern.family;
     size_t count = 0;
-    if (family == ST_SPLIT_TABLE)
+    if (pattern.dfa)
         return st_dfa_finish(pattern.dfa, scan, ends);
     if (scan->length) {
         ends[count++] = family == ST_SPLIT_NONE ? scan->length : st_first_end_at_finish(family, scan);
@@ -144,19 +159,19 @@ size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
 
 uint64_t st_scan_sure(st_pattern pattern, const st_scan *scan)
 {
-    if (pattern.family == ST_SPLIT_TABLE)
+    if (pattern.dfa)
         return st_dfa_sure(pattern.dfa, scan);
     return pattern.family == ST_SPLIT_NONE ? scan->length : st_sure_bytes(pattern.family, scan);
 }
 
 size_t st_pattern_marks(st_pattern pattern)
 {
-    return pattern.family == ST_SPLIT_TABLE ? pattern.dfa->mark_count : 0;
+    return pattern.dfa ? pattern.dfa->mark_count : 0;
 }
 
 uint64_t st_pattern_identity(st_pattern pattern)
 {
-    return pattern.family == ST_SPLIT_TABLE ? pattern.dfa->identity : 0;
+    return pattern.dfa ? pattern.dfa->identity : 0;
 }
 
 int st_scan_same(const st_scan *a, const st_scan *b)
@@ -167,12 +182,12 @@ int st_scan_same(const st_scan *a, const st_scan *b)
 
 int st_pattern_drops(st_pattern pattern)
 {
-    return pattern.family == ST_SPLIT_TABLE && pattern.dfa->drops;
+    return pattern.dfa && pattern.dfa->drops;
 }
 
 int st_scan_open_is_dropped(st_pattern pattern, const st_scan *scan)
 {
-    return pattern.family == ST_SPLIT_TABLE && st_dfa_open_is_dropped(pattern.dfa, scan);
+    return pattern.dfa && st_dfa_open_is_dropped(pattern.dfa, scan);
 }
 
 /* The length of what the memo holds: 1 for an apostrophe, 2 with a letter behind it, 0 for anything else. */
@@ -210,7 +225,7 @@ static int tick_is_valid(st_split_family family, const st_scan *scan)
 int st_scan_valid(st_pattern pattern, const st_scan *scan)
 {
     const st_split_family family = pattern.family;
-    if (family == ST_SPLIT_TABLE)
+    if (pattern.dfa)
         return scan->length <= ST_SCAN_MAX_LENGTH && st_dfa_valid(pattern.dfa, scan);
     const int point_fits = st_state_has_point(scan->state) || scan->point == 0;
     const int memo_fits = st_state_has_memo(scan->state) || scan->memo == 0;
@@ -264,7 +279,7 @@ static placed_char char_before(const uint8_t *text, size_t end)
 
 size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n)
 {
-    if (pattern.family == ST_SPLIT_TABLE)
+    if (pattern.dfa)
         return st_dfa_last_sync_point(pattern.dfa, text, n);
     uint32_t next_point = ST_NO_POINT;
     placed_char here = char_before(text, n);

@@ -21,6 +21,9 @@
 
 void st_scan_init(st_scan *scan);
 
+/* The name of a row (rows.h). NULL: it is none. */
+const char *st_row_name(st_split_family family);
+
 /* Consumes text[0..n), which directly follows what was consumed before, and writes the ends of the pieces that became
  * final; returns how many. The offset of text[0] is scan->length at the call; scan->length and scan->point count from
  * the start of the then open piece afterwards. Stops early, with *consumed < n, when the ends that the next character

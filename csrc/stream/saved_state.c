@@ -24,7 +24,7 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
     const uint8_t *watch = e->watch.node ? st_special_bytes(e->watch.names, e->watch.node, &watched) : NULL;
     uint32_t previous = e->open.tail.active ? st_long_piece_previous(&e->open.tail, e->vocab) : ST_NONE;
     const size_t marks = st_pattern_marks(e->pattern);
-    if (e->pattern.family == ST_SPLIT_TABLE && put(out, st_pattern_identity(e->pattern)))
+    if (e->pattern.dfa && put(out, st_pattern_identity(e->pattern)))
         return ST_NO_MEMORY;
     for (size_t a = 0; a < marks; a++)
         if (put(out, e->scan.marks[a]))
@@ -132,7 +132,7 @@ static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, con
 static st_status load(st_encoder *e, reader *r)
 {
     size_t partial, watch, carry, open;
-    if (e->pattern.family == ST_SPLIT_TABLE && get(r) != st_pattern_identity(e->pattern))
+    if (e->pattern.dfa && get(r) != st_pattern_identity(e->pattern))
         return ST_BAD_STATE;
     for (size_t a = 0; a < st_pattern_marks(e->pattern); a++)
         e->scan.marks[a] = get(r);

@@ -258,16 +258,14 @@ cdef extern from "special/names.h" nogil:
 
 cdef extern from "split/scan.h" nogil:
     ctypedef enum st_split_family:
-        ST_SPLIT_R50K
-        ST_SPLIT_CL100K
-        ST_SPLIT_O200K
-        ST_SPLIT_NONE
+        ST_SPLIT_R50K, ST_SPLIT_CL100K, ST_SPLIT_O200K, ST_SPLIT_NONE, ST_SPLIT_TABLE, ST_SPLIT_FAMILIES
     ctypedef struct st_dfa:
         pass
     ctypedef struct st_pattern:
         st_split_family family
+    const char *st_row_name(st_split_family family)
     st_pattern st_pattern_of(st_split_family family)
-    st_pattern st_pattern_of_table(const st_dfa *dfa)
+    st_pattern st_pattern_of_table(st_split_family row, const st_dfa *dfa)
     int st_pattern_drops(st_pattern pattern)
     uint64_t ST_DROPPED
     ctypedef struct st_scan:

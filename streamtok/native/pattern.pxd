@@ -6,7 +6,7 @@ cdef class Pattern:
     cdef st_dfa *dfa  # the table, if the pattern is a compiled one
     cdef readonly str family
 
-    cdef int _read(self, object how) except -1
+    cdef int _read(self, object how, int row) except -1
 
 
 cdef Pattern pattern_of(object how)

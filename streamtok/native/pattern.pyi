@@ -19,11 +19,12 @@ class _Table(Protocol):
     def table_version(self) -> int: ...
 
 FAMILIES: dict[str, int]
+ROWS: dict[str, int]
 
 @final
 class Pattern:
     family: str
-    def __new__(cls, how: str | _Table) -> Self: ...
+    def __new__(cls, how: str | _Table, row: str | None = None) -> Self: ...
     @property
     def drops(self) -> bool: ...
 

@@ -8,6 +8,13 @@ from .csrc cimport *
 
 FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
 
+cdef dict _named_rows():
+    cdef int family
+    return {st_row_name(<st_split_family>family).decode(): family for family in range(<int>ST_SPLIT_FAMILIES)
+            if st_row_name(<st_split_family>family) != NULL}
+
+ROWS = _named_rows()  # the patterns that blocks of 64 bytes can split (csrc/split/rows.h), by name
+
 cdef enum:
     TABLE_VERSION = 1
 
@@ -16,17 +23,19 @@ cdef class Pattern:
     """A pattern that the core splits by, immutable, for any number of threads.
 
     how: the name of a scanner; or a patterns.compiled.CompiledPattern, or anything with its attributes, which is copied.
-    ValueError: that is no table."""
+    row: of a table, the name in ROWS of the row that splits every text as the table does (patterns.rows.row_of); None: no
+    row does. Blocks then split, and the table only what they cannot decide.
+    ValueError: that is no table. KeyError: there is no such row."""
 
-    def __cinit__(self, how):
+    def __cinit__(self, how, row=None):
         if isinstance(how, str):
             self.family = how
             self.pattern = st_pattern_of(<st_split_family><int>FAMILIES[how])
         else:
-            self.family = "table"
-            self._read(how)
+            self.family = "table" if row is None else row
+            self._read(how, ST_SPLIT_TABLE if row is None else ROWS[row])
 
-    cdef int _read(self, object how) except -1:
+    cdef int _read(self, object how, int row) except -1:
         cdef st_dfa_table table
         cdef bytes index = how.class_index, blocks = how.class_blocks, entries = how.entries, ops = how.ops
         cdef st_status status
@@ -49,7 +58,7 @@ cdef class Pattern:
             raise MemoryError
         if status:
             raise ValueError(st_strerror(status).decode())
-        self.pattern = st_pattern_of_table(self.dfa)
+        self.pattern = st_pattern_of_table(<st_split_family>row, self.dfa)
         return 0
 
     def __dealloc__(self):

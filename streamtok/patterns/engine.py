@@ -10,6 +10,7 @@ from . import family_of, table_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..native.pattern import Pattern
+    from .compiled import CompiledPattern
 
 _TABLES_KEPT = 32
 
@@ -31,7 +32,17 @@ def engine_of(pat_str: str | None) -> str:
     splitter = splitter_of(pat_str)
     if splitter is None:
         return "regex"
-    return "table" if not isinstance(splitter, str) else "none" if pat_str is None else "blocks"
+    if pat_str is None:
+        return "none"
+    return "table" if not isinstance(splitter, str) and splitter.family == "table" else "blocks"
+
+
+def pattern_of(table: CompiledPattern) -> Pattern:
+    """What of the core splits by a table: blocks of 64 bytes beside it, where it is the table of a row."""
+    from ..native.pattern import Pattern
+    from .rows import row_of
+
+    return Pattern(table, row_of(table))
 
 
 def why_regex(pat_str: str) -> str | None:
@@ -48,7 +59,5 @@ def why_regex(pat_str: str) -> str | None:
 
 @functools.lru_cache(maxsize=_TABLES_KEPT)
 def _pattern_of(pat_str: str) -> Pattern | None:
-    from ..native.pattern import Pattern
-
     table = table_of(pat_str)
-    return None if table is None else Pattern(table)
+    return None if table is None else pattern_of(table)
