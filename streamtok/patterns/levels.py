@@ -93,7 +93,7 @@ class _State(NamedTuple):
     back: bool
 
     def places(self) -> list[int]:
-        """Where the levels begin, below a 0 for level 0 where nobody asks: marks, and BACK."""
+        """Where the levels begin: marks, and BACK; -1 for level 0 where nobody asks."""
         kept = len(self.levels) - (self.held < 0)
         marks = [*range(kept - self.back), *[BACK] * self.back]
         return marks if self.held >= 0 else [-1, *marks]

@@ -15,6 +15,10 @@ END = 0
 """The class of the end of the text. No character has it."""
 
 
+_SURROGATES = range(0xD800, 0xE000)
+"""No text holds one; so they are of the class in front of them, and tell no patterns apart."""
+
+
 class Partition(NamedTuple):
     """classes: their number, END included. runs: (first code point, class), sorted, from 0 on. masks: set -> its
     classes, as bits."""
@@ -63,11 +67,14 @@ def partition(sets: Iterable[Ranges]) -> Partition:
             flips[low] = flips.get(low, 0) ^ bit
             flips[high + 1] = flips.get(high + 1, 0) ^ bit
     flips.pop(LAST + 1, None)
+    flips.setdefault(_SURROGATES.stop, 0)
     numbers: dict[int, int] = {}  # the sets that hold a character, as bits -> its class
     runs = []
     here = 0
     for low in sorted(flips):
         here ^= flips[low]
+        if low in _SURROGATES:
+            continue
         runs.append((low, numbers.setdefault(here, len(numbers) + 1)))
     if len(numbers) >= MOST_CLASSES:
         raise NotCompilable(f"it tells {len(numbers)} classes of characters apart; at most {MOST_CLASSES - 1} fit")

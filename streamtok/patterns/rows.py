@@ -53,7 +53,7 @@ ROWS: dict[str, str | tuple[Stage, ...]] = {
 """Each row by its name in csrc/split/rows.h: a pattern as tiktoken reads it, or stages."""
 
 _SIZES = {
-    (12, 11): ("r50k",), (20, 12): ("cl100k", "llama3"), (26, 20): ("o200k",), (11, 11): ("starcoder",),
+    (12, 11): ("r50k",), (20, 12): ("llama3", "cl100k"), (26, 20): ("o200k",), (11, 11): ("starcoder",),
     (18, 12): ("qwen2", "qwen3_5"), (17, 12): ("seed_coder",), (19, 11): ("tekken",), (27, 22): ("kimi_k2",),
     (24, 13): ("deepseek_v3",),
 }  # fmt: skip

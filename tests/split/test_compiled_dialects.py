@@ -16,6 +16,7 @@ from table_runner import TableRunner
 from streamtok.patterns.char_sets import Ranges, category, normal
 from streamtok.patterns.compile import compile_pattern, read
 from streamtok.patterns.read import Set
+from streamtok.patterns.read_oniguruma import _SCRIPTS
 from streamtok.patterns.unicode_ranges import CATEGORIES
 
 LONG = PROFILE == "long"
@@ -126,6 +127,8 @@ def test_unknown_dialect_is_refused() -> None:
 # ==== All code points ====
 
 CLASSES = r"\p{L} \p{M} \p{N} \p{P} \p{S} \p{Lu} \p{Ll} \p{Lt} \p{Lm} \p{Lo} \p{Han} \s \w \d".split()
+if LONG:
+    CLASSES += [rf"\p{{{name}}}" for name in [*"ZC", "LC", *sorted({*CATEGORIES, *_SCRIPTS} - {"Cs"})]]
 
 
 def characters() -> str:

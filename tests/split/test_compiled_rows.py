@@ -86,3 +86,8 @@ def test_dialects_are_told_apart() -> None:
     assert row_of(compile_pattern(OLD_CL100K)) == "llama3"
     assert row_of(compile_pattern(OLD_CL100K, "oniguruma")) is None
     assert row_of(compile_pattern(LLAMA3, "oniguruma")) == row_of(compile_pattern(LLAMA3)) == "llama3"
+
+
+def test_code_points_that_no_text_holds_tell_no_patterns_apart() -> None:
+    tables = [compile_pattern(rf"a+|{rest}") for rest in (r"(?s:.)", r"[\x00-\x{D7FF}\x{E000}-\x{10FFFF}]", r"\P{Cs}")]
+    assert tables[0] == tables[1] == tables[2]
