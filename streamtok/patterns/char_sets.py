@@ -2,7 +2,7 @@
 
 A set is a sorted tuple of inclusive ranges of code points that neither touch nor overlap. The tables come from
 unicode_ranges.py, so they do not change with the Unicode version of Python or of the `regex` package. Properties
-that have no table here (scripts, Alphabetic, Emoji, ...) are asked of `regex`, less what tiktoken's Unicode version
+that have no table there (rare scripts, Emoji_Modifier, ...) are asked of `regex`, less what tiktoken's Unicode version
 has not assigned yet. There a difference is left where Unicode moved a character that already existed, and where the
 installed `regex` is older than that version (before 2024.9 it lacks the characters of Unicode 16).
 """
@@ -14,7 +14,7 @@ import functools
 import re
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ..errors import shown
 from . import unicode_ranges as tables
@@ -35,6 +35,8 @@ _LONG_NAMES = {
     "paragraphseparator": "Zp", "other": "C", "control": "Cc", "format": "Cf", "privateuse": "Co",
     "unassigned": "Cn", "surrogate": "Cs",
 }  # fmt: skip
+
+_NO_SCRIPTS = frozenset(["alphabetic", "emoji", "lowercase", "uppercase"])
 
 _POSIX = {
     "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": "\0-\x7f", "blank": "\t\x20", "cntrl": "\0-\x1f\x7f",
@@ -103,26 +105,45 @@ def _orbit_of() -> dict[int, tuple[int, ...]]:
     return {ord(c): tuple(map(ord, line)) for line in lines for c in line}
 
 
+def _varints(blob: str) -> Iterator[int]:
+    """The numbers of a table of unicode_ranges.py."""
+    number = shift = 0
+    for byte in zlib.decompress(base64.b85decode(blob)):
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield number
+            number = shift = 0
+
+
 @functools.cache
 def _categories() -> dict[str, Ranges]:
     """The ranges of each two-letter general category."""
-    data = zlib.decompress(base64.b85decode(tables.CATEGORY_RUNS))
     found: dict[str, list[tuple[int, int]]] = {name: [] for name in tables.CATEGORIES}
-    at = start = 0
-    while at < len(data):
-        length = shift = 0
-        while data[at] > 127:
-            length |= (data[at] & 127) << shift
-            shift += 7
-            at += 1
-        length |= data[at] << shift
-        found[tables.CATEGORIES[data[at + 1]]].append((start, start + length - 1))
+    start = 0
+    numbers = _varints(tables.CATEGORY_RUNS)
+    for length, code in zip(numbers, numbers):
+        found[tables.CATEGORIES[code]].append((start, start + length - 1))
         start += length
-        at += 2
     return {name: tuple(ranges) for name, ranges in found.items()}
 
 
+def is_tabled(key: str) -> bool:
+    """Whether there is a table of the property with this name in small letters."""
+    return key in tables.PROPERTIES
+
+
 @functools.cache
+def _tabled(key: str) -> Ranges:
+    found = []
+    start = 0
+    numbers = _varints(tables.PROPERTIES[key])
+    for outside, inside in zip(numbers, numbers):
+        found.append((start + outside, start + outside + inside - 1))
+        start += outside + inside
+    return tuple(found)
+
+
 @functools.cache
 def category(name: str) -> Ranges:
     """A general category by its short name: "L", "Lu", "LC", ..."""
@@ -168,9 +189,12 @@ def named(text: str) -> Ranges:
         return category(short)
     own = {
         "any": EVERYTHING, "ascii": ((0, 127),), "assigned": invert(category("Cn")),
-        "han": tables.HAN, "script=han": tables.HAN, "sc=han": tables.HAN, "script:han": tables.HAN,
         "whitespace": tables.WHITE_SPACE, "space": tables.WHITE_SPACE, "wspace": tables.WHITE_SPACE,
     }  # fmt: skip
+    key = "alphabetic" if key == "alpha" else key
+    script = re.sub(r"^(?:sc|script)[=:]", "", key)
+    if is_tabled(script) and (script == key or script not in _NO_SCRIPTS):
+        return _tabled(script)
     return own[key] if key in own else _asked(text)
 
 

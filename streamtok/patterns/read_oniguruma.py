@@ -24,12 +24,13 @@ _REFUSED = {
     "(?P": "a group in Python's spelling", "(?~": "an absent operator", "(?y": "a text segment mode",
 }  # fmt: skip
 _HEX = re.compile(r"\\x[89A-Fa-f][0-9A-Fa-f]")
-_SCRIPTS = frozenset(
-    """arabic armenian bengali bopomofo common cyrillic devanagari ethiopic georgian greek gujarati gurmukhi han hangul
-    hebrew hiragana inherited kannada katakana khmer lao latin malayalam mongolian myanmar sinhala tamil telugu thai
-    tibetan alphabetic alpha emoji any assigned ascii""".split()
-)
-"""Names of properties beside the general categories that were compared, character by character."""
+_OWN = frozenset(["any", "assigned", "ascii", "alpha"])
+
+
+def _is_known(key: str) -> bool:
+    """Whether a property, by its name in small letters, was compared character by character."""
+    return key in _OWN or charsets.is_category(key) or charsets.is_tabled(key)
+
 
 _FOLD_TO_SEVERAL = (
     0xDF, 0x130, 0x149, 0x1F0, 0x390, 0x3B0, 0x587, *range(0x1E96, 0x1E9F), *range(0x1F50, 0x2000),
@@ -120,14 +121,12 @@ class OnigurumaReader(Reader):
         unseen = charsets.normal([*self.perl("s"), *category("Cc"), *category("Cn"), *category("Cs")])
         unicode = {
             "alpha": lambda: named("Alphabetic"), "upper": lambda: named("Uppercase"),
-            "digit": lambda: category("Nd"), "space": lambda: self.perl("s"),
+            "lower": lambda: named("Lowercase"), "digit": lambda: category("Nd"), "space": lambda: self.perl("s"),
             "blank": lambda: union(category("Zs"), ((9, 9),)), "cntrl": lambda: category("Cc"),
             "alnum": lambda: union(named("Alphabetic"), category("Nd")), "word": lambda: self.perl("w"),
             "punct": lambda: union(category("P"), category("S")), "graph": lambda: charsets.invert(unseen),
             "print": lambda: union(category("Zs"), charsets.invert(unseen)),
         }  # fmt: skip
-        if name == "lower":
-            self.fail("uses [[:lower:]], of which engines know several; write \\p{Ll}")
         return unicode[name]() if name in unicode else charsets.posix(name)
 
     def _property(self, inverted: bool) -> Ranges:
@@ -135,7 +134,7 @@ class OnigurumaReader(Reader):
         if name is None:
             self.fail(r"has a \p without braces")
         key = re.sub(r"[\s_-]", "", name[1]).lower()
-        if key not in _SCRIPTS and not charsets.is_category(key):
+        if not _is_known(key):
             self.fail(f"names a property that streamtok does not know in this dialect: {name[0]}")
         before = self.flags
         self.flags -= {"i"}

@@ -16,8 +16,7 @@ from table_runner import TableRunner
 from streamtok.patterns.char_sets import Ranges, category, normal
 from streamtok.patterns.compile import compile_pattern, read
 from streamtok.patterns.read import Set
-from streamtok.patterns.read_oniguruma import _SCRIPTS
-from streamtok.patterns.unicode_ranges import CATEGORIES
+from streamtok.patterns.unicode_ranges import CATEGORIES, PROPERTIES
 
 LONG = PROFILE == "long"
 
@@ -34,6 +33,7 @@ PATTERNS = [
     r"\W+|\b1|\Ba",
     r"[[:alpha:]]+|[[:digit:]]{2}|[[:^space:]]",
     r"[[:punct:][:blank:]]+|[[:word:]]+",
+    r"[[:lower:]]+|\p{Lowercase}2|[[:upper:]][[:lower:]]",
     r"[[:upper:]]+|[[:alnum:]]+|[[:cntrl:]]|[[:print:]]",
     r"[[:graph:]]{2}|[[:xdigit:]]+|[[:ascii:]]",
     r"(?i:'s|'ve|'ll)|(?i:[k-l])",
@@ -52,7 +52,7 @@ PATTERNS = [
 ALPHABET = [
     *"aAbBcksS11 \n\n\r\t-_]<>'vVlLeE", "\x85", "\u00a0", "\u2028", "²", "½", "Ⅷ", "中", "一", "é", "É", "ß", "ſ",
     "\u212a",
-    "\u0301", "\u200d", "σ", "ς", "ʰ", "\u0345", "€", "😀", "\x00", "\u0378", "ⓐ", "\r\n", "'s",
+    "\u0301", "\u200d", "σ", "ς", "ʰ", "\u0345", "€", "😀", "ʕ", "\x00", "\u0378", "ⓐ", "\r\n", "'s",
 ]  # fmt: skip
 
 
@@ -90,7 +90,6 @@ def test_pieces_are_those_of_oniguruma(pat_str: str) -> None:
         (r"\pL", "without braces"),
         (r"\p{Script=Greek}", "does not know"),
         (r"\p{IsL}", "does not know"),
-        (r"[[:lower:]]", "lower"),
         (r"[[:nothing:]]", "unknown class"),
         (r"[a-z--b]", "-- in a class"),
         (r"[a~~b]", "~~ in a class"),
@@ -126,9 +125,10 @@ def test_unknown_dialect_is_refused() -> None:
 
 # ==== All code points ====
 
-CLASSES = r"\p{L} \p{M} \p{N} \p{P} \p{S} \p{Lu} \p{Ll} \p{Lt} \p{Lm} \p{Lo} \p{Han} \s \w \d".split()
+CLASSES = r"\p{L} \p{M} \p{N} \p{P} \p{S} \p{Lu} \p{Ll} \p{Lt} \p{Lm} \p{Lo} \p{Han} \p{Lowercase} \s \w \d".split()
 if LONG:
-    CLASSES += [rf"\p{{{name}}}" for name in [*"ZC", "LC", *sorted({*CATEGORIES, *_SCRIPTS} - {"Cs"})]]
+    CLASSES += [f"[[:{name}:]]" for name in "alpha lower upper punct graph print".split()]
+    CLASSES += [rf"\p{{{name}}}" for name in [*"ZC", "LC", *sorted({*CATEGORIES, *PROPERTIES} - {"Cs"})]]
 
 
 def characters() -> str:
