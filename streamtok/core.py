@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .device import Devices
     from .model_files import Model
     from .native.vocab import Vocab
+    from .patterns import Split
     from .protocols import AllowedSpecial, DisallowedSpecial, Frame, NamePair, TextCoder
 
 # Matchers kept for the sets of special tokens a program uses. Few programs use more than two.
@@ -232,6 +233,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         engine: str,
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
+        self._split: Split | None = pat_str if self._model is None else self._model.stages
         self._added_tokens = special_tokens if self._model is None else special_tokens | self._model.plain
         if pat_str is None and self._warns_without_pattern and self._model is None:
             warnings.warn(
@@ -258,13 +260,13 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         if errors not in self._coders:
             if errors not in ERRORS:
                 raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, ERRORS))}")
-            splitter = splitter_of(self._pat_str)
+            splitter = splitter_of(self._split)
             if splitter is not None:
                 self._coders[errors] = Coder(self._vocab, splitter, self._engine, errors)
             else:
                 from .patterns.coder import PatternCoder
 
-                assert self._pat_str is not None  # without a pattern the core needs none
+                assert self._pat_str is not None and self._model is None  # the core splits for these
                 self._coders[errors] = PatternCoder(
                     self._vocab, self._pat_str, self._engine, errors, self._pattern_seconds
                 )
@@ -333,7 +335,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         compiled pattern, which reads each character once; "regex", the `regex` package, for a pattern that no table can
         express, which is far slower; or "none" without a pattern.
         """
-        return engine_of(self._pat_str)
+        return engine_of(self._split)
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of a text that is a single token, special tokens included.

@@ -45,7 +45,7 @@ class Devices:
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
-        self._family = kernels_of(encoding._pat_str)
+        self._family = kernels_of(encoding._split)
         self._pipelines: dict[str, GpuPipeline] = {}
         self._auto: Auto | None = None
 

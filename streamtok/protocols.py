@@ -232,6 +232,7 @@ class Encoding(Vocabulary, Protocol):
 
     max_token_value: int
     _pat_str: str | None
+    _split: Any  # a patterns.Split, or None
     _coder: TextCoder
     _default_matchers: NamePair
     _devices: Any  # a device.Devices, which has an encoding itself

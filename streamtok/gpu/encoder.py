@@ -59,7 +59,7 @@ def ordinal_of(device: Any) -> int:
 
 def family_for(encoding: Encoding) -> str:
     """The kernels' family for an encoding. Raises ValueError where its pattern has no kernels."""
-    family = kernels_of(encoding._pat_str)
+    family = kernels_of(encoding._split)
     if family is None:
         raise ValueError(
             f"{shown(encoding.name)} has a pattern of its own, for which there are no kernels: encode on the CPU "

@@ -10,10 +10,11 @@ from ..bundled.gpt2_files import LETTERS
 from ..bundled.merges import MergedVocabulary
 from ..bundled.packed import from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
+from ..patterns import table_of
+from ..patterns.compose import Split, Stage
 from .field import Field
 from .parts import AddedToken, Parts
-from .pieces import pattern_of
-from .read_parts import check_decoder, read_added, read_frame, read_normalizers, read_pre_tokenizers
+from .read_parts import check_decoder, read_added, read_frame, read_normalizers, read_stages
 
 _TOP = (
     "version",
@@ -49,20 +50,32 @@ class Model:
         name: what repr() and errors call it.
         record: the tokenizer.json without its tokens and merges, as json.loads makes it.
         parts: the same with types.
-        pattern: how text is split, None if it is not.
         vocabulary: the tokens that text becomes.
+        raw: the ids of the tokens that the file does not write in letters.
     """
 
     name: str
     record: dict[str, Any]
     vocabulary: MergedVocabulary
+    raw: tuple[int, ...]
     parts: Parts = field(init=False)
-    pattern: str | None = field(init=False)
 
     def __post_init__(self) -> None:
         whole = Field(self.record, self.name)
         object.__setattr__(self, "parts", parts_of(whole))
-        object.__setattr__(self, "pattern", pattern_of(self.parts.pre_tokenizers, self.name))
+
+    @property
+    def stages(self) -> tuple[Stage, ...] | None:
+        """What splits text, in turn; None where a text is one piece."""
+        return self.parts.stages if table_of(self.parts.stages) is not None else None
+
+    @property
+    def pattern(self) -> str | None:
+        """A regular expression, or other words for what splits: to be read, not to split by."""
+        if self.stages is None:
+            return None
+        first = self.stages[0]
+        return first.pattern if isinstance(first, Split) and len(self.stages) == 2 else repr(self.stages)
 
     @property
     def decoded(self) -> dict[int, bytes]:
@@ -78,7 +91,7 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
         numbers = [to_little_endian(array) for array in (packed.lengths, packed.ranks, packed.splits or b"")]
-        return _revived, (self.name, as_text(self.record), packed.blob, *numbers)
+        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.raw)
 
     @property
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -114,7 +127,7 @@ def parts_of(whole: Field) -> Parts:
         raise whole.member("normalizer").refused(f"{normalizers[0]} changes the text before it is split: not supported")
     return Parts(
         normalizers=normalizers,
-        pre_tokenizers=read_pre_tokenizers(_optional(whole, "pre_tokenizer")),
+        stages=read_stages(_optional(whole, "pre_tokenizer")),
         added=read_added(_optional(whole, "added_tokens")),
         frame=read_frame(_optional(whole, "post_processor")),
         ignore_merges=model.has("ignore_merges") and model.member("ignore_merges").flag(),
@@ -145,9 +158,11 @@ def _check_model(model: Field) -> None:
         model.member("unk_token").text()
 
 
-def _revived(name: str, record: str, blob: bytes, lengths: bytes, ranks: bytes, splits: bytes) -> Model:
+def _revived(
+    name: str, record: str, blob: bytes, lengths: bytes, ranks: bytes, splits: bytes, raw: tuple[int, ...]
+) -> Model:
     sizes, order, halves = map(from_little_endian, (lengths, ranks, splits))
-    return Model(name, json.loads(record), MergedVocabulary(blob, sizes, order, halves, None))
+    return Model(name, json.loads(record), MergedVocabulary(blob, sizes, order, halves, None), raw)
 
 
 # ==== Added tokens ====

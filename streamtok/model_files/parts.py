@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..patterns.compose import Stage
+
 BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 """What a Split does with its matches."""
 
@@ -51,54 +53,6 @@ class Strip:
 Normalizer = Form | Lowercase | Replace | Prepend | Strip
 
 
-# ==== Pre-tokenizers ====
-
-
-@dataclass(frozen=True)
-class Split:
-    pattern: Pattern
-    behavior: str
-    invert: bool
-
-
-@dataclass(frozen=True)
-class ByteLevel:
-    """Bytes as letters: the last step before merging. use_regex: with a split by GPT-2's pattern in front."""
-
-    add_prefix_space: bool
-    use_regex: bool
-
-
-@dataclass(frozen=True)
-class Digits:
-    individual: bool
-
-
-@dataclass(frozen=True)
-class Punctuation:
-    behavior: str
-
-
-@dataclass(frozen=True)
-class Whitespace:
-    r"""Split by \w+|[^\w\s]+; white space is dropped."""
-
-
-@dataclass(frozen=True)
-class WhitespaceSplit:
-    """Split at white space, which is dropped."""
-
-
-@dataclass(frozen=True)
-class Metaspace:
-    replacement: str
-    prepend_scheme: str
-    split: bool
-
-
-PreTokenizer = Split | ByteLevel | Digits | Punctuation | Whitespace | WhitespaceSplit | Metaspace
-
-
 # ==== Added tokens, the frame around a text, the model ====
 
 
@@ -133,7 +87,7 @@ class Parts:
     """A tokenizer.json without its tokens and merges."""
 
     normalizers: tuple[Normalizer, ...]
-    pre_tokenizers: tuple[PreTokenizer, ...]
+    stages: tuple[Stage, ...]
     added: tuple[AddedToken, ...]
     frame: Frame
     ignore_merges: bool

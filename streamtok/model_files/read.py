@@ -100,7 +100,7 @@ def read_tokenizer_json(data: bytes, path: str) -> Model:
     check_added(parts.added, tokens.find, len(tokens.ids), path)
     packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added})
     _check_names(parts.added, packed, tokens)
-    return Model(path, whole.value, packed)
+    return Model(path, whole.value, packed, tokens.raw)
 
 
 def _check_utf8(data: bytes, path: str) -> None:

@@ -6,26 +6,20 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from ..errors import shown
+from ..patterns import table_of
+from ..patterns.compose import ByteLevel, Digits, Punctuation, Split, Stage, Whitespace, WhitespaceSplit, compose
 from .field import Field
 from .parts import (
     BEHAVIORS,
     AddedToken,
-    ByteLevel,
-    Digits,
     Form,
     Frame,
     Lowercase,
-    Metaspace,
     Normalizer,
     Pattern,
     Prepend,
-    PreTokenizer,
-    Punctuation,
     Replace,
-    Split,
     Strip,
-    Whitespace,
-    WhitespaceSplit,
 )
 
 _T = TypeVar("_T")
@@ -119,38 +113,41 @@ def read_normalizers(field: Field) -> tuple[Normalizer, ...]:
     return tuple(_read(step, "normalizer", _NORMALIZERS) for step in _steps(field, "normalizers"))
 
 
-def _byte_level(field: Field) -> PreTokenizer:
+def _byte_level(field: Field) -> Stage:
     _flag(field, "trim_offsets")
-    return ByteLevel(_flag(field, "add_prefix_space"), _flag(field, "use_regex", True))
+    return ByteLevel(_flag(field, "use_regex", True), _flag(field, "add_prefix_space"))
 
 
-def _split(field: Field) -> PreTokenizer:
-    return Split(_pattern(field.member("pattern")), _behavior(field.member("behavior")), _flag(field, "invert"))
+def _split(field: Field) -> Stage:
+    pattern = _pattern(field.member("pattern"))
+    return Split(pattern.text, _behavior(field.member("behavior")), _flag(field, "invert"), not pattern.is_regex)
 
 
-def _metaspace(field: Field) -> PreTokenizer:
-    scheme = field.member("prepend_scheme").text()
-    if scheme not in ("always", "never", "first"):
-        raise field.member("prepend_scheme").refused(f"{shown(scheme)} is unknown; always, never and first are known")
-    return Metaspace(field.member("replacement").text(), scheme, _flag(field, "split", True))
-
-
-_PRE_TOKENIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], PreTokenizer]]] = {
+_STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
     "ByteLevel": (_BYTE_LEVEL[1:], _byte_level),
     "Split": (("pattern", "behavior", "invert"), _split),
     "Digits": (("individual_digits",), lambda field: Digits(_flag(field, "individual_digits"))),
     "Punctuation": (("behavior",), lambda field: Punctuation(_behavior(field.member("behavior")))),
     "Whitespace": ((), lambda field: Whitespace()),
     "WhitespaceSplit": ((), lambda field: WhitespaceSplit()),
-    "Metaspace": (("replacement", "prepend_scheme", "split"), _metaspace),
 }
 
 
-def read_pre_tokenizers(field: Field) -> tuple[PreTokenizer, ...]:
-    """The steps of `pre_tokenizer`, in turn."""
-    if field.value is None:
-        return ()
-    return tuple(_read(step, "pre-tokenizer", _PRE_TOKENIZERS) for step in _steps(field, "pretokenizers"))
+def read_stages(field: Field) -> tuple[Stage, ...]:
+    """The steps of `pre_tokenizer`, in turn. The last one writes bytes as letters, and no other does."""
+    steps = [] if field.value is None else _steps(field, "pretokenizers")
+    stages = tuple(_read(step, "pre-tokenizer", _STAGES) for step in steps)
+    levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
+    if not levels or stages[-1] is not levels[0]:
+        raise field.refused("the last step has to be ByteLevel, the only one: without it tokens are made of characters")
+    if levels[0].add_prefix_space:
+        raise field.refused("add_prefix_space puts a blank in front of texts, which is not supported")
+    try:
+        if table_of(stages) is None and (levels[0].use_regex or len(stages) > 1):
+            compose(stages)  # says why
+    except ValueError as error:
+        raise field.refused(f"text cannot be split so: {error}") from None
+    return stages
 
 
 # ==== Added tokens ====

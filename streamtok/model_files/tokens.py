@@ -60,6 +60,11 @@ class Tokens:
         number = self.listing.find(token)
         return None if number is None else int(self.ids[number])
 
+    @property
+    def raw(self) -> tuple[int, ...]:
+        """The ids of the tokens that are not in letters."""
+        return tuple(self.ids[np.frombuffer(self.listing.letters, np.uint8) == 0].tolist())
+
     def pack(self, keep_whole: bool, apart: set[str]) -> MergedVocabulary:
         """The vocabulary (csrc/vocab/merge_list.h shows why it merges as the list says).
 

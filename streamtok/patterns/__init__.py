@@ -13,7 +13,12 @@ from .published import CL100K, O200K, R50K
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from .compiled import CompiledPattern
+    from .compose import Stage
+
+    Split: TypeAlias = str | tuple[Stage, ...]
 
 __all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "kernels_of", "table_of"]
 
@@ -28,22 +33,22 @@ KERNELS = (*FAMILIES, _NO_PATTERN)
 """The families that the GPU has kernels for: the scanners, and "none" for texts without a pattern."""
 
 
-def family_of(pat_str: str | None) -> str | None:
+def family_of(pat_str: Split | None) -> str | None:
     """The scanner that splits exactly as the pattern does: "r50k", "cl100k" or "o200k"; None where there is none.
     Without a pattern it is "none": a text is one piece.
 
     A pattern that is not one of the three as published is compiled, and its table compared with theirs.
 
     Args:
-        pat_str: the pattern of an Encoding; None: it has none.
+        pat_str: the pattern of an Encoding, or pre-tokenizers that run in turn; None: it has none.
     """
     if pat_str is None:
         return _NO_PATTERN
-    return _FAMILY.get(pat_str) or _family_by_meaning(pat_str)
+    return (_FAMILY.get(pat_str) if isinstance(pat_str, str) else None) or _family_by_meaning(pat_str)
 
 
 @functools.lru_cache(maxsize=64)
-def _family_by_meaning(pat_str: str) -> str | None:
+def _family_by_meaning(pat_str: Split) -> str | None:
     from .rows import row_of
 
     try:
@@ -55,22 +60,24 @@ def _family_by_meaning(pat_str: str) -> str | None:
 
 
 @functools.lru_cache(maxsize=16)
-def table_of(pat_str: str) -> CompiledPattern | None:
-    """The table of a pattern, kept for the next call; None: it has none. Raises ValueError for a wrong pattern."""
+def table_of(pat_str: Split) -> CompiledPattern | None:
+    """The table of a pattern, or of pre-tokenizers in turn, kept for the next call; None: it has none. Raises
+    ValueError for a wrong pattern."""
     from .compile import compile_pattern
     from .compiled import NotCompilable
+    from .compose import compose
 
     try:
-        return compile_pattern(pat_str)
+        return compile_pattern(pat_str) if isinstance(pat_str, str) else compose(pat_str)
     except NotCompilable:
         return None
 
 
-def kernels_of(pat_str: str | None) -> str | None:
+def kernels_of(pat_str: Split | None) -> str | None:
     """The family of kernels on the GPU for the pattern; None where there are none.
 
     Args:
-        pat_str: the pattern of an Encoding; None: it has none.
+        pat_str: as for family_of().
     """
     family = family_of(pat_str)
     return family if family in KERNELS else None

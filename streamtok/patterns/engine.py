@@ -10,16 +10,17 @@ from . import family_of, table_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..native.pattern import Pattern
+    from . import Split
     from .compiled import CompiledPattern
 
 _TABLES_KEPT = 32
 
 
-def splitter_of(pat_str: str | None) -> Pattern | str | None:
+def splitter_of(pat_str: Split | None) -> Pattern | str | None:
     """What of the core splits as the pattern does: the name of a scanner, or a compiled table; None: only `regex` does.
 
     Args:
-        pat_str: the pattern of an Encoding; None: it has none.
+        pat_str: the pattern of an Encoding, or pre-tokenizers that run in turn; None: it has none.
 
     Raises ValueError for a pattern that is wrong, saying why and where.
     """
@@ -27,7 +28,7 @@ def splitter_of(pat_str: str | None) -> Pattern | str | None:
     return family if family is not None or pat_str is None else _pattern_of(pat_str)
 
 
-def engine_of(pat_str: str | None) -> str:
+def engine_of(pat_str: Split | None) -> str:
     """The name of the engine: "blocks", "table", "regex", or "none" without a pattern."""
     splitter = splitter_of(pat_str)
     if splitter is None:
@@ -58,6 +59,6 @@ def why_regex(pat_str: str) -> str | None:
 
 
 @functools.lru_cache(maxsize=_TABLES_KEPT)
-def _pattern_of(pat_str: str) -> Pattern | None:
+def _pattern_of(pat_str: Split) -> Pattern | None:
     table = table_of(pat_str)
     return None if table is None else pattern_of(table)

@@ -6,11 +6,12 @@ import hashlib
 import json
 import os
 
-from .. import disk
+from .. import disk, model_files
 from ..core import Encoding
 from ..disk.outputs import check_apart
 from ..errors import VocabularyError, short_file_names, shortened, shown
 from ..load import dump_tiktoken_bpe, load_tiktoken_bpe
+from ..model_files import Model
 from . import huggingface
 from .encoding import TrainedEncoding
 from .textfiles import Json, write_text
@@ -28,6 +29,9 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
     tokenizer.json. Any other path is a folder, made if it is missing, with vocab.json and merges.txt as GPT-2 had
     them, and the same JSON as training.json.
 
+    An encoding of a model's file (Encoding.from_file) is written as a tokenizer.json, or as a folder with one that
+    transformers loads. Encoding.from_file reads them back.
+
     Each file appears whole or not at all.
 
     Args:
@@ -40,6 +44,9 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
             a path that would write over a text that the encoding was trained on.
     """
     target = os.fspath(path)
+    if encoding._model is not None:
+        _save_model(encoding._model, target)
+        return
     check_apart(files_of(target), getattr(encoding, "_sources", ()))
     if target.endswith(".tiktoken"):
         dump_tiktoken_bpe(encoding._mergeable_ranks, target)
@@ -52,6 +59,18 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
         write_text(os.path.join(target, "vocab.json"), vocab)
         write_text(os.path.join(target, "merges.txt"), merges)
         write_text(os.path.join(target, "training.json"), _facts(encoding, _sha256(os.path.join(target, "vocab.json"))))
+    disk.sync_directory(target)
+
+
+def _save_model(model: Model, target: str) -> None:
+    if target.endswith(".tiktoken"):
+        raise ValueError(f"{shortened(target)}: a .tiktoken file has no place for a model's merges: write NAME.json")
+    if target.endswith(".json"):
+        write_text(target, model_files.tokenizer_json(model))
+    else:
+        os.makedirs(target, exist_ok=True)
+        write_text(os.path.join(target, "tokenizer.json"), model_files.tokenizer_json(model))
+        write_text(os.path.join(target, "tokenizer_config.json"), model_files.tokenizer_config(model))
     disk.sync_directory(target)
 
 

@@ -23,6 +23,10 @@ def split(pattern: str, behavior: str = "Isolated", invert: bool = False) -> dic
     return {"type": "Sequence", "pretokenizers": [step, LEVEL]}
 
 
+def steps(*parts: object) -> dict[str, object]:
+    return {"type": "Sequence", "pretokenizers": list(parts)}
+
+
 # ==== What loads ====
 
 
@@ -37,6 +41,18 @@ def split(pattern: str, behavior: str = "Isolated", invert: bool = False) -> dic
         split(LLAMA3, "Isolated", True),
         split(r"\p{L}+|\s+", "Removed", True),
         {"type": "Sequence", "pretokenizers": [{"type": "Sequence", "pretokenizers": []}, split(LLAMA3)]},
+        split(r"\p{L}+|\d"),  # what it does not match are pieces, too
+        split(r"\p{L}+|\d", "Removed"),
+        split(r"[\s.]", "MergedWithPrevious"),
+        split(r"[\s.]", "MergedWithNext"),
+        split(r"\w", "Contiguous"),
+        split(r"\p{N}{1,3}+"),  # Oniguruma's: any number of them
+        steps({"type": "Digits", "individual_digits": True}, {**LEVEL, "use_regex": True}),
+        steps({"type": "Digits", "individual_digits": False}, {"type": "Punctuation", "behavior": "Contiguous"}, LEVEL),
+        steps({"type": "Whitespace"}, LEVEL),
+        steps({"type": "WhitespaceSplit"}, {"type": "Punctuation", "behavior": "Isolated"}, LEVEL),
+        steps({"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithNext", "invert": False}, LEVEL),
+        steps(split(r"\p{N}{1,3}")["pretokenizers"][0], split(r"[a-e]+")["pretokenizers"][0], split(LLAMA3)),
     ],
 )
 def test_splits(tmp_path, pre):
@@ -271,7 +287,9 @@ def test_frames_that_are_refused(tmp_path, post, says):
         ({"normalizer": {"type": "Nmt"}}, "normalizer: the normalizer 'Nmt'"),
         ({"pre_tokenizer": None}, "ByteLevel"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, "ByteLevel"),
-        ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [LEVEL, LEVEL]}}, "twice"),
+        ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [LEVEL, LEVEL]}}, "the only one"),
+        ({"pre_tokenizer": split(r"(a")}, "cannot be split so"),
+        ({"pre_tokenizer": split(r"(a+)b\1")}, "cannot be split so"),
         ({"pre_tokenizer": {**LEVEL, "add_prefix_space": True}}, "add_prefix_space"),
         ({"pre_tokenizer": {**LEVEL, "novel": 1}}, "pre_tokenizer.novel"),
         ({"pre_tokenizer": {"type": "UnicodeScripts"}}, "UnicodeScripts"),
@@ -301,6 +319,9 @@ def test_lists_that_are_refused(tmp_path):
     assert "empty token" in changed(lambda vocab, merges: vocab.update({"": len(vocab)}))
 
 
+LEVELLED = '{"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true}, '
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -310,13 +331,13 @@ def test_lists_that_are_refused(tmp_path):
         ("{}", "no 'model'"),
         ("null", "object"),
         ('{"model": 3}', "an object is needed"),
-        ('{"model": {"type": "BPE"}}', "no 'vocab'"),
-        ('{"model": {"type": "BPE", "vocab": {}}}', "no 'merges'"),
-        ('{"model": {"type": "BPE", "vocab": {}, "merges": []}}', "no tokens"),
-        ('{"model": {"type": "BPE", "vocab": {"a": 1, "a": 2}, "merges": []}}', "there twice"),
-        ('{"model": {"type": "BPE", "vocab": {"a": 1}, "vocab": {}, "merges": []}}', "there twice"),
-        ('{"model": {"type": "BPE", "vocab": {"\\ud800": 1}, "merges": []}}', "surrogate"),
-        ('{"model": {"type": "BPE", "vocab": {"a": 1}, "merges": []}} x', "JSON"),
+        (LEVELLED + '"model": {"type": "BPE"}}', "no 'vocab'"),
+        (LEVELLED + '"model": {"type": "BPE", "vocab": {}}}', "no 'merges'"),
+        (LEVELLED + '"model": {"type": "BPE", "vocab": {}, "merges": []}}', "no tokens"),
+        (LEVELLED + '"model": {"type": "BPE", "vocab": {"a": 1, "a": 2}, "merges": []}}', "there twice"),
+        (LEVELLED + '"model": {"type": "BPE", "vocab": {"a": 1}, "vocab": {}, "merges": []}}', "there twice"),
+        (LEVELLED + '"model": {"type": "BPE", "vocab": {"\\ud800": 1}, "merges": []}}', "surrogate"),
+        (LEVELLED + '"model": {"type": "BPE", "vocab": {"a": 1}, "merges": []}} x', "JSON"),
         ('{"version": "1.0", "version": "1.0", "model": {}}', "there twice"),
         ('{"version": ' + "[" * 100_000 + "]" * 100_000 + ', "model": {}}', "nested too deeply"),
         ('{"version": ' + "9" * 5000 + ', "model": {}}', "5000 digits"),

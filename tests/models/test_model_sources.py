@@ -6,9 +6,9 @@ import base64
 import json
 
 import pytest
-from small_models import BOS, LLAMA3, TEXT_STEP, Both, added, record, refusal, template
+from small_models import BOS, LLAMA3, TEXT_STEP, Both, added, record, refusal, template, texts
 
-from streamtok import Encoding, VocabularyError
+from streamtok import Encoding, VocabularyError, train
 
 
 def test_a_folder(tmp_path):
@@ -96,3 +96,32 @@ def test_the_command_takes_a_path(tmp_path):
     for name in (tmp_path / "tokenizer.json", tmp_path):
         assert run("count", "-e", name, tmp_path / "text").stdout.split()[0] == str(len(both.enc.encode("hello there")))
     assert "none.json" in run("count", "-e", tmp_path / "none.json", "--text", "a", status=1).stderr
+
+
+# ==== Saving ====
+
+
+@pytest.mark.parametrize("form", ["saved.json", "folder"])
+def test_a_model_is_saved_and_loads_again(tmp_path, form):
+    made = record(post_processor=template(BOS, TEXT_STEP))
+    for token in ("Ġqqq", "zzxz", "东", "<unused>"):
+        made["model"]["vocab"][token] = len(made["model"]["vocab"])
+    both = Both.of(tmp_path, added(added(made, "<unused>", "<x>", "ö中"), "<s>", special=True))
+    train.save(both.enc, tmp_path / form)
+    path = tmp_path / form if form.endswith(".json") else tmp_path / form / "tokenizer.json"
+    again = Both(path)
+    again.check(texts(20, 300, "<x>", "<unused>", " qqq"))
+    assert Encoding.from_file(tmp_path / form).fingerprint == both.enc.fingerprint
+    for text in texts(21, 100, "<x>"):
+        assert again.reference.encode(text).ids == both.reference.encode(text).ids
+    with pytest.raises(ValueError, match=r"write NAME\.json"):
+        train.save(both.enc, tmp_path / "saved.tiktoken")
+
+
+def test_transformers_loads_the_folder(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    both = Both.of(tmp_path, added(added(record(post_processor=template(BOS, TEXT_STEP)), "<s>", special=True), "<x>"))
+    train.save(both.enc, tmp_path / "folder")
+    fast = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
+    for text in texts(22, 50, "<x>", "<s>"):
+        assert fast(text).input_ids == both.enc.encode(text, allowed_special="all", add_special_tokens=True)

@@ -1,0 +1,54 @@
+"""A Model as a tokenizer.json, and as a folder that transformers loads."""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate
+from typing import Any
+
+from ..bundled.gpt2_files import LETTERS
+from ..native.merges import SILENT
+from .model import Model
+
+_LETTER = {value: letter for letter, value in LETTERS.items()}
+_UNLIMITED = 10**30
+"""What transformers writes for a model whose texts may have any length."""
+
+
+def tokenizer_json(model: Model) -> str:
+    """The text of a tokenizer.json that gives the same ids.
+
+    Merges are those by which tokens are made, one for each, in their order; others of the file that it came from are
+    never used (csrc/vocab/merge_list.h).
+    """
+    packed = model.vocabulary
+    assert packed.splits is not None
+    ends = list(accumulate(packed.lengths))
+    vocab: dict[str, int] = {}
+    merges = []
+    raw = set(model.raw)
+    for start, end, token, half in zip([0, *ends], ends, packed.ranks, packed.splits):
+        data = packed.blob[start:end]
+        vocab[data.decode() if token in raw else _letters(data)] = token
+        if half not in (0, SILENT):
+            merges.append([_letters(data[:half]), _letters(data[half:])])
+    ordered = dict(sorted(vocab.items(), key=lambda item: item[1]))
+    record = {**model.record, "model": {**model.record["model"], "vocab": ordered, "merges": merges}}
+    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def tokenizer_config(model: Model) -> str:
+    """The text of a tokenizer_config.json beside it."""
+    flags = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
+    added = {str(token.id): {name: getattr(token, name) for name in flags} for token in model.parts.added}
+    config: dict[str, Any] = {
+        "added_tokens_decoder": added,
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": _UNLIMITED,
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+    return json.dumps(config, ensure_ascii=False, indent=2) + "\n"
+
+
+def _letters(data: bytes) -> str:
+    return "".join(map(_LETTER.__getitem__, data))
