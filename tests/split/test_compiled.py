@@ -12,7 +12,8 @@ from oracle import PROFILE
 from pattern_runs import random_pattern, tiktoken_pieces
 from table_runner import TableRunner
 
-from streamtok.patterns import CL100K, O200K, R50K
+from streamtok.patterns import CL100K, O200K, R50K, levels
+from streamtok.patterns import compile as compile_module
 from streamtok.patterns.compile import compile_pattern
 from streamtok.patterns.compiled import NotCompilable
 
@@ -109,6 +110,15 @@ def test_pieces_that_nothing_decides_for_long_need_few_marks() -> None:
         texts = list(nasty.random_strings(random.Random(pat_str), 300, 20, ["a", "b", "c", "d", " ", "\n"]))
         for text, expected in zip(texts, tiktoken_pieces(pat_str, texts)):
             assert table_pieces(pat_str, text) == expected, (pat_str, text)
+
+
+@each_pattern
+def test_threads_that_lower_levels_hold_too_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The known patterns have no need to take them out; so the two ways to the table check each other."""
+    monkeypatch.setattr(compile_module, "build", functools.partial(levels._build, lean=True))
+    lean = TableRunner(compile_pattern.__wrapped__(PATTERNS[name]))
+    for text in [*nasty.WHITE, *nasty.CASES, *nasty.random_strings(random.Random(name), 300, 20)]:
+        assert lean.split(text) == runner(PATTERNS[name]).split(text), text
 
 
 @each_pattern
