@@ -361,7 +361,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
 
     @functools.cached_property
     def _sorted_tokens(self) -> list[bytes]:
-        return sorted(self._packed.tokens())
+        return sorted(self._packed.tokens() if self._packed.is_ranked else self._packed.to_dict())
 
     @property
     def eot_token(self) -> int:

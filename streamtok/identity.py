@@ -224,7 +224,7 @@ def _unpickled(
     arrays = from_little_endian(lengths), from_little_endian(ranks)
     if splits is None:
         return PackedVocabulary(blob, *arrays, None, None).to_dict()
-    from .bundled.merges import MergedVocabulary
+    from .bundled.merged import MergedVocabulary
 
     return MergedVocabulary(blob, *arrays, from_little_endian(splits), None)
 

@@ -9,7 +9,7 @@
 const uint8_t *st_decode_one(const st_vocab *v, const st_names *names, uint32_t id, size_t *n)
 {
     uint32_t index = st_vocab_index(v, id);
-    if (index != ST_NONE) {
+    if (index != ST_NONE && (!v->fragments || id < ST_FIRST_FRAGMENT)) {
         *n = st_token_length(v, index);
         return st_token_bytes(v, index);
     }

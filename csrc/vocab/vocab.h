@@ -34,6 +34,7 @@ typedef struct st_vocab {
     int monotone;         /* every merged token comes after both its parts */
     uint64_t *unsound;    /* NULL where monotone is set; else a bit for each token that st_token_is_sound is to deny */
     int identity;         /* ids[i] == i for all i */
+    uint32_t fragments;   /* tokens with ids from ST_FIRST_FRAGMENT on */
     size_t piece_room;     /* entries that `pieces` was made for */
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     uint64_t long_mask;
@@ -44,6 +45,11 @@ typedef struct st_vocab {
     st_attached *cuts;               /* cut/cuts.h */
     st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */
 } st_vocab;
+
+/* Where text begins as characters, merging makes these of their bytes first. On the way to a character it makes FRAGMENTS, its first
+ * two or three bytes, and where no token is the character a fragment is what is left. A fragment has an id from here on, which no
+ * caller sees: the encoder gives the ids of its bytes instead (st_vocab_spell). */
+#define ST_FIRST_FRAGMENT 0xF0000000u
 
 /* The split of a silent token. */
 #define ST_SILENT UINT32_MAX
@@ -110,10 +116,13 @@ static inline int st_token_is_sound(const st_vocab *vocab, uint32_t index)
     return !vocab->unsound || !(vocab->unsound[index / 64] >> index % 64 & 1);
 }
 
-/* The largest id. */
+/* The largest id that callers see. */
 static inline uint32_t st_vocab_highest(const st_vocab *vocab)
 {
-    return (vocab->sorted_ids ? vocab->sorted_ids : vocab->ids)[vocab->count - 1];
+    return (vocab->sorted_ids ? vocab->sorted_ids : vocab->ids)[vocab->count - vocab->fragments - 1];
 }
+
+/* Puts the ids of their bytes in the place of fragments, in ids->data[from..size). ST_NO_MEMORY leaves them as they were. */
+st_status st_vocab_spell(const st_vocab *vocab, st_ids *ids, size_t from);
 
 #endif

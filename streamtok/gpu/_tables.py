@@ -42,6 +42,8 @@ class Tables:
     """fields: the fields of a job that point to the tables. Keeps the arrays alive."""
 
     def __init__(self, device: CudaDevice, vocab: Vocab):
+        if vocab.fragments:
+            raise ValueError("a vocabulary whose symbols are characters is not encoded on a device; use device='cpu'")
         image = vocab.to_image(whole_tokens=True)
         numbers, byte_tokens, places = vocab.image_header(image)
         self._image = device.put(np.frombuffer(image, np.uint8))

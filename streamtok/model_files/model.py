@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..bundled.gpt2_files import LETTERS
-from ..bundled.merges import MergedVocabulary
+from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
 from ..patterns import table_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bundled.merges import MergedVocabulary
+from ..bundled.merged import MergedVocabulary
 from ..errors import VocabularyError, short_file_names, shown
 from ..load import read_file
 from ..native.listing import ListError, Listing, list_spans, model_span

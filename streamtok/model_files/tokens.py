@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..bundled.merges import MergedVocabulary
+from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing

@@ -111,6 +111,7 @@ cdef extern from "pairs/merge_reference.h" nogil:
 cdef extern from "vocab/vocab.h" nogil:
     uint32_t ST_NONE
     uint32_t ST_SILENT
+    uint32_t ST_FIRST_FRAGMENT
     ctypedef struct st_vocab:
         uint32_t count, max_length
         uint8_t *bytes
@@ -118,6 +119,7 @@ cdef extern from "vocab/vocab.h" nogil:
         uint32_t *ids
         uint32_t *left
         uint32_t unreachable
+        uint32_t fragments
         int monotone
         int identity
         st_pairs pairs
@@ -130,6 +132,7 @@ cdef extern from "vocab/vocab.h" nogil:
         int any_order
     uint32_t st_vocab_highest(const st_vocab *vocab)
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
+    st_status st_vocab_spell(const st_vocab *vocab, st_ids *ids, size_t start)
     void st_vocab_free(st_vocab *vocab)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
     size_t st_token_length(const st_vocab *vocab, uint32_t index)

@@ -3,6 +3,7 @@ from typing import final
 
 from typing_extensions import Self
 
+FIRST_FRAGMENT: int
 SILENT: int
 HEADING: str
 

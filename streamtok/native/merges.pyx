@@ -11,6 +11,9 @@ from .interrupt cimport Scope, begin, check, end as end_scope
 
 from ..errors import VocabularyError, shown
 
+FIRST_FRAGMENT = ST_FIRST_FRAGMENT
+"""The ids from here on are those of beginnings of characters (csrc/vocab/vocab.h)."""
+
 SILENT = ST_SILENT
 """In place of a split: a token that no text becomes."""
 

@@ -341,7 +341,12 @@ cdef class Vocab:
 
     @property
     def count(self):
-        return self.vocab.count
+        return self.vocab.count - self.vocab.fragments
+
+    @property
+    def fragments(self):
+        """Beginnings of characters that merging makes and no id stands for (csrc/vocab/vocab.h)."""
+        return self.vocab.fragments
 
     @property
     def unreachable(self):
@@ -375,14 +380,17 @@ cdef class Vocab:
         cdef st_reference_scratch scratch
         cdef st_ids out
         cdef st_status status
+        cdef size_t i
         memset(&scratch, 0, sizeof(scratch))
         memset(&out, 0, sizeof(out))
         try:
             status = st_reference_merge(&self.vocab.pairs, <const uint8_t *>PyBytes_AS_STRING(data), len(data), &scratch,
                                         &out)
-            if status:
+            for i in range(out.size):
+                out.data[i] = self.vocab.ids[out.data[i]]
+            if status or st_vocab_spell(self.vocab, &out, 0):
                 raise MemoryError
-            return [self.vocab.ids[out.data[i]] for i in range(out.size)]
+            return [out.data[i] for i in range(out.size)]
         finally:
             st_reference_scratch_free(&scratch)
             st_ids_free(&out)

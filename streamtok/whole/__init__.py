@@ -186,7 +186,9 @@ class WholeTexts:
         import numpy as np
 
         lengths = np.zeros(self.max_token_value + 1, np.int64)
-        lengths[np.asarray(self._packed.ranks)] = np.fromiter(self._packed.lengths, np.int64)
+        ids = np.asarray(self._packed.ranks)
+        seen = ids <= self.max_token_value  # others are none that a caller sees (bundled/characters.py)
+        lengths[ids[seen]] = np.fromiter(self._packed.lengths, np.int64)[seen]
         for name, token in self._added_tokens.items():
             lengths[token] = len(name.encode())
         return lengths

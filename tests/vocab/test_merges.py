@@ -233,3 +233,107 @@ def test_image_of_a_vocabulary_of_merges_gives_the_same_ids():
         assert all(opened.token_bytes(number) == made.token_bytes(number) for number in vocab.values())
         text = random_text(rng, alphabet, packed.tokens(), 30)
         assert opened.merge(text) == made.merge(text)
+
+
+# ==== Text that begins as characters ====
+
+
+def random_characters(rng: random.Random):
+    """(vocab, merges, characters that texts are made of): some of these are no tokens."""
+    alphabet = rng.choice(["ab▁", "a▁é", "▁中丸乾a", "😀a▁é中"])
+    pool = [character for character in alphabet if rng.random() < 0.8] or [alphabet[0]]
+    merges = []
+    for _ in range(rng.randint(0, 40)):
+        left, right = rng.choice(pool), rng.choice(pool)
+        if len(left + right) > rng.choice([3, 6, 12, 40]):
+            continue
+        merges.append((left, right))
+        if left + right not in pool:
+            pool.append(left + right)
+    if rng.random() < 0.4:
+        rng.shuffle(merges)
+    if rng.random() < 0.3:
+        merges = [(t[:i], t[i:]) for t in pool for i in range(1, len(t)) if t[:i] in pool and t[i:] in pool]
+    names = ["<unk>", "<s>", "</s>", *BYTE_NAMES, *pool, "zz"]
+    ids = range(len(names)) if rng.random() < 0.4 else rng.sample(range(5000), len(names))
+    return dict(zip(names, ids, strict=True)), list(dict.fromkeys(merges)), alphabet + "丹😁\n!ß"
+
+
+BYTE_NAMES = [f"<0x{value:02X}>" for value in range(256)]
+
+
+def test_any_list_of_merges_of_characters_gives_the_ids_of_hugging_face():
+    rng = random.Random("characters")
+    fragments = 0
+    for number in range(ROUNDS // 2):
+        vocab, merges, alphabet = random_characters(rng)
+        ignore = rng.random() < 0.3
+        want = tokenizers.Tokenizer(
+            tokenizers.models.BPE(
+                vocab=vocab,
+                merges=merges,
+                ignore_merges=ignore,
+                byte_fallback=True,
+                unk_token="<unk>",
+                fuse_unk=True,
+            )
+        )
+        packed = pack_merges(vocab, merges, ignore_merges=ignore, byte_level=False, byte_fallback=True)
+        fast, reference = build(packed), build(packed, "reference")
+        fragments += fast._vocab.fragments
+        assert fast.max_token_value == max(vocab.values())
+        for most in (3, 10, 10, 30, 300):
+            parts = [*alphabet, *(character * rng.randint(1, 5) for character in alphabet), *list(vocab)[259:]]
+            text = "".join(rng.choices(parts, k=rng.randint(1, most)))
+            ids = want.encode(text).ids
+            facts = (number, ignore, merges, text)
+            assert fast.encode_ordinary(text) == ids, facts
+            assert reference.encode_ordinary(text) == ids, facts
+            assert streamed(rng, fast, text.encode()) == ids, facts
+            assert fast.count(text) == len(ids), facts
+            assert fast.decode(ids) == text, facts
+        assert fast.encode_with_offsets(text)[0].tolist() == ids
+    assert fragments > ROUNDS // 4
+
+
+def characters_and(*names: str) -> dict[str, int]:
+    return {name: number for number, name in enumerate([*BYTE_NAMES, *names])}
+
+
+def test_beginning_of_a_character_is_no_token():
+    vocab = characters_and("中", "丸", "a")
+    encoding = build(pack_merges(vocab, [], byte_level=False, byte_fallback=True))
+    assert encoding.encode_ordinary("中丹a") == [256, 0xE4, 0xB8, 0xB9, 258]  # 丹 begins as 中 does
+    assert encoding._vocab.fragments == 1 and encoding.max_token_value == 258 and encoding.n_vocab == 259
+    assert sorted(encoding.token_byte_values()) == sorted({*BYTES, "中".encode(), "丸".encode()})
+    with pytest.raises(KeyError):
+        encoding.decode([max(encoding._packed.ranks)])
+    other = pickle.loads(pickle.dumps(encoding))
+    assert other.encode_ordinary("丹") == [0xE4, 0xB8, 0xB9]
+
+
+@pytest.mark.parametrize(
+    ("vocab", "merges", "says"),
+    [
+        ({"a": 0}, [], "255 of the 256 tokens <0x00> to <0xFF> are missing, the first is <0x00>"),
+        (
+            characters_and("a", "a<0x41>"),
+            [("a", "<0x41>")],
+            r"merges\[0\], .*: '<0x41>' is a byte, and bytes merge with",
+        ),
+        (characters_and("a"), [("a", "b")], r"merges\[0\], .*: 'b' is not in the vocabulary"),
+        (characters_and("a", "aa"), [("a", "a"), "a a"], r"merges\[1\] is 'a a', no merge of two tokens in the form"),
+        (characters_and("a", "\ud800"), [], "holds a surrogate"),
+        (characters_and("a", ""), [], "a token without characters"),
+        (characters_and("a") | {"x": 1}, [], "'<0x01>' and 'x' both have id 1"),
+        (characters_and("a") | {"x": 1.5}, [], "the id of 'x' is 1.5"),
+    ],
+)
+def test_damaged_model_of_characters_is_refused_with_its_place(vocab, merges, says):
+    with pytest.raises(VocabularyError, match=says):
+        pack_merges(vocab, merges, byte_level=False, byte_fallback=True)
+
+
+def test_unknown_characters_without_byte_fallback_are_refused():
+    with pytest.raises(VocabularyError, match="byte_fallback is not set"):
+        pack_merges(characters_and("a"), [], byte_level=False)
