@@ -9,26 +9,38 @@ KEPT, DROPPED = 1, 2
 
 
 class Live:
-    """marks[state]: the marks that some text may still read, in order. back[state]: whether BACK may be read.
-    fates[state]: what may become of the open piece: KEPT, DROPPED, or the sum of both."""
+    """marks[state]: the marks that some text may still read, in order. back[state]: whether BACK may be read."""
 
     def __init__(self, machine: Machine) -> None:
         self.rows = machine
-        live: list[set[int]] = [set() for _ in machine]
-        above: list[set[int]] = [set() for _ in machine]
+        self._above: list[set[int]] = [set() for _ in machine]
         for state, row in enumerate(machine):
             for step in row:
-                above[step.next].add(state)
+                self._above[step.next].add(state)
+        live: list[set[int]] = [set() for _ in machine]
         todo = set(range(len(machine)))
         while todo:
             state = todo.pop()
             found = {place for step in machine[state] for place in _read(step, live[step.next])}
             if found != live[state]:
                 live[state] = found
-                todo |= above[state]
+                todo |= self._above[state]
         self.marks = [tuple(sorted(places - {BACK})) for places in live]
         self.back = [BACK in places for places in live]
-        self.fates = _fates(machine)
+
+    def fates(self) -> list[int]:
+        """For each state what may become of the open piece: KEPT, DROPPED, or the sum of both."""
+        fates = [0] * len(self.rows)
+        todo = set(range(len(self.rows)))
+        while todo:
+            state = todo.pop()
+            found = 0
+            for step in self.rows[state]:
+                found |= 1 << step.emits[0][1] if step.emits else fates[step.next]
+            if found != fates[state]:
+                fates[state] = found
+                todo |= self._above[state]
+        return fates
 
     def sources(self, step: Step) -> list[int]:
         """Where the live marks of the next state come from."""
@@ -60,18 +72,3 @@ def _read(step: Step, after: set[int]) -> set[int]:
     source = dict(step.moves)
     places = {place for place, _ in step.emits} | {source.get(mark, mark) for mark in after if mark != BACK}
     return places - {HERE}
-
-
-def _fates(machine: Machine) -> list[int]:
-    fates = [0] * len(machine)
-    changed = True
-    while changed:
-        changed = False
-        for state, row in enumerate(machine):
-            found = fates[state]
-            for step in row:
-                found |= 1 << step.emits[0][1] if step.emits else fates[step.next]
-            if found != fates[state]:
-                fates[state] = found
-                changed = True
-    return fates

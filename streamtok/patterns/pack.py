@@ -32,19 +32,42 @@ _SPARE = 11
 
 
 def smallest(machine: Machine) -> Machine:
-    """The same machine without states that no text tells apart (Moore's refinement)."""
+    """The same machine without states that no text tells apart."""
     machine = Live(machine).pruned()
+    return _renumbered(machine, _blocks(machine))
+
+
+def _blocks(machine: Machine) -> list[int]:
+    """For each state the number of its block: states of one block split every text alike.
+
+    Blocks begin as the states that give the same ends, and are divided until those of one block lead to the same
+    blocks. The largest part of a block keeps its number, so that a state is looked at again a few times, however many
+    blocks there come to be."""
     outs: dict[tuple[object, ...], int] = {}
-    first = [outs.setdefault(tuple((step.emits, step.moves) for step in row), len(outs)) for row in machine]
-    nexts = [[step.next for step in row] for row in machine]
-    blocks, count = first, len(outs)
-    while True:
-        found: dict[tuple[int, ...], int] = {}
-        blocks = [found.setdefault((own, *[blocks[n] for n in after]), len(found)) for own, after in zip(first, nexts)]
-        if len(found) == count:
-            break
-        count = len(found)
-    return _renumbered(machine, blocks)
+    blocks = [outs.setdefault(tuple((step.emits, step.moves) for step in row), len(outs)) for row in machine]
+    members: list[set[int]] = [set() for _ in outs]
+    above: list[set[int]] = [set() for _ in machine]
+    for state, row in enumerate(machine):
+        members[blocks[state]].add(state)
+        for step in row:
+            above[step.next].add(state)
+    todo = set(range(len(machine)))
+    while todo:
+        touched: dict[int, dict[tuple[int, ...], set[int]]] = {}
+        for state in todo:
+            after = tuple([blocks[step.next] for step in machine[state]])
+            touched.setdefault(blocks[state], {}).setdefault(after, set()).add(state)
+        todo = set()
+        for block, parts in touched.items():
+            rest = members[block].difference(*parts.values())  # they lead where they led, and so differ from all others
+            groups = sorted([*parts.values(), *([rest] if rest else [])], key=len)
+            members[block] = groups.pop()
+            for group in groups:
+                for state in group:
+                    blocks[state] = len(members)
+                    todo |= above[state]
+                members.append(group)
+    return blocks
 
 
 def _renumbered(machine: Machine, blocks: list[int]) -> Machine:

@@ -46,8 +46,8 @@ class _Pair(NamedTuple):
 class _Walk:
     """One character from one state; all places are those of that state, and HERE."""
 
-    def __init__(self, first: Live, second: Live, pair: _Pair, classes: tuple[int, int]) -> None:
-        self.first, self.second, self.pair = first, second, pair
+    def __init__(self, first: Live, fates: list[int], second: Live, pair: _Pair, classes: tuple[int, int]) -> None:
+        self.first, self.fates, self.second, self.pair = first, fates, second, pair
         self.cut, self.go_on = classes[0], classes[1]
         self.step = first.rows[pair.first][self.cut]
         self.out: list[tuple[int, bool]] = []
@@ -110,7 +110,7 @@ class _Walk:
         between = [
             self._ended(i) if j < 0 else self.between[i, j] for at, i in enumerate(numbers) for j in numbers[at + 1 :]
         ]
-        fate = self.first.fates[self.step.next]
+        fate = self.fates[self.step.next]
         if fate == DROPPED:
             runs[0] = _Run(-1, (), ())
             between[: len(places)] = [((place, True),) for place in places]
@@ -157,13 +157,14 @@ def product(first: Machine, second: Machine, classes: list[tuple[int, int]], bud
     """The machine of `first` and, on each of its pieces, `second`. classes: for each class of the result, the
     classes of the two; the first is END. Raises NotCompilable."""
     one, two = Live(first), Live(second)
+    fates = one.fates()
     start = _Pair(0, (), (_Run(0, (), ()),), ())
     numbers = {start: 0}
     todo = [start]
     rows: Machine = []
 
     def step(pair: _Pair, both: tuple[int, int]) -> Step:
-        walk = _Walk(one, two, pair, both)
+        walk = _Walk(one, fates, two, pair, both)
         if both[0] == END:
             return Step(0, tuple(walk.out), ())
         after, moves = _renamed(walk.after())

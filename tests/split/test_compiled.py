@@ -7,7 +7,7 @@ import random
 
 import nasty
 import pytest
-from linear import cpu_seconds
+from linear import assert_linear, cpu_seconds
 from oracle import PROFILE
 from pattern_runs import random_pattern, tiktoken_pieces
 from table_runner import TableRunner
@@ -159,6 +159,10 @@ def test_no_pattern_takes_long_to_compile(pat_str: str) -> None:
             pass
 
     assert cpu_seconds(attempt) < 10
+
+
+def test_many_states_compile_in_linear_time() -> None:
+    assert_linear(lambda n: cpu_seconds(lambda: compile_pattern.__wrapped__(f"a{{1,{n}}}|b")), 1_600)
 
 
 def test_damaged_tables_are_refused() -> None:
