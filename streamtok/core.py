@@ -15,6 +15,7 @@ from .decoding import Decoding
 from .errors import QUOTED, shown
 from .identity import Identified
 from .native.encode import ENGINES, ERRORS, Coder
+from .native.normal import Normalizer
 from .native.vocab import Matcher
 from .patterns.engine import engine_of, splitter_of
 from .streaming import Streaming
@@ -25,6 +26,7 @@ from .whole import WholeTexts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
     from typing import Any
 
     from .device import Devices
@@ -42,6 +44,14 @@ _MATCHER_BYTES_KEPT = 4 << 20
 
 # As SECONDS of patterns/splitter.py, which is not imported before there is such a pattern.
 _PATTERN_SECONDS = 30.0
+
+
+def _normalizer_of(steps: Iterable[Iterable[Any]] | None) -> Normalizer | None:
+    """None for no steps: the text is then taken as it is."""
+    if steps is None:
+        return None
+    made = Normalizer(steps)
+    return made if made.steps else None
 
 
 class Encoding(Identified, WholeTexts, Decoding, Streaming):
@@ -62,6 +72,9 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         pattern_seconds: seconds of processor time that a pattern that goes through `regex` may take for a million
             characters or any shorter text, in each call and each feed of a stream; longer text has proportionally more.
             A call over it raises TimeoutError. None: without a bound.
+        normalizer: what is done to a text, or to each part between two special tokens, before it is split: steps in
+            order, each a tuple, as ("NFC",), ("Lowercase",) or ("Replace", " ", "▁"). native/normal.pyx lists
+            them; they do what those of Hugging Face's tokenizers do. None: nothing.
 
     Attributes:
         name: as given. It may be changed.
@@ -87,8 +100,10 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         explicit_n_vocab: int | None = None,
         engine: str = "fast",
         pattern_seconds: float | None = _PATTERN_SECONDS,
+        normalizer: Iterable[Iterable[Any]] | None = None,
     ):
         self._pattern_seconds = pattern_seconds
+        self._normalizer = _normalizer_of(normalizer)
         if isinstance(mergeable_ranks, PackedVocabulary):
             self._packed = mergeable_ranks
         else:
@@ -222,6 +237,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
 
     _warns_without_pattern = True
     _pattern_seconds: float | None = _PATTERN_SECONDS
+    _normalizer: Normalizer | None = None
 
     def _set_up(
         self,
@@ -262,7 +278,12 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
                 raise ValueError(f"unknown errors={shown(errors)}; write one of {', '.join(map(repr, ERRORS))}")
             splitter = splitter_of(self._split)
             if splitter is not None:
-                self._coders[errors] = Coder(self._vocab, splitter, self._engine, errors)
+                self._coders[errors] = Coder(self._vocab, splitter, self._engine, errors, self._normalizer)
+            elif self._normalizer is not None:
+                raise ValueError(
+                    f"{shown(self.name)} has a normalizer, and a pattern that goes through the regex package: only "
+                    "patterns that the core splits itself can follow a normalizer"
+                )
             else:
                 from .patterns.coder import PatternCoder
 
@@ -273,7 +294,12 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         return self._coders[errors]
 
     def _extras(self) -> dict[str, object]:
-        return {} if self._pattern_seconds == _PATTERN_SECONDS else {"pattern_seconds": self._pattern_seconds}
+        extras: dict[str, object] = {}
+        if self._pattern_seconds != _PATTERN_SECONDS:
+            extras["pattern_seconds"] = self._pattern_seconds
+        if self._normalizer is not None:
+            extras["normalizer"] = self._normalizer.steps
+        return extras
 
     def without_pattern(self) -> Encoding:
         """The same vocabulary without a split: the text between two special tokens is one piece, and merged whole.
@@ -286,6 +312,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
             other._vocabulary = self._vocabulary
         else:
             other._packed = self._packed
+        other._normalizer = self._normalizer
         name = f"{self.name} without pattern"
         other._set_up(name, None, self._vocab, self._special_tokens, None, self._engine)
         return other

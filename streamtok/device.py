@@ -45,13 +45,13 @@ class Devices:
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
-        self._family = kernels_of(encoding._split)
+        self._family = kernels_of(encoding._split) if encoding._normalizer is None else None
         self._pipelines: dict[str, GpuPipeline] = {}
         self._auto: Auto | None = None
 
     def pipeline(self, device: str) -> GpuPipeline | None:
         """The pipeline of a device that was asked for by name; None where the CPU takes its place because there are no
-        kernels for the pattern. Raises DeviceError."""
+        kernels for the pattern, or none for the normalizer. Raises DeviceError."""
         if self._family is None:
             return None
         with _lock:

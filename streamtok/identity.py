@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
+    from .native.normal import Normalizer
     from .protocols import NamePair, Names, StreamOptions, TextCoder
 
 # Set by registry.py, on a higher level: the encodings that it has made, how it makes one, and the names of the bundled.
@@ -47,6 +48,7 @@ class Identified:
     _pat_str: str | None
     _special_tokens: dict[str, int]
     _engine: str
+    _normalizer: Normalizer | None
     _coder: TextCoder
     _default_matchers: NamePair
     _plain: Names
@@ -56,7 +58,7 @@ class Identified:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """sha256, in hex, of all that decides the ids: tokens, ranks or merges, pattern and special tokens."""
+        """sha256, in hex, of all that decides the ids: tokens, ranks or merges, pattern, special tokens, normalizer."""
         import hashlib
 
         digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
@@ -70,6 +72,8 @@ class Identified:
             digest.update(b"%d %b\n" % (token, name.encode()))
         if self._model is not None:
             digest.update(self._model.facts)
+        if self._normalizer is not None:
+            digest.update(repr(self._normalizer.steps).encode())
         return digest.hexdigest()
 
     def _options_fingerprint(self, options: StreamOptions) -> bytes:

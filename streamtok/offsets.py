@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .native.vocab import FOUND
+
 if TYPE_CHECKING:
-    from .protocols import Encoding, Ids, Places
+    from .protocols import Encoding, Ids, Names, Places
 
 # Tokens whose offsets are found at once: some megabytes of memory, and Python handles signals between two blocks.
 _BLOCK = 1 << 18
@@ -28,6 +30,33 @@ def character_offsets(data: bytes, lengths: Places) -> Places:
         offsets[first : first + _BLOCK] = begun + started[begins] - 1
         at, begun = at + int(ends[-1]), begun + int(started[-1])
     return offsets
+
+
+def normalized_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names) -> Places:
+    """character_offsets() of the ids of a text that is normalized: places are those of the characters in the given text
+    that the first bytes of the tokens come from. data: UTF-8 of the given text. Allowed names stay as they are."""
+    import numpy as np
+
+    assert encoding._normalizer is not None
+    character = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80) - 1
+    made, places, at = [], [], 0
+    for start, end in [*_names_in(data, allowed), (len(data), len(data))]:
+        text, sources = encoding._normalizer.trace(data[at:start].decode())
+        made += [text, data[start:end]]
+        places += [character[np.array(sources.tolist(), np.int64) + at], character[start:end]]
+        at = end
+    sizes = token_sizes(encoding, b"".join(made), ids)
+    return np.concatenate(places)[sizes.cumsum() - sizes]
+
+
+def _names_in(data: bytes, allowed: Names) -> list[tuple[int, int]]:
+    """Where the names of special tokens lie."""
+    found: list[tuple[int, int]] = []
+    if allowed is not None:
+        names = allowed.search(data)
+        while (each := names.next(True))[0] == FOUND:
+            found.append((each[1], each[2]))
+    return found
 
 
 def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:

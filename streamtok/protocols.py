@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from .native.normal import Normalizer
     from .native.text import _Data, _Text
     from .native.vocab import Matcher, Vocab
 
@@ -233,6 +234,7 @@ class Encoding(Vocabulary, Protocol):
     max_token_value: int
     _pat_str: str | None
     _split: Any  # a patterns.Split, or None
+    _normalizer: Normalizer | None
     _coder: TextCoder
     _default_matchers: NamePair
     _devices: Any  # a device.Devices, which has an encoding itself

@@ -26,6 +26,7 @@ CAPTIONS = {
     "base": "compilers, machines, memory, one character",
     "checksum": "CRC-32",
     "text": "UTF-8, chunks",
+    "normal": "normal forms",
     "split": "text to pieces",
     "pairs": "pair table",
     "listing": "lists of model files",

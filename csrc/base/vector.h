@@ -20,6 +20,9 @@
  *     st_vector_load_rest(text, n)   n readable bytes, n < 64, with zeros behind them
  *     st_vector_any_high(v)          not 0 where some byte is not ASCII
  *     st_vector_at_least(v, byte)    mask: the bytes that are `byte` or above
+ *     st_vector_bits(v, bits)        mask: the bytes of whose low six bits the number is that of a set bit
+ *     st_vector_pick(v, table)       each byte becomes the entry of a table of 64 bytes whose number its low six bits are
+ *     st_vector_meet(a, b)           mask: where the bytes of a and b have a bit in common
  *
  * and all but AVX-512, which looks up 256 code points at a time (split/blocks_avx512.c)
  *

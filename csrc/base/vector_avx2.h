@@ -58,6 +58,46 @@ static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
                       _mm256_cmpgt_epi8(limit, _mm256_add_epi8(v.high, shift)));
 }
 
+/* Each byte's eight of the bits, and of those its own. */
+static inline __m256i st_pick_bits(__m256i v, __m256i bits)
+{
+    const __m256i seven = _mm256_set1_epi8(7), powers = _mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    const __m256i own = _mm256_shuffle_epi8(powers, _mm256_and_si256(v, seven));
+    const __m256i eight = _mm256_shuffle_epi8(bits, _mm256_and_si256(_mm256_srli_epi16(v, 3), seven));
+    return _mm256_cmpeq_epi8(_mm256_and_si256(eight, own), own);
+}
+
+static inline uint64_t st_vector_bits(st_vector v, uint64_t bits)
+{
+    const __m256i all = _mm256_set1_epi64x((long long)bits);
+    return st_to_mask(st_pick_bits(v.low, all), st_pick_bits(v.high, all));
+}
+
+static inline __m256i st_pick_half(__m256i v, const uint8_t *table)
+{
+    const __m256i quarters = _mm256_and_si256(v, _mm256_set1_epi8(0x30)), low = _mm256_and_si256(v, _mm256_set1_epi8(15));
+    __m256i picked = _mm256_setzero_si256();
+    for (int i = 0; i < 4; i++) {
+        const __m256i entries = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(table + 16 * i)));
+        const __m256i mine = _mm256_cmpeq_epi8(quarters, _mm256_set1_epi8((char)(i << 4)));
+        picked = _mm256_or_si256(picked, _mm256_and_si256(mine, _mm256_shuffle_epi8(entries, low)));
+    }
+    return picked;
+}
+
+static inline st_vector st_vector_pick(st_vector v, const uint8_t *table)
+{
+    const st_vector picked = {st_pick_half(v.low, table), st_pick_half(v.high, table)};
+    return picked;
+}
+
+static inline uint64_t st_vector_meet(st_vector a, st_vector b)
+{
+    const __m256i none = _mm256_setzero_si256();
+    return ~st_to_mask(_mm256_cmpeq_epi8(_mm256_and_si256(a.low, b.low), none),
+                       _mm256_cmpeq_epi8(_mm256_and_si256(a.high, b.high), none));
+}
+
 /* Looks up the bytes whose bits 4 and 5 are the number of this quarter of the row, which is 16 entries. Their low four bits pick
  * the entry. All other bytes become 0. */
 static inline __m256i st_pick_quarter(__m256i v, __m256i quarters, __m128i eight, int quarter)

@@ -54,6 +54,21 @@ ST_FORCE_INLINE uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
     return _mm512_cmplt_epu8_mask(from_first, every(n));
 }
 
+static inline uint64_t st_vector_bits(st_vector v, uint64_t bits)
+{
+    return _mm512_movepi8_mask(_mm512_permutexvar_epi8(v, _mm512_movm_epi8(bits)));
+}
+
+static inline st_vector st_vector_pick(st_vector v, const uint8_t *table)
+{
+    return _mm512_permutexvar_epi8(v, _mm512_loadu_si512(table));
+}
+
+static inline uint64_t st_vector_meet(st_vector a, st_vector b)
+{
+    return _mm512_test_epi8_mask(a, b);
+}
+
 /* ---- numbers of 32 bits ---- */
 
 #define ST_LANES LANES

@@ -61,6 +61,36 @@ static inline uint64_t st_vector_in(st_vector v, unsigned first, unsigned n)
                       vcltq_u8(vsubq_u8(v.val[2], from), size), vcltq_u8(vsubq_u8(v.val[3], from), size));
 }
 
+/* Each byte's eight of the bits, and of those its own. */
+static inline uint8x16_t st_pick_bits(uint8x16_t v, uint8x16_t bits)
+{
+    const uint8x16_t seven = vdupq_n_u8(7), powers = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+    const uint8x16_t eight = vqtbl1q_u8(bits, vandq_u8(vshrq_n_u8(v, 3), seven));
+    return vtstq_u8(eight, vqtbl1q_u8(powers, vandq_u8(v, seven)));
+}
+
+static inline uint64_t st_vector_bits(st_vector v, uint64_t bits)
+{
+    const uint8x16_t all = vreinterpretq_u8_u64(vdupq_n_u64(bits));
+    return st_to_mask(st_pick_bits(v.val[0], all), st_pick_bits(v.val[1], all), st_pick_bits(v.val[2], all),
+                      st_pick_bits(v.val[3], all));
+}
+
+static inline st_vector st_vector_pick(st_vector v, const uint8_t *table)
+{
+    const st_vector entries = st_vector_load(table);
+    st_vector picked;
+    for (int i = 0; i < 4; i++)
+        picked.val[i] = vqtbl4q_u8(entries, vandq_u8(v.val[i], vdupq_n_u8(63)));
+    return picked;
+}
+
+static inline uint64_t st_vector_meet(st_vector a, st_vector b)
+{
+    return st_to_mask(vtstq_u8(a.val[0], b.val[0]), vtstq_u8(a.val[1], b.val[1]), vtstq_u8(a.val[2], b.val[2]),
+                      vtstq_u8(a.val[3], b.val[3]));
+}
+
 /* Unpacks the row, two entries a byte, to one entry a byte in four registers. The low six bits of a byte of text pick the entry. */
 static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
 {

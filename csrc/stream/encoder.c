@@ -44,8 +44,17 @@ void st_encoder_init(st_encoder *e, st_vocab *vocab, st_pattern pattern)
     st_scan_init(&e->scan);
 }
 
+void st_encoder_allow(st_encoder *e, const st_special *names, const st_normalizer *normalizer)
+{
+    if (normalizer)
+        st_front_use(&e->front, normalizer, names);
+    else
+        e->allowed = names;
+}
+
 void st_encoder_free(st_encoder *e)
 {
+    st_front_free(&e->front);
     st_bytes_free(&e->carry.bytes);
     st_text_stage_free(&e->text);
     st_open_piece_free(&e->open);
@@ -57,6 +66,7 @@ void st_encoder_reset(st_encoder *e)
     e->carry.bytes.size = e->carry.start = 0;
     st_watch_reset(&e->watch);
     e->name = 0;
+    st_front_reset(&e->front);
     st_number_write(&e->text.offset, 0);
     e->open.taken = 0;
     e->open.tail.active = 0;
@@ -269,12 +279,21 @@ typedef struct snapshot {
     size_t carry_start, carry_size, out_size;
     uint32_t active, name;
     st_watch watch;
+    st_front_marks front;
 } snapshot;
 
 static st_status take_snapshot(st_encoder *e, const st_ids *out, snapshot *s)
 {
-    *s = (snapshot){e->scan, e->open.taken, e->carry.start, e->carry.bytes.size, out->size, e->open.tail.active,
-                    e->name, e->watch};
+    s->scan = e->scan;
+    s->taken = e->open.taken;
+    s->carry_start = e->carry.start;
+    s->carry_size = e->carry.bytes.size;
+    s->out_size = out->size;
+    s->active = e->open.tail.active;
+    s->name = e->name;
+    s->watch = e->watch;
+    if (e->front.is_on)
+        st_front_mark(&e->front, &s->front);
     return e->open.tail.active ? st_long_piece_copy(&e->open.saved_tail, &e->open.tail) : ST_OK;
 }
 
@@ -293,6 +312,8 @@ static void roll_back(st_encoder *e, st_ids *out, const snapshot *s)
     e->open.tail.active = s->active;
     e->name = s->name;
     e->watch = s->watch;
+    if (e->front.is_on)
+        st_front_roll_back(&e->front, &s->front);
 }
 
 static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
@@ -302,6 +323,7 @@ static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
         return;
     }
     st_text_stage_commit(&e->text, s, n);
+    st_front_commit(&e->front);
     if (e->carry.start == e->carry.bytes.size) {
         e->carry.start = e->carry.bytes.size = 0;
     } else if (e->carry.start >= e->carry.bytes.size - e->carry.start) { /* moves no more than it frees: linear */
@@ -310,12 +332,40 @@ static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
     }
 }
 
+/* ---- text that is normalized ---- */
+
+static st_status take_normal(void *context, const uint8_t *text, const size_t *source, size_t n)
+{
+    (void)source;
+    return encode_segment(context, text, n, 0);
+}
+
+static st_status take_end(void *context)
+{
+    static const uint8_t nothing[1];
+    return encode_segment(context, nothing, 0, 1);
+}
+
+static st_status take_name(void *context, uint32_t id)
+{
+    feed_context *c = context;
+    ST_TRY(st_ids_reserve(c->context.out, 1));
+    c->context.out->data[c->context.out->size++] = id;
+    return ST_OK;
+}
+
+static st_status take_text(feed_context *c, const uint8_t *text, size_t n, int final)
+{
+    const st_front_sink sink = {take_normal, take_end, take_name, c};
+    return c->encoder->front.is_on ? st_front_feed(&c->encoder->front, text, n, final, &sink) : encode_segment(c, text, n, final);
+}
+
 static st_status encode_segments(feed_context *c, const st_segments *s, int final)
 {
     if (s->joined_size)
-        ST_TRY(encode_segment(c, s->joined, s->joined_size, final && !s->n));
+        ST_TRY(take_text(c, s->joined, s->joined_size, final && !s->n));
     if (s->n || (final && !s->joined_size))
-        ST_TRY(encode_segment(c, s->text, s->n, final));
+        ST_TRY(take_text(c, s->text, s->n, final));
     return ST_OK;
 }
 
@@ -396,7 +446,7 @@ st_status st_encoder_spans(st_encoder *e, const uint8_t *text, const int64_t *sp
 uint64_t st_encoder_pending(const st_encoder *e)
 {
     const uint64_t waiting = e->carry.bytes.size - e->carry.start + e->text.partial_size;
-    return waiting + (e->open.tail.active ? st_long_piece_pending(&e->open.tail) : 0);
+    return waiting + (e->open.tail.active ? st_long_piece_pending(&e->open.tail) : 0) + st_front_held(&e->front);
 }
 
 static st_status copy_state(st_encoder *target, const st_encoder *source)
@@ -407,6 +457,7 @@ static st_status copy_state(st_encoder *target, const st_encoder *source)
         ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + start, carry->size - start));
     if (source->open.tail.active)
         ST_TRY(st_long_piece_copy(&target->open.tail, &source->open.tail));
+    ST_TRY(st_front_copy(&target->front, &source->front));
     target->watch.node = source->watch.node;
     target->watch.offset = source->watch.offset;
     target->name = source->name;

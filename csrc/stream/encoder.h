@@ -3,6 +3,9 @@
  *     text (text/chunk.h) -> special tokens (special/names.h) -> pieces (split/scan.h)
  *     -> ids (lookup/encode_pieces.h, endless/long_piece.h)
  *
+ * Where the text is normalized (stream/front.h), special tokens are found and text is normalized first; `allowed` then holds the
+ * names that are found in normalized text.
+ *
  * One core serves one-shot and streaming: encoding a whole text is a feed with `final` set. Between two feeds the
  * encoder holds: up to 3 bytes of a cut character; the open piece, or, once that is longer than ST_HOLD_WHOLE, what
  * endless/long_piece.h keeps of it; and the beginning of what may become an allowed special token.
@@ -15,6 +18,7 @@
 #include "special/disallowed.h"
 #include "special/names.h"
 #include "split/scan.h"
+#include "stream/front.h"
 #include "stream/open_piece.h"
 #include "text/chunk.h"
 
@@ -26,7 +30,8 @@ typedef struct st_carry {
 
 typedef struct st_encoder {
     st_vocab *vocab;             /* not owned */
-    const st_special *allowed;   /* not owned; NULL = none */
+    const st_special *allowed;   /* found in what is split; not owned; NULL = none */
+    st_front front;              /* in front of all that follows */
     st_pattern pattern;
     st_engine engine;
     st_text_stage text;
@@ -46,6 +51,9 @@ typedef struct st_feed_error {
 
 void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_pattern pattern);
 void st_encoder_free(st_encoder *encoder);
+
+/* Sets the names of allowed special tokens, and the normalizer; NULL = none. Both stay the caller's. */
+void st_encoder_allow(st_encoder *encoder, const st_special *names, const st_normalizer *normalizer);
 
 /* Flags of a feed. */
 enum {

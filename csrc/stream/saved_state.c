@@ -16,6 +16,20 @@ static st_status put_block(st_bytes *out, const uint8_t *data, size_t n)
     return put(out, n) || st_bytes_append(out, data, n) ? ST_NO_MEMORY : ST_OK;
 }
 
+/* Of an encoder that normalizes: the beginning of a name, then what each step waits with. */
+static st_status put_front(st_bytes *out, const st_front *front)
+{
+    size_t n = 0;
+    const uint8_t *name = front->node ? st_special_bytes(front->names, front->node, &n) : NULL;
+    ST_TRY(put_block(out, name, n));
+    for (size_t i = 0; i < st_flow_steps(&front->flow); i++) {
+        const st_step_holds holds = st_flow_holds(&front->flow, i);
+        if (put(out, (uint64_t)holds.matched << 1 | (uint64_t)holds.begun) || put_block(out, holds.text, holds.n))
+            return ST_NO_MEMORY;
+    }
+    return ST_OK;
+}
+
 st_status st_encoder_save(const st_encoder *e, st_bytes *out)
 {
     const st_bytes *carry = &e->carry.bytes;
@@ -34,7 +48,8 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
         put(out, e->watch.offset) || put_block(out, watch, watched) || put_block(out, waiting, carry->size - e->carry.start) ||
         put(out, (uint64_t)e->open.tail.active << 1 | (e->open.tail.active && e->open.tail.merged_only)) || put(out, previous))
         return ST_NO_MEMORY;
-    return put_block(out, e->open.tail.text.data, e->open.tail.active ? e->open.tail.text.size : 0);
+    ST_TRY(put_block(out, e->open.tail.text.data, e->open.tail.active ? e->open.tail.text.size : 0));
+    return e->front.is_on ? put_front(out, &e->front) : ST_OK;
 }
 
 /* Reads what put() wrote. Behind the end it reads zeros and sets `bad`. */
@@ -129,6 +144,24 @@ static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, con
     return status;
 }
 
+static st_status get_front(st_front *front, reader *r)
+{
+    size_t n;
+    const uint8_t *name = get_block(r, &n);
+    if (!take_beginning(front->names, name, n, &front->node))
+        return ST_BAD_STATE;
+    for (size_t i = 0; i < st_flow_steps(&front->flow) && !r->bad; i++) {
+        const uint64_t numbers = get(r);
+        st_text_error error;
+        st_step_holds holds = {(size_t)(numbers >> 1), (int)(numbers & 1), NULL, 0};
+        holds.text = get_block(r, &holds.n);
+        if (r->bad || st_text_check(holds.text, holds.n, &error) != holds.n)
+            return ST_BAD_STATE;
+        ST_TRY(st_flow_restore(&front->flow, i, &holds));
+    }
+    return r->bad ? ST_BAD_STATE : ST_OK;
+}
+
 static st_status load(st_encoder *e, reader *r)
 {
     size_t partial, watch, carry, open;
@@ -149,6 +182,8 @@ static st_status load(st_encoder *e, reader *r)
     const uint8_t *carry_bytes = get_block(r, &carry);
     uint64_t flags = get(r), previous = get(r);
     const uint8_t *open_bytes = get_block(r, &open);
+    if (e->front.is_on)
+        ST_TRY(get_front(&e->front, r));
     if (r->bad || r->left || partial > 3)
         return ST_BAD_STATE;
     memcpy(e->text.partial, partial_bytes, partial);

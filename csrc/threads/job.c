@@ -95,7 +95,8 @@ static st_status add_slice(planner *p, const st_job_text *whole, size_t source, 
 static size_t next_cut(planner *p, const st_job_text *whole, size_t start)
 {
     const st_job *job = p->job;
-    const st_cut_rules rules = {job->allowed, job->disallowed, whole->flags & ST_FEED_TRUSTED, job->pattern, job->vocab};
+    const st_cut_rules rules = {job->allowed, job->disallowed, whole->flags & ST_FEED_TRUSTED, job->pattern, job->vocab,
+                                job->normalizer};
     return st_job_text_cut(whole, start, p->wanted, &rules, &p->text);
 }
 
@@ -218,7 +219,7 @@ void st_job_work(st_job *job)
     st_encoder_init(&encoder, job->vocab, job->pattern);
     encoder.engine = job->engine;
     encoder.text.errors = job->errors;
-    encoder.allowed = job->allowed;
+    st_encoder_allow(&encoder, job->allowed, job->normalizer);
     encoder.watch.names = job->disallowed;
     while (!st_count_read(&job->stopped)) {
         size_t index = (size_t)(st_count_add(&job->next, 1) - 1);

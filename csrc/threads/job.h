@@ -39,6 +39,7 @@ typedef struct st_job {
     st_engine engine;
     st_errors errors;
     const st_special *allowed, *disallowed;
+    const st_normalizer *normalizer;
     int counts_only; /* ids are counted and dropped */
     st_job_slice *slices;
     st_job_share *shares; /* one more than share_count: where the last one ends */
@@ -55,7 +56,7 @@ typedef struct st_job {
     st_status status;
 } st_job;
 
-/* Sets all but names and counts_only, which are none and 0. */
+/* Sets all but names, normalizer and counts_only, which are none and 0. */
 void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine engine, st_errors errors);
 
 /* Cuts the texts into shares for so many threads. Shares, and slices of long texts, have about

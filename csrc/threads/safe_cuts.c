@@ -59,12 +59,14 @@ static size_t last_place(const st_cut_rules *rules, const uint8_t *text, size_t 
 static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from,
                            const st_cut_rules *rules)
 {
+    if (rules->normalizer && rules->pattern.family == ST_SPLIT_NONE)
+        return 0;
     while (limit > start && limit > from) {
         size_t found = last_place(rules, text + start, limit - start), at = start + found, name;
         if (!found || at < from)
             return 0;
         name = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));
-        if (name == at)
+        if (name == at && (!rules->normalizer || st_normalizer_cut(rules->normalizer, text, n, at)))
             return at;
         limit = name; /* a place between here and the name is too near to the name, too */
     }

@@ -3,6 +3,8 @@
  * Such a cut is a sync point (split/scan.h). For a text without a pattern it is an exact cut (cut/cuts.h) of a vocabulary without
  * unreachable tokens, because a slice could be such a token as a whole. It has ordinary, valid text on both sides:
  *
+ *   - Where the text is normalized, the characters around it stay as they are, so what is said here of the text holds for the
+ *     normalized text, too (st_normalizer_cut). There are no such cuts in texts without a pattern.
  *   - No name of a special token spans it, or ends within the two characters in front of it that a sync point depends on: behind
  *     an allowed special token a new text begins, and the two would belong to the text before.
  *   - Bytes that are not UTF-8 are farther away than the longest name. So repairing or dropping them can neither make nor break a
@@ -13,6 +15,7 @@
 #define ST_THREADS_SAFE_CUTS_H
 
 #include "cut/cuts.h"
+#include "normal/normalizer.h"
 #include "special/names.h"
 #include "split/pattern.h"
 
@@ -21,6 +24,7 @@ typedef struct st_cut_rules {
     int trusted;                            /* the text is valid UTF-8 */
     st_pattern pattern;
     st_vocab *vocab;                        /* used without a pattern; NULL: there are no cuts */
+    const st_normalizer *normalizer;        /* NULL = none */
 } st_cut_rules;
 
 /* The last such place p, from < p <= until <= n, in the ST_CUT_REACH bytes of text[0..n) in front of `until`; 0 if there is none.

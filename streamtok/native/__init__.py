@@ -20,6 +20,7 @@ MODULES = (
     "job",
     "listing",
     "merges",
+    "normal",
     "pattern",
     "text",
     "trainer",

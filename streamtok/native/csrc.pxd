@@ -4,23 +4,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "base/status.h" nogil:
     ctypedef enum st_status:
-        ST_OK
-        ST_NO_MEMORY
-        ST_INVALID_UTF8
-        ST_DISALLOWED_SPECIAL
-        ST_UNKNOWN_TOKEN
-        ST_BAD_STATE
-        ST_TOO_MANY_TOKENS
-        ST_MISSING_BYTE
-        ST_DUPLICATE_TOKEN
-        ST_EMPTY_TOKEN
-        ST_TOKEN_TOO_LONG
-        ST_UNSORTED_RANKS
-        ST_BAD_SPLIT
-        ST_BAD_IMAGE
-        ST_BAD_WORDS
-        ST_BAD_LIST
-        ST_INTERRUPTED
+        ST_OK, ST_NO_MEMORY, ST_INVALID_UTF8, ST_DISALLOWED_SPECIAL, ST_UNKNOWN_TOKEN, ST_BAD_STATE,
+        ST_TOO_MANY_TOKENS, ST_MISSING_BYTE, ST_DUPLICATE_TOKEN, ST_EMPTY_TOKEN, ST_TOKEN_TOO_LONG,
+        ST_UNSORTED_RANKS, ST_BAD_SPLIT, ST_BAD_IMAGE, ST_BAD_WORDS, ST_BAD_LIST, ST_INTERRUPTED
     const char *st_strerror(st_status status)
 
 
@@ -67,7 +53,7 @@ cdef extern from "base/buffer.h" nogil:
     st_status st_ids_reserve(st_ids *ids, size_t more)
     void st_ids_free(st_ids *ids)
     void st_bytes_free(st_bytes *buffer)
-    st_status st_bytes_append(st_bytes *buffer, const uint8_t *data, size_t n)
+    st_status st_bytes_append(st_bytes *buffer, const void *data, size_t n)
 
 
 cdef extern from "listing/listing.h" nogil:
@@ -95,6 +81,44 @@ cdef extern from "text/str_to_utf8.h" nogil:
     bint st_code_points_has_tier()
 
 
+cdef extern from "normal/chars.h" nogil:
+    ctypedef enum st_form:
+        ST_NFC, ST_NFD, ST_NFKC, ST_NFKD
+
+
+cdef extern from "normal/normalizer.h" nogil:
+    int ST_MOST_STEPS
+    ctypedef enum st_step_kind:
+        ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP
+    ctypedef struct st_step:
+        st_step_kind kind
+        st_form form
+        int left, right, runs, accents
+        uint8_t *pattern, *content
+        uint32_t *ranges
+        size_t pattern_size, content_size, range_count
+    ctypedef struct st_normalizer:
+        size_t count
+    void st_normalizer_init(st_normalizer *normalizer)
+    void st_normalizer_free(st_normalizer *normalizer)
+    st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
+    int st_normalizer_has_cuts(const st_normalizer *normalizer)
+    ctypedef struct st_flow:
+        const st_normalizer *normalizer
+        st_status (*sink)(void *context, const uint8_t *text, const size_t *source, size_t n) noexcept nogil
+        void *context
+        int traced
+    ctypedef struct st_flow_marks:
+        pass
+    void st_flow_init(st_flow *flow, const st_normalizer *normalizer)
+    void st_flow_free(st_flow *flow)
+    st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end)
+    size_t st_flow_held(const st_flow *flow)
+    void st_flow_mark(const st_flow *flow, st_flow_marks *marks)
+    void st_flow_roll_back(st_flow *flow, const st_flow_marks *marks)
+    void st_flow_commit(st_flow *flow)
+
+
 cdef extern from "pairs/pair_table.h" nogil:
     ctypedef struct st_pairs:
         pass
@@ -115,9 +139,7 @@ cdef extern from "vocab/vocab.h" nogil:
     ctypedef struct st_vocab:
         uint32_t count, max_length
         uint8_t *bytes
-        uint32_t *starts
-        uint32_t *ids
-        uint32_t *left
+        uint32_t *starts, *ids, *left
         uint32_t unreachable
         uint32_t fragments
         int monotone
@@ -125,9 +147,7 @@ cdef extern from "vocab/vocab.h" nogil:
         st_pairs pairs
     ctypedef struct st_vocab_source:
         const uint8_t *bytes
-        const uint32_t *lengths
-        const uint32_t *ids
-        const uint32_t *splits
+        const uint32_t *lengths, *ids, *splits
         size_t count, words
         int any_order
     uint32_t st_vocab_highest(const st_vocab *vocab)
@@ -140,18 +160,13 @@ cdef extern from "vocab/vocab.h" nogil:
 
 cdef extern from "vocab/merge_list.h" nogil:
     enum:
-        ST_TOKEN_MADE
-        ST_TOKEN_START
-        ST_TOKEN_SILENT
+        ST_TOKEN_MADE, ST_TOKEN_START, ST_TOKEN_SILENT
     ctypedef struct st_merge_list:
         const uint8_t *bytes
-        const uint32_t *lengths
-        const uint32_t *ids
+        const uint32_t *lengths, *ids
         const uint8_t *kinds
         size_t count
-        const uint32_t *left
-        const uint32_t *right
-        const uint32_t *made
+        const uint32_t *left, *right, *made
         size_t merges
     st_status st_merge_list_order(const st_merge_list *list, uint32_t *order, uint32_t *splits, int *in_order)
 
@@ -207,10 +222,7 @@ cdef extern from "base/tier.h" nogil:
 
 cdef extern from "vocab/packed_words.h" nogil:
     ctypedef struct st_word_list:
-        const uint8_t *shared
-        const uint8_t *rest_lengths
-        const uint8_t *levels
-        const uint8_t *rests
+        const uint8_t *shared, *rest_lengths, *levels, *rests
         size_t count, rest_size
     st_status st_word_list_read(const st_word_list *list, unsigned shift, unsigned least, st_bytes *words,
                                 st_bytes *lengths)
@@ -230,10 +242,7 @@ cdef extern from "special/names.h" nogil:
         uint64_t mask, factor
     ctypedef struct st_special:
         st_special_node *nodes
-        uint32_t *depth
-        uint32_t *place
-        uint32_t *name
-        uint32_t *inner
+        uint32_t *depth, *place, *name, *inner
         st_special_edges edges
         uint32_t count
         uint32_t[256] first
@@ -243,9 +252,7 @@ cdef extern from "special/names.h" nogil:
     void st_special_free(st_special *special)
     uint32_t ST_NO_SPECIAL
     ctypedef enum st_special_result:
-        ST_SPECIAL_NONE
-        ST_SPECIAL_FOUND
-        ST_SPECIAL_HELD
+        ST_SPECIAL_NONE, ST_SPECIAL_FOUND, ST_SPECIAL_HELD
     ctypedef struct st_special_match:
         size_t start, end
         uint32_t id
@@ -287,10 +294,7 @@ cdef extern from "split/dfa_table.h" nogil:
 cdef extern from "split/dfa.h" nogil:
     ctypedef struct st_dfa_table:
         uint32_t classes, states
-        const uint8_t *index
-        const uint8_t *blocks
-        const uint8_t *entries
-        const uint8_t *ops
+        const uint8_t *index, *blocks, *entries, *ops
         size_t block_count, op_count
     st_status st_dfa_new(const st_dfa_table *table, st_dfa **dfa)
     void st_dfa_free(st_dfa *dfa)
@@ -298,13 +302,9 @@ cdef extern from "split/dfa.h" nogil:
 
 cdef extern from "text/utf8_check.h" nogil:
     ctypedef enum st_errors:
-        ST_ERRORS_STRICT
-        ST_ERRORS_REPLACE
-        ST_ERRORS_IGNORE
+        ST_ERRORS_STRICT, ST_ERRORS_REPLACE, ST_ERRORS_IGNORE
     ctypedef enum st_text_fault:
-        ST_TEXT_INVALID_START
-        ST_TEXT_INVALID_CONTINUATION
-        ST_TEXT_UNEXPECTED_END
+        ST_TEXT_INVALID_START, ST_TEXT_INVALID_CONTINUATION, ST_TEXT_UNEXPECTED_END
     ctypedef struct st_text_error:
         size_t start, end
         st_text_fault fault
@@ -358,6 +358,7 @@ cdef extern from "stream/encoder.h" nogil:
     int ST_FEED_TRUSTED
     void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_pattern pattern)
     void st_encoder_free(st_encoder *encoder)
+    void st_encoder_allow(st_encoder *encoder, const st_special *names, const st_normalizer *normalizer)
     st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
                               st_feed_error *error)
     st_status st_encoder_count(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *scratch,
@@ -371,11 +372,11 @@ cdef extern from "stream/encoder.h" nogil:
 
 cdef extern from "threads/safe_cuts.h" nogil:
     ctypedef struct st_cut_rules:
-        const st_special *allowed
-        const st_special *disallowed
+        const st_special *allowed, *disallowed
         int trusted
         st_pattern pattern
         st_vocab *vocab
+        const st_normalizer *normalizer
     size_t st_last_cut(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules)
     size_t st_cut_margin(const st_cut_rules *rules)
 
@@ -390,8 +391,8 @@ cdef extern from "threads/job_text.h" nogil:
 
 cdef extern from "threads/job.h" nogil:
     ctypedef struct st_job:
-        const st_special *allowed
-        const st_special *disallowed
+        const st_special *allowed, *disallowed
+        const st_normalizer *normalizer
         int counts_only
         int abandoned
         size_t share_count

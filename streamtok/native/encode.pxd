@@ -2,6 +2,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from .csrc cimport st_encoder, st_feed_error, st_ids, st_pattern, st_status
 from .ids cimport Expected
+from .normal cimport Normalizer
 from .pattern cimport Pattern
 from .vocab cimport Matcher, Vocab
 
@@ -15,6 +16,7 @@ cdef struct Options:
 cdef class Coder:
     cdef readonly Vocab vocab
     cdef readonly Pattern pattern
+    cdef readonly Normalizer normalizer  # None: texts are taken as they are
     cdef Options options
     cdef st_ids spare  # for the ids of a short text; the flag is up while a call has it
     cdef int is_lent

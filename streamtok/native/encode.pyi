@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
+from .normal import Normalizer
 from .pattern import Pattern
 from .text import _Data, _Text
 from .vocab import Matcher, Vocab
@@ -18,10 +19,16 @@ FAULTS: dict[int, str]
 class Coder:
     vocab: Vocab
     pattern: Pattern
+    normalizer: Normalizer | None
     @property
     def has_cuts(self) -> bool: ...
     def __new__(
-        cls, vocab: Vocab, pattern: Pattern | str | None, engine: str = "fast", errors: str = "strict"
+        cls,
+        vocab: Vocab,
+        pattern: Pattern | str | None,
+        engine: str = "fast",
+        errors: str = "strict",
+        normalizer: Normalizer | None = None,
     ) -> Self: ...
     def encode(self, source: str, allowed: Matcher | None, disallowed: Matcher | None) -> list[int]: ...
     def encode_array(

@@ -13,27 +13,22 @@ from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, 
 from .text cimport (
     SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, borrow_spans, ends_high, give_back, next_slice,
 )
+from .normal cimport Normalizer
 from .pattern cimport Pattern, pattern_of
 from .vocab cimport Matcher, Vocab
 
 from .text import join_surrogate
 from ..errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
 
-# A call on fewer bytes takes less time than to release the GIL and take it again.
 cdef enum:
+    # A call on fewer bytes takes less time than to release the GIL and take it again.
     RELEASE_GIL_FROM = 2048
-
-# From this many bytes of text on, room for the ids is allocated at once by an estimate, and trimmed at the end: a buffer that
-# grows is moved several times.
-cdef enum:
+    # From this many bytes of text on, room for the ids is allocated at once by an estimate, and trimmed at the end: a buffer that
+    # grows is moved several times.
     RESERVE_FROM = 1 << 16
-
-# What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.
-cdef enum:
+    # What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.
     TEXT_COSTS = 256
-
-# A str that is not ASCII is turned into UTF-8 this many characters at a time: 128 KB at most, which a core's cache holds.
-cdef enum:
+    # A str that is not ASCII is turned into UTF-8 this many characters at a time: 128 KB at most, which a core's cache holds.
     STR_SLICE = 32768
 
 ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
@@ -80,14 +75,14 @@ cdef st_status put_spans(st_bytes *out, const uint64_t *ends, size_t count, int6
     return status
 
 
-
 cdef class Coder:
-    """One way to encode whole texts with a Vocab: what splits them, the engine, the errors mode. Safe to share.
+    """One way to encode whole texts with a Vocab: what splits them, the engine, the errors mode, the normalizer. Safe to share.
 
     pattern: a Pattern, or the name of a scanner; None for encode_spans() alone."""
 
-    def __cinit__(self, Vocab vocab not None, pattern, str engine="fast", str errors="strict"):
+    def __cinit__(self, Vocab vocab not None, pattern, str engine="fast", str errors="strict", Normalizer normalizer=None):
         self.vocab = vocab
+        self.normalizer = normalizer
         self.pattern = pattern_of(pattern)
         self.options.pattern = self.pattern.pattern
         self.options.engine = ENGINES[engine]
@@ -101,8 +96,9 @@ cdef class Coder:
         st_encoder_init(encoder, self.vocab.vocab, self.options.pattern)
         encoder.engine = <st_engine>self.options.engine
         encoder.text.errors = <st_errors>self.options.errors
-        encoder.allowed = allowed.special if allowed is not None else NULL
         encoder.watch.names = disallowed.special if disallowed is not None else NULL
+        st_encoder_allow(encoder, allowed.special if allowed is not None else NULL,
+                         &self.normalizer.normalizer if self.normalizer is not None else NULL)
 
     cdef int _encode(self, object source, Matcher allowed, Matcher disallowed, st_ids *out) except -1:
         """Appends the ids of one whole text."""
@@ -173,7 +169,10 @@ cdef class Coder:
     @property
     def has_cuts(self):
         """Whether a text can be cut at places where the two sides encode independently."""
-        return self.options.pattern.family != ST_SPLIT_NONE or self.vocab.vocab.unreachable == 0
+        cdef bint has_pattern = self.options.pattern.family != ST_SPLIT_NONE
+        if self.normalizer is not None:
+            return has_pattern and st_normalizer_has_cuts(&self.normalizer.normalizer)
+        return has_pattern or self.vocab.vocab.unreachable == 0
 
     cdef bint _borrow_ids(self, st_ids *ids) noexcept:
         """Memory for ids that an earlier call has left. One thread at a time gets it; the others get an empty buffer."""
@@ -403,6 +402,8 @@ cdef class CoreStream:
         cdef IdBuffer buffer = self.buffer
         cdef uint8_t[SHORT_ROOM] room
         buffer.ids.size = 0
+        if buffer.ids.data == NULL and st_ids_reserve(&buffer.ids, 1):  # array_over() would ask for it when the text is taken
+            raise MemoryError
         alive = borrow_short(chunk, &text, room)
         if text.n >= RESERVE_FROM:
             reserve(&buffer.ids, ids_expected(&self.coder.expected, text.n, False))

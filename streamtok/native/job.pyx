@@ -47,6 +47,8 @@ cdef class Job:
                     <st_engine>coder.options.engine, <st_errors>coder.options.errors)
         self.job.allowed = allowed.special if allowed is not None else NULL
         self.job.disallowed = disallowed.special if disallowed is not None else NULL
+        if coder.normalizer is not None:
+            self.job.normalizer = &coder.normalizer.normalizer
         self.job.counts_only = counts_only
         cdef size_t count = len(texts), total, i
         cdef st_status status = ST_OK
@@ -195,6 +197,9 @@ def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by=Non
     cdef Pattern pattern = (<Coder>by).pattern if isinstance(by, Coder) else pattern_of(by)
     rules.pattern = pattern.pattern
     rules.vocab = (<Coder>by).vocab.vocab if isinstance(by, Coder) else NULL
+    rules.normalizer = NULL
+    if isinstance(by, Coder) and (<Coder>by).normalizer is not None:
+        rules.normalizer = &(<Coder>by).normalizer.normalizer
     margin = st_cut_margin(&rules)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     n, at, result = <size_t>view.len, margin, []

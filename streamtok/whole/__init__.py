@@ -164,11 +164,14 @@ class WholeTexts:
             ValueError: the text holds a disallowed special token.
             TypeError: `text` is no str.
         """
-        from ..offsets import character_offsets, token_sizes
+        from ..offsets import character_offsets, normalized_offsets, token_sizes
 
         data = to_utf8(checked(text))
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        places = character_offsets(data, token_sizes(self, data, ids))
+        if self._normalizer is None:
+            places = character_offsets(data, token_sizes(self, data, ids))
+        else:
+            places = normalized_offsets(self, data, ids, self._matchers_for(allowed_special, disallowed_special)[0])
         if add_special_tokens:
             import numpy as np
 
@@ -266,7 +269,8 @@ class WholeTexts:
         Returns:
             Pieces: an iterator of their texts, str of a str and bytes of a buffer, and `offsets`, an int64 array of
             shape (number of pieces, 2): where each begins and ends in the UTF-8, in bytes. Text that the pattern does
-            not match is in no piece. Without a pattern a text is one piece.
+            not match is in no piece. Without a pattern a text is one piece. Where the encoding has a normalizer, both
+            are those of the normalized text.
 
         Raises:
             UnicodeDecodeError: bytes that are not UTF-8.

@@ -41,5 +41,7 @@ class Pieces(Generic[_StrOrBytes]):
 def pieces_of(encoding: Encoding, text: _StrOrBytes) -> Pieces[_StrOrBytes]:
     """See Encoding.pieces."""
     data = to_utf8(text) if isinstance(text, str) else bytes(text)
+    if encoding._normalizer is not None:
+        data = encoding._normalizer.normalize(data.decode()).encode()
     spans = np.frombuffer(encoding._coder.piece_spans(data), np.int64).reshape(-1, 2)
     return Pieces(text, data, spans)

@@ -55,21 +55,27 @@ def test_stubs_agree_with_the_built_modules():
 # ==== generated files ====
 
 
-def made_from_tiktoken(path: pathlib.Path) -> str:
-    """The version of tiktoken that a generated file names in its head."""
-    found = re.search(r"tiktoken (\d+(?:\.\d+)+)", path.read_text(encoding="utf-8")[:2000])
-    assert found, f"{path} does not say which tiktoken it was made from"
-    return found[1]
+def made_from_other(package: str, path: pathlib.Path) -> None:
+    """Skips the test where another version of a package is installed than a generated file names in its head."""
+    found = re.search(rf"{package} (\d+(?:\.\d+)+)", path.read_text(encoding="utf-8")[:2000])
+    assert found, f"{path} does not say which {package} it was made from"
+    here = importlib.metadata.version(package)
+    if found[1] != here:
+        pytest.skip(f"the tables were made from {package} {found[1]}, and {here} is installed")
 
 
 @needs("tiktoken")
 @pytest.mark.slow
 def test_unicode_tables_are_what_tiktoken_gives():
-    made = made_from_tiktoken(ROOT / "csrc" / "split" / "unicode_tables.h")
-    here = importlib.metadata.version("tiktoken")
-    if made != here:
-        pytest.skip(f"the tables were made from tiktoken {made}, and {here} is installed")
+    made_from_other("tiktoken", ROOT / "csrc" / "split" / "unicode_tables.h")
     run("tools/gen_unicode.py", "--check")
+
+
+@needs("tokenizers")
+@pytest.mark.slow
+def test_tables_of_normal_forms_are_what_tokenizers_gives():
+    made_from_other("tokenizers", ROOT / "csrc" / "normal" / "normal_tables.h")
+    run("tools/gen_normal.py", "--check")
 
 
 def test_the_picture_of_the_rooms_has_the_arrows_of_the_code():

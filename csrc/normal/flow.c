@@ -1,0 +1,307 @@
+/* A text on its way through the steps of a normalizer. */
+#include "base/alloc.h"
+#include "normal/quick.h"
+#include "normal/step.h"
+
+/* ---- traced text ---- */
+
+static st_status append_part(st_traced *traced, st_part part)
+{
+    ST_TRY(st_bytes_append(&traced->text, part.text, part.n));
+    return part.source ? st_bytes_append(&traced->source, part.source, part.n * sizeof *part.source) : ST_OK;
+}
+
+static void free_traced(st_traced *traced)
+{
+    st_bytes_free(&traced->text);
+    st_bytes_free(&traced->source);
+}
+
+static void resize(st_traced *traced, size_t size)
+{
+    traced->text.size = size;
+    if (traced->source.data)
+        traced->source.size = size * sizeof(size_t);
+}
+
+static st_part part_of(const st_traced *traced, size_t start)
+{
+    static const uint8_t nothing[1];
+    const size_t *source = (const size_t *)(const void *)traced->source.data;
+    const st_part part = {traced->text.data ? traced->text.data + start : nothing, source ? source + start : NULL,
+                          traced->text.size - start};
+    return part;
+}
+
+/* ---- what steps call ---- */
+
+st_part st_step_held(const st_flow *flow, size_t step)
+{
+    return part_of(&flow->states[step].held, flow->states[step].start);
+}
+
+void st_step_drop_held(st_flow *flow, size_t step)
+{
+    flow->states[step].start = flow->states[step].held.text.size;
+}
+
+st_status st_step_hold(st_flow *flow, size_t step, st_part part)
+{
+    return append_part(&flow->states[step].held, part);
+}
+
+static st_status run_step(st_flow *flow, size_t step, st_part part, int end)
+{
+    static st_step_function *const functions[] = {st_step_form,  st_step_lower,   st_step_replace,
+                                                  st_step_class, st_step_prepend, st_step_strip};
+    return functions[flow->normalizer->steps[step].kind](flow, step, part, end);
+}
+
+static st_status give_on(st_flow *flow, size_t step, st_part part)
+{
+    if (!part.n)
+        return ST_OK;
+    if (step + 1 == flow->normalizer->count)
+        return flow->sink(flow->context, part.text, part.source, part.n);
+    return run_step(flow, step + 1, part, 0);
+}
+
+static st_status flush(st_flow *flow, size_t step)
+{
+    st_traced *out = &flow->states[step].out;
+    const st_status status = give_on(flow, step, part_of(out, 0));
+    resize(out, 0);
+    return status;
+}
+
+/* Hands on what was made if it is much, and ends with a whole character. */
+static st_status flush_much(st_flow *flow, size_t step)
+{
+    const st_bytes *made = &flow->states[step].out.text;
+    return made->size < ST_NORMAL_BLOCK || st_utf8_unfinished(made->data, made->size) ? ST_OK : flush(flow, step);
+}
+
+st_status st_step_pass(st_flow *flow, size_t step, st_part part, int last)
+{
+    st_traced *out = &flow->states[step].out;
+    size_t rest = 0; /* of a character whose first bytes were handed on before */
+    if (part.n < ST_NORMAL_DIRECT && (!last || out->text.size)) {
+        ST_TRY(append_part(out, part));
+        return flush_much(flow, step);
+    }
+    while (rest < part.n && st_utf8_is_continuation(part.text[rest]))
+        rest++;
+    ST_TRY(append_part(out, st_part_of(part, 0, rest)));
+    ST_TRY(flush(flow, step));
+    return give_on(flow, step, st_part_of(part, rest, part.n));
+}
+
+st_status st_step_put(st_flow *flow, size_t step, const uint8_t *text, size_t n, size_t source)
+{
+    st_traced *out = &flow->states[step].out;
+    ST_TRY(st_bytes_append(&out->text, text, n));
+    for (size_t i = 0; flow->traced && i < n; i++)
+        ST_TRY(st_bytes_append(&out->source, &source, sizeof source));
+    return flush_much(flow, step);
+}
+
+/* ---- a text on its way ---- */
+
+void st_flow_init(st_flow *flow, const st_normalizer *normalizer)
+{
+    memset(flow, 0, sizeof *flow);
+    flow->normalizer = normalizer;
+}
+
+size_t st_flow_steps(const st_flow *flow)
+{
+    return flow->normalizer ? flow->normalizer->count : 0;
+}
+
+static size_t count_of(const st_flow *flow)
+{
+    return flow->states ? flow->normalizer->count : 0;
+}
+
+void st_flow_free(st_flow *flow)
+{
+    for (size_t i = 0; i < count_of(flow); i++) {
+        st_step_state *state = &flow->states[i];
+        free_traced(&state->held);
+        free_traced(&state->out);
+        st_bytes_free(&state->glyphs);
+        st_bytes_free(&state->spare);
+    }
+    st_free(flow->states);
+    flow->states = NULL;
+}
+
+static void reset_step(st_step_state *state)
+{
+    resize(&state->held, 0);
+    resize(&state->out, 0);
+    state->start = state->matched = 0;
+    state->begun = 0;
+}
+
+void st_flow_reset(st_flow *flow)
+{
+    for (size_t i = 0; i < count_of(flow); i++)
+        reset_step(&flow->states[i]);
+    flow->at = 0;
+}
+
+/* Whole texts that are in the one form asked for need no state. */
+static int is_plain(const st_flow *flow, size_t count, const uint8_t *text, size_t n, int end)
+{
+    const st_step *only = flow->normalizer ? flow->normalizer->steps : NULL;
+    return end && !flow->states && !flow->traced && count == 1 && only->kind == ST_STEP_FORM && n &&
+           st_normal_quick(only->form, text, n) == n;
+}
+
+static st_status run_steps(st_flow *flow, st_part part, int end)
+{
+    const size_t count = st_flow_steps(flow);
+    st_status status = count || !part.n ? ST_OK : flow->sink(flow->context, part.text, part.source, part.n);
+    for (size_t i = 0; i < count && !status; i++, part.n = 0) {
+        if (end || !i)
+            status = run_step(flow, i, part, end);
+        if (!status)
+            status = flush(flow, i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        resize(&flow->states[i].out, 0);
+        if (end && !status) { /* what was held before stays in front of `start`, for st_flow_roll_back */
+            st_step_drop_held(flow, i);
+            flow->states[i].matched = 0;
+            flow->states[i].begun = 0;
+        }
+    }
+    return status;
+}
+
+static st_status feed_traced(st_flow *flow, const uint8_t *text, size_t n, int end)
+{
+    st_bytes source = {NULL, 0, 0};
+    st_status status = st_bytes_reserve(&source, n * sizeof(size_t) + 1);
+    size_t *sources = (size_t *)(void *)source.data;
+    for (size_t at = 0; !status && at < n; at++)
+        sources[at] = st_utf8_is_continuation(text[at]) ? sources[at - 1] : flow->at + at;
+    if (!status) {
+        const st_part part = {text, sources, n};
+        status = run_steps(flow, part, end);
+    }
+    st_bytes_free(&source);
+    flow->at += n;
+    return status;
+}
+
+/* Room for what the steps hold. */
+static st_status make_states(st_flow *flow)
+{
+    const size_t count = st_flow_steps(flow);
+    if (count && !flow->states)
+        flow->states = st_calloc(count, sizeof *flow->states);
+    return count && !flow->states ? ST_NO_MEMORY : ST_OK;
+}
+
+st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end)
+{
+    const st_part part = {text, NULL, n};
+    const size_t count = st_flow_steps(flow);
+    if (is_plain(flow, count, text, n, end))
+        return flow->sink(flow->context, text, NULL, n);
+    ST_TRY(make_states(flow));
+    return flow->traced ? feed_traced(flow, text, n, end) : run_steps(flow, part, end);
+}
+
+size_t st_flow_held(const st_flow *flow)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < count_of(flow); i++)
+        held += flow->states[i].held.text.size - flow->states[i].start;
+    return held;
+}
+
+/* ---- rolling back ---- */
+
+void st_flow_mark(const st_flow *flow, st_flow_marks *marks)
+{
+    marks->count = count_of(flow);
+    for (size_t i = 0; i < marks->count; i++) {
+        const st_step_state *state = &flow->states[i];
+        marks->steps[i] = (st_step_mark){state->start, state->held.text.size, state->matched, state->begun};
+    }
+}
+
+void st_flow_roll_back(st_flow *flow, const st_flow_marks *marks)
+{
+    if (!marks->count)
+        st_flow_reset(flow);
+    for (size_t i = 0; i < marks->count; i++) {
+        const st_step_mark *mark = &marks->steps[i];
+        st_step_state *state = &flow->states[i];
+        resize(&state->held, mark->size);
+        resize(&state->out, 0);
+        state->start = mark->start;
+        state->matched = mark->matched;
+        state->begun = mark->begun;
+    }
+}
+
+void st_flow_commit(st_flow *flow)
+{
+    for (size_t i = 0; i < count_of(flow); i++) {
+        st_step_state *state = &flow->states[i];
+        const size_t held = state->held.text.size - state->start;
+        if (state->start < held) /* to move them would take longer than what it frees: linear */
+            continue;
+        st_bytes_drop(&state->held.text, state->start);
+        if (state->held.source.data)
+            st_bytes_drop(&state->held.source, state->start * sizeof(size_t));
+        state->start = 0;
+    }
+}
+
+/* ---- saving ---- */
+
+st_step_holds st_flow_holds(const st_flow *flow, size_t step)
+{
+    st_step_holds holds = {0, 0, NULL, 0};
+    if (flow->states) {
+        const st_part held = st_step_held(flow, step);
+        holds = (st_step_holds){flow->states[step].matched, flow->states[step].begun, held.text, held.n};
+    }
+    return holds;
+}
+
+st_status st_flow_restore(st_flow *flow, size_t step, const st_step_holds *holds)
+{
+    const st_part held = {holds->text, NULL, holds->n};
+    if (!st_step_may_hold(&flow->normalizer->steps[step], holds))
+        return ST_BAD_STATE;
+    ST_TRY(make_states(flow));
+    flow->states[step].matched = holds->matched;
+    flow->states[step].begun = holds->begun;
+    return st_step_hold(flow, step, held);
+}
+
+st_status st_flow_copy(st_flow *target, const st_flow *source)
+{
+    st_flow_reset(target);
+    target->at = source->at;
+    target->traced = source->traced;
+    if (!source->states)
+        return ST_OK;
+    ST_TRY(make_states(target));
+    for (size_t i = 0; i < st_flow_steps(source); i++) {
+        target->states[i].matched = source->states[i].matched;
+        target->states[i].begun = source->states[i].begun;
+        const st_status status = st_step_hold(target, i, st_step_held(source, i));
+        if (status) {
+            st_flow_reset(target);
+            return status;
+        }
+    }
+    return ST_OK;
+}

@@ -1,0 +1,131 @@
+/* normalizer.h - a list of steps through which a text goes before it is split into pieces, as Hugging Face's tokenizers has them.
+ *
+ *     text -> step -> step -> ... -> sink
+ *
+ * A text may come in parts. What the sink got is then, all together, what tokenizers makes of the whole text, and each byte
+ * comes as soon as no later part can change it, or a few characters later. A normal form holds back the last character and the marks
+ * behind it, a run of marks as long as it lasts; Strip white space; Replace what begins its pattern. Time is in proportion to the
+ * text, memory to the longest such run.
+ *
+ * Thread rule: a normalizer is immutable once its steps are added, any number of readers; a flow belongs to one thread at a time. */
+#ifndef ST_NORMAL_NORMALIZER_H
+#define ST_NORMAL_NORMALIZER_H
+
+#include "base/buffer.h"
+#include "normal/chars.h"
+
+#define ST_MOST_STEPS 16
+
+typedef enum st_step_kind {
+    ST_STEP_FORM,    /* a normal form */
+    ST_STEP_LOWER,   /* characters to lower case, each by itself */
+    ST_STEP_REPLACE, /* each occurrence of `pattern` becomes `content` */
+    ST_STEP_CLASS,   /* each character of a class becomes `content`; or each run of them */
+    ST_STEP_PREPEND, /* `content` in front of a text that is not empty */
+    ST_STEP_STRIP    /* no white space at the left end, the right one */
+} st_step_kind;
+
+typedef struct st_step {
+    st_step_kind kind;
+    st_form form;
+    int left, right;          /* STRIP */
+    int runs, accents;        /* CLASS: a run at once; the class is that of accents, without ranges */
+    uint8_t *pattern;         /* REPLACE */
+    size_t pattern_size;
+    size_t *fails;            /* size of a beginning of the pattern: the longest shorter one that ends it */
+    uint8_t *content;
+    size_t content_size;
+    uint32_t *ranges;         /* CLASS: first and last code point, ascending, apart */
+    size_t range_count;
+} st_step;
+
+typedef struct st_normalizer {
+    st_step steps[ST_MOST_STEPS];
+    size_t count;
+} st_normalizer;
+
+void st_normalizer_init(st_normalizer *normalizer);
+void st_normalizer_free(st_normalizer *normalizer);
+
+/* Adds a step; what it points to is copied. ST_NO_MEMORY also for one step too many. */
+st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step);
+
+/* Whether a text can be cut somewhere, so that its parts, each normalized as a text of its own, give the normalized text. */
+int st_normalizer_has_cuts(const st_normalizer *normalizer);
+
+/* Whether text[at] is such a place, with two characters in front of it and two behind that stay as they are. text[0..n) is valid
+ * UTF-8 at least for eight bytes on both sides. */
+int st_normalizer_cut(const st_normalizer *normalizer, const uint8_t *text, size_t n, size_t at);
+
+/* ---- a text on its way ---- */
+
+typedef struct st_traced {
+    st_bytes text, source;
+} st_traced;
+
+typedef struct st_step_state {
+    st_traced held;    /* from byte `start` on: what the step waits with; before it, what it had at the start of the feed */
+    size_t start;
+    size_t matched;    /* REPLACE: bytes of the pattern that the text ends with. CLASS: inside a run */
+    int begun;         /* PREPEND, STRIP: the text has begun */
+    st_traced out;     /* empty between two calls */
+    st_bytes glyphs, spare;
+} st_step_state;
+
+/* Takes what comes out. source: as in step.h, NULL unless traced. */
+typedef st_status st_normal_sink(void *context, const uint8_t *text, const size_t *source, size_t n);
+
+typedef struct st_flow {
+    const st_normalizer *normalizer; /* not owned; NULL: no steps */
+    st_step_state *states;
+    st_normal_sink *sink;
+    void *context;
+    size_t at;                       /* bytes of the text so far; counted where traced */
+    int traced;
+} st_flow;
+
+void st_flow_init(st_flow *flow, const st_normalizer *normalizer);
+void st_flow_free(st_flow *flow);
+
+/* end: the text ends; the flow is then at the start of the next one. After an error, st_flow_roll_back or st_flow_reset. */
+st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end);
+
+/* Bytes that the steps hold. */
+size_t st_flow_held(const st_flow *flow);
+
+/* Forgets the text. */
+void st_flow_reset(st_flow *flow);
+
+/* What the flow held when this is called can be had back, until st_flow_commit. */
+typedef struct st_step_mark {
+    size_t start, size, matched;
+    int begun;
+} st_step_mark;
+
+typedef struct st_flow_marks {
+    size_t count; /* 0: nothing was held */
+    st_step_mark steps[ST_MOST_STEPS];
+} st_flow_marks;
+
+void st_flow_mark(const st_flow *flow, st_flow_marks *marks);
+void st_flow_roll_back(st_flow *flow, const st_flow_marks *marks);
+void st_flow_commit(st_flow *flow);
+
+/* What a step waits with, to be saved and restored: fields of its state. */
+typedef struct st_step_holds {
+    size_t matched;
+    int begun;
+    const uint8_t *text;
+    size_t n;
+} st_step_holds;
+
+size_t st_flow_steps(const st_flow *flow);
+st_step_holds st_flow_holds(const st_flow *flow, size_t step);
+
+/* Into a flow at the start of a text; holds->text is valid UTF-8. ST_BAD_STATE: the step can never hold that. */
+st_status st_flow_restore(st_flow *flow, size_t step, const st_step_holds *holds);
+
+/* target (initialised, same normalizer) takes the state of source. ST_NO_MEMORY: target is reset. */
+st_status st_flow_copy(st_flow *target, const st_flow *source);
+
+#endif

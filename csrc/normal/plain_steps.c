@@ -1,0 +1,261 @@
+/* The steps that take a character or a few bytes at a time: lower case, replacements, what is added and stripped at the ends. */
+#include "base/bits.h"
+#include "base/load.h"
+#include "normal/step.h"
+
+/* ---- lower case ---- */
+
+static int is_ascii_upper(unsigned byte)
+{
+    return byte - 'A' < 26;
+}
+
+/* Bytes at the start of the part that stay as they are. */
+static size_t already_lower(st_part part)
+{
+    size_t at = 0;
+    while (at < part.n) {
+        unsigned size = 1;
+        if (part.text[at] < 0x80) {
+            if (is_ascii_upper(part.text[at]))
+                break;
+        } else {
+            const uint32_t point = st_utf8_decode(part.text + at, &size);
+            if (st_lower_of(point) != point)
+                break;
+        }
+        at += size;
+    }
+    return at;
+}
+
+static st_status put_lower(st_flow *flow, size_t step, uint32_t point, size_t source)
+{
+    uint8_t bytes[4];
+    const uint32_t lower = st_lower_of(point);
+    if (lower != ST_NO_CHAR)
+        return st_step_put(flow, step, bytes, st_utf8_write(bytes, lower), source);
+    ST_TRY(st_step_put(flow, step, bytes, st_utf8_write(bytes, ST_LOWER_TWO_FIRST), source));
+    return st_step_put(flow, step, bytes, st_utf8_write(bytes, ST_LOWER_TWO_SECOND), source);
+}
+
+/* ASCII from text[at] on, in lower case; returns where it stops. */
+static size_t lower_ascii(uint8_t *to, const uint8_t *text, size_t at, size_t n)
+{
+    for (; at < n && text[at] < 0x80; at++)
+        *to++ = (uint8_t)(text[at] + (is_ascii_upper(text[at]) << 5));
+    return at;
+}
+
+st_status st_step_lower(st_flow *flow, size_t step, st_part part, int end)
+{
+    uint8_t block[256];
+    (void)end;
+    for (size_t at = 0, stop; at < part.n; at = stop) {
+        const st_part rest = st_part_of(part, at, part.n);
+        stop = at + already_lower(rest);
+        ST_TRY(st_step_pass(flow, step, st_part_of(part, at, stop), stop == part.n));
+        if (stop == part.n)
+            break;
+        if (part.text[stop] >= 0x80) {
+            unsigned size;
+            const uint32_t point = st_utf8_decode(part.text + stop, &size);
+            ST_TRY(put_lower(flow, step, point, st_source_at(part, stop)));
+            stop += size;
+            continue;
+        }
+        at = stop;
+        stop = lower_ascii(block, part.text, at, flow->traced ? at + 1 : part.n - at < sizeof block ? part.n : at + sizeof block);
+        ST_TRY(st_step_put(flow, step, block, stop - at, st_source_at(part, at)));
+    }
+    return ST_OK;
+}
+
+/* ---- a text by another ---- */
+
+/* Hands on the first `n` bytes of what is held, which begins the pattern. */
+static st_status release(st_flow *flow, size_t step, size_t n)
+{
+    st_step_state *state = &flow->states[step];
+    ST_TRY(st_step_pass(flow, step, st_part_of(st_step_held(flow, step), 0, n), 0));
+    state->start += n;
+    return ST_OK;
+}
+
+/* The pattern ends with the last byte held. */
+static st_status put_content(st_flow *flow, size_t step)
+{
+    const st_step *s = &flow->normalizer->steps[step];
+    const st_part held = st_step_held(flow, step);
+    const size_t source = st_source_at(held, held.n - 1);
+    st_step_drop_held(flow, step);
+    flow->states[step].matched = 0;
+    return st_step_put(flow, step, s->content, s->content_size, source);
+}
+
+/* One more byte of the text, which follows on what is held. Held is what the text ends with of the beginning of the pattern. */
+static st_status match_byte(st_flow *flow, size_t step, st_part byte)
+{
+    const st_step *s = &flow->normalizer->steps[step];
+    st_step_state *state = &flow->states[step];
+    size_t k = state->matched;
+    while (k && s->pattern[k] != byte.text[0])
+        k = s->fails[k];
+    ST_TRY(release(flow, step, state->matched - k));
+    if (s->pattern[k] != byte.text[0]) {
+        state->matched = 0;
+        return st_step_pass(flow, step, byte, 0);
+    }
+    ST_TRY(st_step_hold(flow, step, byte));
+    state->matched = k + 1;
+    return state->matched == s->pattern_size ? put_content(flow, step) : ST_OK;
+}
+
+st_status st_step_replace(st_flow *flow, size_t step, st_part part, int end)
+{
+    const st_step *s = &flow->normalizer->steps[step];
+    st_step_state *state = &flow->states[step];
+    for (size_t at = 0; at < part.n;) {
+        if (!state->matched) {
+            const uint8_t *found = memchr(part.text + at, s->pattern[0], part.n - at);
+            const size_t stop = found ? (size_t)(found - part.text) : part.n;
+            ST_TRY(st_step_pass(flow, step, st_part_of(part, at, stop), stop == part.n));
+            at = stop;
+            if (at == part.n)
+                break;
+        }
+        ST_TRY(match_byte(flow, step, st_part_of(part, at, at + 1)));
+        at++;
+    }
+    return end ? release(flow, step, st_step_held(flow, step).n) : ST_OK;
+}
+
+/* ---- characters of a class ---- */
+
+static size_t find_range(const uint32_t *ranges, size_t count, uint32_t point)
+{
+    size_t low = 0;
+    while (count) { /* the first range that ends at the point or behind it */
+        const size_t half = count / 2;
+        if (ranges[2 * (low + half) + 1] < point) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
+
+static int in_class(const st_step *s, uint32_t point)
+{
+    if (s->accents)
+        return st_normal_in(point, ST_MASK_ACCENTS);
+    const size_t range = find_range(s->ranges, s->range_count, point);
+    return range < s->range_count && s->ranges[2 * range] <= point;
+}
+
+st_status st_step_class(st_flow *flow, size_t step, st_part part, int end)
+{
+    const st_step *s = &flow->normalizer->steps[step];
+    st_step_state *state = &flow->states[step];
+    size_t at = 0, plain = 0; /* part[plain..at) stays */
+    unsigned size;
+    for (; at < part.n; at += size) {
+        if (in_class(s, st_utf8_decode(part.text + at, &size))) {
+            ST_TRY(st_step_pass(flow, step, st_part_of(part, plain, at), 0));
+            plain = at + size;
+            if (s->runs) {
+                st_step_drop_held(flow, step); /* the last one's place is that of the content */
+                ST_TRY(st_step_hold(flow, step, st_part_of(part, at, plain)));
+                state->matched = 1;
+            } else {
+                ST_TRY(st_step_put(flow, step, s->content, s->content_size, st_source_at(part, at)));
+            }
+        } else if (state->matched) {
+            ST_TRY(put_content(flow, step));
+        }
+    }
+    ST_TRY(st_step_pass(flow, step, st_part_of(part, plain, at), 1));
+    return end && state->matched ? put_content(flow, step) : ST_OK;
+}
+
+/* ---- the ends ---- */
+
+st_status st_step_prepend(st_flow *flow, size_t step, st_part part, int end)
+{
+    const st_step *s = &flow->normalizer->steps[step];
+    st_step_state *state = &flow->states[step];
+    (void)end;
+    if (part.n && !state->begun) {
+        state->begun = 1;
+        ST_TRY(st_step_put(flow, step, s->content, s->content_size, st_source_at(part, 0)));
+    }
+    return st_step_pass(flow, step, part, 1);
+}
+
+/* White space as Rust's char::is_whitespace has it. */
+static int is_white(uint32_t c)
+{
+    if (c < 0x80)
+        return c == ' ' || c - 9 < 5u;
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11u || c - 0x2028 < 2u || c == 0x202F || c == 0x205F ||
+           c == 0x3000;
+}
+
+st_status st_step_strip(st_flow *flow, size_t step, st_part part, int end)
+{
+    const st_step *s = &flow->normalizer->steps[step];
+    st_step_state *state = &flow->states[step];
+    size_t at = 0, tail = part.n;
+    unsigned size;
+    (void)end; /* white space that is held then is dropped */
+    if (s->left && !state->begun)
+        for (; at < part.n && is_white(st_utf8_decode(part.text + at, &size)); at += size)
+            ;
+    if (at == part.n)
+        return ST_OK;
+    state->begun = 1;
+    while (s->right && tail > at) {
+        const size_t before = tail - st_utf8_size_before(part.text, tail);
+        if (!is_white(st_utf8_decode(part.text + before, &size)))
+            break;
+        tail = before;
+    }
+    if (tail > at) {
+        ST_TRY(st_step_pass(flow, step, st_step_held(flow, step), 0));
+        st_step_drop_held(flow, step);
+        ST_TRY(st_step_pass(flow, step, st_part_of(part, at, tail), 1));
+    }
+    return st_step_hold(flow, step, st_part_of(part, tail, part.n));
+}
+
+/* ---- saved states ---- */
+
+static int all_white(const uint8_t *text, size_t n)
+{
+    unsigned size;
+    for (size_t at = 0; at < n; at += size)
+        if (!is_white(st_utf8_decode(text + at, &size)))
+            return 0;
+    return 1;
+}
+
+int st_step_may_hold(const st_step *s, const st_step_holds *h)
+{
+    unsigned size = 0;
+    switch (s->kind) {
+    case ST_STEP_FORM:
+        return !h->matched && !h->begun && st_step_form_may_hold(s->form, h->text, h->n);
+    case ST_STEP_REPLACE:
+        return !h->begun && h->matched == h->n && h->n < s->pattern_size && (!h->n || !memcmp(h->text, s->pattern, h->n));
+    case ST_STEP_CLASS:
+        if (h->begun || h->matched != (h->n > 0) || !h->n)
+            return !h->begun && !h->matched && !h->n;
+        return s->runs && in_class(s, st_utf8_decode(h->text, &size)) && size == h->n;
+    case ST_STEP_STRIP:
+        return !h->matched && (!h->n || (s->right && h->begun && all_white(h->text, h->n)));
+    default:
+        return !h->matched && !h->n && (s->kind == ST_STEP_PREPEND || !h->begun);
+    }
+}

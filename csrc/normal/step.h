@@ -1,0 +1,69 @@
+/* step.h - what the steps of a normalizer share: their state while a text passes, and how they hand text on.
+ *
+ * A step takes valid UTF-8 in parts that are cut between characters, and hands on what no later part can change. What it has to
+ * wait for lies in `held`. Text that a step does not change is handed on as it is, without a copy, unless it is short. */
+#ifndef ST_NORMAL_STEP_H
+#define ST_NORMAL_STEP_H
+
+#include "base/buffer.h"
+#include "normal/normalizer.h"
+
+/* Unchanged text of at least this many bytes is not copied. */
+#define ST_NORMAL_DIRECT 4096
+
+/* What a step makes is handed on in blocks of about this many bytes, which a core's nearest caches hold. */
+#define ST_NORMAL_BLOCK ((size_t)1 << 15)
+
+/* A part of a text. source: the place in the given text where the character of each byte begins; NULL where nobody asks. */
+typedef struct st_part {
+    const uint8_t *text;
+    const size_t *source;
+    size_t n;
+} st_part;
+
+static inline st_part st_part_of(st_part part, size_t from, size_t until)
+{
+    const st_part p = {part.text + from, part.source ? part.source + from : NULL, until - from};
+    return p;
+}
+
+/* Each takes a part; end: the text ends with it. */
+typedef st_status st_step_function(st_flow *flow, size_t step, st_part part, int end);
+st_step_function st_step_form, st_step_lower, st_step_replace, st_step_class, st_step_prepend, st_step_strip;
+
+/* For st_flow_restore: can a step that is at the start of a text be brought to hold this? */
+int st_step_form_may_hold(st_form form, const uint8_t *text, size_t n);
+int st_step_may_hold(const st_step *step, const st_step_holds *holds);
+
+/* Hands on a part that is as it should be. last: nothing else follows at once. */
+st_status st_step_pass(st_flow *flow, size_t step, st_part part, int last);
+
+/* Hands on bytes whose characters come from the place `source`. */
+st_status st_step_put(st_flow *flow, size_t step, const uint8_t *text, size_t n, size_t source);
+
+/* Appends a part to what the step holds. */
+st_status st_step_hold(st_flow *flow, size_t step, st_part part);
+st_part st_step_held(const st_flow *flow, size_t step);
+void st_step_drop_held(st_flow *flow, size_t step);
+
+/* The source of a byte of a part. */
+static inline size_t st_source_at(st_part part, size_t at)
+{
+    return part.source ? part.source[at] : 0;
+}
+
+/* A code point as UTF-8; returns its size. */
+static inline unsigned st_utf8_write(uint8_t *to, uint32_t point)
+{
+    if (point < 0x80) {
+        to[0] = (uint8_t)point;
+        return 1;
+    }
+    const unsigned size = 2u + (point >= 0x800) + (point >= 0x10000);
+    for (unsigned i = size - 1; i; i--, point >>= 6)
+        to[i] = (uint8_t)(0x80 | (point & 0x3F));
+    to[0] = (uint8_t)((0xF00u >> size & 0xF0) | point);
+    return size;
+}
+
+#endif

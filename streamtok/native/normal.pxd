@@ -1,0 +1,10 @@
+from .csrc cimport st_normalizer, st_step
+
+
+cdef class Normalizer:
+    cdef st_normalizer normalizer
+    cdef readonly tuple steps
+
+    cdef tuple _add(self, str name, tuple given)
+    cdef tuple _add_text(self, str name, tuple given, st_step *step)
+    cdef int _take(self, st_step *step, bytes pattern, bytes content, tuple ranges) except -1

@@ -1,0 +1,23 @@
+from collections.abc import Iterable
+from typing import Any, final
+
+FORMS: dict[str, int]
+LAST_POINT: int
+
+@final
+class Normalizer:
+    steps: tuple[tuple[Any, ...], ...]
+
+    def __init__(self, steps: Iterable[Iterable[Any]]) -> None: ...
+    def normalize(self, text: str) -> str: ...
+    def trace(self, text: str) -> tuple[bytes, memoryview[int]]: ...
+
+@final
+class NormalStream:
+    normalizer: Normalizer
+    held: int
+
+    def __init__(self, normalizer: Normalizer, traced: bool = False) -> None: ...
+    def feed(self, text: str) -> bytes: ...
+    def flush(self) -> bytes: ...
+    def sources(self) -> bytes: ...

@@ -1,0 +1,210 @@
+"""Normalizers as Python objects: what is done to a text before it is split into pieces."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.unicode cimport PyUnicode_Check
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
+
+from .csrc cimport *
+from .interrupt cimport Scope, begin, check, end as end_scope
+from .text cimport Text, borrow, give_back
+
+from ..errors import not_a_str_error
+
+FORMS = {"NFC": ST_NFC, "NFD": ST_NFD, "NFKC": ST_NFKC, "NFKD": ST_NFKD}
+LAST_POINT = 0x10FFFF
+
+
+cdef str content_of(object value):
+    if not PyUnicode_Check(value):
+        raise TypeError(f"a step's text is a str, not {type(value).__name__}")
+    return value
+
+
+cdef tuple checked_ranges(object ranges):
+    """Ranges of code points as pairs, checked: each (first, last), ascending, apart."""
+    pairs = tuple((int(first), int(last)) for first, last in ranges)
+    cdef long before = -1
+    for first, last in pairs:
+        if not before < first <= last <= LAST_POINT:
+            raise ValueError(f"({first}, {last}) is no range of code points behind {before}: give them ascending and apart")
+        before = last
+    if not pairs:
+        raise ValueError("a class without characters changes nothing: leave the step out")
+    return pairs
+
+
+cdef class Normalizer:
+    """Steps that a text goes through before it is split: a sequence of tuples, which may be empty.
+
+        ("NFC",) ("NFD",) ("NFKC",) ("NFKD",)    a normal form
+        ("Lowercase",)                           each character by itself
+        ("StripAccents",)                        without characters of general category M
+        ("Replace", pattern, content)            each occurrence of a str
+        ("ReplaceClass", ranges, content, runs)  each character of a class, given by ranges (first, last) of code points; with
+                                                 `runs`, each run of such characters at once
+        ("Prepend", content)                     in front of a text that is not empty
+        ("Strip", left, right)                   without white space at its ends
+
+    All is what the steps of these names do in Hugging Face's tokenizers. TypeError, ValueError: not such a step. Safe to share."""
+
+    def __cinit__(self, steps):
+        st_normalizer_init(&self.normalizer)
+        made = []
+        for step in steps:
+            step = tuple(step)
+            if not step or not isinstance(step[0], str):
+                raise TypeError(f"a step of a normalizer is a tuple that begins with its name, not {step!r}")
+            made.append((step[0], *self._add(step[0], step[1:])))
+        self.steps = tuple(made)
+
+    def __dealloc__(self):
+        st_normalizer_free(&self.normalizer)
+
+    def __reduce__(self):
+        return Normalizer, (self.steps,)
+
+    def __repr__(self):
+        return f"Normalizer({list(self.steps)!r})"
+
+    cdef tuple _add(self, str name, tuple given):
+        """Adds a step; returns its arguments as they were understood."""
+        cdef st_step step
+        memset(&step, 0, sizeof(step))
+        takes = {"Replace": 2, "ReplaceClass": 3, "Prepend": 1, "Strip": 2, "Lowercase": 0, "StripAccents": 0}.get(name)
+        if takes is None and name not in FORMS:
+            known = ", ".join([*FORMS, "Lowercase", "StripAccents", "Replace", "ReplaceClass", "Prepend", "Strip"])
+            raise ValueError(f"no normalizer is called {name!r}; there are {known}")
+        if len(given) != (takes or 0):
+            raise ValueError(f"the normalizer {name} takes {takes or 0} arguments, not {len(given)}")
+        if name in FORMS:
+            step.kind, step.form = ST_STEP_FORM, FORMS[name]
+        elif name == "Lowercase":
+            step.kind = ST_STEP_LOWER
+        elif name == "StripAccents":
+            step.kind, step.accents = ST_STEP_CLASS, True
+        elif name == "Strip":
+            given = bool(given[0]), bool(given[1])
+            step.kind, step.left, step.right = ST_STEP_STRIP, given[0], given[1]
+        else:
+            return self._add_text(name, given, &step)
+        self._take(&step, b"", b"", ())
+        return given
+
+    cdef tuple _add_text(self, str name, tuple given, st_step *step):
+        """Adds a step that puts a text in place of another."""
+        if name == "Prepend":
+            step.kind = ST_STEP_PREPEND
+            self._take(step, b"", content_of(given[0]).encode(), ())
+        elif name == "Replace":
+            step.kind = ST_STEP_REPLACE
+            if not content_of(given[0]):
+                raise ValueError("Replace looks for a text, and this one is empty: an empty text is everywhere")
+            self._take(step, given[0].encode(), content_of(given[1]).encode(), ())
+        else:
+            given = checked_ranges(given[0]), content_of(given[1]), bool(given[2])
+            step.kind, step.runs = ST_STEP_CLASS, given[2]
+            self._take(step, b"", given[1].encode(), given[0])
+        return given
+
+    cdef int _take(self, st_step *step, bytes pattern, bytes content, tuple ranges) except -1:
+        cdef uint32_t *points = <uint32_t *>PyMem_Malloc((2 * len(ranges) + 1) * sizeof(uint32_t))
+        cdef size_t i
+        cdef st_status status
+        if points == NULL:
+            raise MemoryError
+        for i in range(len(ranges)):
+            points[2 * i], points[2 * i + 1] = ranges[i]
+        step.pattern, step.pattern_size = <uint8_t *>PyBytes_AS_STRING(pattern), len(pattern)
+        step.content, step.content_size = <uint8_t *>PyBytes_AS_STRING(content), len(content)
+        step.ranges, step.range_count = points, len(ranges)
+        if self.normalizer.count == ST_MOST_STEPS:
+            PyMem_Free(points)
+            raise ValueError(f"a normalizer has at most {ST_MOST_STEPS} steps")
+        status = st_normalizer_add(&self.normalizer, step)
+        PyMem_Free(points)
+        if status:
+            raise MemoryError
+        return 0
+
+    def normalize(self, text):
+        """What the steps make of a str."""
+        stream = NormalStream(self)
+        return (stream.feed(text) + stream.flush()).decode()
+
+    def trace(self, text):
+        """(UTF-8 of the normalized str, and for each of its bytes the place where the character that it comes from begins, in
+        bytes of the given text's UTF-8, as a memoryview of the format "N")."""
+        stream = NormalStream(self, True)
+        made = stream.feed(text) + stream.flush()
+        return made, memoryview(stream.sources()).cast("N")
+
+
+cdef st_status collect(void *context, const uint8_t *text, const size_t *source, size_t n) noexcept nogil:
+    cdef st_bytes *out = <st_bytes *>context
+    cdef st_status status = st_bytes_append(out, text, n)
+    if status == ST_OK and source != NULL:
+        status = st_bytes_append(out + 1, source, n * sizeof(size_t))
+    return status
+
+
+cdef class NormalStream:
+    """A text on its way through a normalizer, part by part. One thread at a time."""
+    cdef readonly Normalizer normalizer
+    cdef st_flow flow
+    cdef st_bytes[2] out  # text, sources
+    cdef size_t taken
+
+    def __cinit__(self, Normalizer normalizer not None, bint traced=False):
+        self.normalizer = normalizer
+        st_flow_init(&self.flow, &normalizer.normalizer)
+        self.flow.sink = collect
+        self.flow.context = self.out
+        self.flow.traced = traced
+
+    def __dealloc__(self):
+        st_flow_free(&self.flow)
+        st_bytes_free(&self.out[0])
+        st_bytes_free(&self.out[1])
+
+    def feed(self, text):
+        """UTF-8 of what no later part can change. text: a str."""
+        return self._run(text, False)
+
+    def flush(self):
+        """The rest: the text ends. The stream is then at the start of the next one."""
+        return self._run("", True)
+
+    @property
+    def held(self):
+        """Bytes that wait for the next part."""
+        return st_flow_held(&self.flow)
+
+    def sources(self):
+        """As bytes, the numbers of size_t that belong to all that was returned."""
+        return PyBytes_FromStringAndSize(<const char *>self.out[1].data, <Py_ssize_t>self.out[1].size)
+
+    cdef bytes _run(self, object source, bint final):
+        if not PyUnicode_Check(source):
+            raise not_a_str_error(source)
+        cdef st_flow_marks marks
+        cdef st_status status
+        cdef Scope scope
+        cdef Text text
+        cdef size_t sources = self.out[1].size
+        alive = borrow(source, &text)
+        st_flow_mark(&self.flow, &marks)
+        self.out[0].size = 0
+        begin(&scope, NULL)
+        with nogil:
+            status = st_flow_feed(&self.flow, text.data, text.n, final)
+        end_scope(&scope)
+        give_back(&text)
+        if status:
+            st_flow_roll_back(&self.flow, &marks)
+            self.out[1].size = sources
+            check(&scope)
+            raise MemoryError
+        st_flow_commit(&self.flow)
+        return PyBytes_FromStringAndSize(<const char *>self.out[0].data, <Py_ssize_t>self.out[0].size)
