@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import json
 import mmap
 import os
 import pickle
@@ -332,6 +334,39 @@ def test_beginning_of_a_character_is_no_token():
 def test_damaged_model_of_characters_is_refused_with_its_place(vocab, merges, says):
     with pytest.raises(VocabularyError, match=says):
         pack_merges(vocab, merges, byte_level=False, byte_fallback=True)
+
+
+def models_of_characters() -> list[str]:
+    folder = os.environ.get("STREAMTOK_MODELS", "")
+    found = []
+    for path in sorted(glob.glob(os.path.join(folder, "*", "models", "tokenizer.json"))) if folder else []:
+        with open(path, "rb") as file:
+            if b'"byte_fallback": true' in file.read(1 << 26):
+                found.append(path)
+    return found
+
+
+@pytest.mark.skipif("STREAMTOK_MODELS" not in os.environ, reason="STREAMTOK_MODELS names no folder with model files")
+@pytest.mark.parametrize("path", models_of_characters())
+def test_published_models_of_characters_have_the_ids_of_hugging_face(path):
+    with open(path, encoding="utf-8") as file:
+        model = json.load(file)["model"]
+    pairs = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
+    want = tokenizers.Tokenizer(
+        tokenizers.models.BPE(vocab=model["vocab"], merges=pairs, byte_fallback=True, unk_token="<unk>", fuse_unk=True)
+    )
+    encoding = build(pack_merges(model["vocab"], model["merges"], byte_level=False, byte_fallback=True))
+    rng = random.Random(path)
+    tokens = list(model["vocab"])
+    samples = [" ".join(sys.modules), "▁" * 700 + "\n" * 500 + "=-" * 300 + "▁a" * 90]
+    for _ in range(300):
+        words = [rng.choice(tokens), rng.choice(tokens)[: rng.randint(1, 9)], chr(rng.randint(0xA0, 0xD7FF)), "▁", "😀"]
+        samples.append("".join(rng.choices(words, k=rng.randint(1, 60))))
+    for text in samples:
+        ids = want.encode(text.replace(" ", "▁")).ids
+        data = text.replace(" ", "▁").encode()
+        assert encoding.encode_ordinary(data.decode()) == ids
+        assert streamed(rng, encoding, data) == ids
 
 
 def test_unknown_characters_without_byte_fallback_are_refused():
