@@ -219,6 +219,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
     ) -> None:
         self._pattern_seconds = pattern_seconds
         self._model, self._packed, self._frame = model, model.vocabulary, model.frame
+        self._normalizer = _normalizer_of(model.normalizer)
         vocab = build_vocabulary(self._packed, {}, others=model.decoded)
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
 

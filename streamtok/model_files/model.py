@@ -65,6 +65,11 @@ class Model:
         object.__setattr__(self, "parts", parts_of(whole))
 
     @property
+    def normalizer(self) -> tuple[tuple[Any, ...], ...]:
+        """What is done to text before it is split, as the argument `normalizer` of class Encoding."""
+        return tuple(step.as_step() for step in self.parts.normalizers)
+
+    @property
     def stages(self) -> tuple[Stage, ...] | None:
         """What splits text, in turn; None where a text is one piece."""
         return self.parts.stages if table_of(self.parts.stages) is not None else None
@@ -123,12 +128,15 @@ def parts_of(whole: Field) -> Parts:
     _check_model(model)
     check_decoder(_optional(whole, "decoder"))
     normalizers = read_normalizers(_optional(whole, "normalizer"))
-    if normalizers:
-        raise whole.member("normalizer").refused(f"{normalizers[0]} changes the text before it is split: not supported")
+    added = read_added(_optional(whole, "added_tokens"))
+    if normalizers and any(token.normalized for token in added):
+        raise whole.member("added_tokens").refused(
+            'a token with "normalized": true is looked for in the normalized text, which is not supported'
+        )
     return Parts(
         normalizers=normalizers,
         stages=read_stages(_optional(whole, "pre_tokenizer")),
-        added=read_added(_optional(whole, "added_tokens")),
+        added=added,
         frame=read_frame(_optional(whole, "post_processor")),
         ignore_merges=model.has("ignore_merges") and model.member("ignore_merges").flag(),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..patterns.compose import Stage
 
@@ -23,34 +24,51 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of Unicode: NFC, NFD, NFKC or NFKD."""
+    """A form of Unicode: NFC, NFD, NFKC or NFKD; or Lowercase or StripAccents."""
 
     name: str
 
-
-@dataclass(frozen=True)
-class Lowercase:
-    """Each character becomes its small letters."""
+    def as_step(self) -> tuple[Any, ...]:
+        """As native.normal.Normalizer has it."""
+        return (self.name,)
 
 
 @dataclass(frozen=True)
 class Replace:
-    pattern: Pattern
+    """Each occurrence of a text becomes another."""
+
+    pattern: str
     content: str
+
+    def as_step(self) -> tuple[Any, ...]:
+        """As native.normal.Normalizer has it."""
+        return ("Replace", self.pattern, self.content)
 
 
 @dataclass(frozen=True)
 class Prepend:
+    """A text in front of a text that is not empty."""
+
     text: str
+
+    def as_step(self) -> tuple[Any, ...]:
+        """As native.normal.Normalizer has it."""
+        return ("Prepend", self.text)
 
 
 @dataclass(frozen=True)
 class Strip:
+    """White space goes from the ends of a text."""
+
     left: bool
     right: bool
 
+    def as_step(self) -> tuple[Any, ...]:
+        """As native.normal.Normalizer has it."""
+        return ("Strip", self.left, self.right)
 
-Normalizer = Form | Lowercase | Replace | Prepend | Strip
+
+Normalizer = Form | Replace | Prepend | Strip
 
 
 # ==== Added tokens, the frame around a text, the model ====

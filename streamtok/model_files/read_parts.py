@@ -14,7 +14,6 @@ from .parts import (
     AddedToken,
     Form,
     Frame,
-    Lowercase,
     Normalizer,
     Pattern,
     Prepend,
@@ -91,13 +90,16 @@ def _form(field: Field) -> Normalizer:
     return Form(_kind(field))
 
 
+def _replace(field: Field) -> Normalizer:
+    pattern = _pattern(field.member("pattern"))
+    if pattern.is_regex or not pattern.text:
+        raise field.member("pattern").refused("a Replace of a Regex, or of no text, is not supported")
+    return Replace(pattern.text, field.member("content").text())
+
+
 _NORMALIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], Normalizer]]] = {
-    **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD"), ((), _form)),
-    "Lowercase": ((), lambda field: Lowercase()),
-    "Replace": (
-        ("pattern", "content"),
-        lambda field: Replace(_pattern(field.member("pattern")), field.member("content").text()),
-    ),
+    **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"), ((), _form)),
+    "Replace": (("pattern", "content"), _replace),
     "Prepend": (("prepend",), lambda field: Prepend(field.member("prepend").text())),
     "Strip": (
         ("strip_left", "strip_right"),

@@ -393,6 +393,48 @@ def test_random_damage(tmp_path):
     assert 0 < loaded < 750
 
 
+# ==== Normalizers ====
+
+NORMALIZERS = [
+    {"type": "NFC"},
+    {"type": "NFKC"},
+    {"type": "Lowercase"},
+    {"type": "Prepend", "prepend": "_"},
+    {"type": "Strip", "strip_left": True, "strip_right": False},
+    {"type": "Replace", "pattern": {"String": "ll"}, "content": "L"},
+    {"type": "Sequence", "normalizers": []},
+    {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}, {"type": "Lowercase"}]},
+]
+
+
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+def test_normalizers(tmp_path, normalizer):
+    made = added(record(normalizer=normalizer, pre_tokenizer=split(LLAMA3)), "<s>", special=True)
+    marks = ("e\u0301", "\u1100\u1161\u11a8", "ﬁ", "Å", "\u0323\u0307", "ll", "  ")
+    both = Both.of(tmp_path, added(made, "<x>", " <X>"))
+    both.check(texts(30, 300, *marks, "<x>", "<s>", " <X>"))
+    ids, places = both.enc.encode_with_offsets("ae\u0301b")
+    assert len(ids) == len(places) and pickle.loads(pickle.dumps(both.enc)) is both.enc
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "says"),
+    [
+        ({"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"}, "normalizer.pattern"),
+        ({"type": "Replace", "pattern": {"String": ""}, "content": "b"}, "normalizer.pattern"),
+        ({"type": "NFC", "novel": 1}, "normalizer.novel"),
+        ({"type": "Strip", "strip_left": True}, "no 'strip_right'"),
+        ({"type": "Precompiled", "precompiled_charsmap": ""}, "'Precompiled' is not supported"),
+    ],
+)
+def test_normalizers_that_are_refused(tmp_path, normalizer, says):
+    assert says in refusal(tmp_path, record(normalizer=normalizer))
+
+
+def test_normalized_added_tokens_behind_a_normalizer_are_refused(tmp_path):
+    assert "normalized text" in refusal(tmp_path, added(record(normalizer={"type": "NFC"}), "<x>", normalized=True))
+
+
 # ==== Identity ====
 
 
