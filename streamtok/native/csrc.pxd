@@ -140,10 +140,8 @@ cdef extern from "vocab/vocab.h" nogil:
         uint32_t count, max_length
         uint8_t *bytes
         uint32_t *starts, *ids, *left
-        uint32_t unreachable
-        uint32_t fragments
-        int monotone
-        int identity
+        uint32_t unreachable, fragments
+        int monotone, identity
         st_pairs pairs
     ctypedef struct st_vocab_source:
         const uint8_t *bytes
