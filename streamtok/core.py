@@ -359,9 +359,9 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
 
     @property
     def pattern_engine(self) -> str:
-        """What splits by the pattern: "blocks", a hand-written scanner that reads 64 bytes at a time; "table", a
-        compiled pattern, which reads each character once; "regex", the `regex` package, for a pattern that no table can
-        express, which is far slower; or "none" without a pattern.
+        """What splits by the pattern: "blocks", which read 64 bytes at a time; "table", a compiled pattern, which reads
+        each character once; "regex", the `regex` package, for a pattern that no table can express, which is far slower;
+        or "none" without a pattern.
         """
         return engine_of(self._split)
 

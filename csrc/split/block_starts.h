@@ -3,7 +3,7 @@
  * The rules are those of scan_rules.h in closed form, as far as a block, the next one and a few bits of the one before can decide.
  * Other places are HARD: the caller runs the machine of scan_rules.h there, from the last start on. Such places are
  *
- *     with the case rule   a mark that follows no letter
+ *     where a mark may be in a word and among others: one that follows no letter
  *     with the case rule   an attached contraction with a letter or mark beyond ASCII right behind it
  *     with the case rule   an upper-case run behind caseless letters that goes on through all of the next block
  *     with lines           white space behind a line break that goes on through all of the next block
@@ -141,8 +141,10 @@ ST_FORCE_INLINE uint64_t st_white_starts(const st_traits *t, const st_block *b, 
 {
     const uint64_t white = b->white & ~facts->absorbed, last = st_last_whites(t, b, next);
     uint64_t starts = white & ~st_behind(white, edge->white);
-    if (t->space == ST_SPACE_PLAIN)
-        return starts | last;
+    if (t->space == ST_SPACE_PLAIN) {
+        edge->white = st_carry_of(white);
+        return starts | (last & ~facts->absorbed);
+    }
     starts |= st_after_breaks(b, next, edge, &facts->hard);
     edge->white = st_carry_of(white);
     return starts | (last & ~b->newline);
@@ -307,13 +309,15 @@ ST_FORCE_INLINE uint64_t st_digit_starts(const st_traits *t, const st_block *b, 
     return blank_leads ? starts & ~(run & st_behind(b->blank, edge->blank)) : starts;
 }
 
-/* The letters and marks that words are made of. A mark that the case rule might take for another character is hard. */
+/* The letters and marks that words are made of. Where marks are others too, one behind no letter is hard. */
 ST_FORCE_INLINE uint64_t st_find_words(const st_traits *t, const st_block *b, const st_edge *edge, uint64_t *hard)
 {
     const uint64_t letters = b->letter & ~(t->han ? b->han : 0);
-    if (t->word == ST_WORD_MARKS)
+    if (t->word == ST_WORD_LETTERS)
+        return letters;
+    if (t->other != ST_OTHER_AND_MARKS)
         return letters | b->mark;
-    if (t->word == ST_WORD_LETTERS || !b->mark)
+    if (!b->mark)
         return letters;
     const uint64_t attached = st_flood(b->mark, b->mark & st_behind(letters, edge->word));
     *hard |= b->mark & ~attached;
@@ -337,8 +341,6 @@ ST_FORCE_INLINE void st_move_edge(const st_traits *t, const st_block *b, const s
 {
     edge->word = st_carry_of(facts->word);
     edge->number = st_carry_of(b->number);
-    if (t->space == ST_SPACE_PLAIN)
-        edge->white = st_carry_of(b->white);
     edge->other = st_carry_of(facts->other);
     edge->blank = st_carry_of(b->blank);
     edge->newline = st_carry_of(b->newline);

@@ -1,5 +1,13 @@
 /* rows.h - the patterns that the fast splitter knows, each a row of traits. A trait says how a pattern treats one thing: numbers,
- * words, white space. The traits combine freely, so a further pattern is a further row.
+ * words, white space. A further pattern is a further row, unless it combines what blocks do not know together:
+ *
+ *     the case rule          with contractions of their own, or with kana apart
+ *     visible others         with words of letters alone; with a blank as the prefix
+ *     a prefix of no others  with numbers that are not apart
+ *     ASCII words            with any prefix that others can be
+ *     ST_SPACE_END           with anything apart
+ *
+ * tests/split/test_rows.py compares each row with tokenizers.
  *
  * The kinds of characters: letters are \p{L}, marks \p{M}, numbers \p{N}, white space \s. All else is others: \p{P} and \p{S}, and
  * the controls, which are formats, private and unassigned characters as well. */

@@ -338,8 +338,7 @@ cdef extern from "special/disallowed.h" nogil:
 
 cdef extern from "lookup/encode_pieces.h" nogil:
     ctypedef enum st_engine:
-        ST_ENGINE_FAST
-        ST_ENGINE_REFERENCE
+        ST_ENGINE_FAST, ST_ENGINE_REFERENCE
 
 
 cdef extern from "stream/encoder.h" nogil:
@@ -461,8 +460,7 @@ cdef extern from "train/text.h" nogil:
 
 cdef extern from "train/tokens.h" nogil:
     ctypedef enum st_train_ties:
-        ST_TIES_LEXICOGRAPHIC
-        ST_TIES_HUGGINGFACE
+        ST_TIES_LEXICOGRAPHIC, ST_TIES_HUGGINGFACE
     ctypedef uint64_t st_train_key
     ctypedef struct st_train_tokens:
         uint32_t *lengths
