@@ -16,7 +16,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUZZ = ROOT / "tests" / "fuzz"
 VOCABULARIES = [ROOT / "streamtok" / "vocab" / f"{name}.stv" for name in ("cl100k_base", "o200k_base")]
 
-HARNESSES = ("feed", "state", "names", "decode", "merge", "vocab", "lists", "image", "words", "train", "job", "split")
+HARNESSES = (
+    "feed",
+    "state",
+    "names",
+    "decode",
+    "merge",
+    "vocab",
+    "lists",
+    "image",
+    "words",
+    "train",
+    "job",
+    "split",
+    "normal",
+)
 SHARED = ["support", "texts", "vocabularies"]
 STREAMS = ["subject", "odds"]  # of feed and state alone
 

@@ -12,6 +12,7 @@
  *     fuzz_train.c   training against its definition, damaged records, saved states, failing allocations
  *     fuzz_job.c     many threads on one vocabulary and in one job
  *     fuzz_split.c   the splitter in blocks against the machine that defines the pieces
+ *     fuzz_normal.c  normalizers, in parts and whole
  *
  * Each defines the two functions below. libFuzzer calls the first, or driver.c does, where there is no libFuzzer: what an
  * input does follows from its bytes alone (and from the files named in STREAMTOK_FUZZ_VOCAB). tools/fuzz.py builds and
