@@ -30,8 +30,9 @@ HARNESSES = (
     "job",
     "split",
     "normal",
+    "table",
 )
-SHARED = ["support", "texts", "vocabularies"]
+SHARED = ["support", "texts", "vocabularies", "tables"]
 STREAMS = ["subject", "odds"]  # of feed and state alone
 
 FLAGS = ["-std=c11", "-O1", "-g1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Icsrc", "-Itests/fuzz"]

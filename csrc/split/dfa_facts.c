@@ -18,8 +18,10 @@ static void find_open(st_dfa *dfa)
     for (size_t at = 0; at < (size_t)dfa->states * dfa->classes; at++) {
         const uint32_t next = st_dfa_next_at(dfa, at);
         const st_dfa_effect e = st_dfa_effect_at(dfa, at);
-        const unsigned last = e.end_count ? e.ends[e.end_count - 1] & ~ST_END_DROPS : ST_FROM_BACK;
-        if (next && (at < dfa->classes || last == ST_FROM_HERE))
+        unsigned here = 0;
+        for (unsigned k = 0; k < e.end_count; k++)
+            here |= (e.ends[k] & ~ST_END_DROPS) == ST_FROM_HERE;
+        if (next && (at < dfa->classes || here))
             dfa->about[next].open = 1;
     }
 }

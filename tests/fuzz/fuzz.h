@@ -13,6 +13,7 @@
  *     fuzz_job.c     many threads on one vocabulary and in one job
  *     fuzz_split.c   the splitter in blocks against the machine that defines the pieces
  *     fuzz_normal.c  normalizers, in parts and whole
+ *     fuzz_table.c   tables of patterns, by chance
  *
  * Each defines the two functions below. libFuzzer calls the first, or driver.c does, where there is no libFuzzer: what an
  * input does follows from its bytes alone (and from the files named in STREAMTOK_FUZZ_VOCAB). tools/fuzz.py builds and
@@ -20,6 +21,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include "split/dfa.h"
 #include "stream/encoder.h"
 #include "stream/saved_state.h"
 #include "vocab/decode.h"
@@ -48,6 +50,10 @@ size_t rng_below(rng *r, size_t n); /* in [0, n); n > 0 */
 int rng_one_in(rng *r, size_t n);
 size_t rng_size(rng *r, size_t most); /* in [0, most], every number of bits equally likely */
 const uint8_t *rng_rest(rng *r, size_t *n); /* the bytes that are not used up, as they are */
+
+/* ---- tables of patterns (tables.c) ---- */
+
+st_dfa *table_random(rng *r); /* to be freed with st_dfa_free */
 
 /* ---- the run (support.c) ---- */
 

@@ -210,10 +210,10 @@ static void check_sync_point(const subject *s, rng *r)
     while (end > from && end < s->valid.size && st_utf8_is_continuation(s->valid.data[end]))
         end--;
     const uint8_t *seen = guarded(s->valid.data + from, end - from, rng_one_in(r, 2));
-    const size_t point = end > from ? from + st_last_sync_point(st_pattern_of(s->family), seen, end - from) : from;
+    const size_t point = end > from ? from + st_last_sync_point(s->pattern, seen, end - from) : from;
     if (point == from || s->allowed_mask || s->family == ST_SPLIT_NONE)
         return;
-    st_encoder_init(&e, s->vocab, st_pattern_of(s->family));
+    st_encoder_init(&e, s->vocab, s->pattern);
     encode_alone(&e, s->valid.data, point, &ids);
     encode_alone(&e, s->valid.data + point, s->valid.size - point, &ids);
     CHECK(ids.size == s->ids.size && same_bytes(ids.data, s->ids.data, ids.size * sizeof *ids.data));

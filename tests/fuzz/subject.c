@@ -20,7 +20,7 @@ static made_vocab made[MADE_MOST];
 
 static void describe(void)
 {
-    static const char *const families[] = {"r50k", "cl100k", "o200k", "none"};
+    static const char *const families[] = {"r50k", "cl100k", "o200k", "none", "table"};
     static const char *const errors[] = {"strict", "replace", "ignore"};
     const subject *s = &current;
     if (!s->vocab)
@@ -43,11 +43,13 @@ static void open_files(void)
 
 static void forget_subject(void)
 {
+    st_dfa_free(current.dfa);
     special_free(current.allowed);
     special_free(current.disallowed);
     free(current.origin);
     current.allowed = current.disallowed = NULL;
     current.origin = NULL;
+    current.dfa = NULL;
 }
 
 void subjects_close(void)
@@ -145,7 +147,7 @@ static void reference_ids(void)
     st_encoder e;
     st_feed_error error;
     size_t from = 0, start, end;
-    st_encoder_init(&e, s->vocab, st_pattern_of(s->family));
+    st_encoder_init(&e, s->vocab, s->pattern);
     e.engine = ST_ENGINE_REFERENCE;
     s->ids.size = 0;
     for (int name; ; from = end) {
@@ -188,7 +190,9 @@ subject *subject_new(rng *r)
     open_files();
     forget_subject();
     pick_vocab(r);
-    s->family = (st_split_family)rng_below(r, 4);
+    s->family = (st_split_family)rng_below(r, 5);
+    s->dfa = s->family == ST_SPLIT_TABLE ? table_random(r) : NULL;
+    s->pattern = s->dfa ? st_pattern_of_table(s->dfa) : st_pattern_of(s->family);
     s->errors = (st_errors)rng_below(r, 3);
     s->allowed_mask = rng_one_in(r, 2) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) : 0;
     s->disallowed_mask = rng_one_in(r, 4) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~s->allowed_mask : 0;
@@ -213,7 +217,7 @@ subject *subject_new(rng *r)
 
 void subject_encoder(const subject *s, st_engine engine, st_encoder *e)
 {
-    st_encoder_init(e, s->vocab, st_pattern_of(s->family));
+    st_encoder_init(e, s->vocab, s->pattern);
     e->engine = engine;
     e->text.errors = s->errors;
     e->allowed = s->allowed;

@@ -12,6 +12,8 @@ typedef struct subject {
     int bundled; /* a whole published vocabulary */
     int endless; /* the text is one character over and over */
     st_split_family family;
+    st_dfa *dfa; /* of ST_SPLIT_TABLE */
+    st_pattern pattern;
     st_errors errors;
     unsigned allowed_mask, disallowed_mask;
     st_special *allowed, *disallowed;

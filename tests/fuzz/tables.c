@@ -1,0 +1,89 @@
+/* Tables of patterns by chance: those that st_dfa_new takes have to split any text, however little they mean. */
+#include "fuzz.h"
+
+#include <string.h>
+
+#define CLASSES_MOST 9
+#define STATES_MOST 24
+#define OPS_MOST 400
+#define BLOCKS 3
+
+static uint8_t index_bytes[2 * 0x110000 / 128], blocks[BLOCKS * 128], entries[4 * CLASSES_MOST * STATES_MOST], ops[2 * OPS_MOST];
+static size_t op_count;
+
+static void put_code(unsigned what, unsigned a, unsigned b)
+{
+    ops[2 * op_count] = (uint8_t)(a | b << 4);
+    ops[2 * op_count++ + 1] = (uint8_t)what;
+}
+
+/* An op; `last`: it ends a piece here. Now and then one that is none. */
+static unsigned random_op(rng *r, unsigned marks, int ends, int last)
+{
+    const unsigned first = (unsigned)op_count;
+    for (size_t left = rng_below(r, 6); left && op_count + 4 < OPS_MOST; left--) {
+        unsigned what = 1 + (unsigned)rng_below(r, rng_one_in(r, 500) ? 9 : 7);
+        if (!ends && (what <= 3 || what == 7))
+            what = 4 + (unsigned)rng_below(r, 3);
+        put_code(what, (unsigned)rng_below(r, marks), (unsigned)rng_below(r, marks));
+    }
+    if (last)
+        put_code(3, 0, 0);
+    put_code(0, 0, 0);
+    return first;
+}
+
+static uint32_t random_entry(rng *r, unsigned state, unsigned c, unsigned states, unsigned marks)
+{
+    uint32_t entry = c ? 1 + (uint32_t)rng_below(r, states - 1) : 0;
+    if (rng_one_in(r, 2000))
+        return (uint32_t)rng_next(r);
+    if (state == 0) { /* sets all marks, so that none is read before */
+        if (!c || op_count + marks + 2 > OPS_MOST)
+            return entry;
+        const uint32_t first = (uint32_t)op_count;
+        for (unsigned a = 0; a < marks; a++)
+            put_code(5, a, 0);
+        put_code(0, 0, 0);
+        return entry | first << 16 | 1u << 29;
+    }
+    if (rng_one_in(r, 4) && op_count + 12 < OPS_MOST)
+        return entry | random_op(r, marks, 1, !c) << 16 | 1u << 29;
+    if (!c || rng_one_in(r, 3))
+        entry |= 1u << 31 | (rng_one_in(r, 6) ? 1u << 28 : 0);
+    else if (rng_one_in(r, 40))
+        entry |= 1u << 30;
+    return entry;
+}
+
+static void random_classes(rng *r, unsigned classes)
+{
+    for (size_t i = 0; i < sizeof index_bytes; i += 2) {
+        index_bytes[i] = (uint8_t)(i && rng_one_in(r, 8) ? rng_below(r, BLOCKS) : i ? 1 : 0);
+        index_bytes[i + 1] = 0;
+    }
+    for (size_t i = 0; i < sizeof blocks; i++)
+        blocks[i] = (uint8_t)(1 + rng_below(r, classes - 1));
+}
+
+st_dfa *table_random(rng *r)
+{
+    for (;;) {
+        const unsigned classes = 2 + (unsigned)rng_below(r, CLASSES_MOST - 1), states = 2 + (unsigned)rng_below(r, STATES_MOST - 1);
+        const unsigned marks = 1 + (unsigned)rng_below(r, rng_one_in(r, 4) ? 12 : 2);
+        st_dfa *dfa = NULL;
+        op_count = 0;
+        random_classes(r, classes);
+        put_code(0, 0, 0);
+        for (unsigned at = 0; at < classes * states; at++) {
+            const uint32_t entry = random_entry(r, at / classes, at % classes, states, marks);
+            for (unsigned k = 0; k < 4; k++)
+                entries[4 * at + k] = (uint8_t)(entry >> 8 * k);
+        }
+        const st_dfa_table table = {classes, states, index_bytes, blocks, BLOCKS, entries, ops, op_count};
+        const st_status status = st_dfa_new(&table, &dfa);
+        CHECK(status == ST_OK || status == ST_BAD_TABLE);
+        if (!status)
+            return dfa;
+    }
+}
