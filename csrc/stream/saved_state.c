@@ -95,7 +95,8 @@ static int take_beginning(const st_special *names, const uint8_t *text, size_t n
     return n == 0 || *node != 0;
 }
 
-/* If nothing was taken from the front of the open piece, scanning the carry again must give the same scan state. */
+/* If nothing was taken from the front of the open piece, scanning the carry again must give the same scan state. Not in a table,
+ * whose states may remember the character in front of the piece. */
 static int scan_is_reproduced(const st_encoder *e, const uint8_t *text, size_t n)
 {
     st_scan again;
@@ -125,7 +126,7 @@ static int consistent(st_encoder *e)
         return 0;
     if (e->text.partial_size && st_utf8_unfinished(e->text.partial, e->text.partial_size) != e->text.partial_size)
         return 0;
-    return e->open.taken || scan_is_reproduced(e, carry, scanned);
+    return e->open.taken || e->pattern.family == ST_SPLIT_TABLE || scan_is_reproduced(e, carry, scanned);
 }
 
 static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, const uint8_t *text, size_t n)

@@ -267,8 +267,7 @@ cdef extern from "special/names.h" nogil:
 cdef extern from "split/scan.h" nogil:
     ctypedef enum st_split_family:
         ST_SPLIT_R50K, ST_SPLIT_CL100K, ST_SPLIT_O200K, ST_SPLIT_NONE, ST_SPLIT_TABLE, ST_SPLIT_FAMILIES
-    ctypedef struct st_dfa:
-        pass
+    ctypedef struct st_dfa
     ctypedef struct st_pattern:
         st_split_family family
     const char *st_row_name(st_split_family family)
