@@ -192,11 +192,11 @@ subject *subject_new(rng *r)
     pick_vocab(r);
     s->family = (st_split_family)rng_below(r, 5);
     s->dfa = s->family == ST_SPLIT_TABLE ? table_random(r) : NULL;
-    while (s->dfa && st_pattern_drops(st_pattern_of_table(s->dfa))) { /* all text is to come back from the ids */
+    while (s->dfa && st_pattern_drops(st_pattern_of_table(ST_SPLIT_TABLE, s->dfa))) { /* all text is to come back from the ids */
         st_dfa_free(s->dfa);
         s->dfa = table_random(r);
     }
-    s->pattern = s->dfa ? st_pattern_of_table(s->dfa) : st_pattern_of(s->family);
+    s->pattern = s->dfa ? st_pattern_of_table(ST_SPLIT_TABLE, s->dfa) : st_pattern_of(s->family);
     s->errors = (st_errors)rng_below(r, 3);
     s->allowed_mask = rng_one_in(r, 2) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) : 0;
     s->disallowed_mask = rng_one_in(r, 4) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~s->allowed_mask : 0;
