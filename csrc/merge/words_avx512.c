@@ -355,7 +355,7 @@ static inline void put_tokens(const byte_tokens *b, __m128i bytes, __mmask16 who
 }
 
 /* The symbols that a word begins with; returns how many. Those beyond MOST_SYMBOLS are not written. */
-static inline uint32_t split(const st_vocab *v, const byte_tokens *b, const st_cuts *cuts, const st_word *word, uint32_t *symbols)
+static inline uint32_t split(const byte_tokens *b, const st_cuts *cuts, const st_word *word, uint32_t *symbols)
 {
     const uint64_t there = ((uint64_t)1 << word->n) - 1;
     const __m512i bytes = _mm512_maskz_loadu_epi8(there, word->text);
@@ -417,7 +417,7 @@ static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word
     uint32_t late_count = 0;
     s->words = words;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t size = split(v, &b, cuts, &words[i], s->symbols + ROOM * i);
+        const uint32_t size = split(&b, cuts, &words[i], s->symbols + ROOM * i);
         s->sizes[i] = (uint8_t)size;
         late[late_count] = (uint16_t)i;
         late_count += size > MOST_SYMBOLS;

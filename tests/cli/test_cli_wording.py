@@ -22,7 +22,7 @@ PACKAGE = oracle.PROJECT / "streamtok"
 ARGUMENT = re.compile(r"(?<![\w.{<>=!-])([a-z][a-z0-9_]*)=(?![=\w-]*=)")
 
 # Arguments that no command passes on, so no message of the command is about them.
-NOT_PASSED = {"chunk_size", "disallowed_special", "slots", "memory_limit", "sizes"}
+NOT_PASSED = {"chunk_size", "disallowed_special", "slots", "memory_limit", "sizes", "use_fast"}
 
 
 def command(name: str) -> click.Command:

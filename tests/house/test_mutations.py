@@ -195,14 +195,14 @@ def test_any_array_of_ids_is_decoded_as_its_list_or_refused(enc):
 
 def test_damaged_pickles_of_a_decoder_are_refused_or_go_on(enc):
     decoder = enc.stream_decoder()
-    restore, (encoding, errors, _) = decoder.__reduce__()
+    restore, (encoding, errors, _, skip_special) = decoder.__reduce__()
     ids = enc.encode("中文 and more 😀")
     rng = random.Random(4)
     accepted = 0
     for _ in range(400 * COUNT):
         pending = rng.choice((rng.randbytes(rng.randrange(6)), "😀".encode()[: rng.randrange(5)]))
         try:
-            twin = restore(encoding, errors, pending)
+            twin = restore(encoding, errors, pending, skip_special)
         except ValueError:
             continue
         text = twin.feed(ids) + twin.flush()

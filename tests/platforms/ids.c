@@ -140,7 +140,7 @@ static void set_special(encoding *e)
 
 static st_vocab *new_vocab(const blocks *tokens, const blocks *words)
 {
-    st_vocab_source source = {tokens->bytes, tokens->lengths, tokens->ids, NULL, tokens->count, words->count};
+    st_vocab_source source = {tokens->bytes, tokens->lengths, tokens->ids, NULL, tokens->count, words->count, 0};
     uint8_t *lengths = malloc(words->count + 1);
     st_vocab *vocab;
     size_t bad;

@@ -153,6 +153,7 @@ def test_the_command(cache):
     assert "there are none" in run("tables", "--remove")
     made = run("tables", "gpt2", NAME)
     assert made.count("MB") == 1 and mapped.cached_file(NAME) in made
-    assert f"{NAME} 40.9 MB" in run("info") and str(cache) in run("info")
+    size = pathlib.Path(mapped.cached_file(NAME)).stat().st_size / 1e6
+    assert size > 30 and f"{NAME} {size:.1f} MB" in run("info") and str(cache) in run("info")
     assert "is no bundled encoding" in run("tables", "nothing", status=2)
     assert "removed" in run("tables", "--remove") and not tables.status()["built"]
