@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..bundled.gpt2_files import LETTERS
@@ -49,20 +49,16 @@ class Model:
     Attributes:
         name: what repr() and errors call it.
         record: the tokenizer.json without its tokens and merges, as json.loads makes it.
-        parts: the same with types.
         vocabulary: the tokens that text becomes.
         raw: the ids of the tokens that the file does not write in letters.
+        parts: the record with types.
     """
 
     name: str
     record: dict[str, Any]
     vocabulary: MergedVocabulary
     raw: tuple[int, ...]
-    parts: Parts = field(init=False)
-
-    def __post_init__(self) -> None:
-        whole = Field(self.record, self.name)
-        object.__setattr__(self, "parts", parts_of(whole))
+    parts: Parts
 
     @property
     def normalizer(self) -> tuple[tuple[Any, ...], ...]:
@@ -170,7 +166,8 @@ def _revived(
     name: str, record: str, blob: bytes, lengths: bytes, ranks: bytes, splits: bytes, raw: tuple[int, ...]
 ) -> Model:
     sizes, order, halves = map(from_little_endian, (lengths, ranks, splits))
-    return Model(name, json.loads(record), MergedVocabulary(blob, sizes, order, halves, None), raw)
+    whole = Field(json.loads(record), name)
+    return Model(name, whole.value, MergedVocabulary(blob, sizes, order, halves, None), raw, parts_of(whole))
 
 
 # ==== Added tokens ====

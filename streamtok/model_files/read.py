@@ -80,11 +80,11 @@ def read_hf(tokenizer: Any) -> Model:
             f"a {type(tokenizer).__name__} is no tokenizers.Tokenizer and no fast tokenizer of transformers: "
             "load it with use_fast=True, or give from_file the path of its tokenizer.json"
         )
-    record = json.loads((backend or tokenizer).to_str())
+    text = (backend or tokenizer).to_str()
     if backend is not None:  # left there by the last call, and set anew by each
-        record["truncation"] = record["padding"] = None
+        text = json.dumps({**json.loads(text), "truncation": None, "padding": None}, ensure_ascii=False)
     name = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
-    return read_tokenizer_json(json.dumps(record, ensure_ascii=False).encode(), name)
+    return read_tokenizer_json(text.encode(), name)
 
 
 def read_tokenizer_json(data: bytes, path: str) -> Model:
@@ -100,7 +100,7 @@ def read_tokenizer_json(data: bytes, path: str) -> Model:
     check_added(parts.added, tokens.find, len(tokens.ids), path)
     packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added})
     _check_names(parts.added, packed, tokens)
-    return Model(path, whole.value, packed, tokens.raw)
+    return Model(path, whole.value, packed, tokens.raw, parts)
 
 
 def _check_utf8(data: bytes, path: str) -> None:

@@ -46,18 +46,6 @@ def pattern_of(table: CompiledPattern) -> Pattern:
     return Pattern(table, row_of(table))
 
 
-def why_regex(pat_str: str) -> str | None:
-    """Why the pattern has no table, in words; None: it has one."""
-    from .compile import compile_pattern
-    from .compiled import NotCompilable
-
-    try:
-        compile_pattern(pat_str)
-    except NotCompilable as reason:
-        return str(reason)
-    return None
-
-
 @functools.lru_cache(maxsize=_TABLES_KEPT)
 def _pattern_of(pat_str: Split) -> Pattern | None:
     table = table_of(pat_str)
