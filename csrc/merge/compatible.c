@@ -6,26 +6,11 @@
 #include "pairs/merge_reference.h"
 #include "pairs/merge_short.h"
 
-/* Undoes the merges of both tokens, the latest first. After each step the two tokens at the border must not merge across it before
- * the merge just undone, that is, to a smaller token (of equal ones the left one merges first). Only for sound tokens (vocab.h):
- * otherwise the latest merge need not be the one of largest index. What merges across the border need not be sound. */
+/* Only for sound tokens (vocab.h): otherwise the latest merge need not be the one of largest index. What merges across the border
+ * need not be sound. */
 static int compatible_by_undoing(const st_vocab *v, uint32_t left, uint32_t right)
 {
-    uint32_t limit = ST_NONE; /* a merge across the border with a token below this would have come first */
-    for (;;) {
-        if (st_pairs_find(&v->pairs, left, right) < limit)
-            return 0;
-        int left_byte = v->left[left] == ST_NONE, right_byte = v->left[right] == ST_NONE;
-        if (left_byte && right_byte)
-            return 1;
-        if (right_byte || (!left_byte && left > right)) {
-            limit = left;
-            left = v->right[left];
-        } else {
-            limit = right + 1; /* of equal tokens the one on the right was made later */
-            right = v->left[right];
-        }
-    }
+    return !st_pairs_cross(&v->pairs, v->left, v->right, left, right, ST_NONE);
 }
 
 static int compatible_by_merging(const st_vocab *v, uint32_t left, uint32_t right)

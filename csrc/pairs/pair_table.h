@@ -86,4 +86,27 @@ static inline uint32_t st_pairs_find(const st_pairs *pairs, uint32_t left, uint3
     return (overflowed ? st_pairs_find_further(pairs, bucket, key) : st_bucket_find(bucket, key)) - 1;
 }
 
+/* Whether a merge across the border of two tokens comes before those that made them. Undoes the latest merge again and again: that
+ * of the greater token, of equal ones that of the right one, which was made later. After each step the tokens at the border must
+ * not merge to a token below the one just undone; at first, not to one below `limit`. left_of, right_of: token -> its pair;
+ * ST_NONE for tokens that are there from the start. */
+static inline int st_pairs_cross(const st_pairs *pairs, const uint32_t *left_of, const uint32_t *right_of, uint32_t left,
+                                 uint32_t right, uint32_t limit)
+{
+    for (;;) {
+        if (st_pairs_find(pairs, left, right) < limit)
+            return 1;
+        const int left_starts = left_of[left] == ST_NONE, right_starts = left_of[right] == ST_NONE;
+        if (left_starts && right_starts)
+            return 0;
+        if (right_starts || (!left_starts && left > right)) {
+            limit = left;
+            left = right_of[left];
+        } else {
+            limit = right + 1;
+            right = left_of[right];
+        }
+    }
+}
+
 #endif

@@ -135,26 +135,6 @@ static st_status find_replaced(st_merge_work *w)
 
 /* ---- lists in order ---- */
 
-/* Whether a pair across the border of two symbols merges before both are made. Undoes the latest merge again and again. */
-static int is_crossed(const st_merge_work *w, uint32_t left, uint32_t right)
-{
-    uint32_t limit = 0; /* a pair across the border with a symbol below this would have merged first */
-    for (;;) {
-        if (st_pairs_find(&w->pairs, left, right) < limit)
-            return 1;
-        const int left_starts = left < w->starts, right_starts = right < w->starts;
-        if (left_starts && right_starts)
-            return 0;
-        if (right_starts || (!left_starts && left > right)) {
-            limit = left;
-            left = w->right_of[left];
-        } else {
-            limit = right + 1; /* of equal symbols the one on the right was made later */
-            right = w->left_of[right];
-        }
-    }
-}
-
 static st_status make_in_order(st_merge_work *w)
 {
     const st_merge_list *list = w->list;
@@ -165,7 +145,7 @@ static st_status make_in_order(st_merge_work *w)
         const uint32_t left = w->symbol_of[list->left[m]], right = w->symbol_of[list->right[m]];
         if (w->symbol_of[list->made[m]] != ST_NONE || left == ST_NONE || right == ST_NONE)
             continue;
-        if ((!w->replaced || !w->replaced[m]) && !is_crossed(w, left, right))
+        if ((!w->replaced || !w->replaced[m]) && !st_pairs_cross(&w->pairs, w->left_of, w->right_of, left, right, 0))
             st_merge_make(w, m);
     }
     return ST_OK;
