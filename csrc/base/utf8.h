@@ -32,6 +32,20 @@ ST_INLINE uint32_t st_utf8_decode(const uint8_t *text, unsigned *size)
     return (lead & 0x07) << 18 | (text[1] & 0x3Fu) << 12 | (text[2] & 0x3Fu) << 6 | (text[3] & 0x3Fu);
 }
 
+/* A code point as UTF-8, in up to 4 bytes; returns its size. */
+ST_INLINE unsigned st_utf8_write(uint8_t *to, uint32_t point)
+{
+    if (point < 0x80) {
+        to[0] = (uint8_t)point;
+        return 1;
+    }
+    const unsigned size = 2u + (point >= 0x800) + (point >= 0x10000);
+    for (unsigned i = size - 1; i; i--, point >>= 6)
+        to[i] = (uint8_t)(0x80 | (point & 0x3F));
+    to[0] = (uint8_t)((0xF00u >> size & 0xF0) | point);
+    return size;
+}
+
 /* Length of the character that ends in front of text[end]; end > 0. */
 ST_INLINE unsigned st_utf8_size_before(const uint8_t *text, size_t end)
 {

@@ -1,5 +1,7 @@
 #include "listing/json.h"
 
+#include "base/utf8.h"
+
 void st_json_blank(st_json *json)
 {
     while (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t')
@@ -55,17 +57,7 @@ static uint32_t escaped_character(st_json *json)
 static st_status append_character(st_bytes *out, uint32_t c)
 {
     uint8_t bytes[4];
-    size_t n = 0;
-    if (c < 0x80) {
-        bytes[n++] = (uint8_t)c;
-    } else {
-        const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-        static const uint8_t leads[] = {0, 0xC0, 0xE0, 0xF0};
-        bytes[n++] = (uint8_t)(leads[more] | c >> (6 * more));
-        for (int i = more - 1; i >= 0; i--)
-            bytes[n++] = (uint8_t)(0x80 | (c >> (6 * i) & 0x3F));
-    }
-    return st_bytes_append(out, bytes, n);
+    return st_bytes_append(out, bytes, st_utf8_write(bytes, c));
 }
 
 static st_status append_escaped(st_json *json, st_bytes *out)

@@ -6,6 +6,7 @@
 #define ST_NORMAL_STEP_H
 
 #include "base/buffer.h"
+#include "base/utf8.h"
 #include "normal/normalizer.h"
 
 /* Unchanged text of at least this many bytes is not copied. */
@@ -50,20 +51,6 @@ void st_step_drop_held(st_flow *flow, size_t step);
 static inline size_t st_source_at(st_part part, size_t at)
 {
     return part.source ? part.source[at] : 0;
-}
-
-/* A code point as UTF-8; returns its size. */
-static inline unsigned st_utf8_write(uint8_t *to, uint32_t point)
-{
-    if (point < 0x80) {
-        to[0] = (uint8_t)point;
-        return 1;
-    }
-    const unsigned size = 2u + (point >= 0x800) + (point >= 0x10000);
-    for (unsigned i = size - 1; i; i--, point >>= 6)
-        to[i] = (uint8_t)(0x80 | (point & 0x3F));
-    to[0] = (uint8_t)((0xF00u >> size & 0xF0) | point);
-    return size;
 }
 
 #endif

@@ -29,17 +29,8 @@ static void describe(void)
 
 static void put_point(st_bytes *to, uint32_t point)
 {
-    char bytes[4];
-    size_t n = 0;
-    if (point < 0x80) {
-        bytes[n++] = (char)point;
-    } else {
-        const unsigned more = 1u + (point >= 0x800) + (point >= 0x10000);
-        bytes[n++] = (char)((0xF00u >> (more + 1) & 0xF0) | point >> 6 * more);
-        for (unsigned i = more; i--;)
-            bytes[n++] = (char)(0x80 | (point >> 6 * i & 0x3F));
-    }
-    CHECK(st_bytes_append(to, bytes, n) == ST_OK);
+    uint8_t bytes[4];
+    CHECK(st_bytes_append(to, bytes, st_utf8_write(bytes, point)) == ST_OK);
 }
 
 static uint32_t random_point(rng *r)
