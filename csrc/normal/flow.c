@@ -151,12 +151,13 @@ void st_flow_reset(st_flow *flow)
     flow->at = 0;
 }
 
-/* Whole texts that are in the one form asked for need no state. */
-static int is_plain(const st_flow *flow, size_t count, const uint8_t *text, size_t n, int end)
+/* How much of a whole text is in the one form asked for. */
+static size_t plain_part(const st_flow *flow, size_t count, const uint8_t *text, size_t n, int end)
 {
     const st_step *only = flow->normalizer ? flow->normalizer->steps : NULL;
-    return end && !flow->states && !flow->traced && count == 1 && only->kind == ST_STEP_FORM && n &&
-           st_normal_quick(only->form, text, n) == n;
+    if (!end || flow->states || flow->traced || count != 1 || only->kind != ST_STEP_FORM)
+        return 0;
+    return st_normal_quick(only->form, text, n);
 }
 
 static st_status run_steps(st_flow *flow, st_part part, int end)
@@ -209,7 +210,8 @@ st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end)
 {
     const st_part part = {text, NULL, n};
     const size_t count = st_flow_steps(flow);
-    if (is_plain(flow, count, text, n, end))
+    flow->plain = plain_part(flow, count, text, n, end);
+    if (n && flow->plain == n) /* nothing is held: no state is needed */
         return flow->sink(flow->context, text, NULL, n);
     ST_TRY(make_states(flow));
     return flow->traced ? feed_traced(flow, text, n, end) : run_steps(flow, part, end);

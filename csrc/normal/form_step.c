@@ -196,7 +196,8 @@ st_status st_step_form(st_flow *flow, size_t step, st_part part, int end)
     const size_t sure = end ? part.n : sure_part(form, part.text, part.n);
     for (size_t at = 0, stop; at < sure; at = stop) {
         const uint8_t *text = part.text + at;
-        const size_t plain = st_normal_quick(form, text, sure - at);
+        const size_t known = at || used || step ? 0 : flow->plain;
+        const size_t plain = known ? known : st_normal_quick(form, text, sure - at);
         const size_t run = plain < sure - at ? run_of(form, text, plain) : plain;
         stop = at + run;
         ST_TRY(st_step_pass(flow, step, st_part_of(part, at, stop), stop == sure));

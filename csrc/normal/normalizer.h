@@ -81,6 +81,7 @@ typedef struct st_flow {
     st_normal_sink *sink;
     void *context;
     size_t at;                       /* bytes of the text so far; counted where traced */
+    size_t plain;                    /* how much of what the first step takes next is surely in its form already */
     int traced;
 } st_flow;
 
