@@ -8,8 +8,8 @@
 int st_normal_fits(st_form form, const uint8_t *text, size_t at)
 {
     unsigned size;
-    const unsigned entry = st_normal_entry(st_utf8_decode(text + at, &size));
     const uint32_t point = st_utf8_decode(text + at, &size);
+    const unsigned entry = st_normal_entry(point);
     const int may_change = st_normal_in(point, form);
     if (may_change && (entry & ST_ENTRY_DECOMPOSES || !(entry & (ST_ENTRY_CLASS | ST_ENTRY_SECOND))))
         return 0;
