@@ -1,6 +1,8 @@
 from libc.stdint cimport uint8_t, uint32_t
 
-from .csrc cimport st_encoder, st_feed_error, st_ids, st_pattern, st_status
+from .csrc.base cimport st_ids, st_status
+from .csrc.split cimport st_pattern
+from .csrc.stream cimport st_encoder, st_feed_error
 from .ids cimport Expected
 from .normal cimport Normalizer
 from .pattern cimport Pattern

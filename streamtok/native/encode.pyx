@@ -7,17 +7,22 @@ from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.text cimport *
+from .csrc.normal cimport *
+from .csrc.split cimport *
+from .csrc.lookup cimport *
+from .csrc.stream cimport *
 from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
 from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, list_of, recycle, reserve, trim
 from .text cimport (
-    SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, borrow_spans, ends_high, give_back, next_slice,
+    SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow_apart, borrow_short, borrow_spans, ends_high, give_back, next_slice,
 )
 from .normal cimport Normalizer
 from .pattern cimport Pattern, pattern_of
 from .vocab cimport Matcher, Vocab
 
-from .text import join_surrogate
+from .text import FAULTS, join_surrogate
 from ..errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
 
 cdef enum:
@@ -33,11 +38,6 @@ cdef enum:
 
 ENGINES = {"fast": ST_ENGINE_FAST, "reference": ST_ENGINE_REFERENCE}
 ERRORS = {"strict": ST_ERRORS_STRICT, "replace": ST_ERRORS_REPLACE, "ignore": ST_ERRORS_IGNORE}
-FAULTS = {
-    ST_TEXT_INVALID_START: "invalid start byte",
-    ST_TEXT_INVALID_CONTINUATION: "invalid continuation byte",
-    ST_TEXT_UNEXPECTED_END: "unexpected end of data",
-}
 
 
 # ---- errors ----
@@ -58,22 +58,6 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
 
 
 # ---- one-shot ----
-
-cdef st_status put_spans(st_bytes *out, const uint64_t *ends, size_t count, int64_t *open) noexcept nogil:
-    """Appends the pieces that end at `ends`, counted from where the open piece begins; moves that to the last end."""
-    cdef int64_t[2] span
-    cdef int64_t origin = open[0]
-    cdef st_status status = ST_OK
-    cdef size_t i
-    for i in range(count):
-        span[0], span[1] = open[0], origin + <int64_t>(ends[i] & ~ST_DROPPED)
-        open[0] = span[1]
-        if not ends[i] & ST_DROPPED:
-            status = st_bytes_append(out, <const uint8_t *>span, sizeof(span))
-            if status:
-                break
-    return status
-
 
 cdef class Coder:
     """One way to encode whole texts with a Vocab: what splits them, the engine, the errors mode, the normalizer. Safe to share.
@@ -299,42 +283,8 @@ cdef class Coder:
         return array_over(buffer)
 
     def piece_spans(self, source):
-        """Where the pieces of a whole text lie in its UTF-8: two int64 each, start and end, in this machine's order. Text that the
-        pattern drops is in none of them. Bytes have to be valid UTF-8."""
-        cdef uint64_t ends[512]
-        cdef st_bytes out
-        cdef st_scan scan
-        cdef st_text_error error
-        cdef st_status status = ST_OK
-        cdef Scope scope
-        cdef Text text
-        cdef size_t used, at = 0, valid
-        cdef int64_t open = 0
-        cdef st_pattern pattern = self.options.pattern
-        memset(&out, 0, sizeof(out))
-        alive = borrow(source, &text)
-        st_scan_init(&scan)
-        begin(&scope, NULL)
-        with nogil:
-            valid = text.n if text.flags & ST_FEED_TRUSTED else st_text_check(text.data, text.n, &error)
-            while valid == text.n and at < text.n and status == ST_OK:
-                status = put_spans(&out, ends, st_scan_feed(pattern, &scan, text.data + at, text.n - at, &used, ends, 512), &open)
-                at += used
-                if status == ST_OK:
-                    status = st_go_on(used)
-            if status == ST_OK and valid == text.n:
-                status = put_spans(&out, ends, st_scan_finish(pattern, &scan, ends), &open)
-        end_scope(&scope)
-        try:
-            check(&scope)
-            if status:
-                raise MemoryError
-            if valid != text.n:
-                raise invalid_utf8_error(bytes(source), error.start, error.end, FAULTS[error.fault])
-            return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
-        finally:
-            give_back(&text)
-            st_bytes_free(&out)
+        """Pattern.spans() of what splits."""
+        return self.pattern.spans(source)
 
     def split(self, source):
         """Ends of the pieces of a whole text, as byte offsets in its UTF-8."""

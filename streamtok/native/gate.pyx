@@ -8,7 +8,10 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from .encode cimport Coder, fail
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.text cimport *
+from .csrc.special cimport *
+from .csrc.stream cimport *
 from .text cimport PyUnicode_IS_ASCII, Text, borrow_apart, ends_high, give_back
 from .vocab cimport Matcher
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from .csrc cimport st_ids
+from .csrc.base cimport st_ids
 from .vocab cimport Vocab
 
 

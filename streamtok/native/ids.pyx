@@ -8,7 +8,7 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
-from .csrc cimport *
+from .csrc.base cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .vocab cimport Vocab
 

@@ -9,7 +9,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t
 
-from .csrc cimport st_interrupt, st_interrupt_begin, st_interrupt_end
+from .csrc.base cimport st_interrupt, st_interrupt_begin, st_interrupt_end
 
 
 # What takes fewer bytes than this needs no scope: not even an automaton is built for them.

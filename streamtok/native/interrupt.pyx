@@ -9,7 +9,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from .csrc cimport st_count_add, st_count_read, st_go_on, st_interrupt
+from .csrc.base cimport st_count_add, st_count_read, st_go_on, st_interrupt
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()

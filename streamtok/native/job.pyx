@@ -7,7 +7,11 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from .encode cimport Coder
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.text cimport *
+from .csrc.lookup cimport *
+from .csrc.stream cimport *
+from .csrc.threads cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .ids cimport IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
 from .pattern cimport Pattern, pattern_of

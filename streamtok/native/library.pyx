@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from .csrc cimport st_alloc_counts, st_alloc_fail_after, st_alloc_read, st_tier_name
+from .csrc.base cimport st_alloc_counts, st_alloc_fail_after, st_alloc_read, st_tier_name
 
 
 def tier():

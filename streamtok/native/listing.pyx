@@ -4,7 +4,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.listing cimport *
+from .csrc.vocab cimport ST_NONE
 from .interrupt cimport Scope, begin, check, end as end_scope
 
 

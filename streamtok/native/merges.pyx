@@ -6,7 +6,8 @@ from cpython.unicode cimport (PyUnicode_1BYTE_KIND, PyUnicode_2BYTE_KIND, PyUnic
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.vocab cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 
 from ..errors import VocabularyError, shown

@@ -1,4 +1,4 @@
-from .csrc cimport st_normalizer, st_step
+from .csrc.normal cimport st_normalizer, st_step
 
 
 cdef class Normalizer:

@@ -6,7 +6,8 @@ from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.normal cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 from .text cimport Text, borrow, give_back
 
@@ -114,7 +115,7 @@ cdef class Normalizer:
         cdef st_status status
         if points == NULL:
             raise MemoryError
-        for i in range(len(ranges)):
+        for i in range(<size_t>len(ranges)):
             points[2 * i], points[2 * i + 1] = ranges[i]
         step.pattern, step.pattern_size = <uint8_t *>PyBytes_AS_STRING(pattern), len(pattern)
         step.content, step.content_size = <uint8_t *>PyBytes_AS_STRING(content), len(content)

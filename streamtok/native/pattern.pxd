@@ -1,4 +1,4 @@
-from .csrc cimport st_dfa, st_pattern
+from .csrc.split cimport st_dfa, st_pattern
 
 
 cdef class Pattern:

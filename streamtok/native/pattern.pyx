@@ -1,10 +1,18 @@
 """What splits a text, for the encoders: a scanner of the core, or the table of a compiled pattern (csrc/split/dfa.h)."""
 
-from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport uint8_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.text cimport *
+from .csrc.split cimport *
+from .csrc.stream cimport ST_FEED_TRUSTED
+from .interrupt cimport Scope, begin, check, end as end_scope
+from .text cimport Text, borrow, give_back
+
+from .text import FAULTS
+from ..errors import invalid_utf8_error
 
 FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
 
@@ -17,6 +25,22 @@ ROWS = _named_rows()  # the patterns that blocks of 64 bytes can split (csrc/spl
 
 cdef enum:
     TABLE_VERSION = 1
+
+
+cdef st_status put_spans(st_bytes *out, const uint64_t *ends, size_t count, int64_t *open) noexcept nogil:
+    """Appends the pieces that end at `ends`, counted from where the open piece begins; moves that to the last end."""
+    cdef int64_t[2] span
+    cdef int64_t origin = open[0]
+    cdef st_status status = ST_OK
+    cdef size_t i
+    for i in range(count):
+        span[0], span[1] = open[0], origin + <int64_t>(ends[i] & ~ST_DROPPED)
+        open[0] = span[1]
+        if not ends[i] & ST_DROPPED:
+            status = st_bytes_append(out, <const uint8_t *>span, sizeof(span))
+            if status:
+                break
+    return status
 
 
 cdef class Pattern:
@@ -68,6 +92,43 @@ cdef class Pattern:
     def drops(self):
         """Whether text that the pattern does not match is in no piece."""
         return bool(st_pattern_drops(self.pattern))
+
+    def spans(self, source):
+        """Where the pieces of a whole text lie in its UTF-8: two int64 each, start and end, in this machine's order. Text that the
+        pattern drops is in none of them. Bytes have to be valid UTF-8."""
+        cdef uint64_t ends[512]
+        cdef st_bytes out
+        cdef st_scan scan
+        cdef st_text_error error
+        cdef st_status status = ST_OK
+        cdef Scope scope
+        cdef Text text
+        cdef size_t used, at = 0, valid
+        cdef int64_t open = 0
+        memset(&out, 0, sizeof(out))
+        alive = borrow(source, &text)
+        st_scan_init(&scan)
+        begin(&scope, NULL)
+        with nogil:
+            valid = text.n if text.flags & ST_FEED_TRUSTED else st_text_check(text.data, text.n, &error)
+            while valid == text.n and at < text.n and status == ST_OK:
+                status = put_spans(&out, ends, st_scan_feed(self.pattern, &scan, text.data + at, text.n - at, &used, ends, 512), &open)
+                at += used
+                if status == ST_OK:
+                    status = st_go_on(used)
+            if status == ST_OK and valid == text.n:
+                status = put_spans(&out, ends, st_scan_finish(self.pattern, &scan, ends), &open)
+        end_scope(&scope)
+        try:
+            check(&scope)
+            if status:
+                raise MemoryError
+            if valid != text.n:
+                raise invalid_utf8_error(bytes(source), error.start, error.end, FAULTS[error.fault])
+            return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
+        finally:
+            give_back(&text)
+            st_bytes_free(&out)
 
 
 cdef Pattern pattern_of(object how):

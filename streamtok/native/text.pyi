@@ -10,6 +10,8 @@ _Data: TypeAlias = Buffer | npt.NDArray[np.generic]
 # A text: a str, or a buffer of UTF-8 bytes.
 _Text: TypeAlias = str | _Data
 
+FAULTS: dict[int, str]
+
 @final
 class Utf8Copy:
     def __bytes__(self) -> bytes: ...

@@ -7,7 +7,9 @@ from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.text cimport *
+from .csrc.stream cimport ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, bytes_of, check, end as end_scope
 
 cdef extern from "Python.h":
@@ -16,6 +18,13 @@ cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t n, uint32_t largest)
     uint32_t PyUnicode_MAX_CHAR_VALUE(object text)
     Py_ssize_t PyUnicode_CopyCharacters(object to, Py_ssize_t at, object text, Py_ssize_t start, Py_ssize_t n) except -1
+
+"""What is wrong with bytes that are no UTF-8, as Python says it."""
+FAULTS = {
+    ST_TEXT_INVALID_START: "invalid start byte",
+    ST_TEXT_INVALID_CONTINUATION: "invalid continuation byte",
+    ST_TEXT_UNEXPECTED_END: "unexpected end of data",
+}
 
 
 cdef object borrow(object source, Text *text):

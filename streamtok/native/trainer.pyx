@@ -5,13 +5,18 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.text cimport *
+from .csrc.split cimport *
+from .csrc.special cimport *
+from .csrc.train cimport *
+from .csrc.stream cimport ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, check as check_scope, end as end_scope
 from .pattern cimport Pattern, pattern_of
 from .text cimport Text, borrow_apart, borrow_spans, give_back
 from .vocab cimport Matcher
 
-from .encode import FAULTS
+from .text import FAULTS
 from ..errors import invalid_utf8_error, learner_busy_error
 
 TIES = {"lexicographic": ST_TIES_LEXICOGRAPHIC, "huggingface": ST_TIES_HUGGINGFACE}

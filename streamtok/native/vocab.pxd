@@ -1,7 +1,9 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
 
-from .csrc cimport st_ids, st_names, st_special, st_vocab
+from .csrc.base cimport st_ids
+from .csrc.special cimport st_special
+from .csrc.vocab cimport st_names, st_vocab
 
 
 cdef class Matcher:

@@ -12,7 +12,12 @@ from libc.string cimport memset
 
 import sys
 
-from .csrc cimport *
+from .csrc.base cimport *
+from .csrc.pairs cimport *
+from .csrc.special cimport *
+from .csrc.vocab cimport *
+from .csrc.cut cimport *
+from .csrc.image cimport *
 from .interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
 
 from ..errors import VocabularyError

@@ -246,8 +246,9 @@ def python_edges() -> dict[str, set[str]]:
         imports.visit(ast.parse(path.read_text()))
         edges[module_of(path)] = imports.found - {module_of(path)}
     for path in cython_files():
-        names = re.findall(r"^\s*from\s+\.(\.?\w+)\s+c?import", path.read_text(), re.M)
-        found = {f"streamtok{name}" if name.startswith(".") else f"streamtok.native.{name}" for name in names}
+        package = module_of(path).split(".")[:-1]
+        names = re.findall(r"^\s*from\s+\.(\.?)([\w.]+)\s+c?import", path.read_text(), re.M)
+        found = {".".join([*package[: len(package) - len(up)], name]) for up, name in names}
         edges.setdefault(module_of(path), set()).update(found - {module_of(path)})
     assert len(edges) > 20 and edges["streamtok.offsets"] == {"streamtok.native.vocab", "streamtok.protocols"}
     return edges
@@ -276,7 +277,8 @@ def test_imports_point_down():
 def test_few_files_lie_at_the_top_and_cython_in_its_room():
     top = [path.name for path in (ROOT / "streamtok").iterdir() if path.suffix in (".py", ".pyi", ".pyx", ".pxd")]
     assert len(top) <= MOST_AT_THE_TOP, "a new module belongs to a room"
-    assert {path.parent.name for path in cython_files()} == {"native"}
+    native = ROOT / "streamtok" / "native"
+    assert {path.parent for path in cython_files()} == {native, native / "csrc"}
 
 
 def test_imports_make_no_cycle():
@@ -285,16 +287,17 @@ def test_imports_make_no_cycle():
 
 
 def test_cython_declares_c_in_one_place_and_python_nowhere():
-    """What is cimported is a .pxd of ours or Cython's own; csrc.pxd alone restates the headers of csrc/."""
-    headers = {c_name(file) for file in (ROOT / "csrc").rglob("*.h")}
+    """What is cimported is a .pxd of ours or Cython's own; native/csrc/ROOM.pxd alone restates a room's headers."""
+    files = {path for path in cython_files() if path.suffix == ".pxd"}
     for path in cython_files():
         text = path.read_text()
         names = {a or b for a, b in re.findall(r"^\s*(?:from\s+(\S+)\s+cimport|cimport\s+(\S+))", text, re.M)}
-        own = {name.removeprefix(".") for name in names if name.startswith(".")}
-        assert own <= {file.stem for file in cython_files() if file.suffix == ".pxd"}, path
+        own = {path.parent / (name[1:].replace(".", "/") + ".pxd") for name in names if name.startswith(".")}
+        assert own <= files, path
         assert {name.split(".")[0] for name in names if not name.startswith(".")} <= {"cpython", "libc", "cython"}, path
         restated = set(re.findall(r'extern from "([^"]+)"', text)) - {"Python.h"}
-        assert restated <= (headers if path.name == "csrc.pxd" else set()), path
+        headers = {c_name(file) for file in (ROOT / "csrc" / path.stem).glob("*.h")}
+        assert restated <= (headers if path.parent.name == "csrc" else set()), path
 
 
 def test_nothing_imports_the_gpu_or_the_command_line():

@@ -1,0 +1,42 @@
+from libc.stdint cimport uint8_t, uint32_t
+
+from .base cimport st_status
+
+
+cdef extern from "normal/chars.h" nogil:
+    ctypedef enum st_form:
+        ST_NFC, ST_NFD, ST_NFKC, ST_NFKD
+
+
+cdef extern from "normal/normalizer.h" nogil:
+    int ST_MOST_STEPS
+    ctypedef enum st_step_kind:
+        ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP
+    ctypedef struct st_step:
+        st_step_kind kind
+        st_form form
+        int left, right, runs, accents
+        uint8_t *pattern
+        uint8_t *content
+        uint32_t *ranges
+        size_t pattern_size, content_size, range_count
+    ctypedef struct st_normalizer:
+        size_t count
+    void st_normalizer_init(st_normalizer *normalizer)
+    void st_normalizer_free(st_normalizer *normalizer)
+    st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
+    int st_normalizer_has_cuts(const st_normalizer *normalizer)
+    ctypedef struct st_flow:
+        const st_normalizer *normalizer
+        st_status (*sink)(void *context, const uint8_t *text, const size_t *source, size_t n) noexcept nogil
+        void *context
+        int traced
+    ctypedef struct st_flow_marks:
+        pass
+    void st_flow_init(st_flow *flow, const st_normalizer *normalizer)
+    void st_flow_free(st_flow *flow)
+    st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end)
+    size_t st_flow_held(const st_flow *flow)
+    void st_flow_mark(const st_flow *flow, st_flow_marks *marks)
+    void st_flow_roll_back(st_flow *flow, const st_flow_marks *marks)
+    void st_flow_commit(st_flow *flow)

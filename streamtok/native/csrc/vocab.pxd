@@ -1,0 +1,80 @@
+from libc.stdint cimport uint8_t, uint32_t
+
+from .base cimport st_bytes, st_ids, st_status
+from .pairs cimport st_pairs
+
+
+cdef extern from "vocab/vocab.h" nogil:
+    uint32_t ST_NONE
+    uint32_t ST_SILENT
+    uint32_t ST_FIRST_FRAGMENT
+    ctypedef struct st_vocab:
+        uint32_t count, max_length
+        uint8_t *bytes
+        uint32_t *starts
+        uint32_t *ids
+        uint32_t *left
+        uint32_t unreachable, fragments
+        int monotone, identity
+        st_pairs pairs
+    ctypedef struct st_vocab_source:
+        const uint8_t *bytes
+        const uint32_t *lengths
+        const uint32_t *ids
+        const uint32_t *splits
+        size_t count, words
+        int any_order
+    uint32_t st_vocab_highest(const st_vocab *vocab)
+    st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
+    st_status st_vocab_spell(const st_vocab *vocab, st_ids *ids, size_t start)
+    void st_vocab_free(st_vocab *vocab)
+    uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
+    size_t st_token_length(const st_vocab *vocab, uint32_t index)
+
+
+cdef extern from "vocab/merge_list.h" nogil:
+    enum:
+        ST_TOKEN_MADE, ST_TOKEN_START, ST_TOKEN_SILENT
+    ctypedef struct st_merge_list:
+        const uint8_t *bytes
+        const uint32_t *lengths
+        const uint32_t *ids
+        const uint8_t *kinds
+        size_t count
+        const uint32_t *left
+        const uint32_t *right
+        const uint32_t *made
+        size_t merges
+    st_status st_merge_list_order(const st_merge_list *list, uint32_t *order, uint32_t *splits, int *in_order)
+
+
+cdef extern from "vocab/merge_names.h" nogil:
+    ctypedef struct st_merge_names:
+        pass
+    st_status st_merge_names_init(st_merge_names *names, const uint8_t *data, const uint32_t *lengths, const uint8_t *skip,
+                                  size_t count, size_t *bad)
+    void st_merge_names_free(st_merge_names *names)
+    st_status st_merge_names_find(const st_merge_names *names, const uint8_t *data, const uint32_t *lengths, size_t count,
+                                  uint32_t *left, uint32_t *right, uint32_t *made)
+
+
+cdef extern from "vocab/packed_words.h" nogil:
+    ctypedef struct st_word_list:
+        const uint8_t *shared
+        const uint8_t *rest_lengths
+        const uint8_t *levels
+        const uint8_t *rests
+        size_t count, rest_size
+    st_status st_word_list_read(const st_word_list *list, unsigned shift, unsigned least, st_bytes *words,
+                                st_bytes *lengths)
+
+
+cdef extern from "vocab/decode.h" nogil:
+    ctypedef struct st_names:
+        const uint8_t *bytes
+        const size_t *starts
+        const uint32_t *ids
+        size_t count
+    const uint8_t *st_decode_one(const st_vocab *vocab, const st_names *names, uint32_t id, size_t *n)
+    st_status st_decode(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count,
+                        st_bytes *out, size_t *bad)
