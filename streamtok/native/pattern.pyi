@@ -20,6 +20,7 @@ class _Table(Protocol):
     @property
     def table_version(self) -> int: ...
 
+FAULTS: dict[int, str]
 FAMILIES: dict[str, int]
 ROWS: dict[str, int]
 
