@@ -218,6 +218,7 @@ static st_status make_ids(st_vocab *v)
 st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
 {
     st_image_header h;
+    size_t bad;
     *vocab = NULL;
     if (n < sizeof h || (uintptr_t)image % ALIGNMENT)
         return ST_BAD_IMAGE;
@@ -230,7 +231,7 @@ st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
     point_into(v, &h, image);
     st_status status = v->identity ? make_ids(v) : ST_OK;
     if (!status)
-        status = st_vocab_complete(v);
+        status = st_vocab_complete(v, &bad);
     if (!status)
         status = answers(v) ? ST_OK : ST_BAD_IMAGE;
     if (!status)

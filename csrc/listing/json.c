@@ -116,15 +116,27 @@ uint32_t st_json_number(st_json *json, uint32_t most)
     return (uint32_t)value;
 }
 
+/* Bytes that skipping looks at, in a string and outside of one; all others are passed over at once. */
+#define IN_STRING 1
+#define OUTSIDE 2
+
+static const uint8_t marks[256] = {[0] = IN_STRING | OUTSIDE, ['"'] = IN_STRING | OUTSIDE, ['\\'] = IN_STRING,
+                                   ['{'] = OUTSIDE,           ['}'] = OUTSIDE,             ['['] = OUTSIDE,
+                                   [']'] = OUTSIDE,           [','] = OUTSIDE};
+
 /* Moves behind a string, whatever it holds. */
 static void skip_string(st_json *json)
 {
-    json->at++;
-    while (*json->at && *json->at != '"')
-        json->at += *json->at == '\\' && json->at[1] ? 2 : 1;
-    if (*json->at)
-        json->at++;
-    else
+    const uint8_t *at = json->at + 1;
+    for (;;) {
+        while (!(marks[*at] & IN_STRING))
+            at++;
+        if (*at != '\\')
+            break;
+        at += at[1] ? 2 : 1;
+    }
+    json->at = at + (*at != 0);
+    if (!*at)
         json->fault = "a string does not end";
 }
 
@@ -133,6 +145,8 @@ void st_json_skip(st_json *json)
     size_t depth = 0;
     const uint8_t *from = json->at;
     do {
+        while (!(marks[*json->at] & OUTSIDE))
+            json->at++;
         const uint8_t c = *json->at;
         if (c == '"') {
             skip_string(json);

@@ -4,10 +4,14 @@
 
 #include "base/hash.h"
 #include "base/interrupt.h"
+#include "base/prefetch.h"
 #include "base/utf8.h"
 
 /* Work of reading an entry, in the unit of st_go_on (base/interrupt.h). */
 #define ENTRY_COSTS 64
+
+/* Tokens, or merges, that are looked up together, so that the slots arrive from memory while others are hashed. */
+#define TOGETHER 64
 
 static st_status refuse(const uint8_t *text, const st_json *json, size_t entry, st_listing_fault *fault)
 {
@@ -37,55 +41,58 @@ static int is_named(const uint8_t *text, st_span key, const char *name)
     return key.end - key.start == strlen(name) && !memcmp(text + key.start, name, key.end - key.start);
 }
 
-/* Goes through the members of an object, and notes the values of those with one of `count` names. */
-static int find_members(const uint8_t *text, size_t from, const char *const *names, st_span *found, size_t count,
-                        st_listing_fault *fault)
+/* Members that are looked for in an object, and those that are in the value of the first of them, if that is an object. */
+typedef struct wanted {
+    const char *const *names;
+    st_span *found;
+    size_t count;
+    const struct wanted *inside;
+} wanted;
+
+/* Moves behind an object, and notes the values of the members that are wanted. */
+static void find_members(st_json *json, const uint8_t *text, const wanted *w, st_listing_fault *fault)
 {
-    st_json json = {text + from, NULL};
     size_t members = 0;
-    memset(found, 0, count * sizeof *found);
-    if (!st_json_take(&json, '{'))
-        json.fault = "an object is missing";
-    while (!json.fault && (members || !st_json_take(&json, '}'))) {
+    memset(w->found, 0, w->count * sizeof *w->found);
+    if (!st_json_take(json, '{'))
+        json->fault = "an object is missing";
+    while (!json->fault && (members || !st_json_take(json, '}'))) {
         st_span key;
-        if (!next_key(&json, &key, text))
+        size_t which = 0;
+        if (!next_key(json, &key, text))
             break;
-        const size_t start = (size_t)(json.at - text);
-        st_json_skip(&json);
-        for (size_t i = 0; i < count && !json.fault; i++) {
-            if (!is_named(text, key, names[i]))
-                continue;
-            if (found[i].end)
-                json.fault = "a member is there twice";
-            found[i] = (st_span){start, (size_t)(json.at - text)};
-        }
+        const size_t start = (size_t)(json->at - text);
+        while (which < w->count && !is_named(text, key, w->names[which]))
+            which++;
+        if (which == 0 && w->inside && *json->at == '{')
+            find_members(json, text, w->inside, fault);
+        else
+            st_json_skip(json);
+        if (!json->fault && which < w->count && w->found[which].end)
+            json->fault = "a member is there twice";
+        if (!json->fault && which < w->count)
+            w->found[which] = (st_span){start, (size_t)(json->at - text)};
         members++;
-        if (st_json_take(&json, '}'))
+        if (json->fault || st_json_take(json, '}'))
             break;
-        if (!json.fault && !st_json_take(&json, ','))
-            json.fault = "a comma is missing";
+        if (!st_json_take(json, ','))
+            json->fault = "a comma is missing";
     }
-    if (json.fault)
-        refuse(text, &json, members, fault);
-    return !json.fault;
+    if (json->fault && !fault->reason)
+        refuse(text, json, members, fault);
 }
 
-int st_listing_find(const uint8_t *text, size_t n, st_span object, st_span *vocab, st_span *merges, st_listing_fault *fault)
+int st_listing_find(const uint8_t *text, st_span *vocab, st_span *merges, st_listing_fault *fault)
 {
-    static const char *const names[] = {"vocab", "merges"};
-    st_span found[2];
-    if (object.start >= n || !find_members(text, object.start, names, found, 2, fault))
-        return 0;
+    static const char *const lists[] = {"vocab", "merges"}, *const model[] = {"model"};
+    st_json json = {text, NULL};
+    st_span found[2] = {{0}}, of_model;
+    const wanted inside = {lists, found, 2, NULL}, whole = {model, &of_model, 1, &inside};
+    memset(fault, 0, sizeof *fault);
+    find_members(&json, text, &whole, fault);
     *vocab = found[0];
     *merges = found[1];
-    return 1;
-}
-
-int st_listing_model(const uint8_t *text, size_t n, st_span *model, st_listing_fault *fault)
-{
-    static const char *const names[] = {"model"};
-    (void)n;
-    return find_members(text, 0, names, model, 1, fault);
+    return !fault->reason;
 }
 
 /* ---- tokens ---- */
@@ -104,55 +111,64 @@ static int byte_of_letter(uint32_t c)
 /* Appends the bytes of a token, and their number. */
 static st_status append_bytes(st_listing *l, const uint8_t *text, size_t n)
 {
-    const size_t before = l->bytes.size;
     int byte = 0;
     ST_TRY(st_bytes_reserve(&l->bytes, n));
     ST_TRY(st_bytes_reserve(&l->letters, 1));
     ST_TRY(st_ids_reserve(&l->lengths, 1));
+    uint8_t *from = l->bytes.data + l->bytes.size, *to = from;
     for (size_t at = 0; at < n && byte >= 0;) {
-        unsigned size;
-        byte = byte_of_letter(st_utf8_decode(text + at, &size));
+        unsigned size = 1;
+        byte = text[at] > 0x20 && text[at] < 0x7F ? text[at] : byte_of_letter(st_utf8_decode(text + at, &size));
         at += size;
-        l->bytes.data[l->bytes.size++] = (uint8_t)byte;
+        *to++ = (uint8_t)byte;
     }
     if (byte < 0) {
-        l->bytes.size = before;
-        ST_TRY(st_bytes_append(&l->bytes, text, n));
+        memcpy(from, text, n);
+        to = from + n;
     }
+    l->bytes.size += (size_t)(to - from);
     l->letters.data[l->letters.size++] = byte >= 0;
-    l->lengths.data[l->lengths.size++] = (uint32_t)(l->bytes.size - before);
+    l->lengths.data[l->lengths.size++] = (uint32_t)(to - from);
     return ST_OK;
 }
 
 /* The slot of a token, or the free one where it would go. */
-static uint32_t *slot_of(const st_listing *l, const uint8_t *text, size_t n)
+static uint64_t *slot_of(const st_listing *l, uint64_t hash, const uint8_t *text, size_t n)
 {
-    for (uint32_t at = (uint32_t)(st_hash_bytes(text, n) >> 32) & l->mask;; at = (at + 1) & l->mask) {
-        uint32_t *slot = &l->slots[at];
-        if (!*slot)
+    for (uint64_t at = hash & l->mask;; at = (at + 1) & l->mask) {
+        uint64_t *slot = &l->slots[at];
+        if (*slot == UINT64_MAX)
             return slot;
-        const uint32_t start = l->starts.data[*slot - 1], end = l->starts.data[*slot];
-        if (end - start == n && !memcmp(l->text.data + start, text, n))
+        const uint32_t start = l->starts.data[(uint32_t)*slot], end = l->starts.data[(uint32_t)*slot + 1];
+        if (*slot >> 32 == hash >> 32 && end - start == n && (!n || st_same_bytes(l->text.data + start, text, n)))
             return slot;
     }
 }
 
-/* Enters the tokens in a table that is at most half full. 0: the token with the number *twice is there twice. */
+/* Enters the tokens in a table that is at most half full. ST_DUPLICATE_TOKEN: the token with the number *twice is there twice. */
 static st_status make_table(st_listing *l, size_t *twice)
 {
+    const size_t count = l->ids.size;
     l->mask = 15;
-    while (l->mask < 2 * l->ids.size)
+    while (l->mask < 2 * count)
         l->mask = 2 * l->mask + 1;
-    l->slots = st_calloc((size_t)l->mask + 1, sizeof *l->slots);
+    l->slots = st_malloc(((size_t)l->mask + 1) * sizeof *l->slots);
     if (!l->slots)
         return ST_NO_MEMORY;
-    for (uint32_t i = 0; i < l->ids.size; i++) {
-        const uint32_t start = l->starts.data[i];
-        uint32_t *slot = slot_of(l, l->text.data + start, l->starts.data[i + 1] - start);
+    memset(l->slots, 0xff, ((size_t)l->mask + 1) * sizeof *l->slots);
+    uint64_t hashes[TOGETHER];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *starts = l->starts.data;
+        for (size_t k = i; i % TOGETHER == 0 && k < i + TOGETHER && k < count; k++) {
+            hashes[k - i] = st_hash_bytes(l->text.data + starts[k], starts[k + 1] - starts[k]);
+            st_prefetch(&l->slots[hashes[k - i] & l->mask]);
+        }
+        const uint64_t hash = hashes[i % TOGETHER];
+        uint64_t *slot = slot_of(l, hash, l->text.data + starts[i], starts[i + 1] - starts[i]);
         *twice = i;
-        if (*slot)
+        if (*slot != UINT64_MAX)
             return ST_DUPLICATE_TOKEN;
-        *slot = i + 1;
+        *slot = hash >> 32 << 32 | i;
         ST_TRY(st_go_on(ENTRY_COSTS));
     }
     return ST_OK;
@@ -236,18 +252,32 @@ void st_listing_free(st_listing *l)
     memset(l, 0, sizeof *l);
 }
 
+/* UINT32_MAX where there is none: that is what a free slot holds. */
+static uint32_t number_of(const st_listing *l, uint64_t hash, const uint8_t *text, size_t n)
+{
+    return l->slots ? (uint32_t)*slot_of(l, hash, text, n) : UINT32_MAX;
+}
+
 uint32_t st_listing_number(const st_listing *l, const uint8_t *text, size_t n)
 {
-    return l->slots ? *slot_of(l, text, n) - 1 : UINT32_MAX; /* 0 - 1 where there is none */
+    return number_of(l, st_hash_bytes(text, n), text, n);
 }
 
 /* ---- merges ---- */
 
-/* Reads one merge: its two tokens, one behind the other in `room`; *half is the length of the first. */
+/* Merges that were read and are still to be looked up. */
+typedef struct block {
+    size_t count;
+    const uint8_t *from[TOGETHER]; /* where each begins in the file */
+    size_t ends[2 * TOGETHER];     /* in `room`, of the left and of the right part of each */
+    st_bytes room;
+} block;
+
+/* Reads one merge: appends its two tokens to the room; *half is where the first one ends. */
 static st_status read_merge(st_json *json, st_bytes *room, size_t *half)
 {
     const uint8_t *blank;
-    room->size = 0;
+    const size_t before = room->size;
     if (st_json_take(json, '[')) {
         ST_TRY(st_json_string(json, room));
         *half = room->size;
@@ -262,8 +292,10 @@ static st_status read_merge(st_json *json, st_bytes *room, size_t *half)
     ST_TRY(st_json_string(json, room));
     if (json->fault)
         return ST_OK;
-    blank = room->size ? memchr(room->data, ' ', room->size) : NULL;
-    *half = blank ? (size_t)(blank - room->data) : 0;
+    uint8_t *start = room->data + before;
+    const size_t n = room->size - before;
+    blank = n ? memchr(start, ' ', n) : NULL;
+    *half = blank ? (size_t)(blank - room->data) : before;
     if (!blank || memchr(blank + 1, ' ', room->size - *half - 1)) {
         json->fault = "a merge is not two tokens with a blank between them";
         return ST_OK;
@@ -272,43 +304,68 @@ static st_status read_merge(st_json *json, st_bytes *room, size_t *half)
     return ST_OK;
 }
 
-static st_status add_merge(const st_listing *l, st_json *json, const st_bytes *room, size_t half, st_ids *merges)
+/* Appends the numbers of the tokens of a block. The first merge that names, or makes, what is no token is a fault. */
+static st_status look_up(const st_listing *l, st_json *json, block *b, st_ids *merges)
 {
-    const uint32_t left = st_listing_number(l, room->data, half);
-    const uint32_t right = st_listing_number(l, room->data + half, room->size - half);
-    const uint32_t made = st_listing_number(l, room->data, room->size);
-    if (left == UINT32_MAX || right == UINT32_MAX || made == UINT32_MAX) {
-        json->fault = "a merge names, or makes, what is no token";
-        return ST_OK;
+    uint64_t hashes[3 * TOGETHER];
+    const uint8_t *at = b->room.data;
+    for (size_t i = 0; i < b->count; i++) {
+        const uint8_t *half = b->room.data + b->ends[2 * i], *end = b->room.data + b->ends[2 * i + 1];
+        hashes[3 * i] = st_hash_bytes(at, (size_t)(half - at));
+        hashes[3 * i + 1] = st_hash_bytes(half, (size_t)(end - half));
+        hashes[3 * i + 2] = st_hash_bytes(at, (size_t)(end - at));
+        for (size_t k = 0; k < 3; k++)
+            st_prefetch(&l->slots[hashes[3 * i + k] & l->mask]);
+        at = end;
     }
-    ST_TRY(st_ids_reserve(merges, 3));
-    merges->data[merges->size++] = left;
-    merges->data[merges->size++] = right;
-    merges->data[merges->size++] = made;
+    ST_TRY(st_ids_reserve(merges, 3 * b->count));
+    at = b->room.data;
+    for (size_t i = 0; i < b->count; i++) {
+        const uint8_t *half = b->room.data + b->ends[2 * i], *end = b->room.data + b->ends[2 * i + 1];
+        const uint32_t left = number_of(l, hashes[3 * i], at, (size_t)(half - at));
+        const uint32_t right = number_of(l, hashes[3 * i + 1], half, (size_t)(end - half));
+        const uint32_t made = number_of(l, hashes[3 * i + 2], at, (size_t)(end - at));
+        if (left == UINT32_MAX || right == UINT32_MAX || made == UINT32_MAX) {
+            json->at = b->from[i];
+            json->fault = "a merge names, or makes, what is no token";
+            break;
+        }
+        merges->data[merges->size++] = left;
+        merges->data[merges->size++] = right;
+        merges->data[merges->size++] = made;
+        at = end;
+    }
+    b->count = b->room.size = 0;
     return ST_OK;
 }
 
-static st_status read_merges(const st_listing *l, st_json *json, st_bytes *room, st_ids *merges)
+static st_status read_merges(const st_listing *l, st_json *json, block *b, st_ids *merges)
 {
-    size_t half = 0;
+    const char *fault = NULL;
     if (!st_json_take(json, '['))
         json->fault = "the list of merges is no array";
-    while (!json->fault && (merges->size || !st_json_take(json, ']'))) {
+    int more = !json->fault && !st_json_take(json, ']');
+    while (more) {
         const uint8_t *from = json->at;
         ST_TRY(st_go_on(ENTRY_COSTS));
-        ST_TRY(st_bytes_reserve(room, 1)); /* so that it is never NULL */
-        ST_TRY(read_merge(json, room, &half));
-        if (json->fault)
-            break;
-        ST_TRY(add_merge(l, json, room, half, merges));
-        if (json->fault) {
-            json->at = from;
-            break;
-        }
-        if (st_json_take(json, ']'))
-            break;
-        if (!st_json_take(json, ','))
+        ST_TRY(read_merge(json, &b->room, &b->ends[2 * b->count]));
+        b->from[b->count] = from;
+        b->ends[2 * b->count + 1] = b->room.size;
+        more = !json->fault && !st_json_take(json, ']');
+        if (!json->fault)
+            b->count++;
+        if (more && !st_json_take(json, ','))
             json->fault = "a comma is missing";
+        more &= !json->fault;
+        if (b->count < TOGETHER && more)
+            continue;
+        const uint8_t *at = json->at;
+        fault = json->fault;
+        json->fault = NULL;
+        ST_TRY(look_up(l, json, b, merges)); /* a fault of an earlier merge comes first */
+        more &= !json->fault;
+        json->at = json->fault ? json->at : at;
+        json->fault = json->fault ? json->fault : fault;
     }
     return ST_OK;
 }
@@ -316,9 +373,14 @@ static st_status read_merges(const st_listing *l, st_json *json, st_bytes *room,
 st_status st_listing_merges(const st_listing *l, const uint8_t *text, st_span span, st_ids *merges, st_listing_fault *fault)
 {
     st_json json = {text + span.start, NULL};
-    st_bytes room = {0};
-    const st_status status = read_merges(l, &json, &room, merges);
-    st_bytes_free(&room);
+    block *b = st_calloc(1, sizeof *b);
+    if (!b)
+        return ST_NO_MEMORY;
+    st_status status = st_bytes_reserve(&b->room, 1); /* so that it is never NULL */
+    if (!status)
+        status = read_merges(l, &json, b, merges);
+    st_bytes_free(&b->room);
+    st_free(b);
     if (status)
         return status;
     if (!json.fault && (size_t)(json.at - text) < span.end)

@@ -18,7 +18,7 @@ typedef struct st_listing {
     st_bytes bytes;   /* tokens in bytes, one behind the other; as `text` has them where they are not in letters */
     st_ids lengths;   /* of each token in bytes */
     st_bytes letters; /* whether a token is in letters: 0 or 1 */
-    uint32_t *slots;  /* hash table of the text: 1 more than the number of a token */
+    uint64_t *slots;  /* hash table of the text: hash (high half) and number of a token, UINT64_MAX = free */
     uint32_t mask;
 } st_listing;
 
@@ -32,12 +32,9 @@ typedef struct st_span {
     size_t start, end;
 } st_span;
 
-/* The values of the members `vocab` and `merges` of an object; start == end where there is no such member. text[n] is 0, as json.h
- * has it. 0: *fault says what is wrong; a member that is there twice is. */
-int st_listing_find(const uint8_t *text, size_t n, st_span object, st_span *vocab, st_span *merges, st_listing_fault *fault);
-
-/* The value of the member `model` of the object that is the whole text. */
-int st_listing_model(const uint8_t *text, size_t n, st_span *model, st_listing_fault *fault);
+/* The values of the members `vocab` and `merges` of the member `model` of the object that is the whole text; start == end where
+ * there is none. A 0 stands behind the text, as json.h has it. 0: *fault says what is wrong; a member that is there twice is. */
+int st_listing_find(const uint8_t *text, st_span *vocab, st_span *merges, st_listing_fault *fault);
 
 /* Reads {"token": id, ...}. ST_BAD_LIST: *fault says what is wrong. The listing is empty then, as after a lack of memory. */
 st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault);

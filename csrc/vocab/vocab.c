@@ -18,6 +18,9 @@ static uint32_t bits_for(size_t slots)
     return bits;
 }
 
+/* Bytes behind the tokens that can be read, so that a key of each is read at once. */
+#define KEY_ROOM 16
+
 static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t dense_side)
 {
     size_t n = source->count, total = 0, longs = 0;
@@ -29,7 +32,7 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
         return ST_TOKEN_TOO_LONG;
     uint32_t long_bits = bits_for(2 * longs);
     v->count = (uint32_t)n;
-    v->bytes = st_malloc(total);
+    v->bytes = st_malloc(total + KEY_ROOM);
     v->starts = st_malloc((n + 1) * sizeof *v->starts);
     v->ids = st_malloc((n + ST_INLINE_IDS) * sizeof *v->ids); /* room to read ST_INLINE_IDS at the last one, too */
     v->left = st_malloc(n * sizeof *v->left);
@@ -63,14 +66,16 @@ static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
 /* Work of entering a token, in the unit of st_go_on (base/interrupt.h). */
 #define TOKEN_COSTS 64
 
+/* bytes: in v->bytes. */
 static void expect_token(const st_vocab *v, const uint8_t *bytes, size_t n)
 {
     if (n <= ST_KEY_BYTES)
-        st_prefetch(&v->pieces.entries[2 * st_piece_line(&v->pieces, st_key_of(bytes, n))]);
+        st_prefetch(&v->pieces.entries[2 * st_piece_line(&v->pieces, st_key_of_padded(bytes, n))]);
     else
         st_prefetch(&v->long_tokens[st_hash_bytes(bytes, n) & v->long_mask]);
 }
 
+/* Enters a token with its index in place of its id, for the time in which its parts are looked for. */
 static st_status insert_token(st_vocab *v, uint32_t index)
 {
     const uint8_t *bytes = st_token_bytes(v, index);
@@ -82,10 +87,10 @@ static st_status insert_token(st_vocab *v, uint32_t index)
         *slot = (st_hash_bytes(bytes, n) >> 32) << 32 | index;
         return ST_OK;
     }
-    st_key key = st_key_of(bytes, n);
+    st_key key = st_key_of_padded(bytes, n);
     if (st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key)))
         return ST_DUPLICATE_TOKEN;
-    ST_TRY(st_piece_table_add(&v->pieces, key, &v->ids[index], 1));
+    ST_TRY(st_piece_table_add(&v->pieces, key, &index, 1));
     if (n == 1)
         v->pairs.byte_token[bytes[0]] = index;
     return ST_OK;
@@ -124,34 +129,58 @@ static st_status sort_ids(st_vocab *v, size_t *bad)
     return st_go_on(8 * n);
 }
 
-static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
+/* Copies the tokens, and works out what their ids are like. */
+static st_status copy_tokens(st_vocab *v, const st_vocab_source *source, int *ascending, size_t *bad)
 {
-    size_t at = 0, ahead = 0, ahead_index = 0;
-    int ascending = 1;
-    v->identity = 1;
+    size_t at = 0;
+    *ascending = v->identity = 1;
     for (uint32_t i = 0; i < v->count; i++) {
-        uint32_t n = source->lengths[i];
+        const uint32_t n = source->lengths[i];
         *bad = i;
-        for (; ahead_index < source->count && ahead_index <= i + TOKENS_AHEAD; ahead += source->lengths[ahead_index++])
-            if (source->lengths[ahead_index])
-                expect_token(v, source->bytes + ahead, source->lengths[ahead_index]);
         if (n == 0)
             return ST_EMPTY_TOKEN;
         if (n > ST_MAX_TOKEN_BYTES)
             return ST_TOKEN_TOO_LONG;
-        ascending &= i == 0 || source->ids[i - 1] < source->ids[i];
-        if (!ascending && !source->any_order)
+        *ascending &= i == 0 || source->ids[i - 1] < source->ids[i];
+        if (!*ascending && !source->any_order)
             return ST_UNSORTED_RANKS;
-        memcpy(v->bytes + at, source->bytes + at, n);
         v->starts[i] = (uint32_t)at;
-        v->starts[i + 1] = (uint32_t)(at += n);
+        at += n;
         v->ids[i] = source->ids[i];
         v->identity &= v->ids[i] == i;
         v->max_length = n > v->max_length ? n : v->max_length;
-        if (!source->splits || source->splits[i] != ST_SILENT)
+    }
+    v->starts[v->count] = (uint32_t)at;
+    if (at)
+        memcpy(v->bytes, source->bytes, at);
+    memset(v->bytes + at, 0, KEY_ROOM);
+    return ST_OK;
+}
+
+/* Whether a stored split says that no merge makes the token: it is silent, or found as a whole piece. */
+static int is_unmade(const st_vocab *v, const st_vocab_source *source, uint32_t i)
+{
+    return source->splits && (source->splits[i] == ST_SILENT || (!source->splits[i] && st_token_length(v, i) > 1));
+}
+
+static st_status enter_tokens(st_vocab *v, const st_vocab_source *source, size_t *bad)
+{
+    for (uint32_t i = 0, ahead = 0; i < v->count; i++) {
+        *bad = i;
+        for (; ahead < v->count && ahead <= i + TOKENS_AHEAD; ahead++)
+            expect_token(v, st_token_bytes(v, ahead), st_token_length(v, ahead));
+        if (!is_unmade(v, source, i))
             ST_TRY(insert_token(v, i));
         ST_TRY(st_go_on(TOKEN_COSTS));
     }
+    return ST_OK;
+}
+
+static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
+{
+    int ascending;
+    ST_TRY(copy_tokens(v, source, &ascending, bad));
+    ST_TRY(enter_tokens(v, source, bad));
     if (!ascending)
         ST_TRY(sort_ids(v, bad));
     for (size_t byte = 0; byte < 256; byte++)
@@ -160,6 +189,27 @@ static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
             return ST_MISSING_BYTE;
         }
     return ST_OK;
+}
+
+/* Puts the ids in the place of indices. */
+static void enter_ids(st_vocab *v)
+{
+    const size_t entries = 2 * ((size_t)v->pieces.mask + 1);
+    for (size_t i = 0; i < entries && !v->identity; i++)
+        if (st_piece_count(&v->pieces.entries[i]))
+            v->pieces.entries[i].ids[0] = v->ids[v->pieces.entries[i].ids[0]];
+}
+
+/* The index of the inserted token with these bytes, which lie in v->bytes, or ST_NONE. */
+static uint32_t find_inserted(const st_vocab *v, const uint8_t *bytes, size_t n)
+{
+    if (n > ST_KEY_BYTES) {
+        const uint64_t slot = *long_slot(v, bytes, n);
+        return slot == UINT64_MAX ? ST_NONE : (uint32_t)slot;
+    }
+    const st_key key = st_key_of_padded(bytes, n);
+    const st_piece_entry *entry = st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
+    return entry ? entry->ids[0] : ST_NONE;
 }
 
 static void set_pair(st_vocab *v, uint32_t index, uint32_t left, uint32_t right)
@@ -184,8 +234,8 @@ static st_status stored_halves(const st_vocab *v, const uint32_t *splits, uint32
         return ST_OK;
     if (splits[i] >= n)
         return ST_BAD_SPLIT;
-    *left = st_vocab_find(v, bytes, splits[i]);
-    *right = st_vocab_find(v, bytes + splits[i], n - splits[i]);
+    *left = find_inserted(v, bytes, splits[i]);
+    *right = find_inserted(v, bytes + splits[i], n - splits[i]);
     return *left == ST_NONE || *right == ST_NONE ? ST_BAD_SPLIT : ST_OK;
 }
 
@@ -310,8 +360,6 @@ static uint32_t count_unreachable(const st_vocab *v)
 /* Fills the tables again, without unreachable tokens. */
 static st_status take_out_unreachable(st_vocab *v)
 {
-    if (!v->unreachable)
-        return ST_OK;
     st_piece_table_free(&v->pieces);
     ST_TRY(st_piece_table_init(&v->pieces, v->piece_room));
     memset(v->long_tokens, 0xff, (v->long_mask + 1) * sizeof *v->long_tokens);
@@ -362,7 +410,7 @@ st_status st_vocab_spell(const st_vocab *v, st_ids *ids, size_t from)
     return ST_OK;
 }
 
-st_status st_vocab_complete(st_vocab *v)
+st_status st_vocab_complete(st_vocab *v, size_t *bad)
 {
     while (v->sorted_ids && v->fragments + 1 < v->count && v->sorted_ids[v->count - v->fragments - 1] >= ST_FIRST_FRAGMENT)
         v->fragments++;
@@ -372,9 +420,16 @@ st_status st_vocab_complete(st_vocab *v)
     if (count_unreachable(v) != v->unreachable)
         return ST_BAD_IMAGE;
     ST_TRY(st_whole_tokens_init(&v->whole, v->unreachable));
-    for (uint32_t i = 0; i < v->count; i++)
-        if (st_token_is_whole_only(v, i))
-            st_whole_tokens_add(&v->whole, st_span_hash(st_token_bytes(v, i), st_token_length(v, i)), i);
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (!st_token_is_whole_only(v, i))
+            continue;
+        const uint8_t *bytes = st_token_bytes(v, i);
+        const size_t n = st_token_length(v, i);
+        *bad = i;
+        if (st_vocab_find(v, bytes, n) != ST_NONE)
+            return ST_DUPLICATE_TOKEN;
+        st_whole_tokens_add(&v->whole, st_span_hash(bytes, n), i);
+    }
     return ST_OK;
 }
 
@@ -395,10 +450,13 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
         status = source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v);
     if (!status) {
         v->unreachable = count_unreachable(v);
-        status = take_out_unreachable(v);
+        if (v->unreachable && !source->splits)
+            status = take_out_unreachable(v);
     }
-    if (!status)
-        status = st_vocab_complete(v);
+    if (!status) {
+        enter_ids(v);
+        status = st_vocab_complete(v, bad);
+    }
     if (status) {
         st_vocab_free(v);
         return status;

@@ -81,7 +81,7 @@ class Model:
     @property
     def decoded(self) -> dict[int, bytes]:
         """The bytes of the added tokens that are not in the vocabulary, by id."""
-        listed = set(self.vocabulary.ranks)
+        listed = {token.id for token in self.parts.added}.intersection(self.vocabulary.ranks)
         return {token.id: decoded_name(token.content) for token in self.parts.added if token.id not in listed}
 
     @property

@@ -11,7 +11,8 @@ import numpy as np
 from ..bundled.merged import MergedVocabulary
 from ..errors import VocabularyError, short_file_names, shown
 from ..load import read_file
-from ..native.listing import ListError, Listing, list_spans, model_span
+from ..native.gate import is_utf8
+from ..native.listing import ListError, Listing, list_spans
 from ..native.merges import SILENT
 from .field import Field
 from .model import Model, check_added, parts_of
@@ -104,6 +105,8 @@ def read_tokenizer_json(data: bytes, path: str) -> Model:
 
 
 def _check_utf8(data: bytes, path: str) -> None:
+    if is_utf8(data):
+        return
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -113,8 +116,7 @@ def _check_utf8(data: bytes, path: str) -> None:
 def _cut(data: bytes, path: str) -> tuple[tuple[int, int], tuple[int, int], str]:
     """The spans of the lists of tokens and merges, and the text with null in place of them."""
     try:
-        start, end = model_span(data)
-        vocab, merges = list_spans(data, start) if end and data[start : start + 1] == b"{" else ((0, 0), (0, 0))
+        vocab, merges = list_spans(data)
     except ListError as error:
         raise VocabularyError(f"byte {error.at}: {error.reason}", path) from None
     parts, at = [], 0

@@ -22,23 +22,12 @@ cdef object list_error(const st_listing_fault *fault):
     return ListError(fault.reason.decode(), fault.at, fault.entry)
 
 
-def model_span(bytes text not None):
-    """(start, end) of the value of the member `model` of a JSON object in UTF-8; (0, 0) where there is none. ListError."""
-    cdef st_span span
+def list_spans(bytes text not None):
+    """The (start, end) of the members `vocab` and `merges` of the member `model` of a JSON object in UTF-8; (0, 0) where there
+    is none. ListError."""
+    cdef st_span vocab, merges
     cdef st_listing_fault fault
-    if not st_listing_model(<const uint8_t *>PyBytes_AS_STRING(text), len(text), &span, &fault):
-        raise list_error(&fault)
-    return span.start, span.end
-
-
-def list_spans(bytes text not None, size_t start):
-    """The (start, end) of the members `vocab` and `merges` of the object that begins at `start`. ListError."""
-    cdef st_span at, vocab, merges
-    cdef st_listing_fault fault
-    at.start = at.end = start
-    memset(&fault, 0, sizeof(fault))
-    fault.reason = b"an object is missing"
-    if not st_listing_find(<const uint8_t *>PyBytes_AS_STRING(text), len(text), at, &vocab, &merges, &fault):
+    if not st_listing_find(<const uint8_t *>PyBytes_AS_STRING(text), &vocab, &merges, &fault):
         raise list_error(&fault)
     return (vocab.start, vocab.end), (merges.start, merges.end)
 

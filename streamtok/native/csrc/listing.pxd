@@ -12,8 +12,7 @@ cdef extern from "listing/listing.h" nogil:
         const char *reason
     ctypedef struct st_span:
         size_t start, end
-    int st_listing_find(const uint8_t *text, size_t n, st_span object, st_span *vocab, st_span *merges, st_listing_fault *fault)
-    int st_listing_model(const uint8_t *text, size_t n, st_span *model, st_listing_fault *fault)
+    int st_listing_find(const uint8_t *text, st_span *vocab, st_span *merges, st_listing_fault *fault)
     st_status st_listing_read(st_listing *listing, const uint8_t *text, st_span span, st_listing_fault *fault)
     void st_listing_free(st_listing *listing)
     uint32_t st_listing_number(const st_listing *listing, const uint8_t *text, size_t n)
