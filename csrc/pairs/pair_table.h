@@ -94,7 +94,7 @@ static inline int st_pairs_cross(const st_pairs *pairs, const uint32_t *left_of,
                                  uint32_t right, uint32_t limit)
 {
     for (;;) {
-        if (st_pairs_find(pairs, left, right) < limit)
+        if (limit && st_pairs_find(pairs, left, right) < limit)
             return 1;
         const int left_starts = left_of[left] == ST_NONE, right_starts = left_of[right] == ST_NONE;
         if (left_starts && right_starts)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "base/prefetch.h"
 #include "vocab/merge_work.h"
 #include "vocab/vocab.h"
 
@@ -135,11 +136,29 @@ static st_status find_replaced(st_merge_work *w)
 
 /* ---- lists in order ---- */
 
+/* The buckets of a merge are prefetched so many merges before its turn. */
+#define MERGES_AHEAD 16
+
+/* Prefetches where the merge will be entered, and what st_pairs_cross looks at first. */
+static void expect_merge(const st_merge_work *w, size_t m)
+{
+    const uint32_t left = w->symbol_of[w->list->left[m]], right = w->symbol_of[w->list->right[m]];
+    if (left == ST_NONE || right == ST_NONE || w->symbol_of[w->list->made[m]] != ST_NONE)
+        return;
+    st_prefetch(st_pairs_place(&w->pairs, left, right));
+    if (left > right && w->right_of[left] != ST_NONE)
+        st_prefetch(st_pairs_place(&w->pairs, w->right_of[left], right));
+    else if (w->left_of[right] != ST_NONE)
+        st_prefetch(st_pairs_place(&w->pairs, left, w->left_of[right]));
+}
+
 static st_status make_in_order(st_merge_work *w)
 {
     const st_merge_list *list = w->list;
     st_merge_begin(w);
     for (size_t m = 0; m < list->merges; m++) {
+        if (m + MERGES_AHEAD < list->merges)
+            expect_merge(w, m + MERGES_AHEAD);
         if (m % STEP == STEP - 1)
             ST_TRY(st_go_on(STEP * MERGE_COSTS));
         const uint32_t left = w->symbol_of[list->left[m]], right = w->symbol_of[list->right[m]];

@@ -138,6 +138,7 @@ typedef struct missed {
     uint8_t *marks; /* of each token: it may be one */
     st_whole_tokens found;
     st_ids lengths; /* of those found, each once, ascending */
+    uint64_t begins[1 << 10]; /* a bit for each pair of bytes: whether one of those found begins with it */
 } missed;
 
 static void release_missed(missed *x)
@@ -147,14 +148,23 @@ static void release_missed(missed *x)
     st_ids_free(&x->lengths);
 }
 
-/* Whether a token holds one of those found. */
-static int holds_missed(const st_merge_work *w, const scratch *s, const missed *x, uint32_t token)
+static uint64_t *begins_with(missed *x, const uint8_t *bytes, uint64_t *bit)
+{
+    *bit = (uint64_t)1 << (bytes[1] & 63);
+    return &x->begins[(size_t)bytes[0] << 2 | bytes[1] >> 6];
+}
+
+/* Whether a token holds one of those found, which have two bytes at least. */
+static int holds_missed(const st_merge_work *w, const scratch *s, missed *x, uint32_t token)
 {
     const uint8_t *bytes = w->list->bytes + s->starts[token];
     const size_t n = w->list->lengths[token];
-    for (size_t i = 0; i < x->lengths.size && x->lengths.data[i] < n; i++) {
-        const size_t size = x->lengths.data[i];
-        for (size_t at = 0; at + size <= n; at++) {
+    uint64_t bit;
+    for (size_t at = 0; at + 2 <= n; at++) {
+        if (!(*begins_with(x, bytes + at, &bit) & bit))
+            continue;
+        for (size_t i = 0; i < x->lengths.size && x->lengths.data[i] < n && x->lengths.data[i] <= n - at; i++) {
+            const size_t size = x->lengths.data[i];
             const uint64_t hash = st_span_hash(bytes + at, size);
             if (st_whole_tokens_find(&x->found, w->list->bytes, s->starts, hash, bytes + at, size) != ST_NONE)
                 return 1;
@@ -166,7 +176,10 @@ static int holds_missed(const st_merge_work *w, const scratch *s, const missed *
 static st_status enter_missed(const st_merge_work *w, const scratch *s, missed *x, uint32_t token)
 {
     const uint32_t n = w->list->lengths[token];
-    st_whole_tokens_add(&x->found, st_span_hash(w->list->bytes + s->starts[token], n), token);
+    const uint8_t *bytes = w->list->bytes + s->starts[token];
+    uint64_t bit;
+    *begins_with(x, bytes, &bit) |= bit;
+    st_whole_tokens_add(&x->found, st_span_hash(bytes, n), token);
     if (x->lengths.size && x->lengths.data[x->lengths.size - 1] == n)
         return ST_OK;
     ST_TRY(st_ids_reserve(&x->lengths, 1));
