@@ -258,6 +258,19 @@ int st_scan_valid(st_pattern pattern, const st_scan *scan)
     }
 }
 
+int st_scan_is_piece(st_pattern pattern, const uint8_t *text, size_t n)
+{
+    uint64_t ends[2 * ST_SCAN_MIN_CAPACITY];
+    size_t count = 0, used = 0;
+    st_scan scan;
+    st_scan_init(&scan);
+    for (size_t at = 0; at < n && count < 2 && !(count && ends[0] & ST_DROPPED); at += used)
+        count += st_scan_feed(pattern, &scan, text + at, n - at, &used, ends, ST_SCAN_MIN_CAPACITY);
+    if (count < 2)
+        count += st_scan_finish(pattern, &scan, ends + count);
+    return count == 1 && !(ends[0] & ST_DROPPED);
+}
+
 /* A character and its place, for the window that slides backwards. */
 typedef struct placed_char {
     size_t at;

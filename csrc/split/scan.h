@@ -44,6 +44,9 @@ static inline size_t st_kept_ends(const uint64_t *ends, size_t count)
 /* Ends the text: writes the ends of the open text (at most ST_SCAN_MIN_CAPACITY) and resets the scan. */
 size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends);
 
+/* Whether text[0..n), n > 0, valid UTF-8, is one piece where nothing stands beside it. */
+int st_scan_is_piece(st_pattern pattern, const uint8_t *text, size_t n);
+
 /* What a state of the pattern has beside length, point, state and memo: that many marks, which mean something with the table of this
  * identity alone. Both 0 for the families that are written by hand. */
 size_t st_pattern_marks(st_pattern pattern);

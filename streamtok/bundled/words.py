@@ -18,7 +18,7 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
-from ..native import vocab
+from ..native.words import read_word_list
 from .packed import CRC_AT, FOLDER, checksum
 
 FAMILIES = "r50k", "cl100k", "o200k"
@@ -67,7 +67,7 @@ def unpack(data: bytes, family: str, least: int = REST, path: str | None = None)
     if [len(stream) for stream in streams] != [count, count, rest_bytes, count]:
         raise VocabularyError("its streams are of other lengths than it says; install streamtok anew", path)
     try:
-        return vocab.read_word_list(*streams, shift=2 * FAMILIES.index(family), least=least)
+        return read_word_list(*streams, shift=2 * FAMILIES.index(family), least=least)
     except VocabularyError as error:
         raise VocabularyError(f"{error}; install streamtok anew", path) from None
 

@@ -25,6 +25,7 @@ MODULES = (
     "text",
     "trainer",
     "vocab",
+    "words",
 )
 """What the file holds besides `library`."""
 

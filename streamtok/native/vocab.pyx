@@ -296,6 +296,24 @@ cdef class Vocab:
         ranks = None if v.identity else PyBytes_FromStringAndSize(<const char *>v.ids, <Py_ssize_t>(4 * v.count))
         return blob, lengths, ranks, splits
 
+    def to_merged(self):
+        """(blob, lengths, ids, splits) by index, uint32 as bytes: what the constructor takes with any_order set."""
+        cdef const st_vocab *v = self.vocab
+        cdef uint32_t i
+        cdef size_t size = 4 * <size_t>v.count
+        lengths, splits = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size), PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)
+        cdef uint32_t *to_lengths = <uint32_t *>PyBytes_AS_STRING(lengths)
+        cdef uint32_t *to_splits = <uint32_t *>PyBytes_AS_STRING(splits)
+        for i in range(v.count):
+            to_lengths[i] = <uint32_t>st_token_length(v, i)
+            to_splits[i] = 0
+            if v.left[i] != ST_NONE:
+                to_splits[i] = <uint32_t>st_token_length(v, v.left[i])
+            elif st_token_is_silent(v, i):
+                to_splits[i] = ST_SILENT
+        blob = PyBytes_FromStringAndSize(<const char *>v.bytes, <Py_ssize_t>v.starts[v.count])
+        return blob, lengths, PyBytes_FromStringAndSize(<const char *>v.ids, <Py_ssize_t>size), splits
+
     @staticmethod
     def image_header(bytes image not None):
         """(numbers, byte tokens, places) of an image that to_image() made: a dict of counts and shifts, the token of each
@@ -439,35 +457,4 @@ cdef class Vocab:
             st_bytes_free(&out)
 
 
-# ---- frequent words ----
-
 IMAGE_VERSION = ST_IMAGE_VERSION
-
-
-def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes rests not None, bytes levels not None, *,
-                   unsigned shift, unsigned least):
-    """(words joined, a byte of length each) of a packed list (csrc/vocab/packed_words.h); VocabularyError if it is none."""
-    cdef st_word_list packed
-    cdef st_bytes words, lengths
-    cdef st_status status
-    if not len(shared) == len(rest_lengths) == len(levels):
-        raise VocabularyError("its lists are of different lengths")
-    packed.shared = <const uint8_t *>PyBytes_AS_STRING(shared)
-    packed.rest_lengths = <const uint8_t *>PyBytes_AS_STRING(rest_lengths)
-    packed.rests = <const uint8_t *>PyBytes_AS_STRING(rests)
-    packed.levels = <const uint8_t *>PyBytes_AS_STRING(levels)
-    packed.count, packed.rest_size = len(levels), len(rests)
-    memset(&words, 0, sizeof(words))
-    memset(&lengths, 0, sizeof(lengths))
-    try:
-        with nogil:
-            status = st_word_list_read(&packed, shift, least, &words, &lengths)
-        if status == ST_BAD_WORDS:
-            raise VocabularyError(st_strerror(status).decode())
-        if status:
-            raise MemoryError
-        return (PyBytes_FromStringAndSize(<const char *>words.data, <Py_ssize_t>words.size),
-                PyBytes_FromStringAndSize(<const char *>lengths.data, <Py_ssize_t>lengths.size))
-    finally:
-        st_bytes_free(&words)
-        st_bytes_free(&lengths)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Split: TypeAlias = str | tuple[Stage, ...]
 
-__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "kernels_of", "table_of"]
+__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "give_table", "kernels_of", "table_of"]
 
 _FAMILY: dict[str, str] = {R50K: "r50k", CL100K: "cl100k", O200K: "o200k"}
 
@@ -59,6 +59,18 @@ def _family_by_meaning(pat_str: Split) -> str | None:
     return row if row in FAMILIES else None
 
 
+_given: dict[Split, CompiledPattern] = {}
+_MOST_GIVEN = 16
+
+
+def give_table(split: Split, table: CompiledPattern) -> None:
+    """Says what the table of a pattern is, so that it need not be compiled. For tables that were compiled before and
+    kept; what they are kept in says for whom."""
+    while len(_given) >= _MOST_GIVEN:
+        _given.pop(next(iter(_given), split), None)  # another thread may be at it, too
+    _given[split] = table
+
+
 @functools.lru_cache(maxsize=16)
 def table_of(pat_str: Split) -> CompiledPattern | None:
     """The table of a pattern, or of pre-tokenizers in turn, kept for the next call; None: it has none. Raises
@@ -67,6 +79,8 @@ def table_of(pat_str: Split) -> CompiledPattern | None:
     from .compiled import NotCompilable
     from .compose import compose
 
+    if pat_str in _given:
+        return _given[pat_str]
     try:
         return compile_pattern(pat_str) if isinstance(pat_str, str) else compose(pat_str)
     except NotCompilable:

@@ -52,12 +52,20 @@ ROWS: dict[str, str | tuple[Stage, ...]] = {
 }
 """Each row by its name in csrc/split/rows.h: a pattern as tiktoken reads it, or stages."""
 
-_SIZES = {
-    (12, 11): ("r50k",), (20, 12): ("llama3", "cl100k"), (26, 20): ("o200k",), (11, 11): ("starcoder",),
-    (18, 12): ("qwen2", "qwen3_5"), (17, 12): ("seed_coder",), (19, 11): ("tekken",), (27, 22): ("kimi_k2",),
-    (24, 13): ("deepseek_v3",),
-}  # fmt: skip
-"""The rows by the numbers of states and classes of their tables, so that few have to be compiled for comparison."""
+_DIGESTS = {
+    "e9d7a32d995ff459240d62ae38240f17": "r50k",
+    "55379110b8a1cb0bff6b967cc6b26dfc": "cl100k",
+    "296e8786ccacb1b43268cd140bc26547": "o200k",
+    "4dfcd511146a394588b39ea178fc250f": "starcoder",
+    "42f75c3d1bfc7b62aad79810e872779d": "llama3",
+    "e14f77f3b3b2e690a518bac0d0f73a6b": "qwen2",
+    "8c458af5af6a665038b3c7610f1c3dd2": "qwen3_5",
+    "c07a9a06c5886f0a5fcbbc8b30242d85": "seed_coder",
+    "6352e2058acf57ea325c20d003fbb067": "tekken",
+    "d02da33923d52a9c649dbda21c662c0b": "kimi_k2",
+    "d5734901f21b859738cee99c2e24a515": "deepseek_v3",
+}
+"""The rows by the digests of their tables: compiling a row for comparison takes as long as compiling the pattern."""
 
 
 @functools.cache
@@ -72,7 +80,6 @@ def table_of(row: str) -> CompiledPattern:
 def row_of(table: CompiledPattern) -> str | None:
     """The name of the row that splits every text as the table does; None where no row does.
 
-    Two tables are compared as a whole, classes of characters included. So a pattern that differs from a row in one
-    character of one class is none."""
-    names = _SIZES.get((table.states, table.classes), ())
-    return next((name for name in names if table_of(name) == table), None)
+    Two tables are compared as a whole, classes of characters included, by their digests. So a pattern that differs from
+    a row in one character of one class is none."""
+    return _DIGESTS.get(table.digest())

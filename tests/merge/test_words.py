@@ -10,7 +10,7 @@ import pytest
 
 from streamtok.bundled.words import _MAGIC, FAMILIES, FIRST, REST, WHEEL, _compress, pack, read_words, unpack
 from streamtok.errors import VocabularyError
-from streamtok.native import vocab
+from streamtok.native import words
 
 
 def separate(words: tuple[bytes, bytes]) -> list[bytes]:
@@ -111,4 +111,4 @@ def test_words_that_contradict_themselves_are_refused():
     with pytest.raises(VocabularyError, match="of other lengths than it says"):
         unpack(forged(bytes([0, 0]), bytes([1]), b"a", bytes([1])), "r50k")
     with pytest.raises(VocabularyError, match="different lengths"):
-        vocab.read_word_list(b"\0\0", b"\1", b"a", b"\1", shift=0, least=1)
+        words.read_word_list(b"\0\0", b"\1", b"a", b"\1", shift=0, least=1)

@@ -20,6 +20,7 @@ cdef extern from "split/scan.h" nogil:
     size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed,
                         uint64_t *ends, size_t capacity)
     size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
+    int st_scan_is_piece(st_pattern pattern, const uint8_t *text, size_t n)
     size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n)
 
 

@@ -30,6 +30,7 @@ cdef extern from "vocab/vocab.h" nogil:
     void st_vocab_free(st_vocab *vocab)
     uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *data, size_t n)
     size_t st_token_length(const st_vocab *vocab, uint32_t index)
+    int st_token_is_silent(const st_vocab *vocab, uint32_t index)
 
 
 cdef extern from "vocab/merge_list.h" nogil:

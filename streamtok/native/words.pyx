@@ -1,0 +1,91 @@
+"""Lists of frequent words: unpacked, and chosen for a pattern and a vocabulary."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t
+from libc.string cimport memset
+
+from .csrc.base cimport *
+from .csrc.split cimport *
+from .csrc.text cimport *
+from .csrc.vocab cimport *
+from .interrupt cimport Scope, begin, check, end as end_scope
+from .pattern cimport Pattern
+from .vocab cimport Vocab
+
+from ..errors import VocabularyError
+
+
+def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes rests not None, bytes levels not None, *,
+                   unsigned shift, unsigned least):
+    """(words joined, a byte of length each) of a packed list (csrc/vocab/packed_words.h); VocabularyError if it is none."""
+    cdef st_word_list packed
+    cdef st_bytes words, lengths
+    cdef st_status status
+    if not len(shared) == len(rest_lengths) == len(levels):
+        raise VocabularyError("its lists are of different lengths")
+    packed.shared = <const uint8_t *>PyBytes_AS_STRING(shared)
+    packed.rest_lengths = <const uint8_t *>PyBytes_AS_STRING(rest_lengths)
+    packed.rests = <const uint8_t *>PyBytes_AS_STRING(rests)
+    packed.levels = <const uint8_t *>PyBytes_AS_STRING(levels)
+    packed.count, packed.rest_size = len(levels), len(rests)
+    memset(&words, 0, sizeof(words))
+    memset(&lengths, 0, sizeof(lengths))
+    try:
+        with nogil:
+            status = st_word_list_read(&packed, shift, least, &words, &lengths)
+        if status == ST_BAD_WORDS:
+            raise VocabularyError(st_strerror(status).decode())
+        if status:
+            raise MemoryError
+        return (PyBytes_FromStringAndSize(<const char *>words.data, <Py_ssize_t>words.size),
+                PyBytes_FromStringAndSize(<const char *>lengths.data, <Py_ssize_t>lengths.size))
+    finally:
+        st_bytes_free(&words)
+        st_bytes_free(&lengths)
+
+
+cdef st_status choose(const st_vocab *vocab, st_pattern pattern, const uint8_t *text, const uint8_t *sizes, size_t count,
+                      st_bytes *words, st_bytes *lengths) noexcept nogil:
+    cdef st_status status = ST_OK
+    cdef st_text_error error
+    cdef size_t i
+    for i in range(count):
+        if i % 256 == 0 and not status:
+            status = st_go_on(1 << 16)
+        if status:
+            break
+        if sizes[i] and st_text_check(text, sizes[i], &error) == sizes[i] and st_vocab_find(vocab, text, sizes[i]) == ST_NONE \
+                and st_scan_is_piece(pattern, text, sizes[i]):
+            status = st_bytes_append(words, text, sizes[i])
+            if not status:
+                status = st_bytes_append(lengths, &sizes[i], 1)
+        text += sizes[i]
+    return status
+
+
+def chosen_words(Vocab vocab not None, Pattern pattern not None, bytes words not None, bytes lengths not None):
+    """(words joined, a byte of length each) of those words, given alike, that the pattern gives as one piece, and that are no
+    token: what the argument `words` of Vocab takes to gain from it."""
+    cdef st_bytes found, sizes
+    cdef st_status status
+    cdef Scope scope
+    cdef const uint8_t *text = <const uint8_t *>PyBytes_AS_STRING(words)
+    cdef const uint8_t *of_each = <const uint8_t *>PyBytes_AS_STRING(lengths)
+    cdef size_t count = <size_t>len(lengths)
+    if sum(lengths) != len(words):
+        raise ValueError("the lengths are not those of the words")
+    memset(&found, 0, sizeof(found))
+    memset(&sizes, 0, sizeof(sizes))
+    try:
+        begin(&scope, NULL)
+        with nogil:
+            status = choose(vocab.vocab, pattern.pattern, text, of_each, count, &found, &sizes)
+        end_scope(&scope)
+        check(&scope)
+        if status:
+            raise MemoryError
+        return (PyBytes_FromStringAndSize(<const char *>found.data, <Py_ssize_t>found.size),
+                PyBytes_FromStringAndSize(<const char *>sizes.data, <Py_ssize_t>sizes.size))
+    finally:
+        st_bytes_free(&found)
+        st_bytes_free(&sizes)
