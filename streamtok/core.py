@@ -220,6 +220,10 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         self._pattern_seconds = pattern_seconds
         self._model, self._packed, self._frame = model, model.vocabulary, model.frame
         self._normalizer = _normalizer_of(model.normalizer)
+        if model.parts.spelled is not None:
+            from .model_files.spelling import Spelling
+
+            self._spelling = Spelling(model.parts.spelled, model.names)
         vocab = build_vocabulary(self._packed, {}, others=model.decoded)
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
 

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Sequence
+    from typing import Any
 
     from .native.vocab import Vocab
     from .protocols import Ids, TokenIds, TokenRows
@@ -31,6 +32,7 @@ class Decoding:
     name: str
     _vocab: Vocab
     _special_token_values: set[int]
+    _spelling: Any = None  # a model_files.spelling.Spelling, where tokens are not the bytes of text
 
     def decode_bytes(self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False) -> bytes:
         """The bytes of all ids, joined.
@@ -48,8 +50,18 @@ class Decoding:
             TypeError: an array of other things than integers.
             ValueError: an array of more than one dimension.
         """
+        return self._bytes_of(self._kept(tokens, skip_special_tokens))
+
+    def _bytes_of(self, ids: array[int] | Ids, later: bool = False) -> bytes:
+        """decode_bytes() of a part of a text. later: ids stand in front of these, and none at all where it is False."""
+        if self._spelling is not None:
+            data: bytes = self._spelling.bytes_of(ids.tolist(), later)
+            return data
+        return self._vocab.decode_bytes(ids)
+
+    def _kept(self, tokens: Sequence[int] | TokenIds, skip_special_tokens: bool) -> array[int] | Ids:
         ids = id_array(tokens)
-        return self._vocab.decode_bytes(self._without_special(ids) if skip_special_tokens else ids)
+        return self._without_special(ids) if skip_special_tokens else ids
 
     def _without_special(self, ids: array[int] | Ids) -> Ids:
         import numpy as np
@@ -76,11 +88,16 @@ class Decoding:
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
             LookupError: an unknown name for `errors`.
         """
-        return text_of(self.decode_bytes(tokens, skip_special_tokens=skip_special_tokens), errors)
+        ids = self._kept(tokens, skip_special_tokens)
+        if self._spelling is not None:
+            text: str = self._spelling.text_of(ids.tolist(), errors)
+            return text
+        return text_of(self._vocab.decode_bytes(ids), errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included. KeyError: the id is unknown."""
-        return self._vocab.token_bytes(token)
+        data: bytes = self._vocab.token_bytes(token) if self._spelling is None else self._spelling.token(token)
+        return data
 
     def decode_tokens_bytes(self, tokens: Sequence[int] | TokenIds) -> list[bytes]:
         """The bytes of each id, in a list.
@@ -94,7 +111,8 @@ class Decoding:
         Raises:
             KeyError: an unknown id; other ids are refused as by decode_bytes().
         """
-        return list(map(self._vocab.token_bytes, id_array(tokens).tolist()))
+        ids = id_array(tokens).tolist()
+        return list(map(self._vocab.token_bytes, ids) if self._spelling is None else self._spelling.pieces(ids))
 
     def decode_with_offsets(self, tokens: Sequence[int] | TokenIds) -> tuple[str, list[int]]:
         """(text, offsets): offsets[i] is the index in `text` of the first character that holds bytes of token i.

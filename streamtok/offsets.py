@@ -41,7 +41,7 @@ def normalized_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names
     character = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80) - 1
     made, places, at = [], [], 0
     for start, end in [*_names_in(data, allowed), (len(data), len(data))]:
-        text, sources = encoding._normalizer.trace(data[at:start].decode())
+        text, sources = encoding._normalizer.trace(data[at:start].decode(), at > 0)
         made += [text, data[start:end]]
         places += [character[np.array(sources.tolist(), np.int64) + at], character[start:end]]
         at = end

@@ -251,6 +251,7 @@ class StreamDecoder:
 
     __slots__ = {
         "_decoder": None,
+        "_spelled": None,
         "encoding": "The Encoding whose ids are decoded.",
         "errors": "What to do with bytes that are not UTF-8, as for bytes.decode().",
         "skip_special_tokens": "Whether the ids of special tokens are left out.",
@@ -265,6 +266,7 @@ class StreamDecoder:
         except LookupError:
             raise unknown_handler_error(errors) from None
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+        self._spelled = None if encoding._spelling is None else encoding._spelling.stream(errors)
 
     def __repr__(self) -> str:
         return f"<StreamDecoder of {self.encoding.name!r}, {self.pending} bytes pending>"
@@ -281,6 +283,10 @@ class StreamDecoder:
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
         """
         token = single_id(tokens)
+        if self._spelled is not None:
+            ids = self.encoding._kept([token] if token is not None else tokens, self.skip_special_tokens)  # type: ignore[arg-type]
+            text: str = self._spelled.feed(ids.tolist())
+            return text
         if token is None:
             data = self.encoding.decode_bytes(tokens, skip_special_tokens=self.skip_special_tokens)  # type: ignore[arg-type]
             return self._decode(data, final=False)
@@ -299,6 +305,9 @@ class StreamDecoder:
         Raises:
             UnicodeDecodeError: a character is unfinished, with errors="strict"; the decoder is as it was.
         """
+        if self._spelled is not None:
+            rest: str = self._spelled.flush()
+            return rest
         text = self._decode(b"", final=True)
         self._decoder.reset()
         return text
@@ -320,12 +329,15 @@ class StreamDecoder:
 
     @property
     def pending(self) -> int:
-        """Bytes of an unfinished character: 0 to 3."""
-        return len(self._decoder.getstate()[0])
+        """Bytes that wait: those of an unfinished character, 0 to 3. Where a model has tokens of bytes, those of a run
+        of such tokens, since it is known at its end only whether it is text."""
+        return len(self._decoder.getstate()[0]) if self._spelled is None else self._spelled.pending
 
     def reset(self) -> None:
         """Forgets the unfinished character."""
         self._decoder.reset()
+        if self._spelled is not None:
+            self._spelled.reset()
 
     def copy(self) -> StreamDecoder:
         """An independent decoder in the same state."""
@@ -337,7 +349,8 @@ class StreamDecoder:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return _restore_decoder, (self.encoding, self.errors, self._decoder.getstate()[0], self.skip_special_tokens)
+        held: Any = self._decoder.getstate()[0] if self._spelled is None else self._spelled.getstate()
+        return _restore_decoder, (self.encoding, self.errors, held, self.skip_special_tokens)
 
     def __enter__(self) -> StreamDecoder:
         return self
@@ -347,9 +360,12 @@ class StreamDecoder:
 
 
 def _restore_decoder(
-    encoding: Vocabulary, errors: str, pending: bytes, skip_special_tokens: bool = False
+    encoding: Vocabulary, errors: str, pending: Any, skip_special_tokens: bool = False
 ) -> StreamDecoder:
     decoder = StreamDecoder(encoding, errors, skip_special_tokens)
+    if decoder._spelled is not None:
+        decoder._spelled.setstate(pending)
+        return decoder
     # A manipulated state must not bring in bytes that no decoder holds back.
     if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):
         raise ValueError("the saved state of a StreamDecoder holds more than the beginning of one character")

@@ -292,6 +292,7 @@ st_status st_flow_copy(st_flow *target, const st_flow *source)
 {
     st_flow_reset(target);
     target->at = source->at;
+    target->later = source->later;
     target->traced = source->traced;
     if (!source->states)
         return ST_OK;

@@ -21,7 +21,7 @@ typedef enum st_step_kind {
     ST_STEP_LOWER,   /* characters to lower case, each by itself */
     ST_STEP_REPLACE, /* each occurrence of `pattern` becomes `content` */
     ST_STEP_CLASS,   /* each character of a class becomes `content`; or each run of them */
-    ST_STEP_PREPEND, /* `content` in front of a text that is not empty */
+    ST_STEP_PREPEND, /* `content` in front of a text that is not empty; unless it begins so; of the first part only */
     ST_STEP_STRIP    /* no white space at the left end, the right one */
 } st_step_kind;
 
@@ -29,6 +29,7 @@ typedef struct st_step {
     st_step_kind kind;
     st_form form;
     int left, right;          /* STRIP */
+    int unless, first;        /* PREPEND; `content` is one character where `unless` is set */
     int runs, accents;        /* CLASS: a run at once; the class is that of accents, without ranges */
     uint8_t *pattern;         /* REPLACE */
     size_t pattern_size;
@@ -83,6 +84,7 @@ typedef struct st_flow {
     size_t at;                       /* bytes of the text so far; counted where traced */
     size_t plain;                    /* how much of what the first step takes next is surely in its form already */
     int traced;
+    int later;                       /* the text is a part of one, and not its first: the caller's to set */
 } st_flow;
 
 void st_flow_init(st_flow *flow, const st_normalizer *normalizer);

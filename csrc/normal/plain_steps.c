@@ -182,6 +182,12 @@ st_status st_step_class(st_flow *flow, size_t step, st_part part, int end)
 
 /* ---- the ends ---- */
 
+/* A part has whole characters, so the first one is there. */
+static int begins_with(st_part part, const st_step *s)
+{
+    return part.n >= s->content_size && !memcmp(part.text, s->content, s->content_size);
+}
+
 st_status st_step_prepend(st_flow *flow, size_t step, st_part part, int end)
 {
     const st_step *s = &flow->normalizer->steps[step];
@@ -189,6 +195,8 @@ st_status st_step_prepend(st_flow *flow, size_t step, st_part part, int end)
     (void)end;
     if (part.n && !state->begun) {
         state->begun = 1;
+        if ((s->first && flow->later) || (s->unless && begins_with(part, s)))
+            return st_step_pass(flow, step, part, 1);
         ST_TRY(st_step_put(flow, step, s->content, s->content_size, st_source_at(part, 0)));
     }
     return st_step_pass(flow, step, part, 1);

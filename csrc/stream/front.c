@@ -17,6 +17,7 @@ void st_front_free(st_front *front)
 void st_front_reset(st_front *front)
 {
     front->node = 0;
+    front->flow.later = 0;
     st_flow_reset(&front->flow);
 }
 
@@ -77,6 +78,7 @@ static st_status feed_with_names(st_front *front, const uint8_t *text, size_t n,
         }
         ST_TRY(end_part(front, &s, at, match.start, sink));
         ST_TRY(sink->name(sink->context, match.id));
+        front->flow.later = 1;
         at = match.end;
     }
 }
@@ -96,12 +98,14 @@ st_status st_front_feed(st_front *front, const uint8_t *text, size_t n, int fina
 void st_front_mark(const st_front *front, st_front_marks *marks)
 {
     marks->node = front->node;
+    marks->later = front->flow.later;
     st_flow_mark(&front->flow, &marks->flow);
 }
 
 void st_front_roll_back(st_front *front, const st_front_marks *marks)
 {
     front->node = marks->node;
+    front->flow.later = marks->later;
     st_flow_roll_back(&front->flow, &marks->flow);
 }
 

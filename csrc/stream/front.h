@@ -3,6 +3,8 @@
  *
  *     text -> names (special/names.h) -> normalizer (normal/normalizer.h) -> sink
  *
+ * A step may ask whether a part is the first one (flow.later). A text that begins with a name has no first part.
+ *
  * Between two feeds the front holds the beginning of what may become a name, as a node, and what the normalizer waits with. */
 #ifndef ST_STREAM_FRONT_H
 #define ST_STREAM_FRONT_H
@@ -40,6 +42,7 @@ size_t st_front_held(const st_front *front);
 /* What is had back when a feed fails. */
 typedef struct st_front_marks {
     uint32_t node;
+    int later;
     st_flow_marks flow;
 } st_front_marks;
 

@@ -16,12 +16,13 @@ static st_status put_block(st_bytes *out, const uint8_t *data, size_t n)
     return put(out, n) || st_bytes_append(out, data, n) ? ST_NO_MEMORY : ST_OK;
 }
 
-/* Of an encoder that normalizes: the beginning of a name, then what each step waits with. */
+/* Of an encoder that normalizes: the beginning of a name, whether a name was found, then what each step waits with. */
 static st_status put_front(st_bytes *out, const st_front *front)
 {
     size_t n = 0;
     const uint8_t *name = front->node ? st_special_bytes(front->names, front->node, &n) : NULL;
     ST_TRY(put_block(out, name, n));
+    ST_TRY(put(out, (uint64_t)front->flow.later));
     for (size_t i = 0; i < st_flow_steps(&front->flow); i++) {
         const st_step_holds holds = st_flow_holds(&front->flow, i);
         if (put(out, (uint64_t)holds.matched << 1 | (uint64_t)holds.begun) || put_block(out, holds.text, holds.n))
@@ -151,6 +152,10 @@ static st_status get_front(st_front *front, reader *r)
     const uint8_t *name = get_block(r, &n);
     if (!take_beginning(front->names, name, n, &front->node))
         return ST_BAD_STATE;
+    const uint64_t later = get(r);
+    if (later > (front->names != NULL))
+        return ST_BAD_STATE;
+    front->flow.later = (int)later;
     for (size_t i = 0; i < st_flow_steps(&front->flow) && !r->bad; i++) {
         const uint64_t numbers = get(r);
         st_text_error error;

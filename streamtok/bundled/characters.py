@@ -9,87 +9,198 @@ and bytes are in none either. The encoder puts the tokens of its bytes in the pl
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from ..errors import VocabularyError, shown
 from ..native.merges import FIRST_FRAGMENT, HEADING, KINDS, ordered
 from .merged import MergedVocabulary, packed
 from .packed import MAX_ENTRIES, MAX_RANK
 
-_BYTES = {f"<0x{value:02X}>": value for value in range(256)}
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+    _Numbers: TypeAlias = npt.NDArray[np.int64]
+    _Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+BYTE_NAMES = [f"<0x{value:02X}>" for value in range(256)]
+"""The names of the tokens of bytes."""
+
+_BYTES = {name: value for value, name in enumerate(BYTE_NAMES)}
+_NAME_BYTES = len(BYTE_NAMES[0])
 
 
-class _Symbols:
-    """The tokens by their places, and the merges of bytes that make characters."""
+class Symbols(NamedTuple):
+    """Tokens and the merges of bytes that make characters. A token has a place, its number in the arrays; fragments
+    stand behind the tokens that were given.
 
-    def __init__(self, vocab: Mapping[str, int]) -> None:
-        self.texts: list[bytes] = []
-        self.ids = array("I")
-        self.kinds = bytearray()
-        self.merges: list[tuple[int, int, int]] = []
-        self._characters: dict[bytes, int] = {}
-        self._check(vocab)
-        for place, (name, token) in enumerate(vocab.items()):
-            self._add(_text_of(name), token, KINDS["made"])
-            if len(name) == 1 or name in _BYTES:
-                self._add_symbol(name, place, vocab)
-        missing = [value for value in range(256) if bytes([value]) not in self._characters]
-        if missing:
-            raise VocabularyError(
-                f"{len(missing)} of the 256 tokens <0x00> to <0xFF> are missing, the first is <0x{missing[0]:02X}>; "
-                "what becomes of a character that is no token would be left open"
-            )
-        for character in sorted(text for text in self._characters if len(text) > 1):
-            self._make(character)
+    texts: the bytes of all tokens, joined. lengths, ids: uint32. kinds: uint8, as KINDS of native/merges.pyx.
+    merges: places (left, right, made), a row a merge.
+    """
 
-    def _check(self, vocab: Mapping[str, int]) -> None:
-        names: dict[int, str] = {}
-        for name, token in vocab.items():
-            if type(name) is not str:
-                raise VocabularyError(f"the token {shown(name)} is of type {type(name).__name__}; a str is needed")
-            if type(token) is not int or not 0 <= token <= MAX_RANK:
-                raise VocabularyError(
-                    f"the id of {shown(name)} is {shown(token)}; ids are integers from 0 to {MAX_RANK}"
-                )
-            if token in names:
-                raise VocabularyError(
-                    f"{shown(names[token])} and {shown(name)} both have id {token}; give each its own"
-                )
-            names[token] = name
+    texts: bytes
+    lengths: npt.NDArray[np.uint32]
+    ids: npt.NDArray[np.uint32]
+    kinds: _Bytes
+    merges: _Numbers
 
-    def _add(self, text: bytes, token: int, kind: int) -> None:
-        self.texts.append(text)
-        self.ids.append(token)
-        self.kinds.append(kind)
 
-    def _add_symbol(self, name: str, place: int, vocab: Mapping[str, int]) -> None:
-        text = self.texts[place]
-        if len(text) > 1:
-            self._characters[text] = place
-        elif name in _BYTES and text.isascii() and text.decode() in vocab:
-            self.kinds[place] = KINDS["silent"]  # text becomes the character
-        else:
-            self.kinds[place] = KINDS["start"]
-            self._characters[text] = place
+def byte_places(find: Callable[[str], int | None]) -> list[int | None]:
+    """The places of the tokens of the 256 bytes; None where the character of one byte is a token, too.
 
-    def _make(self, character: bytes) -> None:
-        made = self._characters[character[:1]]
-        for size in range(2, len(character) + 1):
-            left, made = made, self._characters.get(character[:size], -1)
-            if made < 0:
-                made = self._characters[character[:size]] = len(self.texts)
-                self._add(character[:size], FIRST_FRAGMENT + made, KINDS["made"])
-            elif size < len(character):
-                continue  # another character has it, too
-            self.merges.append((left, self._characters[character[size - 1 : size]], made))
+    find: the place of a token, or None. VocabularyError: one is missing."""
+    found = [find(name) for name in BYTE_NAMES]
+    missing = [
+        BYTE_NAMES[byte] for byte in range(256) if found[byte] is None and (byte > 127 or find(chr(byte)) is None)
+    ]
+    if missing:
+        raise VocabularyError(
+            f"{len(missing)} of the 256 tokens <0x00> to <0xFF> are missing, the first is {missing[0]}; "
+            "what becomes of a character that is no token would be left open"
+        )
+    return found
+
+
+def symbols(
+    texts: bytes, lengths: npt.NDArray[np.uint32], ids: npt.NDArray[np.uint32], of_bytes: Sequence[int | None]
+) -> Symbols:
+    """The symbols that text begins as, and what makes them.
+
+    Args:
+        texts: the tokens in UTF-8, as a file has them, joined.
+        lengths: bytes of each.
+        ids: id of each.
+        of_bytes: places of the tokens of the 256 bytes, as byte_places() gives them.
+    """
+    data, sizes = np.frombuffer(texts, np.uint8).copy(), lengths.astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    characters = _character_sizes(data[starts]) == sizes
+    values = np.array([byte for byte, place in enumerate(of_bytes) if place is not None], np.uint8)
+    places = np.array([place for place in of_bytes if place is not None], np.int64)
+    characters[places] = False
+    kinds = np.full(len(sizes), KINDS["made"], np.uint8)
+    kinds[places] = KINDS["start"]
+    symbol = np.zeros(256, np.int64)  # of each byte
+    symbol[values] = places
+    (listed,) = np.nonzero(characters & (sizes == 1))
+    kinds[places[np.isin(values, data[starts[listed]])]] = KINDS["silent"]  # text becomes the character
+    kinds[listed] = KINDS["start"]
+    symbol[data[starts[listed]]] = listed
+    made = _Making(symbol, len(sizes))
+    for size in (2, 3, 4):
+        (listed,) = np.nonzero(characters & (sizes == size))
+        made.add(data[starts[listed, None] + np.arange(size)], listed)
+    # A byte is one byte, whatever the name of its token.
+    keep = np.ones(len(data), bool)
+    data[starts[places]] = values
+    keep[starts[places, None] + np.arange(1, _NAME_BYTES)] = False
+    sizes[places] = 1
+    fragments = np.arange(len(sizes), len(sizes) + len(made.fragments), dtype=np.uint32) + np.uint32(FIRST_FRAGMENT)
+    return Symbols(
+        data[keep].tobytes() + b"".join(made.fragments),
+        np.concatenate([sizes, [*map(len, made.fragments)]]).astype(np.uint32),
+        np.concatenate([ids, fragments]).astype(np.uint32),
+        np.concatenate([kinds, np.full(len(fragments), KINDS["made"], np.uint8)]),
+        np.concatenate(made.merges()),
+    )
+
+
+def _character_sizes(leads: _Bytes) -> _Numbers:
+    """Bytes of the characters that begin so."""
+    sizes = np.ones(256, np.int64)
+    sizes[0xC0:0xE0], sizes[0xE0:0xF0], sizes[0xF0:] = 2, 3, 4
+    return sizes[leads]
+
+
+class _Making:
+    """The merges that make characters, those of two bytes first. Each beginning of a character is made once.
+
+    symbol: the place of each byte; taken: places that are taken."""
+
+    def __init__(self, symbol: _Numbers, taken: int) -> None:
+        self._symbol, self._taken = symbol, taken
+        self.fragments: list[bytes] = []
+        self._merges: list[list[_Numbers]] = [[], [], []]  # by the bytes of what they make
+
+    def add(self, characters: _Bytes, places: _Numbers) -> None:
+        """Characters of one size, a row each, and their places."""
+        left = self._symbol[characters[:, 0]]
+        for size in range(2, characters.shape[1]):
+            begins, one_of, which = np.unique(characters[:, :size], axis=0, return_index=True, return_inverse=True)
+            here = np.arange(len(begins), dtype=np.int64) + self._taken + len(self.fragments)
+            self.fragments += [begin.tobytes() for begin in begins]
+            self._append(size, left[one_of], begins[:, -1], here)
+            left = here[which.reshape(-1)]
+        self._append(characters.shape[1], left, characters[:, -1], places)
+
+    def _append(self, size: int, left: _Numbers, last: _Bytes, made: _Numbers) -> None:
+        self._merges[size - 2].append(np.stack([left, self._symbol[last], made], axis=1))
+
+    def merges(self) -> list[_Numbers]:
+        return [rows for of_size in self._merges for rows in of_size]
+
+
+def pack_symbols(made: Symbols, merges: npt.NDArray[np.integer], ignore_merges: bool) -> MergedVocabulary:
+    """The vocabulary. merges: those of the file, places as in Symbols.merges."""
+    left, right, product = np.concatenate([made.merges, merges]).astype(np.uint32).T
+    joined = left.tobytes(), right.tobytes(), product.tobytes()
+    arrays = made.lengths.tobytes(), made.ids.tobytes(), made.kinds.tobytes()
+    return packed(ordered(made.texts, *arrays, *joined, ignore_merges))
+
+
+# ==== From what JSON has ====
+
+
+def pack_characters(
+    vocab: Mapping[str, int], merges: Sequence[str | Sequence[str]], ignore_merges: bool
+) -> MergedVocabulary:
+    """pack_merges() of merges.py where text begins as characters and falls back to bytes.
+
+    Raises:
+        VocabularyError: as pack_merges(); a merge of the token of a byte.
+    """
+    if max(len(vocab), len(merges)) > MAX_ENTRIES:
+        raise VocabularyError(
+            f"{len(vocab)} tokens and {len(merges)} merges; at most {MAX_ENTRIES} of each are accepted"
+        )
+    _check(vocab)
+    places = {name: place for place, name in enumerate(vocab)}
+    of_bytes = byte_places(places.get)
+    texts = list(map(_text_of, vocab))
+    made = symbols(
+        b"".join(texts), np.array([*map(len, texts)], np.uint32), np.array([*vocab.values()], np.uint32), of_bytes
+    )
+    places = {name: place for name, place in places.items() if name not in _BYTES}
+    rows = []
+    for number, left, right in _halves(merges):
+        try:
+            rows.append((places[left], places[right], places[left + right]))
+        except KeyError as error:
+            name = error.args[0]
+            reason = "is a byte, and bytes merge with nothing" if name in _BYTES else "is not in the vocabulary"
+            raise VocabularyError(f"merges[{number}], {shown(merges[number])}: {shown(name)} {reason}") from None
+    return pack_symbols(made, np.array(rows, np.int64).reshape(-1, 3), ignore_merges)
+
+
+def _check(vocab: Mapping[str, int]) -> None:
+    names: dict[int, str] = {}
+    for name, token in vocab.items():
+        if type(name) is not str:
+            raise VocabularyError(f"the token {shown(name)} is of type {type(name).__name__}; a str is needed")
+        if type(token) is not int or not 0 <= token <= MAX_RANK:
+            raise VocabularyError(f"the id of {shown(name)} is {shown(token)}; ids are integers from 0 to {MAX_RANK}")
+        if token in names:
+            raise VocabularyError(f"{shown(names[token])} and {shown(name)} both have id {token}; give each its own")
+        names[token] = name
 
 
 def _text_of(name: str) -> bytes:
     if not name:
         raise VocabularyError("there is a token without characters, which no text could ever hold")
-    if name in _BYTES:
-        return bytes([_BYTES[name]])
     try:
         return name.encode()
     except UnicodeEncodeError:
@@ -111,34 +222,3 @@ def _halves(merges: Sequence[str | Sequence[str]]) -> list[tuple[int, str, str]]
             )
         found.append((number, halves[0], halves[1]))
     return found
-
-
-def pack_characters(
-    vocab: Mapping[str, int], merges: Sequence[str | Sequence[str]], ignore_merges: bool
-) -> MergedVocabulary:
-    """pack_merges() of merges.py where text begins as characters and falls back to bytes.
-
-    Raises:
-        VocabularyError: as pack_merges(); a merge of the token of a byte.
-    """
-    if max(len(vocab), len(merges)) > MAX_ENTRIES:
-        raise VocabularyError(
-            f"{len(vocab)} tokens and {len(merges)} merges; at most {MAX_ENTRIES} of each are accepted"
-        )
-    symbols = _Symbols(vocab)
-    places = {name: place for place, name in enumerate(vocab) if name not in _BYTES}
-    lefts, rights, mades = (array("I", (merge[i] for merge in symbols.merges)) for i in range(3))
-    for number, left, right in _halves(merges):
-        try:
-            found = places[left], places[right], places[left + right]
-        except KeyError as error:
-            name = error.args[0]
-            reason = "is a byte, and bytes merge with nothing" if name in _BYTES else "is not in the vocabulary"
-            raise VocabularyError(f"merges[{number}], {shown(merges[number])}: {shown(name)} {reason}") from None
-        lefts.append(found[0])
-        rights.append(found[1])
-        mades.append(found[2])
-    lengths = array("I", map(len, symbols.texts)).tobytes()
-    texts, kinds, ids = b"".join(symbols.texts), bytes(symbols.kinds), symbols.ids.tobytes()
-    joined = lefts.tobytes(), rights.tobytes(), mades.tobytes()
-    return packed(ordered(texts, lengths, ids, kinds, *joined, ignore_merges))

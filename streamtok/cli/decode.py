@@ -119,7 +119,7 @@ class _Source:
 
 def _decode(encoding: Encoding, ids: Any, position: int) -> bytes:
     try:
-        text: bytes = encoding.decode_bytes(ids)
+        text: bytes = encoding._bytes_of(ids, position > 0)
         return text
     except (KeyError, OverflowError, ValueError):
         for index, token in enumerate(ids.tolist()):

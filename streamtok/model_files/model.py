@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from ..bundled.gpt2_files import LETTERS
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
+from ..native.merges import FIRST_FRAGMENT
 from ..patterns import table_of
 from ..patterns.compose import Split, Stage
+from .characters import has_level, read_spaces, read_spelling
 from .field import Field
 from .parts import AddedToken, Parts
 from .read_parts import check_decoder, read_added, read_frame, read_normalizers, read_stages
@@ -50,7 +53,8 @@ class Model:
         name: what repr() and errors call it.
         record: the tokenizer.json without its tokens and merges, as json.loads makes it.
         vocabulary: the tokens that text becomes.
-        raw: the ids of the tokens that the file does not write in letters.
+        raw: the ids of the tokens that the file does not write in letters; where text begins as characters, those of
+            the tokens of bytes, by byte, -1 for none.
         parts: the record with types.
     """
 
@@ -76,13 +80,28 @@ class Model:
         if self.stages is None:
             return None
         first = self.stages[0]
-        return first.pattern if isinstance(first, Split) and len(self.stages) == 2 else repr(self.stages)
+        only = 2 if self.parts.spelled is None else 1  # behind it a ByteLevel
+        return first.pattern if isinstance(first, Split) and len(self.stages) == only else repr(self.stages)
 
     @property
     def decoded(self) -> dict[int, bytes]:
         """The bytes of the added tokens that are not in the vocabulary, by id."""
         listed = {token.id for token in self.parts.added}.intersection(self.vocabulary.ranks)
-        return {token.id: decoded_name(token.content) for token in self.parts.added if token.id not in listed}
+        name_of = str.encode if self.parts.spelled is not None else decoded_name
+        return {token.id: name_of(token.content) for token in self.parts.added if token.id not in listed}
+
+    def names(self) -> dict[int, bytes]:
+        """All tokens as the file writes them, in UTF-8, by id, where text begins as characters."""
+        packed = self.vocabulary
+        ends = list(accumulate(packed.lengths))
+        blob = packed.blob
+        named = {
+            token: blob[start:end]
+            for start, end, token in zip([0, *ends], ends, packed.ranks)
+            if token < FIRST_FRAGMENT
+        }
+        named.update((token, f"<0x{value:02X}>".encode()) for value, token in enumerate(self.raw) if token >= 0)
+        return named | self.decoded
 
     @property
     def facts(self) -> bytes:
@@ -121,20 +140,29 @@ def parts_of(whole: Field) -> Parts:
                 f"it would change the ids of texts: call {call}() of the tokenizer before it is saved, or write null"
             )
     model = whole.member("model")
-    _check_model(model)
-    check_decoder(_optional(whole, "decoder"))
+    pre_tokenizer = _optional(whole, "pre_tokenizer")
+    by_bytes = has_level(pre_tokenizer)
+    _check_model(model, by_bytes)
     normalizers = read_normalizers(_optional(whole, "normalizer"))
     added = read_added(_optional(whole, "added_tokens"))
     if normalizers and any(token.normalized for token in added):
         raise whole.member("added_tokens").refused(
             'a token with "normalized": true is looked for in the normalized text, which is not supported'
         )
+    spelled = None
+    if by_bytes:
+        stages = read_stages(pre_tokenizer)
+        check_decoder(_optional(whole, "decoder"))
+    else:
+        normalizers, stages = read_spaces(pre_tokenizer, normalizers)
+        spelled = read_spelling(_optional(whole, "decoder"))
     return Parts(
         normalizers=normalizers,
-        stages=read_stages(_optional(whole, "pre_tokenizer")),
+        stages=stages,
         added=added,
         frame=read_frame(_optional(whole, "post_processor")),
         ignore_merges=model.has("ignore_merges") and model.member("ignore_merges").flag(),
+        spelled=spelled,
     )
 
 
@@ -142,7 +170,7 @@ def _optional(whole: Field, name: str) -> Field:
     return whole.member(name) if whole.has(name) else Field(None, whole.path, name)
 
 
-def _check_model(model: Field) -> None:
+def _check_model(model: Field, by_bytes: bool) -> None:
     model.object()
     kind = model.member("type").text() if model.has("type") else "BPE" if model.has("merges") else None
     if kind != "BPE":
@@ -156,8 +184,15 @@ def _check_model(model: Field) -> None:
     for name in ("fuse_unk", "byte_fallback", "ignore_merges"):
         if model.has(name):
             model.member(name).flag()
-    if model.has("byte_fallback") and model.member("byte_fallback").value:
-        raise model.member("byte_fallback").refused("tokens are made of characters, not of bytes: not supported")
+    if not by_bytes and not (model.has("byte_fallback") and model.member("byte_fallback").value):
+        raise model.refused(
+            "text begins as characters, because no pre-tokenizer is ByteLevel, and byte_fallback is not set: a "
+            "character that is no token would be an unknown one, which is not supported"
+        )
+    if not by_bytes and model.has("ignore_merges") and model.member("ignore_merges").value:
+        raise model.member("ignore_merges").refused(
+            "text begins as characters, and a text such as <0x41> would be the token of a byte: not supported"
+        )
     if model.has("unk_token"):
         model.member("unk_token").text()
 

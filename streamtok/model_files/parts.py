@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..patterns.compose import Stage
+from .spelling import Spelled
 
 BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 """What a Split does with its matches."""
@@ -57,6 +58,18 @@ class Prepend:
 
 
 @dataclass(frozen=True)
+class PrependUnless:
+    """A character in front of a text that does not begin with it; `first`: only where no added token came before."""
+
+    character: str
+    first: bool
+
+    def as_step(self) -> tuple[Any, ...]:
+        """As native.normal.Normalizer has it."""
+        return ("PrependUnless", self.character, self.first)
+
+
+@dataclass(frozen=True)
 class Strip:
     """White space goes from the ends of a text."""
 
@@ -68,7 +81,7 @@ class Strip:
         return ("Strip", self.left, self.right)
 
 
-Normalizer = Form | Replace | Prepend | Strip
+Normalizer = Form | Replace | Prepend | PrependUnless | Strip
 
 
 # ==== Added tokens, the frame around a text, the model ====
@@ -109,3 +122,5 @@ class Parts:
     added: tuple[AddedToken, ...]
     frame: Frame
     ignore_merges: bool
+    spelled: Spelled | None = None
+    """None where tokens are bytes; else text begins as characters, and this says how ids become text again."""

@@ -99,6 +99,9 @@ def read_tokenizer_json(data: bytes, path: str) -> Model:
             raise whole.member("model").member(name).refused("the list has been lost, or this is another kind of file")
     tokens = _tokens(data, vocab, merges, path)
     check_added(parts.added, tokens.find, len(tokens.ids), path)
+    if parts.spelled is not None:
+        packed, of_bytes = tokens.pack_characters()
+        return Model(path, whole.value, packed, of_bytes, parts)
     packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added})
     _check_names(parts.added, packed, tokens)
     return Model(path, whole.value, packed, tokens.raw, parts)

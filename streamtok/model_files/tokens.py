@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..bundled.characters import byte_places, pack_symbols, symbols
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..errors import VocabularyError, shown
@@ -86,6 +87,28 @@ class Tokens:
         blob, *arrays, _ = ordered(*tokens, left, right, made, keep_whole)
         lengths, ids, splits = (array("I", data) for data in arrays)
         return MergedVocabulary(blob, lengths, ids, splits, None)
+
+    def pack_characters(self) -> tuple[MergedVocabulary, tuple[int, ...]]:
+        """The same where text begins as characters (bundled/characters.py), and the ids of the tokens of bytes, -1 for
+        none."""
+        try:
+            of_bytes = byte_places(self.listing.find)
+        except VocabularyError as error:
+            raise self.refused("model.vocab", error.reason) from None
+        starts = np.frombuffer(self.listing.starts, np.uint32)
+        found = symbols(self.listing.texts, starts[1:] - starts[:-1], self.ids, of_bytes)
+        self._check_merges(of_bytes)
+        ids = tuple(-1 if place is None else int(self.ids[place]) for place in of_bytes)
+        return pack_symbols(found, self.merges, False), ids
+
+    def _check_merges(self, of_bytes: list[int | None]) -> None:
+        """Raises VocabularyError for a merge of the token of a byte."""
+        is_byte = np.zeros(len(self.ids), bool)
+        is_byte[[place for place in of_bytes if place is not None]] = True
+        (wrong,) = np.nonzero(is_byte[self.merges].any(axis=1))
+        if len(wrong):
+            parts = " and ".join(shown(self.listing.text(int(place))) for place in self.merges[wrong[0], :2])
+            raise self.refused(f"model.merges[{wrong[0]}]", f"{parts} are joined; tokens of bytes merge with nothing")
 
     def _check_bytes(self, single: npt.NDArray[np.bool_]) -> None:
         starts = np.cumsum(self.lengths, dtype=np.int64) - self.lengths

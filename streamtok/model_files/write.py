@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from ..bundled.gpt2_files import LETTERS
-from ..native.merges import SILENT
+from ..native.merges import FIRST_FRAGMENT, SILENT
 from .model import Model
 
 _LETTER = {value: letter for letter, value in LETTERS.items()}
@@ -23,6 +23,8 @@ def tokenizer_json(model: Model) -> str:
     """
     packed = model.vocabulary
     assert packed.splits is not None
+    if model.parts.spelled is not None:
+        return _written(model, *_of_characters(model))
     ends = list(accumulate(packed.lengths))
     vocab: dict[str, int] = {}
     merges = []
@@ -32,6 +34,29 @@ def tokenizer_json(model: Model) -> str:
         vocab[data.decode() if token in raw else _letters(data)] = token
         if half not in (0, SILENT):
             merges.append([_letters(data[:half]), _letters(data[half:])])
+    return _written(model, vocab, merges)
+
+
+def _of_characters(model: Model) -> tuple[dict[str, int], list[list[str]]]:
+    """Tokens and merges of text that begins as characters; what makes these of bytes is not written."""
+    packed = model.vocabulary
+    assert packed.splits is not None
+    ends = list(accumulate(packed.lengths))
+    vocab = {f"<0x{byte:02X}>": token for byte, token in enumerate(model.raw) if token >= 0}
+    of_bytes = set(vocab.values())
+    merges = []
+    for start, end, token, half in zip([0, *ends], ends, packed.ranks, packed.splits):
+        if token in of_bytes or token >= FIRST_FRAGMENT:
+            continue
+        data = packed.blob[start:end]
+        name = data.decode()
+        vocab[name] = token
+        if len(name) > 1 and half not in (0, SILENT):
+            merges.append([data[:half].decode(), data[half:].decode()])
+    return vocab, merges
+
+
+def _written(model: Model, vocab: dict[str, int], merges: list[list[str]]) -> str:
     ordered = dict(sorted(vocab.items(), key=lambda item: item[1]))
     record = {**model.record, "model": {**model.record["model"], "vocab": ordered, "merges": merges}}
     return json.dumps(record, ensure_ascii=False, indent=2) + "\n"

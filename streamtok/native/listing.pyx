@@ -84,6 +84,16 @@ cdef class Listing:
         """The bytes of the tokens, joined: what their letters stand for, or the token as the file has it."""
         return PyBytes_FromStringAndSize(<const char *>self.listing.bytes.data, <Py_ssize_t>self.listing.bytes.size)
 
+    @property
+    def texts(self):
+        """The tokens as the file has them, joined."""
+        return PyBytes_FromStringAndSize(<const char *>self.listing.text.data, <Py_ssize_t>self.listing.text.size)
+
+    @property
+    def starts(self):
+        """Where each begins in `texts`, and where the last one ends."""
+        return words_of(&self.listing.starts)
+
     def text(self, size_t i):
         """A token as the file has it."""
         if i >= self.listing.ids.size:

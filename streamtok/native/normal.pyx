@@ -46,6 +46,8 @@ cdef class Normalizer:
         ("ReplaceClass", ranges, content, runs)  each character of a class, given by ranges (first, last) of code points; with
                                                  `runs`, each run of such characters at once
         ("Prepend", content)                     in front of a text that is not empty
+        ("PrependUnless", character, first)      the same unless the text begins with it; with `first`, only where no name of a
+                                                 special token was found in front of the text
         ("Strip", left, right)                   without white space at its ends
 
     All is what the steps of these names do in Hugging Face's tokenizers. TypeError, ValueError: not such a step. Safe to share."""
@@ -73,9 +75,9 @@ cdef class Normalizer:
         """Adds a step; returns its arguments as they were understood."""
         cdef st_step step
         memset(&step, 0, sizeof(step))
-        takes = {"Replace": 2, "ReplaceClass": 3, "Prepend": 1, "Strip": 2, "Lowercase": 0, "StripAccents": 0}.get(name)
+        takes = {"Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2, "Strip": 2, "Lowercase": 0, "StripAccents": 0}.get(name)
         if takes is None and name not in FORMS:
-            known = ", ".join([*FORMS, "Lowercase", "StripAccents", "Replace", "ReplaceClass", "Prepend", "Strip"])
+            known = ", ".join([*FORMS, "Lowercase", "StripAccents", "Replace", "ReplaceClass", "Prepend", "PrependUnless", "Strip"])
             raise ValueError(f"no normalizer is called {name!r}; there are {known}")
         if len(given) != (takes or 0):
             raise ValueError(f"the normalizer {name} takes {takes or 0} arguments, not {len(given)}")
@@ -98,6 +100,12 @@ cdef class Normalizer:
         if name == "Prepend":
             step.kind = ST_STEP_PREPEND
             self._take(step, b"", content_of(given[0]).encode(), ())
+        elif name == "PrependUnless":
+            if len(content_of(given[0])) != 1:
+                raise ValueError(f"PrependUnless takes one character, and {given[0]!r} has {len(given[0])}")
+            given = given[0], bool(given[1])
+            step.kind, step.unless, step.first = ST_STEP_PREPEND, True, given[1]
+            self._take(step, b"", given[0].encode(), ())
         elif name == "Replace":
             step.kind = ST_STEP_REPLACE
             if not content_of(given[0]):
@@ -134,10 +142,10 @@ cdef class Normalizer:
         stream = NormalStream(self)
         return (stream.feed(text) + stream.flush()).decode()
 
-    def trace(self, text):
+    def trace(self, text, bint later=False):
         """(UTF-8 of the normalized str, and for each of its bytes the place where the character that it comes from begins, in
-        bytes of the given text's UTF-8, as a memoryview of the format "N")."""
-        stream = NormalStream(self, True)
+        bytes of the given text's UTF-8, as a memoryview of the format "N"). later: a name was found in front of the text."""
+        stream = NormalStream(self, True, later)
         made = stream.feed(text) + stream.flush()
         return made, memoryview(stream.sources()).cast("N")
 
@@ -157,12 +165,13 @@ cdef class NormalStream:
     cdef st_bytes[2] out  # text, sources
     cdef size_t taken
 
-    def __cinit__(self, Normalizer normalizer not None, bint traced=False):
+    def __cinit__(self, Normalizer normalizer not None, bint traced=False, bint later=False):
         self.normalizer = normalizer
         st_flow_init(&self.flow, &normalizer.normalizer)
         self.flow.sink = collect
         self.flow.context = self.out
         self.flow.traced = traced
+        self.flow.later = later
 
     def __dealloc__(self):
         st_flow_free(&self.flow)

@@ -9,6 +9,8 @@ from bisect import bisect_left
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from ..errors import shown
+
 if TYPE_CHECKING:
     from ..protocols import Encoding, Names
 
@@ -20,6 +22,11 @@ def encode_with_unstable(
 ) -> tuple[list[int], list[list[int]]]:
     """(stable ids, completions). The ids of the last piece are unstable, and those of all-blank tokens before it when
     it is blank itself, since a later character can move such splits."""
+    if encoding._spelling is not None:
+        raise ValueError(
+            f"{shown(encoding.name)} spells blanks as another character, so that what its ids decode to has other ids: "
+            "use stream_encoder(), whose ids stay"
+        )
     ids = encoding._coder.encode(text, allowed, disallowed)
     unstable = _blanks_too(encoding, ids, _last_piece(encoding, ids, text))
     if not unstable:

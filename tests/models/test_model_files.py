@@ -107,6 +107,10 @@ def test_tokens_that_no_merge_makes(tmp_path, ignore):
         assert both.enc.decode([vocab[token]]) == both.reference.decode([vocab[token]])
 
 
+def test_byte_fallback_means_nothing_where_text_begins_as_bytes(tmp_path):
+    Both.of(tmp_path, record(model_byte_fallback=True, model_unk_token="a")).check(texts(6, 100))
+
+
 def test_ids_with_gaps(tmp_path):
     made = record()
     made["model"]["vocab"] = {token: 3 * number for token, number in made["model"]["vocab"].items()}
@@ -278,7 +282,6 @@ def test_frames_that_are_refused(tmp_path, post, says):
         ({"model_dropout": 0.1}, "model.dropout"),
         ({"model_end_of_word_suffix": "</w>"}, "model.end_of_word_suffix"),
         ({"model_continuing_subword_prefix": "##"}, "model.continuing_subword_prefix"),
-        ({"model_byte_fallback": True}, "model.byte_fallback"),
         ({"model_novel": 1}, "model.novel"),
         ({"novel": 1}, "novel"),
         ({"version": "2.0"}, "version"),
@@ -292,7 +295,7 @@ def test_frames_that_are_refused(tmp_path, post, says):
         ({"pre_tokenizer": split(r"(a+)b\1")}, "cannot be split so"),
         ({"pre_tokenizer": {**LEVEL, "add_prefix_space": True}}, "add_prefix_space"),
         ({"pre_tokenizer": {**LEVEL, "novel": 1}}, "pre_tokenizer.novel"),
-        ({"pre_tokenizer": {"type": "UnicodeScripts"}}, "UnicodeScripts"),
+        ({"pre_tokenizer": steps({"type": "UnicodeScripts"}, LEVEL)}, "UnicodeScripts"),
         ({"pre_tokenizer": split(LLAMA3, "Novel")}, "pretokenizers[0].behavior"),
         ({"decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True}}, "decoder: the decoder 'WordPiece'"),
     ],

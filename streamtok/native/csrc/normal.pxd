@@ -15,7 +15,7 @@ cdef extern from "normal/normalizer.h" nogil:
     ctypedef struct st_step:
         st_step_kind kind
         st_form form
-        int left, right, runs, accents
+        int left, right, runs, accents, unless, first
         uint8_t *pattern
         uint8_t *content
         uint32_t *ranges
@@ -30,7 +30,7 @@ cdef extern from "normal/normalizer.h" nogil:
         const st_normalizer *normalizer
         st_status (*sink)(void *context, const uint8_t *text, const size_t *source, size_t n) noexcept nogil
         void *context
-        int traced
+        int traced, later
     ctypedef struct st_flow_marks:
         pass
     void st_flow_init(st_flow *flow, const st_normalizer *normalizer)

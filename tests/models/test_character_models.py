@@ -1,0 +1,265 @@
+"""Models of characters, as SentencePiece has them: small files made with Hugging Face's tokenizers give its ids and its
+texts; what is not certain is refused."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import json
+import pickle
+import random
+from array import array
+from typing import Any
+
+import pytest
+from small_models import TEXT, Both, added, refusal, template, texts
+
+from streamtok import Encoding, train
+
+tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
+from tokenizers import Tokenizer, models, normalizers, trainers  # noqa: E402
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+PREPEND = {"type": "Prepend", "prepend": "▁"}
+BACK = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+FALLBACK, FUSE = {"type": "ByteFallback"}, {"type": "Fuse"}
+STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+
+
+def sequence(kind: str, *steps: object) -> dict[str, object]:
+    return {"type": "Sequence", kind: list(steps)}
+
+
+def metaspace(scheme: str = "always", split: bool = True, replacement: str = "▁") -> dict[str, object]:
+    return {"type": "Metaspace", "replacement": replacement, "prepend_scheme": scheme, "split": split}
+
+
+DECODER = sequence("decoders", BACK, FALLBACK, FUSE)
+LLAMA = {
+    "normalizer": sequence("normalizers", PREPEND, REPLACE),
+    "decoder": sequence("decoders", BACK, FALLBACK, FUSE, STRIP),
+}
+
+
+@functools.cache
+def _trained(size: int) -> str:
+    tok = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tok.normalizer = normalizers.Replace(" ", "▁")
+    special = ["<unk>", "<s>", "</s>", *BYTES]
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=special, show_progress=False, max_token_length=16)
+    tok.train_from_iterator([line[at : at + 40] for line in TEXT for at in range(0, len(line), 40)], trainer)
+    return str(tok.to_str())
+
+
+def record(size: int = 600, **changes: Any) -> dict[str, Any]:
+    """A tokenizer.json of characters, without added tokens; changes: other values of its members."""
+    made: dict[str, Any] = json.loads(_trained(size))
+    made |= {"added_tokens": [], "normalizer": REPLACE, "decoder": DECODER}
+    for name, value in changes.items():
+        (made["model"] if name.startswith("model_") else made)[name.removeprefix("model_")] = copy.deepcopy(value)
+    return made
+
+
+MORE = ("▁", "▁▁", " the", "  ", "<0x41>", "<s>", "東京", "ö", "é")
+
+
+def split(behavior: str, **pattern: str) -> dict[str, object]:
+    return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": False}
+
+
+BOTH_ENDS = {"type": "Strip", "strip_left": True, "strip_right": True}
+DIGITS, PUNCTUATION = {"type": "Digits", "individual_digits": True}, {"type": "Punctuation", "behavior": "Isolated"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        LLAMA,
+        {**LLAMA, "normalizer": sequence("normalizers", REPLACE, PREPEND)},
+        {"normalizer": sequence("normalizers", {"type": "NFKC"}, BOTH_ENDS, REPLACE)},
+        {"normalizer": None},
+        {"pre_tokenizer": split("MergedWithPrevious", String=" ")},
+        {"normalizer": None, "pre_tokenizer": split("MergedWithNext", String=" ")},
+        {"normalizer": None, "pre_tokenizer": split("Isolated", Regex=r"\p{L}+")},
+        {"pre_tokenizer": sequence("pretokenizers", DIGITS, PUNCTUATION)},
+        {"pre_tokenizer": {"type": "Whitespace"}, "normalizer": None},
+        {"post_processor": template({"Sequence": {"id": "A", "type_id": 0}})},
+    ],
+)
+def test_ids_and_texts(tmp_path, changes):
+    made = added(added(record(**changes), "<s>", "</s>", special=True), "<x>", " b", "▁▁", "ab")
+    names = [token["content"] for token in made["added_tokens"]]
+    Both.of(tmp_path, made).check(texts(1, 300, *MORE, *names))
+
+
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+@pytest.mark.parametrize("split", [True, False])
+@pytest.mark.parametrize("mark", ["▁", "_", " "])
+def test_metaspace(tmp_path, scheme, split, mark):
+    """A text that begins with an added token has no first part."""
+    changes = {
+        "normalizer": None,
+        "pre_tokenizer": metaspace(scheme, split, mark),
+        "decoder": metaspace(scheme, True, mark),
+    }
+    made = added(added(record(**changes), "<s>", special=True), "<x>", " b")
+    both = Both.of(tmp_path, made)
+    both.check(texts(2, 200, *MORE, "<x>", " b", "_", "<x>a"))
+    both.check(["<s>a", "a<s>a", "<s>", "<x> a<x>a", "▁a<s>▁a", " a<s> a", "<s><s>a", "_", "__a", "<s> "])
+    for text in ("<s>a b", "a<s>a b"):  # saved and loaded, copied, in the middle
+        ids = both.reference.encode(text, add_special_tokens=False).ids
+        for at in range(len(text)):
+            stream = both.enc.stream_encoder(allowed_special="all")
+            first = stream.feed(text[:at]).tolist()
+            other = both.enc.stream_encoder(allowed_special="all")
+            other.setstate(stream.getstate())
+            for each in (other, stream.copy()):
+                assert first + each.feed(text[at:]).tolist() + each.flush().tolist() == ids
+
+
+def test_old_fields_of_metaspace(tmp_path):
+    old = {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True, "str_rep": "x"}
+    Both.of(tmp_path, record(normalizer=None, pre_tokenizer=old, decoder=old)).check(texts(3, 50, *MORE))
+
+
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        FALLBACK,
+        BACK,
+        DECODER,
+        sequence("decoders", BACK, FUSE),
+        sequence("decoders", BACK, {**BACK, "pattern": {"String": "e"}, "content": ""}, FALLBACK, FUSE, STRIP),
+        sequence("decoders", BACK, FALLBACK, FUSE, {**STRIP, "start": 3}),
+        sequence("decoders", BACK, FALLBACK, FUSE, {**STRIP, "content": "\ufffd", "start": 2}),
+        sequence("decoders", metaspace(), FALLBACK, FUSE),
+        sequence("decoders", metaspace("never"), FALLBACK, FUSE, STRIP),
+        LEVEL,
+        sequence("decoders", BACK, LEVEL, STRIP),
+    ],
+)  # fmt: skip
+def test_decoders(tmp_path, decoder):
+    """Random ids, at once and in parts, with many bytes that are no characters."""
+    made = added(added(record(decoder=decoder), "<s>", special=True), "<x>", "▁", " a", "<0x+F>", "<0xzz>", "<0xc3>")
+    both, rng = Both.of(tmp_path, made), random.Random(1)
+    enc, reference = both.enc, both.reference
+    size = reference.get_vocab_size()
+    some = [reference.token_to_id(f"<0x{byte:02X}>") for byte in b" a\xe2\x96\x81\xc3\xa9\x80\xff"]
+    some += [token["id"] for token in made["added_tokens"]] + [reference.token_to_id(t) for t in ("▁", "▁▁", "e", "▁t")]
+    some = [token for token in some if token is not None]
+    for _ in range(300):
+        row = [rng.choice(some) if rng.random() < 0.7 else rng.randrange(size) for _ in range(rng.randrange(12))]
+        for skip in (False, True):
+            text = reference.decode(row, skip_special_tokens=skip)
+            assert enc.decode(row, skip_special_tokens=skip) == text, row
+            decoder_, parts = enc.stream_decoder(skip_special_tokens=skip), []
+            for token in row:
+                parts.append(decoder_.feed(token))
+                if rng.random() < 0.2:
+                    decoder_ = rng.choice([copy.copy, lambda d: pickle.loads(pickle.dumps(d))])(decoder_)
+            assert "".join(parts) + decoder_.flush() == text, row
+            assert "".join(enc.decode_batch([row], skip_special_tokens=skip)) == text
+        data = enc.decode_bytes(row)
+        assert b"".join(enc.decode_tokens_bytes(row)) == data
+        assert enc.decode_bytes(row[:3]) + enc._bytes_of(array("I", row[3:]), True) in (data, data.lstrip(b" "))
+
+
+def test_a_long_run_of_bytes_is_decoded_in_linear_time(tmp_path):
+    both = Both.of(tmp_path, record())
+    byte = both.reference.token_to_id("<0x61>")
+    decoder = both.enc.stream_decoder()
+    parts = [decoder.feed(byte) for _ in range(200_000)]
+    assert decoder.pending == 200_000
+    assert "".join(parts) + decoder.flush() == "a" * 200_000
+
+
+def test_offsets_are_those_of_the_given_text(tmp_path):
+    both = Both.of(tmp_path, added(record(**LLAMA), "<s>", special=True))
+    for text in ("hello the hello", " a<s> b", "ö東京 the"):
+        ids, places = both.enc.encode_with_offsets(text, allowed_special="all")
+        found = both.reference.encode(text, add_special_tokens=False)
+        assert ids.tolist() == found.ids
+        for place, (start, _) in list(zip(places.tolist(), found.offsets, strict=True))[1:]:
+            assert place == start
+
+
+def test_saved_and_pickled(tmp_path):
+    made = added(record(**LLAMA, post_processor=None), "<s>", special=True)
+    both = Both.of(tmp_path, made)
+    path = tmp_path / "again.json"
+    train.save(both.enc, path)
+    saved = Both(path)
+    assert saved.enc.fingerprint == both.enc.fingerprint
+    saved.check(texts(4, 100, *MORE))
+    other = pickle.loads(pickle.dumps(both.enc))
+    fresh = copy.copy(both.enc)
+    for text in texts(5, 30, *MORE):
+        ids = both.enc.encode(text, disallowed_special=())
+        for enc in (other, fresh, saved.enc):
+            assert enc.encode(text, disallowed_special=()) == ids
+            assert enc.decode(ids) == both.enc.decode(ids)
+
+
+def without(made: dict[str, Any], *names: str) -> dict[str, Any]:
+    for name in names:
+        del made["model"]["vocab"][name]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (record(model_byte_fallback=False), "byte_fallback is not set"),
+        (without(record(), "<0xC3>"), "1 of the 256 tokens <0x00> to <0xFF> are missing, the first is <0xC3>"),
+        (record(model_merges=[["<0x41>", "<0x42>"]]), "names, or makes, what is no token"),
+        (record(model_ignore_merges=True), "would be the token of a byte"),
+        (record(decoder=None), "a blank between any two tokens"),
+        (record(decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}), "the decoder 'WordPiece'"),
+        (record(decoder=STRIP), "behind Fuse"),
+        (record(decoder=sequence("decoders", FUSE, {**STRIP, "stop": 1})), "stripping the end"),
+        (record(decoder=sequence("decoders", FUSE, BACK)), "behind ByteFallback, ByteLevel or Fuse"),
+        (record(pre_tokenizer=sequence("pretokenizers", {"type": "Whitespace"}, metaspace())), "behind another step"),
+        (record(pre_tokenizer={**metaspace(), "add_prefix_space": False}), "it is false, and prepend_scheme is always"),
+        (record(pre_tokenizer={**metaspace(), "replacement": "▁▁"}), "is not one character"),
+        (record(pre_tokenizer={**metaspace(), "prepend_scheme": "last"}), "is no scheme"),
+    ],
+)
+def test_what_is_refused(tmp_path, made, said):
+    assert said in refusal(tmp_path, made)
+
+
+def test_a_merge_of_bytes_is_refused(tmp_path):
+    made = record()
+    made["model"]["vocab"]["<0x41><0x42>"] = len(made["model"]["vocab"])
+    made["model"]["merges"].append(["<0x41>", "<0x42>"])
+    assert "tokens of bytes merge with nothing" in refusal(tmp_path, made)
+
+
+def test_missing_tokens_of_bytes_whose_characters_are_tokens(tmp_path):
+    both = Both.of(tmp_path, without(record(), "<0x61>", "<0x65>"))
+    both.check(texts(6, 100, *MORE))
+
+
+def test_many_ways_to_cut_a_text_of_characters(tmp_path):
+    """Every cut of short texts with names in them into two and three parts."""
+    both = Both.of(tmp_path, added(record(**LLAMA), "<s>", "<s><s>", special=True))
+    for text in ("<s> a", "a <s>ö", "<s><s>é", "▁<s▁"):
+        ids, data = both.reference.encode(text, add_special_tokens=False).ids, text.encode()
+        for a, b in itertools.combinations_with_replacement(range(len(data) + 1), 2):
+            stream = both.enc.stream_encoder(allowed_special="all")
+            got = [token for part in (data[:a], data[a:b], data[b:]) for token in stream.feed(part).tolist()]
+            assert got + stream.flush().tolist() == ids
+
+
+def test_completions_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="spells blanks as another character"):
+        Both.of(tmp_path, record()).enc.encode_with_unstable("a b")
+
+
+def test_a_file_of_a_model_of_characters_names_its_engine(tmp_path):
+    assert Both.of(tmp_path, record()).enc.pattern_engine == "none"
+    assert isinstance(Encoding.from_file(tmp_path / "tokenizer.json"), Encoding)
