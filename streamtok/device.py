@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from . import batch
 from .errors import shown
-from .patterns import kernels_of
+from .patterns.engine import kernels_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,13 +45,14 @@ class Devices:
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
-        self._family = kernels_of(encoding._split) if encoding._normalizer is None else None
+        on_cpu = encoding._normalizer is not None or encoding._vocab.fragments
+        self._family = None if on_cpu else kernels_of(encoding._split)
         self._pipelines: dict[str, GpuPipeline] = {}
         self._auto: Auto | None = None
 
     def pipeline(self, device: str) -> GpuPipeline | None:
         """The pipeline of a device that was asked for by name; None where the CPU takes its place because there are no
-        kernels for the pattern, or none for the normalizer. Raises DeviceError."""
+        kernels for the pattern, the normalizer, or symbols that are characters. Raises DeviceError."""
         if self._family is None:
             return None
         with _lock:

@@ -21,7 +21,7 @@ import shared
 from streamtok.gpu._device import CudaDevice
 from streamtok.gpu._engine import Engine
 from streamtok.gpu._text import DeviceText
-from streamtok.patterns import kernels_of
+from streamtok.patterns.engine import kernels_of
 
 REPEATS = 5
 

@@ -17,6 +17,7 @@
 #define ST_CUDA_JOB_H
 
 #include "split/block_starts.h"
+#include "split/pattern.h"
 #include "cut/cut_rule.h"
 #include "vocab/piece_entry.h"
 #include "special/names_node.h"
@@ -97,6 +98,7 @@ typedef struct st_job {
     const st_cut_tables *cuts; /* NULL: do not cut */
     uint64_t characters;       /* may atoms begin as whole characters (st_whole_character)? */
     uint64_t identity;         /* is each token its own id? */
+    const st_dfa *dfa;         /* the table of the pattern, for rows without a machine (split/rows.h); else NULL */
 
     /* the text */
     const uint4 *source;  /* where a short text is copied from; NULL: it is in `text` already */

@@ -5,9 +5,9 @@
 
 #include "cuda/job.h"
 
-/* The byte that stands for what is behind the end of a passage, so that the white space there is one run: a line break in cl100k,
- * whose `\s++$` takes all of it; else a blank. A byte of another kind follows, so that runs end. */
-#define ST_FILLER (ST_FAMILY == ST_SPLIT_CL100K ? 0x0Au : 0x20u)
+/* The byte that stands for what is behind the end of a passage, so that the white space there is one run: a line break where a run
+ * at the end of the text is one piece, with breaks in it or not; else a blank. A byte of another kind follows, so that runs end. */
+#define ST_FILLER (st_traits_of(ST_FAMILY).space == ST_SPACE_END ? 0x0Au : 0x20u)
 
 /* A copy of a block whose bytes cannot be used in place, and of three bytes behind it. */
 typedef struct st_copy {
@@ -73,7 +73,7 @@ ST_FORCE_INLINE void st_read_planes(const uint8_t *bytes, uint32_t (*planes)[8])
 
 /* The masks of 32 bytes. The other masks of st_block follow from them. */
 typedef struct st_half {
-    uint32_t letter, upper, number, blank, white, newline, apostrophe, slash, high, tail;
+    uint32_t letter, upper, number, blank, white, newline, apostrophe, slash, control, high, tail;
 } st_half;
 
 ST_FORCE_INLINE void st_half_masks(const uint32_t *p, st_half *h)
@@ -90,22 +90,49 @@ ST_FORCE_INLINE void st_half_masks(const uint32_t *p, st_half *h)
     const uint32_t row_0 = ascii & ~(p[6] | p[5] | p[4]) & p[3]; /* 0x08 .. 0x0F */
     h->white = h->blank | (row_0 & ((~p[2] & (p[1] | p[0])) | (p[2] & ~p[1])));
     h->newline = row_0 & ((~p[2] & p[1] & ~p[0]) | (p[2] & ~p[1] & p[0]));
+    h->control = (ascii & ~(p[6] | p[5]) & ~h->white) | (ascii & p[6] & p[5] & p[4] & p[3] & p[2] & p[1] & p[0]);
     h->high = p[7];
     h->tail = p[7] & ~p[6];
 }
 
 #define ST_BOTH(field) (halves[0].field | (uint64_t)halves[1].field << 32)
 
+/* ST_KINDS_OF_FINE as the row takes them: numbers of a later Unicode may be numbers, and where Han is apart its marks are in no word. */
+ST_FORCE_INLINE uint64_t st_kinds_of_row(const st_traits *t)
+{
+    const uint64_t late = (uint64_t)(ST_KIND_OTHER - ST_KIND_NUMBER) << 4 * ST_FINE_LATE;
+    const uint64_t mark = (uint64_t)(ST_KIND_OTHER - ST_KIND_MARK) << 4 * ST_FINE_HAN_MARK;
+    return ST_KINDS_OF_FINE - (st_late_numbers(t) ? late : 0) + (t->han ? mark : 0);
+}
+
+/* Sets the masks that few rows need, for a character with the bytes `own`. */
+ST_FORCE_INLINE void st_add_fine(const st_traits *t, uint32_t point, unsigned fine, uint64_t own, st_block *b)
+{
+    const unsigned controls = ST_SET(ST_FINE_LATE) | ST_SET(ST_FINE_CONTROL);
+    const unsigned odd = ST_SET(ST_FINE_HAN_MARK) | ST_SET(ST_FINE_HAN_NUMBER) | ST_SET(ST_FINE_HAN_OTHER);
+    if (t->other == ST_OTHER_VISIBLE)
+        b->control |= st_has(controls, fine) ? own : 0;
+    if (t->han) {
+        b->han |= fine == ST_FINE_HAN ? own : 0;
+        b->odd |= st_has(odd, fine) ? own : 0;
+    }
+    if (t->apart == ST_APART_KANA)
+        b->kana |= (point >= 0x3040 && point <= 0x30FF) || (point >= 0x4E00 && point <= 0x9FA5) ? own : 0;
+}
+
 /* Adds the kinds of the characters that begin at `leads`, none of them ASCII. The three bits of a kind are collected as planes. */
 ST_INLINE void st_add_kinds(const uint8_t *bytes, uint64_t leads, st_block *b)
 {
+    const st_traits t = st_traits_of(ST_FAMILY);
     uint64_t low = 0, middle = 0, high = 0, all = 0;
     for (; leads; leads &= leads - 1) {
         unsigned size;
         const unsigned at = st_first_bit(leads);
         const uint32_t point = st_utf8_decode(bytes + at, &size);
-        const unsigned kind = st_kind_of(point < 0x110000 ? point : 0); /* where the text is not UTF-8 */
+        const unsigned fine = st_fine_kind_of(point < 0x110000 ? point : 0); /* where the text is not UTF-8 */
+        const unsigned kind = (unsigned)(st_kinds_of_row(&t) >> 4 * fine) & 15u;
         const uint64_t own = (((uint64_t)1 << size) - 1) << at;
+        st_add_fine(&t, point, fine, own, b);
         all |= own;
         low |= kind & 1 ? own : 0;
         middle |= kind & 2 ? own : 0;
@@ -176,9 +203,27 @@ ST_FORCE_INLINE uint64_t st_caseless_three(const st_near_planes *p)
     return (whole & e) | e4 | ea | ed | (e3 & (hiragana | middle | katakana));
 }
 
+/* The same for the row. Sets its masks of Han and of what is apart with kana. Of E9 the characters in front of U+9F80 are kana
+ * surely. */
+ST_FORCE_INLINE uint64_t st_three_byte_kinds(const st_traits *t, const st_near_planes *p, st_block *b)
+{
+    const uint64_t *h = p->here, *n = p->next;
+    uint64_t three = st_caseless_three(p);
+    if (t->apart == ST_APART_KANA)
+        three &= ~(h[3] & ~h[2] & ~h[1] & h[0] & (~(~(uint64_t)0 >> 2) | (n[5] & n[4] & n[3] & n[2] & n[1])));
+    const uint64_t not_hangul = three & ~(h[3] & (h[2] | h[1])), han = not_hangul & (h[3] | h[2]);
+    b->letter |= three | three << 1 | three << 2;
+    if (t->han)
+        b->han = han | han << 1 | han << 2;
+    if (t->apart == ST_APART_KANA)
+        b->kana = not_hangul | not_hangul << 1 | not_hangul << 2;
+    return three;
+}
+
 /* The masks of the 64 bytes at `bytes`, which is a multiple of 16. Up to three more bytes are read if a character goes on there. */
 ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *bytes, const st_block *before, st_block *b)
 {
+    const st_traits t = st_traits_of(family);
     st_half halves[2];
     uint32_t planes[2][8];
     st_read_planes(bytes, planes);
@@ -195,18 +240,18 @@ ST_FORCE_INLINE void st_classify(st_split_family family, const uint8_t *bytes, c
     b->slash = ST_BOTH(slash);
     b->high = ST_BOTH(high);
     b->tail = ST_BOTH(tail);
-    b->mark = 0;
+    b->mark = b->han = b->odd = b->kana = 0;
+    b->control = t.other == ST_OTHER_VISIBLE ? ST_BOTH(control) : 0;
     if (b->high) {
         st_near_planes near_planes;
         st_join_planes(planes[0], planes[1], &near_planes);
-        const uint64_t three = st_caseless_three(&near_planes), two = st_two_byte_kinds(&near_planes, b);
-        b->letter |= three | three << 1 | three << 2;
+        const uint64_t three = st_three_byte_kinds(&t, &near_planes, b), two = st_two_byte_kinds(&near_planes, b);
         st_continue_kind(b, before);
         st_add_kinds(bytes, b->high & ~b->tail & ~three & ~two, b);
-        if (family != ST_SPLIT_O200K)
+        if (!st_has_marks(&t))
             b->mark = 0;
     }
-    b->other = ~(b->letter | b->mark | b->number | b->white);
+    b->other = ~(b->letter | b->mark | b->number | b->white | b->control);
 }
 
 #endif

@@ -6,13 +6,14 @@
 /* The bit of the first sync point in the block that is not among the bits `done`; 0: there is none. */
 ST_INLINE uint64_t st_find_sync(const st_job *job, uint64_t block, uint64_t done)
 {
+    const st_traits t = st_traits_of(ST_FAMILY);
     const st_block nothing = {0};
     const unsigned fill = st_fill(job, block);
     st_block b;
     if (!done && st_passage_begins(job, block))
         return 1;
     st_read_block(job, block, &nothing, &b);
-    uint64_t sync = st_sync_starts(&b, ~st_leading_tail(&b)) & ~done;
+    uint64_t sync = st_sync_starts(&t, &b, ~st_leading_tail(&b)) & ~done;
     sync &= fill < 64 ? ((uint64_t)1 << fill) - 1 : ~(uint64_t)0;
     return sync & (0 - sync);
 }

@@ -1,9 +1,10 @@
-/* scan_gaps.cu - the gaps that resume_split.cu left. A thread reads a gap with the state machine of split/scan_rules.h, from the
- * last start in front of it on.
+/* scan_gaps.cu - the gaps that resume_split.cu left. A thread reads a gap with the state machine of split/scan_rules.h, or where the
+ * row has none, with the table of the pattern (split/dfa_steps.h), from the last start in front of it on.
  *
  * A gap may extend over segments without a known start; one thread reads all of it, once. A byte takes it half a microsecond, so
  * gaps are kept short: each ends at the next sync point. A megabyte has seldom more than a few dozen gaps. */
 #include "cuda/job.h"
+#include "split/dfa_steps.h"
 
 #define ST_REST_ENDS 8
 #define ST_REST_BLOCKS 4 /* blocks that the machine reads at a time */
@@ -34,13 +35,41 @@ ST_INLINE uint64_t st_start_before(const st_job *job, uint64_t at)
     return 64 * block + st_last_bit(word);
 }
 
+/* As st_scan_feed, st_scan_finish and st_scan_sure (split/scan.h). */
+ST_INLINE size_t st_rest_split(const st_job *job, st_scan *scan, const uint8_t *text, size_t n, size_t *used, uint64_t *ends)
+{
+    if (st_has_machine(ST_FAMILY))
+        return st_split(ST_FAMILY, scan, text, n, used, ends, ST_REST_ENDS);
+    st_dfa_run run;
+    run.text = text;
+    run.n = n;
+    st_dfa_resume(&run, job->dfa, scan, ends, ST_REST_ENDS);
+    st_dfa_run_plain(&run, n, 0);
+    st_dfa_suspend(&run, scan);
+    *used = run.at;
+    return (size_t)(run.to - ends);
+}
+
+ST_INLINE size_t st_rest_finish(const st_job *job, const st_scan *scan, uint64_t *ends)
+{
+    if (!st_has_machine(ST_FAMILY))
+        return st_dfa_last_ends(job->dfa, scan, ends);
+    ends[0] = st_first_end_at_finish(ST_FAMILY, scan);
+    return 1; /* the second one is the end of the passage */
+}
+
+ST_INLINE uint64_t st_rest_sure(const st_job *job, const st_scan *scan)
+{
+    return st_has_machine(ST_FAMILY) ? st_sure_bytes(ST_FAMILY, scan) : st_dfa_sure_bytes(job->dfa, scan);
+}
+
 /* Feeds the text up to `end`, whole characters, to the machine. */
 ST_INLINE void st_rest_feed(const st_job *job, st_rest *r, uint64_t end)
 {
     uint64_t ends[ST_REST_ENDS];
     while (r->at < end && r->open < r->stop) {
         size_t used;
-        const size_t count = st_split(ST_FAMILY, &r->scan, job->text + r->at, (size_t)(end - r->at), &used, ends, ST_REST_ENDS);
+        const size_t count = st_rest_split(job, &r->scan, job->text + r->at, (size_t)(end - r->at), &used, ends);
         for (size_t i = 0; i < count; i++)
             st_put_start(job, r->open + ends[i], r->stop);
         r->open += count ? ends[count - 1] : 0;
@@ -51,9 +80,11 @@ ST_INLINE void st_rest_feed(const st_job *job, st_rest *r, uint64_t end)
 /* Ends the passage where the machine stands. The next passage begins with the next block. */
 ST_INLINE void st_rest_end_passage(const st_job *job, st_rest *r)
 {
-    const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
-    if (r->scan.length)
-        st_put_start(job, r->open + st_first_end_at_finish(ST_FAMILY, &r->scan), r->stop);
+    const st_scan fresh = {0};
+    uint64_t ends[ST_SCAN_MIN_CAPACITY];
+    const size_t count = r->scan.length ? st_rest_finish(job, &r->scan, ends) : 0;
+    for (size_t i = 0; i < count; i++)
+        st_put_start(job, r->open + ends[i], r->stop);
     if (r->at & 63)
         st_put_start(job, r->at, r->stop); /* of the filler */
     r->at = r->open = (r->at + 63) & ~(uint64_t)63;
@@ -72,7 +103,7 @@ ST_INLINE void st_rest_pass_id(const st_job *job, st_rest *r)
 
 ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
 {
-    while (r->open < r->stop && r->open + st_sure_bytes(ST_FAMILY, &r->scan) < r->stop) {
+    while (r->open < r->stop && r->open + st_rest_sure(job, &r->scan) < r->stop) {
         uint64_t block = r->at >> 6;
         if (block >= job->blocks)
             return;
@@ -100,7 +131,7 @@ ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
 ST_INLINE void st_fill_gap(const st_job *job, uint32_t number)
 {
     const uint64_t stop = job->gaps[number], segment_bytes = 64 * job->segment_blocks, next = stop / segment_bytes;
-    const st_scan fresh = {0, 0, ST_IN_NOTHING, 0};
+    const st_scan fresh = {0};
     if (stop % segment_bytes == 0 && next < st_segments(job) && job->unsynced[next])
         return; /* the gap goes on in that segment, whose thread reads it */
     const uint64_t from = st_start_before(job, stop);

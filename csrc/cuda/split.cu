@@ -18,7 +18,7 @@ ST_FORCE_INLINE void st_beyond(st_block *b)
     const st_block nothing = {0};
     *b = nothing;
     b->white = 1;
-    b->newline = ST_FAMILY == ST_SPLIT_CL100K;
+    b->newline = st_traits_of(ST_FAMILY).space == ST_SPACE_END;
     b->other = ~(uint64_t)1;
 }
 
@@ -27,6 +27,7 @@ ST_FORCE_INLINE void st_keep(st_block *b, uint64_t mask)
     b->letter &= mask, b->mark &= mask, b->number &= mask, b->white &= mask, b->other &= mask;
     b->upper &= mask, b->lower &= mask, b->blank &= mask, b->newline &= mask, b->apostrophe &= mask;
     b->slash &= mask, b->high &= mask, b->tail &= mask;
+    b->control &= mask, b->han &= mask, b->odd &= mask, b->kana &= mask;
 }
 
 /* Where a thread stands in the text, and its state. */
@@ -53,6 +54,7 @@ ST_FORCE_INLINE uint64_t st_split_block(const st_job *job, uint64_t block, st_sp
 /* Moves the splitter to the start of `block`; 0: there is no sync point near enough. */
 ST_FORCE_INLINE int st_sync(const st_job *job, uint64_t block, st_splitter *s)
 {
+    const st_traits t = st_traits_of(ST_FAMILY);
     const st_block nothing = {0};
     const st_edge fresh = {0};
     uint64_t at = block, hard = 0;
@@ -60,7 +62,7 @@ ST_FORCE_INLINE int st_sync(const st_job *job, uint64_t block, st_splitter *s)
         at--;
         st_read_block(job, at, &nothing, &s->here);
         const uint64_t begin = st_passage_begins(job, at);
-        const uint64_t sync = st_sync_starts(&s->here, begin ? ~(uint64_t)0 : ~st_leading_tail(&s->here)) | begin;
+        const uint64_t sync = st_sync_starts(&t, &s->here, begin ? ~(uint64_t)0 : ~st_leading_tail(&s->here)) | begin;
         if (!sync)
             continue;
         st_keep(&s->here, ~(uint64_t)0 << st_last_bit(sync));

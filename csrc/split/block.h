@@ -68,6 +68,10 @@ ST_FORCE_INLINE void st_continue_kind(st_block *b, const st_block *before)
     b->mark |= st_carry_of(before->mark) ? where : 0;
     b->number |= st_carry_of(before->number) ? where : 0;
     b->white |= st_carry_of(before->white) ? where : 0;
+    b->control |= st_carry_of(before->control) ? where : 0;
+    b->han |= st_carry_of(before->han) ? where : 0;
+    b->odd |= st_carry_of(before->odd) ? where : 0;
+    b->kana |= st_carry_of(before->kana) ? where : 0;
 }
 
 #endif

@@ -282,16 +282,18 @@ ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_bloc
 /* ---- places to begin ---- */
 
 /* First bytes in the block at which a piece starts, whatever text is in front of the block. These are the places of st_starts_piece
- * (scan_rules.h) that the character before decides, or the two before if they are ASCII. `seen` are the bytes whose kinds are
- * known. */
-ST_INLINE uint64_t st_sync_starts(const st_block *b, uint64_t seen)
+ * (scan_rules.h) that the character before decides, or the two before if they are ASCII; all rows have them, but where Han is apart a
+ * run of it may go on with numbers and others of Han. `seen` are the bytes whose kinds are known. */
+ST_FORCE_INLINE uint64_t st_sync_starts(const st_traits *t, const st_block *b, uint64_t seen)
 {
+    const uint64_t odd = t->han ? b->odd : 0, control = t->other == ST_OTHER_VISIBLE ? b->control : 0;
     const uint64_t letter = st_behind(b->letter & seen, 0), number = st_behind(b->number & seen, 0);
-    const uint64_t other = st_behind((b->other | b->mark) & seen, 0), leads = seen & ~b->tail;
+    const uint64_t other = st_behind((b->other | b->mark | control) & seen, 0), leads = seen & ~b->tail;
     const uint64_t second = st_behind(b->other & ~b->high & seen, 0) & st_behind(b->other & ~b->high & ~b->slash & seen, 0) << 1;
     const uint64_t starts = (b->white & ~b->newline & (letter | number | other)) | (b->newline & (letter | number)) |
-                            (b->number & (letter | other)) | (b->letter & (number | second)) |
-                            (b->other & ~b->apostrophe & (letter | number));
+                            (b->number & ~odd & (letter | other | (t->digits == 1 ? number : 0))) |
+                            (b->letter & ((number & ~st_behind(odd, 0)) | second)) |
+                            (b->other & ~odd & ~b->apostrophe & (letter | number));
     return starts & leads;
 }
 

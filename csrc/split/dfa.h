@@ -37,6 +37,10 @@ uint64_t st_dfa_sure(const st_dfa *dfa, const st_scan *scan);
 int st_dfa_valid(const st_dfa *dfa, const st_scan *scan);
 size_t st_dfa_last_sync_point(const st_dfa *dfa, const uint8_t *text, size_t n);
 
+/* Writes the table as the GPU reads it (dfa_steps.h) if the bytes lie at `address`, a multiple of 64, in its memory. Returns how many
+ * bytes that are. to: NULL: only that. */
+size_t st_dfa_image(const st_dfa *dfa, uint64_t address, uint8_t *to);
+
 /* Whether the open piece is one that is dropped, whatever follows. */
 int st_dfa_open_is_dropped(const st_dfa *dfa, const st_scan *scan);
 

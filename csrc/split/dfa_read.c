@@ -117,6 +117,7 @@ static st_status allocate(st_dfa *dfa, const st_dfa_table *t)
         return ST_NO_MEMORY;
     p = (parts){(uint8_t *)dfa->block + (64 - (uintptr_t)dfa->block % 64), 0};
     lay_out(dfa, t, &p);
+    dfa->size = p.size;
     return ST_OK;
 }
 

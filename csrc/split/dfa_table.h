@@ -58,6 +58,7 @@ struct st_dfa {
     uint32_t *hot_rows; /* [ST_DFA_HOT]: the rows of the hot states */
     uint8_t *hot;       /* [256][ST_DFA_HOT], see dfa_hot.h */
     void *block;        /* the memory of all of these */
+    size_t size;        /* bytes of them, from `entries` on */
 };
 
 #endif

@@ -15,14 +15,14 @@ typedef struct st_pattern {
 } st_pattern;
 
 /* The pattern of a family with a machine, or none. */
-static inline st_pattern st_pattern_of(st_split_family family)
+ST_INLINE st_pattern st_pattern_of(st_split_family family)
 {
     const st_pattern pattern = {family, NULL};
     return pattern;
 }
 
 /* A compiled pattern. `row`: the row that splits as the table does; ST_SPLIT_TABLE: none. */
-static inline st_pattern st_pattern_of_table(st_split_family row, const st_dfa *dfa)
+ST_INLINE st_pattern st_pattern_of_table(st_split_family row, const st_dfa *dfa)
 {
     const st_pattern pattern = {row, dfa};
     return pattern;

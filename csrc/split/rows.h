@@ -121,6 +121,12 @@ ST_FORCE_INLINE st_traits st_traits_of(st_split_family family)
     }
 }
 
+/* Whether a row has a machine of its own in scan_rules.h. */
+ST_FORCE_INLINE int st_has_machine(st_split_family family)
+{
+    return family < ST_SPLIT_NONE;
+}
+
 /* Whether a row tells marks from others. */
 ST_FORCE_INLINE int st_has_marks(const st_traits *t)
 {

@@ -28,10 +28,8 @@ typedef struct st_scan {
     uint32_t state;  /* st_scan_state */
     uint32_t memo;   /* TICK, FIRST_TICK: the last byte, so 0x27 or a letter. NUMBER: how many so far (r50k: 0).
                       * WHITE: bytes of the last character, with ST_LAST_IS_BLANK. Else 0. */
-#if !defined(__CUDACC__) /* kernels run no tables */
     uint64_t marks[ST_SCAN_MARKS]; /* TABLE, where `state` is one of the table and `memo` the bytes of the last character: places
                                     * inside the open piece that are still read. Else 0. */
-#endif
 } st_scan;
 
 /* One character can make this many pieces final: white space that ends behind a line break gives up to two, and the

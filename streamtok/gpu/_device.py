@@ -75,7 +75,7 @@ class _Handle:
 
 
 class CudaDevice:
-    """A device by its number, for the kernels of one family ("r50k", "cl100k", "o200k", "none"). Work goes to the
+    """A device by its number, for the kernels of one family (patterns.KERNELS). Work goes to the
     stream that is current when a method is called (cupy.cuda.Stream)."""
 
     def __init__(self, family: str, ordinal: int = 0, modules: tuple[Module, ...] = ENCODING):

@@ -15,7 +15,7 @@ FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
 
 _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
-token_bytes token_starts long_tokens long_mask filter cuts characters identity
+token_bytes token_starts long_tokens long_mask filter cuts characters identity dfa
 source text size blocks marks
 segment_blocks starts atoms unsynced high hard gaps
 first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}

@@ -7,8 +7,6 @@ import importlib.resources
 
 from ._job import BLOCK, SHORT_STRETCH
 
-_FAMILIES = {"r50k": "ST_SPLIT_R50K", "cl100k": "ST_SPLIT_CL100K", "o200k": "ST_SPLIT_O200K", "none": "ST_SPLIT_NONE"}
-
 
 @dataclasses.dataclass(frozen=True)
 class Module:
@@ -35,8 +33,8 @@ class Module:
         return self.warp_memory.get(kernel, 0) * (block // 32) + self.block_memory.get(kernel, 0)
 
     def definitions(self, family: str) -> tuple[str, ...]:
-        """What the source is compiled with for a family of split patterns ("r50k", "cl100k", "o200k") or for "none"."""
-        return (f"-DST_FAMILY={_FAMILIES[family]}", *self.own)
+        """What the source is compiled with for a family of split patterns: one of patterns.KERNELS."""
+        return (f"-DST_FAMILY=ST_SPLIT_{family.upper()}", *self.own)
 
     def options(self, family: str) -> tuple[str, ...]:
         """Options of NVRTC for the same."""

@@ -14,7 +14,7 @@ from ._errors import NotForDevice
 from ._job import BLOCK
 from ._names import Names, cut_at
 from ._pieces import Slice
-from ._tables import Tables, vocab_for
+from ._tables import Tables, pattern_for, vocab_for
 from ._text import DeviceText, pack
 from ._waiting import Steps, complete, copied, joined
 
@@ -48,7 +48,7 @@ class Station:
 
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding = device, encoding
-        self.tables = Tables(device, vocab_for(encoding, is_limited))
+        self.tables = Tables(device, vocab_for(encoding, is_limited), pattern_for(encoding))
         device.synchronize()  # slots have streams of their own
 
     def engine(self) -> Engine:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..bundled import mapped
+from ..patterns.engine import splitter_of
 from ._job import JOB
 
 if TYPE_CHECKING:
+    from ..native.pattern import Pattern
     from ..native.vocab import Vocab
+    from ..protocols import DeviceArray, Encoding
     from ._device import CudaDevice
 
 PAIR_PLACES = 8
@@ -24,6 +27,8 @@ With three, in half the memory, English text takes 4 % longer."""
 FILTER_BITS = 20
 """Bits of the filter of long tokens: ST_FILTER_BITS."""
 
+_ALIGNMENT = 64  # of a pattern's table
+
 
 def vocab_for(encoding: Any, is_limited: bool) -> Vocab:
     """The Vocab whose tables an encoding takes to a device. Where memory is limited the package's: what fits a limit
@@ -34,19 +39,39 @@ def vocab_for(encoding: Any, is_limited: bool) -> Vocab:
     return mapped.open_packaged(encoding._vocabulary, encoding._special_tokens)
 
 
+def pattern_for(encoding: Encoding) -> Pattern | None:
+    """What splits for an encoding, if it is a table beside a row; None: the kernels need no table."""
+    splitter = splitter_of(encoding._split)
+    return None if isinstance(splitter, str) else splitter
+
+
+def put_pattern(device: CudaDevice, pattern: Pattern | None) -> DeviceArray | None:
+    """The table of a pattern on the device, as a job's `dfa` points to it; None: it has none."""
+    size = 0 if pattern is None else len(pattern.image())
+    if pattern is None or not size:
+        return None
+    memory = device.empty(size + _ALIGNMENT, np.uint8)
+    start = -device.pointer(memory) % _ALIGNMENT
+    table: DeviceArray = memory[start : start + size]
+    device.assign(table, device.put(np.frombuffer(pattern.image(device.pointer(table)), np.uint8)))
+    return table
+
+
 def _bits(places: int) -> int:
     return max(4, (places - 1).bit_length())
 
 
 class Tables:
-    """fields: the fields of a job that point to the tables. Keeps the arrays alive."""
+    """fields: the fields of a job that point to the tables. Keeps the arrays alive.
 
-    def __init__(self, device: CudaDevice, vocab: Vocab):
+    pattern: what splits, if the kernels may need its table."""
+
+    def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None = None):
         if vocab.fragments:
             raise ValueError("a vocabulary whose symbols are characters is not encoded on a device; use device='cpu'")
         image = vocab.to_image(whole_tokens=True)
         numbers, byte_tokens, places = vocab.image_header(image)
-        self._image = device.put(np.frombuffer(image, np.uint8))
+        self._image, self._pattern = device.put(np.frombuffer(image, np.uint8)), put_pattern(device, pattern)
         self._bytes = device.put(np.array(byte_tokens, np.uint32))
         start, pointer = device.pointer(self._image), device.pointer
         at = {name: start + place for name, (place, _) in places.items()}
@@ -79,6 +104,7 @@ class Tables:
             "cuts": at["cuts"] if cuts else 0,
             "characters": int(cuts),
             "identity": numbers["identity"],
+            "dfa": 0 if self._pattern is None else pointer(self._pattern),
         }
         self._build(device, at["left"], at["right"], numbers["count"], 1 << first_bits)
 

@@ -14,7 +14,7 @@ from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
 from ..native.encode import ERRORS
-from ..patterns import kernels_of
+from ..patterns.engine import kernels_of
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
@@ -58,7 +58,9 @@ def ordinal_of(device: Any) -> int:
 
 
 def family_for(encoding: Encoding) -> str:
-    """The kernels' family for an encoding. Raises ValueError where its pattern has no kernels."""
+    """The kernels' family for an encoding. Raises ValueError where its pattern has no kernels, or it normalizes."""
+    if encoding._normalizer is not None:
+        raise ValueError(f"{shown(encoding.name)} has a normalizer, which runs on the CPU alone: use device='cpu'")
     family = kernels_of(encoding._split)
     if family is None:
         raise ValueError(

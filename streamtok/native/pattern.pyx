@@ -130,6 +130,17 @@ cdef class Pattern:
             give_back(&text)
             st_bytes_free(&out)
 
+    def image(self, uint64_t address=0):
+        """The table as bytes for the kernels of the GPU, which must lie at that address, a multiple of 64. Empty: there is no
+        table."""
+        cdef size_t size
+        if self.dfa == NULL:
+            return b""
+        size = st_dfa_image(self.dfa, address, NULL)
+        cdef bytes image = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)
+        st_dfa_image(self.dfa, address, <uint8_t *>PyBytes_AS_STRING(image))
+        return image
+
 
 cdef Pattern pattern_of(object how):
     """A Pattern as it is; the name of a scanner as one; None as any, for coders that get their pieces as spans."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Split: TypeAlias = str | tuple[Stage, ...]
 
-__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "give_table", "kernels_of", "table_of"]
+__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "give_table", "table_of"]
 
 _FAMILY: dict[str, str] = {R50K: "r50k", CL100K: "cl100k", O200K: "o200k"}
 
@@ -29,8 +29,10 @@ _NO_PATTERN = "none"
 FAMILIES = tuple(_FAMILY.values())
 """The names of the scanners."""
 
-KERNELS = (*FAMILIES, _NO_PATTERN)
-"""The families that the GPU has kernels for: the scanners, and "none" for texts without a pattern."""
+_LATER = "starcoder llama3 qwen2 qwen3_5 seed_coder tekken kimi_k2 deepseek_v3".split()
+
+KERNELS = (*FAMILIES, *_LATER, _NO_PATTERN)
+"""The families that the GPU has kernels for: the rows of patterns (rows.py), and "none" for texts without a pattern."""
 
 
 def family_of(pat_str: Split | None) -> str | None:
@@ -85,13 +87,3 @@ def table_of(pat_str: Split) -> CompiledPattern | None:
         return compile_pattern(pat_str) if isinstance(pat_str, str) else compose(pat_str)
     except NotCompilable:
         return None
-
-
-def kernels_of(pat_str: Split | None) -> str | None:
-    """The family of kernels on the GPU for the pattern; None where there are none.
-
-    Args:
-        pat_str: as for family_of().
-    """
-    family = family_of(pat_str)
-    return family if family in KERNELS else None

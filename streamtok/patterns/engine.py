@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 
-from . import family_of, table_of
+from . import KERNELS, family_of, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,17 @@ def engine_of(pat_str: Split | None) -> str:
     if pat_str is None:
         return "none"
     return "table" if not isinstance(splitter, str) and splitter.family == "table" else "blocks"
+
+
+def kernels_of(pat_str: Split | None) -> str | None:
+    """The family of kernels on the GPU for the pattern; None where there are none.
+
+    Args:
+        pat_str: as for family_of().
+    """
+    splitter = splitter_of(pat_str)
+    family = splitter if splitter is None or isinstance(splitter, str) else splitter.family
+    return family if family in KERNELS else None
 
 
 def pattern_of(table: CompiledPattern) -> Pattern:

@@ -23,7 +23,8 @@ from streamtok.gpu._engine import Engine, Named, Unusable
 from streamtok.gpu._names import Sought
 from streamtok.gpu._text import DeviceText, pack
 from streamtok.native.vocab import Matcher
-from streamtok.patterns import CL100K, kernels_of
+from streamtok.patterns import CL100K
+from streamtok.patterns.engine import kernels_of
 
 ENCODINGS = [  # p50k_base has r50k_base's kernels
     "r50k_base",

@@ -15,7 +15,7 @@ from emulated import EmulatedDevice
 from streamtok.gpu import _tables
 from streamtok.gpu._engine import Engine
 from streamtok.gpu._text import DeviceText
-from streamtok.patterns import kernels_of
+from streamtok.patterns.engine import kernels_of
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")

@@ -20,7 +20,8 @@ from streamtok.gpu._shapes import ENCODING, LONG_TEXTS, Module, module_of
 
 @functools.cache
 def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> ctypes.CDLL:
-    """The kernels of a family. own: definitions of the module. kernels: "run", those of encoding, or "run_train"."""
+    """The kernels of a family. own: definitions of the module. kernels: "run", those of encoding, "run_train",
+    or "run_starts": those that split, which compile in a few seconds."""
     here = oracle.PROJECT / "tests" / "gpu_emulated"
     options = [*LONG_TEXTS.definitions(family), *own]
     # Compiled once for all processes of a run. Two processes may both compile it; then the later file stays.
@@ -63,12 +64,12 @@ def at_the_end_of_memory(data: bytes) -> np.ndarray:
 class EmulatedDevice:
     """The methods of a device that streamtok.gpu calls (streamtok/gpu/_device.py), with numpy arrays as its memory."""
 
-    def __init__(self, family: str, modules: tuple[Module, ...] = ENCODING):
-        self._family, self._modules = family, modules
+    def __init__(self, family: str, modules: tuple[Module, ...] = ENCODING, kernels: str | None = None):
+        self._family, self._modules, self._kernels = family, modules, kernels
 
     def _library(self, kernel: str) -> ctypes.CDLL:
         module = module_of(self._modules, kernel)
-        return library(self._family, module.own, "run" if module in ENCODING else "run_train")
+        return library(self._family, module.own, self._kernels or ("run" if module in ENCODING else "run_train"))
 
     def empty(self, count: int, dtype: object) -> np.ndarray:
         size = int(count) * np.dtype(dtype).itemsize

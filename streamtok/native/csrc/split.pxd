@@ -38,3 +38,4 @@ cdef extern from "split/dfa.h" nogil:
         size_t block_count, op_count
     st_status st_dfa_new(const st_dfa_table *table, st_dfa **dfa)
     void st_dfa_free(st_dfa *dfa)
+    size_t st_dfa_image(const st_dfa *dfa, uint64_t address, uint8_t *to)
