@@ -20,6 +20,7 @@ import shared
 
 from streamtok.gpu._device import CudaDevice
 from streamtok.gpu._engine import Engine
+from streamtok.gpu._tables import Tables, pattern_for
 from streamtok.gpu._text import DeviceText
 from streamtok.patterns.engine import kernels_of
 
@@ -61,8 +62,9 @@ def on_device(data: bytes, size: int) -> DeviceText:
 
 
 def engine_of(encoding: Any) -> tuple[Engine, Timed]:
-    device = Timed(kernels_of(encoding._pat_str))
-    return Engine(device, encoding._vocab, encoding._coder.encode_piece), device
+    device = Timed(kernels_of(encoding._split))
+    tables = Tables(device, encoding._vocab, pattern_for(encoding))
+    return Engine(device, encoding._vocab, encoding._coder.encode_piece, tables), device
 
 
 def checked(engine: Engine, encoding: Any, data: bytes, what: str) -> int:
