@@ -23,6 +23,8 @@
  *     st_vector_bits(v, bits)        mask: the bytes of whose low six bits the number is that of a set bit
  *     st_vector_pick(v, table)       each byte becomes the entry of a table of 64 bytes whose number its low six bits are
  *     st_vector_meet(a, b)           mask: where the bytes of a and b have a bit in common
+ *     st_vector_bit(v, n)            mask: the bytes in which bit n is set
+ *     st_vector_store(to, v)         at any address
  *
  * and all but AVX-512, which looks up 256 code points at a time (split/blocks_avx512.c)
  *
@@ -33,13 +35,17 @@
  *     st_mask_count(mask)            how many bits are set
  *     st_mask_first(mask)            number of the lowest bit that is set; of 0 it may be anything
  *
+ * st_map: a map of the numbers below ST_MAP_SIZE, which is 16 or 32, to such numbers: a byte each, whose low bits are the number.
+ * All but the portable tier. On the tiers with maps of 16 bit 7 must be 0.
+ *
+ *     st_map_load(from)              at an address that is a multiple of ST_MAP_SIZE
+ *     st_map_all(byte)               every number to this one
+ *     st_map_first(map)              the byte of number 0
+ *     st_map_after(map, first)       `first`, then `map`
  *     st_sixteen                     16 bytes
- *     st_sixteen_load(from)          at an address that is a multiple of 16
- *     st_sixteen_all(byte)
- *     st_sixteen_at(v, i)            byte number i; it may go through memory
- *     st_sixteen_pick(row, by)       the byte of row whose number is in the low four bits of each byte of by, which are below 0x80
- *     st_sixteen_push(v, last)       without the first byte of v, and behind the others the first byte of `last`
- *     st_sixteen_bits(v, n)          mask: the bytes in which bit n is set
+ *     st_no_sixteen()                all of them 0
+ *     st_map_put(v, map, i)          v, whose byte number i is 0, with the byte that the map has for every number there; i: constant
+ *     st_join_sixteens(four)         st_vector of four times 16 bytes
  *
  * st_lanes: ST_LANES numbers of 32 bits, in all but the portable tier. st_where: a yes or no for each.
  *
@@ -65,5 +71,8 @@
 #include "base/load.h"
 
 #define ST_VECTOR_BYTES 64
+
+/* From 15 - i on, 16 bytes of which only number i is set. */
+static const uint8_t st_one_byte[31] = {[15] = 0xFF};
 
 #endif

@@ -14,6 +14,12 @@ static inline st_vector st_vector_load(const uint8_t *text)
     return v;
 }
 
+static inline void st_vector_store(uint8_t *to, st_vector v)
+{
+    _mm256_storeu_si256((__m256i *)(void *)to, v.low);
+    _mm256_storeu_si256((__m256i *)(void *)(to + 32), v.high);
+}
+
 static inline st_vector st_vector_load_rest(const uint8_t *text, size_t n)
 {
     uint8_t bytes[ST_VECTOR_BYTES] = {0};
@@ -135,41 +141,52 @@ static inline uint64_t st_mask_first(uint64_t mask)
     return _tzcnt_u64(mask);
 }
 
-/* ---- 16 bytes ---- */
+/* ---- maps ---- */
 
-typedef __m128i st_sixteen;
+#define ST_MAP_SIZE 16
 
-static inline st_sixteen st_sixteen_load(const uint8_t *from)
+typedef __m128i st_map, st_sixteen;
+
+static inline st_map st_map_load(const uint8_t *from)
 {
     return _mm_load_si128((const __m128i *)(const void *)from);
 }
 
-static inline st_sixteen st_sixteen_all(uint8_t byte)
+static inline st_map st_map_all(uint8_t byte)
 {
     return _mm_set1_epi8((char)byte);
 }
 
-static inline uint8_t st_sixteen_at(st_sixteen v, unsigned i)
+static inline uint8_t st_map_first(st_map map)
 {
-    uint8_t bytes[16];
-    _mm_storeu_si128((__m128i *)(void *)bytes, v);
-    return bytes[i];
+    return (uint8_t)_mm_cvtsi128_si32(map);
 }
 
-static inline st_sixteen st_sixteen_pick(st_sixteen row, st_sixteen by)
+static inline st_map st_map_after(st_map map, st_map first)
 {
-    return _mm_shuffle_epi8(row, by);
+    return _mm_shuffle_epi8(map, first);
 }
 
-static inline st_sixteen st_sixteen_push(st_sixteen v, st_sixteen last)
+static inline st_sixteen st_no_sixteen(void)
 {
-    return _mm_alignr_epi8(last, v, 1);
+    return _mm_setzero_si128();
+}
+
+ST_FORCE_INLINE st_sixteen st_map_put(st_sixteen v, st_map map, int i)
+{
+    return _mm_or_si128(v, _mm_and_si128(map, _mm_loadu_si128((const __m128i *)(const void *)(st_one_byte + 15 - i))));
+}
+
+static inline st_vector st_join_sixteens(const st_sixteen *four)
+{
+    const st_vector v = {_mm256_set_m128i(four[1], four[0]), _mm256_set_m128i(four[3], four[2])};
+    return v;
 }
 
 /* Moves the bit to the top of each byte; what comes from the byte below stays under it. */
-static inline uint32_t st_sixteen_bits(st_sixteen v, int n)
+static inline uint64_t st_vector_bit(st_vector v, int n)
 {
-    return (uint32_t)_mm_movemask_epi8(_mm_slli_epi16(v, 7 - n));
+    return st_to_mask(_mm256_slli_epi16(v.low, 7 - n), _mm256_slli_epi16(v.high, 7 - n));
 }
 
 /* ---- numbers of 32 bits ---- */

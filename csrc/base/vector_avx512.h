@@ -69,6 +69,60 @@ static inline uint64_t st_vector_meet(st_vector a, st_vector b)
     return _mm512_test_epi8_mask(a, b);
 }
 
+static inline void st_vector_store(uint8_t *to, st_vector v)
+{
+    _mm512_storeu_si512(to, v);
+}
+
+/* ---- maps: of 32 numbers, because the instruction that crosses halves takes no longer ---- */
+
+#define ST_MAP_SIZE 32
+
+typedef __m256i st_map;
+typedef __m128i st_sixteen;
+
+static inline st_map st_map_load(const uint8_t *from)
+{
+    return _mm256_load_si256((const __m256i *)(const void *)from);
+}
+
+static inline st_map st_map_all(uint8_t byte)
+{
+    return _mm256_set1_epi8((char)byte);
+}
+
+static inline uint8_t st_map_first(st_map map)
+{
+    return (uint8_t)_mm_cvtsi128_si32(_mm256_castsi256_si128(map));
+}
+
+static inline st_map st_map_after(st_map map, st_map first)
+{
+    return _mm256_permutexvar_epi8(first, map);
+}
+
+static inline st_sixteen st_no_sixteen(void)
+{
+    return _mm_setzero_si128();
+}
+
+/* 0xF8: v | (map & the one byte). */
+ST_FORCE_INLINE st_sixteen st_map_put(st_sixteen v, st_map map, int i)
+{
+    return _mm_ternarylogic_epi64(v, _mm256_castsi256_si128(map), _mm_loadu_si128((const __m128i *)(const void *)(st_one_byte + 15 - i)), 0xF8);
+}
+
+static inline st_vector st_join_sixteens(const st_sixteen *four)
+{
+    const __m512i low = _mm512_castsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(four[0]), four[1], 1));
+    return _mm512_inserti64x4(low, _mm256_inserti128_si256(_mm256_castsi128_si256(four[2]), four[3], 1), 1);
+}
+
+static inline uint64_t st_vector_bit(st_vector v, int n)
+{
+    return _mm512_test_epi8_mask(v, every(1u << n));
+}
+
 /* ---- numbers of 32 bits ---- */
 
 #define ST_LANES LANES

@@ -13,6 +13,12 @@ static inline st_vector st_vector_load(const uint8_t *text)
     return v;
 }
 
+static inline void st_vector_store(uint8_t *to, st_vector v)
+{
+    for (int i = 0; i < 4; i++)
+        vst1q_u8(to + 16 * i, v.val[i]);
+}
+
 static inline st_vector st_vector_load_rest(const uint8_t *text, size_t n)
 {
     uint8_t bytes[ST_VECTOR_BYTES] = {0};
@@ -117,42 +123,54 @@ static inline uint64_t st_mask_first(uint64_t mask)
     return mask ? (uint64_t)__builtin_ctzll(mask) : 64;
 }
 
-/* ---- 16 bytes ---- */
+/* ---- maps ---- */
 
-typedef uint8x16_t st_sixteen;
+#define ST_MAP_SIZE 16
 
-static inline st_sixteen st_sixteen_load(const uint8_t *from)
+typedef uint8x16_t st_map, st_sixteen;
+
+static inline st_map st_map_load(const uint8_t *from)
 {
     return vld1q_u8(from);
 }
 
-static inline st_sixteen st_sixteen_all(uint8_t byte)
+static inline st_map st_map_all(uint8_t byte)
 {
     return vdupq_n_u8(byte);
 }
 
-static inline uint8_t st_sixteen_at(st_sixteen v, unsigned i)
+static inline uint8_t st_map_first(st_map map)
 {
-    uint8_t bytes[16];
-    vst1q_u8(bytes, v);
-    return bytes[i];
+    return vgetq_lane_u8(map, 0);
 }
 
 /* A number above 15 would pick nothing. */
-static inline st_sixteen st_sixteen_pick(st_sixteen row, st_sixteen by)
+static inline st_map st_map_after(st_map map, st_map first)
 {
-    return vqtbl1q_u8(row, vandq_u8(by, vdupq_n_u8(15)));
+    return vqtbl1q_u8(map, vandq_u8(first, vdupq_n_u8(15)));
 }
 
-static inline st_sixteen st_sixteen_push(st_sixteen v, st_sixteen last)
+static inline st_sixteen st_no_sixteen(void)
 {
-    return vextq_u8(v, last, 1);
+    return vdupq_n_u8(0);
 }
 
-static inline uint32_t st_sixteen_bits(st_sixteen v, int n)
+ST_FORCE_INLINE st_sixteen st_map_put(st_sixteen v, st_map map, int i)
 {
-    const uint8x16_t set = vtstq_u8(v, vdupq_n_u8((uint8_t)(1 << n))), none = vdupq_n_u8(0);
-    return (uint32_t)st_to_mask(set, none, none, none);
+    return vorrq_u8(v, vandq_u8(map, vld1q_u8(st_one_byte + 15 - i)));
+}
+
+static inline st_vector st_join_sixteens(const st_sixteen *four)
+{
+    const st_vector v = {{four[0], four[1], four[2], four[3]}};
+    return v;
+}
+
+static inline uint64_t st_vector_bit(st_vector v, int n)
+{
+    const uint8x16_t bit = vdupq_n_u8((uint8_t)(1 << n));
+    const st_vector bits = {{bit, bit, bit, bit}};
+    return st_vector_meet(v, bits);
 }
 
 /* ---- numbers of 32 bits ---- */

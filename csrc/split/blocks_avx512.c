@@ -8,6 +8,8 @@
 #include "base/begin_avx512.h"
 
 #include "split/block_ascii.h"
+#include "split/block_places_avx512.h"
+#include "split/code_points_avx512.h"
 
 /* Characters beyond ASCII are looked up in the blocks of unicode_tables.h, here called rows, of 256 code points. Most texts need
  * two rows, for a script and its punctuation, so the two rows used last are looked up without a branch. */
@@ -16,24 +18,6 @@ typedef struct st_rows {
     uint32_t blocks[2];  /* of st_kind_blocks */
     __m512i last;        /* the kind of the last byte of the block before, in each byte */
 } st_rows;
-
-/* Characters of two and three bytes, at their first bytes: their row, and their place in it. */
-typedef struct placed {
-    __m512i rows, low; /* code point >> 8, code point & 255 */
-} placed;
-
-/* Reads bytes behind the block only if a character of the block continues there. */
-ST_FORCE_INLINE placed place(const uint8_t *text, __m512i v, __mmask64 leads, __mmask64 three)
-{
-    const __m512i second = _mm512_maskz_loadu_epi8(leads, text + 1), third = _mm512_maskz_loadu_epi8(three, text + 2);
-    const __m512i last = _mm512_mask_mov_epi8(second, three, third), last_but_one = _mm512_mask_mov_epi8(v, three, second);
-    const __m512i six = every(0x3F), high = _mm512_slli_epi16(v, 4);
-    const __m512i bits = _mm512_mask_mov_epi8(every(0x07), three, every(0x0F));
-    /* 0xCA: where the first has ones, the second, else the third */
-    const placed p = {_mm512_ternarylogic_epi64(bits, _mm512_srli_epi16(last_but_one, 2), _mm512_maskz_mov_epi8(three, high), 0xCA),
-                      _mm512_ternarylogic_epi64(six, last, _mm512_slli_epi16(last_but_one, 6), 0xCA)};
-    return p;
-}
 
 /* The kinds of the characters `these`, two in each byte, of which the lowest bit of the code point selects one; 0 for others. */
 ST_FORCE_INLINE __m512i look_up(uint32_t block, __mmask64 these, placed p)
@@ -121,27 +105,6 @@ ST_FORCE_INLINE void st_classify_mixed(const st_traits *t, const uint8_t *text, 
     st_masks_of_kinds(t, kinds, b);
     if (t->apart == ST_APART_KANA)
         b->kana = st_spread(st_find_kana(text, v), b->tail, b->tail & b->tail << 1, before->kana);
-}
-
-/* Eight of the bytes, from the number `first` on, each in the lowest byte of a lane of 64 bits. */
-static inline __m512i eight_from(__m512i bytes, int first)
-{
-    const __m512i which = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(first));
-    return _mm512_maskz_permutexvar_epi8(UINT64_C(0x0101010101010101), which, bytes);
-}
-
-/* The numbers of the set bits are compressed in a register, then widened eight at a time. The first 24 are written without a
- * branch, because few blocks of text have more, and the end of a loop over eights would be mispredicted. */
-static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
-{
-    const __m512i bases = _mm512_set1_epi64((long long)base);
-    const __m512i places = _mm512_maskz_compress_epi8(mask, byte_numbers());
-    const int count = (int)_mm_popcnt_u64(mask);
-    for (int i = 0; i < 24; i += 8)
-        _mm512_storeu_si512(to + i, _mm512_add_epi64(eight_from(places, i), bases));
-    for (int i = 24; i < count; i += 8)
-        _mm512_storeu_si512(to + i, _mm512_add_epi64(eight_from(places, i), bases));
-    return (size_t)count;
 }
 
 #include "split/block_template.h"

@@ -14,34 +14,19 @@ static void run_to(st_dfa_run *p, size_t limit)
         st_dfa_run_plain(p, limit, 0);
 }
 
-/* Makes steps in a register; returns how many bytes they read. */
-static size_t run_hot(st_dfa_run *p, st_dfa_hot_function *hot, const uint64_t *full)
-{
-    const unsigned state = p->dfa->hot_of[p->row];
-    if (state == ST_DFA_HOT)
-        return 0;
-    st_dfa_place place = {p->text + p->at, p->text + p->n, state, p->origin + p->at, p->back, p->to, full};
-    hot(p->dfa, &place);
-    const size_t used = (size_t)(place.at - p->text) - p->at;
-    p->at += used;
-    p->to = place.to;
-    p->back = place.back;
-    p->row = p->dfa->hot_rows[place.state];
-    return used;
-}
-
 /* After fewer bytes than this in a register, so many are read by plain steps before it is tried again: hostile text would stop it
  * every few bytes. */
 #define SOON 6
 #define DETOUR 16
 
-static void run_all(st_dfa_run *p, st_dfa_hot_function *hot, size_t capacity)
+static void run_all(st_dfa_run *p, st_dfa_hot_function *hot)
 {
-    const uint64_t *const full = p->ends + capacity - ST_HOT_ROOM;
-    while (p->n - p->at >= ST_HOT_BYTES && p->to <= full) {
-        const size_t used = run_hot(p, hot, full);
-        const size_t left = p->n - p->at, plain = used < SOON ? DETOUR : 1;
-        run_to(p, p->at + (left < plain ? left : plain));
+    while (p->at < p->n && p->to <= p->full - (ST_HOT_ROOM - ST_SCAN_MIN_CAPACITY)) {
+        const size_t from = p->at;
+        hot(p);
+        const size_t left = p->n - p->at, plain = p->at - from < SOON ? DETOUR : 1;
+        if (left)
+            run_to(p, p->at + (left < plain ? left : plain));
     }
 }
 
@@ -56,9 +41,9 @@ size_t st_dfa_feed(const st_dfa *dfa, st_scan *scan, const uint8_t *text, size_t
     p.text = text;
     p.n = n;
     st_dfa_hot_function *const hot = st_dfa_hot();
-    if (n >= ST_HOT_BYTES && capacity >= 2 * ST_HOT_ROOM && hot)
-        run_all(&p, hot, capacity);
-    if (n - p.at < ST_HOT_BYTES || p.at == 0)
+    if (n >= 16 && capacity >= 2 * ST_HOT_ROOM && hot)
+        run_all(&p, hot);
+    else
         run_to(&p, n);
     st_dfa_suspend(&p, scan);
     *consumed = p.at;

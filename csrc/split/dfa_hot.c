@@ -3,18 +3,22 @@
 
 #include "base/dispatch.h"
 #include "split/dfa_build.h"
+#include "split/dfa_class.h"
 
 #include <string.h>
 
 /* Steps of the walk below. */
 #define STEPS 16384
 
-/* Kinds of ASCII characters, and how often the walk draws one of them, in 16 draws. Half of the steps stay in the kind before, so
- * that runs of each kind occur. It is not the text that anyone has: it tells states that any text is in from those that take several
- * rare steps to reach. */
+/* Kinds of characters, and how often the walk draws one of them, in 32 draws. Half of the steps stay in the kind before, so that runs
+ * of each kind occur. It is not the text that anyone has: it tells states that any text is in from those that take several rare steps
+ * to reach. */
 static const struct {
-    uint8_t first, last, draws;
-} kinds[] = {{'a', 'z', 7}, {'A', 'Z', 1}, {'0', '9', 1}, {' ', ' ', 3}, {'\n', '\n', 1}, {'!', '/', 2}, {':', '@', 1}};
+    uint32_t first, last, draws;
+} kinds[] = {{'a', 'z', 10},        {'A', 'Z', 2},         {'0', '9', 2},         {' ', ' ', 5},         {'\n', '\n', 2},
+             {'!', '/', 3},         {':', '@', 1},         {0x430, 0x44F, 1},     {0x410, 0x42F, 1},     {0x4E00, 0x9FA5, 1},
+             {0x3041, 0x3096, 1},   {0x3001, 0x3002, 1},   {0x915, 0x94D, 2}};
+#define DRAWS 32
 
 static uint32_t draw(uint64_t *seed, uint32_t below)
 {
@@ -22,58 +26,71 @@ static uint32_t draw(uint64_t *seed, uint32_t below)
     return (uint32_t)((*seed >> 33) % below);
 }
 
-/* Counts how often a walk through random ASCII is in each state. */
+/* Counts how often a walk through random text is in each state. */
 static void walk(const st_dfa *dfa, uint32_t *visits)
 {
     uint64_t seed = 0;
     uint32_t state = 0, kind = 0;
     for (unsigned step = 0; step < STEPS; step++) {
         if (draw(&seed, 2)) {
-            uint32_t left = draw(&seed, 16);
+            uint32_t left = draw(&seed, DRAWS);
             for (kind = 0; left >= kinds[kind].draws; kind++)
                 left -= kinds[kind].draws;
         }
-        const unsigned byte = kinds[kind].first + draw(&seed, 1u + kinds[kind].last - kinds[kind].first);
-        state = st_dfa_next_at(dfa, (size_t)state * dfa->classes + dfa->ascii[byte]);
+        const uint32_t point = kinds[kind].first + draw(&seed, 1u + kinds[kind].last - kinds[kind].first);
+        state = st_dfa_next_at(dfa, (size_t)state * dfa->classes + st_dfa_class_of_point(dfa, point));
         visits[state]++;
     }
 }
 
+/* The states of most visits; where there is room, those that the walk did not come to as well. */
 static unsigned choose(st_dfa *dfa)
 {
     uint32_t visits[ST_DFA_STATES] = {0};
     unsigned count = 0;
     walk(dfa, visits);
-    memset(dfa->hot_of, ST_DFA_HOT, (size_t)dfa->states * dfa->classes);
-    for (; count < ST_DFA_HOT; count++) {
-        uint32_t best = 0;
-        for (uint32_t s = 1; s < dfa->states; s++)
-            best = visits[s] > visits[best] ? s : best;
-        if (!visits[best])
-            break;
-        visits[best] = 0;
+    memset(dfa->hot_of, ST_DFA_COLD, (size_t)dfa->states * dfa->classes);
+    for (; count < dfa->hot_size && count < dfa->states; count++) {
+        uint32_t best = ST_DFA_STATES;
+        for (uint32_t s = 0; s < dfa->states; s++)
+            if (dfa->hot_of[(size_t)s * dfa->classes] == ST_DFA_COLD && (best == ST_DFA_STATES || visits[s] > visits[best]))
+                best = s;
         dfa->hot_of[(size_t)best * dfa->classes] = (uint8_t)count;
         dfa->hot_rows[count] = best * dfa->classes;
     }
     return count;
 }
 
-void st_dfa_find_hot(st_dfa *dfa)
+/* The entries of the hot states for characters of class c. */
+static void fill_row(const st_dfa *dfa, unsigned count, unsigned c, uint8_t *row)
 {
-    const unsigned count = choose(dfa);
-    memset(dfa->hot, 1 << ST_HOT_STOP, 256 * ST_DFA_HOT);
-    for (unsigned byte = 0; byte < 128; byte++)
-        for (unsigned k = 0; k < count; k++) {
-            const size_t at = dfa->hot_rows[k] + dfa->ascii[byte];
-            const uint32_t entry = dfa->entries[at];
-            const unsigned next = dfa->hot_of[entry & ST_DFA_ROW];
-            if (next < ST_DFA_HOT && !(entry & (ST_DFA_SLOW | ST_DFA_DROP)))
-                dfa->hot[byte * ST_DFA_HOT + k] = (uint8_t)(next | (entry & ST_DFA_EMIT ? 1u << ST_HOT_EMIT : 0) |
-                                                            (entry & ST_DFA_BACK ? 1u << ST_HOT_BACK : 0));
-        }
+    const unsigned size = dfa->hot_size;
+    for (unsigned k = 0; k < count; k++) {
+        const uint32_t entry = dfa->entries[dfa->hot_rows[k] + c];
+        const unsigned next = dfa->hot_of[entry & ST_DFA_ROW];
+        if (next == ST_DFA_COLD)
+            continue;
+        if (entry & (ST_DFA_SLOW | ST_DFA_DROP))
+            row[k] = (uint8_t)(next | 1u << ST_HOT_SLOW(size));
+        else
+            row[k] = (uint8_t)(next | (entry >> 31) << ST_HOT_EMIT(size) | (entry >> 30 & 1) << ST_HOT_BACK(size));
+    }
 }
 
-ST_STAGE(st_dfa_hot_function, hot_in_use, NULL, st_dfa_hot_neon, st_dfa_hot_avx2, st_dfa_hot_avx2)
+void st_dfa_find_hot(st_dfa *dfa)
+{
+    const unsigned size = dfa->hot_size = st_tier() == ST_TIER_AVX512 ? 32 : 16, count = choose(dfa);
+    memset(dfa->hot, (int)ST_HOT_COLD(size), (size_t)256 * size);
+    for (unsigned symbol = 0; symbol < 128; symbol++)
+        fill_row(dfa, count, dfa->ascii[symbol], dfa->hot + symbol * size);
+    for (unsigned symbol = ST_HOT_NO_STEP; symbol < ST_HOT_CLASSES; symbol++)
+        for (unsigned k = 0; k < size; k++)
+            dfa->hot[symbol * size + k] = (uint8_t)k;
+    for (unsigned c = 1; c < dfa->classes && c < ST_HOT_LAST_CLASS; c++)
+        fill_row(dfa, count, c, dfa->hot + (ST_HOT_CLASSES + c) * size);
+}
+
+ST_STAGE(st_dfa_hot_function, hot_in_use, NULL, st_dfa_hot_neon, st_dfa_hot_avx2, st_dfa_hot_avx512)
 
 st_dfa_hot_function *st_dfa_hot(void)
 {

@@ -1,36 +1,42 @@
 /* dfa_hot.h - the steps of a compiled pattern between its hot states, one instruction a byte.
  *
- * For each byte there is a row of ST_DFA_HOT entries, one for each hot state: in bits 0 to 3 the next one, above it flags. A row in a
- * register is a function of the state, which the instruction that picks bytes by the low four bits of others computes for the state
- * of 16 bytes of text in turn. ST_HOT_STOP: the step is none for the register, because the byte is not ASCII, the next state is not
- * hot, or the entry has an op. */
+ * Text is read by 64 bytes, and a byte becomes a SYMBOL: an ASCII character is its own; the first byte of another character has the
+ * number of its class above ST_HOT_CLASSES; the others stay as they are and mean no step. For each symbol there is a row with an entry
+ * for each hot state: in the low bits the next one, above them flags. A row in a register maps states to states (st_map in
+ * base/vector.h), and two rows make the map of two symbols, so that a state need not wait for the one before it.
+ *
+ * An entry with an op has ST_HOT_SLOW, and its next state all the same. So the states of all 64 bytes are known before the first op is
+ * done. ST_HOT_COLD: the next state is not hot, and what stands behind means nothing. */
 #ifndef ST_SPLIT_DFA_HOT_H
 #define ST_SPLIT_DFA_HOT_H
 
-#include "split/dfa_table.h"
+#include "split/dfa_steps.h"
 
-#define ST_HOT_EMIT 4 /* numbers of bits */
-#define ST_HOT_BACK 5
-#define ST_HOT_STOP 6
+#define ST_HOT_BYTES 64
+#define ST_HOT_NO_STEP 0x80u /* the first of 64 symbols: bytes that do not begin a character */
+#define ST_HOT_CLASSES 0xC0u
+#define ST_HOT_LAST_CLASS 63u /* the symbol of this class and all above: all of its entries are cold */
 
-/* Where a call of st_dfa_hot stands. */
-typedef struct st_dfa_place {
-    const uint8_t *at, *stop; /* text */
-    unsigned state;           /* number of a hot state */
-    uint64_t here, back;      /* offsets of text at[0], and of the character before it */
-    uint64_t *to;             /* where the next end goes */
-    const uint64_t *full;     /* ends go no farther than 64 behind it */
-} st_dfa_place;
+ST_FORCE_INLINE uint8_t st_symbol_of(const uint16_t *index, const uint8_t *blocks, uint32_t point)
+{
+    const unsigned c = blocks[(size_t)index[point >> ST_DFA_SHIFT] * ST_DFA_BLOCK + (point & (ST_DFA_BLOCK - 1))];
+    return (uint8_t)(ST_HOT_CLASSES + (c < ST_HOT_LAST_CLASS ? c : ST_HOT_LAST_CLASS));
+}
 
-/* The most that one round writes, used or not. */
-#define ST_HOT_ROOM 80
-/* Text is read by so many bytes. */
-#define ST_HOT_BYTES 16
+/* Flags, where there are `size` hot states: 16, or on AVX-512 32. */
+#define ST_HOT_EMIT(size) ((size) == 16 ? 4 : 5) /* numbers of bits */
+#define ST_HOT_BACK(size) (ST_HOT_EMIT(size) + 1)
+#define ST_HOT_SLOW(size) (ST_HOT_EMIT(size) + 2)
+#define ST_HOT_COLD(size) (7u << ST_HOT_EMIT(size))
 
-/* Goes on while steps can be made in a register, ST_HOT_BYTES bytes of text are left, and `to` is not behind `full`. */
-typedef void st_dfa_hot_function(const st_dfa *dfa, st_dfa_place *place);
+/* The most that one round writes, used or not: an end a character, those that were pending, and what is written in vain. */
+#define ST_HOT_ROOM (2 * ST_HOT_BYTES + 2 * ST_SCAN_MARKS)
 
-st_dfa_hot_function st_dfa_hot_neon, st_dfa_hot_avx2;
+/* Steps from character to character while the states are hot, text is left, and there is room for ST_HOT_ROOM ends. Reads up to 63
+ * bytes less where less is left. */
+typedef void st_dfa_hot_function(st_dfa_run *run);
+
+st_dfa_hot_function st_dfa_hot_neon, st_dfa_hot_avx2, st_dfa_hot_avx512;
 
 /* That of the tier in use; NULL: it has none. */
 st_dfa_hot_function *st_dfa_hot(void);

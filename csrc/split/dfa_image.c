@@ -26,6 +26,7 @@ size_t st_dfa_image(const st_dfa *dfa, uint64_t address, uint8_t *to)
     MOVE(sync);
     MOVE(index);
     MOVE(blocks);
+    MOVE(whole_rows);
     copy.block = NULL;
     memcpy(to, &copy, sizeof copy);
     memset(to + sizeof copy, 0, PARTS_AT - sizeof copy);

@@ -5,6 +5,8 @@
 #define ST_TIER neon
 #include "base/vector_neon.h"
 
+#include "base/bits.h"
 #include "split/block_places.h"
+#include "split/dfa_symbols.h"
 #include "split/dfa_hot_template.h"
 #endif

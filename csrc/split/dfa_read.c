@@ -106,6 +106,7 @@ static void lay_out(st_dfa *dfa, const st_dfa_table *t, parts *p)
     dfa->sync = take(p, (size_t)t->classes * (ST_DFA_CLASSES / 8));
     dfa->index = take(p, BLOCK_NUMBERS * sizeof *dfa->index);
     dfa->blocks = take(p, t->block_count * ST_DFA_BLOCK);
+    dfa->whole_rows = take(p, 256);
 }
 
 static st_status allocate(st_dfa *dfa, const st_dfa_table *t)
@@ -123,6 +124,18 @@ static st_status allocate(st_dfa *dfa, const st_dfa_table *t)
 
 /* ---- reading ---- */
 
+static void find_whole_rows(st_dfa *dfa)
+{
+    for (unsigned row = 0; row < 256; row++) {
+        const uint8_t *const half[] = {dfa->blocks + (size_t)dfa->index[2 * row] * ST_DFA_BLOCK,
+                                       dfa->blocks + (size_t)dfa->index[2 * row + 1] * ST_DFA_BLOCK};
+        unsigned same = 0;
+        for (unsigned i = 0; i < 2 * ST_DFA_BLOCK; i++)
+            same += half[i / ST_DFA_BLOCK][i % ST_DFA_BLOCK] == half[0][0];
+        dfa->whole_rows[row] = same == 2 * ST_DFA_BLOCK ? half[0][0] : 0;
+    }
+}
+
 static int read_classes(st_dfa *dfa, const st_dfa_table *t)
 {
     memcpy(dfa->blocks, t->blocks, t->block_count * ST_DFA_BLOCK);
@@ -134,6 +147,7 @@ static int read_classes(st_dfa *dfa, const st_dfa_table *t)
         if (dfa->index[i] >= t->block_count)
             return 0;
     }
+    find_whole_rows(dfa);
     memcpy(dfa->ascii, dfa->blocks + (size_t)dfa->index[0] * ST_DFA_BLOCK, sizeof dfa->ascii);
     return 1;
 }

@@ -11,8 +11,9 @@
 #define ST_DFA_BLOCK 128
 #define ST_DFA_INDEX_BYTES (2 * (0x110000 >> ST_DFA_SHIFT))
 
-/* States whose steps are made in a vector register (dfa_hot.h). */
-#define ST_DFA_HOT 16
+/* States whose steps are made in a vector register (dfa_hot.h), at most. */
+#define ST_DFA_HOT 32
+#define ST_DFA_COLD 0xFFu /* in place of the number of a hot state */
 
 /* Where an end, or the new value of a mark, comes from: a mark, or one of these. */
 enum { ST_FROM_BACK = ST_SCAN_MARKS, ST_FROM_HERE, ST_FROM_COUNT };
@@ -49,14 +50,16 @@ struct st_dfa {
     uint8_t ascii[128];  /* the class of a byte */
     uint16_t *index;     /* the class of a character is blocks[index[c >> 7] * 128 + (c & 127)] */
     uint8_t *blocks;
+    uint8_t *whole_rows;     /* [256]: the class of all code points c with that c >> 8, or 0 where they have several */
     uint32_t *entries;       /* [states][classes] */
     uint16_t *effect_of;     /* [states][classes]: with ST_DFA_SLOW, the number of its effect */
     st_dfa_effect *effects;
     st_dfa_state *about; /* [states] */
     uint64_t *sync; /* [classes][ST_DFA_CLASSES / 64]: bit y of row x: behind x a piece starts at y, as in st_last_sync_point */
-    uint8_t *hot_of;    /* [states][classes], of which the first of each row: the number among the hot states, or ST_DFA_HOT */
+    uint8_t *hot_of;    /* [states][classes], of which the first of each row: the number among the hot states, or ST_DFA_COLD */
     uint32_t *hot_rows; /* [ST_DFA_HOT]: the rows of the hot states */
-    uint8_t *hot;       /* [256][ST_DFA_HOT], see dfa_hot.h */
+    uint32_t hot_size;  /* how many states can be hot in the tier in use */
+    uint8_t *hot;       /* [256][hot_size], see dfa_hot.h */
     void *block;        /* the memory of all of these */
     size_t size;        /* bytes of them, from `entries` on */
 };
