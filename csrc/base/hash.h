@@ -80,4 +80,10 @@ static inline uint64_t st_hash_bytes(const uint8_t *text, size_t n)
     return st_fold_multiply(hash ^ tail, ST_HASH_END);
 }
 
+/* The hash of n > 0 bytes that a miss of a look-up has anyway (lookup/round.h): that of the key where they have one. */
+static inline uint64_t st_hash_span(const uint8_t *text, size_t n)
+{
+    return n <= ST_KEY_BYTES ? st_hash_key(st_key_of(text, n)) : st_hash_bytes(text, n);
+}
+
 #endif

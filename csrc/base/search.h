@@ -4,17 +4,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Binary search: moves `low` to the first place in low..high that the condition `is_before`, an expression in `at`, does not hold
+ * for. The places it holds for are in front of all others. */
+#define ST_BISECT(low, high, at, is_before)            \
+    while (low < high) {                               \
+        const size_t at = low + (high - low) / 2;      \
+        if (is_before)                                 \
+            low = at + 1;                              \
+        else                                           \
+            high = at;                                 \
+    }
+
 /* The place of a value among n ascending ones; n if it is not there. */
 static inline size_t st_find_sorted(const uint32_t *values, size_t n, uint32_t value)
 {
     size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (values[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, high, at, values[at] < value)
     return low < n && values[low] == value ? low : n;
 }
 

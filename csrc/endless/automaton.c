@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/atomic.h"
 #include "base/interrupt.h"
+#include "base/search.h"
 
 /* Work of making a node, in the unit of st_go_on (base/interrupt.h). A call that is to end gets no automaton. */
 #define NODE_COSTS 32
@@ -202,19 +203,20 @@ const st_automaton *st_vocab_automaton(st_vocab *vocab)
     return st_attach(&vocab->automaton, &a->attached);
 }
 
+/* Whether a token stands before the text in the order of bytes. */
+static int is_below(const st_vocab *vocab, uint32_t token, const uint8_t *text, size_t n)
+{
+    const size_t length = st_token_length(vocab, token);
+    const int order = memcmp(st_token_bytes(vocab, token), text, length < n ? length : n);
+    return order < 0 || (order == 0 && length < n);
+}
+
 int st_automaton_holds(const st_automaton *a, const st_vocab *vocab, const uint8_t *text, size_t n)
 {
     size_t low = 0, high = a->held_count;
     if (n == 0)
         return high > 0;
-    while (low < high) { /* finds the first held token that is not below the text */
-        size_t middle = low + (high - low) / 2, length = st_token_length(vocab, a->held[middle]);
-        int order = memcmp(st_token_bytes(vocab, a->held[middle]), text, length < n ? length : n);
-        if (order < 0 || (order == 0 && length < n))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, high, at, is_below(vocab, a->held[at], text, n))
     return low < a->held_count && st_token_length(vocab, a->held[low]) >= n &&
            !memcmp(st_token_bytes(vocab, a->held[low]), text, n);
 }

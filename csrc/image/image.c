@@ -77,13 +77,13 @@ static void describe(const st_vocab *v, st_image_header *h, const void **data)
     h->dense_side = v->pairs.dense_side;
     h->pair_shift = v->pairs.shift;
     h->piece_shift = v->pieces.shift;
-    h->long_mask = v->long_mask;
+    h->long_mask = v->longs.mask;
     memcpy(h->byte_token, v->pairs.byte_token, sizeof h->byte_token);
     h->sections[ST_IMAGE_BYTES].size = v->starts[v->count];
     h->sections[ST_IMAGE_MORE].size = v->pieces.more.size * sizeof(uint32_t);
     const void *all[ST_IMAGE_SECTIONS] = {v->bytes,         v->starts,        v->ids,  v->sorted_ids,       v->by_id,
                                           v->left,          v->right,         v->pairs.dense, v->pairs.slots,
-                                          v->pieces.entries, v->pieces.more.data, v->long_tokens, NULL};
+                                          v->pieces.entries, v->pieces.more.data, v->longs.slots, NULL};
     memcpy(data, all, sizeof all);
 }
 
@@ -91,22 +91,17 @@ static void describe(const st_vocab *v, st_image_header *h, const void **data)
 static st_status enter_whole_tokens(const st_vocab *v, const st_image_header *h, uint8_t *image)
 {
     st_piece_table pieces = v->pieces;
-    uint64_t *longs = (uint64_t *)(void *)(image + h->sections[ST_IMAGE_LONGS].start);
+    st_string_table longs = {(uint64_t *)(void *)(image + h->sections[ST_IMAGE_LONGS].start), h->long_mask};
     pieces.entries = (st_piece_entry *)(void *)(image + h->sections[ST_IMAGE_ENTRIES].start);
     for (uint32_t i = 0; i < v->count; i++) {
         const uint8_t *bytes = st_token_bytes(v, i);
         const size_t n = st_token_length(v, i);
         if (!st_token_is_whole_only(v, i))
             continue;
-        if (n <= ST_KEY_BYTES) {
+        if (n > ST_KEY_BYTES)
+            st_string_add(&longs, st_hash_bytes(bytes, n), i);
+        else
             ST_TRY(st_piece_table_add(&pieces, st_key_of(bytes, n), &v->ids[i], 1)); /* one id, so `more` does not grow */
-            continue;
-        }
-        const uint64_t hash = st_hash_bytes(bytes, n);
-        uint64_t at = hash & h->long_mask;
-        while (longs[at] != UINT64_MAX)
-            at = (at + 1) & h->long_mask;
-        longs[at] = hash >> 32 << 32 | i;
     }
     return ST_OK;
 }
@@ -182,7 +177,7 @@ static void point_into(st_vocab *v, const st_image_header *h, const uint8_t *ima
     v->unreachable = h->unreachable;
     v->monotone = (int)h->monotone;
     v->identity = (int)h->identity;
-    v->long_mask = h->long_mask;
+    v->longs.mask = h->long_mask;
     v->bytes = data[ST_IMAGE_BYTES];
     v->starts = data[ST_IMAGE_STARTS];
     v->ids = data[ST_IMAGE_IDS];
@@ -190,7 +185,7 @@ static void point_into(st_vocab *v, const st_image_header *h, const uint8_t *ima
     v->by_id = h->ascending ? NULL : data[ST_IMAGE_BY_ID];
     v->left = data[ST_IMAGE_LEFT];
     v->right = data[ST_IMAGE_RIGHT];
-    v->long_tokens = data[ST_IMAGE_LONGS];
+    v->longs.slots = data[ST_IMAGE_LONGS];
     v->pairs.dense_side = h->dense_side;
     v->pairs.shift = h->pair_shift;
     v->pairs.mask = ((uint64_t)1 << slots_bits(h->pair_shift)) - 1;

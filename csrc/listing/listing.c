@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/interrupt.h"
-#include "base/prefetch.h"
 #include "base/utf8.h"
 
 /* Work of reading an entry, in the unit of st_go_on (base/interrupt.h). */
@@ -132,43 +130,25 @@ static st_status append_bytes(st_listing *l, const uint8_t *text, size_t n)
     return ST_OK;
 }
 
-/* The slot of a token, or the free one where it would go. */
-static uint64_t *slot_of(const st_listing *l, uint64_t hash, const uint8_t *text, size_t n)
-{
-    for (uint64_t at = hash & l->mask;; at = (at + 1) & l->mask) {
-        uint64_t *slot = &l->slots[at];
-        if (*slot == UINT64_MAX)
-            return slot;
-        const uint32_t start = l->starts.data[(uint32_t)*slot], end = l->starts.data[(uint32_t)*slot + 1];
-        if (*slot >> 32 == hash >> 32 && end - start == n && (!n || st_same_bytes(l->text.data + start, text, n)))
-            return slot;
-    }
-}
-
 /* Enters the tokens in a table that is at most half full. ST_DUPLICATE_TOKEN: the token with the number *twice is there twice. */
 static st_status make_table(st_listing *l, size_t *twice)
 {
     const size_t count = l->ids.size;
-    l->mask = 15;
-    while (l->mask < 2 * count)
-        l->mask = 2 * l->mask + 1;
-    l->slots = st_malloc(((size_t)l->mask + 1) * sizeof *l->slots);
-    if (!l->slots)
-        return ST_NO_MEMORY;
-    memset(l->slots, 0xff, ((size_t)l->mask + 1) * sizeof *l->slots);
     uint64_t hashes[TOGETHER];
+    ST_TRY(st_string_table_init(&l->table, 2 * count));
     for (size_t i = 0; i < count; i++) {
         const uint32_t *starts = l->starts.data;
         for (size_t k = i; i % TOGETHER == 0 && k < i + TOGETHER && k < count; k++) {
             hashes[k - i] = st_hash_bytes(l->text.data + starts[k], starts[k + 1] - starts[k]);
-            st_prefetch(&l->slots[hashes[k - i] & l->mask]);
+            st_string_expect(&l->table, hashes[k - i]);
         }
         const uint64_t hash = hashes[i % TOGETHER];
-        uint64_t *slot = slot_of(l, hash, l->text.data + starts[i], starts[i + 1] - starts[i]);
+        const uint8_t *text = l->text.data;
+        uint64_t *slot = st_string_slot(&l->table, text, starts, hash, text + starts[i], starts[i + 1] - starts[i]);
         *twice = i;
         if (*slot != UINT64_MAX)
             return ST_DUPLICATE_TOKEN;
-        *slot = hash >> 32 << 32 | i;
+        *slot = st_string_entry(hash, (uint32_t)i);
         ST_TRY(st_go_on(ENTRY_COSTS));
     }
     return ST_OK;
@@ -248,14 +228,13 @@ void st_listing_free(st_listing *l)
     st_bytes_free(&l->bytes);
     st_ids_free(&l->lengths);
     st_bytes_free(&l->letters);
-    st_free(l->slots);
+    st_string_table_free(&l->table);
     memset(l, 0, sizeof *l);
 }
 
-/* UINT32_MAX where there is none: that is what a free slot holds. */
 static uint32_t number_of(const st_listing *l, uint64_t hash, const uint8_t *text, size_t n)
 {
-    return l->slots ? (uint32_t)*slot_of(l, hash, text, n) : UINT32_MAX;
+    return l->table.slots ? st_string_find(&l->table, l->text.data, l->starts.data, hash, text, n) : ST_NONE;
 }
 
 uint32_t st_listing_number(const st_listing *l, const uint8_t *text, size_t n)
@@ -315,7 +294,7 @@ static st_status look_up(const st_listing *l, st_json *json, block *b, st_ids *m
         hashes[3 * i + 1] = st_hash_bytes(half, (size_t)(end - half));
         hashes[3 * i + 2] = st_hash_bytes(at, (size_t)(end - at));
         for (size_t k = 0; k < 3; k++)
-            st_prefetch(&l->slots[hashes[3 * i + k] & l->mask]);
+            st_string_expect(&l->table, hashes[3 * i + k]);
         at = end;
     }
     ST_TRY(st_ids_reserve(merges, 3 * b->count));

@@ -6,6 +6,7 @@
 #ifndef ST_LISTING_LISTING_H
 #define ST_LISTING_LISTING_H
 
+#include "base/string_table.h"
 #include "listing/json.h"
 
 #define ST_LISTING_MOST (1u << 21)       /* entries */
@@ -18,8 +19,7 @@ typedef struct st_listing {
     st_bytes bytes;   /* tokens in bytes, one behind the other; as `text` has them where they are not in letters */
     st_ids lengths;   /* of each token in bytes */
     st_bytes letters; /* whether a token is in letters: 0 or 1 */
-    uint64_t *slots;  /* hash table of the text: hash (high half) and number of a token, UINT64_MAX = free */
-    uint32_t mask;
+    st_string_table table; /* of the tokens' text */
 } st_listing;
 
 /* Why a list is refused: the place in the file, the number of the entry, and what is wrong. */

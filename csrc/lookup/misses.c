@@ -1,6 +1,7 @@
 #include "lookup/misses.h"
 
 #include "base/prefetch.h"
+#include "base/search.h"
 #include "cut/cuts.h"
 
 static const st_piece_entry *line_of(const st_piece_table *pieces, uint64_t hash)
@@ -147,13 +148,7 @@ static int is_long_token(const st_vocab *v, st_spans *s, size_t m, const uint8_t
 static int is_piece(st_whole_pieces pieces, size_t start, size_t end)
 {
     size_t low = 0, high = pieces.count;
-    while (low < high) { /* finds the first piece that does not end before `end` */
-        const size_t middle = low + (high - low) / 2;
-        if (pieces.ends[middle] < end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, high, at, pieces.ends[at] < end) /* to the first piece that does not end before `end` */
     return low < pieces.count && pieces.ends[low] == end && start == (low ? pieces.ends[low - 1] : 0);
 }
 
@@ -164,7 +159,7 @@ static int is_like_whole_token(const st_vocab *v, st_spans *s, size_t m, const u
     const size_t n = st_miss_length(s, m), start = s->first + s->starts[m];
     if (!v->whole.slots)
         return 0;
-    const uint32_t token = st_whole_tokens_find(&v->whole, v->bytes, v->starts, s->hashes[m], text + s->starts[m], n);
+    const uint32_t token = st_string_find(&v->whole, v->bytes, v->starts, s->hashes[m], text + s->starts[m], n);
     if (token == ST_NONE)
         return 0;
     s->ids[m] = &v->ids[token];

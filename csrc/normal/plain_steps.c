@@ -1,6 +1,7 @@
 /* The steps that take a character or a few bytes at a time: lower case, replacements, what is added and stripped at the ends. */
 #include "base/bits.h"
 #include "base/load.h"
+#include "base/search.h"
 #include "normal/step.h"
 
 /* ---- lower case ---- */
@@ -132,27 +133,13 @@ st_status st_step_replace(st_flow *flow, size_t step, st_part part, int end)
 
 /* ---- characters of a class ---- */
 
-static size_t find_range(const uint32_t *ranges, size_t count, uint32_t point)
-{
-    size_t low = 0;
-    while (count) { /* the first range that ends at the point or behind it */
-        const size_t half = count / 2;
-        if (ranges[2 * (low + half) + 1] < point) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
-}
-
 static int in_class(const st_step *s, uint32_t point)
 {
     if (s->accents)
         return st_normal_in(point, ST_MASK_ACCENTS);
-    const size_t range = find_range(s->ranges, s->range_count, point);
-    return range < s->range_count && s->ranges[2 * range] <= point;
+    size_t low = 0, high = s->range_count;
+    ST_BISECT(low, high, at, s->ranges[2 * at + 1] < point) /* to the first range that does not end before the point */
+    return low < s->range_count && s->ranges[2 * low] <= point;
 }
 
 st_status st_step_class(st_flow *flow, size_t step, st_part part, int end)

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/interrupt.h"
 #include "base/prefetch.h"
+#include "base/sort.h"
 #include "vocab/merge_work.h"
 #include "vocab/vocab.h"
 
@@ -172,34 +173,6 @@ static st_status make_in_order(st_merge_work *w)
 
 /* ---- the order ---- */
 
-/* Sorts places by their ids, a byte of the id at a time. */
-static st_status sort_by_id(const st_merge_list *list, uint32_t *order)
-{
-    const size_t n = list->count;
-    size_t sorted = 1;
-    for (size_t t = 0; t < n; t++)
-        order[t] = (uint32_t)t;
-    while (sorted < n && list->ids[sorted - 1] < list->ids[sorted])
-        sorted++;
-    if (sorted >= n)
-        return ST_OK;
-    uint32_t *other = st_malloc(n * sizeof *other);
-    if (!other)
-        return ST_NO_MEMORY;
-    for (unsigned shift = 0; shift < 32; shift += 8) { /* an even number of times, so the result is in `order` */
-        size_t places[257] = {0};
-        uint32_t *from = shift % 16 ? other : order, *to = shift % 16 ? order : other;
-        for (size_t t = 0; t < n; t++)
-            places[(list->ids[t] >> shift & 255) + 1]++;
-        for (size_t value = 0; value < 256; value++)
-            places[value + 1] += places[value];
-        for (size_t i = 0; i < n; i++)
-            to[places[list->ids[from[i]] >> shift & 255]++] = from[i];
-    }
-    st_free(other);
-    return st_go_on(8 * n);
-}
-
 static int is_made(const st_merge_work *w, uint32_t token)
 {
     return w->symbol_of[token] != ST_NONE && w->symbol_of[token] >= w->starts;
@@ -265,7 +238,7 @@ st_status st_merge_list_order(const st_merge_list *list, uint32_t *order, uint32
     st_merge_work w = {.list = list};
     st_status status = make_all(&w, in_order);
     if (!status)
-        status = sort_by_id(list, order);
+        status = st_sort_by_key(order, list->ids, list->count);
     if (!status && !are_ascending(&w, order))
         status = sort_by_merge(&w, order);
     if (!status)

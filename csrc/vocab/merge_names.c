@@ -3,29 +3,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/interrupt.h"
-#include "base/prefetch.h"
 
 /* Work of a look-up, in the unit of st_go_on (base/interrupt.h). */
 #define LOOK_UP_COSTS 16
 
 /* Merges whose slots are prefetched together. */
 #define TOGETHER 64
-
-static uint64_t *slot_of(const st_merge_names *names, uint64_t hash, const uint8_t *bytes, size_t n)
-{
-    for (uint64_t at = hash & names->mask;; at = (at + 1) & names->mask) {
-        uint64_t *slot = &names->slots[at];
-        if (*slot == UINT64_MAX)
-            return slot;
-        const uint32_t place = (uint32_t)*slot;
-        if (*slot >> 32 != hash >> 32 || names->starts[place + 1] - names->starts[place] != n)
-            continue;
-        if (st_same_bytes(names->bytes + names->starts[place], bytes, n))
-            return slot;
-    }
-}
 
 static st_status enter_all(st_merge_names *names, const uint32_t *lengths, const uint8_t *skip, size_t count, size_t *bad)
 {
@@ -36,11 +20,11 @@ static st_status enter_all(st_merge_names *names, const uint32_t *lengths, const
         if (skip[i])
             continue;
         const uint64_t hash = st_hash_bytes(bytes, lengths[i]);
-        uint64_t *slot = slot_of(names, hash, bytes, lengths[i]);
+        uint64_t *slot = st_string_slot(&names->table, names->bytes, names->starts, hash, bytes, lengths[i]);
         *bad = i;
         if (*slot != UINT64_MAX)
             return ST_DUPLICATE_TOKEN;
-        *slot = hash >> 32 << 32 | i;
+        *slot = st_string_entry(hash, (uint32_t)i);
     }
     return ST_OK;
 }
@@ -48,19 +32,15 @@ static st_status enter_all(st_merge_names *names, const uint32_t *lengths, const
 st_status st_merge_names_init(st_merge_names *names, const uint8_t *bytes, const uint32_t *lengths, const uint8_t *skip,
                               size_t count, size_t *bad)
 {
-    size_t slots = 16, at = 0;
-    while (slots < 2 * count)
-        slots *= 2;
-    *names = (st_merge_names){bytes, st_malloc((count + 1) * sizeof *names->starts), st_malloc(slots * sizeof *names->slots),
-                              slots - 1};
-    if (!names->starts || !names->slots) {
-        st_merge_names_free(names);
+    size_t at = 0;
+    *names = (st_merge_names){.bytes = bytes, .starts = st_malloc((count + 1) * sizeof *names->starts)};
+    if (!names->starts)
         return ST_NO_MEMORY;
-    }
     for (size_t i = 0; i <= count; at += i < count ? lengths[i] : 0, i++)
         names->starts[i] = (uint32_t)at;
-    memset(names->slots, 0xff, slots * sizeof *names->slots);
-    st_status status = enter_all(names, lengths, skip, count, bad);
+    st_status status = st_string_table_init(&names->table, 2 * count);
+    if (!status)
+        status = enter_all(names, lengths, skip, count, bad);
     if (status)
         st_merge_names_free(names);
     return status;
@@ -69,14 +49,13 @@ st_status st_merge_names_init(st_merge_names *names, const uint8_t *bytes, const
 void st_merge_names_free(st_merge_names *names)
 {
     st_free(names->starts);
-    st_free(names->slots);
+    st_string_table_free(&names->table);
     names->starts = NULL;
-    names->slots = NULL;
 }
 
 static uint32_t found(const st_merge_names *names, uint64_t hash, const uint8_t *bytes, size_t n)
 {
-    return n ? (uint32_t)*slot_of(names, hash, bytes, n) : ST_NONE; /* a free slot reads as ST_NONE */
+    return n ? st_string_find(&names->table, names->bytes, names->starts, hash, bytes, n) : ST_NONE;
 }
 
 st_status st_merge_names_find(const st_merge_names *names, const uint8_t *bytes, const uint32_t *lengths, size_t count,
@@ -93,7 +72,7 @@ st_status st_merge_names_find(const st_merge_names *names, const uint8_t *bytes,
             hash[1] = st_hash_bytes(at + lengths[2 * m], lengths[2 * m + 1]);
             hash[2] = st_hash_bytes(at, lengths[2 * m] + lengths[2 * m + 1]);
             for (int i = 0; i < 3; i++)
-                st_prefetch(&names->slots[hash[i] & names->mask]);
+                st_string_expect(&names->table, hash[i]);
         }
         for (size_t m = from; m < end; bytes += lengths[2 * m] + lengths[2 * m + 1], m++) {
             const uint64_t *hash = &hashes[3 * (m - from)];

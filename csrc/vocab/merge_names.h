@@ -2,17 +2,12 @@
 #ifndef ST_VOCAB_MERGE_NAMES_H
 #define ST_VOCAB_MERGE_NAMES_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/portable.h"
-#include "base/status.h"
+#include "base/string_table.h"
 
 typedef struct st_merge_names {
     const uint8_t *bytes;  /* of all tokens, one behind the other */
     uint32_t *starts;      /* count + 1 offsets */
-    uint64_t *slots;       /* hash (high half) and place (low half), UINT64_MAX = free */
-    uint64_t mask;
+    st_string_table table;
 } st_merge_names;
 
 /* Enters the tokens of which skip[t] is 0. `bytes` must outlive the table. ST_DUPLICATE_TOKEN: *bad has the bytes of an earlier one. */

@@ -2,9 +2,10 @@
 
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "base/sort.h"
+#include "base/string_table.h"
 #include "pairs/merge_reference.h"
 #include "pairs/merge_short.h"
-#include "vocab/whole_tokens.h"
 
 /* What finding one token's canonical merge by merging its bytes takes. */
 typedef struct scratch {
@@ -52,27 +53,17 @@ static int are_parts(const st_merge_work *w, const scratch *s, size_t merge)
 
 /* ---- any list: tokens by their length ---- */
 
-/* Places of the tokens that merges may make, the shortest first. */
+/* Places of the tokens that merges may make, the shortest first. The caller frees the order, also without memory. */
 static st_status sort_by_length(const st_merge_list *list, uint32_t **order, size_t *count)
 {
-    size_t longest = 0, total = 0;
-    for (size_t t = 0; t < list->count; t++)
-        longest = list->lengths[t] > longest ? list->lengths[t] : longest;
-    size_t *place = st_calloc(longest + 2, sizeof *place);
+    *count = 0;
     *order = st_malloc((list->count + 1) * sizeof **order);
-    if (!place || !*order) {
-        st_free(place);
-        return ST_NO_MEMORY; /* the caller frees the order */
-    }
-    for (size_t t = 0; t < list->count; t++)
-        place[list->lengths[t] + 1] += list->kinds[t] == ST_TOKEN_MADE;
-    for (size_t n = 1; n <= longest + 1; n++)
-        total = place[n] += place[n - 1];
-    for (size_t t = 0; t < list->count; t++)
-        if (list->kinds[t] == ST_TOKEN_MADE)
-            (*order)[place[list->lengths[t]]++] = (uint32_t)t;
-    *count = total;
-    st_free(place);
+    if (!*order)
+        return ST_NO_MEMORY;
+    ST_TRY(st_sort_by_key(*order, list->lengths, list->count));
+    for (size_t i = 0; i < list->count; i++)
+        if (list->kinds[(*order)[i]] == ST_TOKEN_MADE)
+            (*order)[(*count)++] = (*order)[i];
     return ST_OK;
 }
 
@@ -136,7 +127,7 @@ static size_t mark_missed(const st_merge_work *w, uint8_t *marks)
 /* Tokens that the one pass has missed. */
 typedef struct missed {
     uint8_t *marks; /* of each token: it may be one */
-    st_whole_tokens found;
+    st_string_table found;
     st_ids lengths; /* of those found, each once, ascending */
     uint64_t begins[1 << 10]; /* a bit for each pair of bytes: whether one of those found begins with it */
 } missed;
@@ -144,7 +135,7 @@ typedef struct missed {
 static void release_missed(missed *x)
 {
     st_free(x->marks);
-    st_whole_tokens_free(&x->found);
+    st_string_table_free(&x->found);
     st_ids_free(&x->lengths);
 }
 
@@ -165,8 +156,8 @@ static int holds_missed(const st_merge_work *w, const scratch *s, missed *x, uin
             continue;
         for (size_t i = 0; i < x->lengths.size && x->lengths.data[i] < n && x->lengths.data[i] <= n - at; i++) {
             const size_t size = x->lengths.data[i];
-            const uint64_t hash = st_span_hash(bytes + at, size);
-            if (st_whole_tokens_find(&x->found, w->list->bytes, s->starts, hash, bytes + at, size) != ST_NONE)
+            const uint64_t hash = st_hash_span(bytes + at, size);
+            if (st_string_find(&x->found, w->list->bytes, s->starts, hash, bytes + at, size) != ST_NONE)
                 return 1;
         }
     }
@@ -179,7 +170,7 @@ static st_status enter_missed(const st_merge_work *w, const scratch *s, missed *
     const uint8_t *bytes = w->list->bytes + s->starts[token];
     uint64_t bit;
     *begins_with(x, bytes, &bit) |= bit;
-    st_whole_tokens_add(&x->found, st_span_hash(bytes, n), token);
+    st_string_add(&x->found, st_hash_span(bytes, n), token);
     if (x->lengths.size && x->lengths.data[x->lengths.size - 1] == n)
         return ST_OK;
     ST_TRY(st_ids_reserve(&x->lengths, 1));
@@ -222,7 +213,7 @@ static st_status add_missed(st_merge_work *w, any_list *a, scratch *s, missed *x
     if (!count)
         return ST_OK;
     ST_TRY(prepare_any(w, a));
-    ST_TRY(st_whole_tokens_init(&x->found, count));
+    ST_TRY(st_string_table_init(&x->found, 4 * count));
     ST_TRY(make_missed(w, a, s, x, all));
     *in_order = *all && x->lengths.size == 0;
     return ST_OK;

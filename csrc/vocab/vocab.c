@@ -7,16 +7,9 @@
 #include "base/interrupt.h"
 #include "base/prefetch.h"
 #include "base/search.h"
+#include "base/sort.h"
 #include "pairs/merge_reference.h"
 #include "pairs/merge_short.h"
-
-static uint32_t bits_for(size_t slots)
-{
-    uint32_t bits = 4;
-    while (((size_t)1 << bits) < slots)
-        bits++;
-    return bits;
-}
 
 /* Bytes behind the tokens that can be read, so that a key of each is read at once. */
 #define KEY_ROOM 16
@@ -30,34 +23,17 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
     }
     if (total > ST_MAX_TOTAL_BYTES)
         return ST_TOKEN_TOO_LONG;
-    uint32_t long_bits = bits_for(2 * longs);
     v->count = (uint32_t)n;
     v->bytes = st_malloc(total + KEY_ROOM);
     v->starts = st_malloc((n + 1) * sizeof *v->starts);
     v->ids = st_malloc((n + ST_INLINE_IDS) * sizeof *v->ids); /* room to read ST_INLINE_IDS at the last one, too */
     v->left = st_malloc(n * sizeof *v->left);
     v->right = st_malloc(n * sizeof *v->right);
-    v->long_mask = ((uint64_t)1 << long_bits) - 1;
-    v->long_tokens = st_malloc(((size_t)1 << long_bits) * sizeof *v->long_tokens);
-    if (!v->bytes || !v->starts || !v->ids || !v->left || !v->right || !v->long_tokens)
+    if (!v->bytes || !v->starts || !v->ids || !v->left || !v->right)
         return ST_NO_MEMORY;
-    memset(v->long_tokens, 0xff, ((size_t)1 << long_bits) * sizeof *v->long_tokens);
+    ST_TRY(st_string_table_init(&v->longs, 2 * longs));
     ST_TRY(st_piece_table_init(&v->pieces, v->piece_room = n - longs + source->words));
     return st_pairs_init(&v->pairs, n, dense_side);
-}
-
-/* The slot of a long token, or the free slot where it would go. */
-static uint64_t *long_slot(const st_vocab *v, const uint8_t *bytes, size_t n)
-{
-    uint64_t hash = st_hash_bytes(bytes, n);
-    for (uint64_t at = hash & v->long_mask;; at = (at + 1) & v->long_mask) {
-        uint64_t *slot = &v->long_tokens[at];
-        if (*slot == UINT64_MAX)
-            return slot;
-        uint32_t index = (uint32_t)*slot;
-        if (*slot >> 32 == hash >> 32 && st_token_length(v, index) == n && !memcmp(st_token_bytes(v, index), bytes, n))
-            return slot;
-    }
 }
 
 /* Tables are filled at random places, so the cache line of a token is prefetched so many tokens before its turn. */
@@ -72,7 +48,7 @@ static void expect_token(const st_vocab *v, const uint8_t *bytes, size_t n)
     if (n <= ST_KEY_BYTES)
         st_prefetch(&v->pieces.entries[2 * st_piece_line(&v->pieces, st_key_of_padded(bytes, n))]);
     else
-        st_prefetch(&v->long_tokens[st_hash_bytes(bytes, n) & v->long_mask]);
+        st_string_expect(&v->longs, st_hash_bytes(bytes, n));
 }
 
 /* Enters a token with its index in place of its id, for the time in which its parts are looked for. */
@@ -81,10 +57,11 @@ static st_status insert_token(st_vocab *v, uint32_t index)
     const uint8_t *bytes = st_token_bytes(v, index);
     size_t n = st_token_length(v, index);
     if (n > ST_KEY_BYTES) {
-        uint64_t *slot = long_slot(v, bytes, n);
+        const uint64_t hash = st_hash_bytes(bytes, n);
+        uint64_t *slot = st_string_slot(&v->longs, v->bytes, v->starts, hash, bytes, n);
         if (*slot != UINT64_MAX)
             return ST_DUPLICATE_TOKEN;
-        *slot = (st_hash_bytes(bytes, n) >> 32) << 32 | index;
+        *slot = st_string_entry(hash, index);
         return ST_OK;
     }
     st_key key = st_key_of_padded(bytes, n);
@@ -96,37 +73,20 @@ static st_status insert_token(st_vocab *v, uint32_t index)
     return ST_OK;
 }
 
-/* Sorts the ids, a byte at a time. */
 static st_status sort_ids(st_vocab *v, size_t *bad)
 {
     const size_t n = v->count;
-    uint32_t *other = st_malloc(n * sizeof *other);
     v->sorted_ids = st_malloc(n * sizeof *v->sorted_ids);
     v->by_id = st_malloc(n * sizeof *v->by_id);
-    if (!other || !v->sorted_ids || !v->by_id) {
-        st_free(other);
+    if (!v->sorted_ids || !v->by_id)
         return ST_NO_MEMORY;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        v->by_id[i] = i;
-    for (unsigned shift = 0; shift < 32; shift += 8) { /* an even number of times, so the result is in by_id */
-        size_t places[257] = {0};
-        const uint32_t *from = shift % 16 ? other : v->by_id;
-        uint32_t *to = shift % 16 ? v->by_id : other;
-        for (size_t i = 0; i < n; i++)
-            places[(v->ids[i] >> shift & 255) + 1]++;
-        for (size_t value = 0; value < 256; value++)
-            places[value + 1] += places[value];
-        for (size_t i = 0; i < n; i++)
-            to[places[v->ids[from[i]] >> shift & 255]++] = from[i];
-    }
-    st_free(other);
+    ST_TRY(st_sort_by_key(v->by_id, v->ids, n));
     for (size_t i = 0; i < n; i++) {
         v->sorted_ids[i] = v->ids[*bad = v->by_id[i]];
         if (i && v->sorted_ids[i] == v->sorted_ids[i - 1])
             return ST_UNSORTED_RANKS;
     }
-    return st_go_on(8 * n);
+    return ST_OK;
 }
 
 /* Copies the tokens, and works out what their ids are like. */
@@ -200,13 +160,16 @@ static void enter_ids(st_vocab *v)
             v->pieces.entries[i].ids[0] = v->ids[v->pieces.entries[i].ids[0]];
 }
 
+static uint32_t find_long(const st_vocab *v, const uint8_t *bytes, size_t n)
+{
+    return st_string_find(&v->longs, v->bytes, v->starts, st_hash_bytes(bytes, n), bytes, n);
+}
+
 /* The index of the inserted token with these bytes, which lie in v->bytes, or ST_NONE. */
 static uint32_t find_inserted(const st_vocab *v, const uint8_t *bytes, size_t n)
 {
-    if (n > ST_KEY_BYTES) {
-        const uint64_t slot = *long_slot(v, bytes, n);
-        return slot == UINT64_MAX ? ST_NONE : (uint32_t)slot;
-    }
+    if (n > ST_KEY_BYTES)
+        return find_long(v, bytes, n);
     const st_key key = st_key_of_padded(bytes, n);
     const st_piece_entry *entry = st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
     return entry ? entry->ids[0] : ST_NONE;
@@ -273,27 +236,6 @@ static st_status link_stored(st_vocab *v, const uint32_t *splits, size_t *bad)
     return ST_OK;
 }
 
-/* Sorts the indices by token length. Merging a token's bytes makes only shorter tokens before its last merge. So when the pairs
- * of all shorter tokens are known, and no others, merging stops at the two parts of its last merge. */
-static st_status order_by_length(const st_vocab *v, uint32_t **order)
-{
-    size_t *place = st_calloc((size_t)v->max_length + 2, sizeof *place);
-    *order = st_malloc(v->count * sizeof **order);
-    if (!place || !*order) {
-        st_free(place);
-        st_free(*order);
-        return ST_NO_MEMORY;
-    }
-    for (uint32_t i = 0; i < v->count; i++)
-        place[st_token_length(v, i) + 1]++;
-    for (size_t n = 1; n <= v->max_length; n++)
-        place[n + 1] += place[n];
-    for (uint32_t i = 0; i < v->count; i++)
-        (*order)[place[st_token_length(v, i)]++] = i;
-    st_free(place);
-    return ST_OK;
-}
-
 static st_status merge_token(const st_vocab *v, uint32_t index, st_reference_scratch *scratch, st_ids *parts)
 {
     const uint8_t *bytes = st_token_bytes(v, index);
@@ -308,8 +250,10 @@ static st_status merge_token(const st_vocab *v, uint32_t index, st_reference_scr
 /* Work of merging a byte of a token, in the unit of st_go_on. */
 #define MERGED_BYTE_COSTS 16
 
-/* Finds pairs by merging each token's bytes. A token that does not give two parts is unreachable. All tokens of one length are
- * merged before their pairs are entered, so that none of them takes part in merging another. */
+/* Finds pairs by merging each token's bytes, the shortest first. Merging a token's bytes makes only shorter tokens before its last
+ * merge. So when the pairs of all shorter tokens are known, and no others, merging stops at the two parts of its last merge. All
+ * tokens of one length are merged before their pairs are entered, so that none of them takes part in merging another. A token that
+ * does not give two parts is unreachable. */
 static st_status link_merged(st_vocab *v, const uint32_t *order, st_reference_scratch *scratch, st_ids *parts)
 {
     for (uint32_t first = 0, end; first < v->count; first = end) {
@@ -332,15 +276,16 @@ static st_status link_merged(st_vocab *v, const uint32_t *order, st_reference_sc
     return ST_OK;
 }
 
-static st_status link_by_merging(st_vocab *v)
+static st_status link_by_merging(st_vocab *v, const uint32_t *lengths)
 {
-    uint32_t *order;
+    uint32_t *order = st_malloc(v->count * sizeof *order);
     st_reference_scratch scratch = {0};
     st_ids parts = {0};
-    st_status status = order_by_length(v, &order);
-    if (status)
-        return status;
-    status = st_ids_reserve(&parts, ST_SHORT_MERGE);
+    if (!order)
+        return ST_NO_MEMORY;
+    st_status status = st_sort_by_key(order, lengths, v->count);
+    if (!status)
+        status = st_ids_reserve(&parts, ST_SHORT_MERGE);
     if (!status)
         status = link_merged(v, order, &scratch, &parts);
     st_ids_free(&parts);
@@ -362,7 +307,7 @@ static st_status take_out_unreachable(st_vocab *v)
 {
     st_piece_table_free(&v->pieces);
     ST_TRY(st_piece_table_init(&v->pieces, v->piece_room));
-    memset(v->long_tokens, 0xff, (v->long_mask + 1) * sizeof *v->long_tokens);
+    memset(v->longs.slots, 0xff, (v->longs.mask + 1) * sizeof *v->longs.slots);
     for (uint32_t i = 0; i < v->count; i++) {
         if (st_token_reachable(v, i))
             ST_TRY(insert_token(v, i));
@@ -419,7 +364,7 @@ st_status st_vocab_complete(st_vocab *v, size_t *bad)
         return ST_OK;
     if (count_unreachable(v) != v->unreachable)
         return ST_BAD_IMAGE;
-    ST_TRY(st_whole_tokens_init(&v->whole, v->unreachable));
+    ST_TRY(st_string_table_init(&v->whole, 4 * v->unreachable)); /* nearly every look-up ends at a free slot */
     for (uint32_t i = 0; i < v->count; i++) {
         if (!st_token_is_whole_only(v, i))
             continue;
@@ -428,7 +373,7 @@ st_status st_vocab_complete(st_vocab *v, size_t *bad)
         *bad = i;
         if (st_vocab_find(v, bytes, n) != ST_NONE)
             return ST_DUPLICATE_TOKEN;
-        st_whole_tokens_add(&v->whole, st_span_hash(bytes, n), i);
+        st_string_add(&v->whole, st_hash_span(bytes, n), i);
     }
     return ST_OK;
 }
@@ -447,7 +392,7 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
     if (!status)
         status = fill(v, source, bad);
     if (!status)
-        status = source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v);
+        status = source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v, source->lengths);
     if (!status) {
         v->unreachable = count_unreachable(v);
         if (v->unreachable && !source->splits)
@@ -482,7 +427,7 @@ static void free_arrays(st_vocab *v)
     st_free(v->by_id);
     st_free(v->left);
     st_free(v->right);
-    st_free(v->long_tokens);
+    st_string_table_free(&v->longs);
 }
 
 void st_vocab_free(st_vocab *v)
@@ -493,7 +438,7 @@ void st_vocab_free(st_vocab *v)
         release(v->pool[i]);
     release(v->automaton);
     release(v->cuts);
-    st_whole_tokens_free(&v->whole);
+    st_string_table_free(&v->whole);
     st_free(v->unsound);
     if (!v->image)
         free_arrays(v);
@@ -506,10 +451,8 @@ uint32_t st_vocab_find_reachable(const st_vocab *v, const uint8_t *bytes, size_t
 {
     if (n == 0 || n > v->max_length)
         return ST_NONE;
-    if (n > ST_KEY_BYTES) {
-        uint64_t slot = *long_slot(v, bytes, n);
-        return slot == UINT64_MAX ? ST_NONE : (uint32_t)slot;
-    }
+    if (n > ST_KEY_BYTES)
+        return find_long(v, bytes, n);
     st_key key = st_key_of(bytes, n);
     const st_piece_entry *entry = st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
     return entry && st_piece_count(entry) == 1 ? st_vocab_index(v, entry->ids[0]) : ST_NONE; /* one id: a token */
@@ -520,7 +463,7 @@ uint32_t st_vocab_find(const st_vocab *v, const uint8_t *bytes, size_t n)
     const uint32_t found = st_vocab_find_reachable(v, bytes, n);
     if (found != ST_NONE || !v->whole.slots || n == 0 || n > v->max_length)
         return found;
-    return st_whole_tokens_find(&v->whole, v->bytes, v->starts, st_span_hash(bytes, n), bytes, n);
+    return st_string_find(&v->whole, v->bytes, v->starts, st_hash_span(bytes, n), bytes, n);
 }
 
 uint32_t st_vocab_index(const st_vocab *v, uint32_t id)

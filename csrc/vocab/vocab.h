@@ -8,10 +8,10 @@
 #ifndef ST_VOCAB_VOCAB_H
 #define ST_VOCAB_VOCAB_H
 
+#include "base/string_table.h"
 #include "pairs/pair_table.h"
 #include "vocab/attached.h"
 #include "vocab/piece_table.h"
-#include "vocab/whole_tokens.h"
 
 /* The automaton (endless/automaton.h) has 16 bits for a depth, and 28 for the number of a node. */
 #define ST_MAX_TOKEN_BYTES 65535
@@ -37,9 +37,10 @@ typedef struct st_vocab {
     uint32_t fragments;   /* tokens with ids from ST_FIRST_FRAGMENT on */
     size_t piece_room;     /* entries that `pieces` was made for */
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
-    uint64_t long_mask;
-    st_whole_tokens whole; /* unreachable tokens, which are in neither of the tables beside it */
-    uint64_t *long_tokens; /* longer ones: hash of the bytes (high half) and index (low half), UINT64_MAX = free */
+    st_string_table longs; /* longer ones, by st_hash_bytes */
+    st_string_table whole; /* unreachable tokens, by st_hash_span: text becomes them only as a whole piece, because their own bytes do
+                            * not merge to them. They are in neither of the tables above, so what is looked up there is what merging
+                            * gives, also for a part of a piece. No slots where there is no such token */
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
     st_attached *automaton;          /* endless/automaton.h */
     st_attached *cuts;               /* cut/cuts.h */
