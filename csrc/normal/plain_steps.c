@@ -112,10 +112,64 @@ static st_status match_byte(st_flow *flow, size_t step, st_part byte)
     return state->matched == s->pattern_size ? put_content(flow, step) : ST_OK;
 }
 
+/* Writes a text with `content` in the place of each `byte`; returns how much that is. to: room for that and eight bytes more. */
+static size_t put_replaced(uint8_t *to, const uint8_t *text, size_t n, uint8_t byte, const uint8_t *content, size_t size)
+{
+    uint8_t *const begin = to;
+    size_t at = 0;
+#if ST_SWAR
+    const uint64_t ones = UINT64_C(0x0101010101010101), all = ones * byte, by = st_load64(content);
+    while (n - at >= 8) { /* eight bytes, or those in front of the first one that goes */
+        const uint64_t eight = st_load64(text + at), other = eight ^ all, found = (other - ones) & ~other & ones << 7;
+        const size_t kept = found ? st_first_bit(found) / 8 : 8;
+        st_store64(to, eight);
+        to += kept;
+        at += kept;
+        if (found) {
+            st_store64(to, by);
+            to += size;
+            at++;
+        }
+    }
+#endif
+    for (; at < n; at++) {
+        if (text[at] != byte) {
+            *to++ = text[at];
+            continue;
+        }
+        memcpy(to, content, size);
+        to += size;
+    }
+    return (size_t)(to - begin);
+}
+
+/* Bytes of which an ASCII character is replaced at once. */
+#define REPLACED_AT_ONCE ((size_t)8192)
+
+/* The pattern is one ASCII character, as a blank, and the content has at most eight bytes. */
+static st_status replace_ascii(st_flow *flow, size_t step, st_part part)
+{
+    const st_step *s = &flow->normalizer->steps[step];
+    st_bytes *out = &flow->states[step].out.text;
+    uint8_t content[8] = {0};
+    memcpy(content, s->content, s->content_size);
+    for (size_t at = 0, stop; at < part.n; at = stop) {
+        stop = part.n - at > REPLACED_AT_ONCE ? at + REPLACED_AT_ONCE : part.n;
+        while (stop < part.n && st_utf8_is_continuation(part.text[stop]))
+            stop++;
+        ST_TRY(st_bytes_reserve(out, (stop - at) * (s->content_size + 1) + 8));
+        out->size += put_replaced(out->data + out->size, part.text + at, stop - at, s->pattern[0], content, s->content_size);
+        ST_TRY(st_step_put(flow, step, content, 0, 0)); /* hands on what is there if it is much */
+    }
+    return ST_OK;
+}
+
 st_status st_step_replace(st_flow *flow, size_t step, st_part part, int end)
 {
     const st_step *s = &flow->normalizer->steps[step];
     st_step_state *state = &flow->states[step];
+    if (s->pattern_size == 1 && s->pattern[0] < 0x80 && s->content_size && s->content_size <= 8 && !flow->traced)
+        return replace_ascii(flow, step, part);
     for (size_t at = 0; at < part.n;) {
         if (!state->matched) {
             const uint8_t *found = memchr(part.text + at, s->pattern[0], part.n - at);
