@@ -70,6 +70,14 @@ static inline size_t find(const st_cuts *cuts, const uint8_t *text, size_t n, si
     size_t count = 0, at = *from, border = at + st_utf8_size(text[at]);
     uint32_t left = char_at(text + at, border - at, n - at);
     while (border < n && count < room) {
+        if ((left | text[border]) < 0x80) { /* no token holds a part of either */
+            const uint32_t ascii = text[border];
+            borders[count] = (uint32_t)border;
+            count += !st_cut_is_ascii_pair(cuts->tables, left, ascii);
+            left = ascii;
+            at = border++;
+            continue;
+        }
         const size_t size = st_utf8_size(text[border]);
         const uint32_t right = char_at(text + border, size, n - border);
         borders[count] = (uint32_t)border;

@@ -34,6 +34,7 @@ typedef struct progress {
 typedef struct feed_context {
     st_encoder *encoder;
     st_encode_context context;
+    int gathers; /* what comes of the text goes to encoder->gather */
 } feed_context;
 
 void st_encoder_init(st_encoder *e, st_vocab *vocab, st_pattern pattern)
@@ -58,6 +59,7 @@ void st_encoder_free(st_encoder *e)
     st_bytes_free(&e->carry.bytes);
     st_text_stage_free(&e->text);
     st_open_piece_free(&e->open);
+    st_gather_free(&e->gather);
 }
 
 void st_encoder_reset(st_encoder *e)
@@ -334,21 +336,51 @@ static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
 
 /* ---- text that is normalized ---- */
 
+/* Whether parts can be gathered from here on, where none is open. */
+static int can_gather(const st_encoder *e)
+{
+    return e->pattern.family == ST_SPLIT_NONE && e->engine == ST_ENGINE_FAST && e->front.is_on && !e->allowed;
+}
+
+/* Encodes what was gathered, and the open part as far as it is certain; what follows of this one is not gathered. */
+static st_status end_gathering(feed_context *c)
+{
+    st_gather *g = &c->encoder->gather;
+    ST_TRY(st_gather_flush(g, &c->context));
+    if (!g->text.size)
+        return ST_OK;
+    c->gathers = 0;
+    ST_TRY(encode_segment(c, g->text.data, g->text.size, 0));
+    st_gather_reset(g);
+    return ST_OK;
+}
+
 static st_status take_normal(void *context, const uint8_t *text, const size_t *source, size_t n)
 {
+    feed_context *c = context;
+    st_gather *g = &c->encoder->gather;
     (void)source;
-    return encode_segment(context, text, n, 0);
+    if (!c->gathers)
+        return encode_segment(c, text, n, 0);
+    ST_TRY(st_gather_add(g, text, n));
+    return g->text.size - g->ended >= ST_GATHER_MOST ? end_gathering(c) : ST_OK;
 }
 
 static st_status take_end(void *context)
 {
     static const uint8_t nothing[1];
-    return encode_segment(context, nothing, 0, 1);
+    feed_context *c = context;
+    if (c->gathers)
+        return st_gather_end(&c->encoder->gather, &c->context);
+    c->gathers = can_gather(c->encoder);
+    return encode_segment(c, nothing, 0, 1);
 }
 
 static st_status take_name(void *context, uint32_t id)
 {
     feed_context *c = context;
+    if (c->gathers)
+        return st_gather_name(&c->encoder->gather, &c->context, id);
     ST_TRY(st_ids_reserve(c->context.out, 1));
     c->context.out->data[c->context.out->size++] = id;
     return ST_OK;
@@ -366,7 +398,7 @@ static st_status encode_segments(feed_context *c, const st_segments *s, int fina
         ST_TRY(take_text(c, s->joined, s->joined_size, final && !s->n));
     if (s->n || (final && !s->joined_size))
         ST_TRY(take_text(c, s->text, s->n, final));
-    return ST_OK;
+    return end_gathering(c);
 }
 
 static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids *out, st_feed_error *error)
@@ -375,7 +407,8 @@ static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids
     st_workspace *workspace = st_workspace_borrow(e->vocab);
     if (!workspace)
         return ST_NO_MEMORY;
-    feed_context c = {e, {e->vocab, workspace, out}};
+    feed_context c = {e, {e->vocab, workspace, out}, can_gather(e) && e->carry.start == e->carry.bytes.size && !e->open.taken};
+    st_gather_reset(&e->gather);
     st_status status = encode_segments(&c, s, final);
     st_workspace_return(e->vocab, workspace);
     return status;
@@ -447,33 +480,4 @@ uint64_t st_encoder_pending(const st_encoder *e)
 {
     const uint64_t waiting = e->carry.bytes.size - e->carry.start + e->text.partial_size;
     return waiting + (e->open.tail.active ? st_long_piece_pending(&e->open.tail) : 0) + st_front_held(&e->front);
-}
-
-static st_status copy_state(st_encoder *target, const st_encoder *source)
-{
-    const st_bytes *carry = &source->carry.bytes;
-    size_t start = source->carry.start;
-    if (carry->size > start)
-        ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + start, carry->size - start));
-    if (source->open.tail.active)
-        ST_TRY(st_long_piece_copy(&target->open.tail, &source->open.tail));
-    ST_TRY(st_front_copy(&target->front, &source->front));
-    target->watch.node = source->watch.node;
-    target->watch.offset = source->watch.offset;
-    target->name = source->name;
-    target->scan = source->scan;
-    target->open.taken = source->open.taken;
-    target->text.offset = source->text.offset;
-    target->text.partial_size = source->text.partial_size;
-    memcpy(target->text.partial, source->text.partial, sizeof target->text.partial);
-    return ST_OK;
-}
-
-st_status st_encoder_copy(st_encoder *target, const st_encoder *source)
-{
-    st_encoder_reset(target);
-    st_status status = copy_state(target, source);
-    if (status)
-        st_encoder_reset(target);
-    return status;
 }

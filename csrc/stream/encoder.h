@@ -19,6 +19,7 @@
 #include "special/names.h"
 #include "split/scan.h"
 #include "stream/front.h"
+#include "stream/gather.h"
 #include "stream/open_piece.h"
 #include "text/chunk.h"
 
@@ -40,6 +41,7 @@ typedef struct st_encoder {
     st_scan scan;       /* of the open piece */
     st_carry carry;     /* the open piece without the bytes taken from its front, then text not scanned yet */
     st_open_piece open; /* what was taken of the open piece */
+    st_gather gather;   /* parts of the text, within a feed */
 } st_encoder;
 
 /* What a failing feed reports besides its status. */

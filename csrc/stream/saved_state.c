@@ -211,3 +211,34 @@ st_status st_encoder_load(st_encoder *e, const uint8_t *state, size_t n)
         st_encoder_reset(e);
     return status;
 }
+
+/* ---- a copy ---- */
+
+static st_status copy_state(st_encoder *target, const st_encoder *source)
+{
+    const st_bytes *carry = &source->carry.bytes;
+    size_t start = source->carry.start;
+    if (carry->size > start)
+        ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + start, carry->size - start));
+    if (source->open.tail.active)
+        ST_TRY(st_long_piece_copy(&target->open.tail, &source->open.tail));
+    ST_TRY(st_front_copy(&target->front, &source->front));
+    target->watch.node = source->watch.node;
+    target->watch.offset = source->watch.offset;
+    target->name = source->name;
+    target->scan = source->scan;
+    target->open.taken = source->open.taken;
+    target->text.offset = source->text.offset;
+    target->text.partial_size = source->text.partial_size;
+    memcpy(target->text.partial, source->text.partial, sizeof target->text.partial);
+    return ST_OK;
+}
+
+st_status st_encoder_copy(st_encoder *target, const st_encoder *source)
+{
+    st_encoder_reset(target);
+    st_status status = copy_state(target, source);
+    if (status)
+        st_encoder_reset(target);
+    return status;
+}
