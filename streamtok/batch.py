@@ -127,15 +127,16 @@ def _work_together(job: Job, helpers: int) -> None:
 # ==== Many texts ====
 
 
-def shares(texts: list[str], num_threads: int) -> list[list[str]]:
-    """The texts in order, cut into runs of about equal length, four a thread, so that a slow one does not delay all."""
+def shares(items: list[_T], num_threads: int, size: Callable[[_T], int], least: int) -> list[list[_T]]:
+    """Items in order, cut into runs of about equal size, four a thread, so that a slow one does not delay all."""
     num_threads = threads_for(num_threads)
-    ends = list(accumulate(map(len, texts)))
+    sizes = list(map(size, items))
+    ends = list(accumulate(sizes))
     total = ends[-1] if ends else 0
-    wanted = max(total // (4 * num_threads) + 1, _LEAST_SHARE)
-    cuts = [i + 1 for i, end in enumerate(ends) if end // wanted != (end - len(texts[i])) // wanted]
-    borders = sorted({0, *cuts, len(texts)})
-    return [texts[a:b] for a, b in pairwise(borders)]
+    wanted = max(total // (4 * num_threads) + 1, least)
+    cuts = [i + 1 for i, end in enumerate(ends) if end // wanted != (end - sizes[i]) // wanted]
+    borders = sorted({0, *cuts, len(items)})
+    return [items[a:b] for a, b in pairwise(borders)]
 
 
 def encode_lists(
@@ -150,7 +151,8 @@ def encode_lists(
     def run(share: list[str]) -> list[list[int]]:
         return _lists(coder, share, allowed, disallowed)
 
-    return [ids for share in thread_map(run, shares(texts, num_threads), num_threads) for ids in share]
+    parts = thread_map(run, shares(texts, num_threads, len, _LEAST_SHARE), num_threads)
+    return [ids for part in parts for ids in part]
 
 
 def _lists(coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names) -> list[list[int]]:

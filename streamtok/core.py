@@ -10,10 +10,11 @@ import warnings
 
 from .bundled.mapped import build_vocabulary, open_vocabulary, packed_of
 from .bundled.packed import PackedVocabulary, pack_ranks
-from .checks import check_allowed, check_n_vocab, check_special
+from .checks import check_allowed, check_n_vocab, check_special, id_array
 from .decoding import Decoding
 from .errors import QUOTED, shown
 from .identity import Identified
+from .native.decode import Decoder
 from .native.encode import ENGINES, ERRORS, Coder
 from .native.normal import Normalizer
 from .native.vocab import Matcher
@@ -86,9 +87,9 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         ValueError: a pattern that does not compile, an unknown engine.
     """
 
-    # Every call reads these two. A slot is faster than the __dict__, which CPython 3.11 searches each time once some
-    # code has asked for it: a tenth of the time of a short text.
-    __slots__ = ("_coder", "_default_matchers", "_plain")
+    # Every call reads one or two of these. A slot is faster than the __dict__, which CPython 3.11 searches each time
+    # once some code has asked for it: a tenth of the time of a short text.
+    __slots__ = ("_coder", "_decoder", "_default_matchers", "_plain")
 
     def __init__(
         self,
@@ -268,6 +269,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         if engine not in ENGINES:
             raise ValueError(f"unknown engine {shown(engine)}; write one of {', '.join(map(repr, ENGINES))}")
         self._special_token_values = set(special_tokens.values())
+        self._decoder = Decoder(vocab, self._special_token_values, id_array)
         self._coders: dict[str, TextCoder] = {}
         self._coder: TextCoder = self._coder_for("strict")
         self._devices: Devices | None = None  # see device.py

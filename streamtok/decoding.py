@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-
-from .batch import thread_map
+from .batch import shares, thread_map, threads_for
 from .checks import id_array, id_rows
 from .errors import unknown_handler_error
-from .native.text import from_utf8
 from .stream import StreamDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Sequence
-    from typing import Any
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
 
+    from .native.decode import Decoder
     from .native.vocab import Vocab
-    from .protocols import Ids, TokenIds, TokenRows
+    from .protocols import TokenIds, TokenRows
+
+    _T = TypeVar("_T")
 
 
 class Decoding:
@@ -31,7 +30,7 @@ class Decoding:
 
     name: str
     _vocab: Vocab
-    _special_token_values: set[int]
+    _decoder: Decoder
     _spelling: Any = None  # a model_files.spelling.Spelling, where tokens are not the bytes of text
 
     def decode_bytes(self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False) -> bytes:
@@ -50,24 +49,16 @@ class Decoding:
             TypeError: an array of other things than integers.
             ValueError: an array of more than one dimension.
         """
-        return self._bytes_of(self._kept(tokens, skip_special_tokens))
+        return self._bytes_of(tokens, False, skip_special_tokens)
 
-    def _bytes_of(self, ids: array[int] | Ids, later: bool = False) -> bytes:
+    def _bytes_of(
+        self, tokens: Sequence[int] | TokenIds, later: bool = False, skip_special_tokens: bool = False
+    ) -> bytes:
         """decode_bytes() of a part of a text. later: ids stand in front of these, and none at all where it is False."""
-        if self._spelling is not None:
-            data: bytes = self._spelling.bytes_of(ids.tolist(), later)
-            return data
-        return self._vocab.decode_bytes(ids)
-
-    def _kept(self, tokens: Sequence[int] | TokenIds, skip_special_tokens: bool) -> array[int] | Ids:
-        ids = id_array(tokens)
-        return self._without_special(ids) if skip_special_tokens else ids
-
-    def _without_special(self, ids: array[int] | Ids) -> Ids:
-        import numpy as np
-
-        row: Ids = np.asarray(ids, np.uint32)
-        return row[~np.isin(row, np.array(sorted(self._special_token_values), np.uint32))]
+        if self._spelling is None:
+            return self._decoder.to_bytes(tokens, skip_special_tokens)
+        data: bytes = self._spelling.bytes_of(self._decoder.ids(tokens, skip_special_tokens), later)
+        return data
 
     def decode(
         self, tokens: Sequence[int] | TokenIds, errors: str = "replace", *, skip_special_tokens: bool = False
@@ -88,11 +79,13 @@ class Decoding:
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
             LookupError: an unknown name for `errors`.
         """
-        ids = self._kept(tokens, skip_special_tokens)
         if self._spelling is not None:
-            text: str = self._spelling.text_of(ids.tolist(), errors)
+            text: str = self._spelling.text_of(self._decoder.ids(tokens, skip_special_tokens), errors)
             return text
-        return text_of(self._vocab.decode_bytes(ids), errors)
+        try:
+            return self._decoder.to_text(tokens, errors, skip_special_tokens)
+        except LookupError as error:
+            raise _named(error, errors) from None
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included. KeyError: the id is unknown."""
@@ -147,8 +140,16 @@ class Decoding:
         Raises:
             ValueError: an array of another number of dimensions; num_threads is below 1. Of ids as for decode().
         """
-        one = functools.partial(self.decode, errors=errors, skip_special_tokens=skip_special_tokens)
-        return thread_map(one, id_rows(batch), num_threads)
+
+        def decode(rows: list[TokenIds]) -> list[str]:
+            if self._spelling is not None:
+                return [self.decode(row, errors, skip_special_tokens=skip_special_tokens) for row in rows]
+            return self._decoder.texts_of_rows(rows, errors, skip_special_tokens)
+
+        try:
+            return _by_shares(decode, batch, num_threads)
+        except LookupError as error:
+            raise _named(error, errors) from None
 
     def decode_bytes_batch(
         self,
@@ -167,8 +168,13 @@ class Decoding:
         Raises:
             ValueError: an array of another number of dimensions; num_threads is below 1. Of ids as for decode_bytes().
         """
-        one = functools.partial(self.decode_bytes, skip_special_tokens=skip_special_tokens)
-        return thread_map(one, id_rows(batch), num_threads)
+
+        def decode(rows: list[TokenIds]) -> list[bytes]:
+            if self._spelling is not None:
+                return [self._bytes_of(row, False, skip_special_tokens) for row in rows]
+            return self._decoder.bytes_of_rows(rows, skip_special_tokens)
+
+        return _by_shares(decode, batch, num_threads)
 
     def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:
         """A decoder that takes ids as they come and returns whole characters only.
@@ -183,8 +189,24 @@ class Decoding:
         return StreamDecoder(self, errors, skip_special_tokens)
 
 
-def text_of(data: bytes, errors: str) -> str:
-    try:
-        return from_utf8(data, errors)
-    except LookupError:
-        raise unknown_handler_error(errors) from None
+def _named(error: LookupError, errors: str) -> LookupError:
+    """That of an unknown mode without all of its name. A KeyError, that of an id, stays as it is."""
+    return unknown_handler_error(errors) if type(error) is LookupError else error
+
+
+_LEAST_SHARE = 1 << 14
+"""Ids. Decoding fewer takes less time than starting a thread."""
+
+
+def _by_shares(
+    decode: Callable[[list[TokenIds]], list[_T]], batch: Sequence[Sequence[int]] | TokenRows, num_threads: int
+) -> list[_T]:
+    rows = id_rows(batch)
+    if threads_for(num_threads) == 1:
+        return decode(rows)
+    parts = thread_map(decode, shares(rows, num_threads, _size, _LEAST_SHARE), num_threads)
+    return [made for part in parts for made in part]
+
+
+def _size(row: TokenIds) -> int:
+    return len(row) if hasattr(row, "__len__") else 1  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
+    from .native.decode import Decoder
     from .native.normal import Normalizer
     from .protocols import NamePair, Names, StreamOptions, TextCoder
 
@@ -51,6 +52,7 @@ class Identified:
     _normalizer: Normalizer | None
     _coder: TextCoder
     _default_matchers: NamePair
+    _decoder: Decoder
     _plain: Names
     _model: Any  # a model_files.Model, where it comes from a model's file
     _packed: PackedVocabulary
@@ -190,7 +192,8 @@ class Identified:
 
     def _share(self, other: Identified) -> None:
         self.__dict__ = other.__dict__
-        self._coder, self._default_matchers, self._plain = other._coder, other._default_matchers, other._plain
+        self._coder, self._decoder = other._coder, other._decoder
+        self._default_matchers, self._plain = other._default_matchers, other._plain
 
 
 def _by_name(name: str) -> Identified:

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from array import array
-
+    from .native.decode import Decoder
     from .native.normal import Normalizer
     from .native.text import _Data, _Text
     from .native.vocab import Matcher, Vocab
@@ -222,11 +221,8 @@ class Vocabulary(Protocol):
 
     name: str
     _vocab: Vocab
-
-    _special_token_values: set[int]
+    _decoder: Decoder
     _spelling: Any  # a model_files.spelling.Spelling, or None
-
-    def _kept(self, tokens: Sequence[int] | TokenIds, skip_special_tokens: bool) -> array[int] | Ids: ...
 
     def decode_bytes(self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False) -> bytes: ...
 

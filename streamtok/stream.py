@@ -9,17 +9,15 @@ from collections.abc import Callable
 
 from .checks import single_id
 from .errors import unknown_handler_error
-from .native.text import join
+from .native.decode import CoreStreamDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from .native.decode import Decoder
     from .protocols import Encoder, Encoding, Frame, Ids, Stream, StreamOptions, Text, TokenIds, Vocabulary
-
-# More bytes than this are decoded in steps, between which Python handles signals.
-_AT_ONCE = 1 << 22
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
 _STATE_MAGIC = b"stream\x00\x01"
@@ -228,6 +226,37 @@ class FramedStream:
         return loaded
 
 
+class _SpelledStream:
+    """What CoreStreamDecoder is, for a model that spells its tokens in a way of its own."""
+
+    def __init__(self, decoder: Decoder, stream: Any, skip_special_tokens: bool) -> None:
+        self._decoder, self._stream, self._skip_special_tokens = decoder, stream, skip_special_tokens
+
+    def feed(self, tokens: int | TokenIds) -> str:
+        token = single_id(tokens)
+        given = tokens if token is None else [token]
+        text: str = self._stream.feed(self._decoder.ids(given, self._skip_special_tokens))
+        return text
+
+    def flush(self) -> str:
+        rest: str = self._stream.flush()
+        return rest
+
+    def reset(self) -> None:
+        self._stream.reset()
+
+    @property
+    def pending(self) -> int:
+        pending: int = self._stream.pending
+        return pending
+
+    def getstate(self) -> Any:
+        return self._stream.getstate()
+
+    def setstate(self, state: Any) -> None:
+        self._stream.setstate(state)
+
+
 class StreamDecoder:
     """Decodes ids as they come; returns whole characters only.
 
@@ -249,13 +278,27 @@ class StreamDecoder:
         LookupError: an unknown name for `errors`.
     """
 
+    # `feed` is a slot that holds the method of the core's decoder, as in StreamEncoder.
     __slots__ = {
-        "_decoder": None,
-        "_spelled": None,
+        "_core": None,
         "encoding": "The Encoding whose ids are decoded.",
         "errors": "What to do with bytes that are not UTF-8, as for bytes.decode().",
+        "feed": """feed(tokens)
+
+        The text that these ids complete; "" while a character is unfinished. A call that raises leaves the decoder as
+        it was.
+
+        Args:
+            tokens: an int, or what Encoding.decode takes.
+
+        Raises:
+            KeyError: an unknown id; other ids are refused as by Encoding.decode.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
+        """,
         "skip_special_tokens": "Whether the ids of special tokens are left out.",
     }
+
+    feed: Callable[[int | TokenIds], str]
 
     def __init__(self, encoding: Vocabulary, errors: str = "replace", skip_special_tokens: bool = False) -> None:
         self.encoding = encoding
@@ -265,38 +308,16 @@ class StreamDecoder:
             codecs.lookup_error(errors)
         except LookupError:
             raise unknown_handler_error(errors) from None
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
-        self._spelled = None if encoding._spelling is None else encoding._spelling.stream(errors)
+        decoder, spelling = encoding._decoder, encoding._spelling
+        self._core: CoreStreamDecoder | _SpelledStream
+        if spelling is None:
+            self._core = CoreStreamDecoder(decoder, errors, skip_special_tokens, single_id)
+        else:
+            self._core = _SpelledStream(decoder, spelling.stream(errors), skip_special_tokens)
+        StreamDecoder.feed.__set__(self, self._core.feed)  # type: ignore[attr-defined, misc]  # also in a subclass
 
     def __repr__(self) -> str:
         return f"<StreamDecoder of {self.encoding.name!r}, {self.pending} bytes pending>"
-
-    def feed(self, tokens: int | TokenIds) -> str:
-        """The text that these ids complete; "" while a character is unfinished. A call that raises leaves the decoder
-        as it was.
-
-        Args:
-            tokens: an int, or what Encoding.decode takes.
-
-        Raises:
-            KeyError: an unknown id; other ids are refused as by Encoding.decode.
-            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
-        """
-        token = single_id(tokens)
-        if self._spelled is not None:
-            ids = self.encoding._kept([token] if token is not None else tokens, self.skip_special_tokens)  # type: ignore[arg-type]
-            text: str = self._spelled.feed(ids.tolist())
-            return text
-        if token is None:
-            data = self.encoding.decode_bytes(tokens, skip_special_tokens=self.skip_special_tokens)  # type: ignore[arg-type]
-            return self._decode(data, final=False)
-        if self.skip_special_tokens and token in self.encoding._special_token_values:
-            return ""
-        try:
-            data = self.encoding._vocab.token_bytes(token)
-        except KeyError:
-            raise KeyError(f"Invalid token for decoding: {token}") from None
-        return self._decode(data, final=False)
 
     def flush(self) -> str:
         """Ends the text and returns what is left of an unfinished character, handled as `errors` says. The decoder is
@@ -305,39 +326,17 @@ class StreamDecoder:
         Raises:
             UnicodeDecodeError: a character is unfinished, with errors="strict"; the decoder is as it was.
         """
-        if self._spelled is not None:
-            rest: str = self._spelled.flush()
-            return rest
-        text = self._decode(b"", final=True)
-        self._decoder.reset()
-        return text
-
-    def _decode(self, data: bytes, final: bool) -> str:
-        before = self._decoder.getstate()
-        try:
-            return self._decoder.decode(data, final) if len(data) <= _AT_ONCE else self._decode_long(data, before)
-        except BaseException:
-            self._decoder.setstate(before)
-            raise
-
-    def _decode_long(self, data: bytes, before: tuple[bytes, int]) -> str:
-        try:
-            return join([self._decoder.decode(data[at : at + _AT_ONCE]) for at in range(0, len(data), _AT_ONCE)])
-        except UnicodeDecodeError:
-            self._decoder.setstate(before)
-            return self._decoder.decode(data)  # the same error, with its place in all of the bytes
+        return self._core.flush()
 
     @property
     def pending(self) -> int:
         """Bytes that wait: those of an unfinished character, 0 to 3. Where a model has tokens of bytes, those of a run
         of such tokens, since it is known at its end only whether it is text."""
-        return len(self._decoder.getstate()[0]) if self._spelled is None else self._spelled.pending
+        return self._core.pending
 
     def reset(self) -> None:
         """Forgets the unfinished character."""
-        self._decoder.reset()
-        if self._spelled is not None:
-            self._spelled.reset()
+        self._core.reset()
 
     def copy(self) -> StreamDecoder:
         """An independent decoder in the same state."""
@@ -349,8 +348,7 @@ class StreamDecoder:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        held: Any = self._decoder.getstate()[0] if self._spelled is None else self._spelled.getstate()
-        return _restore_decoder, (self.encoding, self.errors, held, self.skip_special_tokens)
+        return _restore_decoder, (self.encoding, self.errors, self._core.getstate(), self.skip_special_tokens)
 
     def __enter__(self) -> StreamDecoder:
         return self
@@ -363,11 +361,9 @@ def _restore_decoder(
     encoding: Vocabulary, errors: str, pending: Any, skip_special_tokens: bool = False
 ) -> StreamDecoder:
     decoder = StreamDecoder(encoding, errors, skip_special_tokens)
-    if decoder._spelled is not None:
-        decoder._spelled.setstate(pending)
-        return decoder
     # A manipulated state must not bring in bytes that no decoder holds back.
-    if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):
-        raise ValueError("the saved state of a StreamDecoder holds more than the beginning of one character")
-    decoder._decoder.setstate((pending, 0))
+    if encoding._spelling is None:
+        if len(pending) > 3 or codecs.getincrementaldecoder("utf-8")("strict").decode(pending):
+            raise ValueError("the saved state of a StreamDecoder holds more than the beginning of one character")
+    decoder._core.setstate(pending)
     return decoder

@@ -1,10 +1,21 @@
 #include "vocab/decode.h"
 
 #include "base/interrupt.h"
+#include "base/prefetch.h"
 #include "base/search.h"
+#include "vocab/slots.h"
 
 /* Ids between two calls of st_go_on. */
 #define STEP 4096
+
+/* The first ids of a call find nothing in the caches: their slots are prefetched all at once. */
+#define PREFETCHED 1024
+
+/* Bytes that are copied for a token, whatever its length: a slot. */
+#define COPIED sizeof(st_slot)
+
+/* Room for a token, as long as nothing is known of the text: tokens of English have 4.4 bytes. */
+#define BYTES_A_TOKEN 5
 
 const uint8_t *st_decode_one(const st_vocab *v, const st_names *names, uint32_t id, size_t *n)
 {
@@ -20,22 +31,133 @@ const uint8_t *st_decode_one(const st_vocab *v, const st_names *names, uint32_t 
     return names->bytes + names->starts[at];
 }
 
-st_status st_decode(const st_vocab *v, const st_names *names, const uint32_t *ids, size_t count, st_bytes *out,
-                    size_t *bad)
+/* Each of the following two writes the bytes of ids[0..count) to *to, COPIED bytes for each, up to one that it leaves to
+ * st_decode_one. Returns how many it wrote, and moves *to behind them. */
+
+static size_t copy_slots(const st_slots *slots, const uint32_t *ids, size_t count, uint8_t **to)
 {
-    size_t before = out->size;
-    for (size_t i = 0; i < count; i++) {
-        size_t n;
-        const uint8_t *bytes = st_decode_one(v, names, ids[i], &n);
-        if (i % STEP == STEP - 1 && st_go_on(4 * STEP)) {
-            out->size = before;
-            return ST_INTERRUPTED;
-        }
-        if (!bytes || st_bytes_append(out, bytes, n)) {
-            out->size = before;
-            *bad = i;
-            return bytes ? ST_NO_MEMORY : ST_UNKNOWN_TOKEN;
-        }
+    uint8_t *at = *to;
+    size_t i = 0;
+    for (; i < count; i++) {
+        const uint32_t id = ids[i];
+        if (id >= slots->count)
+            break;
+        const st_slot *slot = &slots->slot[id];
+        const size_t n = slot->length;
+        memcpy(at, slot, COPIED);
+        if (!n)
+            break;
+        at += n;
     }
+    *to = at;
+    return i;
+}
+
+/* From the arrays of a vocabulary whose ids are its indices. */
+static size_t copy_tokens(const st_vocab *v, const uint32_t *ids, size_t count, uint8_t **to)
+{
+    const uint32_t total = v->starts[v->count];
+    uint8_t *at = *to;
+    size_t i = 0;
+    for (; i < count; i++) {
+        const uint32_t id = ids[i];
+        if (id >= v->count)
+            break;
+        const uint32_t start = v->starts[id], n = v->starts[id + 1] - start;
+        if (n > COPIED || total - start < COPIED)
+            break;
+        memcpy(at, v->bytes + start, COPIED);
+        at += n;
+    }
+    *to = at;
+    return i;
+}
+
+static size_t copy_some(const st_vocab *v, const st_slots *slots, const uint32_t *ids, size_t count, uint8_t **to)
+{
+    if (slots)
+        return copy_slots(slots, ids, count, to);
+    return v->identity ? copy_tokens(v, ids, count, to) : 0;
+}
+
+static void expect(const st_vocab *v, const st_slots *slots, const uint32_t *ids, size_t count)
+{
+    count = count < PREFETCHED ? count : PREFETCHED;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t id = ids[i];
+        if (slots && id < slots->count)
+            st_prefetch(&slots->slot[id]);
+        else if (!slots && v->identity && id < v->count)
+            st_prefetch(v->bytes + v->starts[id]);
+    }
+}
+
+/* Writes the bytes of the next id, or says in d->next how many there is no room for. */
+static st_status put_one(const st_vocab *v, const st_names *names, st_decoding *d, uint8_t **to, size_t room)
+{
+    size_t n;
+    const uint8_t *bytes = st_decode_one(v, names, d->ids[d->done], &n);
+    if (!bytes)
+        return ST_UNKNOWN_TOKEN;
+    if (n > room) {
+        d->next = n;
+        return ST_OK;
+    }
+    memcpy(*to, bytes, n);
+    *to += n;
+    d->done++;
     return ST_OK;
+}
+
+st_status st_decode_into(st_vocab *v, const st_names *names, st_decoding *d, uint8_t *to, size_t room, size_t *size)
+{
+    const st_slots *slots = st_vocab_slots(v, d->count - d->done);
+    uint8_t *at = to + *size, *const end = to + room;
+    st_status status = ST_OK;
+    d->next = 0;
+    expect(v, slots, d->ids + d->done, d->count - d->done);
+    while (!status && !d->next && d->done < d->count) {
+        const size_t left = d->count - d->done, fit = (size_t)(end - at) / COPIED, most = fit < left ? fit : left;
+        const size_t count = most < STEP ? most : STEP, copied = copy_some(v, slots, d->ids + d->done, count, &at);
+        d->done += copied;
+        status = st_go_on(4 * copied + 4);
+        if (!status && d->done < d->count && (copied < count || !count))
+            status = put_one(v, names, d, &at, (size_t)(end - at));
+    }
+    *size = (size_t)(at - to);
+    return status;
+}
+
+size_t st_decode_room(const st_decoding *d, size_t size)
+{
+    return (d->count - d->done) * (d->done ? size / d->done + 1 : BYTES_A_TOKEN) + d->next + 4 * COPIED;
+}
+
+st_status st_decode(st_vocab *v, const st_names *names, const uint32_t *ids, size_t count, st_bytes *out, size_t *bad)
+{
+    const size_t before = out->size;
+    st_decoding d = {ids, count, 0, 0};
+    st_status status = ST_OK;
+    while (!status && d.done < count) {
+        status = st_bytes_reserve(out, st_decode_room(&d, out->size - before));
+        if (!status)
+            status = st_decode_into(v, names, &d, out->data, out->capacity, &out->size);
+    }
+    if (status) {
+        out->size = before;
+        *bad = d.done;
+    }
+    return status;
+}
+
+size_t st_ids_without(const uint32_t *ids, size_t count, const uint32_t *sorted, size_t sorted_count, uint32_t *to)
+{
+    const uint32_t first = sorted_count ? sorted[0] : UINT32_MAX, last = sorted_count ? sorted[sorted_count - 1] : 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t id = ids[i];
+        to[kept] = id;
+        kept += id < first || id > last || st_find_sorted(sorted, sorted_count, id) == sorted_count;
+    }
+    return kept;
 }

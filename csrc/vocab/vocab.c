@@ -438,6 +438,7 @@ void st_vocab_free(st_vocab *v)
         release(v->pool[i]);
     release(v->automaton);
     release(v->cuts);
+    release(v->slots);
     st_string_table_free(&v->whole);
     st_free(v->unsound);
     if (!v->image)

@@ -3,7 +3,7 @@
  * Tokens are numbered by INDEX, in the order in which they merge; the id is what callers see. In a vocabulary of ranks the id is
  * the rank, so ids ascend. In one of a list of merges (vocab/merge_list.h) ids may stand in any order, and some tokens may be
  * SILENT: no text becomes them, and their bytes may be those of another token. They are decoded only.
- * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts)
+ * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts, st_vocab_slots)
  * are published atomically (vocab/attached.h). */
 #ifndef ST_VOCAB_VOCAB_H
 #define ST_VOCAB_VOCAB_H
@@ -44,6 +44,8 @@ typedef struct st_vocab {
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
     st_attached *automaton;          /* endless/automaton.h */
     st_attached *cuts;               /* cut/cuts.h */
+    st_attached *slots;              /* vocab/slots.h, */
+    uint64_t spent_decoding;         /* and what was decoded without them */
     st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */
 } st_vocab;
 

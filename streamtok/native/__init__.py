@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "checksum",
+    "decode",
     "encode",
     "gate",
     "ids",

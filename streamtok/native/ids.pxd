@@ -1,4 +1,4 @@
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from .csrc.base cimport st_ids
 from .vocab cimport Vocab
@@ -31,6 +31,11 @@ cdef object array_of(st_ids *ids)
 cdef void init_expected(Expected *expected) noexcept
 cdef size_t ids_expected(const Expected *expected, size_t n, bint characters) noexcept
 cdef void expect(Expected *expected, size_t n, bint characters, size_t ids) noexcept
+
+# Whether a value is a numpy array, of no subclass; and whether it is one of ids as the core takes them: uint32 in a row. Then says
+# where they lie.
+cdef bint is_array(object value) except -1
+cdef bint array_row(object value, const uint32_t **data, size_t *n) except -1
 
 # Room for about so many further ids: the first ones in memory that another array has left. Where memory is short, no more room.
 cdef void reserve(st_ids *ids, size_t more) noexcept

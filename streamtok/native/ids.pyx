@@ -8,6 +8,8 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
+import sys
+
 from .csrc.base cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .vocab cimport Vocab
@@ -28,7 +30,16 @@ cdef extern from *:
     int PyArray_SetBaseObject(PyArrayObject *array, PyObject *base) except -1
     void PyArray_CLEARFLAGS(PyArrayObject *array, int flags)
     void PyArray_ENABLEFLAGS(PyArrayObject *array, int flags)
-    int NPY_UINT32, NPY_ARRAY_WRITEABLE
+    int NPY_UINT32, NPY_ARRAY_WRITEABLE, NPY_ARRAY_CARRAY_RO
+    bint PyArray_CheckExact(object array)
+    bint PyArray_CHKFLAGS(PyArrayObject *array, int flags)
+    bint PyTypeNum_ISUNSIGNED(int number)
+    bint PyArray_ISNOTSWAPPED(PyArrayObject *array)
+    int PyArray_NDIM(PyArrayObject *array)
+    int PyArray_TYPE(PyArrayObject *array)
+    Py_ssize_t PyArray_ITEMSIZE(PyArrayObject *array)
+    Py_ssize_t PyArray_DIM(PyArrayObject *array, int axis)
+    void *PyArray_DATA(PyArrayObject *array)
 
 cdef int numpy_ready = 0
 cdef object importing = object()  # one thread imports
@@ -164,6 +175,26 @@ def writable(array):
         PyArray_ENABLEFLAGS(<PyArrayObject *>array, NPY_ARRAY_WRITEABLE)
         return array
     return array.copy()
+
+
+cdef bint is_array(object value) except -1:
+    if not st_count_read(&numpy_ready):
+        if "numpy" not in sys.modules:  # then nobody has an array
+            return False
+        import_numpy()
+    return PyArray_CheckExact(value)
+
+
+cdef bint array_row(object value, const uint32_t **data, size_t *n) except -1:
+    if not is_array(value):
+        return False
+    cdef PyArrayObject *array = <PyArrayObject *>value
+    if PyArray_NDIM(array) != 1 or PyArray_ITEMSIZE(array) != 4 or not PyTypeNum_ISUNSIGNED(PyArray_TYPE(array)):
+        return False
+    if not PyArray_CHKFLAGS(array, NPY_ARRAY_CARRAY_RO) or not PyArray_ISNOTSWAPPED(array):
+        return False
+    data[0], n[0] = <const uint32_t *>PyArray_DATA(array), <size_t>PyArray_DIM(array, 0)
+    return True
 
 
 cdef void trim(st_ids *ids) noexcept:

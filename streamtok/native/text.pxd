@@ -45,3 +45,9 @@ cdef inline void give_back(Text *text) noexcept:
 # Fills `view`, which is then to be given back, with rows (a, b) of int64, and returns how many there are. ValueError for the first
 # that is no span of a text of n bytes.
 cdef size_t borrow_spans(object spans, Py_ssize_t n, Py_buffer *view) except? 0
+
+# PyUnicode_DecodeUTF8Stateful, in steps where the text is long: signals are handled between them. used: NULL where the text ends.
+cdef object decode_some(const char *data, Py_ssize_t n, const char *errors, Py_ssize_t *used)
+
+# Between two steps of a long call that needs the GIL: the main thread, which handles signals, may be waiting for it.
+cdef int let_others_run() except -1

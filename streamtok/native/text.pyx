@@ -143,14 +143,22 @@ cdef enum:
 def from_utf8(bytes data not None, errors, end=None):
     """data[:end].decode("utf-8", errors), in steps where it is long: signals are handled between them."""
     cdef Py_ssize_t n = len(data) if end is None else min(<Py_ssize_t>end, len(data))
+    cdef bytes mode
     if n <= DECODED_AT_ONCE and errors == "replace":
         return PyUnicode_DecodeUTF8Stateful(PyBytes_AS_STRING(data), n, "replace", NULL)
     if n <= DECODED_AT_ONCE or errors not in ("strict", "replace", "ignore"):
         return data[:n].decode("utf-8", errors)
-    try:
-        return join(decoded_parts(data, n, errors))
-    except UnicodeDecodeError:
-        return data[:n].decode("utf-8", errors)  # the same error, with its place in all of the bytes
+    mode = errors.encode()
+    return decode_some(PyBytes_AS_STRING(data), n, PyBytes_AS_STRING(mode), NULL)
+
+
+cdef object decode_some(const char *data, Py_ssize_t n, const char *errors, Py_ssize_t *used):
+    if n > DECODED_AT_ONCE:
+        try:
+            return join(decoded_parts(data, n, errors, used))
+        except UnicodeDecodeError:  # raised again, with its place in all of the bytes
+            pass
+    return PyUnicode_DecodeUTF8Stateful(data, n, errors, used)
 
 
 cdef int let_others_run() except -1:
@@ -160,16 +168,18 @@ cdef int let_others_run() except -1:
     return PyErr_CheckSignals()
 
 
-cdef list decoded_parts(bytes data, Py_ssize_t n, str errors):
-    cdef const char *start = PyBytes_AS_STRING(data)
-    cdef Py_ssize_t at = 0, size, used
-    cdef bytes how = errors.encode()
+cdef list decoded_parts(const char *data, Py_ssize_t n, const char *errors, Py_ssize_t *used):
+    cdef Py_ssize_t at = 0, size, taken
+    cdef bint last = False
     parts = []
-    while at < n:
-        size = min(<Py_ssize_t>DECODED_AT_ONCE, n - at)
-        parts.append(PyUnicode_DecodeUTF8Stateful(start + at, size, how, NULL if at + size == n else &used))
-        at += size if at + size == n else used
+    while not last:
+        size = taken = min(<Py_ssize_t>DECODED_AT_ONCE, n - at)
+        last = at + size == n
+        parts.append(PyUnicode_DecodeUTF8Stateful(data + at, size, errors, NULL if last and used == NULL else &taken))
+        at += taken
         let_others_run()
+    if used != NULL:
+        used[0] = at
     return parts
 
 

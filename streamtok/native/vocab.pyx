@@ -18,7 +18,7 @@ from .csrc.special cimport *
 from .csrc.vocab cimport *
 from .csrc.cut cimport *
 from .csrc.image cimport *
-from .interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
+from .interrupt cimport Scope, begin, check, end as end_scope
 
 from ..errors import VocabularyError
 
@@ -426,35 +426,6 @@ cdef class Vocab:
         if data == NULL:
             raise KeyError(str(value))
         return PyBytes_FromStringAndSize(<const char *>data, <Py_ssize_t>n)
-
-    def decode_bytes(self, tokens):
-        """The bytes of many ids, a uint32 buffer. KeyError names the first unknown one."""
-        cdef st_bytes out
-        cdef size_t bad = 0, n
-        cdef st_status status
-        cdef Scope scope
-        cdef Py_buffer buffer
-        PyObject_GetBuffer(tokens, &buffer, PyBUF_SIMPLE)
-        memset(&out, 0, sizeof(out))
-        n = <size_t>buffer.len // 4
-        try:
-            begin_short(&scope)
-            if n < SHORT:
-                status = st_decode(self.vocab, &self.names, <const uint32_t *>buffer.buf, n, &out, &bad)
-            else:
-                begin(&scope, NULL)
-                with nogil:
-                    status = st_decode(self.vocab, &self.names, <const uint32_t *>buffer.buf, n, &out, &bad)
-                end_scope(&scope)
-            check(&scope)
-            if status == ST_UNKNOWN_TOKEN:
-                raise KeyError(f"Invalid token for decoding: {(<const uint32_t *>buffer.buf)[bad]}")
-            if status:
-                raise MemoryError
-            return bytes_of(out.data, out.size)
-        finally:
-            PyBuffer_Release(&buffer)
-            st_bytes_free(&out)
 
 
 IMAGE_VERSION = ST_IMAGE_VERSION

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import numpy as np
 import pytest
 
 import streamtok
@@ -86,12 +87,16 @@ def test_failing_to_encode(make_tiny, engine, method):
 def test_failing_to_decode(make_tiny):
     enc = make_tiny()
     ids = enc.encode(LONG * 20)
+    assert fail_each(lambda: enc.decode_bytes(ids)) > 0
+    enc.decode_bytes(ids * 20)  # the slots of csrc/vocab/slots.h are made
     used = live()
 
     def check() -> None:
         assert live() == used
 
     assert fail_each(lambda: enc.decode_bytes(ids), check) > 0
+    assert fail_each(lambda: enc.decode(np.array(ids, np.uint32)), check) > 0
+    assert fail_each(lambda: enc.decode_batch([ids[:100]] * 9, skip_special_tokens=True), check) > 0
     decoder = enc.stream_decoder()
     decoder.feed([0xE4])
     fail_each(lambda: decoder.copy().feed(ids), check)

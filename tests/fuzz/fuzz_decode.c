@@ -1,15 +1,20 @@
-/* Ids to bytes: known and unknown ids, ids of special tokens, names that share an id with a token, failing allocations. The
- * bytes are compared with those in the lists of tokens and names. */
+/* Ids to bytes: known and unknown ids, ids of special tokens, names that share an id with a token, failing allocations, rooms that are
+ * too small. The bytes are compared with those in the lists of tokens and names. And UTF-8 to characters. */
 #include "fuzz.h"
+
+#include "base/utf8.h"
+#include "text/utf8_to_str.h"
+#include "vocab/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define IDS_MOST 200
 #define NAMES_MOST 12
+#define CHARACTERS_MOST 300
 
 static struct {
-    uint64_t lists, ids, unknown, failed_allocations;
+    uint64_t lists, ids, unknown, failed_allocations, steps;
 } counts;
 
 static source tokens;
@@ -29,6 +34,8 @@ static void make_vocab(size_t number)
     if (!rng_one_in(&r, 3))
         source_damage(&tokens, &r); /* leaves gaps between ids */
     vocab = source_vocab(&tokens, 64);
+    if (rng_one_in(&r, 2)) /* otherwise they come when they pay */
+        CHECK(st_vocab_slots(vocab, (size_t)1 << 40));
     made_for = number;
 }
 
@@ -101,16 +108,73 @@ static size_t decode_plainly(const st_names *names, const uint32_t *ids, size_t 
     return count;
 }
 
+/* ---- in steps, and as characters ---- */
+
+/* The same in rooms that are too small, each in memory of its size: a write beyond it shows. */
+static void check_steps(rng *r, const st_names *names, const uint32_t *ids, size_t known, const uint8_t *wanted, size_t n)
+{
+    st_decoding d = {ids, known, 0, 0};
+    size_t at = 0, room = rng_size(r, 80);
+    while (d.done < known) {
+        uint8_t *to = take(room);
+        size_t size = 0;
+        const size_t before = d.done;
+        CHECK(st_decode_into(vocab, names, &d, to, room, &size) == ST_OK);
+        CHECK(size <= room && at + size <= n && same_bytes(to, wanted + at, size));
+        CHECK(d.done == known || d.next > room - size);
+        at += size;
+        if (d.done == before)
+            room = d.next + rng_size(r, 80);
+        free(to);
+    }
+    CHECK(at == n);
+    counts.steps++;
+}
+
+/* Any text as code points of its narrowest width, against one character after the other. */
+static void check_characters(rng *r)
+{
+    static const uint32_t limits[] = {0x80, 0x100, 0x10000, 0x110000};
+    uint8_t text[4 * CHARACTERS_MOST];
+    uint32_t points[CHARACTERS_MOST], limit = 0x80;
+    const size_t count = rng_size(r, CHARACTERS_MOST), rare = 1 + rng_size(r, 40);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        do
+            points[i] = (uint32_t)rng_below(r, rng_one_in(r, rare) ? limits[rng_below(r, 4)] : 0x80);
+        while (points[i] >= 0xD800 && points[i] < 0xE000);
+        n += st_utf8_write(text + n, points[i]);
+        for (size_t each = 0; each < 3; each++)
+            limit = points[i] >= limits[each] && limit < limits[each + 1] ? limits[each + 1] : limit;
+    }
+    const st_utf8_facts facts = st_utf8_measure(text, n);
+    CHECK(facts.characters == count && facts.limit == limit);
+    const unsigned width = limit <= 0x100 ? 1 : limit == 0x10000 ? 2 : 4;
+    uint8_t *made = take(count * width), *exact = take(n);
+    memcpy(exact, text, n);
+    CHECK(st_utf8_to_code_points(exact, n, width, made) == ST_OK);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half;
+        uint32_t word;
+        memcpy(&half, made + i * width, width == 2 ? 2 : 0);
+        memcpy(&word, made + i * width, width == 4 ? 4 : 0);
+        CHECK(points[i] == (width == 1 ? made[i] : width == 2 ? half : word));
+    }
+    free(made);
+    free(exact);
+}
+
 /* ---- the harness ---- */
 
 static void check_list(rng *r, const st_names *names)
 {
     const size_t count = rng_below(r, IDS_MOST);
+    const int sound = rng_one_in(r, 2);
     uint32_t *ids = take(count * sizeof *ids); /* of its size: a read beyond its end shows */
     st_bytes wanted = {0}, text = {0};
     size_t bad = SIZE_MAX;
     for (size_t i = 0; i < count; i++)
-        ids[i] = any_id(r, names);
+        ids[i] = sound ? vocab->ids[rng_below(r, vocab->count)] : any_id(r, names);
     CHECK(st_bytes_append(&wanted, "x", 1) == ST_OK && st_bytes_append(&text, "x", 1) == ST_OK);
     const size_t known = decode_plainly(names, ids, count, &wanted);
     st_status status = ST_NO_MEMORY;
@@ -123,6 +187,7 @@ static void check_list(rng *r, const st_names *names)
     }
     CHECK(status == (known == count ? ST_OK : ST_UNKNOWN_TOKEN) && (!status || bad == known));
     CHECK(status || (text.size == wanted.size && same_bytes(text.data, wanted.data, text.size)));
+    check_steps(r, names, ids, known, wanted.data + 1, wanted.size - 1);
     counts.lists++;
     counts.ids += count;
     counts.unknown += status == ST_UNKNOWN_TOKEN;
@@ -139,6 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     make_names(&r, &list);
     for (int i = 0; i < 4; i++)
         check_list(&r, &list.names);
+    check_characters(&r);
     return 0;
 }
 

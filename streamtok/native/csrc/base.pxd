@@ -61,3 +61,7 @@ cdef extern from "base/prefetch.h" nogil:
 
 cdef extern from "base/tier.h" nogil:
     const char *st_tier_name()
+
+
+cdef extern from "base/utf8.h" nogil:
+    unsigned st_utf8_unfinished(const uint8_t *text, size_t n)

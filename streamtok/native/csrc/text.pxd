@@ -21,6 +21,14 @@ cdef extern from "text/utf8_check.h" nogil:
     size_t st_text_check(const uint8_t *text, size_t n, st_text_error *error)
 
 
+cdef extern from "text/utf8_to_str.h" nogil:
+    ctypedef struct st_utf8_facts:
+        size_t characters
+        uint32_t limit
+    st_utf8_facts st_utf8_measure(const uint8_t *text, size_t n)
+    st_status st_utf8_to_code_points(const uint8_t *text, size_t n, unsigned width, void *to)
+
+
 cdef extern from "text/chunk.h" nogil:
     ctypedef struct st_text_stage:
         st_errors errors
