@@ -27,7 +27,7 @@ from .whole import WholeTexts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from .device import Devices
@@ -156,6 +156,38 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         )
 
     @classmethod
+    def longest_match(
+        cls,
+        name: str,
+        tokens: Mapping[bytes, int],
+        *,
+        special_tokens: dict[str, int],
+        pat_str: str | None = None,
+        engine: str = "fast",
+    ) -> Encoding:
+        """An encoding by longest match: from the left, always the longest token that the text goes on with.
+
+        RWKV's World vocabulary is used so. docs/longest_match.md has the definition.
+
+        Args:
+            name: as for the class.
+            tokens: token bytes -> id. All 256 single bytes must be there.
+            special_tokens: as for the class.
+            pat_str: as for the class; None: the text between two special tokens is matched as it is.
+            engine: as for the class; "reference" tries each length of token.
+
+        Raises:
+            VocabularyError: an empty or too long token, a byte that is no token, an id given twice, or to a special
+                token too.
+            TypeError: a token is not bytes, or an id is not an int.
+            ValueError: as for the class.
+        """
+        from .bundled.longest import pack_longest
+
+        packed = pack_longest(tokens)
+        return cls(name, pat_str=pat_str, mergeable_ranks=packed, special_tokens=special_tokens, engine=engine)
+
+    @classmethod
     def from_file(
         cls,
         path: str | os.PathLike[str],
@@ -257,7 +289,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
         self._split: Split | None = pat_str if self._model is None else self._model.stages
         self._added_tokens = special_tokens if self._model is None else special_tokens | self._model.plain
-        if pat_str is None and self._warns_without_pattern and self._model is None:
+        if pat_str is None and self._warns_without_pattern and self._model is None and not vocab.is_longest:
             warnings.warn(
                 f"{shown(name)} has no pattern: texts are merged whole, and ids are not those that a model was "
                 "trained on",
@@ -323,6 +355,26 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         name = f"{self.name} without pattern"
         other._set_up(name, None, self._vocab, self._special_tokens, None, self._engine)
         return other
+
+    def with_longest_match(self) -> Encoding:
+        """The same vocabulary, pattern and special tokens, with the longest token at each place instead of merging.
+
+        Uzan et al., "Greed is all you need" (2024), find it a good way to use vocabularies of BPE. The ids are not
+        those that a model was trained on.
+        """
+        from .bundled.longest import pack_longest
+
+        if self._model is not None:
+            raise ValueError(f"{shown(self.name)} comes from a model's file; give its tokens to longest_match()")
+        return Encoding(
+            f"{self.name} by longest match",
+            pat_str=self._pat_str,
+            mergeable_ranks=pack_longest(self._packed.to_dict()),
+            special_tokens=self._special_tokens,
+            engine=self._engine,
+            pattern_seconds=self._pattern_seconds,
+            normalizer=None if self._normalizer is None else self._normalizer.steps,
+        )
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"

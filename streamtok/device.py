@@ -45,7 +45,8 @@ class Devices:
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
-        on_cpu = encoding._normalizer is not None or encoding._vocab.fragments
+        vocab = encoding._vocab
+        on_cpu = encoding._normalizer is not None or vocab.fragments or vocab.is_longest
         self._family = None if on_cpu else kernels_of(encoding._split)
         self._pipelines: dict[str, GpuPipeline] = {}
         self._auto: Auto | None = None

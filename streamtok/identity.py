@@ -28,6 +28,9 @@ _registered: Mapping[str, Identified] = {}
 _resolve_registered: Callable[[str], Identified] | None = None
 _bundled_names: frozenset[str] = frozenset()
 
+# What stands in a fingerprint and in a pickle where other vocabularies have splits; no splits are seven bytes.
+_LONGEST = b"longest"
+
 _lock = _thread.RLock()
 _known: WeakValueDictionary[str, Identified] = WeakValueDictionary()  # identity -> the encoding
 _unasked: WeakSet[Identified] = WeakSet()  # encodings whose identity has not been computed yet
@@ -66,7 +69,9 @@ class Identified:
         digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
         lengths, ranks = map(to_little_endian, (self._packed.lengths, self._packed.ranks))
         parts = [lengths, ranks, self._packed.blob]
-        if not self._packed.is_ranked:  # then ranks are ids, and say nothing of merging
+        if self._packed.is_longest:
+            parts.append(_LONGEST)
+        elif not self._packed.is_ranked:  # then ranks are ids, and say nothing of merging
             parts.append(to_little_endian(self._packed.splits or ()))
         for part in parts:
             digest.update(hashlib.sha256(part).digest())
@@ -138,7 +143,9 @@ class Identified:
             return _revived, (identity, type(self), facts, self.__dict__["_vocabulary"])
         packed = self._packed
         tokens = [packed.blob, to_little_endian(packed.lengths), to_little_endian(packed.ranks)]
-        if not packed.is_ranked:
+        if packed.is_longest:
+            tokens.append(_LONGEST)
+        elif not packed.is_ranked:
             tokens.append(to_little_endian(packed.splits or ()))
         return _revived, (identity, type(self), facts, tuple(tokens))
 
@@ -231,6 +238,10 @@ def _unpickled(
     arrays = from_little_endian(lengths), from_little_endian(ranks)
     if splits is None:
         return PackedVocabulary(blob, *arrays, None, None).to_dict()
+    if splits == _LONGEST:
+        from .bundled.longest import LongestVocabulary
+
+        return LongestVocabulary(blob, *arrays, None, None)
     from .bundled.merged import MergedVocabulary
 
     return MergedVocabulary(blob, *arrays, from_little_endian(splits), None)

@@ -33,6 +33,7 @@ CAPTIONS = {
     "special": "special tokens",
     "vocab": "tokens, decoding",
     "cut": "exact cuts",
+    "longest": "longest match",
     "train": "counts, merges",
     "merge": "words, windows",
     "cuda": "text to pieces",

@@ -1,5 +1,4 @@
-/* The rule of cut_rule.h for a stretch of text at once, with AVX-512. A border between two ASCII characters never counts as a
- * cut here: few long pieces have one, and leaving it out changes no id.
+/* The rule of cut_rule.h for a stretch of text at once, with AVX-512.
  *
  * Everything that depends on the text is a bit in a mask: where pieces begin, which pieces are long, where a token joins two
  * characters. The characters of long pieces are first listed without gaps, so that no branch asks where a piece ends. */
@@ -196,8 +195,18 @@ static inline __m512i shapes_of(const st_cut_tables *tables, __mmask16 lanes, __
     return _mm512_and_si512(shapes, all(0xFFFF));
 }
 
-/* Notes for all places whether a token with both whole characters spans the border in front. Two ASCII characters count as
- * joined. */
+/* Bit 0 of each lane: do the two characters, as st_char_bits gives them, stand side by side in a token? The exact table of ASCII
+ * characters and the bit set of all others are read by one gather. */
+static inline __mmask16 are_pairs(const st_cut_tables *tables, __m512i left, __m512i right, __m512i hash)
+{
+    const __mmask16 ascii = _mm512_cmplt_epu32_mask(_mm512_or_si512(left, right), all(0x80));
+    const __m512i place = _mm512_mask_mov_epi32(_mm512_srl_epi32(hash, _mm_cvtsi32_si128(tables->pair_shift)), ascii, right);
+    const __m512i row = _mm512_add_epi32(_mm512_slli_epi32(left, 2), all(offsetof(st_cut_tables, ascii) / 4));
+    const __m512i word = _mm512_srli_epi32(place, 5), at = _mm512_mask_add_epi32(word, ascii, word, row);
+    return _mm512_test_epi32_mask(_mm512_rorv_epi32(_mm512_i32gather_epi32(at, tables, 4), place), all(1));
+}
+
+/* Notes for all places whether a token with both whole characters spans the border in front. */
 static inline void look_at_borders(places *p, const st_cut_tables *tables, const __m512i text[WORDS])
 {
     __m512i left = _mm512_setzero_si512(), hash = left;
@@ -206,8 +215,7 @@ static inline void look_at_borders(places *p, const st_cut_tables *tables, const
         const hashes h = hashes_of(right);
         const __m512i before = _mm512_alignr_epi32(right, left, LANES - 1);
         const __m512i sum = _mm512_add_epi32(h.right, _mm512_alignr_epi32(h.left, hash, LANES - 1));
-        const __mmask16 ascii = _mm512_cmplt_epu32_mask(_mm512_or_si512(before, right), all(0x80));
-        const __mmask16 joined = bits_at(0xFFFF, tables->pairs, sum, tables->pair_shift) | ascii;
+        const __mmask16 joined = are_pairs(tables, before, right, sum);
         p->joined[i / 64] |= (uint64_t)joined << i % 64;
         left = right;
         hash = h.left;

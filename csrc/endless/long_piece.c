@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/interrupt.h"
+#include "longest/matcher.h"
 #include "merge/windows.h"
 
 /* Bytes between two searches for final tokens: few enough to keep the window small, enough to cost next to nothing. */
@@ -83,7 +84,7 @@ static uint32_t last_token(const st_long_piece *piece, const st_automaton *a, co
 {
     uint64_t end = piece->end;
     uint32_t before = piece->window[end - 1 - piece->base].node;
-    uint32_t longer = before ? st_automaton_child(a, before, byte) : 0;
+    uint32_t longer = before ? st_trie_child(&a->trie, before, byte) : 0;
     if (longer && a->nodes[longer].token != ST_NONE) {
         int answer = follows(piece, a, v, memo, longer, end);
         if (answer)
@@ -169,7 +170,7 @@ static st_status begin_behind(st_long_piece *piece, st_vocab *vocab, uint32_t pr
     ST_TRY(make_room(piece, 1));
     uint32_t node = 0;
     for (size_t i = 0; i < st_token_length(vocab, previous); i++)
-        node = st_automaton_child(a, node, st_token_bytes(vocab, previous)[i]);
+        node = st_trie_child(&a->trie, node, st_token_bytes(vocab, previous)[i]);
     /* any position but 0 will do for the root, which only says that something has left */
     piece->base = piece->root = piece->oldest = piece->frontier = piece->end = 1;
     piece->window[0] = (st_prefix){node, 0, 0};
@@ -260,9 +261,27 @@ static st_status push_step(st_long_piece *piece, const st_automaton *a, st_vocab
     return done ? st_go_on(n) : push_bytes(piece, a, vocab, scratch->memo, text, n, out);
 }
 
+/* For a vocabulary of longest match: the pending bytes are those of the matcher's node. */
+static st_status push_to_matcher(st_long_piece *piece, st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out)
+{
+    const st_matcher *matcher = st_vocab_matcher(vocab);
+    if (!matcher)
+        return ST_NO_MEMORY;
+    ST_TRY(st_matcher_feed(matcher, vocab, &piece->state, text, n, out));
+    const size_t pending = matcher->depths[piece->state], held = piece->text.size;
+    const size_t kept = pending > n ? pending - n : 0; /* of those that were pending before */
+    st_bytes_drop(&piece->text, held - kept);
+    ST_TRY(st_bytes_append(&piece->text, text + (n - (pending - kept)), pending - kept));
+    piece->end += n;
+    piece->root = piece->frontier = piece->end - pending;
+    return ST_OK;
+}
+
 st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, const uint8_t *text, size_t n,
                              st_ids *out)
 {
+    if (vocab->longest)
+        return push_to_matcher(piece, vocab, text, n, out);
     const st_automaton *a = st_vocab_automaton(vocab);
     if (!a)
         return ST_NO_MEMORY;
@@ -294,8 +313,27 @@ static st_status spell_path(st_long_piece *piece, const st_automaton *a, const s
     return ST_OK;
 }
 
+static void end_piece(st_long_piece *piece)
+{
+    piece->active = 0;
+    piece->end = piece->root = piece->base = 0;
+    piece->text.size = 0;
+}
+
+static st_status finish_matcher(st_long_piece *piece, st_vocab *vocab, st_ids *out)
+{
+    const st_matcher *matcher = st_vocab_matcher(vocab);
+    if (!matcher)
+        return ST_NO_MEMORY;
+    ST_TRY(st_matcher_finish(matcher, vocab, piece->state, out));
+    end_piece(piece);
+    return ST_OK;
+}
+
 st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *out)
 {
+    if (vocab->longest)
+        return finish_matcher(piece, vocab, out);
     const st_automaton *a = st_vocab_automaton(vocab);
     if (!a || st_ids_reserve(out, 1))
         return ST_NO_MEMORY;
@@ -309,9 +347,7 @@ st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *ou
         status = spell_path(piece, a, vocab, out);
     if (status)
         return status;
-    piece->active = 0;
-    piece->end = piece->root = piece->base = 0;
-    piece->text.size = 0;
+    end_piece(piece);
     return ST_OK;
 }
 
@@ -328,12 +364,14 @@ st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, st_long_s
 {
     st_ids none = {0};
     st_long_piece_begin(piece, merged_only);
+    if (previous != ST_NONE && vocab->longest)
+        return ST_BAD_STATE; /* its state is what is pending, and nothing else */
     if (previous != ST_NONE)
         ST_TRY(begin_behind(piece, vocab, previous));
     uint64_t root = piece->root;
     st_status status = st_long_piece_push(piece, vocab, scratch, text, n, &none);
     st_ids_free(&none);
-    if (!status && (piece->root != root || (n && !piece->window[piece->end - piece->base].node)))
+    if (!status && (piece->root != root || (n && !vocab->longest && !piece->window[piece->end - piece->base].node)))
         status = ST_BAD_STATE; /* more could have left than had: no encoder was in this state */
     return status;
 }

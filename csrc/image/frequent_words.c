@@ -15,7 +15,7 @@ typedef struct group {
 
 static st_status enter_group(st_vocab *v, group *g)
 {
-    st_merge_words(v, NULL, g->words, g->count);
+    ST_TRY(st_words_to_tokens(v, NULL, g->words, g->count));
     for (size_t i = 0; i < g->count; i++) {
         const st_word *word = &g->words[i];
         for (size_t k = 0; k < word->count; k++)

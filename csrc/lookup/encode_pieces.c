@@ -1,7 +1,9 @@
 #include "lookup/encode_pieces.h"
 
 #include "base/interrupt.h"
+#include "base/utf8.h"
 #include "cut/cuts.h"
+#include "longest/matcher.h"
 #include "lookup/first_look.h"
 #include "lookup/misses.h"
 #include "merge/runs.h"
@@ -43,6 +45,16 @@ static st_status put_id(st_ids *out, uint32_t id)
     return ST_OK;
 }
 
+static st_status match_alone(st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
+{
+    const st_matcher *matcher = st_vocab_matcher(v);
+    uint32_t node = 0;
+    if (!matcher)
+        return ST_NO_MEMORY;
+    ST_TRY(st_matcher_feed(matcher, v, &node, text, n, out));
+    return st_matcher_finish(matcher, v, node, out);
+}
+
 static st_status merge_alone(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
 {
     const size_t before = out->size;
@@ -79,6 +91,8 @@ st_status st_encode_span(st_vocab *v, st_workspace *w, st_engine engine, const u
     uint32_t token = whole ? st_vocab_find(v, text, n) : ST_NONE;
     if (token != ST_NONE)
         return put_id(out, v->ids[token]);
+    if (v->longest)
+        return engine == ST_ENGINE_FAST ? match_alone(v, text, n, out) : st_longest_reference(v, text, n, out);
     return engine == ST_ENGINE_FAST ? merge_alone(v, w, text, n, out) : merge_reference(v, w, text, n, out);
 }
 
@@ -197,6 +211,22 @@ static int add_stretch(st_vocab *v, st_workspace *w, batch *b)
     return pieces != 0;
 }
 
+/* Adds atoms of the current piece, which is longer than a stretch: those of the next stretch, whose last one goes on behind it.
+ * Returns 0 if there is no cut in the stretch. */
+static int add_window(st_workspace *w, const st_cuts *cuts, batch *b, size_t end)
+{
+    uint32_t ends[ST_CUT_STRETCH + 16];
+    size_t pieces, n = ST_CUT_STRETCH;
+    if (end - b->at <= n)
+        return 0;
+    while (st_utf8_is_continuation(b->text[b->at + n]))
+        n--;
+    const uint64_t stop = b->at + n;
+    const size_t count = st_cuts_of_pieces(cuts, b->text, b->at, &stop, 1, ends, &pieces);
+    add_any_spans(w, b, ends, count - 1);
+    return count > 1;
+}
+
 /* Adds the current piece, or as many of its atoms as there is room for. */
 static void add_piece(st_vocab *v, st_workspace *w, batch *b)
 {
@@ -215,7 +245,8 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
         b->at = end;
     }
     while (b->at < end && s->count < s->limit)
-        add_atoms(w, cuts, b, end);
+        if (!b->stretches || !add_window(w, cuts, b, end))
+            add_atoms(w, cuts, b, end);
     b->inside = b->at < end;
     if (cuts && !b->stretches)
         st_cut_account_enter(&w->cutting, s->count - before - 1, ST_CUT_PIECE_COSTS, ST_CUT_PIECE_LEAVES_WHOLE);

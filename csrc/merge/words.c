@@ -1,6 +1,7 @@
 #include "merge/words.h"
 
 #include "base/dispatch.h"
+#include "longest/matcher.h"
 
 ST_STAGE(st_merge_words_function, merge_in_use, st_merge_words_portable, st_merge_words_neon, st_merge_words_avx2,
          st_merge_words_avx512)
@@ -9,4 +10,16 @@ void st_merge_words(const st_vocab *v, const st_cuts *cuts, st_word *words, size
 {
     if (count)
         merge_in_use()(v, cuts, words, count);
+}
+
+st_status st_words_to_tokens(st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
+{
+    if (!v->longest) {
+        st_merge_words(v, cuts, words, count);
+        return ST_OK;
+    }
+    const st_matcher *matcher = st_vocab_matcher(v);
+    for (size_t i = 0; matcher && i < count; i++)
+        words[i].count = (uint32_t)st_matcher_word(matcher, words[i].text, words[i].n, words[i].tokens);
+    return matcher ? ST_OK : ST_NO_MEMORY;
 }

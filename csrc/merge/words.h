@@ -33,7 +33,10 @@ typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts,
 st_merge_words_function st_merge_words_portable, st_merge_words_neon, st_merge_words_avx2, st_merge_words_avx512,
     st_merge_words;
 
-/* The same, but the merging of a word stops when it has `enough` tokens or fewer. AVX-512 uses it for words with too many symbols
+/* The tokens of each word by the rule of the vocabulary: by merging, or by longest match (longest/matcher.h). */
+st_status st_words_to_tokens(st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
+
+/* The same as st_merge_words, but the merging of a word stops when it has `enough` tokens or fewer. AVX-512 uses it for words with too many symbols
  * for a lane. */
 void st_shorten_words_avx2(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, uint32_t enough);
 

@@ -200,7 +200,7 @@ static st_status append_in_steps(st_bytes *bytes, const uint8_t *text, size_t n)
 static st_status keep_tail(feed_context *c, progress *p)
 {
     st_encoder *e = c->encoder;
-    if (e->engine == ST_ENGINE_FAST && (p->read - p->piece > ST_HOLD_WHOLE || e->open.tail.active)) {
+    if (e->engine == ST_ENGINE_FAST && (p->read - p->piece > st_hold_whole(e->vocab) || e->open.tail.active)) {
         uint64_t sure = st_scan_sure(e->pattern, &e->scan) - e->open.taken;
         size_t took = 0;
         if (st_scan_open_is_dropped(e->pattern, &e->scan)) {

@@ -54,7 +54,7 @@ st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *c, c
     ST_TRY(take_atoms(piece, c, text, n, &rest));
     piece->taken += rest;
     /* A short atom waits for its end, as a short piece does. An ASCII atom behind a cut does not: it may never end. */
-    if (!piece->tail.active && n - rest <= ST_HOLD_WHOLE && (!rest || st_has_high_bytes(text + rest, n - rest))) {
+    if (!piece->tail.active && n - rest <= st_hold_whole(c->vocab) && (!rest || st_has_high_bytes(text + rest, n - rest))) {
         *took = rest;
         return ST_OK;
     }

@@ -11,6 +11,12 @@
  * that the finality rule may hold, so the bound on what is pending remains that of the rule. */
 #define ST_HOLD_WHOLE ST_SHORT_MERGE
 
+/* The same for a vocabulary. By longest match no piece waits: what is certain is known byte by byte, and at little cost. */
+static inline size_t st_hold_whole(const st_vocab *vocab)
+{
+    return vocab->longest ? 0 : ST_HOLD_WHOLE;
+}
+
 typedef struct st_open_piece {
     uint64_t taken;     /* bytes of the open piece, from its front, that were encoded or pushed to `tail` */
     st_long_piece tail; /* the open piece, or the open atom of it, once it is long */

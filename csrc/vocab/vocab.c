@@ -33,7 +33,7 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
         return ST_NO_MEMORY;
     ST_TRY(st_string_table_init(&v->longs, 2 * longs));
     ST_TRY(st_piece_table_init(&v->pieces, v->piece_room = n - longs + source->words));
-    return st_pairs_init(&v->pairs, n, dense_side);
+    return st_pairs_init(&v->pairs, source->longest ? 0 : n, dense_side);
 }
 
 /* Tables are filled at random places, so the cache line of a token is prefetched so many tokens before its turn. */
@@ -294,6 +294,24 @@ static st_status link_by_merging(st_vocab *v, const uint32_t *lengths)
     return status;
 }
 
+/* Nothing merges: each token stands for itself. */
+static st_status link_none(st_vocab *v)
+{
+    v->longest = 1;
+    for (uint32_t i = 0; i < v->count; i++) {
+        v->left[i] = i;
+        v->right[i] = ST_NONE;
+    }
+    return ST_OK;
+}
+
+static st_status link_tokens(st_vocab *v, const st_vocab_source *source, size_t *bad)
+{
+    if (source->longest)
+        return link_none(v);
+    return source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v, source->lengths);
+}
+
 static uint32_t count_unreachable(const st_vocab *v)
 {
     uint32_t count = 0;
@@ -392,7 +410,7 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
     if (!status)
         status = fill(v, source, bad);
     if (!status)
-        status = source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v, source->lengths);
+        status = link_tokens(v, source, bad);
     if (!status) {
         v->unreachable = count_unreachable(v);
         if (v->unreachable && !source->splits)
@@ -437,6 +455,7 @@ void st_vocab_free(st_vocab *v)
     for (size_t i = 0; i < ST_POOL_SIZE; i++)
         release(v->pool[i]);
     release(v->automaton);
+    release(v->matcher);
     release(v->cuts);
     release(v->slots);
     st_string_table_free(&v->whole);

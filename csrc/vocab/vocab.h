@@ -3,6 +3,9 @@
  * Tokens are numbered by INDEX, in the order in which they merge; the id is what callers see. In a vocabulary of ranks the id is
  * the rank, so ids ascend. In one of a list of merges (vocab/merge_list.h) ids may stand in any order, and some tokens may be
  * SILENT: no text becomes them, and their bytes may be those of another token. They are decoded only.
+ *
+ * In a vocabulary of LONGEST MATCH (longest/matcher.h) nothing merges: there are no pairs, ids may stand in any order, and every
+ * token is reachable.
  * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts, st_vocab_slots)
  * are published atomically (vocab/attached.h). */
 #ifndef ST_VOCAB_VOCAB_H
@@ -25,7 +28,8 @@ typedef struct st_vocab {
     uint8_t *bytes;      /* all tokens, one behind the other, by index */
     uint32_t *starts;    /* count + 1 offsets into bytes */
     uint32_t *ids;       /* index -> id; ST_INLINE_IDS of them can be read at each */
-    uint32_t *left;      /* index -> left token of its pair, ST_NONE for single bytes, unreachable and silent tokens */
+    uint32_t *left;      /* index -> left token of its pair, ST_NONE for single bytes, unreachable and silent tokens; the token itself
+                            in a vocabulary of longest match */
     uint32_t *right;     /* ST_NONE for single bytes and unreachable tokens, ST_NO_TOKEN for silent ones */
     uint32_t *sorted_ids; /* NULL where ids ascend; else the ids, ascending, */
     uint32_t *by_id;      /* and the index of each */
@@ -34,6 +38,7 @@ typedef struct st_vocab {
     int monotone;         /* every merged token comes after both its parts */
     uint64_t *unsound;    /* NULL where monotone is set; else a bit for each token that st_token_is_sound is to deny */
     int identity;         /* ids[i] == i for all i */
+    int longest;          /* of longest match */
     uint32_t fragments;   /* tokens with ids from ST_FIRST_FRAGMENT on */
     size_t piece_room;     /* entries that `pieces` was made for */
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
@@ -43,6 +48,7 @@ typedef struct st_vocab {
                             * gives, also for a part of a piece. No slots where there is no such token */
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
     st_attached *automaton;          /* endless/automaton.h */
+    st_attached *matcher;            /* longest/matcher.h */
     st_attached *cuts;               /* cut/cuts.h */
     st_attached *slots;              /* vocab/slots.h, */
     uint64_t spent_decoding;         /* and what was decoded without them */
@@ -68,6 +74,7 @@ typedef struct st_vocab_source {
     size_t count;
     size_t words; /* room to leave in the piece table for frequent words (image/frequent_words.h) */
     int any_order;
+    int longest; /* of longest match: no splits, and no merging to find them */
 } st_vocab_source;
 
 /* Works out which tokens are not sound, and enters unreachable ones: for a vocabulary whose arrays are there.

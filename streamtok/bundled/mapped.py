@@ -186,6 +186,7 @@ def build_vocabulary(
         special_tokens,
         words=words,
         any_order=not packed.is_ranked,
+        longest=packed.is_longest,
         others=others,
     )
 

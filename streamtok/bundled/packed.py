@@ -75,6 +75,9 @@ class PackedVocabulary:
     is_ranked = True
     """Whether tokens merge in the order of `ranks`, and `splits` follow from it."""
 
+    is_longest = False
+    """Whether text is matched with the longest token instead of being merged (longest.py)."""
+
     def __init__(
         self,
         blob: bytes,
@@ -181,8 +184,10 @@ def checksum(data: bytes | bytearray) -> int:
     return zlib.crc32(view[CRC_AT.stop :], zlib.crc32(view[: CRC_AT.start]))
 
 
-def pack_ranks(mergeable_ranks: Mapping[bytes, int]) -> PackedVocabulary:
+def pack_ranks(mergeable_ranks: Mapping[bytes, int], number: str = "rank") -> PackedVocabulary:
     """A user's {token bytes: rank} as arrays, sorted by rank; splits and sha256 are None.
+
+    number: what errors call a rank.
 
     Raises:
         TypeError: not a mapping, a key is not bytes, or a rank is not an int (a bool is none).
@@ -191,13 +196,13 @@ def pack_ranks(mergeable_ranks: Mapping[bytes, int]) -> PackedVocabulary:
     """
     if not isinstance(mergeable_ranks, Mapping):
         raise TypeError(
-            f"mergeable_ranks is of type {type(mergeable_ranks).__name__}; give a dict of token bytes to rank"
+            f"the vocabulary is of type {type(mergeable_ranks).__name__}; give a dict of token bytes to {number}"
         )
     import numpy as np
 
     tokens = list(mergeable_ranks)
     check_tokens(tokens)
-    ranks = _rank_array(list(mergeable_ranks.values()), tokens)
+    ranks = _rank_array(list(mergeable_ranks.values()), tokens, number)
     if (ranks[1:] <= ranks[:-1]).any():
         order = np.argsort(ranks, kind="stable")
         ranks, tokens = ranks[order], [tokens[i] for i in order.tolist()]
@@ -205,7 +210,7 @@ def pack_ranks(mergeable_ranks: Mapping[bytes, int]) -> PackedVocabulary:
         if len(twice):
             first, second = tokens[twice[0]], tokens[twice[0] + 1]
             rank = ranks[twice[0]]
-            raise VocabularyError(f"{shown(first)} and {shown(second)} both have rank {rank}; give each its own")
+            raise VocabularyError(f"{shown(first)} and {shown(second)} both have {number} {rank}; give each its own")
     return PackedVocabulary(b"".join(tokens), array("I", map(len, tokens)), array("I", ranks.tolist()), None, None)
 
 
@@ -239,17 +244,21 @@ def check_single_bytes(tokens: Any, path: str | None = None) -> None:
         )
 
 
-def _rank_array(values: list[Any], tokens: list[bytes]) -> np.ndarray:
+def _rank_array(values: list[Any], tokens: list[bytes], number: str) -> np.ndarray:
     """The ranks as int64, each of them in 0..MAX_RANK."""
     for kind in set(map(type, values)) - {int}:
         odd = next(i for i, value in enumerate(values) if type(value) is kind)
         if kind is bool or not hasattr(kind, "__index__"):
-            raise TypeError(f"the rank of {shown(tokens[odd])} is {shown(values[odd])}, a {kind.__name__}; give an int")
+            raise TypeError(
+                f"the {number} of {shown(tokens[odd])} is {shown(values[odd])}, a {kind.__name__}; give an int"
+            )
     values = list(map(operator.index, values))
     for extreme in (min(values), max(values)):
         if not 0 <= extreme <= MAX_RANK:
             token = tokens[values.index(extreme)]
-            raise VocabularyError(f"the rank of {shown(token)} is {shown(extreme)}; ranks go from 0 to {MAX_RANK}")
+            raise VocabularyError(
+                f"the {number} of {shown(token)} is {shown(extreme)}; {number}s go from 0 to {MAX_RANK}"
+            )
     import numpy as np
 
     return np.array(values, np.int64)

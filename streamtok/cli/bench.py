@@ -128,14 +128,16 @@ def _oracle(encoding: Any) -> tuple[Encode, Any]:
     """Who knows the right ids, and tiktoken's encoding or None. Not tiktoken.get_encoding, which downloads."""
     parts: dict[str, Any] = {
         "pat_str": encoding._pat_str,
-        "mergeable_ranks": encoding._mergeable_ranks,
+        "mergeable_ranks": encoding._packed if encoding._vocab.is_longest else encoding._mergeable_ranks,
         "special_tokens": encoding._special_tokens,
     }
+    from ..core import Encoding
+
+    if encoding._vocab.is_longest:
+        return _one_shot(Encoding(encoding.name, **parts, engine="reference")), None
     try:
         import tiktoken
     except ImportError:
-        from ..core import Encoding
-
         return _one_shot(Encoding(encoding.name, **parts, engine="reference")), None
     theirs = tiktoken.Encoding(encoding.name, **parts)
     return _one_shot(theirs), theirs

@@ -21,7 +21,7 @@ cdef class Vocab:
     cdef Py_buffer image  # what `vocab` lies in, if it was not built here
     cdef public str path  # of the file that the image is mapped from
 
-    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order)
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, bint longest)
     cdef PyObject **shared_ints(self) noexcept
     cdef object int_of(self, uint32_t token)
     cdef _open(self, image)

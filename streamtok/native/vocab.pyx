@@ -18,6 +18,7 @@ from .csrc.special cimport *
 from .csrc.vocab cimport *
 from .csrc.cut cimport *
 from .csrc.image cimport *
+from .csrc.longest cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 
 from ..errors import VocabularyError
@@ -185,14 +186,14 @@ cdef class Vocab:
     buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else. others: id -> bytes, of
     further ids to decode."""
     def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
-                  tuple words=None, image=None, bint any_order=False, dict others=None):
+                  tuple words=None, image=None, bint any_order=False, dict others=None, bint longest=False):
         if image is None:
-            self._build(blob, lengths, ranks, splits, dense_side, words, any_order)
+            self._build(blob, lengths, ranks, splits, dense_side, words, any_order, longest)
         else:
             self._open(image)
         self._set_names(special_tokens, others or {})
 
-    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order):
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, bint longest):
         cdef bytes wide_lengths = widened(lengths, "lengths"), wide_ranks, wide_splits
         cdef st_vocab_source source
         cdef size_t bad = 0, i
@@ -218,6 +219,7 @@ cdef class Vocab:
         cdef const uint8_t *word_sizes = <const uint8_t *>PyBytes_AS_STRING(word_lengths)
         source.words = len(word_lengths)
         source.any_order = any_order
+        source.longest = longest
         begin(&scope, NULL)
         with nogil:
             status = st_vocab_new(&source, dense_side, &self.vocab, &bad)
@@ -376,6 +378,11 @@ cdef class Vocab:
         return self.vocab.unreachable
 
     @property
+    def is_longest(self):
+        """Whether text is matched with the longest token instead of being merged."""
+        return bool(self.vocab.longest)
+
+    @property
     def monotone(self):
         return bool(self.vocab.monotone)
 
@@ -399,7 +406,8 @@ cdef class Vocab:
         return offsets
 
     def merge(self, bytes data not None):
-        """A list of ids of bytes by merging alone, by the reference engine: not even a token is looked up as a whole."""
+        """A list of ids of bytes by the reference engine, by merging alone: not even a token is looked up as a whole. Or by longest
+        match, where that is the rule."""
         cdef st_reference_scratch scratch
         cdef st_ids out
         cdef st_status status
@@ -407,10 +415,13 @@ cdef class Vocab:
         memset(&scratch, 0, sizeof(scratch))
         memset(&out, 0, sizeof(out))
         try:
-            status = st_reference_merge(&self.vocab.pairs, <const uint8_t *>PyBytes_AS_STRING(data), len(data), &scratch,
-                                        &out)
-            for i in range(out.size):
-                out.data[i] = self.vocab.ids[out.data[i]]
+            if self.vocab.longest:
+                status = st_longest_reference(self.vocab, <const uint8_t *>PyBytes_AS_STRING(data), len(data), &out)
+            else:
+                status = st_reference_merge(&self.vocab.pairs, <const uint8_t *>PyBytes_AS_STRING(data), len(data), &scratch,
+                                            &out)
+                for i in range(out.size):
+                    out.data[i] = self.vocab.ids[out.data[i]]
             if status or st_vocab_spell(self.vocab, &out, 0):
                 raise MemoryError
             return [out.data[i] for i in range(out.size)]

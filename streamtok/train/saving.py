@@ -44,6 +44,10 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
             a path that would write over a text that the encoding was trained on.
     """
     target = os.fspath(path)
+    if encoding._vocab.is_longest:
+        raise ValueError(
+            f"{shown(encoding.name)} is of longest match, which none of these files can say: keep its tokens"
+        )
     if encoding._model is not None:
         _save_model(encoding._model, target)
         return

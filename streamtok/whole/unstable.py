@@ -27,6 +27,11 @@ def encode_with_unstable(
             f"{shown(encoding.name)} spells blanks as another character, so that what its ids decode to has other ids: "
             "use stream_encoder(), whose ids stay"
         )
+    if encoding._vocab.is_longest:
+        raise ValueError(
+            f"{shown(encoding.name)} is of longest match, and completions follow the rules of merging: "
+            "use stream_encoder()"
+        )
     ids = encoding._coder.encode(text, allowed, disallowed)
     unstable = _blanks_too(encoding, ids, _last_piece(encoding, ids, text))
     if not unstable:

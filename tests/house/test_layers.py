@@ -23,7 +23,7 @@ C_ROOMS = """
 base
 checksum text normal split pairs listing
 special vocab
-cut train
+cut train longest
 merge cuda
 endless image cuda/encode cuda/train
 lookup

@@ -15,7 +15,7 @@ cdef extern from "vocab/vocab.h" nogil:
         uint32_t *ids
         uint32_t *left
         uint32_t unreachable, fragments
-        int monotone, identity
+        int monotone, identity, longest
         st_pairs pairs
     ctypedef struct st_vocab_source:
         const uint8_t *bytes
@@ -23,7 +23,7 @@ cdef extern from "vocab/vocab.h" nogil:
         const uint32_t *ids
         const uint32_t *splits
         size_t count, words
-        int any_order
+        int any_order, longest
     uint32_t st_vocab_highest(const st_vocab *vocab)
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     st_status st_vocab_spell(const st_vocab *vocab, st_ids *ids, size_t start)

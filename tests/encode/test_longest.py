@@ -1,0 +1,167 @@
+"""Encodings by longest match, against the definition: from the left, the longest token that the text goes on with."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import pytest
+from linear import assert_linear, cpu_seconds
+
+import streamtok
+from streamtok import Encoding, VocabularyError
+
+BYTES = {bytes([value]): value for value in range(256)}
+ALPHABETS = ("ab", "aab ", "a b", "abcé", "aé漢 b", "xyz\n ")
+WORDS = r"[a-z]+| ?[^\sa-z]+|\s+"
+
+
+def longest(tokens: dict[bytes, int], text: bytes) -> list[int]:
+    ids, at = [], 0
+    while at < len(text):
+        token = next(text[at : at + n] for n in range(max(map(len, tokens)), 0, -1) if text[at : at + n] in tokens)
+        ids.append(tokens[token])
+        at += len(token)
+    return ids
+
+
+def random_tokens(rng: random.Random, alphabet: str) -> dict[bytes, int]:
+    """The single bytes, and random strings: short and long ones, some that begin or end inside a character."""
+    ids = rng.sample(range(256, 2000), 400)
+    tokens = dict(BYTES)
+    for _ in range(rng.choice((0, 3, 10, 60, 300))):
+        size = rng.randint(2, rng.choice((3, 6, 20, 80)))
+        token = "".join(rng.choices(alphabet, k=size)).encode()
+        token = token[rng.randint(0, 1) : len(token) - rng.randint(0, 1)]
+        if token and token not in tokens:
+            tokens[token] = ids.pop()
+    return tokens
+
+
+def random_text(rng: random.Random, alphabet: str) -> str:
+    if rng.random() < 0.2:
+        return rng.choice(alphabet) * rng.choice((100, 1000, 5000))
+    return "".join(rng.choices(alphabet, k=rng.choice((0, 1, 5, 40, 300))))
+
+
+def streamed(rng: random.Random, encoding: Encoding, text: bytes) -> list[int]:
+    stream, ids, at = encoding.stream_encoder(), [], 0
+    while at < len(text):
+        size = rng.choice((1, 2, 7, 100, 3000))
+        ids += list(stream.feed(text[at : at + size]))
+        at += size
+        if rng.random() < 0.1:
+            stream = pickle.loads(pickle.dumps(stream))
+        elif rng.random() < 0.1:
+            stream = stream.copy()
+    return ids + list(stream.flush())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ids_are_those_of_the_definition(seed):
+    rng = random.Random(seed)
+    alphabet = rng.choice(ALPHABETS)
+    tokens = random_tokens(rng, alphabet)
+    pattern = rng.choice((None, WORDS, streamtok.get_encoding("cl100k_base")._pat_str))
+    encoding, reference = (
+        Encoding.longest_match("test", tokens, special_tokens={"<s>": 5000}, pat_str=pattern, engine=engine)
+        for engine in ("fast", "reference")
+    )
+    for _ in range(8):
+        text = random_text(rng, alphabet)
+        ids = encoding.encode_ordinary(text)
+        if pattern is None:
+            assert ids == longest(tokens, text.encode())
+        assert ids == reference.encode_ordinary(text)
+        assert ids == streamed(rng, encoding, text.encode()) == encoding.encode_to_numpy(text, num_threads=2).tolist()
+        assert encoding.count(text) == len(ids) and encoding.decode(ids) == text
+
+
+def test_texts_between_special_tokens_are_matched_by_themselves():
+    tokens = BYTES | {b"ab": 300, b"a<": 301}
+    encoding = Encoding.longest_match("test", tokens, special_tokens={"<s>": 400})
+    assert encoding.encode("a<s>b", allowed_special="all") == [97, 400, 98]
+    assert encoding.encode("a<s>b", disallowed_special=()) == [301, 115, 62, 98]
+
+
+def test_an_id_leaves_as_soon_as_it_is_certain():
+    """ "ab" may still become "abc", and nothing goes on behind "abc"; behind "ac" only the c may become more."""
+    tokens = BYTES | {b"ab": 300, b"abc": 301, b"cd": 302}
+    stream = Encoding.longest_match("test", tokens, special_tokens={}).stream_encoder()
+    fed = [(list(stream.feed(bytes([byte]))), stream.pending) for byte in b"abcaccdab"]
+    assert fed == [([], 1), ([], 2), ([301], 0), ([], 1), ([97], 1), ([99], 1), ([302], 0), ([], 1), ([], 2)]
+    assert list(stream.flush()) == [300]
+
+
+@pytest.mark.parametrize("pattern", [None, WORDS])
+def test_what_waits_is_never_longer_than_the_longest_token(pattern):
+    rng = random.Random(3)
+    tokens = BYTES | {bytes(rng.choices(b"ab", k=rng.randint(2, 30))): 300 + i for i in range(200)}
+    stream = Encoding.longest_match("test", tokens, special_tokens={}, pat_str=pattern).stream_encoder()
+    for _ in range(3000):
+        stream.feed(bytes(rng.choices(b"ab", k=1)))
+        assert stream.pending <= max(map(len, tokens))
+
+
+@pytest.mark.parametrize("last", [b"", b"b"])
+def test_runs_take_linear_time(last):
+    """Tokens a, aa, aaaa, ..., and one long one that never comes: a walk back from its end would be quadratic."""
+    tokens = BYTES | {b"a" * (1 << k): 300 + k for k in range(1, 10)} | {b"a" * 3000 + b"c": 400, b"aab": 401}
+    encoding = Encoding.longest_match("test", tokens, special_tokens={})
+    text = b"a" * 4_000_000 + last
+    assert encoding.encode_to_numpy(text[-9000:]).tolist() == longest(tokens, text[-9000:])
+    assert_linear(lambda n: cpu_seconds(lambda: encoding.count(text[-n:])), len(text))
+
+
+def test_an_encoding_that_exists_gets_longest_match():
+    cl100k = streamtok.get_encoding("cl100k_base")
+    encoding = cl100k.with_longest_match()
+    ranks = cl100k._mergeable_ranks
+    text = "Greed is all you need: unbelievably, tokenization differs. 漢字とかな交じり文 <|endoftext|>"
+    ids = encoding.encode_ordinary(text)
+    assert encoding.decode(ids) == text and encoding.special_tokens_set == cl100k.special_tokens_set
+    reference = Encoding.longest_match(
+        "r", ranks, special_tokens=cl100k._special_tokens, pat_str=cl100k._pat_str, engine="reference"
+    )
+    assert ids == reference.encode_ordinary(text) != cl100k.encode_ordinary(text)
+    assert encoding.fingerprint != cl100k.fingerprint
+
+
+def test_pickles_and_copies():
+    tokens = BYTES | {b"ab": 900, b"b c": 300}
+    encoding = Encoding.longest_match("test", tokens, special_tokens={"<s>": 1000})
+    merged = Encoding("test", pat_str=WORDS, mergeable_ranks=BYTES | {b"ab": 300}, special_tokens={"<s>": 1000})
+    for other in (pickle.loads(pickle.dumps(encoding)), encoding.__copy__()):
+        assert other.encode("ab c") == [900, 32, 99] and other.fingerprint == encoding.fingerprint
+    assert encoding.fingerprint != merged.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("tokens", "kind", "message"),
+    [
+        ({b"a": 1}, VocabularyError, "single bytes are no tokens"),
+        (BYTES | {b"": 300}, VocabularyError, "an empty token"),
+        (BYTES | {b"ab": 97}, VocabularyError, "both have id 97"),
+        (BYTES | {b"ab": -1}, VocabularyError, "the id of b'ab' is -1; ids go from 0"),
+        (BYTES | {b"ab": 1.5}, TypeError, "the id of b'ab' is 1.5, a float"),
+        (BYTES | {b"a" * 70_000: 300}, VocabularyError, "more than 65535"),
+        (BYTES | {"ab": 300}, TypeError, "write it as bytes"),
+        (BYTES | {b"ab": 400}, VocabularyError, "400"),
+        ([b"a"], TypeError, "give a dict of token bytes to id"),
+    ],
+)
+def test_vocabularies_that_contradict_themselves_are_refused(tokens, kind, message):
+    with pytest.raises(kind, match=message):
+        Encoding.longest_match("test", tokens, special_tokens={"<s>": 400})
+
+
+def test_what_longest_match_has_no_form_for_is_refused(tmp_path):
+    from streamtok.train import save
+
+    encoding = Encoding.longest_match("test", BYTES | {b"ab": 300}, special_tokens={})
+    for path in (tmp_path / "v.tiktoken", tmp_path / "v.json", tmp_path / "folder"):
+        with pytest.raises(ValueError, match="longest match"):
+            save(encoding, path)
+        assert not path.exists()
+    with pytest.raises(ValueError, match="longest match"):
+        encoding.encode_with_unstable("ab")
