@@ -256,7 +256,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         if model.parts.spelled is not None:
             from .model_files.spelling import Spelling
 
-            self._spelling = Spelling(model.parts.spelled, model.names)
+            self._spelling = Spelling(model.parts.spelled, model.added_names)
         vocab = build_vocabulary(self._packed, {}, others=model.decoded)
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
 
@@ -288,7 +288,10 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
         self._split: Split | None = pat_str if self._model is None else self._model.stages
-        self._added_tokens = special_tokens if self._model is None else special_tokens | self._model.plain
+        self._added_tokens, self._always_found = special_tokens, frozenset[str]()
+        if self._model is not None:
+            self._added_tokens = special_tokens | self._model.plain
+            self._always_found = frozenset(self._model.plain.keys() - special_tokens.keys())
         if pat_str is None and self._warns_without_pattern and self._model is None and not vocab.is_longest:
             warnings.warn(
                 f"{shown(name)} has no pattern: texts are merged whole, and ids are not those that a model was "
@@ -301,7 +304,8 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         if engine not in ENGINES:
             raise ValueError(f"unknown engine {shown(engine)}; write one of {', '.join(map(repr, ENGINES))}")
         self._special_token_values = set(special_tokens.values())
-        self._decoder = Decoder(vocab, self._special_token_values, id_array)
+        skipped = self._special_token_values if self._model is None else self._model.added_names.skipped
+        self._decoder = Decoder(vocab, skipped, id_array)
         self._coders: dict[str, TextCoder] = {}
         self._coder: TextCoder = self._coder_for("strict")
         self._devices: Devices | None = None  # see device.py
@@ -388,16 +392,15 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         check_allowed(allowed, disallowed)
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
-        key = frozenset(allowed) | (self._added_tokens.keys() - self._special_tokens.keys()), frozenset(disallowed)
+        key = frozenset(allowed) | self._always_found, frozenset(disallowed)
         found: NamePair | None = self._matchers.get(key)  # once: another thread may clear them meanwhile
         if found is None:
             for name in key[0] | key[1]:
                 if not isinstance(name, str):
                     raise TypeError(f"special tokens are given by name, as str; got {shown(name)}")
             known = [name for name in self._added_tokens if name in key[0]]
-            ids = [self._added_tokens[name] for name in known]
             found = (
-                Matcher(known, ids) if known else None,
+                self._matcher_of(known),
                 Matcher(sorted(key[1])) if key[1] else None,
             )
             size = sum(each.size for pair in (*self._matchers.values(), found) for each in pair if each is not None)
@@ -405,6 +408,16 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
                 self._matchers.clear()
             self._matchers[key] = found
         return found
+
+    def _matcher_of(self, names: list[str]) -> Matcher | None:
+        if self._model is not None:
+            return self._model.added_names.matcher(names)
+        return Matcher(names, [self._added_tokens[name] for name in names]) if names else None
+
+    @property
+    def _names_have_rules(self) -> bool:
+        """Whether names of added tokens ask for more than the place of their text (csrc/special/cutter.h)."""
+        return self._model is not None and self._model.added_names.has_rules
 
     def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair:
         if not allowed and disallowed == "all":

@@ -46,14 +46,15 @@ class Devices:
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
         vocab = encoding._vocab
-        on_cpu = encoding._normalizer is not None or vocab.fragments or vocab.is_longest
+        on_cpu = encoding._normalizer is not None or vocab.fragments or vocab.is_longest or encoding._names_have_rules
         self._family = None if on_cpu else kernels_of(encoding._split)
         self._pipelines: dict[str, GpuPipeline] = {}
         self._auto: Auto | None = None
 
     def pipeline(self, device: str) -> GpuPipeline | None:
         """The pipeline of a device that was asked for by name; None where the CPU takes its place because there are no
-        kernels for the pattern, the normalizer, or symbols that are characters. Raises DeviceError."""
+        kernels for the pattern, the normalizer, symbols that are characters, or names that take text beside them. Raises
+        DeviceError."""
         if self._family is None:
             return None
         with _lock:

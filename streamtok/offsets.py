@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .native.vocab import FOUND
+from .native.job import parts
 
 if TYPE_CHECKING:
     from .protocols import Encoding, Ids, Names, Places
@@ -32,31 +32,53 @@ def character_offsets(data: bytes, lengths: Places) -> Places:
     return offsets
 
 
-def normalized_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names) -> Places:
-    """character_offsets() of the ids of a text that is normalized: places are those of the characters in the given text
-    that the first bytes of the tokens come from. data: UTF-8 of the given text. Allowed names stay as they are."""
+def character_count(data: bytes) -> int:
+    """Characters of UTF-8."""
     import numpy as np
 
-    assert encoding._normalizer is not None
+    return int(np.count_nonzero((np.frombuffer(data, np.uint8) & 0xC0) != 0x80))
+
+
+def traced_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names) -> Places:
+    """character_offsets() of the ids of a text that is normalized, or whose names take text beside them: places are
+    those of the characters in the given text that the first bytes of the tokens come from; of a name, where what it
+    takes begins. data: UTF-8 of the given text."""
+    import numpy as np
+
     character = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80) - 1
-    made, places, at = [], [], 0
-    for start, end in [*_names_in(data, allowed), (len(data), len(data))]:
-        text, sources = encoding._normalizer.trace(data[at:start].decode(), at > 0)
-        made += [text, data[start:end]]
-        places += [character[np.array(sources.tolist(), np.int64) + at], character[start:end]]
-        at = end
+    late = allowed.late if allowed is not None else None
+    made: list[bytes] = []
+    places: list[Places] = []
+
+    def put_name(token: int, place: int) -> None:
+        size = int(encoding._token_lengths[token])
+        made.append(bytes(size))
+        places.append(np.full(size, character[place], np.int64))
+
+    for start, end, token in parts(allowed, data) if allowed is not None else [(0, len(data), None)]:
+        if token is not None:
+            put_name(token, start)
+            continue
+        text, sources = _traced(encoding, data, start, end)
+        for first, last, name in parts(late, text) if late is not None else [(0, len(text), None)]:
+            if name is not None:
+                put_name(name, int(sources[first]))
+            else:
+                made.append(text[first:last])
+                places.append(character[sources[first:last]])
     sizes = token_sizes(encoding, b"".join(made), ids)
-    return np.concatenate(places)[sizes.cumsum() - sizes]
-
-
-def _names_in(data: bytes, allowed: Names) -> list[tuple[int, int]]:
-    """Where the names of special tokens lie."""
-    found: list[tuple[int, int]] = []
-    if allowed is not None:
-        names = allowed.search(data)
-        while (each := names.next(True))[0] == FOUND:
-            found.append((each[1], each[2]))
+    found: Places = np.concatenate([*places, np.zeros(1, np.int64)])[sizes.cumsum() - sizes]
     return found
+
+
+def _traced(encoding: Encoding, data: bytes, start: int, end: int) -> tuple[bytes, Places]:
+    """data[start:end] as it is normalized, and for each byte where the character begins that it comes from."""
+    import numpy as np
+
+    if encoding._normalizer is None:
+        return data[start:end], np.arange(start, end)
+    text, sources = encoding._normalizer.trace(data[start:end].decode(), start > 0)
+    return text, np.array(sources.tolist(), np.int64) + start
 
 
 def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:

@@ -246,6 +246,9 @@ class Encoding(Vocabulary, Protocol):
     _special_token_values: set[int]
 
     @property
+    def _names_have_rules(self) -> bool: ...
+
+    @property
     def eot_token(self) -> int: ...
 
     @property

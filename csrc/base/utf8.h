@@ -46,6 +46,15 @@ ST_INLINE unsigned st_utf8_write(uint8_t *to, uint32_t point)
     return size;
 }
 
+/* Whether a character is white space, as Rust's char::is_whitespace has it and \s of its regular expressions. */
+ST_INLINE int st_is_white(uint32_t c)
+{
+    if (c < 0x80)
+        return c == ' ' || c - 9 < 5u;
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11u || c - 0x2028 < 2u || c == 0x202F || c == 0x205F ||
+           c == 0x3000;
+}
+
 /* Length of the character that ends in front of text[end]; end > 0. */
 ST_INLINE unsigned st_utf8_size_before(const uint8_t *text, size_t end)
 {

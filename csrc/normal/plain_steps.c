@@ -243,15 +243,6 @@ st_status st_step_prepend(st_flow *flow, size_t step, st_part part, int end)
     return st_step_pass(flow, step, part, 1);
 }
 
-/* White space as Rust's char::is_whitespace has it. */
-static int is_white(uint32_t c)
-{
-    if (c < 0x80)
-        return c == ' ' || c - 9 < 5u;
-    return c == 0x85 || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11u || c - 0x2028 < 2u || c == 0x202F || c == 0x205F ||
-           c == 0x3000;
-}
-
 st_status st_step_strip(st_flow *flow, size_t step, st_part part, int end)
 {
     const st_step *s = &flow->normalizer->steps[step];
@@ -260,14 +251,14 @@ st_status st_step_strip(st_flow *flow, size_t step, st_part part, int end)
     unsigned size;
     (void)end; /* white space that is held then is dropped */
     if (s->left && !state->begun)
-        for (; at < part.n && is_white(st_utf8_decode(part.text + at, &size)); at += size)
+        for (; at < part.n && st_is_white(st_utf8_decode(part.text + at, &size)); at += size)
             ;
     if (at == part.n)
         return ST_OK;
     state->begun = 1;
     while (s->right && tail > at) {
         const size_t before = tail - st_utf8_size_before(part.text, tail);
-        if (!is_white(st_utf8_decode(part.text + before, &size)))
+        if (!st_is_white(st_utf8_decode(part.text + before, &size)))
             break;
         tail = before;
     }
@@ -285,7 +276,7 @@ static int all_white(const uint8_t *text, size_t n)
 {
     unsigned size;
     for (size_t at = 0; at < n; at += size)
-        if (!is_white(st_utf8_decode(text + at, &size)))
+        if (!st_is_white(st_utf8_decode(text + at, &size)))
             return 0;
     return 1;
 }

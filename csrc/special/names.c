@@ -43,7 +43,8 @@ static int give_up(const st_special *s, st_special_search *k, st_special_match *
             const uint32_t name = at == start ? s->name[node] : s->inner ? s->inner[bytes + (at - start)] : 0;
             if (!name)
                 continue;
-            *match = (st_special_match){at, at + s->names[name - 1].length, s->names[name - 1].id};
+            const st_special_name found = s->names[name - 1];
+            *match = (st_special_match){at, at + found.length, found.id, found.flags};
             k->from = match->end;
             if (k->at == match->end) /* nothing was read behind the name: nothing is begun, whoever goes on from here */
                 k->node = 0;
@@ -64,10 +65,11 @@ static st_special_result end_of_text(const st_special *s, st_special_search *k, 
         return ST_SPECIAL_NONE;
     const size_t start = k->at - s->depth[k->node];
     const uint32_t name = s->name[k->node];
-    *match = (st_special_match){start, start, ST_NO_SPECIAL};
+    *match = (st_special_match){start, start, ST_NO_SPECIAL, 0};
     if (name) {
         match->end += s->names[name - 1].length;
         match->id = s->names[name - 1].id;
+        match->flags = s->names[name - 1].flags;
     }
     return ST_SPECIAL_HELD;
 }

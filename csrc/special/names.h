@@ -21,8 +21,15 @@
 #include "base/status.h"
 #include "special/names_node.h"
 
+/* What a name takes of the text around it, and where it counts (special/cutter.h has the rules). */
+enum {
+    ST_NAME_TAKES_LEFT = 1,  /* white space in front of it */
+    ST_NAME_TAKES_RIGHT = 2, /* white space behind it */
+    ST_NAME_ALONE = 4        /* it counts where no character of a word is beside it */
+};
+
 typedef struct st_special_name {
-    uint32_t length, id;
+    uint32_t length, id, flags;
 } st_special_name;
 
 #define ST_NO_SPECIAL UINT32_MAX
@@ -50,6 +57,10 @@ typedef struct st_special {
     int only_first;          /* the one byte that all names begin with, -1 if there are several */
     size_t longest;          /* bytes of the longest name */
     size_t total;            /* bytes of all names */
+    uint32_t flags;          /* of all names, together */
+    uint32_t *words;         /* the characters of words, where a name stands alone: first and last of each range, ascending */
+    size_t word_ranges;
+    const struct st_special *late; /* names that are sought in the text between these, once it is normalized; not owned; NULL */
 } st_special;
 
 /* names: the bytes of all names, one behind the other. An empty name is refused with ST_EMPTY_TOKEN; names of 4 GB or
@@ -57,6 +68,15 @@ typedef struct st_special {
 st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                          st_special **special);
 void st_special_free(st_special *special);
+
+/* Sets the flags of each name, and the characters of words as ranges: first and last of each, ascending. */
+st_status st_special_set_flags(st_special *special, const uint8_t *flags, const uint32_t *words, size_t word_ranges);
+
+/* Whether special/cutter.h has to find these names: they have flags, or there are late ones. */
+static inline int st_special_has_rules(const st_special *special)
+{
+    return special->flags || special->late;
+}
 
 typedef enum st_special_result {
     ST_SPECIAL_NONE,  /* no name begins in the text */
@@ -66,7 +86,7 @@ typedef enum st_special_result {
 
 typedef struct st_special_match {
     size_t start, end;
-    uint32_t id;
+    uint32_t id, flags;
 } st_special_match;
 
 /* How far a text was searched. Places count from the start of the text that may hold the next name. */

@@ -240,7 +240,7 @@ static st_status build(builder *b, const uint8_t *names, const size_t *lengths, 
     s->count = 1;
     s->name_count = (uint32_t)count;
     for (uint32_t i = 0; i < count; start += lengths[i++]) {
-        s->names[i] = (st_special_name){(uint32_t)lengths[i], ids[i]};
+        s->names[i] = (st_special_name){(uint32_t)lengths[i], ids[i], 0};
         add_name(b, start, i);
     }
     ST_TRY(sort_nodes(b));
@@ -282,6 +282,22 @@ st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint
     return status;
 }
 
+st_status st_special_set_flags(st_special *s, const uint8_t *flags, const uint32_t *words, size_t word_ranges)
+{
+    for (uint32_t i = 0; i < s->name_count; i++) {
+        s->names[i].flags = flags[i];
+        s->flags |= flags[i];
+    }
+    if (!word_ranges)
+        return ST_OK;
+    s->words = st_malloc(2 * word_ranges * sizeof *s->words);
+    if (!s->words)
+        return ST_NO_MEMORY;
+    memcpy(s->words, words, 2 * word_ranges * sizeof *s->words);
+    s->word_ranges = word_ranges;
+    return ST_OK;
+}
+
 void st_special_free(st_special *s)
 {
     if (!s)
@@ -296,5 +312,6 @@ void st_special_free(st_special *s)
     st_free(s->names);
     st_free(s->cells);
     st_free(s->row_nodes);
+    st_free(s->words);
     st_free(s);
 }

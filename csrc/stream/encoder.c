@@ -47,10 +47,13 @@ void st_encoder_init(st_encoder *e, st_vocab *vocab, st_pattern pattern)
 
 void st_encoder_allow(st_encoder *e, const st_special *names, const st_normalizer *normalizer)
 {
-    if (normalizer)
+    const int has_rules = names && st_special_has_rules(names);
+    if (normalizer || has_rules)
         st_front_use(&e->front, normalizer, names);
-    else
+    if (!e->front.is_on)
         e->allowed = names;
+    else if (names && names->late && !names->late->flags)
+        e->allowed = names->late;
 }
 
 void st_encoder_free(st_encoder *e)
@@ -165,7 +168,7 @@ static st_status encode_text(feed_context *c, progress *p, int final)
 {
     const st_special *allowed = c->encoder->allowed;
     while (p->read < p->size) {
-        st_special_match match = {p->size, p->size, 0};
+        st_special_match match = {p->size, p->size, 0, 0};
         st_special_result result = ST_SPECIAL_NONE;
         if (allowed)
             result = st_special_find(allowed, &p->names, p->text, SIZE_MAX, p->size, final, &match);
@@ -334,7 +337,7 @@ static void commit(st_encoder *e, const st_segments *s, size_t n, int final)
     }
 }
 
-/* ---- text that is normalized ---- */
+/* ---- text that comes from the front ---- */
 
 /* Whether parts can be gathered from here on, where none is open. */
 static int can_gather(const st_encoder *e)
@@ -355,11 +358,10 @@ static st_status end_gathering(feed_context *c)
     return ST_OK;
 }
 
-static st_status take_normal(void *context, const uint8_t *text, const size_t *source, size_t n)
+static st_status take_normal(void *context, const uint8_t *text, size_t n)
 {
     feed_context *c = context;
     st_gather *g = &c->encoder->gather;
-    (void)source;
     if (!c->gathers)
         return encode_segment(c, text, n, 0);
     ST_TRY(st_gather_add(g, text, n));
@@ -376,9 +378,10 @@ static st_status take_end(void *context)
     return encode_segment(c, nothing, 0, 1);
 }
 
-static st_status take_name(void *context, uint32_t id)
+static st_status take_name(void *context, uint32_t id, const uint8_t *text)
 {
     feed_context *c = context;
+    (void)text;
     if (c->gathers)
         return st_gather_name(&c->encoder->gather, &c->context, id);
     ST_TRY(st_ids_reserve(c->context.out, 1));
@@ -388,7 +391,7 @@ static st_status take_name(void *context, uint32_t id)
 
 static st_status take_text(feed_context *c, const uint8_t *text, size_t n, int final)
 {
-    const st_front_sink sink = {take_normal, take_end, take_name, c};
+    const st_cutter_sink sink = {take_normal, take_end, take_name, c};
     return c->encoder->front.is_on ? st_front_feed(&c->encoder->front, text, n, final, &sink) : encode_segment(c, text, n, final);
 }
 

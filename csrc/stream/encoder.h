@@ -3,8 +3,8 @@
  *     text (text/chunk.h) -> special tokens (special/names.h) -> pieces (split/scan.h)
  *     -> ids (lookup/encode_pieces.h, endless/long_piece.h)
  *
- * Where the text is normalized (stream/front.h), special tokens are found and text is normalized first; `allowed` then holds the
- * names that are found in normalized text.
+ * Where the text is normalized, or names have rules of their own, that comes first (stream/front.h); `allowed` then holds the names
+ * without such rules that are found in normalized text.
  *
  * One core serves one-shot and streaming: encoding a whole text is a feed with `final` set. Between two feeds the
  * encoder holds: up to 3 bytes of a cut character; the open piece, or, once that is longer than ST_HOLD_WHOLE, what

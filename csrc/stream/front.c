@@ -1,121 +1,105 @@
 #include "stream/front.h"
 
-#include "base/interrupt.h"
-
 void st_front_use(st_front *front, const st_normalizer *normalizer, const st_special *names)
 {
     front->is_on = 1;
-    front->names = names;
+    front->names.names = names;
+    front->late.names = names && names->late && names->late->flags ? names->late : NULL;
     st_flow_init(&front->flow, normalizer);
 }
 
 void st_front_free(st_front *front)
 {
+    st_cutter_free(&front->names);
+    st_cutter_free(&front->late);
     st_flow_free(&front->flow);
 }
 
 void st_front_reset(st_front *front)
 {
-    front->node = 0;
+    st_cutter_reset(&front->names);
+    st_cutter_reset(&front->late);
     front->flow.later = 0;
     st_flow_reset(&front->flow);
 }
 
-static size_t node_size(const st_front *front)
-{
-    size_t n = 0;
-    if (front->node)
-        st_special_bytes(front->names, front->node, &n);
-    return n;
-}
-
 size_t st_front_held(const st_front *front)
 {
-    return st_flow_held(&front->flow) + node_size(front);
+    return st_cutter_held(&front->names) + st_flow_held(&front->flow) + st_cutter_held(&front->late);
 }
 
 /* ---- a feed ---- */
 
-/* New text behind the held beginning of a name. Places count from the start of that beginning. */
-typedef struct stretch {
-    const uint8_t *held, *text;
-    size_t held_size;
-} stretch;
+typedef struct stages {
+    st_front *front;
+    const st_cutter_sink *sink;
+} stages;
 
-/* Normalizes the text from one place to another. */
-static st_status normalize(st_front *front, const stretch *s, size_t from, size_t until, int end)
+static st_status take_normal(void *context, const uint8_t *text, const size_t *source, size_t n)
 {
-    if (from < s->held_size) {
-        const size_t stop = until < s->held_size ? until : s->held_size;
-        ST_TRY(st_flow_feed(&front->flow, s->held + from, stop - from, end && stop == until));
-        if (stop == until)
-            return ST_OK;
-        from = stop;
-    }
-    return st_flow_feed(&front->flow, s->text + (from - s->held_size), until - from, end);
+    const stages *s = context;
+    (void)source;
+    return st_cutter_feed(&s->front->late, text, n, 0, s->sink);
 }
 
-static st_status end_part(st_front *front, const stretch *s, size_t from, size_t until, const st_front_sink *sink)
+static st_status take_text(void *context, const uint8_t *text, size_t n)
 {
-    ST_TRY(normalize(front, s, from, until, 1));
-    return sink->end(sink->context);
+    const stages *s = context;
+    return st_flow_feed(&s->front->flow, text, n, 0);
 }
 
-static st_status feed_with_names(st_front *front, const uint8_t *text, size_t n, int final, const st_front_sink *sink)
+static st_status take_end(void *context)
 {
-    stretch s = {NULL, text, 0};
-    st_special_search search = st_special_search_behind(front->names, front->node);
-    if (front->node)
-        s.held = st_special_bytes(front->names, front->node, &s.held_size);
-    for (size_t at = 0;;) {
-        st_special_match match;
-        const st_special_result result = st_special_find(front->names, &search, text, SIZE_MAX, n, final, &match);
-        ST_TRY(st_go_on(0)); /* a search that was ended early finds nothing */
-        if (result != ST_SPECIAL_FOUND) {
-            front->node = search.node;
-            const size_t until = result == ST_SPECIAL_HELD ? match.start : s.held_size + n;
-            return final ? end_part(front, &s, at, until, sink) : normalize(front, &s, at, until, 0);
-        }
-        ST_TRY(end_part(front, &s, at, match.start, sink));
-        ST_TRY(sink->name(sink->context, match.id));
-        front->flow.later = 1;
-        at = match.end;
-    }
+    static const uint8_t nothing[1];
+    const stages *s = context;
+    ST_TRY(st_flow_feed(&s->front->flow, nothing, 0, 1));
+    return st_cutter_feed(&s->front->late, nothing, 0, 1, s->sink);
 }
 
-st_status st_front_feed(st_front *front, const uint8_t *text, size_t n, int final, const st_front_sink *sink)
+static st_status take_name(void *context, uint32_t id, const uint8_t *text)
 {
-    front->flow.sink = sink->text;
-    front->flow.context = sink->context;
-    if (front->names)
-        return feed_with_names(front, text, n, final, sink);
-    ST_TRY(st_flow_feed(&front->flow, text, n, final));
-    return final ? sink->end(sink->context) : ST_OK;
+    const stages *s = context;
+    s->front->flow.later = 1;
+    return s->sink->name(s->sink->context, id, text);
+}
+
+st_status st_front_feed(st_front *front, const uint8_t *text, size_t n, int final, const st_cutter_sink *sink)
+{
+    stages s = {front, sink};
+    const st_cutter_sink next = {take_text, take_end, take_name, &s};
+    front->flow.sink = take_normal;
+    front->flow.context = &s;
+    return st_cutter_feed(&front->names, text, n, final, &next);
 }
 
 /* ---- from feed to feed ---- */
 
 void st_front_mark(const st_front *front, st_front_marks *marks)
 {
-    marks->node = front->node;
+    st_cutter_mark(&front->names, &marks->names);
+    st_cutter_mark(&front->late, &marks->late);
     marks->later = front->flow.later;
     st_flow_mark(&front->flow, &marks->flow);
 }
 
 void st_front_roll_back(st_front *front, const st_front_marks *marks)
 {
-    front->node = marks->node;
+    st_cutter_roll_back(&front->names, &marks->names);
+    st_cutter_roll_back(&front->late, &marks->late);
     front->flow.later = marks->later;
     st_flow_roll_back(&front->flow, &marks->flow);
 }
 
 void st_front_commit(st_front *front)
 {
+    st_cutter_commit(&front->names);
+    st_cutter_commit(&front->late);
     st_flow_commit(&front->flow);
 }
 
 st_status st_front_copy(st_front *target, const st_front *source)
 {
-    target->node = source->node;
+    ST_TRY(st_cutter_copy(&target->names, &source->names));
+    ST_TRY(st_cutter_copy(&target->late, &source->late));
     return st_flow_copy(&target->flow, &source->flow);
 }

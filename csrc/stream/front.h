@@ -1,38 +1,30 @@
-/* front.h - what a text goes through in front of the splitter where it is normalized: names of added tokens are found in the text
- * as it was given, and what lies between two of them is normalized by itself.
+/* front.h - what a text goes through in front of the splitter where it is normalized, or where names of added tokens have rules of
+ * their own: names are found in the text as it was given, what lies between two of them is normalized by itself, and late names are
+ * found in that.
  *
- *     text -> names (special/names.h) -> normalizer (normal/normalizer.h) -> sink
+ *     text -> names (special/cutter.h) -> normalizer (normal/normalizer.h) -> late names with flags (special/cutter.h) -> sink
  *
- * A step may ask whether a part is the first one (flow.later). A text that begins with a name has no first part.
- *
- * Between two feeds the front holds the beginning of what may become a name, as a node, and what the normalizer waits with. */
+ * Late names without flags are found behind it, as the names of a text that needs no front. A step may ask whether a part is the
+ * first one (flow.later); a text that begins with a name has no first part. */
 #ifndef ST_STREAM_FRONT_H
 #define ST_STREAM_FRONT_H
 
 #include "normal/normalizer.h"
-#include "special/names.h"
+#include "special/cutter.h"
 
 typedef struct st_front {
-    int is_on;               /* the text is normalized */
-    const st_special *names; /* not owned; found in the text as it was given; NULL = none */
-    uint32_t node;           /* of `names`, for the longest end of the text that begins one; 0 = none */
+    int is_on;
+    st_cutter names, late;
     st_flow flow;
 } st_front;
 
-/* Where text and names go, in order. */
-typedef struct st_front_sink {
-    st_normal_sink *text;                            /* normalized text, which follows directly on that of the call before */
-    st_status (*end)(void *context);                 /* the text in front of a name ends, or the whole text */
-    st_status (*name)(void *context, uint32_t id);
-    void *context;
-} st_front_sink;
-
-/* Normalizes from now on. The normalizer stays the caller's. */
+/* Sets what is used from now on; all of it stays the caller's. normalizer, names: NULL = none. */
 void st_front_use(st_front *front, const st_normalizer *normalizer, const st_special *names);
 void st_front_free(st_front *front);
 
-/* text[0..n) is valid UTF-8 and follows on that of the call before. After an error, st_front_roll_back or st_front_reset. */
-st_status st_front_feed(st_front *front, const uint8_t *text, size_t n, int final, const st_front_sink *sink);
+/* text[0..n) is valid UTF-8 and follows on that of the call before. The sink's end() comes in front of each name and where the whole
+ * text ends, with no text in front of it or some. After an error, st_front_roll_back or st_front_reset. */
+st_status st_front_feed(st_front *front, const uint8_t *text, size_t n, int final, const st_cutter_sink *sink);
 
 void st_front_reset(st_front *front);
 
@@ -41,7 +33,7 @@ size_t st_front_held(const st_front *front);
 
 /* What is had back when a feed fails. */
 typedef struct st_front_marks {
-    uint32_t node;
+    st_cutter_state names, late;
     int later;
     st_flow_marks flow;
 } st_front_marks;

@@ -16,12 +16,21 @@ static st_status put_block(st_bytes *out, const uint8_t *data, size_t n)
     return put(out, n) || st_bytes_append(out, data, n) ? ST_NO_MEMORY : ST_OK;
 }
 
-/* Of an encoder that normalizes: the beginning of a name, whether a name was found, then what each step waits with. */
+static st_status put_cutter(st_bytes *out, const st_cutter *c)
+{
+    const st_cutter_state *s = &c->state;
+    const size_t held = st_cutter_held(c);
+    const uint64_t named = s->node ? c->names->depth[s->node] : 0;
+    if (put(out, named) || put(out, s->searched) || put(out, s->blank) || put(out, (uint64_t)s->skips << 1 | (uint64_t)s->in_word))
+        return ST_NO_MEMORY;
+    return put_block(out, held ? c->held.data + s->start : NULL, held);
+}
+
+/* What cutters and steps in front of the splitter wait with. */
 static st_status put_front(st_bytes *out, const st_front *front)
 {
-    size_t n = 0;
-    const uint8_t *name = front->node ? st_special_bytes(front->names, front->node, &n) : NULL;
-    ST_TRY(put_block(out, name, n));
+    ST_TRY(put_cutter(out, &front->names));
+    ST_TRY(put_cutter(out, &front->late));
     ST_TRY(put(out, (uint64_t)front->flow.later));
     for (size_t i = 0; i < st_flow_steps(&front->flow); i++) {
         const st_step_holds holds = st_flow_holds(&front->flow, i);
@@ -146,14 +155,24 @@ static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, con
     return status;
 }
 
+static st_status get_cutter(st_cutter *c, reader *r)
+{
+    const uint64_t named = get(r), searched = get(r), blank = get(r), flags = get(r);
+    size_t n;
+    const uint8_t *held = get_block(r, &n);
+    st_text_error error;
+    if (r->bad || st_text_check(held, n, &error) != n || named > n || searched > n || blank > n || flags > 3)
+        return ST_BAD_STATE;
+    const st_cutter_state state = {0, 0, 0, (size_t)searched, (size_t)blank, (int)(flags >> 1), (int)(flags & 1)};
+    return st_cutter_restore(c, &state, (size_t)named, held, n);
+}
+
 static st_status get_front(st_front *front, reader *r)
 {
-    size_t n;
-    const uint8_t *name = get_block(r, &n);
-    if (!take_beginning(front->names, name, n, &front->node))
-        return ST_BAD_STATE;
+    ST_TRY(get_cutter(&front->names, r));
+    ST_TRY(get_cutter(&front->late, r));
     const uint64_t later = get(r);
-    if (later > (front->names != NULL))
+    if (later > (front->names.names != NULL))
         return ST_BAD_STATE;
     front->flow.later = (int)later;
     for (size_t i = 0; i < st_flow_steps(&front->flow) && !r->bad; i++) {

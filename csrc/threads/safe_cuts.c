@@ -40,6 +40,17 @@ static size_t name_before(const st_special *names, const uint8_t *text, size_t n
     return st_special_find(names, &search, text, at, n, 1, &match) == ST_SPECIAL_FOUND ? match.start : at;
 }
 
+/* Whether the character in front of text[at] decides nothing about a name that begins at or behind it, nor white space behind it
+ * about a name in front: names with flags ask for more than the place of their text (special/cutter.h). */
+static int is_apart(const st_special *names, const uint8_t *text, size_t at)
+{
+    unsigned size;
+    if (!names || !names->flags)
+        return 1;
+    return !st_is_white(st_utf8_decode(text + at - st_utf8_size_before(text, at), &size)) &&
+           !(names->flags & ST_NAME_ALONE && names->first[text[at]]);
+}
+
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -59,14 +70,15 @@ static size_t last_place(const st_cut_rules *rules, const uint8_t *text, size_t 
 static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t limit, size_t from,
                            const st_cut_rules *rules)
 {
-    if (rules->normalizer && rules->pattern.family == ST_SPLIT_NONE)
+    if ((rules->normalizer && rules->pattern.family == ST_SPLIT_NONE) || (rules->allowed && rules->allowed->late))
         return 0;
     while (limit > start && limit > from) {
         size_t found = last_place(rules, text + start, limit - start), at = start + found, name;
         if (!found || at < from)
             return 0;
         name = smaller(name_before(rules->allowed, text, n, at), name_before(rules->disallowed, text, n, at));
-        if (name == at && (!rules->normalizer || st_normalizer_cut(rules->normalizer, text, n, at)))
+        if (name == at && is_apart(rules->allowed, text, at) &&
+            (!rules->normalizer || st_normalizer_cut(rules->normalizer, text, n, at)))
             return at;
         limit = name; /* a place between here and the name is too near to the name, too */
     }

@@ -4,9 +4,10 @@
  * unreachable tokens, because a slice could be such a token as a whole. It has ordinary, valid text on both sides:
  *
  *   - Where the text is normalized, the characters around it stay as they are, so what is said here of the text holds for the
- *     normalized text, too (st_normalizer_cut). There are no such cuts in texts without a pattern.
+ *     normalized text, too (st_normalizer_cut). There are no such cuts in texts without a pattern, nor where late names are sought.
  *   - No name of a special token spans it, or ends within the two characters in front of it that a sync point depends on: behind
  *     an allowed special token a new text begins, and the two would belong to the text before.
+ *   - A name that takes white space does not take any across the cut, and none that must stand alone begins there.
  *   - Bytes that are not UTF-8 are farther away than the longest name. So repairing or dropping them can neither make nor break a
  *     name at the cut, and all bytes of a fault lie in one slice.
  *

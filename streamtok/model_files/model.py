@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import dataclass
 from itertools import accumulate
@@ -16,6 +17,7 @@ from ..patterns import table_of
 from ..patterns.compose import Split, Stage
 from .characters import has_level, read_spaces, read_spelling
 from .field import Field
+from .names import AddedNames
 from .parts import AddedToken, Parts
 from .read_parts import check_decoder, read_added, read_frame, read_normalizers, read_stages
 
@@ -69,6 +71,13 @@ class Model:
         """What is done to text before it is split, as the argument `normalizer` of class Encoding."""
         return tuple(step.as_step() for step in self.parts.normalizers)
 
+    @functools.cached_property
+    def added_names(self) -> AddedNames:
+        """What finds added tokens in texts."""
+        behind = self.parts.behind
+        steps = self.normalizer[: len(self.normalizer) - behind]
+        return AddedNames(self.parts.added, steps, behind > 0, self.name)
+
     @property
     def stages(self) -> tuple[Stage, ...] | None:
         """What splits text, in turn; None where a text is one piece."""
@@ -88,7 +97,7 @@ class Model:
         """The bytes of the added tokens that are not in the vocabulary, by id."""
         listed = {token.id for token in self.parts.added}.intersection(self.vocabulary.ranks)
         name_of = str.encode if self.parts.spelled is not None else decoded_name
-        return {token.id: name_of(token.content) for token in self.parts.added if token.id not in listed}
+        return {token.id: name_of(self.added_names.decoded(token)) for token in self.parts.added if token.id not in listed}
 
     def names(self) -> dict[int, bytes]:
         """All tokens as the file writes them, in UTF-8, by id, where text begins as characters."""
@@ -145,19 +154,17 @@ def parts_of(whole: Field) -> Parts:
     _check_model(model, by_bytes)
     normalizers = read_normalizers(_optional(whole, "normalizer"))
     added = read_added(_optional(whole, "added_tokens"))
-    if normalizers and any(token.normalized for token in added):
-        raise whole.member("added_tokens").refused(
-            'a token with "normalized": true is looked for in the normalized text, which is not supported'
-        )
-    spelled = None
+    before, spelled = len(normalizers), None
     if by_bytes:
-        stages = read_stages(pre_tokenizer)
+        stages, made = read_stages(pre_tokenizer)
+        normalizers += made
         check_decoder(_optional(whole, "decoder"))
     else:
         normalizers, stages = read_spaces(pre_tokenizer, normalizers)
         spelled = read_spelling(_optional(whole, "decoder"))
     return Parts(
         normalizers=normalizers,
+        behind=len(normalizers) - before,
         stages=stages,
         added=added,
         frame=read_frame(_optional(whole, "post_processor")),
@@ -241,36 +248,7 @@ def check_added(added: tuple[AddedToken, ...], find: Any, tokens: int, path: str
                 "which of them the model was trained on is not certain",
                 path,
             )
-        if not token.is_plain:
-            raise VocabularyError(f"{place}: single_word, lstrip and rstrip are not supported", path)
         highest = max(highest, right)
-    _check_kinds(added, path)
-
-
-_LONGEST_NORMALIZED = 1000  # characters of the text of a token that is looked for in the normalized text
-
-
-def _check_kinds(added: tuple[AddedToken, ...], path: str) -> None:
-    """Raises VocabularyError where looking for all added tokens at once could find others than the reference does.
-
-    The reference looks for those with "normalized": false in the whole text first. That matters where one of them can
-    begin inside of the text of one with "normalized": true, or is the beginning of it."""
-    late = [token.content for token in added if token.normalized]
-    early = {token.content for token in added if not token.normalized}
-    longest = max(map(len, late), default=0)
-    if longest > _LONGEST_NORMALIZED:
-        raise VocabularyError(f"added_tokens: a normalized token of {longest} characters is not supported", path)
-    begun = {content[:n] for content in early for n in range(1, min(len(content), longest) + 1)}
-    for content in late:
-        ends = range(1, len(content) + 1)
-        if any(content[at:] in begun for at in ends) or any(
-            content[at:end] in early for at in range(len(content)) for end in range(at + 1, len(content) + 1)
-        ):
-            raise VocabularyError(
-                f"added_tokens: {shown(content)}, with normalized true, can overlap one with normalized false: "
-                "not supported",
-                path,
-            )
 
 
 def as_text(record: dict[str, Any]) -> str:

@@ -122,5 +122,7 @@ class Parts:
     added: tuple[AddedToken, ...]
     frame: Frame
     ignore_merges: bool
+    behind: int = 0
+    """How many of the normalizers, at the end, stand for work of the pre-tokenizer."""
     spelled: Spelled | None = None
     """None where tokens are bytes; else text begins as characters, and this says how ids become text again."""

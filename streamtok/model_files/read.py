@@ -104,7 +104,15 @@ def read_tokenizer_json(data: bytes, path: str) -> Model:
         return Model(path, whole.value, packed, of_bytes, parts)
     packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added})
     _check_names(parts.added, packed, tokens)
-    return Model(path, whole.value, packed, tokens.raw, parts)
+    model = Model(path, whole.value, packed, tokens.raw, parts)
+    for i, token in enumerate(parts.added):
+        if model.added_names.decoded(token) != token.content and tokens.find(token.content) is not None:
+            raise tokens.refused(
+                f"added_tokens[{i}]",
+                f"the normalizer changes {shown(token.content)}, which is a token of the vocabulary, too: what its id "
+                'decodes to is not certain; write "normalized": false',
+            )
+    return model
 
 
 def _check_utf8(data: bytes, path: str) -> None:

@@ -17,6 +17,7 @@ from .parts import (
     Normalizer,
     Pattern,
     Prepend,
+    PrependUnless,
     Replace,
     Strip,
 )
@@ -135,21 +136,25 @@ _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
 }
 
 
-def read_stages(field: Field) -> tuple[Stage, ...]:
-    """The steps of `pre_tokenizer`, in turn. The last one writes bytes as letters, and no other does."""
+def read_stages(field: Field) -> tuple[tuple[Stage, ...], tuple[Normalizer, ...]]:
+    """The steps of `pre_tokenizer`, in turn, and what they do to a text before it is split. The last step writes bytes as
+    letters, and no other does."""
     steps = [] if field.value is None else _steps(field, "pretokenizers")
     stages = tuple(_read(step, "pre-tokenizer", _STAGES) for step in steps)
     levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
     if not levels or stages[-1] is not levels[0]:
         raise field.refused("the last step has to be ByteLevel, the only one: without it tokens are made of characters")
+    made: tuple[Normalizer, ...] = ()
     if levels[0].add_prefix_space:
-        raise field.refused("add_prefix_space puts a blank in front of texts, which is not supported")
+        if len(stages) > 1:
+            raise field.refused("add_prefix_space behind other steps puts a blank in front of each piece: not supported")
+        stages, made = (ByteLevel(levels[0].use_regex, False),), (PrependUnless(" ", False),)
     try:
         if table_of(stages) is None and (levels[0].use_regex or len(stages) > 1):
             compose(stages)  # says why
     except ValueError as error:
         raise field.refused(f"text cannot be split so: {error}") from None
-    return stages
+    return stages, made
 
 
 # ==== Added tokens ====

@@ -1,13 +1,14 @@
 """Texts encoded by several threads at once (csrc/threads/job.h), and where a text may be cut for that; see batch.py."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_CheckExact
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_Check
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from .encode cimport Coder
 from .csrc.base cimport *
+from .csrc.special cimport *
 from .csrc.text cimport *
 from .csrc.lookup cimport *
 from .csrc.stream cimport *
@@ -217,3 +218,61 @@ def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by=Non
     finally:
         PyBuffer_Release(&view)
     return result
+
+
+# ---- where names lie ----
+
+cdef struct parts_found:
+    const uint8_t *text
+    st_bytes out  # int64: where a part begins, its end or -1, an id or -1
+
+
+cdef st_status put_part(parts_found *found, int64_t start, int64_t end, int64_t token) noexcept nogil:
+    cdef int64_t[3] part
+    part[0], part[1], part[2] = start, end, token
+    return st_bytes_append(&found.out, <const uint8_t *>part, sizeof(part))
+
+
+cdef st_status part_text(void *context, const uint8_t *text, size_t n) noexcept nogil:
+    cdef parts_found *found = <parts_found *>context
+    return put_part(found, text - found.text, text - found.text + <int64_t>n, -1)
+
+
+cdef st_status part_end(void *context) noexcept nogil:
+    return ST_OK
+
+
+cdef st_status part_name(void *context, uint32_t token, const uint8_t *text) noexcept nogil:
+    cdef parts_found *found = <parts_found *>context
+    return put_part(found, text - found.text, -1, token)
+
+
+def parts(Matcher names not None, bytes text not None):
+    """(start, end, id) of the names in UTF-8, each with the white space that it takes in front of it, and of the texts between,
+    whose id is None; of a name the end is where the next part begins. Late names are not sought."""
+    cdef parts_found found
+    cdef st_cutter cutter
+    cdef st_cutter_sink sink
+    cdef Scope scope
+    cdef st_status status
+    cdef size_t n = len(text)
+    memset(&found, 0, sizeof(found))
+    memset(&cutter, 0, sizeof(cutter))
+    cutter.names = names.special
+    found.text = <const uint8_t *>PyBytes_AS_STRING(text)
+    sink.text, sink.end, sink.name, sink.context = part_text, part_end, part_name, &found
+    begin(&scope, NULL)
+    with nogil:
+        status = st_cutter_feed(&cutter, found.text, n, 1, &sink)
+    end_scope(&scope)
+    st_cutter_free(&cutter)
+    try:
+        check(&scope)
+        if status:
+            raise MemoryError
+        numbers = memoryview(PyBytes_FromStringAndSize(<const char *>found.out.data, <Py_ssize_t>found.out.size)).cast("q")
+    finally:
+        st_bytes_free(&found.out)
+    starts = [*numbers[0::3].tolist(), n]
+    return [(start, behind if token >= 0 else end, token if token >= 0 else None)
+            for start, end, token, behind in zip(starts, numbers[1::3].tolist(), numbers[2::3].tolist(), starts[1:])]

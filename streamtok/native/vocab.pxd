@@ -9,6 +9,8 @@ from .csrc.vocab cimport st_names, st_vocab
 cdef class Matcher:
     cdef st_special *special
     cdef readonly list names
+    cdef readonly bytes flags
+    cdef readonly Matcher late
 
 
 cdef class Vocab:

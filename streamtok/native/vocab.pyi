@@ -10,6 +10,9 @@ _T = TypeVar("_T")
 NOTHING: int
 FOUND: int
 HELD: int
+TAKES_LEFT: int
+TAKES_RIGHT: int
+ALONE: int
 IMAGE_VERSION: int
 
 class _Tables(TypedDict):
@@ -26,11 +29,22 @@ class _Tables(TypedDict):
 @final
 class Matcher:
     names: list[str]
-    def __new__(cls, names: Iterable[str], ids: Sequence[int] | None = None) -> Self: ...
+    flags: bytes
+    late: Matcher | None
+    def __new__(
+        cls,
+        names: Iterable[str],
+        ids: Sequence[int] | None = None,
+        flags: Iterable[int] | None = None,
+        words: _Data | None = None,
+        late: Matcher | None = None,
+    ) -> Self: ...
     def search(self, text: bytes, node: int = 0) -> NameSearch: ...
     def length_of(self, node: int) -> int: ...
     def bytes_of(self, node: int, start: int = 0, stop: int = ...) -> bytes: ...
     def node_of(self, text: bytes) -> int: ...
+    @property
+    def has_rules(self) -> bool: ...
     @property
     def size(self) -> int: ...
     @property

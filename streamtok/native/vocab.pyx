@@ -40,8 +40,12 @@ cdef extern from *:
 
 cdef class Matcher:
     """Finds the names of one set of special tokens. For an allowed set a match stands for the token's id, for a
-    disallowed one for its place in `names`."""
-    def __cinit__(self, names, ids=None):
+    disallowed one for its place in `names`.
+
+    flags: for each name a sum of TAKES_LEFT, TAKES_RIGHT and ALONE (csrc/special/cutter.h), for an allowed set. words: the
+    characters of words, for ALONE: uint32, first and last of each range, ascending. late: the Matcher of the names that are
+    sought in the text between those of this one, once it is normalized."""
+    def __cinit__(self, names, ids=None, flags=None, const uint32_t[::1] words=None, Matcher late=None):
         cdef size_t i
         self.names = list(names)
         encoded = [name.encode("utf-8") for name in self.names]
@@ -64,6 +68,16 @@ cdef class Matcher:
             raise VocabularyError("the name of a special token is empty; every text would hold it")
         if status:
             raise MemoryError
+        self.flags = bytes(count) if flags is None else bytes(flags)
+        if len(self.flags) != <Py_ssize_t>count:
+            raise ValueError("there is not one number of flags for each name")
+        if any(self.flags) and st_special_set_flags(
+                self.special, <const uint8_t *>PyBytes_AS_STRING(self.flags),
+                &words[0] if words is not None and words.shape[0] else NULL, 0 if words is None else words.shape[0] // 2):
+            raise MemoryError
+        if late is not None:
+            self.late = late
+            self.special.late = late.special
 
     def search(self, bytes text not None, uint32_t node=0):
         """A NameSearch through a text. node: where the one through the text in front of it stopped."""
@@ -90,9 +104,14 @@ cdef class Matcher:
         return st_special_walk(self.special, <const uint8_t *>PyBytes_AS_STRING(text), len(text))
 
     @property
+    def has_rules(self):
+        """Whether names have flags, or there are late ones: the kernels do not know either."""
+        return self.late is not None or any(self.flags)
+
+    @property
     def size(self):
         """Bytes of all names."""
-        return self.special.total
+        return self.special.total + (0 if self.late is None else self.late.size)
 
     @property
     def longest(self):
@@ -156,6 +175,7 @@ cdef class NameSearch:
         return self.search.node
 
 
+TAKES_LEFT, TAKES_RIGHT, ALONE = ST_NAME_TAKES_LEFT, ST_NAME_TAKES_RIGHT, ST_NAME_ALONE
 NOTHING, FOUND, HELD = ST_SPECIAL_NONE, ST_SPECIAL_FOUND, ST_SPECIAL_HELD
 
 

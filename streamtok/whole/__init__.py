@@ -164,14 +164,15 @@ class WholeTexts:
             ValueError: the text holds a disallowed special token.
             TypeError: `text` is no str.
         """
-        from ..offsets import character_offsets, normalized_offsets, token_sizes
+        from ..offsets import character_count, character_offsets, token_sizes, traced_offsets
 
         data = to_utf8(checked(text))
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        if self._normalizer is None:
+        allowed = self._matchers_for(allowed_special, disallowed_special)[0]
+        if self._normalizer is None and (allowed is None or not allowed.has_rules):
             places = character_offsets(data, token_sizes(self, data, ids))
         else:
-            places = normalized_offsets(self, data, ids, self._matchers_for(allowed_special, disallowed_special)[0])
+            places = traced_offsets(self, data, ids, allowed)
         if add_special_tokens:
             import numpy as np
 
@@ -179,8 +180,8 @@ class WholeTexts:
 
             prefix, suffix = self._frame
             ids = framed(ids, self._frame)
-            end = sum(byte & 0xC0 != 0x80 for byte in data) if not text.isascii() else len(data)
-            places = np.concatenate([np.zeros(len(prefix), np.int64), places, np.full(len(suffix), end, np.int64)])
+            end = np.full(len(suffix), character_count(data), np.int64)
+            places = np.concatenate([np.zeros(len(prefix), np.int64), places, end])
         return ids, places
 
     @functools.cached_property

@@ -22,9 +22,12 @@ cdef extern from "special/names.h" nogil:
         uint32_t count
         uint32_t[256] first
         size_t longest, total
+        const st_special *late
     st_status st_special_new(const uint8_t *names, const size_t *lengths, const uint32_t *ids, size_t count,
                              st_special **special)
     void st_special_free(st_special *special)
+    st_status st_special_set_flags(st_special *special, const uint8_t *flags, const uint32_t *words, size_t word_ranges)
+    uint32_t ST_NAME_TAKES_LEFT, ST_NAME_TAKES_RIGHT, ST_NAME_ALONE
     uint32_t ST_NO_SPECIAL
     ctypedef enum st_special_result:
         ST_SPECIAL_NONE, ST_SPECIAL_FOUND, ST_SPECIAL_HELD
@@ -39,6 +42,18 @@ cdef extern from "special/names.h" nogil:
                                       size_t until, size_t n, int final, st_special_match *match)
     uint32_t st_special_walk(const st_special *special, const uint8_t *text, size_t n)
     const uint8_t *st_special_bytes(const st_special *special, uint32_t node, size_t *n)
+
+
+cdef extern from "special/cutter.h" nogil:
+    ctypedef struct st_cutter_sink:
+        st_status (*text)(void *context, const uint8_t *text, size_t n)
+        st_status (*end)(void *context)
+        st_status (*name)(void *context, uint32_t id, const uint8_t *text)
+        void *context
+    ctypedef struct st_cutter:
+        const st_special *names
+    void st_cutter_free(st_cutter *cutter)
+    st_status st_cutter_feed(st_cutter *cutter, const uint8_t *text, size_t n, int final, const st_cutter_sink *sink)
 
 
 cdef extern from "special/disallowed.h" nogil:
