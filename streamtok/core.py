@@ -256,7 +256,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         if model.parts.spelled is not None:
             from .model_files.spelling import Spelling
 
-            self._spelling = Spelling(model.parts.spelled, model.added_names)
+            self._spelling = Spelling(model.parts.spelled, model.names)
         vocab = build_vocabulary(self._packed, {}, others=model.decoded)
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
 

@@ -52,9 +52,9 @@ class Devices:
         self._auto: Auto | None = None
 
     def pipeline(self, device: str) -> GpuPipeline | None:
-        """The pipeline of a device that was asked for by name; None where the CPU takes its place because there are no
-        kernels for the pattern, the normalizer, symbols that are characters, or names that take text beside them. Raises
-        DeviceError."""
+        """The pipeline of a device that was asked for by name; None where the CPU takes its place, as there are no
+        kernels for the pattern, the normalizer, symbols that are characters, or names that take text beside them.
+        Raises DeviceError."""
         if self._family is None:
             return None
         with _lock:

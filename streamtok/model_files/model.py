@@ -97,7 +97,9 @@ class Model:
         """The bytes of the added tokens that are not in the vocabulary, by id."""
         listed = {token.id for token in self.parts.added}.intersection(self.vocabulary.ranks)
         name_of = str.encode if self.parts.spelled is not None else decoded_name
-        return {token.id: name_of(self.added_names.decoded(token)) for token in self.parts.added if token.id not in listed}
+        return {
+            token.id: name_of(self.added_names.decoded(token)) for token in self.parts.added if token.id not in listed
+        }
 
     def names(self) -> dict[int, bytes]:
         """All tokens as the file writes them, in UTF-8, by id, where text begins as characters."""

@@ -39,8 +39,8 @@ class AddedNames:
         self.at_once = not self._late or (not steps and self._can_be_joined())
         if more and not self.at_once:
             raise VocabularyError(
-                f"added_tokens: {shown(next(iter(self._late)))}, with normalized true, is looked for between the normalizer "
-                "and a pre-tokenizer that puts characters in front of a text: not supported",
+                f"added_tokens: {shown(next(iter(self._late)))}, with normalized true, is looked for between the "
+                "normalizer and a pre-tokenizer that puts characters in front of a text: not supported",
                 path,
             )
 

@@ -137,8 +137,8 @@ _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
 
 
 def read_stages(field: Field) -> tuple[tuple[Stage, ...], tuple[Normalizer, ...]]:
-    """The steps of `pre_tokenizer`, in turn, and what they do to a text before it is split. The last step writes bytes as
-    letters, and no other does."""
+    """The steps of `pre_tokenizer`, in turn, and what they do to a text before it is split. The last step writes bytes
+    as letters, and no other does."""
     steps = [] if field.value is None else _steps(field, "pretokenizers")
     stages = tuple(_read(step, "pre-tokenizer", _STAGES) for step in steps)
     levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
@@ -147,7 +147,9 @@ def read_stages(field: Field) -> tuple[tuple[Stage, ...], tuple[Normalizer, ...]
     made: tuple[Normalizer, ...] = ()
     if levels[0].add_prefix_space:
         if len(stages) > 1:
-            raise field.refused("add_prefix_space behind other steps puts a blank in front of each piece: not supported")
+            raise field.refused(
+                "add_prefix_space behind other steps puts a blank in front of each piece: not supported"
+            )
         stages, made = (ByteLevel(levels[0].use_regex, False),), (PrependUnless(" ", False),)
     try:
         if table_of(stages) is None and (levels[0].use_regex or len(stages) > 1):

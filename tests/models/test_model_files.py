@@ -293,7 +293,18 @@ def test_frames_that_are_refused(tmp_path, post, says):
         ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [LEVEL, LEVEL]}}, "the only one"),
         ({"pre_tokenizer": split(r"(a")}, "cannot be split so"),
         ({"pre_tokenizer": split(r"(a+)b\1")}, "cannot be split so"),
-        ({"pre_tokenizer": {**LEVEL, "add_prefix_space": True}}, "add_prefix_space"),
+        (
+            {
+                "pre_tokenizer": {
+                    "type": "Sequence",
+                    "pretokenizers": [
+                        {"type": "Digits", "individual_digits": True},
+                        {**LEVEL, "add_prefix_space": True},
+                    ],
+                }
+            },
+            "add_prefix_space",
+        ),
         ({"pre_tokenizer": {**LEVEL, "novel": 1}}, "pre_tokenizer.novel"),
         ({"pre_tokenizer": steps({"type": "UnicodeScripts"}, LEVEL)}, "UnicodeScripts"),
         ({"pre_tokenizer": split(LLAMA3, "Novel")}, "pretokenizers[0].behavior"),
