@@ -201,7 +201,8 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
         their ids in every text. Special ones go by allowed_special and disallowed_special, as for encode().
 
         Args:
-            path: a tokenizer.json, a folder with one, as transformers saves it, or a tekken.json.
+            path: a tokenizer.json, a folder with one, as transformers saves it, a tekken.json, or a .model of
+                SentencePiece.
             engine: as for the class.
             pattern_seconds: as for the class.
 

@@ -17,6 +17,7 @@ from ..native.merges import SILENT
 from .field import Field
 from .model import Model, check_added, parts_of
 from .parts import AddedToken
+from .sentencepiece import is_sentencepiece, read_sentencepiece
 from .tekken import is_tekken, read_tekken
 from .tokens import Tokens
 
@@ -26,7 +27,7 @@ def read_model(path: str | os.PathLike[str]) -> Model | dict[str, Any]:
     """The model of a file; of a tekken.json the arguments that class Encoding takes.
 
     Args:
-        path: a tokenizer.json, a folder that holds one, or a tekken.json.
+        path: a tokenizer.json, a folder that holds one, a tekken.json, or a .model of SentencePiece.
 
     Raises:
         VocabularyError: a file that is damaged, or says what is not supported; the message names the place in it.
@@ -36,6 +37,8 @@ def read_model(path: str | os.PathLike[str]) -> Model | dict[str, Any]:
     if os.path.isdir(source):
         return _read_folder(source)
     data = read_file(source)
+    if is_sentencepiece(data):
+        return read_sentencepiece(data, source)
     if is_tekken(data):
         _check_utf8(data, source)
         return {"name": source, **read_tekken(data, source)}

@@ -1,0 +1,278 @@
+"""The .model files of SentencePiece, where they are of type BPE.
+
+SentencePiece merges the two neighbours whose joined text is the piece with the highest score, the leftmost of equal
+ones first. That is a list of merges: each way to cut a piece into two, in the order of the scores of the pieces, as
+long as no two pieces have one score.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..bundled.characters import BYTE_NAMES, byte_places, pack_symbols, symbols
+from ..bundled.packed import MAX_ENTRIES, MAX_TOKEN_BYTES
+from ..errors import VocabularyError, shown
+from .field import Field
+from .model import Model, parts_of
+from .wire import Message, Value
+
+_NORMAL, _UNKNOWN, _CONTROL, _USER, _UNUSED, _BYTE = range(1, 7)
+_TYPES = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
+_BPE = 2
+_MARK = "\u2581"
+
+
+def is_sentencepiece(data: bytes) -> bool:
+    """Whether the bytes of a file look like those of a .model rather than of JSON: its first field is a piece."""
+    return data[:1] == b"\n" and data.lstrip(b" \t\r\n")[:1] != b"{"
+
+
+class _Piece(NamedTuple):
+    text: str
+    score: float
+    kind: int
+    at: int
+
+
+class _Rules(NamedTuple):
+    """What the two specifications say of text."""
+
+    type: int = 1
+    suffix: bool = False
+    byte_fallback: bool = False
+    charsmap: int = 0  # its bytes
+    name: str = ""
+    prefix: bool = True
+    fewer_blanks: bool = True
+    escaped: bool = True
+
+
+def read_sentencepiece(data: bytes, path: str) -> Model:
+    """The model of the bytes of a .model file. VocabularyError: it is damaged, or says what is not supported."""
+    whole = Message(data, path)
+    pieces: list[_Piece] = []
+    rules = _Rules()
+    for value in whole.fields():
+        if value.number == 1:
+            pieces.append(_piece(whole.message(value)))
+        elif value.number in (2, 3):
+            rules = (_trainer if value.number == 2 else _normalizer)(whole.message(value), rules)
+        elif value.number not in (4, 5):  # a self test, and what is done to decoded text, which is checked below
+            raise whole.refused(value.at, f"field {value.number} of a model is not known here; what it does is unsure")
+        elif value.number == 5:
+            _check_denormalizer(whole.message(value))
+        if len(pieces) > MAX_ENTRIES:
+            raise whole.refused(value.at, f"there are more than {MAX_ENTRIES} pieces")
+    _check_rules(rules, whole)
+    _check_pieces(pieces, whole)
+    return _model(pieces, rules, whole)
+
+
+# ==== Messages ====
+
+
+def _piece(message: Message) -> _Piece:
+    text, score, kind = "", 0.0, _NORMAL
+    for value in message.fields():
+        if value.number == 1:
+            text = message.text(value)
+        elif value.number == 2:
+            score = message.real(value)
+        elif value.number == 3:
+            kind = message.whole(value)
+        else:
+            raise message.refused(value.at, f"field {value.number} of a piece is not known here")
+    if not text or len(text.encode()) > MAX_TOKEN_BYTES:
+        raise message.refused(message.start, f"a piece is empty, or has more than {MAX_TOKEN_BYTES} bytes")
+    if not _NORMAL <= kind <= _BYTE or score != score:
+        raise message.refused(message.start, f"the piece {shown(text)} has the type {kind} and the score {score}")
+    return _Piece(text, score, kind, message.start)
+
+
+def _trainer(message: Message, rules: _Rules) -> _Rules:
+    """Other fields of TrainerSpec say how the model was trained."""
+    for value in message.fields():
+        if value.number == 3:
+            rules = rules._replace(type=message.whole(value))
+        elif value.number == 24:
+            rules = rules._replace(suffix=message.flag(value))
+        elif value.number == 35:
+            rules = rules._replace(byte_fallback=message.flag(value))
+    return rules
+
+
+def _normalizer(message: Message, rules: _Rules) -> _Rules:
+    for value in message.fields():
+        if value.number == 1:
+            rules = rules._replace(name=message.text(value))
+        elif value.number == 2:
+            rules = rules._replace(charsmap=_size(message, value))
+        elif value.number in (3, 4, 5):
+            rules = _with_flag(rules, value.number, message.flag(value))
+        elif value.number != 6:  # the rules that the map of characters was made of
+            raise message.refused(value.at, f"field {value.number} of a normalizer is not known here")
+    return rules
+
+
+def _with_flag(rules: _Rules, number: int, flag: bool) -> _Rules:
+    if number == 3:
+        return rules._replace(prefix=flag)
+    return rules._replace(fewer_blanks=flag) if number == 4 else rules._replace(escaped=flag)
+
+
+def _size(message: Message, value: Value) -> int:
+    inner = message.message(value)
+    return inner.end - inner.start
+
+
+def _check_denormalizer(message: Message) -> None:
+    if _normalizer(message, _Rules()).charsmap:
+        raise message.refused(message.start, "a denormalizer changes decoded text: not supported")
+
+
+# ==== What is supported ====
+
+
+def _check_rules(rules: _Rules, whole: Message) -> None:
+    if rules.type != _BPE:
+        kind = _TYPES.get(rules.type, rules.type)
+        raise VocabularyError(
+            f"trainer_spec.model_type: the model is of type {shown(kind)}; BPE is supported, and others split in other "
+            "ways",
+            whole.path,
+        )
+    for wrong, place, reason in (
+        (
+            not rules.byte_fallback,
+            "trainer_spec.byte_fallback",
+            "it is not set, so that a character that is no piece would be an unknown one",
+        ),
+        (rules.suffix, "trainer_spec.treat_whitespace_as_suffix", "blanks would stand behind words"),
+        (
+            rules.charsmap,
+            "normalizer_spec.precompiled_charsmap",
+            f"the rules {shown(rules.name)} are compiled into a map of characters; identity has none",
+        ),
+        (
+            rules.fewer_blanks,
+            "normalizer_spec.remove_extra_whitespaces",
+            "blanks at the ends of a text, and all but one of several, would be left out",
+        ),
+        (
+            not rules.escaped,
+            "normalizer_spec.escape_whitespaces",
+            f"it is not set, so that blanks would not become {_MARK}",
+        ),
+    ):
+        if wrong:
+            raise VocabularyError(f"{place}: {reason}: not supported", whole.path)
+
+
+def _check_pieces(pieces: list[_Piece], whole: Message) -> None:
+    seen: dict[str, int] = {}
+    scores: dict[float, str] = {}
+    for piece in pieces:
+        if piece.text in seen:
+            raise whole.refused(piece.at, f"the piece {shown(piece.text)} is there twice")
+        seen[piece.text] = piece.kind
+        if piece.kind in (_USER, _UNUSED):
+            kind = "user-defined" if piece.kind == _USER else "unused"
+            raise whole.refused(piece.at, f"the piece {shown(piece.text)} is {kind}: not supported")
+        if (piece.kind == _BYTE) != (piece.text in _BYTES):
+            raise whole.refused(piece.at, f"{shown(piece.text)} has type {piece.kind}: bytes are <0x00> to <0xFF>")
+        if len(piece.text) == 1 and piece.kind != _NORMAL:
+            raise whole.refused(piece.at, f"the piece {shown(piece.text)} is a character, and no normal piece")
+        if piece.kind == _NORMAL and len(piece.text) > 1:
+            other = scores.setdefault(piece.score, piece.text)
+            if other != piece.text:
+                raise whole.refused(
+                    piece.at,
+                    f"{shown(other)} and {shown(piece.text)} have one score, {piece.score}: which of them is made "
+                    "first would depend on where they stand",
+                )
+    known = {piece.text for piece in pieces if piece.kind == _NORMAL}
+    for piece in pieces:
+        if piece.kind == _NORMAL and not known.issuperset(piece.text):
+            lost = next(character for character in piece.text if character not in known)
+            raise whole.refused(piece.at, f"{shown(piece.text)} holds {shown(lost)}, which is no piece")
+
+
+_BYTES = frozenset(BYTE_NAMES)
+
+
+# ==== The model ====
+
+
+def _model(pieces: list[_Piece], rules: _Rules, whole: Message) -> Model:
+    places = {piece.text: place for place, piece in enumerate(pieces)}
+    try:
+        of_bytes = byte_places(places.get)
+    except VocabularyError as error:
+        raise VocabularyError(f"pieces: {error.reason}", whole.path) from None
+    texts = [piece.text.encode() for piece in pieces]
+    found = symbols(
+        b"".join(texts),
+        np.array([*map(len, texts)], np.uint32),
+        np.arange(len(texts), dtype=np.uint32),
+        of_bytes,
+    )
+    vocabulary = pack_symbols(found, _merges(pieces), False)
+    record = _record(pieces, rules)
+    raw = tuple(-1 if place is None else place for place in of_bytes)
+    return Model(whole.path, record, vocabulary, raw, parts_of(Field(record, whole.path)))
+
+
+def _merges(pieces: list[_Piece]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Places (left, right, made), the highest score first."""
+    normal = {piece.text: place for place, piece in enumerate(pieces) if piece.kind == _NORMAL}
+    rows = []
+    for made in sorted(normal.values(), key=lambda place: -pieces[place].score):
+        text = pieces[made].text
+        for at in range(1, len(text)):
+            left, right = normal.get(text[:at]), normal.get(text[at:])
+            if left is not None and right is not None:
+                rows.append((left, right, made))
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def _record(pieces: list[_Piece], rules: _Rules) -> dict[str, Any]:
+    """The tokenizer.json that says the same, without tokens and merges."""
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    added = [
+        {"id": place, "content": piece.text, **flags, "special": True}
+        for place, piece in enumerate(pieces)
+        if piece.kind in (_UNKNOWN, _CONTROL)
+    ]
+    blanks: dict[str, Any] = {"type": "Replace", "pattern": {"String": " "}, "content": _MARK}
+    back: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": {"String": _MARK}, "content": " "},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+    ]
+    if rules.prefix:
+        blanks = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": _MARK}, blanks]}
+        back.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    unknown = next((piece.text for piece in pieces if piece.kind == _UNKNOWN), None)
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": blanks,
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": {"type": "Sequence", "decoders": back},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": unknown,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": True,
+            "byte_fallback": True,
+            "vocab": None,
+            "merges": None,
+        },
+    }
