@@ -75,7 +75,7 @@ static void fill_every_byte(void)
 
 st_status source_build(const source *s, uint32_t dense_side, st_vocab **vocab, size_t *bad)
 {
-    st_vocab_source given = {s->bytes, s->lengths, s->ids, s->splits, s->count, 0};
+    st_vocab_source given = {.bytes = s->bytes, .lengths = s->lengths, .ids = s->ids, .splits = s->splits, .count = s->count};
     return st_vocab_new(&given, dense_side, vocab, bad);
 }
 

@@ -140,7 +140,11 @@ static void set_special(encoding *e)
 
 static st_vocab *new_vocab(const blocks *tokens, const blocks *words)
 {
-    st_vocab_source source = {tokens->bytes, tokens->lengths, tokens->ids, NULL, tokens->count, words->count, 0};
+    st_vocab_source source = {.bytes = tokens->bytes,
+                              .lengths = tokens->lengths,
+                              .ids = tokens->ids,
+                              .count = tokens->count,
+                              .words = words->count};
     uint8_t *lengths = malloc(words->count + 1);
     st_vocab *vocab;
     size_t bad;

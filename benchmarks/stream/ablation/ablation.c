@@ -190,7 +190,7 @@ static st_vocab *load(const char *path, uint32_t dense_side)
     const uint32_t *words = (const uint32_t *)(const void *)data;
     size_t count = words[0];
     const uint32_t *lengths = words + 1, *ids = lengths + count, *splits = ids + count;
-    st_vocab_source source = {(const uint8_t *)(splits + count), lengths, ids, splits, count};
+    st_vocab_source source = {.bytes = (const uint8_t *)(splits + count), .lengths = lengths, .ids = ids, .splits = splits, .count = count};
     st_vocab *vocab = NULL;
     check(st_vocab_new(&source, dense_side, &vocab, &bad));
     if (vocab->unreachable)

@@ -95,14 +95,18 @@ def summary(row: str, figures: dict[str, list[list[int]]], sizes: list[int]) -> 
 
 
 def measure(full: bool) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        return rows_of(build(folder), folder, full)
+
+
+def rows_of(program: pathlib.Path, folder: pathlib.Path, full: bool) -> list[dict[str, Any]]:
     """side 0 is the core's default. The first text warms the buffers and is not counted."""
     rows = []
     for corpus in corpora():
         count, size = ((2, OP_BYTES) if corpus != "english" else (4, OP_BYTES)) if full else (4, MB)
         texts = fresh_slices(corpus, count, size)
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            figures = run(build(folder), texts, folder, 0)
+        figures = run(program, texts, folder, 0)
         figures = {row: numbers[1:] for row, numbers in figures.items()}
         sizes = [len(piece.data) for piece in texts[1:]]
         rows += [{"corpus": corpus, "size": sizes[0], **summary(row, figures, sizes)} for row in ROWS]
