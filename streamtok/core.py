@@ -64,8 +64,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
             scanners. Any other is compiled to a table that reads each character once; only what no table can express
             goes through the `regex` package, with tiktoken's Unicode tables (`pattern_engine` says which it is). None:
             no split, see without_pattern().
-        mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there. Or what
-            pack_merges() of bundled/merges.py makes of a list of merges.
+        mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there.
         special_tokens: special token text -> id.
         explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.
         engine: "fast", or "reference": a linked list and a heap without tables, the oracle of the tests. Its streams

@@ -9,15 +9,14 @@ and bytes are in none either. The encoder puts the tokens of its bytes in the pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import VocabularyError, shown
-from ..native.merges import FIRST_FRAGMENT, HEADING, KINDS, ordered
+from ..errors import VocabularyError
+from ..native.merges import FIRST_FRAGMENT, KINDS, ordered
 from .merged import MergedVocabulary, packed
-from .packed import MAX_ENTRIES, MAX_RANK
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 BYTE_NAMES = [f"<0x{value:02X}>" for value in range(256)]
 """The names of the tokens of bytes."""
 
-_BYTES = {name: value for value, name in enumerate(BYTE_NAMES)}
 _NAME_BYTES = len(BYTE_NAMES[0])
 
 
@@ -150,75 +148,3 @@ def pack_symbols(made: Symbols, merges: npt.NDArray[np.integer], ignore_merges: 
     joined = left.tobytes(), right.tobytes(), product.tobytes()
     arrays = made.lengths.tobytes(), made.ids.tobytes(), made.kinds.tobytes()
     return packed(ordered(made.texts, *arrays, *joined, ignore_merges))
-
-
-# ==== From what JSON has ====
-
-
-def pack_characters(
-    vocab: Mapping[str, int], merges: Sequence[str | Sequence[str]], ignore_merges: bool
-) -> MergedVocabulary:
-    """pack_merges() of merges.py where text begins as characters and falls back to bytes.
-
-    Raises:
-        VocabularyError: as pack_merges(); a merge of the token of a byte.
-    """
-    if max(len(vocab), len(merges)) > MAX_ENTRIES:
-        raise VocabularyError(
-            f"{len(vocab)} tokens and {len(merges)} merges; at most {MAX_ENTRIES} of each are accepted"
-        )
-    _check(vocab)
-    places = {name: place for place, name in enumerate(vocab)}
-    of_bytes = byte_places(places.get)
-    texts = list(map(_text_of, vocab))
-    made = symbols(
-        b"".join(texts), np.array([*map(len, texts)], np.uint32), np.array([*vocab.values()], np.uint32), of_bytes
-    )
-    places = {name: place for name, place in places.items() if name not in _BYTES}
-    rows = []
-    for number, left, right in _halves(merges):
-        try:
-            rows.append((places[left], places[right], places[left + right]))
-        except KeyError as error:
-            name = error.args[0]
-            reason = "is a byte, and bytes merge with nothing" if name in _BYTES else "is not in the vocabulary"
-            raise VocabularyError(f"merges[{number}], {shown(merges[number])}: {shown(name)} {reason}") from None
-    return pack_symbols(made, np.array(rows, np.int64).reshape(-1, 3), ignore_merges)
-
-
-def _check(vocab: Mapping[str, int]) -> None:
-    names: dict[int, str] = {}
-    for name, token in vocab.items():
-        if type(name) is not str:
-            raise VocabularyError(f"the token {shown(name)} is of type {type(name).__name__}; a str is needed")
-        if type(token) is not int or not 0 <= token <= MAX_RANK:
-            raise VocabularyError(f"the id of {shown(name)} is {shown(token)}; ids are integers from 0 to {MAX_RANK}")
-        if token in names:
-            raise VocabularyError(f"{shown(names[token])} and {shown(name)} both have id {token}; give each its own")
-        names[token] = name
-
-
-def _text_of(name: str) -> bytes:
-    if not name:
-        raise VocabularyError("there is a token without characters, which no text could ever hold")
-    try:
-        return name.encode()
-    except UnicodeEncodeError:
-        raise VocabularyError(f"the token {shown(name)} holds a surrogate, which no text does") from None
-
-
-def _halves(merges: Sequence[str | Sequence[str]]) -> list[tuple[int, str, str]]:
-    """(number, left, right) of each merge."""
-    found = []
-    form = type(merges[0]) is str if merges else False
-    for number, merge in enumerate(merges):
-        halves = merge.split(" ") if isinstance(merge, str) else merge
-        if isinstance(merge, str) and merge.startswith(HEADING):
-            continue
-        right_form = (type(merge) is str) is form and isinstance(halves, (list, tuple)) and len(halves) == 2
-        if not right_form or type(halves[0]) is not str or type(halves[1]) is not str:
-            raise VocabularyError(
-                f"merges[{number}] is {shown(merge)}, no merge of two tokens in the form of the first one"
-            )
-        found.append((number, halves[0], halves[1]))
-    return found

@@ -49,16 +49,6 @@ cdef extern from "vocab/merge_list.h" nogil:
     st_status st_merge_list_order(const st_merge_list *list, uint32_t *order, uint32_t *splits, int *in_order)
 
 
-cdef extern from "vocab/merge_names.h" nogil:
-    ctypedef struct st_merge_names:
-        pass
-    st_status st_merge_names_init(st_merge_names *names, const uint8_t *data, const uint32_t *lengths, const uint8_t *skip,
-                                  size_t count, size_t *bad)
-    void st_merge_names_free(st_merge_names *names)
-    st_status st_merge_names_find(const st_merge_names *names, const uint8_t *data, const uint32_t *lengths, size_t count,
-                                  uint32_t *left, uint32_t *right, uint32_t *made)
-
-
 cdef extern from "vocab/packed_words.h" nogil:
     ctypedef struct st_word_list:
         const uint8_t *shared
