@@ -1,6 +1,6 @@
-"""class Encoding: how one is made, its special tokens and facts.
+"""class Encoding: how one is made, and which special tokens a call finds.
 
-whole/, streaming.py and decoding.py hold the methods that encode and decode.
+whole/, streaming.py and decoding.py hold the methods that encode and decode, whole/facts.py the facts.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from .bundled.mapped import build_vocabulary, open_vocabulary, packed_of
 from .bundled.packed import PackedVocabulary, pack_ranks
 from .checks import check_allowed, check_n_vocab, check_special, id_array
 from .decoding import Decoding
-from .errors import QUOTED, shown
+from .errors import shown
 from .identity import Identified
 from .native.decode import Decoder
 from .native.encode import ENGINES, ERRORS, Coder
 from .native.normal import Normalizer
 from .native.vocab import Matcher
-from .patterns.engine import engine_of, splitter_of
+from .patterns.engine import splitter_of
 from .streaming import Streaming
 from .whole import WholeTexts
+from .whole.facts import Facts
 
 # typing.TYPE_CHECKING, without the import of typing, which takes as long as loading a vocabulary. The same in every
 # module that `import streamtok` loads.
@@ -55,7 +56,7 @@ def _normalizer_of(steps: Iterable[Iterable[Any]] | None) -> Normalizer | None:
     return made if made.steps else None
 
 
-class Encoding(Identified, WholeTexts, Decoding, Streaming):
+class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
     """A vocabulary, the pattern that splits text into pieces, and special tokens. Immutable; threads share it freely.
 
     Args:
@@ -426,82 +427,6 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming):
             return self._plain, None
         return self._find_matchers(allowed, disallowed)
 
-    # ==== Facts ====
-
-    @property
-    def pattern_engine(self) -> str:
-        """What splits by the pattern: "blocks", which read 64 bytes at a time; "table", a compiled pattern, which reads
-        each character once; "regex", the `regex` package, for a pattern that no table can express, which is far slower;
-        or "none" without a pattern.
-        """
-        return engine_of(self._split)
-
-    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of a text that is a single token, special tokens included.
-
-        Args:
-            text_or_bytes: the text, or the bytes, of the token.
-
-        Raises:
-            KeyError: it is no token.
-        """
-        data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
-        token = self._vocab.find(data)
-        if token is None:
-            try:
-                return self._added_tokens[data.decode()]
-            except (KeyError, UnicodeDecodeError):
-                raise KeyError(data if len(data) <= QUOTED else shown(data)) from None
-        return token
-
-    def token_byte_values(self) -> list[bytes]:
-        """The bytes of all ordinary tokens, in lexicographic order."""
-        return list(self._sorted_tokens)
-
-    @functools.cached_property
-    def _sorted_tokens(self) -> list[bytes]:
-        return sorted(self._packed.tokens() if self._packed.is_ranked else self._packed.to_dict())
-
-    @property
-    def eot_token(self) -> int:
-        """The id of <|endoftext|>. KeyError: the encoding has no such token."""
-        return self._special_tokens["<|endoftext|>"]
-
-    @functools.cached_property
-    def special_tokens_set(self) -> set[str]:
-        """The texts of the special tokens."""
-        return set(self._special_tokens.keys())
-
-    def is_special_token(self, token: int) -> bool:
-        """Whether this is the id of a special token. AssertionError, as in tiktoken: it is no int."""
-        if not isinstance(token, int):
-            raise AssertionError(f"a token is an int, got {type(token).__name__}")  # tiktoken's type of error
-        return token in self._special_token_values
-
-    @property
-    def n_vocab(self) -> int:
-        """max_token_value + 1: the size of a table with a row for each id, unused ids included."""
-        return self.max_token_value + 1
-
-    # ==== Private names of tiktoken that programs use ====
-
     @functools.cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:  # type: ignore[override]
         return self._packed.to_dict()
-
-    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """The ids of bytes taken as one piece: no split, no special tokens."""
-        data = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
-        return self._coder.encode_piece(data)
-
-    def _encode_by_merging(self, data: bytes) -> list[int]:
-        """The ids of bytes by merging alone: not even a token is looked up as a whole."""
-        return self._vocab.merge(data)
-
-    def _encode_only_native_bpe(self, text: str) -> list[int]:
-        return self.encode_ordinary(text)
-
-    def _encode_bytes(self, text: bytes) -> list[int]:
-        from .whole.unstable import encode_bytes
-
-        return encode_bytes(self, text)
