@@ -34,6 +34,7 @@ typedef struct progress {
 typedef struct feed_context {
     st_encoder *encoder;
     st_encode_context context;
+    int final;   /* the text ends with this feed */
     int gathers; /* what comes of the text goes to encoder->gather */
 } feed_context;
 
@@ -210,7 +211,7 @@ static st_status keep_tail(feed_context *c, progress *p)
             took = (size_t)sure;
             e->open.taken += sure;
         } else {
-            ST_TRY(st_open_piece_take(&e->open, &c->context, p->text + p->piece, (size_t)sure, &took));
+            ST_TRY(st_open_piece_take(&e->open, &c->context, p->text + p->piece, (size_t)sure, c->final, &took));
         }
         p->piece += took;
     }
@@ -410,7 +411,7 @@ static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids
     st_workspace *workspace = st_workspace_borrow(e->vocab);
     if (!workspace)
         return ST_NO_MEMORY;
-    feed_context c = {e, {e->vocab, workspace, out}, can_gather(e) && e->carry.start == e->carry.bytes.size && !e->open.taken};
+    feed_context c = {e, {e->vocab, workspace, out}, final, can_gather(e) && e->carry.start == e->carry.bytes.size && !e->open.taken};
     st_gather_reset(&e->gather);
     st_status status = encode_segments(&c, s, final);
     st_workspace_return(e->vocab, workspace);

@@ -45,7 +45,7 @@ static st_status take_atoms(st_open_piece *piece, const st_encode_context *c, co
     return ST_OK;
 }
 
-st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n, size_t *took)
+st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n, int more, size_t *took)
 {
     size_t rest = 0;
     *took = n;
@@ -54,7 +54,8 @@ st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *c, c
     ST_TRY(take_atoms(piece, c, text, n, &rest));
     piece->taken += rest;
     /* A short atom waits for its end, as a short piece does. An ASCII atom behind a cut does not: it may never end. */
-    if (!piece->tail.active && n - rest <= st_hold_whole(c->vocab) && (!rest || st_has_high_bytes(text + rest, n - rest))) {
+    const int waits = !rest || more || st_has_high_bytes(text + rest, n - rest);
+    if (!piece->tail.active && n - rest <= st_hold_whole(c->vocab) && waits) {
         *took = rest;
         return ST_OK;
     }

@@ -33,8 +33,10 @@ typedef struct st_encode_context {
 void st_open_piece_free(st_open_piece *piece);
 
 /* text[0..n) follows the piece->taken bytes of the open piece that were taken before, and belongs to the piece whatever follows.
- * Takes *took <= n bytes from its front; the rest must be passed again. On a failure the caller restores the piece. */
-st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *context, const uint8_t *text, size_t n, size_t *took);
+ * Takes *took <= n bytes from its front; the rest must be passed again. more: what follows, or the end
+ * of the piece, comes with the same feed. On a failure the caller restores the piece. */
+st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *context, const uint8_t *text, size_t n, int more,
+                             size_t *took);
 
 /* text[0..n) is the rest of the open piece, from which bytes were taken before. Afterwards no piece is open. */
 st_status st_open_piece_close(st_open_piece *piece, const st_encode_context *context, const uint8_t *text, size_t n);
