@@ -52,20 +52,37 @@ void *st_calloc(size_t count, size_t size)
     return block;
 }
 
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+static void *in_huge_pages(size_t size)
+{
+    size = (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    void *block = refused(size) ? NULL : aligned_alloc(HUGE_PAGE, size);
+    if (!block)
+        return NULL;
+    st_number_add(&live, 1);
+    madvise(block, size, MADV_HUGEPAGE); /* advice: where it is not taken, ordinary pages serve */
+    return block;
+}
+#endif
+
 void *st_alloc_table(size_t size)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (size >= HUGE_PAGE) {
-        size = (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-        void *table = refused(size) ? NULL : aligned_alloc(HUGE_PAGE, size);
-        if (!table)
-            return NULL;
-        st_number_add(&live, 1);
-        madvise(table, size, MADV_HUGEPAGE); /* advice: where it is not taken, ordinary pages serve */
-        return memset(table, 0, size);
+        void *table = in_huge_pages(size);
+        return table ? memset(table, 0, size) : NULL;
     }
 #endif
     return st_calloc(1, size);
+}
+
+void *st_alloc_large(size_t size)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (size >= ST_ALLOC_LARGE)
+        return in_huge_pages(size);
+#endif
+    return st_malloc(size);
 }
 
 void st_alloc_populate(void *from, size_t size)

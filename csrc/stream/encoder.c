@@ -408,13 +408,14 @@ static st_status encode_segments(feed_context *c, const st_segments *s, int fina
 static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids *out, st_feed_error *error)
 {
     ST_TRY(st_watch_chunk(&e->watch, &e->text, s, final, &error->offset, &error->id));
-    st_workspace *workspace = st_workspace_borrow(e->vocab);
+    st_workspace *workspace = e->workspace ? e->workspace : st_workspace_borrow(e->vocab);
     if (!workspace)
         return ST_NO_MEMORY;
     feed_context c = {e, {e->vocab, workspace, out}, final, can_gather(e) && e->carry.start == e->carry.bytes.size && !e->open.taken};
     st_gather_reset(&e->gather);
     st_status status = encode_segments(&c, s, final);
-    st_workspace_return(e->vocab, workspace);
+    if (!e->workspace)
+        st_workspace_return(e->vocab, workspace);
     return status;
 }
 

@@ -42,6 +42,7 @@ typedef struct st_encoder {
     st_carry carry;     /* the open piece without the bytes taken from its front, then text not scanned yet */
     st_open_piece open; /* what was taken of the open piece */
     st_gather gather;   /* parts of the text, within a feed */
+    st_workspace *workspace; /* of a caller that lends one for many feeds; NULL: each feed borrows one */
 } st_encoder;
 
 /* What a failing feed reports besides its status. */

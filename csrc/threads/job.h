@@ -1,8 +1,8 @@
 /* job.h - texts encoded by several threads, their ids joined in one array.
  *
  * Long texts are cut into slices (safe_cuts.h); a short text is one slice. A share is some slices in order. Each thread takes the
- * next share until there is none. The ids of a share are made in a reused buffer. The thread that finds them next in order appends
- * them to the result, so the result is written once, and its pages are touched once.
+ * next share until there is none. The ids of a share are made in a reused buffer, and copied to their place in the result as soon
+ * as it is known (job_place.h). So the result is written once, its pages are touched once, and by all threads.
  *
  *     st_job job;
  *     st_job_init(&job, ...);                            the texts stay the caller's, and alive
@@ -26,12 +26,14 @@ typedef struct st_job_slice {
 
 typedef struct st_job_share {
     size_t first;     /* its slices are those from here up to the first of the next share */
-    st_ids *ids;      /* encoded, and not yet placed */
+    st_ids *ids;      /* encoded, and not yet copied */
+    size_t place;     /* in the result, once `placed` is greater than the number of the share */
     size_t failed;    /* the slice that failed */
     st_status status; /* why */
 } st_job_share;
 
-#define ST_JOB_SPARES 16
+/* Buffers kept: one for each of many threads, and those of shares that wait for one in front of them. */
+#define ST_JOB_SPARES 64
 
 typedef struct st_job {
     st_vocab *vocab; /* not owned, nor are the two sets of names */
@@ -47,8 +49,13 @@ typedef struct st_job {
     int next;    /* share to take */
     int stopped;   /* no share is taken any more */
     int abandoned; /* nor is a share finished: the `stop` of each thread's scope (base/interrupt.h) */
-    int placing; /* flag: some thread appends to `out` */
-    size_t placed;
+    int placing; /* flag: some thread gives places */
+    int placed;  /* shares that have one */
+    int copied;  /* shares whose ids are in `out` */
+    uint64_t uncopied; /* the shares in front of this one are copied, or being copied */
+    uint32_t *pages; /* where the result begins, while its pages are asked for beforehand; see st_job_ask */
+    size_t asked;    /* so many ids of it */
+    int moved;       /* the result lies elsewhere by now */
     st_ids *spares[ST_JOB_SPARES];
     st_ids out;
     size_t total;       /* ids of all texts */
@@ -62,6 +69,10 @@ void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine eng
 /* Cuts the texts into shares for so many threads. Shares, and slices of long texts, have about
  * `least` bytes or characters or more. */
 st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least);
+
+/* After the plan, when `out` has room: its pages for the first `ids` ids are asked for by the threads, each for as many as its shares
+ * will have, about, before they are needed. Otherwise two threads whose shares meet in a page of 2 MB both fill it with zeros. */
+void st_job_ask(st_job *job, size_t ids);
 
 /* Takes shares until there are no more. */
 void st_job_work(st_job *job);

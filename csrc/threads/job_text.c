@@ -7,7 +7,8 @@
 /* Characters converted at a time: 32 to 128 KB of UTF-8, which stay in the second-level cache while they are encoded. */
 #define STRETCH ((size_t)1 << 15)
 
-/* Characters searched for a cut. Nearly every line of a text has one. */
+/* Characters searched for a cut: first a few, because they are converted for it. Nearly every line of a text has one. */
+#define FIRST_CUT_REACH ((size_t)1 << 8)
 #define CUT_REACH ((size_t)1 << 12)
 
 /* The UTF-8 of a few characters, in `room`. */
@@ -62,13 +63,19 @@ static size_t border_behind(const st_job_text *whole, size_t at)
     return at;
 }
 
+static size_t last_cut(const st_job_text *whole, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room)
+{
+    if (!whole->width)
+        return st_last_cut(whole->text, whole->n, from, until, rules);
+    const size_t most = until - from < CUT_REACH ? until - from : CUT_REACH;
+    const size_t found = most > FIRST_CUT_REACH ? cut_in_characters(whole, FIRST_CUT_REACH, until, rules, room) : 0;
+    return found ? found : cut_in_characters(whole, most, until, rules, room);
+}
+
 size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, const st_cut_rules *rules, st_bytes *room)
 {
-    const size_t reach = wanted / 2 < CUT_REACH ? wanted / 2 : CUT_REACH;
     while (whole->n - start > wanted + wanted / 2) {
-        const size_t until = start + wanted;
-        const size_t found = whole->width ? cut_in_characters(whole, reach, until, rules, room)
-                                          : st_last_cut(whole->text, whole->n, start + wanted / 2, until, rules);
+        const size_t until = start + wanted, found = last_cut(whole, start + wanted / 2, until, rules, room);
         if (found)
             return found;
         if (st_go_on(wanted / 8))

@@ -243,7 +243,7 @@ static st_status make_room(st_train_index *index, size_t places, size_t text_pla
         return ST_OK;
     st_free(index->lists); /* all lists are out of date */
     index->list_room = 0;
-    index->lists = st_malloc(room * sizeof *index->lists);
+    index->lists = st_alloc_large(room * sizeof *index->lists);
     if (!index->lists)
         return ST_NO_MEMORY;
     index->list_room = room;

@@ -40,7 +40,7 @@ static st_status rebuild(st_train_pairs *pairs, uint64_t least, size_t more)
         room *= 2;
     if (room > SIZE_MAX / sizeof *pairs->entries)
         return ST_NO_MEMORY;
-    st_train_pair *entries = st_malloc(room * sizeof *entries);
+    st_train_pair *entries = st_alloc_large(room * sizeof *entries);
     if (!entries)
         return ST_NO_MEMORY;
     for (size_t i = 0; i < room; i++)

@@ -95,7 +95,7 @@ st_status st_train_text_lay_out(st_train_text *text)
         at = range->limit;
     }
     text->places++;
-    text->tokens = st_malloc(text->places * sizeof *text->tokens);
+    text->tokens = st_alloc_large(text->places * sizeof *text->tokens);
     if (!text->tokens)
         return ST_NO_MEMORY;
     text->tokens[0] = ST_TRAIN_BORDER;

@@ -5,7 +5,8 @@ ways.py cuts the bytes of a source into documents; what they share is here: one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,13 +15,15 @@ import numpy as np
 from ..batch import encode_many_aside
 from ..device import DeviceCoder
 from ..errors import located_utf8_error, shortened, shown
+from ..native.encode import Coder
 from .in_order import Emit, Ids, Pipeline, Prepare
+from .parts import Parts
 from .sources import PathSource, Reader, StreamSource
 from .suffixes import documents_of
 from .ways import WAYS, Chunk, Way, check_kind
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, ArrayCoder, DisallowedSpecial, Encoding, SomeText, StreamOptions
+    from ..protocols import AllowedSpecial, ArrayCoder, DisallowedSpecial, Encoding, NamePair, SomeText, StreamOptions
 
 Tick = Callable[["Documents", Reader], object]
 
@@ -101,6 +104,7 @@ class Documents:
         num_threads: int = 1,
         device: Device | None = None,
         prepare: Prepare | None = None,
+        make_parts: Callable[[Coder, NamePair, int, int], Parts] | None = None,
     ) -> None:
         self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS), prepare)
         self.part = _PART if device is None else device.chunk
@@ -115,6 +119,10 @@ class Documents:
         self.coder: ArrayCoder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
         self.core = core
         self.matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
+        self.parts: Parts | None = None
+        if make_parts is not None and isinstance(self.coder, Coder) and self.pipeline.num_threads > 1:
+            self.parts = make_parts(self.coder, self.matchers, self.pipeline.num_threads, self.part)
+        self._uncut = -1  # where no part could be cut off
         self.documents = 0  # ended
         self.text_bytes = 0  # taken, over all sources
         self._ways: dict[str, Way] = {}
@@ -133,7 +141,7 @@ class Documents:
 
     def begin(self, name: str, *, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
         """Start on a source, from where an earlier run stood if it did."""
-        self.name, self.offset, self.line, self.is_open = name, offset, line, is_open
+        self.name, self.offset, self.line, self.is_open, self._uncut = name, offset, line, is_open, -1
         self.kind = self.options.kind_of(name)
         if not offset:
             self.stream.reset()  # another way may have left it where a document was cut
@@ -145,12 +153,42 @@ class Documents:
     def encode_source(self, source: PathSource | StreamSource, chunk_size: int, tick: Tick | None = None) -> None:
         """Read `source` from `self.offset` to its end; tick(self, reader) follows each chunk."""
         with source.open(self.offset) as reader:
+            self._take_parts(source, reader, chunk_size, tick)
             while chunk := self._way.read(reader, chunk_size):
                 self.feed(chunk)
                 if tick is not None:
                     tick(self, reader)
+                self._take_parts(source, reader, chunk_size, tick)
             source.check_unchanged(reader)
         self.end()
+
+    def _take_parts(
+        self, source: PathSource | StreamSource, reader: Reader, chunk_size: int, tick: Tick | None
+    ) -> None:
+        """Takes as much of a large file as can be cut into parts that the threads read themselves."""
+        parts, way = self.parts, self._way
+        if parts is None or self.offset == self._uncut or not parts.is_worth_it(source, reader, self.offset):
+            return
+        if not way.stands_at_cut:
+            return
+        file, end = reader.raw.fileno(), source.size or 0
+        cut = parts.next_cut(file, self.offset)
+        if cut is None:
+            self._uncut = self.offset  # the way goes on, until there is a cut again
+            return
+        self.settle()
+        way.forget_ahead()
+        parts.begin()
+        while cut is not None:
+            explain = way.explain(_chunks_of(file, self.offset, chunk_size))
+            self._checked(parts.submit, file, self.offset, cut - self.offset, explain)
+            self.take(cut - self.offset)
+            reader.raw.seek(cut)
+            if tick is not None:
+                tick(self, reader)
+            cut = parts.next_cut(file, cut) if end - cut > 2 * parts.part else None
+        self._checked(parts.finish)
+        reader.raw.seek(self.offset)
 
     def feed(self, chunk: Chunk) -> None:
         """Take the next bytes of the source.
@@ -223,6 +261,13 @@ class Documents:
         if isinstance(error, UnicodeDecodeError):
             return located_utf8_error(error, f"in {where}")
         return ValueError(f"{where}: {error}")
+
+
+def _chunks_of(file: int, at: int, chunk_size: int) -> Iterator[bytes]:
+    """The chunks in which one thread reads a file, from byte `at` on."""
+    while chunk := os.pread(file, chunk_size - at % chunk_size, at):
+        yield chunk
+        at += len(chunk)
 
 
 def _eot_ids(encoding: Encoding) -> Ids:

@@ -142,6 +142,29 @@ class IdSink:
             done += take
         self.ids += count
 
+    def place(self, count: int, crc: int) -> int:
+        """Take so many ids with this checksum of their bytes, which write_at() will write: at the place that is
+        returned, behind all that were taken before. flush() was called."""
+        at, size = self.end, count * self.dtype.itemsize
+        self.crc = joined_crc32(self.crc, crc, size)
+        self.ids += count
+        return at
+
+    @property
+    def end(self) -> int:
+        """Where in the file the next ids go."""
+        return self._header_bytes + self.ids * self.dtype.itemsize
+
+    def write_at(self, at: int, data: Any) -> None:
+        """Write ids at the place that they were given. Any thread may call it."""
+        self._open_file.write_at(at, data)
+        if at // _LET_GO_EVERY != (at + len(data)) // _LET_GO_EVERY and self._is_ours():
+            self._open_file.let_go()
+
+    def go_behind(self) -> None:
+        """append() again, behind what was written at places."""
+        self._open_file.seek(self.end)
+
     def flush(self) -> None:
         """Write what is buffered to the operating system."""
         if self._used:

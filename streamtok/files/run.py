@@ -16,11 +16,17 @@ from .. import disk
 from .._version import __version__
 from ..disk.outputs import files_of
 from ..errors import shortened
+from ..native.encode import Coder
 from .documents import Device, Documents, Options
 from .id_sink import IdSink
 from .in_order import Aside
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
+from .parts import Parts
 from .sources import PathSource, Reader, StreamSource
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..protocols import NamePair
 
 _WRITES_AHEAD = 4  # stretches of ids that wait to be written, beside those that are being encoded
 _POINTS_AHEAD = 2  # points that wait for the disk
@@ -109,7 +115,7 @@ class FileRun:
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
         self._journal_path = files_of(sink.target)[2]
         self._header = self._make_header(encoding, options)
-        self._documents = Documents(encoding, self._emit, options, num_threads, device, sink.prepare)
+        self._documents = Documents(encoding, self._emit, options, num_threads, device, sink.prepare, self._make_parts)
         is_shared = self._documents.pipeline.num_threads > 1
         self._writer = Aside(_WRITES_AHEAD if is_shared else 0)
         self._keeper = Aside(_POINTS_AHEAD if is_shared else 0)
@@ -121,6 +127,14 @@ class FileRun:
         self._has_earlier = False  # whether ids of an earlier run are there to go on from
         self._finished_bytes = 0  # of the sources before it, as they lie on the disk
         self._position = 0  # in the source being read
+
+    def _make_parts(self, coder: Coder, matchers: NamePair, num_threads: int, part: int) -> Parts:
+        return Parts(coder, matchers, self._sink, num_threads, part, self._before_parts)
+
+    def _before_parts(self) -> None:
+        """All ids so far, which are emitted, are written when this returns."""
+        self._writer.do(self._sink.flush)
+        self._writer.drain()
 
     def _make_header(self, encoding: Any, options: Options) -> dict[str, Any] | None:
         """The journal's header; None when a source can be read only once, so that nothing can be resumed."""
@@ -232,12 +246,18 @@ class FileRun:
         state = documents.state(offset) if self._journal is not None else b""
         where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
 
-        def written() -> None:
-            sink.flush()
-            point = Point(*where, sink.ids, sink.crc, state)
+        def keep(ids: int, crc: int) -> None:
+            point = Point(*where, ids, crc, state)
             self._keeper.do(lambda: self._make_sure_of(point))
 
-        documents.pipeline.when_done(lambda: self._writer.do(written))
+        def written() -> None:
+            sink.flush()
+            keep(sink.ids, sink.crc)
+
+        if documents.parts is not None and documents.parts.is_active:
+            documents.parts.when_written(keep)
+        else:
+            documents.pipeline.when_done(lambda: self._writer.do(written))
 
     def _make_sure_of(self, point: Point) -> None:
         self._sink.sync()
@@ -299,6 +319,8 @@ class FileRun:
             pass  # the error that is being raised says more
 
     def _stop_writing(self) -> None:
+        if self._documents.parts is not None:
+            self._documents.parts.close()
         self._writer.close()
         self._keeper.close()
 

@@ -102,6 +102,19 @@ class Way:
     def state(self, offset: int) -> bytes:
         return self.run.stream.getstate()
 
+    @property
+    def stands_at_cut(self) -> bool:
+        """Whether the text behind run.offset encodes independently of what is in front of it, so that other threads may
+        take its parts."""
+        return False
+
+    def forget_ahead(self) -> None:
+        """What was read behind run.offset is read again."""
+
+    def explain(self, chunks: Iterable[Chunk]) -> Callable[[], object]:
+        """What raises the error that a stream raises for these chunks, which begin at run.offset."""
+        raise NotImplementedError
+
 
 class TextWay(Way):
     """A source is a document. On several threads it is encoded in slices, cut where the two sides encode independently.
@@ -123,6 +136,13 @@ class TextWay(Way):
         if self._shares and self._apart:
             self._enter_stream(offset)
         return super().state(offset)
+
+    @property
+    def stands_at_cut(self) -> bool:
+        return self._shares and self._apart
+
+    def forget_ahead(self) -> None:
+        self._tail, self._whole = [], None
 
     def _enter_stream(self, offset: int) -> None:
         """Bring the stream to a cut: it has counted the text so far, and holds nothing of it."""
@@ -162,7 +182,7 @@ class TextWay(Way):
             self._apart, self._tail = False, []
             self.run.take(len(data))
             return
-        explain = self._explain(chunks)
+        explain = self.explain(chunks)
         for a, b in itertools.pairwise([0, *cuts]):
             self._submit(memoryview(data)[a:b], explain)
             self.run.take(b - a)
@@ -192,8 +212,7 @@ class TextWay(Way):
         coder, matchers = self.run.coder, self.run.matchers
         self.run.pipeline.submit(lambda: coder.encode_array(part, *matchers), explain)
 
-    def _explain(self, chunks: list[Chunk], final: bool = False) -> Callable[[], object]:
-        """What raises the error that a stream raises for these chunks, with its offset in the whole text."""
+    def explain(self, chunks: Iterable[Chunk], final: bool = False) -> Callable[[], object]:
         run = self.run
         name, offset = run.name, run.offset
 
@@ -212,7 +231,7 @@ class TextWay(Way):
             self.run.close_document()
             return
         rest = b"".join(self._tail)
-        self._submit(rest, self._explain(self._tail, final=True))
+        self._submit(rest, self.explain(self._tail, final=True))
         self.run.take(len(rest))
         self._tail = []
         self.run.count_document()

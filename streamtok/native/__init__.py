@@ -22,6 +22,7 @@ MODULES = (
     "listing",
     "merges",
     "normal",
+    "part",
     "pattern",
     "text",
     "trainer",

@@ -5,7 +5,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.ref cimport Py_INCREF, PyObject
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, uint32_t, uint64_t
 from libc.string cimport memset
 
 import sys
@@ -91,6 +91,9 @@ cdef void reserve(st_ids *ids, size_t more) noexcept:
     if ids.size == 0 and ids.capacity < more <= st_number_read(&spare_room) <= 4 * more:
         exchange_spare(ids)
         ids.size = 0
+    if ids.data == NULL and SPARE_UP_TO < more < SIZE_MAX // 16:
+        ids.data = <uint32_t *>st_alloc_large(more * sizeof(uint32_t))
+        ids.capacity = more if ids.data != NULL else 0
     st_ids_reserve(ids, more)
 
 

@@ -14,7 +14,7 @@ from .csrc.lookup cimport *
 from .csrc.stream cimport *
 from .csrc.threads cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from .ids cimport IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
+from .ids cimport Expected, IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
 from .pattern cimport Pattern, pattern_of
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
 from .vocab cimport Matcher
@@ -23,6 +23,12 @@ from .vocab cimport Matcher
 # What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.
 cdef enum:
     TEXT_COSTS = 64
+
+# From so many ids on, each thread asks for its pages of the result. Real text has an id for five bytes or characters at least, so
+# no more pages are asked for than are used, whatever the estimate.
+cdef enum:
+    ASKED_FROM = 1 << 22
+    LONG_TOKEN = 5
 
 
 cdef class Held:
@@ -72,8 +78,7 @@ cdef class Job:
             total = self.units[0] + self.units[1]
             if total >= 2 * least:
                 if not counts_only:
-                    reserve(&self.job.out, ids_expected(&coder.expected, self.units[0], False)
-                            + ids_expected(&coder.expected, self.units[1], True))
+                    self._reserve(&coder.expected)
                 with nogil:
                     status = st_job_plan(&self.job, spans, count, threads, least)
         finally:
@@ -85,6 +90,12 @@ cdef class Job:
 
     def __dealloc__(self):
         st_job_free(&self.job)
+
+    cdef void _reserve(self, const Expected *expected) noexcept:
+        cdef size_t ids = ids_expected(expected, self.units[0], False) + ids_expected(expected, self.units[1], True)
+        reserve(&self.job.out, ids)
+        if self.job.out.capacity >= ids >= ASKED_FROM:
+            st_job_ask(&self.job, min(ids // 16 * 15, (self.units[0] + self.units[1]) // LONG_TOKEN))
 
     cdef int _hold(self, object source, st_job_text *span) except -1:
         cdef Held held

@@ -7,9 +7,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from ..batch import thread_map
 from ..errors import located_utf8_error, shortened
 from ..native.trainer import Counter
-from .inputs import How, Stretch
+from .inputs import LARGEST_PART, FilePart, How, Stretch
 from .options import core_splitter
 from .records import PARTS, Blocks, Store, write_file
 
@@ -32,6 +35,7 @@ class Counting:
         self.counters = [Counter(splitter, how.special) for _ in range(threads)]
         self._splitter = None if splitter else _splitter(pat_str, self.counters[0], how)
         self._lock = threading.Lock()
+        self._rooms = threading.local()  # memory of each thread for what it reads itself
         self._tasks: queue.Queue[tuple[int, Stretch] | None] = queue.Queue(2 * threads)
         self._failures: list[tuple[int, BaseException]] = []
         self._number = 0
@@ -93,18 +97,43 @@ class Counting:
             blocks = Blocks(None, path)
             blocks.crc = write_file(path, self._joined(blocks.sizes), self.store.durable)
             return blocks
-        first, *others = self.counters
-        for other in others:
-            for block in other.write(_BLOCKS):
-                first.read(block)
-            other.clear()
-        blocks = Blocks(first.write(_BLOCKS))
-        first.clear()
+        blocks = Blocks(self._joined_by_one() if self.budget is not None else self._joined_by_all())
         if path is not None:
             sizes = [len(block) for block in blocks]
             crc = write_file(path, blocks, self.store.durable)
             blocks = Blocks(None, path, sizes, crc)
         return blocks
+
+    def _joined_by_one(self) -> list[bytes]:
+        """The pieces of all tables in blocks, with little memory besides."""
+        first, *others = self.counters
+        for other in others:
+            for block in other.write(_BLOCKS):
+                first.read(block)
+            other.clear()
+        blocks = first.write(_BLOCKS)
+        first.clear()
+        return blocks
+
+    def _joined_by_all(self) -> list[bytes]:
+        """The same, each block by one of the threads, from the same part of each table."""
+        threads = len(self.counters)
+        if threads == 1:
+            return self._joined_by_one()
+
+        def write(counter: Counter) -> list[bytes]:
+            parts = counter.write(_BLOCKS)
+            counter.clear()
+            return parts
+
+        def join(parts: tuple[bytes, ...]) -> bytes:
+            counter = Counter(None, None)
+            for part in parts:
+                counter.read(part)
+            (block,) = counter.write()
+            return block
+
+        return thread_map(join, [*zip(*thread_map(write, self.counters, threads))], threads)
 
     def _joined(self, sizes: list[int]) -> Iterator[bytes]:
         """The parts of all spills put together, one after the other."""
@@ -153,6 +182,10 @@ class Counting:
             self._spill(counter)
 
     def _mended(self, text: Any) -> Any:
+        if isinstance(text, FilePart):
+            if not hasattr(self._rooms, "room"):
+                self._rooms.room = np.empty(LARGEST_PART, np.uint8).data
+            text = text.read(self._rooms.room)
         return text if self.how.errors == "strict" or isinstance(text, str) else str(text, "utf-8", self.how.errors)
 
 

@@ -17,9 +17,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..disk import places_are_free
 from ..errors import located_utf8_error, shortened, shown
 from ..files.json_lines import LONG, pieces_at, text_of_line
 from ..files.lines import Lines
+from ..files.parts import LARGEST_REST, next_cut, read_part
 from ..files.sources import PathSource, Reader, StreamSource
 from ..files.suffixes import documents_of
 from ..files.ways import check_kind
@@ -29,6 +31,9 @@ from ..native.text import mend_surrogates, to_utf8
 
 CHUNK = 1 << 20
 """Bytes read at a time, and of a stretch where the text has places to cut."""
+
+LARGEST_PART = CHUNK + LARGEST_REST
+"""Bytes of a FilePart, at most."""
 
 _MANY = 1 << 12  # texts of one stretch, when they are short
 _LONGEST_NAME = 255  # of a file, on nearly all systems
@@ -57,10 +62,38 @@ class Stretch(NamedTuple):
     ends: bool
 
 
+class FilePart:
+    """A part of a text that lies in a file, and is read when it is counted, by the thread that counts it."""
+
+    __slots__ = ("_file", "_size", "_start")
+
+    def __init__(self, file: _OpenFile, start: int, size: int) -> None:
+        self._file, self._start, self._size = file, start, size
+
+    def read(self, room: memoryview) -> memoryview:
+        """The bytes, in the room, which has LARGEST_PART."""
+        room = room[: self._size]
+        try:
+            read_part(self._file.fd, self._start, room)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, self._file.name) from None  # reading names no file
+        return room
+
+
+class _OpenFile:
+    """A file that stays open as long as one of its parts is to be read."""
+
+    def __init__(self, fd: int, name: str) -> None:
+        self.fd, self.name = os.dup(fd), name
+
+    def __del__(self) -> None:
+        os.close(self.fd)
+
+
 @dataclass(frozen=True)
 class How:
     """How inputs become texts. cuts: a text may be cut where `special` and this pattern allow it; None: nowhere. sums:
-    places have their CRC-32."""
+    places have their CRC-32. aside: texts may be FilePart."""
 
     documents: str | None = None
     key: str = "text"
@@ -68,6 +101,7 @@ class How:
     special: Any = None
     cuts: Pattern | str | None = "r50k"
     sums: bool = False
+    aside: bool = False
 
     def __post_init__(self) -> None:
         check_kind(self.documents, self.errors)
@@ -177,6 +211,10 @@ class FileInput:
         """The stretches from `start` on, each with how far the file on the disk is read."""
         kind = how.documents or documents_of(self.name)
         with self.source.open(start.offset) as reader:
+            if kind == "text" and how.aside and how.cuts and reader.is_plain and self.is_regular and not how.sums:
+                for stretch in self._parts_aside(reader, index, start, how):
+                    yield stretch, reader.position()
+                    start = stretch.after or start
             chunks = _chunks(reader)
             if kind == "text":
                 found = self._parts(chunks, index, start, how)
@@ -188,6 +226,21 @@ class FileInput:
                 lost = within and self.fingerprint is None
                 yield stretch._replace(after=None) if lost else stretch, reader.position()
             self.source.check_unchanged(reader)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether any part of the file can be read at any time."""
+        return places_are_free and isinstance(self.source, PathSource) and self.source.size is not None
+
+    def _parts_aside(self, reader: Reader, index: int, start: Place, how: How) -> Iterator[Stretch]:
+        """Parts of a long text, up to where no more of them can be cut off; reading goes on there."""
+        at, end = start.offset, self.source.size or 0
+        file = _OpenFile(reader.raw.fileno(), self.name)
+        while end - at > 2 * CHUNK and (cut := next_cut(file.fd, at, CHUNK, (how.special, None), how.cuts)) is not None:
+            part = FilePart(file, at, cut - at)
+            reader.raw.seek(cut)
+            yield Stretch([part], cut - at, self.name, at, Place(index, cut), False)
+            at = cut
 
     def begins_as(self, place: Place) -> bool:
         """Whether the file, up to this place inside it, is the one that was read when the place was noted."""

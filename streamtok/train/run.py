@@ -80,7 +80,8 @@ class Run:
         self.inputs = open_inputs(sources)
         special = Matcher(options.special_tokens) if options.special_tokens else None
         cuts = core_splitter(options.pat_str)
-        self.how = How(options.documents, options.key, options.errors, special, cuts, checkpoint is not None)
+        sums, aside = checkpoint is not None, device == "cpu" and threads > 1
+        self.how = How(options.documents, options.key, options.errors, special, cuts, sums, aside)
         self.began = time.monotonic()
         self.totals = dict(_NOTHING)
         self.folder = None if checkpoint is None else os.fspath(checkpoint)

@@ -189,7 +189,7 @@ def test_nested_names_give_tiktokens_ids_in_calls_threads_and_batches(make_tiny,
     tiktoken = pytest.importorskip("tiktoken")
     monkeypatch.setattr(batch, "_LEAST_PART", 16)
     monkeypatch.setattr(batch, "_LEAST_SHARE", 16)
-    monkeypatch.setattr(batch, "_cores", lambda: 4)
+    monkeypatch.setattr(batch, "cores", lambda: 4)
     rng = random.Random(3)
     compared = 0
     for _ in range(150):

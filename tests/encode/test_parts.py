@@ -24,7 +24,7 @@ def tiny_parts(monkeypatch):
     """Parts of a few bytes, and as many threads as asked for, so that short texts are cut often."""
     monkeypatch.setattr(batch, "_LEAST_PART", 16)
     monkeypatch.setattr(batch, "_LEAST_SHARE", 16)
-    monkeypatch.setattr(batch, "_cores", lambda: 64)
+    monkeypatch.setattr(batch, "cores", lambda: 64)
 
 
 def mixed_text(rng: random.Random, size: int) -> str:

@@ -27,7 +27,7 @@ def tiny_parts(monkeypatch):
     """Parts of a few bytes, and as many threads as asked for."""
     monkeypatch.setattr(documents, "_PART", 64)
     monkeypatch.setattr(ways, "_MOST_HELD", 300)
-    monkeypatch.setattr(batch, "_cores", lambda: 64)
+    monkeypatch.setattr(batch, "cores", lambda: 64)
 
 
 def nasty_bytes(rng: random.Random, size: int, faults: bool) -> bytes:
@@ -212,7 +212,7 @@ from streamtok import batch
 from streamtok.files import documents
 from streamtok.files import encode_file
 documents._PART = 2048
-batch._cores = lambda: 4
+batch.cores = lambda: 4
 enc, rng = streamtok.get_encoding("r50k_base"), random.Random(5)
 options = {"src": "in.txt", "chunk_size": 4096, "journal_bytes": 20_000}
 began = time.monotonic()

@@ -109,7 +109,7 @@ def test_a_room_is_not_lent_again_while_somebody_looks_at_it():
 def tiny_parts(monkeypatch):
     monkeypatch.setattr(documents, "_PART", 64)
     monkeypatch.setattr(ways, "_MOST_HELD", 300)
-    monkeypatch.setattr(batch, "_cores", lambda: 64)
+    monkeypatch.setattr(batch, "cores", lambda: 64)
     monkeypatch.setattr(id_sink, "_BUFFER_IDS", 16)  # so that most ids come as blocks
 
 

@@ -139,7 +139,7 @@ def test_what_a_document_is_may_be_said(enc, here):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("chunk_size", [3, 50, 1 << 20])
 def test_sources_of_both_kinds_go_into_one_file(enc, here, monkeypatch, threads, chunk_size):
-    monkeypatch.setattr(batch, "_cores", lambda: 4)
+    monkeypatch.setattr(batch, "cores", lambda: 4)
     long = "some words, " * 50
     names = ["a.txt", "a.jsonl", "b.txt", "b.jsonl.gz", "c.txt"]
     for name in names:

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "text/str_to_utf8.h"
-#include "threads/job.h"
+#include "threads/job_place.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -171,6 +171,8 @@ static void run_job(rng *r)
     for (size_t i = 0; i < TEXTS; i++)
         spans[i] = pick_text(r, i);
     CHECK(st_job_plan(&together, spans, TEXTS, count, 1 + rng_below(r, 100)) == ST_OK);
+    CHECK(st_ids_reserve(&together.out, rng_below(r, 2000)) == ST_OK); /* too little makes it move */
+    st_job_ask(&together, together.out.capacity / 2);
     CHECK(pthread_barrier_init(&start, NULL, (unsigned)count) == 0);
     for (size_t i = 0; i < count; i++)
         CHECK(pthread_create(&threads[i], NULL, run_work, &together) == 0);
@@ -182,11 +184,11 @@ static void run_job(rng *r)
     st_job_free(&together);
 }
 
-/* A thread that finds a backlog, made while another one was placing, goes back to encoding after a few shares. The rest is placed
- * at the end. A thread that placed all of the backlog would encode nothing meanwhile, and not look whether to stop. */
+/* A thread that finds a backlog, made while another one was placing, goes back to encoding after a few shares. The rest is copied
+ * by those that find nothing more to encode. A thread that copied all of the backlog would encode nothing meanwhile, and not look
+ * whether to stop. */
 static void run_backlog(void)
 {
-    enum { MOST_PLACED = 4 }; /* for the one share that is encoded here */
     st_job_text spans[TEXTS];
     st_job job;
     st_job_init(&job, vocab, st_pattern_of(ST_SPLIT_CL100K), ST_ENGINE_FAST, ST_ERRORS_STRICT);
@@ -195,15 +197,15 @@ static void run_backlog(void)
     CHECK(st_job_plan(&job, spans, TEXTS, 4, 1) == ST_OK);
     const size_t shares = job.share_count;
     job.placing = 1;
-    job.share_count = shares - 1;
     st_job_work(&job);
-    CHECK(job.placed == 0);
+    CHECK(job.placed == 0 && job.copied == 0);
     job.placing = 0;
-    job.share_count = shares;
-    job.next = (int)shares - 1;
-    st_job_work(&job);
-    CHECK(job.placed <= MOST_PLACED && job.placed < shares);
-    counts.backlog += shares - job.placed;
+    CHECK(st_ids_reserve(&job.out, 1 << 20) == ST_OK);
+    st_job_place(&job);
+    CHECK((size_t)job.placed == shares && job.copied == 0);
+    st_job_copy(&job, shares - 1, ST_JOB_COPIED_AT_ONCE);
+    CHECK(job.copied == ST_JOB_COPIED_AT_ONCE && !job.shares[shares - 1].ids && job.shares[shares - 2].ids);
+    counts.backlog += shares - (size_t)job.copied;
     st_job_finish(&job);
     check_job(&job);
     st_job_free(&job);

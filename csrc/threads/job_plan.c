@@ -1,0 +1,105 @@
+#include "threads/job.h"
+
+#include "base/interrupt.h"
+
+/* The most bytes of a share. Longer shares are not faster, and the ids of one of this size stay in the second-level cache. */
+#define MOST ((size_t)1 << 20)
+
+typedef struct planner {
+    st_job *job;
+    size_t slice_room, share_room;
+    size_t left, wanted, size; /* bytes or characters: not in a share yet; wanted in a share; in the open share */
+    size_t threads, least;
+    st_bytes text; /* UTF-8 of the characters among which a cut is searched */
+} planner;
+
+/* Work of planning a text or a cut, in the unit of st_go_on (base/interrupt.h). */
+#define PLAN_COSTS 1024
+
+/* Shares grow smaller towards the end, so that the threads end together. */
+static void choose_size(planner *p)
+{
+    size_t wanted = p->left / (4 * p->threads);
+    p->wanted = wanted < p->least ? p->least : wanted > MOST ? MOST : wanted;
+}
+
+static st_status close_share(planner *p)
+{
+    st_job *job = p->job;
+    if (job->share_count + 2 > p->share_room) {
+        size_t room = p->share_room * 2 + 16;
+        st_job_share *shares = st_realloc(job->shares, room * sizeof *shares);
+        if (!shares)
+            return ST_NO_MEMORY;
+        memset(shares + p->share_room, 0, (room - p->share_room) * sizeof *shares);
+        job->shares = shares;
+        p->share_room = room;
+    }
+    job->shares[++job->share_count].first = job->slice_count;
+    p->left -= p->size;
+    p->size = 0;
+    choose_size(p);
+    return ST_OK;
+}
+
+static st_status add_slice(planner *p, const st_job_text *whole, size_t source, size_t start, size_t end)
+{
+    st_job *job = p->job;
+    if (job->slice_count == p->slice_room) {
+        size_t room = p->slice_room * 2 + 16;
+        st_job_slice *slices = st_realloc(job->slices, room * sizeof *slices);
+        if (!slices)
+            return ST_NO_MEMORY;
+        job->slices = slices;
+        p->slice_room = room;
+    }
+    job->slices[job->slice_count++] = (st_job_slice){st_job_text_slice(whole, start, end - start), source, 0};
+    p->size += end - start;
+    return ST_OK;
+}
+
+/* The next cut behind `start` that does not leave a tiny rest; 0: none. */
+static size_t next_cut(planner *p, const st_job_text *whole, size_t start)
+{
+    const st_job *job = p->job;
+    const st_cut_rules rules = {job->allowed, job->disallowed, whole->flags & ST_FEED_TRUSTED, job->pattern, job->vocab,
+                                job->normalizer};
+    return st_job_text_cut(whole, start, p->wanted, &rules, &p->text);
+}
+
+static st_status plan_text(planner *p, const st_job_text *whole, size_t source)
+{
+    size_t start = 0, cut;
+    if (p->size && p->size + whole->n > p->wanted + p->wanted / 2)
+        ST_TRY(close_share(p));
+    ST_TRY(st_go_on(PLAN_COSTS));
+    while ((cut = next_cut(p, whole, start)) != 0) {
+        ST_TRY(add_slice(p, whole, source, start, cut));
+        ST_TRY(close_share(p));
+        start = cut;
+    }
+    ST_TRY(add_slice(p, whole, source, start, whole->n));
+    return p->size >= p->wanted ? close_share(p) : ST_OK;
+}
+
+static st_status plan_all(planner *p, const st_job_text *texts, size_t count)
+{
+    st_job *job = p->job;
+    for (size_t i = 0; i < count; i++)
+        p->left += texts[i].n;
+    choose_size(p);
+    for (size_t i = 0; i < count; i++)
+        ST_TRY(plan_text(p, &texts[i], i));
+    if (p->size || !job->share_count)
+        ST_TRY(close_share(p));
+    job->shares[job->share_count].first = job->slice_count; /* empty texts at the end */
+    return ST_OK;
+}
+
+st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
+{
+    planner p = {.job = job, .threads = threads ? threads : 1, .least = least ? least : 1};
+    const st_status status = plan_all(&p, texts, count);
+    st_bytes_free(&p.text);
+    return status ? status : st_go_on(0);
+}

@@ -1,0 +1,266 @@
+"""Parts of a large plain file: each is read, encoded and written by one thread, while other threads have other parts.
+
+The calling thread says where the parts end. A part is written at its place in the output, and its place is known as
+soon as all parts in front of it are encoded. So the file is the same as with one thread, but for the moment at which
+each of its bytes is written: a point to go on from waits until all that lies in front of it is written.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import disk
+from ..native import job
+from ..native.encode import Coder
+from ..native.part import Part
+from .sources import PathSource, Reader, SourceError
+
+if TYPE_CHECKING:
+    from ..protocols import NamePair
+    from .id_sink import IdSink
+
+_AHEAD = 3  # parts for each thread: one in work, one waiting for it, one waiting for its place or to be written
+_WORTH_IT = 4  # parts for each thread: with fewer, what waits at both ends takes longer than is gained
+
+# Bytes searched for a cut, first and then: they are read twice.
+_WINDOWS = (1 << 12, 1 << 16)
+
+LARGEST_REST = 1 << 8
+"""Bytes on both sides of what is searched; names of special tokens that are longer leave fewer cuts."""
+
+Explain = Callable[[], object]
+AtPoint = Callable[[int, int], object]
+
+
+def next_cut(file: int, start: int, size: int, names: NamePair, by: Any) -> int | None:
+    """Where a part of about `size` bytes, no more than LARGEST_REST more, may end that begins at byte `start` of an
+    open file; None where there is no such place in it. names, by: as for job.cuts."""
+    for window in (*_WINDOWS, size):
+        first = max(start, start + size - window - LARGEST_REST)
+        data = os.pread(file, start + size + LARGEST_REST - first, first)
+        cuts = job.cuts(data, len(data), *names, by)
+        if cuts and first + cuts[-1] > start:
+            return first + cuts[-1]
+    return None
+
+
+def read_part(file: int, start: int, room: memoryview) -> None:
+    """Fills the room with what is at byte `start` of an open file. Raises SourceError where the file ends before."""
+    while room:
+        count = disk.os_preadv(file, [room], start)
+        if not count:
+            raise SourceError(errno.ESTALE, "the file became shorter while it was read")
+        start, room = start + count, room[count:]
+
+
+class _Task:
+    """A part on its way. at: where its ids go, once that is known."""
+
+    __slots__ = ("at", "error", "explain", "file", "is_done", "is_given", "is_written", "part", "size", "start")
+
+    def __init__(self, file: int, start: int, size: int, explain: Explain) -> None:
+        self.file, self.start, self.size, self.explain = file, start, size, explain
+        self.part: Part | None = None
+        self.error: BaseException | None = None
+        self.at: int | None = None
+        self.is_done = self.is_given = self.is_written = False
+
+
+class _Point:
+    """What is to be done once everything in front of it is written."""
+
+    __slots__ = ("action", "crc", "ids")
+    is_written = True
+
+    def __init__(self, action: AtPoint) -> None:
+        self.action, self.ids, self.crc = action, 0, 0
+
+
+class Parts:
+    """Threads that encode parts of files into `sink`, for one run. One thread calls its methods. before(): what has to
+    be done so that all earlier ids are in the file.
+
+    After an error the object is of no more use, except to be closed. action(ids, crc) of when_written() is called by a
+    later call, on the thread that makes it.
+    """
+
+    def __init__(
+        self,
+        coder: Coder,
+        matchers: NamePair,
+        sink: IdSink,
+        num_threads: int,
+        part: int,
+        before: Callable[[], object],
+    ) -> None:
+        self._before = before
+        self._coder, self._matchers, self._sink = coder, matchers, sink
+        self.num_threads, self.part = num_threads, part
+        self._lock = threading.Lock()  # of all that follows
+        self._coming: deque[_Task | _Point] = deque()  # without a place, in the order of the text
+        self._placed: deque[_Task | _Point] = deque()  # the first of them is not written yet
+        self._due: list[_Point] = []
+        self._failed: _Task | None = None
+        self._idle: list[Part] = []
+        self._room = threading.Semaphore(_AHEAD * num_threads)
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self.is_active = False
+
+    def is_worth_it(self, source: object, reader: Reader, offset: int) -> bool:
+        """Whether the rest of a source is a plain file long enough for all threads."""
+        if not isinstance(source, PathSource) or not reader.is_plain or sys.byteorder != "little":
+            return False
+        enough = _WORTH_IT * self.num_threads * self.part
+        return disk.places_are_free and source.size is not None and source.size - offset >= enough
+
+    def begin(self) -> None:
+        """The next ids are those of parts."""
+        self._before()
+        self.is_active = True
+        while len(self._threads) < self.num_threads:
+            thread = threading.Thread(target=self._run, name="streamtok", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def next_cut(self, file: int, start: int) -> int | None:
+        """Where the part that begins at `start` may end; None where no such place is near."""
+        return next_cut(file, start, self.part, self._matchers, self._coder)
+
+    def submit(self, file: int, start: int, size: int, explain: Explain) -> None:
+        """Takes a part of the open file `file`. Where its text is refused, explain() raises the error in its turn."""
+        self._acquire()
+        task = _Task(file, start, size, explain)
+        with self._lock:
+            self._coming.append(task)
+        self._tasks.put(task)
+        self._call_due()
+
+    def when_written(self, action: AtPoint) -> None:
+        """Has action(ids, crc) called once all parts so far are written; these are the file's totals up to there."""
+        with self._lock:
+            self._coming.append(_Point(action))
+        self._place(None)
+        self._call_due()
+
+    def finish(self) -> None:
+        """Returns once all parts are written: append() goes on behind them."""
+        count = _AHEAD * self.num_threads
+        for _ in range(count):
+            self._acquire()
+        self._room.release(count)
+        self._call_due()
+        self._sink.go_behind()
+        self.is_active = False
+
+    def close(self) -> None:
+        """Ends the threads, each after its current part."""
+        with self._lock:
+            self._coming.clear()
+            while not self._tasks.empty():
+                self._tasks.get()
+            for _ in self._threads:
+                self._tasks.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+        self.is_active = False
+
+    def _acquire(self) -> None:
+        self._room.acquire()
+        failed = self._failed
+        if failed is not None:
+            assert failed.error is not None
+            if isinstance(failed.error, ValueError):
+                failed.explain()
+            raise failed.error
+
+    def _call_due(self) -> None:
+        with self._lock:
+            due, self._due = self._due, []
+        for point in due:
+            point.action(point.ids, point.crc)
+
+    # ---- on the threads ----
+
+    def _run(self) -> None:
+        room = np.empty(self.part + LARGEST_REST, np.uint8).data
+        while (task := self._tasks.get()) is not None:
+            if task.at is None and not self._encode(task, room):
+                continue
+            self._write(task)
+
+    def _encode(self, task: _Task, room: memoryview) -> bool:
+        """Returns whether the part has its place, so that it is to be written."""
+        if self._failed is not None:
+            return False
+        try:
+            text = room[: task.size]
+            read_part(task.file, task.start, text)
+            part = self._idle.pop() if self._idle else Part()
+            part.encode(self._coder, text, *self._matchers, self._sink.dtype.itemsize)
+            task.part = part
+        except BaseException as error:
+            task.error = error
+        return self._place(task)
+
+    def _place(self, own: _Task | None) -> bool:
+        """Gives a place to all parts that are encoded and have only such in front. Returns whether `own` is among them.
+        The others are handed to the threads again."""
+        with self._lock:
+            if own is not None:
+                own.is_done = True
+            while self._coming:
+                first = self._coming[0]
+                if isinstance(first, _Point):
+                    first.ids, first.crc = self._sink.ids, self._sink.crc
+                elif not first.is_done:
+                    break
+                elif first.part is None:
+                    self._fail(first)
+                    break
+                else:
+                    first.at = self._sink.place(first.part.count, first.part.crc)
+                    if first is not own:
+                        first.is_given = True
+                        self._tasks.put(first)
+                self._placed.append(self._coming.popleft())
+            self._settle()
+            return own is not None and own.at is not None and not own.is_given
+
+    def _write(self, task: _Task) -> None:
+        assert task.at is not None and task.part is not None
+        try:
+            self._sink.write_at(task.at, task.part)
+        except BaseException as error:
+            task.error = error
+            with self._lock:
+                self._fail(task)
+            return
+        self._idle.append(task.part)
+        with self._lock:
+            task.part, task.is_written = None, True
+            self._settle()
+        self._room.release()
+
+    def _settle(self) -> None:
+        while self._placed and self._placed[0].is_written:
+            first = self._placed.popleft()
+            if isinstance(first, _Point):
+                self._due.append(first)
+
+    def _fail(self, task: _Task) -> None:
+        """The first error is raised. Nothing behind it gets a place, or makes a point."""
+        if self._failed is None:
+            self._failed = task
+            self._coming.clear()
+            self._room.release(_AHEAD * self.num_threads)  # the calling thread may be waiting, and waits no more

@@ -1,0 +1,16 @@
+from typing import final
+
+from .encode import Coder
+from .text import _Data
+from .vocab import Matcher
+
+@final
+class Part:
+    count: int
+    crc: int
+    def __init__(self) -> None: ...
+    def encode(
+        self, coder: Coder, text: _Data, allowed: Matcher | None, disallowed: Matcher | None, itemsize: int
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
