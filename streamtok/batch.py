@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import sys
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 
 from .native import interrupt
 from .native.encode import Coder
 from .native.job import Job
+from .native.lists import Lists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def _quota_of(folder: str, is_second: bool) -> float:
     return share if share > 0 else math.inf  # -1: no bound
 
 
-def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int) -> list[_R]:
+def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int | None) -> list[_R]:
     """[function(item) for item in items], on several threads."""
     num_threads = min(threads_for(num_threads), len(items))
     if num_threads <= 1:
@@ -117,13 +119,13 @@ def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int) 
 # ==== One long text ====
 
 
-def encode_array(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int) -> Ids:
+def encode_array(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int | None) -> Ids:
     """coder.encode_array, on several threads where the text is long."""
     job = None if num_threads == 1 else _job_for(coder, [text], allowed, disallowed, num_threads, _LEAST_PART)
     return coder.encode_array(text, allowed, disallowed) if job is None else job.array()
 
 
-def count(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int) -> int:
+def count(coder: TextCoder, text: Text, allowed: Names, disallowed: Names, num_threads: int | None) -> int:
     """coder.count, on several threads where the text is long."""
     job = None
     if num_threads != 1:
@@ -136,7 +138,7 @@ def _job_for(
     texts: list[SomeText],
     allowed: Names,
     disallowed: Names,
-    num_threads: int,
+    num_threads: int | None,
     least: int,
     counts_only: bool = False,
 ) -> Job | None:
@@ -151,7 +153,7 @@ def _job_for(
     return None if job.has_surrogates() else job
 
 
-def _work_together(job: Job, helpers: int) -> None:
+def _work_together(job: Job | Lists, helpers: int) -> None:
     """job.work() on this thread and on `helpers` others, or on fewer if they cannot be started."""
     import threading  # noqa: F401  (it has to be the main thread that imports it first: it takes its importer for that)
     from _thread import allocate_lock, start_new_thread  # threading.Thread waits until each thread runs: 50 us a thread
@@ -183,7 +185,7 @@ def _work_together(job: Job, helpers: int) -> None:
 # ==== Many texts ====
 
 
-def shares(items: list[_T], num_threads: int, size: Callable[[_T], int], least: int) -> list[list[_T]]:
+def shares(items: list[_T], num_threads: int | None, size: Callable[[_T], int], least: int) -> list[list[_T]]:
     """Items in order, cut into runs of about equal size, four a thread, so that a slow one does not delay all."""
     num_threads = threads_for(num_threads)
     sizes = list(map(size, items))
@@ -196,19 +198,35 @@ def shares(items: list[_T], num_threads: int, size: Callable[[_T], int], least: 
 
 
 def encode_lists(
-    coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names, num_threads: int
+    coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names, num_threads: int | None
 ) -> list[list[int]]:
-    """A list of ids for each text. Lists are made under the GIL: threads that made them would wait for each other, so
-    all ids are made first."""
+    """A list of ids for each text."""
     if isinstance(coder, Coder):
         job = _job_for(coder, texts, allowed, disallowed, num_threads, _LEAST_SHARE)
-        return _lists(coder, texts, allowed, disallowed) if job is None else job.lists()
+        if job is None:
+            return _lists(coder, texts, allowed, disallowed)
+        return _lists_of(job.lists(), threads_for(num_threads))
 
     def run(share: list[str]) -> list[list[int]]:
         return _lists(coder, share, allowed, disallowed)
 
     parts = thread_map(run, shares(texts, num_threads, len, _LEAST_SHARE), num_threads)
     return [ids for part in parts for ids in part]
+
+
+def _lists_of(lists: Lists, threads: int) -> list[list[int]]:
+    """The lists, made by several threads."""
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        step = len(lists) // (4 * threads) + 1
+        parts = [(first, min(first + step, len(lists))) for first in range(0, len(lists), step)]
+        return [each for part in thread_map(lambda part: lists.some(*part), parts, threads) for each in part]
+    if not lists.are_shared:
+        return lists.all()
+    _work_together(lists, threads - 1)
+    if not lists.make():
+        return lists.all()
+    _work_together(lists, threads - 1)
+    return lists.finish()
 
 
 def _lists(coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names) -> list[list[int]]:
@@ -223,7 +241,7 @@ def _lists(coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names
 
 
 def encode_ragged(
-    coder: TextCoder, texts: list[SomeText], allowed: Names, disallowed: Names, num_threads: int
+    coder: TextCoder, texts: list[SomeText], allowed: Names, disallowed: Names, num_threads: int | None
 ) -> tuple[Ids, Places]:
     """(ids of all texts, row starts)."""
     import numpy as np

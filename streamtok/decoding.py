@@ -126,7 +126,7 @@ class Decoding:
         batch: Sequence[Sequence[int]] | TokenRows,
         *,
         errors: str = "replace",
-        num_threads: int = 8,
+        num_threads: int | None = 8,
         skip_special_tokens: bool = False,
     ) -> list[str]:
         """The texts of several sequences of ids, on several threads.
@@ -134,7 +134,7 @@ class Decoding:
         Args:
             batch: a list of what decode() takes, or an array or tensor of two dimensions.
             errors: as for decode().
-            num_threads: threads to use, up to the number of cores.
+            num_threads: threads to use, up to the number of cores; None for as many as there are.
             skip_special_tokens: as for decode_bytes().
 
         Raises:
@@ -155,14 +155,14 @@ class Decoding:
         self,
         batch: Sequence[Sequence[int]] | TokenRows,
         *,
-        num_threads: int = 8,
+        num_threads: int | None = 8,
         skip_special_tokens: bool = False,
     ) -> list[bytes]:
         """The bytes of several sequences of ids, on several threads.
 
         Args:
             batch: a list of what decode_bytes() takes, or an array or tensor of two dimensions.
-            num_threads: threads to use, up to the number of cores.
+            num_threads: threads to use, up to the number of cores; None for as many as there are.
             skip_special_tokens: as for decode_bytes().
 
         Raises:
@@ -199,7 +199,7 @@ _LEAST_SHARE = 1 << 14
 
 
 def _by_shares(
-    decode: Callable[[list[TokenIds]], list[_T]], batch: Sequence[Sequence[int]] | TokenRows, num_threads: int
+    decode: Callable[[list[TokenIds]], list[_T]], batch: Sequence[Sequence[int]] | TokenRows, num_threads: int | None
 ) -> list[_T]:
     rows = id_rows(batch)
     if threads_for(num_threads) == 1:

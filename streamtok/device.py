@@ -73,7 +73,7 @@ class Devices:
                 self._auto = Auto(self._encoding, self._family)
             return self._auto
 
-    def choose(self, device: str, size: Callable[[], int], num_threads: int) -> GpuPipeline | None:
+    def choose(self, device: str, size: Callable[[], int], num_threads: int | None) -> GpuPipeline | None:
         """The pipeline that takes a text of size() bytes; None for the CPU."""
         if check_device(device) == "cpu":
             return None
@@ -155,7 +155,9 @@ def _size_of(text: Text) -> int:
         return 0  # not a text: the CPU's encoder raises the error
 
 
-def encode_array(encoding: Encoding, device: str, text: Text, matchers: NamePair, errors: str, num_threads: int) -> Ids:
+def encode_array(
+    encoding: Encoding, device: str, text: Text, matchers: NamePair, errors: str, num_threads: int | None
+) -> Ids:
     devices = devices_of(encoding)
     pipeline = devices.choose(device, lambda: _size_of(text), num_threads)
     return devices.run(
@@ -167,7 +169,7 @@ def encode_array(encoding: Encoding, device: str, text: Text, matchers: NamePair
 
 
 def encode_ragged(
-    encoding: Encoding, device: str, texts: list[SomeText], matchers: NamePair, errors: str, num_threads: int
+    encoding: Encoding, device: str, texts: list[SomeText], matchers: NamePair, errors: str, num_threads: int | None
 ) -> tuple[Ids, Places]:
     devices = devices_of(encoding)
     pipeline = devices.choose(device, lambda: sum(map(_size_of, texts)), num_threads)
@@ -185,7 +187,7 @@ def encode_ragged(
 
 
 def encode_lists(
-    encoding: Encoding, device: str, texts: list[str], matchers: NamePair, num_threads: int
+    encoding: Encoding, device: str, texts: list[str], matchers: NamePair, num_threads: int | None
 ) -> list[list[int]]:
     def on_gpu(gpu: GpuPipeline) -> list[list[int]]:
         ids, indptr = gpu.coder("strict").encode_many(texts, *matchers)

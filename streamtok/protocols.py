@@ -282,7 +282,7 @@ class Encoding(Vocabulary, Protocol):
         allowed_special: AllowedSpecial = ...,
         disallowed_special: DisallowedSpecial = ...,
         errors: str = "strict",
-        num_threads: int = 1,
+        num_threads: int | None = 1,
         device: str = "cpu",
     ) -> Ids: ...
 

@@ -141,7 +141,7 @@ class Streaming:
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = frozenset(),
         errors: str = "strict",
-        num_threads: int = 1,
+        num_threads: int | None = 1,
         device: str = "cpu",
     ) -> EncodedFile:
         """Encodes text files into a file of ids, in bounded memory; a run that was killed can be resumed.
@@ -164,7 +164,7 @@ class Streaming:
             allowed_special: names of special tokens that become their ids where the text spells them; "all" for all.
             disallowed_special: names that are refused; "all" for all that are not allowed. By default none is.
             errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
-            num_threads: how many threads encode.
+            num_threads: how many threads encode; None for as many as there are cores.
             device: as for encode_to_numpy().
         """
         from .files.encode import encode_file

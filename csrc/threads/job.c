@@ -2,7 +2,6 @@
 
 #include "base/atomic.h"
 #include "base/interrupt.h"
-#include "threads/job_place.h"
 
 void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine engine, st_errors errors)
 {

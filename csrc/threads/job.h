@@ -2,7 +2,7 @@
  *
  * Long texts are cut into slices (safe_cuts.h); a short text is one slice. A share is some slices in order. Each thread takes the
  * next share until there is none. The ids of a share are made in a reused buffer, and copied to their place in the result as soon
- * as it is known (job_place.h). So the result is written once, its pages are touched once, and by all threads.
+ * as it is known (job_place.c). So the result is written once, its pages are touched once, and by all threads.
  *
  *     st_job job;
  *     st_job_init(&job, ...);                            the texts stay the caller's, and alive
@@ -89,5 +89,28 @@ void st_job_finish(st_job *job);
 void st_job_add_counts(const st_job *job, int64_t *counts);
 
 void st_job_free(st_job *job);
+
+/* ---- how job.c places ids: job_place.c, by any number of threads, but for st_job_copy_rest ---- */
+
+/* Shares that a thread copies for each one that it has encoded. With more than one, a backlog shrinks. With no limit, a thread
+ * could copy what the others encode for as long as the job lasts: it would encode nothing, and not look whether to stop. */
+#define ST_JOB_COPIED_AT_ONCE 2
+
+st_ids *st_job_take_buffer(st_job *job);
+void st_job_give_buffer(st_job *job, st_ids *ids);
+
+void st_job_fail(st_job *job, st_job_share *share, size_t slice, st_status status);
+
+/* Asks for the pages of the part of the result that is share `index`'s (st_job_ask). */
+void st_job_touch(st_job *job, size_t index);
+
+/* Gives places to the shares that are ready. If another thread is doing so, this one returns: that thread, or a later call, does. */
+void st_job_place(st_job *job);
+
+/* Copies up to `most` shares that have places, beginning with share `own`, if that is one. */
+void st_job_copy(st_job *job, size_t own, size_t most);
+
+/* Places and copies all shares that are left, when no other thread works. */
+void st_job_copy_rest(st_job *job);
 
 #endif

@@ -1,4 +1,11 @@
-#include "threads/job_place.h"
+/* The ids of the shares of a job (job.h) into one array, by all threads at the same time.
+ *
+ * A share has a place in the result as soon as all shares in front of it are encoded. To give places is a matter of sums, so one
+ * thread at a time does it, for all shares that are ready. Then each thread copies its own share, whose ids are still in its
+ * cache, and some that have been left: those that got their places after their threads had gone on to the next share.
+ *
+ * The result moves when it must grow. No share gets a place beyond its room, and it grows once all that have a place are copied. */
+#include "threads/job.h"
 
 #include "base/atomic.h"
 

@@ -7,6 +7,7 @@
 #define ST_TRAIN_PAIRS_H
 
 #include "base/hash.h"
+#include "base/prefetch.h"
 #include "train/tokens.h"
 
 #define ST_TRAIN_NO_PAIR UINT64_MAX
@@ -24,6 +25,13 @@ typedef struct st_train_pairs {
 } st_train_pairs;
 
 void st_train_pairs_free(st_train_pairs *pairs); /* and empty again */
+
+/* Prefetches where the search for a pair begins. */
+static inline void st_train_pairs_prefetch(const st_train_pairs *pairs, st_train_key key)
+{
+    if (pairs->room)
+        st_prefetch(&pairs->entries[st_hash_number(key) & (pairs->room - 1)]);
+}
 
 /* The pair, or NULL. */
 st_train_pair *st_train_pairs_find(const st_train_pairs *pairs, st_train_key key);

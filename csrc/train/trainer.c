@@ -5,6 +5,9 @@
 /* The text around a place is prefetched so many places before its turn. */
 #define PLACES_AHEAD 16
 
+/* A pair is prefetched in the table of pairs so many pairs before its turn. */
+#define PAIRS_AHEAD 12
+
 /* An empty queue is filled with pairs down to an eighth (2^-STEP) of the last count. */
 #define STEP 3
 
@@ -77,6 +80,25 @@ static inline void note(st_train_sides *sides, uint32_t token, uint64_t weight)
     side->sum += weight;
 }
 
+/* The neighbours of a place. */
+typedef struct neighbours {
+    uint32_t before, behind;
+    uint64_t weight;
+} neighbours;
+
+/* Places joined before their neighbours are noted, so that the lines that are noted in have time to arrive. */
+#define NOTED_AT_ONCE 32
+
+static void note_all(st_trainer *t, const neighbours *found, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (found[i].before != ST_TRAIN_BORDER)
+            note(&t->left, found[i].before, found[i].weight);
+        if (found[i].behind != ST_TRAIN_BORDER)
+            note(&t->right, found[i].behind, found[i].weight);
+    }
+}
+
 /* Joins the pair wherever it still is, and sums up its neighbours. The list keeps the places where it was; returns how many. This
  * is the inner loop: everything else here runs once a merge. */
 static size_t join(st_trainer *t, const st_train_pair *pair, uint32_t joined)
@@ -84,12 +106,15 @@ static size_t join(st_trainer *t, const st_train_pair *pair, uint32_t joined)
     uint32_t *list = t->index.lists + pair->start, *text = t->text.tokens;
     const uint32_t a = st_train_left(pair->key), b = st_train_right(pair->key);
     const uint32_t to_b = t->tokens.lengths[a], to_end = to_b + t->tokens.lengths[b];
-    size_t kept = 0;
+    neighbours found[NOTED_AT_ONCE];
+    size_t kept = 0, count = 0;
     uint32_t range = 0;
     for (size_t i = 0; i < pair->n; i++) {
         const uint32_t place = list[i];
-        if (i + PLACES_AHEAD < pair->n)
+        if (i + PLACES_AHEAD < pair->n) {
             st_prefetch(&text[list[i + PLACES_AHEAD]]);
+            st_prefetch(&t->text.steps[list[i + PLACES_AHEAD] >> ST_TRAIN_STEP_BITS]);
+        }
         if (text[place] != a || text[place + to_b] != b)
             continue;
         const uint32_t before = text[place - 1], behind = text[place + to_end];
@@ -98,10 +123,16 @@ static size_t join(st_trainer *t, const st_train_pair *pair, uint32_t joined)
         text[place] = text[place + to_end - 1] = joined;
         list[kept++] = place;
         if (before != ST_TRAIN_BORDER)
-            note(&t->left, before, t->text.ranges[range].count);
+            st_prefetch(&t->left.by_token[before]);
         if (behind != ST_TRAIN_BORDER)
-            note(&t->right, behind, t->text.ranges[range].count);
+            st_prefetch(&t->right.by_token[behind]);
+        found[count++] = (neighbours){before, behind, t->text.ranges[range].count};
+        if (count == NOTED_AT_ONCE) {
+            note_all(t, found, count);
+            count = 0;
+        }
     }
+    note_all(t, found, count);
     t->work += pair->n;
     return kept;
 }
@@ -142,6 +173,8 @@ static st_status settle(st_trainer *t, uint32_t a, uint32_t b, uint32_t joined)
     const st_train_side touching = t->left.by_token[joined];
     for (size_t i = 0; i < t->right.seen_count; i++) {
         const uint32_t behind = t->right.seen[i];
+        if (i + PAIRS_AHEAD < t->right.seen_count)
+            st_train_pairs_prefetch(&t->index.pairs, st_train_key_of(b, t->right.seen[i + PAIRS_AHEAD]));
         if (a != b || behind != a)
             take_away(&t->index, st_train_key_of(b, behind), t->right.by_token[behind].sum);
     }
@@ -149,6 +182,8 @@ static st_status settle(st_trainer *t, uint32_t a, uint32_t b, uint32_t joined)
     t->right.by_token[a].n -= touching.n;
     for (size_t i = 0; i < t->left.seen_count; i++) {
         const uint32_t before = t->left.seen[i];
+        if (i + PAIRS_AHEAD < t->left.seen_count)
+            st_train_pairs_prefetch(&t->index.pairs, st_train_key_of(t->left.seen[i + PAIRS_AHEAD], a));
         if (before != joined)
             take_away(&t->index, st_train_key_of(before, a), t->left.by_token[before].sum);
         ST_TRY(bring_in(t, st_train_key_of(before, joined), &t->left.by_token[before]));
@@ -166,6 +201,8 @@ static void fill_lists(st_trainer *t, const uint32_t *list, size_t n, uint32_t j
     const uint32_t *text = t->text.tokens, *lengths = t->tokens.lengths, length = lengths[joined];
     uint32_t *lists = t->index.lists;
     for (size_t i = 0; i < n; i++) {
+        if (i + PLACES_AHEAD < n)
+            st_prefetch(&text[list[i + PLACES_AHEAD]]);
         const uint32_t before = text[list[i] - 1], behind = text[list[i] + length];
         if (before != ST_TRAIN_BORDER && t->left.by_token[before].place != ST_TRAIN_NO_LIST)
             lists[t->left.by_token[before].place++] = list[i] - lengths[before];

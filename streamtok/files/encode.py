@@ -61,7 +61,7 @@ def encode_file(
     allowed_special: AllowedSpecial = frozenset(),
     disallowed_special: DisallowedSpecial = frozenset(),
     errors: str = "strict",
-    num_threads: int = 1,
+    num_threads: int | None = 1,
     device: str = "cpu",
 ) -> EncodedFile:
     """Encode text files into the file `dst`, in bounded memory. `dst` appears when all is done, by a rename.
@@ -88,8 +88,8 @@ def encode_file(
         disallowed_special: names that are refused; "all" for all that are not allowed. By default none is: what is
             not allowed is ordinary text.
         errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
-        num_threads: how many threads encode, up to the number of cores, while the calling one reads and writes. The
-            file does not depend on it, and a run may be resumed with another number.
+        num_threads: how many threads encode, up to the number of cores; None for as many as there are. The file does
+            not depend on it, and a run may be resumed with another number.
         device: "cpu", "cuda", "cuda:N" or "auto", as for Encoding.encode_to_numpy. The file does not depend on it, and
             a run may be resumed on another.
 

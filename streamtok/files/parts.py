@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..protocols import NamePair
     from .id_sink import IdSink
 
-_AHEAD = 3  # parts for each thread: one in work, one waiting for it, one waiting for its place or to be written
+_AHEAD = 3  # parts for each thread: one in work, one that waits for it, one that waits for its place or to be written
 _WORTH_IT = 4  # parts for each thread: with fewer, what waits at both ends takes longer than is gained
 
 # Bytes searched for a cut, first and then: they are read twice.
@@ -65,14 +65,14 @@ def read_part(file: int, start: int, room: memoryview) -> None:
 class _Task:
     """A part on its way. at: where its ids go, once that is known."""
 
-    __slots__ = ("at", "error", "explain", "file", "is_done", "is_given", "is_written", "part", "size", "start")
+    __slots__ = ("at", "error", "explain", "file", "is_done", "is_written", "part", "size", "start")
 
     def __init__(self, file: int, start: int, size: int, explain: Explain) -> None:
         self.file, self.start, self.size, self.explain = file, start, size, explain
         self.part: Part | None = None
         self.error: BaseException | None = None
         self.at: int | None = None
-        self.is_done = self.is_given = self.is_written = False
+        self.is_done = self.is_written = False
 
 
 class _Point:
@@ -108,6 +108,8 @@ class Parts:
         self._lock = threading.Lock()  # of all that follows
         self._coming: deque[_Task | _Point] = deque()  # without a place, in the order of the text
         self._placed: deque[_Task | _Point] = deque()  # the first of them is not written yet
+        self._ready: deque[_Task] = deque()  # to be written
+        self._is_writing = False
         self._due: list[_Point] = []
         self._failed: _Task | None = None
         self._idle: list[Part] = []
@@ -195,14 +197,12 @@ class Parts:
     def _run(self) -> None:
         room = np.empty(self.part + LARGEST_REST, np.uint8).data
         while (task := self._tasks.get()) is not None:
-            if task.at is None and not self._encode(task, room):
-                continue
-            self._write(task)
+            if self._failed is None:
+                self._encode(task, room)
+                self._place(task)
+                self._write_ready()
 
-    def _encode(self, task: _Task, room: memoryview) -> bool:
-        """Returns whether the part has its place, so that it is to be written."""
-        if self._failed is not None:
-            return False
+    def _encode(self, task: _Task, room: memoryview) -> None:
         try:
             text = room[: task.size]
             read_part(task.file, task.start, text)
@@ -211,14 +211,12 @@ class Parts:
             task.part = part
         except BaseException as error:
             task.error = error
-        return self._place(task)
 
-    def _place(self, own: _Task | None) -> bool:
-        """Gives a place to all parts that are encoded and have only such in front. Returns whether `own` is among them.
-        The others are handed to the threads again."""
+    def _place(self, done: _Task | None) -> None:
+        """Gives a place to all parts that are encoded and have only such in front."""
         with self._lock:
-            if own is not None:
-                own.is_done = True
+            if done is not None:
+                done.is_done = True
             while self._coming:
                 first = self._coming[0]
                 if isinstance(first, _Point):
@@ -230,27 +228,37 @@ class Parts:
                     break
                 else:
                     first.at = self._sink.place(first.part.count, first.part.crc)
-                    if first is not own:
-                        first.is_given = True
-                        self._tasks.put(first)
+                    self._ready.append(first)
                 self._placed.append(self._coming.popleft())
             self._settle()
-            return own is not None and own.at is not None and not own.is_given
 
-    def _write(self, task: _Task) -> None:
-        assert task.at is not None and task.part is not None
-        try:
-            self._sink.write_at(task.at, task.part)
-        except BaseException as error:
-            task.error = error
-            with self._lock:
-                self._fail(task)
-            return
-        self._idle.append(task.part)
+    def _write_ready(self) -> None:
+        """Writes what has its place, if no other thread does so. Two that wrote to one file would wait for each other,
+        and burn their time: file systems let one in."""
         with self._lock:
-            task.part, task.is_written = None, True
-            self._settle()
-        self._room.release()
+            if self._is_writing or not self._ready:
+                return
+            self._is_writing = True
+            task = self._ready.popleft()
+        while True:
+            try:
+                assert task.at is not None and task.part is not None
+                self._sink.write_at(task.at, task.part)
+            except BaseException as error:
+                task.error = error
+                with self._lock:
+                    self._fail(task)
+                return
+            with self._lock:
+                self._idle.append(task.part)
+                task.part, task.is_written = None, True
+                self._settle()
+                following = self._ready.popleft() if self._ready else None
+                self._is_writing = following is not None
+            self._room.release()
+            if following is None:
+                return
+            task = following
 
     def _settle(self) -> None:
         while self._placed and self._placed[0].is_written:

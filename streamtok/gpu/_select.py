@@ -45,7 +45,7 @@ class Auto:
         self._seen, self._given_up = 0, family is None
         self._lock = threading.Lock()
 
-    def pipeline_for(self, size: int, num_threads: int) -> GpuPipeline | None:
+    def pipeline_for(self, size: int, num_threads: int | None) -> GpuPipeline | None:
         """The pipeline, if a text of `size` bytes is encoded faster there; otherwise None."""
         if self._given_up:
             return None

@@ -20,6 +20,7 @@ MODULES = (
     "interrupt",
     "job",
     "listing",
+    "lists",
     "merges",
     "normal",
     "part",

@@ -5,6 +5,7 @@ import numpy.typing as npt
 from typing_extensions import Self
 
 from .encode import Coder
+from .lists import Lists
 from .pattern import Pattern
 from .text import _Data, _Text
 from .vocab import Matcher
@@ -33,7 +34,7 @@ class Job:
     def has_surrogates(self) -> bool: ...
     def count(self) -> int: ...
     def array(self, counts: _Data | None = None) -> npt.NDArray[np.uint32]: ...
-    def lists(self) -> list[list[int]]: ...
+    def lists(self) -> Lists: ...
 
 def cuts(
     data: _Data, size: int, allowed: Matcher | None, disallowed: Matcher | None, by: Coder | Pattern | str | None = None

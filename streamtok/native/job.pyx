@@ -14,7 +14,8 @@ from .csrc.lookup cimport *
 from .csrc.stream cimport *
 from .csrc.threads cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from .ids cimport Expected, IdBuffer, array_over, expect, ids_expected, list_of, reserve, trim
+from .ids cimport Expected, IdBuffer, array_over, expect, ids_expected, reserve, trim
+from .lists cimport Lists
 from .pattern cimport Pattern, pattern_of
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
 from .vocab cimport Matcher
@@ -173,31 +174,25 @@ cdef class Job:
         return array_over(buffer)
 
     def lists(self):
-        """A list of ids for each text."""
-        cdef size_t count = len(self.texts), at = 0, i
+        """The ids of all texts, to be made lists of."""
+        cdef size_t count = len(self.texts), i
+        cdef int64_t *counts
         self._finish()
-        cdef int64_t *counts = <int64_t *>st_malloc(count * sizeof(int64_t))
-        cdef Scope scope
-        if counts == NULL:
-            raise MemoryError
-        result = []
-        begin(&scope, NULL)
-        try:
-            memset(counts, 0, count * sizeof(int64_t))
-            st_job_add_counts(&self.job, counts)
-            for i in range(count):
-                result.append(list_of(self.coder.vocab, &self.job.out, at, at + <size_t>counts[i]))
-                at += <size_t>counts[i]
-                if st_go_on(sizeof(int64_t) * <size_t>counts[i]):
-                    break
-            check(&scope)
-            return result
-        except BaseException:
-            free_aside(result)
-            raise
-        finally:
-            end_scope(&scope)
+        cdef Lists lists = Lists.__new__(Lists)
+        lists.vocab, lists.count, lists.buffer = self.coder.vocab, count, IdBuffer.__new__(IdBuffer)
+        lists.starts = <size_t *>st_malloc((count + 1) * sizeof(size_t))
+        counts = <int64_t *>st_calloc(count, sizeof(int64_t))
+        if lists.starts == NULL or counts == NULL:
             st_free(counts)
+            raise MemoryError
+        st_job_add_counts(&self.job, counts)
+        lists.starts[0] = 0
+        for i in range(count):
+            lists.starts[i + 1] = lists.starts[i] + <size_t>counts[i]
+        st_free(counts)
+        lists.buffer.ids = self.job.out
+        memset(&self.job.out, 0, sizeof(st_ids))
+        return lists
 
 
 def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by=None):

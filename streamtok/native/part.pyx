@@ -4,7 +4,7 @@ from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
-from .csrc cimport *
+from .csrc.base cimport *
 from .encode cimport Coder
 from .ids cimport IdBuffer
 from .vocab cimport Matcher

@@ -86,7 +86,7 @@ class WholeTexts:
         disallowed_special: DisallowedSpecial = "all",
         add_special_tokens: bool = False,
         errors: str = "strict",
-        num_threads: int = 1,
+        num_threads: int | None = 1,
         device: str = "cpu",
         dtype: npt.DTypeLike | None = None,
         out: npt.ArrayLike | None = None,
@@ -100,8 +100,8 @@ class WholeTexts:
             add_special_tokens: as for encode().
             errors: what to do with bytes that are not UTF-8: "strict" raises UnicodeDecodeError, "replace" and "ignore"
                 do what bytes.decode does.
-            num_threads: threads that share a text of 512 KB or more, up to the number of cores. The ids do not depend
-                on it.
+            num_threads: threads that share a text of 512 KB or more, up to the number of cores that this process may
+                use; None for so many. The ids do not depend on it.
             device: "cpu"; "cuda" or "cuda:N", a CUDA device; "auto", the GPU where it is faster. The ids do not depend
                 on it. See docs/gpu.md.
             dtype: "uint16", "uint32", "int32" or "int64", for a writable array of that dtype; uint32 and int32 take no
@@ -205,7 +205,7 @@ class WholeTexts:
         disallowed_special: DisallowedSpecial = "all",
         add_special_tokens: bool = False,
         errors: str = "strict",
-        num_threads: int = 1,
+        num_threads: int | None = 1,
     ) -> int:
         """Number of ids that encode() would return. No list is built, and memory does not grow with the text.
 
@@ -281,12 +281,12 @@ class WholeTexts:
 
         return pieces_of(self, checked_text(text))
 
-    def encode_ordinary_batch(self: Encoding, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+    def encode_ordinary_batch(self: Encoding, text: list[str], *, num_threads: int | None = 8) -> list[list[int]]:
         """Encodes a list of strings on several threads, taking the text of special tokens for ordinary text.
 
         Args:
             text: a list of str; one list of ids is returned for each.
-            num_threads: threads to use, up to the number of cores.
+            num_threads: threads to use, up to the number of cores; None for as many as there are.
 
         Raises:
             TypeError: an item is no str; the message has its index.
@@ -298,7 +298,7 @@ class WholeTexts:
         self: Encoding,
         text: list[str],
         *,
-        num_threads: int = 8,
+        num_threads: int | None = 8,
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
         add_special_tokens: bool = False,
@@ -308,7 +308,7 @@ class WholeTexts:
 
         Args:
             text: a list of str; one list of ids is returned for each.
-            num_threads: threads to use, up to the number of cores.
+            num_threads: threads to use, up to the number of cores; None for as many as there are.
             allowed_special: as for encode().
             disallowed_special: as for encode().
             add_special_tokens: as for encode().
@@ -330,7 +330,7 @@ class WholeTexts:
         self: Encoding,
         texts: Iterable[SomeText],
         *,
-        num_threads: int = 8,
+        num_threads: int | None = 8,
         allowed_special: AllowedSpecial = set(),  # noqa: B006
         disallowed_special: DisallowedSpecial = "all",
         add_special_tokens: bool = False,
@@ -344,7 +344,7 @@ class WholeTexts:
 
         Args:
             texts: an iterable of str or of UTF-8 bytes.
-            num_threads: threads to use, up to the number of cores.
+            num_threads: threads to use, up to the number of cores; None for as many as there are.
             allowed_special: as for encode().
             disallowed_special: as for encode().
             add_special_tokens: as for encode().

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "text/str_to_utf8.h"
-#include "threads/job_place.h"
+#include "threads/job.h"
 
 #include <pthread.h>
 #include <stdio.h>

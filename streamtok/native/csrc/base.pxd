@@ -11,6 +11,7 @@ cdef extern from "base/status.h" nogil:
 
 cdef extern from "base/alloc.h" nogil:
     void *st_malloc(size_t size)
+    void *st_calloc(size_t count, size_t size)
     void *st_realloc(void *block, size_t size)
     void st_free(void *block)
     void st_alloc_trim()
@@ -29,6 +30,7 @@ cdef extern from "base/atomic.h" nogil:
     int st_count_read(const int *count)
     uint64_t st_number_read(const uint64_t *number)
     void st_number_write(uint64_t *number, uint64_t value)
+    uint64_t st_number_add(uint64_t *number, uint64_t n)
 
 
 cdef extern from "base/interrupt.h" nogil:

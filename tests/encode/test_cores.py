@@ -1,0 +1,58 @@
+"""How many threads help: the cores of the affinity mask, and no more than the quota of the container gives."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import oracle
+import pytest
+
+from streamtok import batch
+
+
+def quota(tmp_path, own: str, files: dict[str, str]) -> float:
+    (tmp_path / "own").write_text(own)
+    for name, text in files.items():
+        path = tmp_path / "groups" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return batch._read_quota(str(tmp_path / "groups"), str(tmp_path / "own"))
+
+
+def test_second_version(tmp_path):
+    assert quota(tmp_path, "0::/\n", {"cpu.max": "250000 100000\n"}) == 2.5
+
+
+def test_the_least_of_the_groups_around_counts(tmp_path):
+    files = {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "300000 100000\n", "cpu.max": "800000 100000\n"}
+    assert quota(tmp_path, "0::/a/b\n", files) == 3
+
+
+def test_first_version(tmp_path):
+    own = "4:memory:/x\n3:cpu,cpuacct:/docker/1\n"
+    files = {"cpu,cpuacct/cpu.cfs_quota_us": "150000\n", "cpu,cpuacct/cpu.cfs_period_us": "100000\n"}
+    assert quota(tmp_path, own, files) == 1.5
+
+
+@pytest.mark.parametrize("text", ["max 100000\n", "", "x y\n", "-1 100000\n", "1 0\n"])
+def test_no_bound(tmp_path, text):
+    assert quota(tmp_path, "0::/a\n", {"a/cpu.max": text}) == math.inf
+
+
+def test_nothing_to_read(tmp_path):
+    assert batch._read_quota(str(tmp_path), str(tmp_path / "none")) == math.inf
+
+
+def test_cores_are_bounded_by_the_quota(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    for bound, count in ((math.inf, 16), (20.0, 16), (2.5, 3), (0.1, 1)):
+        monkeypatch.setattr(batch, "_quota", bound)
+        assert (batch.cores(), batch.threads_for(None), batch.threads_for(4)) == (count, count, min(4, count))
+    assert batch.threads_for(1) == 1
+
+
+def test_none_means_as_many_as_help():
+    enc, text = oracle.ours("r50k_base"), oracle.topics()
+    assert enc.encode_batch([text] * 3, num_threads=None) == [enc.encode(text)] * 3
+    assert enc.encode_to_numpy(text, num_threads=None).tolist() == enc.encode(text)

@@ -1,0 +1,94 @@
+"""Lists of ids that several threads fill: the same lists as one thread makes, and an int has a reference a place."""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+
+import oracle
+import pytest
+
+from streamtok import batch
+from streamtok.native.job import Job
+
+pytestmark = pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="without the lock each thread makes lists of its own"
+)
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    """Empty, short and long ones, with more ids than one thread alone would make lists of."""
+    rng, topics = random.Random(1), oracle.topics()
+    some = [topics[i : i + rng.randrange(4000)] for i in range(0, 200_000, 100)]
+    return ["", *some, "", "", topics[:1_000_000], ""]
+
+
+def lists_of(coder, texts):
+    job = Job(coder, texts, None, None, 4, 1 << 16)
+    job.work()
+    return job.lists()
+
+
+def test_lists_are_those_of_one_thread(texts, monkeypatch):
+    monkeypatch.setattr(batch, "cores", lambda: 8)
+    enc = oracle.ours("o200k_base")
+    want = [enc.encode_ordinary(text) for text in texts]
+    for threads in (2, 8):
+        assert enc.encode_ordinary_batch(texts, num_threads=threads) == want
+    assert enc.encode_batch(texts, num_threads=3) == want
+
+
+def test_each_place_is_a_reference(texts):
+    coder = oracle.ours("r50k_base")._coder
+    lists = lists_of(coder, texts)
+    assert lists.are_shared
+    lists.work()
+    assert lists.make()
+    lists.work()
+    made = lists.finish()
+    number = max(made[-2])  # no int that Python itself keeps
+    assert number > 1000
+    places = sum(each.count(number) for each in made)
+    with_lists = sys.getrefcount(number)
+    del made, lists
+    gc.collect()
+    assert with_lists - sys.getrefcount(number) == places > 0
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_lists_that_are_given_up_leave_nothing(texts, filled):
+    coder = oracle.ours("r50k_base")._coder
+    number = max(oracle.ours("r50k_base").encode_ordinary(texts[-2]))
+    before = sys.getrefcount(number)
+    lists = lists_of(coder, texts)
+    assert lists.are_shared
+    lists.work()
+    assert lists.make()
+    assert sys.getrefcount(number) > before
+    if filled:
+        lists.work()
+    else:
+        lists.stop()
+        lists.work()
+        with pytest.raises(RuntimeError):
+            lists.finish()
+    del lists
+    gc.collect()
+    assert sys.getrefcount(number) == before
+
+
+def test_ids_without_a_shared_int(tiny, monkeypatch):
+    """Special tokens may have ids far above all others: one thread makes the lists then."""
+    import streamtok
+
+    monkeypatch.setattr(batch, "cores", lambda: 4)
+    special = {"<|far|>": 1_000_000_000}
+    enc = streamtok.Encoding(
+        "far", pat_str=tiny._pat_str, mergeable_ranks=tiny._mergeable_ranks, special_tokens=special
+    )
+    texts = ["ab " * 200_000 + "<|far|>", "abc"] * 2
+    want = [enc.encode(text, allowed_special="all") for text in texts]
+    assert want[0][-1] == 1_000_000_000
+    assert enc.encode_batch(texts, allowed_special="all", num_threads=4) == want
