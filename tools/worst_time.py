@@ -5,8 +5,9 @@
     python tools/worst_time.py --inputs 2000 --json out.json   a short run
     python tools/worst_time.py --repeat 'o200k_base' '{"units": ["61"], ...}'    measures one text again
 
-Each text is encoded whole, and as a stream of 16-byte chunks, in the three families and without a pattern. A figure is
-CPU time of the thread a byte, the best of several texts of one recipe (worst_texts.py), so that no cache has seen them.
+Each text is encoded whole, and as a stream of 16-byte chunks, in the three families, without a pattern, and by tables:
+of two patterns with longer groups of digits, which no blocks know. A figure is CPU time of the thread a byte, the best
+of several texts of one recipe (worst_texts.py), so that no cache has seen them.
 The worst are measured again at n, 2n and 4n bytes, and their ids are compared with tiktoken's, or, where there is no
 tiktoken or no pattern, with the reference engine's. What seems beyond a limit is measured once more, 20 times: another
 program can only make a figure larger. Exit status: 0 all within the limits and linear, 1 not, 2 wrong usage.
@@ -33,7 +34,7 @@ import streamtok
 from streamtok.native.library import tier
 
 FAMILIES = ("r50k_base", "cl100k_base", "o200k_base")
-ENCODINGS = (*FAMILIES, "o200k_base without pattern")
+ENCODINGS = (*FAMILIES, "o200k_base without pattern", "o200k_base by a table", "cl100k_base by a table")
 WAYS = ("whole", "16-byte chunks")
 LIMITS = {"whole": 150.0, "16-byte chunks": 450.0}  # ns a byte
 CHUNK = 16
@@ -54,7 +55,9 @@ class Subject:
     def __init__(self, name: str) -> None:
         bundled = streamtok.get_encoding(name.split()[0])
         self.plain = name.endswith("pattern")
-        self.encoding = without_pattern(bundled) if self.plain else bundled
+        self.encoding = (
+            without_pattern(bundled) if self.plain else by_table(bundled) if name.endswith("table") else bundled
+        )
         self.tokens = bundled.token_byte_values()
         self.bundled = bundled
         for text in (b"ab" * 5000, "中文".encode() * 2000, b" \n" * 3000):
@@ -94,7 +97,7 @@ class Subject:
     @functools.cached_property
     def oracle(self) -> tuple[str, Any]:
         arguments = {
-            "pat_str": self.bundled._pat_str,
+            "pat_str": (self.bundled if self.plain else self.encoding)._pat_str,
             "mergeable_ranks": self.bundled._mergeable_ranks,
             "special_tokens": self.bundled._special_tokens,
         }
@@ -127,6 +130,14 @@ def without_pattern(encoding: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return encoding.without_pattern()
+
+
+def by_table(encoding: Any) -> Any:
+    pat_str = encoding._pat_str.replace("{1,3}", "{1,4}")
+    ranks, special = encoding._mergeable_ranks, encoding._special_tokens
+    made = streamtok.Encoding("by a table", pat_str=pat_str, mergeable_ranks=ranks, special_tokens=special)
+    assert made.pattern_engine == "table"
+    return made
 
 
 @functools.cache

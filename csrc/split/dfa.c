@@ -84,6 +84,39 @@ int st_dfa_valid(const st_dfa *dfa, const st_scan *scan)
     return 1;
 }
 
+/* Whether the text leads from `state` to the scan. What was open before the text has one of two lengths: if `taken` is not 0, that
+ * many bytes, and no piece may end; else any, and the last piece that ends does so where the text begins. Marks in what was open are
+ * not known: they are put at its first bytes. */
+static int leads_to(const st_dfa *dfa, uint32_t state, const st_scan *scan, uint64_t taken, const uint8_t *text, size_t n)
+{
+    const uint64_t before = taken ? taken : state ? 16 : 0;
+    st_scan s = {.length = before, .state = state, .memo = before ? 1 : 0};
+    uint64_t ends[64], start = 0;
+    for (unsigned a = 0; a < dfa->mark_count; a++)
+        s.marks[a] = state && !taken ? 1 : 0;
+    for (size_t at = 0, used; at < n; at += used) {
+        const size_t count = st_dfa_feed(dfa, &s, text + at, n - at, &used, ends, sizeof ends / sizeof *ends);
+        start += count ? ends[count - 1] & ~ST_DROPPED : 0;
+    }
+    for (unsigned a = 0; a < ST_SCAN_MARKS; a++)
+        if (s.marks[a] != scan->marks[a] && (!taken || s.marks[a] || scan->marks[a] > taken))
+            return 0;
+    return start == (taken ? 0 : before) && s.state == scan->state && s.memo == scan->memo;
+}
+
+/* More steps than this are not made: a state of a long piece in a large table is taken as it is. */
+#define MOST_STEPS ((size_t)1 << 24)
+
+int st_dfa_can_follow(const st_dfa *dfa, const st_scan *scan, uint64_t taken, const uint8_t *text, size_t n)
+{
+    if (n == 0 || n > MOST_STEPS / dfa->states)
+        return 1;
+    for (uint32_t state = taken ? 1 : 0; state < dfa->states; state++)
+        if (leads_to(dfa, state, scan, taken, text, n))
+            return 1;
+    return 0;
+}
+
 size_t st_dfa_last_sync_point(const st_dfa *dfa, const uint8_t *text, size_t n)
 {
     unsigned size, y = 0;

@@ -35,6 +35,10 @@ size_t st_dfa_feed(const st_dfa *dfa, st_scan *scan, const uint8_t *text, size_t
 size_t st_dfa_finish(const st_dfa *dfa, st_scan *scan, uint64_t *ends);
 uint64_t st_dfa_sure(const st_dfa *dfa, const st_scan *scan);
 int st_dfa_valid(const st_dfa *dfa, const st_scan *scan);
+
+/* Whether a scan that st_dfa_valid took can have come to its state by reading text[0..n): all of the open piece but its first `taken`
+ * bytes. */
+int st_dfa_can_follow(const st_dfa *dfa, const st_scan *scan, uint64_t taken, const uint8_t *text, size_t n);
 size_t st_dfa_last_sync_point(const st_dfa *dfa, const uint8_t *text, size_t n);
 
 /* Writes the table as the GPU reads it (dfa_steps.h) if the bytes lie at `address`, a multiple of 64, in its memory. Returns how many

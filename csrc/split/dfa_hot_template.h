@@ -115,7 +115,8 @@ static void st_put_slow(st_dfa_run *run, const st_hot_block *b)
         const uint64_t bit = slow & (0 - slow), below = left & (bit - 1), leads = (bit - 1) & ~b->tail;
         const unsigned at = st_first_bit(slow), symbol = b->symbols[at];
         const unsigned c = symbol < 0x80 ? dfa->ascii[symbol] : symbol - ST_HOT_CLASSES;
-        st_put_ends(run, b, b->emit & below, b->back & below, before);
+        if ((b->emit | b->back) & below)
+            st_put_ends(run, b, b->emit & below, b->back & below, before);
         run->back = leads ? run->origin + run->at + st_last_bit(leads) : before;
         st_dfa_step_slow(run, dfa->hot_rows[b->states[15 + at] & (ST_MAP_SIZE - 1)] + c, run->origin + run->at + at);
         left &= ~(bit | (bit - 1));

@@ -271,6 +271,11 @@ int st_scan_is_piece(st_pattern pattern, const uint8_t *text, size_t n)
     return count == 1 && !(ends[0] & ST_DROPPED);
 }
 
+int st_scan_can_follow(st_pattern pattern, const st_scan *scan, uint64_t taken, const uint8_t *text, size_t n)
+{
+    return !pattern.dfa || st_dfa_can_follow(pattern.dfa, scan, taken, text, n);
+}
+
 /* A character and its place, for the window that slides backwards. */
 typedef struct placed_char {
     size_t at;

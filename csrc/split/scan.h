@@ -67,6 +67,10 @@ uint64_t st_scan_sure(st_pattern pattern, const st_scan *scan);
 /* Whether st_scan_feed can have left this state. To be called for a state that was read from outside. */
 int st_scan_valid(st_pattern pattern, const st_scan *scan);
 
+/* Whether the state that st_scan_valid took can be that behind text[0..n), all of the open piece but its first `taken` bytes. Without a
+ * table always. */
+int st_scan_can_follow(st_pattern pattern, const st_scan *scan, uint64_t taken, const uint8_t *text, size_t n);
+
 /* A SYNC POINT is a place where a piece starts, and the one before it ends as at the end of a text, whatever stands before text[0];
  * the families that are written by hand have the same ones. Returns the last one, i < n; 0: there is none. Long texts are cut there
  * between threads; not for texts without a pattern. Reads backwards from text[n], so it is fast where sync points are common. */

@@ -18,8 +18,8 @@ typedef enum st_scan_state {
     ST_IN_WHITE       /* white space; the point is behind the last CR or LF (not in r50k, which has no use for it) */
 } st_scan_state;
 
-/* Registers of a compiled pattern: more than any known one needs, which is one. */
-#define ST_SCAN_MARKS 12
+/* Registers of a compiled pattern: more than any known one needs, which is one.. */
+#define ST_SCAN_MARKS 8
 
 /* Plain data: copy it, or write out the fields and read them back. */
 typedef struct st_scan {
@@ -28,8 +28,8 @@ typedef struct st_scan {
     uint32_t state;  /* st_scan_state */
     uint32_t memo;   /* TICK, FIRST_TICK: the last byte, so 0x27 or a letter. NUMBER: how many so far (r50k: 0).
                       * WHITE: bytes of the last character, with ST_LAST_IS_BLANK. Else 0. */
-    uint64_t marks[ST_SCAN_MARKS]; /* TABLE, where `state` is one of the table and `memo` the bytes of the last character: places
-                                    * inside the open piece that are still read. Else 0. */
+    uint64_t marks[ST_SCAN_MARKS]; /* With a table, whose state is then `state`, and `memo` the bytes of the last character: places inside
+                                    * the open piece that are still read. Else 0. */
 } st_scan;
 
 /* One character can make this many pieces final: white space that ends behind a line break gives up to two, and the

@@ -136,6 +136,8 @@ static int consistent(st_encoder *e)
         return 0;
     if (e->text.partial_size && st_utf8_unfinished(e->text.partial, e->text.partial_size) != e->text.partial_size)
         return 0;
+    if (!st_scan_can_follow(e->pattern, &e->scan, e->open.taken, carry, scanned))
+        return 0;
     return e->open.taken || e->pattern.family == ST_SPLIT_TABLE || scan_is_reproduced(e, carry, scanned);
 }
 

@@ -24,7 +24,7 @@ cdef dict _named_rows():
 ROWS = _named_rows()  # the patterns that blocks of 64 bytes can split (csrc/split/rows.h), by name
 
 cdef enum:
-    TABLE_VERSION = 1
+    TABLE_VERSION = 2
 
 
 cdef st_status put_spans(st_bytes *out, const uint64_t *ends, size_t count, int64_t *open) noexcept nogil:

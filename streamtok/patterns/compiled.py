@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-TABLE_VERSION = 1
+TABLE_VERSION = 2
 MOST_CLASSES = 256
 MOST_STATES = 4096
-MOST_MARKS = 12
+MOST_MARKS = 8
 MOST_EMITS = 4
 """Ends that one step gives at most."""
 
 EMIT, EMIT_BACK, SLOW, DROPPED = 1 << 31, 1 << 30, 1 << 29, 1 << 28
 OP_SHIFT = 16
 OP_END, OP_EMIT_MARK, OP_EMIT_BACK, OP_EMIT_HERE, OP_MOVE, OP_MARK_HERE, OP_MARK_BACK, OP_DROPPED = range(8)
-OPEN_ALL, OPEN_BACK, OPEN_MARK = 0, 1, 2
 BLOCK = 128
 """Code points to a block of the map of classes."""
 BLOCKS = 0x110000 // BLOCK
@@ -42,12 +41,7 @@ class CompiledPattern(NamedTuple):
     ops: uint16; the op with number k begins at ops[k]. High byte: what to do; low byte: the marks (bits 0 to 3: a, bits
         4 to 7: b). 0 end of the op, 1 a piece ends at mark a, 2 back, 3 here, 4 a = b, 5 a = here, 6 a = back,
         7 the next end is that of a dropped piece.
-    open: uint8 [states]: what surely belongs to the open piece. 0: all that was read; 1: all before the last
-        character; 2 + a: all before mark a.
     drops: whether some pieces are dropped.
-    sync: bits [classes][classes], row by row, the lowest bit of a byte first, each row a whole number of bytes: the
-        pairs (x, y) of classes for which x and y, from any state, end a piece before y and lead to the state that y
-        leads to at the beginning of a text.
     """
 
     classes: int
@@ -56,9 +50,7 @@ class CompiledPattern(NamedTuple):
     states: int
     entries: bytes
     ops: bytes
-    open: bytes
     drops: bool
-    sync: bytes
     table_version: int = TABLE_VERSION
 
     def digest(self) -> str:
@@ -80,8 +72,6 @@ class CompiledPattern(NamedTuple):
             (len(self.class_index) == 2 * BLOCKS, "index of classes"),
             (len(self.class_blocks) % BLOCK == 0 and len(self.class_blocks) > 0, "blocks of classes"),
             (len(self.entries) == 4 * self.states * self.classes, "number of entries"),
-            (len(self.open) == self.states, "number of open states"),
-            (len(self.sync) == self.classes * ((self.classes + 7) // 8), "matrix of sure cuts"),
             (len(self.ops) % 2 == 0 and 2 <= len(self.ops) <= 2 * 4096, "list of ops"),
         ]
         for right, what in sizes:
@@ -92,8 +82,6 @@ class CompiledPattern(NamedTuple):
             raise ValueError("the table of a pattern is damaged: its index names a block that is not there")
         if max(self.class_blocks) >= self.classes or min(self.class_blocks) < 1:
             raise ValueError("the table of a pattern is damaged: a block names a class that is not there")
-        if max(self.open) >= OPEN_MARK + MOST_MARKS:
-            raise ValueError("the table of a pattern is damaged: an open state names a mark that is not there")
         ops = struct.unpack(f"<{len(self.ops) // 2}H", self.ops)
         for at, entry in enumerate(struct.unpack(f"<{self.states * self.classes}I", self.entries)):
             _check_entry(entry, at % self.classes, self.states, ops)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .compiled import OPEN_ALL, OPEN_BACK, OPEN_MARK
 from .levels import BACK, HERE, Machine, Step
 
 KEPT, DROPPED = 1, 2
@@ -46,13 +45,6 @@ class Live:
         """Where the live marks of the next state come from."""
         source = dict(step.moves)
         return [source.get(mark, mark) for mark in self.marks[step.next]]
-
-    def open(self, state: int) -> int:
-        """What surely belongs to the open piece, as in CompiledPattern: the first place that may be read is its least
-        end."""
-        if self.marks[state]:
-            return OPEN_MARK + self.marks[state][0]
-        return OPEN_BACK if self.back[state] else OPEN_ALL
 
     def pruned(self) -> Machine:
         """The machine without moves to marks that nobody reads."""

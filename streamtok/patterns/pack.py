@@ -9,6 +9,7 @@ from .compiled import (
     DROPPED,
     EMIT,
     EMIT_BACK,
+    MOST_MARKS,
     OP_DROPPED,
     OP_EMIT_BACK,
     OP_EMIT_HERE,
@@ -27,7 +28,7 @@ from .live import Live
 from .partition import Partition
 
 _MOST_OPS = 4096
-_SPARE = 11
+_SPARE = MOST_MARKS - 1
 """The mark that breaks a ring of moves."""
 
 
@@ -150,24 +151,6 @@ def _entry(step: Step, ops: _Ops) -> int:
     return step.next | SLOW | ops.number(step) << OP_SHIFT
 
 
-def _sync(machine: Machine, classes: int) -> bytes:
-    """The matrix of sure cuts of a CompiledPattern."""
-    first, width = machine[0], (classes + 7) // 8
-    cuts = []  # for each state the classes that end a piece here and begin anew
-    for row in machine:
-        cuts.append(0)
-        for y in range(1, classes):
-            if row[y].next == first[y].next and row[y].emits and row[y].emits[-1][0] == HERE:
-                cuts[-1] |= 1 << y
-    out = bytearray(width)
-    for x in range(1, classes):
-        sure = -1
-        for state in {row[x].next for row in machine}:
-            sure &= cuts[state]
-        out += sure.to_bytes(width, "little")
-    return bytes(out)
-
-
 def _little(code: str, values: list[int]) -> bytes:
     data = array.array(code, values)
     if sys.byteorder == "big":
@@ -188,7 +171,5 @@ def pack(machine: Machine, classes: Partition) -> CompiledPattern:
         states=len(machine),
         entries=_little("I", entries),
         ops=_little("H", ops.words),
-        open=bytes(map(Live(machine).open, range(len(machine)))),
         drops=any(flag for row in machine for step in row for _, flag in step.emits),
-        sync=_sync(machine, classes.classes),
     )

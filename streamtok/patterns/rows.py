@@ -53,23 +53,23 @@ ROWS: dict[str, str | tuple[Stage, ...]] = {
 """Each row by its name in csrc/split/rows.h: a pattern as tiktoken reads it, or stages."""
 
 _DIGESTS = {
-    "e9d7a32d995ff459240d62ae38240f17": "r50k",
-    "55379110b8a1cb0bff6b967cc6b26dfc": "cl100k",
-    "296e8786ccacb1b43268cd140bc26547": "o200k",
-    "4dfcd511146a394588b39ea178fc250f": "starcoder",
-    "42f75c3d1bfc7b62aad79810e872779d": "llama3",
-    "e14f77f3b3b2e690a518bac0d0f73a6b": "qwen2",
-    "8c458af5af6a665038b3c7610f1c3dd2": "qwen3_5",
-    "c07a9a06c5886f0a5fcbbc8b30242d85": "seed_coder",
-    "6352e2058acf57ea325c20d003fbb067": "tekken",
-    "d02da33923d52a9c649dbda21c662c0b": "kimi_k2",
-    "d5734901f21b859738cee99c2e24a515": "deepseek_v3",
+    "78d4c46ede73f127bf96fd0b0e35c897": "r50k",
+    "1de06a19ded7e99bb232fd2e4c80919e": "cl100k",
+    "663997a47649cd263784bea4296ba4ad": "o200k",
+    "cfdfb09bbe4cdcb50bb26f87694e857a": "starcoder",
+    "7ebc31fe335cfbfa880234cca74c78a1": "llama3",
+    "e2912184a88b35e99b74c3bb3add2fbb": "qwen2",
+    "8b07cb870aba4d60525b82da7044ba31": "qwen3_5",
+    "493c36b8c4fab5b81a3a901403e4b5ac": "seed_coder",
+    "37c95624b9721f768bfb4d3ae9ad5e89": "tekken",
+    "084571924944950f230c67fac27fcf18": "kimi_k2",
+    "d534dfca0daab46843bcba5d95b14e65": "deepseek_v3",
 }
 """The rows by the digests of their tables: compiling a row for comparison takes as long as compiling the pattern."""
 
 
 @functools.cache
-def table_of(row: str) -> CompiledPattern:
+def table_of_row(row: str) -> CompiledPattern:
     """The table of a row. Raises KeyError where there is no such row."""
     made = ROWS[row]
     table = compile_pattern(made, drop_gaps=False) if isinstance(made, str) else compose(made)

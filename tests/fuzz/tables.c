@@ -70,7 +70,7 @@ st_dfa *table_random(rng *r)
 {
     for (;;) {
         const unsigned classes = 2 + (unsigned)rng_below(r, CLASSES_MOST - 1), states = 2 + (unsigned)rng_below(r, STATES_MOST - 1);
-        const unsigned marks = 1 + (unsigned)rng_below(r, rng_one_in(r, 4) ? 12 : 2);
+        const unsigned marks = 1 + (unsigned)rng_below(r, rng_one_in(r, 4) ? ST_SCAN_MARKS : 2);
         st_dfa *dfa = NULL;
         op_count = 0;
         random_classes(r, classes);

@@ -21,7 +21,7 @@ from streamtok.gpu._tables import Tables, put_pattern
 from streamtok.gpu._text import DeviceText, pack
 from streamtok.native.encode import Coder
 from streamtok.native.pattern import Pattern
-from streamtok.patterns.rows import ROWS, table_of
+from streamtok.patterns.rows import ROWS, table_of_row
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -32,9 +32,9 @@ class Subject:
     """A row: its kernels on the CPU, and the core."""
 
     def __init__(self, row: str):
-        vocab, self.pattern = streamtok.get_encoding("cl100k_base")._vocab, Pattern(table_of(row), row)
+        vocab, self.pattern = streamtok.get_encoding("cl100k_base")._vocab, Pattern(table_of_row(row), row)
         self.coder = Coder(vocab, self.pattern)
-        self.by_table = Coder(vocab, Pattern(table_of(row)))
+        self.by_table = Coder(vocab, Pattern(table_of_row(row)))
         self.device = EmulatedDevice(row, kernels="run_starts")
         self.table = put_pattern(self.device, self.pattern)
         self.buffers = Buffers(self.device)
@@ -113,7 +113,7 @@ def test_every_character_is_of_its_kind(row: str) -> None:
 def test_ids_are_those_of_the_core(row: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All stages, for few rows: the stages behind the split are the same for all, and compiling them takes long."""
     monkeypatch.setattr(_engine, "SHORT", 0 if way == "stages" else 1 << 30)
-    vocab, pattern = streamtok.get_encoding("cl100k_base")._vocab, Pattern(table_of(row), row)
+    vocab, pattern = streamtok.get_encoding("cl100k_base")._vocab, Pattern(table_of_row(row), row)
     device, coder = EmulatedDevice(row), Coder(vocab, pattern)
     engine = Engine(device, vocab, coder.encode_piece, Tables(device, vocab, pattern))
     corpora = [oracle.corpus(name)[2_000_000:2_040_000] for name in ("english", "code", "multilingual")]

@@ -7,7 +7,7 @@ import pytest
 from streamtok.patterns import CL100K, O200K, R50K
 from streamtok.patterns.compile import compile_pattern
 from streamtok.patterns.compose import ByteLevel, Digits, Split, compose
-from streamtok.patterns.rows import ROWS, row_of, table_of
+from streamtok.patterns.rows import ROWS, row_of, table_of_row
 
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -50,7 +50,7 @@ def test_spellings_of_a_row_are_that_row(name: str, pat_str: str) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_each_row_is_itself_and_no_other(name: str) -> None:
-    assert row_of(table_of(name)) == name
+    assert row_of(table_of_row(name)) == name
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 import struct
+import zlib
 
 import nasty
 import numpy as np
@@ -19,7 +20,7 @@ from streamtok.native.pattern import Pattern, last_sync_point
 from streamtok.native.trainer import Counter
 from streamtok.patterns import CL100K, O200K, R50K
 from streamtok.patterns.compile import compile_pattern
-from streamtok.patterns.compiled import CompiledPattern
+from streamtok.patterns.compiled import OP_MARK_BACK, OP_MARK_HERE, OP_MOVE, CompiledPattern
 
 BY_HAND = {"r50k": R50K, "cl100k": CL100K, "o200k": O200K}
 _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -155,6 +156,48 @@ def test_states_of_another_table_or_with_other_bytes_are_refused() -> None:
     assert refused > 300
 
 
+def marks_of(table: CompiledPattern) -> int:
+    words = struct.unpack(f"<{len(table.ops) // 2}H", table.ops)
+    return max((1 + (word & 15) for word in words if word >> 8 in (OP_MOVE, OP_MARK_HERE, OP_MARK_BACK)), default=0)
+
+
+@pytest.mark.parametrize("pat_str", [P4, DROPS, O200K, r"(?<!x)a+b?|(?s:.)"])
+def test_only_the_state_that_the_text_leads_to_is_accepted(pat_str: str) -> None:
+    """A state has 1 byte, the identity of the table and the marks, then length, point, memo and number, bytes taken. With
+    a look at the character in front, other states may have come from another one there."""
+    table = compile_pattern(pat_str)
+    coder = Coder(streamtok.get_encoding("cl100k_base")._vocab, Pattern(table))
+    behind = 1 + 8 + 8 * marks_of(table)
+    tried = refused = 0
+    for text in ["It's 12\n\n  ", "xaa", "aa", "x aa'l", "A\u0301", "!\n \n", "xa", *strings(12, 30, 9)]:
+        stream = coder.stream(None, None, False)
+        stream.feed(text)
+        state = stream.save()
+        length, _, memo, true, taken = struct.unpack_from("<QQIIQ", state, behind)
+        if taken or not length:
+            continue
+        for number in range(table.states):
+            forged = bytearray(state)
+            struct.pack_into("<I", forged, behind + 20, number)
+            loaded = coder.stream(None, None, False).load(bytes(forged))
+            assert loaded == (number == true) or (loaded and "(?<" in pat_str), (text, true, number)
+            refused += not loaded
+            tried += 1
+        forged = bytearray(state)
+        struct.pack_into("<I", forged, behind + 16, memo % 4 + 1)
+        assert not coder.stream(None, None, False).load(bytes(forged))
+    assert tried > 2 * (tried - refused) > 10
+
+
+def test_a_state_of_the_regex_package_is_refused_where_a_table_splits() -> None:
+    stream = own(P4).stream_encoder()
+    body = b'["", "", null, 0, 0, "", "It"]'
+    state = stream.getstate()[:8] + struct.pack("<I", zlib.crc32(body)) + stream.getstate()[12:44] + body
+    with pytest.raises(ValueError, match="encode the text again from its beginning"):
+        stream.setstate(state)
+    assert stream.feed("It's") is not None and stream.flush().tolist() != []
+
+
 def damaged(table: CompiledPattern, rng: random.Random) -> CompiledPattern:
     """The table with a few numbers changed: in the entries, the ops, or the classes."""
     name = rng.choice(("entries", "ops", "class_blocks", "class_index", "states", "classes"))
@@ -193,7 +236,7 @@ def test_tables_that_read_outside_are_refused() -> None:
         table._replace(ops=b"\1"),
         table._replace(class_index=b"\xff\xff" + table.class_index[2:]),
         table._replace(class_blocks=b"\0" + table.class_blocks[1:]),
-        table._replace(table_version=2),
+        table._replace(table_version=1),
     ):
         with pytest.raises(ValueError, match="table"):
             Pattern(wrong)

@@ -19,7 +19,7 @@ from streamtok.native.encode import Coder
 from streamtok.native.pattern import ROWS as NUMBERS
 from streamtok.native.pattern import Pattern, last_sync_point
 from streamtok.patterns import compose
-from streamtok.patterns.rows import ROWS, table_of
+from streamtok.patterns.rows import ROWS, table_of_row
 
 each_row = pytest.mark.parametrize("row", ROWS)
 
@@ -30,7 +30,7 @@ def vocabulary() -> Any:
 
 
 def coder(row: str, *, blocks: bool = True) -> Any:
-    return Coder(vocabulary(), Pattern(table_of(row), row if blocks else None))
+    return Coder(vocabulary(), Pattern(table_of_row(row), row if blocks else None))
 
 
 def engine(row: str) -> Any:
@@ -124,4 +124,4 @@ def test_every_tier_splits_alike() -> None:
 
 def test_a_row_that_does_not_exist_is_refused() -> None:
     with pytest.raises(KeyError):
-        Pattern(table_of("llama3"), "llama4")
+        Pattern(table_of_row("llama3"), "llama4")

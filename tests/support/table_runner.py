@@ -47,7 +47,6 @@ class TableRunner:
 
     def _step(self, number: int) -> None:
         entry = self.entries[self.state * self.table.classes + number]
-        least, known = self._least(), len(self.ends)
         if entry & t.SLOW:
             self._op(entry >> t.OP_SHIFT & 0xFFF)
         else:
@@ -57,14 +56,6 @@ class TableRunner:
             if entry & t.EMIT:
                 self.ends.append((self.here, dropped))
         self.state = entry & 0xFFFF
-        assert all(end >= least for end, _ in self.ends[known:]), "a piece ended before what surely belonged to it"
-
-    def _least(self) -> int:
-        """What surely belongs to the open piece, by the table: no piece ends before it."""
-        opened = self.table.open[self.state]
-        if opened >= t.OPEN_MARK:
-            return self.marks[opened - t.OPEN_MARK]
-        return self.back if opened == t.OPEN_BACK else self.here
 
     def _op(self, at: int) -> None:
         dropped = False
