@@ -163,8 +163,8 @@ def marks_of(table: CompiledPattern) -> int:
 
 @pytest.mark.parametrize("pat_str", [P4, DROPS, O200K, r"(?<!x)a+b?|(?s:.)"])
 def test_only_the_state_that_the_text_leads_to_is_accepted(pat_str: str) -> None:
-    """A state has 1 byte, the identity of the table and the marks, then length, point, memo and number, bytes taken. With
-    a look at the character in front, other states may have come from another one there."""
+    """A state has 1 byte, the identity of the table, the marks, length, point, memo and number, then the bytes taken.
+    With a look at the character in front, other states may have come from another one there."""
     table = compile_pattern(pat_str)
     coder = Coder(streamtok.get_encoding("cl100k_base")._vocab, Pattern(table))
     behind = 1 + 8 + 8 * marks_of(table)
