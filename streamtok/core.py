@@ -201,8 +201,8 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
         their ids in every text. Special ones go by allowed_special and disallowed_special, as for encode().
 
         Args:
-            path: a tokenizer.json, a folder with one, as transformers saves it, a tekken.json, or a .model of
-                SentencePiece.
+            path: a tokenizer.json, a tekken.json, a .model of SentencePiece, a folder as transformers saves it, or another
+                file of docs/models.md.
             engine: as for the class.
             pattern_seconds: as for the class.
 
@@ -289,10 +289,8 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
         self._split: Split | None = pat_str if self._model is None else self._model.stages
-        self._added_tokens, self._always_found = special_tokens, frozenset[str]()
-        if self._model is not None:
-            self._added_tokens = special_tokens | self._model.plain
-            self._always_found = frozenset(self._model.plain.keys() - special_tokens.keys())
+        plain = {} if self._model is None else self._model.plain
+        self._added_tokens, self._always_found = special_tokens | plain if plain else special_tokens, frozenset(plain)
         if pat_str is None and self._warns_without_pattern and self._model is None and not vocab.is_longest:
             warnings.warn(
                 f"{shown(name)} has no pattern: texts are merged whole, and ids are not those that a model was "
@@ -414,11 +412,6 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
         if self._model is not None:
             return self._model.added_names.matcher(names)
         return Matcher(names, [self._added_tokens[name] for name in names]) if names else None
-
-    @property
-    def _names_have_rules(self) -> bool:
-        """Whether names of added tokens ask for more than the place of their text (csrc/special/cutter.h)."""
-        return self._model is not None and self._model.added_names.has_rules
 
     def _matchers_for(self, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> NamePair:
         if not allowed and disallowed == "all":

@@ -46,7 +46,8 @@ class Devices:
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
         vocab = encoding._vocab
-        on_cpu = encoding._normalizer is not None or vocab.fragments or vocab.is_longest or encoding._names_have_rules
+        has_rules = encoding._model is not None and encoding._model.added_names.has_rules
+        on_cpu = encoding._normalizer is not None or vocab.fragments or vocab.is_longest or has_rules
         self._family = None if on_cpu else kernels_of(encoding._split)
         self._pipelines: dict[str, GpuPipeline] = {}
         self._auto: Auto | None = None

@@ -245,8 +245,7 @@ class Encoding(Vocabulary, Protocol):
     _frame: Frame
     _special_token_values: set[int]
 
-    @property
-    def _names_have_rules(self) -> bool: ...
+    _model: Any  # a model_files.Model, or None
 
     @property
     def eot_token(self) -> int: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from ..native.gate import is_utf8
 from ..native.listing import ListError, Listing, list_spans
 from ..native.merges import SILENT
 from .field import Field
+from .folder import read_folder
 from .model import Model, check_added, parts_of
 from .parts import AddedToken
+from .rank_file import is_rank_file, read_rank_file
 from .sentencepiece import is_sentencepiece, read_sentencepiece
 from .tekken import is_tekken, read_tekken
 from .tokens import Tokens
@@ -24,56 +27,33 @@ from .tokens import Tokens
 
 @short_file_names()
 def read_model(path: str | os.PathLike[str]) -> Model | dict[str, Any]:
-    """The model of a file; of a tekken.json the arguments that class Encoding takes.
+    """The model of a file; of a tekken.json, or of a file of ranks, the arguments that class Encoding takes.
 
     Args:
-        path: a tokenizer.json, a folder that holds one, a tekken.json, or a .model of SentencePiece.
+        path: a tokenizer.json; a folder that holds one, or a tekken.json, or vocab.json and merges.txt, or one of these
+            two; a tekken.json; a .model of SentencePiece; a file of ranks with its JSON.
 
     Raises:
         VocabularyError: a file that is damaged, or says what is not supported; the message names the place in it.
         OSError: the file cannot be read.
     """
     source = os.fspath(path)
+    if os.path.basename(source) in ("vocab.json", "merges.txt"):
+        source = os.path.dirname(source) or os.curdir
     if os.path.isdir(source):
-        return _read_folder(source)
+        tekken = os.path.join(source, "tekken.json")
+        if os.path.isfile(os.path.join(source, "tokenizer.json")) or not os.path.isfile(tekken):
+            return read_folder(source, read_tokenizer_json)
+        source = tekken
     data = read_file(source)
     if is_sentencepiece(data):
         return read_sentencepiece(data, source)
+    if is_rank_file(data):
+        return read_rank_file(data, source)
     if is_tekken(data):
         _check_utf8(data, source)
         return {"name": source, **read_tekken(data, source)}
     return read_tokenizer_json(data, source)
-
-
-def _read_folder(folder: str) -> Model:
-    source = os.path.join(folder, "tokenizer.json")
-    if not os.path.isfile(source):
-        raise VocabularyError(
-            "this folder has no tokenizer.json; how text is split stands in no other file of a model, so save the "
-            "tokenizer anew with transformers, or give a file",
-            folder,
-        )
-    model = read_tokenizer_json(read_file(source), source)
-    config = os.path.join(folder, "tokenizer_config.json")
-    if os.path.isfile(config):
-        data = read_file(config)
-        _check_utf8(data, config)
-        _check_config(Field.parse(data.decode(), config), model)
-    return model
-
-
-def _check_config(config: Field, model: Model) -> None:
-    """Raises VocabularyError where a tokenizer_config.json names other added tokens than the tokenizer.json:
-    transformers would add them."""
-    if not config.has("added_tokens_decoder"):
-        return
-    added = {token.id: token.content for token in model.parts.added}
-    listed = config.member("added_tokens_decoder")
-    for name in listed.object():
-        entry = listed.member(name)
-        content = entry.member("content").text()
-        if not name.isdecimal() or len(name) > 10 or added.get(int(name)) != content:
-            raise entry.refused(f"{shown(content)} is no added token of the tokenizer.json with this id")
 
 
 def read_hf(tokenizer: Any) -> Model:
@@ -91,11 +71,13 @@ def read_hf(tokenizer: Any) -> Model:
     return read_tokenizer_json(text.encode(), name)
 
 
-def read_tokenizer_json(data: bytes, path: str) -> Model:
-    """The model of the bytes of a tokenizer.json. path: for errors."""
+def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | None = None) -> Model:
+    """The model of the bytes of a tokenizer.json. path: for errors. amend: changes the record, without its lists."""
     _check_utf8(data, path)
     vocab, merges, rest = _cut(data, path)
     whole = Field.parse(rest, path)
+    if amend is not None:
+        amend(whole.value)
     parts = parts_of(whole)
     for name, span in (("vocab", vocab), ("merges", merges)):
         if not span[1]:

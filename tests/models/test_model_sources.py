@@ -15,12 +15,12 @@ def test_a_folder(tmp_path):
     made = added(record(), "<s>", special=True)
     both = Both.of(tmp_path, made)
     token = made["added_tokens"][0]
-    config = {"added_tokens_decoder": {str(token["id"]): {"content": "<s>"}}, "model_max_length": 10**30}
+    config = {"added_tokens_decoder": {str(token["id"]): flags("<s>", special=True)}, "model_max_length": 10**30}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     assert Encoding.from_file(tmp_path).fingerprint == both.enc.fingerprint
     config["added_tokens_decoder"][str(token["id"])]["content"] = "<t>"
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(VocabularyError, match=r"added_tokens_decoder.*'<t>' is no added token"):
+    with pytest.raises(VocabularyError, match=r"'<t>' has id 420 here, and tokenizers would give it 421"):
         Encoding.from_file(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(VocabularyError, match=r"no tokenizer\.json"):
@@ -125,3 +125,134 @@ def test_transformers_loads_the_folder(tmp_path):
     fast = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
     for text in texts(22, 50, "<x>", "<s>"):
         assert fast(text).input_ids == both.enc.encode(text, allowed_special="all", add_special_tokens=True)
+
+
+# ==== What stands beside a tokenizer.json, and in place of it ====
+
+
+def write_folder(folder, made, config=None, more=None, pair=False):
+    folder.mkdir(exist_ok=True)
+    if pair:
+        (folder / "vocab.json").write_text(json.dumps(made["model"]["vocab"]))
+        lines = ["#version: 0.2", *(m if isinstance(m, str) else " ".join(m) for m in made["model"]["merges"]), ""]
+        (folder / "merges.txt").write_text("\n".join(lines), encoding="utf-8")
+    else:
+        (folder / "tokenizer.json").write_text(json.dumps(made))
+    if config is not None:
+        (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    for name, record_ in (more or {}).items():
+        (folder / name).write_text(json.dumps(record_))
+    return folder
+
+
+def flags(content, **changes):
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    return {"content": content, **plain, **changes}
+
+
+def by_transformers(folder):
+    """The same tokenizer as transformers loads it."""
+    transformers = pytest.importorskip("transformers")
+    return transformers.AutoTokenizer.from_pretrained(str(folder)).backend_tokenizer
+
+
+def test_flags_and_tokens_of_the_configuration_count(tmp_path):
+    made = added(record(), "<x>", special=True)
+    taken = made["added_tokens"][0]["id"]
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "eos_token": "<x>",
+        "added_tokens_decoder": {
+            str(taken): flags("<x>", special=True, lstrip=True),
+            str(taken + 1): flags("<y>", rstrip=True),
+        },
+    }
+    folder = write_folder(tmp_path / "a", made, config, {"added_tokens.json": {"<x>": taken, "<y>": taken + 1}})
+    enc = Encoding.from_file(folder)
+    for text in ("a  <x> b <y>  c", "a<y> "):
+        got = enc.encode(text, allowed_special="all")
+        assert got.count(taken) == text.count("<x>") and got.count(taken + 1) == text.count("<y>")
+    assert enc.encode("a  <x>", allowed_special="all") == enc.encode("a<x>", allowed_special="all")
+    reference = by_transformers(folder)
+    for text in texts(23, 100, "<x>", "<y>"):
+        assert enc.encode(text, allowed_special="all") == reference.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize(
+    ("config", "more", "says"),
+    [
+        ({"eos_token": "<e>"}, {}, "'<e>' is no added token"),
+        ({}, {"special_tokens_map.json": {"pad_token": {"content": "<p>"}}}, "'<p>' is no added token"),
+        ({}, {"added_tokens.json": {"<q>": 421}}, "'<q>' with id 421"),
+        ({"additional_special_tokens": ["<x>", "<z>"]}, {}, "additional_special_tokens[1]: '<z>'"),
+        ({"added_tokens_decoder": {"9000": flags("<n>")}}, {}, "tokenizers would give it"),
+        ({"added_tokens_decoder": {"5": flags("<x>")}}, {}, "has id 5 here and 420"),
+        ({"added_tokens_decoder": {"420": flags("<x>", lstrip=1)}}, {}, "lstrip"),
+        ({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True}, {}, "add_prefix_space"),
+    ],
+)
+def test_files_beside_that_contradict_are_refused(tmp_path, config, more, says):
+    folder = write_folder(tmp_path / "a", added(record(), "<x>", special=True), config, more)
+    with pytest.raises(VocabularyError) as caught:
+        Encoding.from_file(folder)
+    assert says in str(caught.value) and str(folder) in caught.value.path
+
+
+@pytest.mark.parametrize("config", [{"tokenizer_class": "GPT2TokenizerFast"}, {"tokenizer_class": "Qwen2Tokenizer"}])
+@pytest.mark.parametrize("blank", [False, True])
+def test_vocab_and_merges(tmp_path, config, blank):
+    made = record()
+    made["model"]["vocab"]["<|endoftext|>"] = end = len(made["model"]["vocab"])
+    if config["tokenizer_class"] == "Qwen2Tokenizer":
+        decoder = {str(end): flags("<|endoftext|>", special=True), str(end + 1): flags("<t>", lstrip=True)}
+        config = config | {"added_tokens_decoder": decoder}
+    elif blank:
+        config = config | {"add_prefix_space": True}
+    folder = write_folder(tmp_path / "a", made, config, pair=True)
+    enc = Encoding.from_file(folder)
+    assert enc.fingerprint == Encoding.from_file(folder / "vocab.json").fingerprint
+    assert enc.encode("<|endoftext|>", allowed_special="all") == [end]
+    reference = by_transformers(folder)
+    for text in texts(24, 300, "<|endoftext|>", "<t>"):
+        assert enc.encode(text, allowed_special="all") == reference.encode(text, add_special_tokens=False).ids, text
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        (None, '{"tokenizer_class": "GPT2Tokenizer"}'),
+        ({}, '{"tokenizer_class": "GPT2Tokenizer"}'),
+        ({"tokenizer_class": "RobertaTokenizer"}, "is not known here"),
+        ({"tokenizer_class": "Qwen2Tokenizer", "add_prefix_space": True}, "does not put a blank"),
+    ],
+)
+def test_vocab_and_merges_that_are_refused(tmp_path, config, says):
+    folder = write_folder(tmp_path / "a", record(), config, pair=True)
+    with pytest.raises(VocabularyError) as caught:
+        Encoding.from_file(folder)
+    assert says in str(caught.value)
+
+
+def test_damaged_merges(tmp_path):
+    folder = write_folder(tmp_path / "a", record(), {"tokenizer_class": "GPT2Tokenizer"}, pair=True)
+    text = (folder / "merges.txt").read_text(encoding="utf-8")
+    for damaged, says in ((text[:-1], "cut off"), (text.replace("Ġ t\n", "Ġ t x\n"), "is no merge")):
+        (folder / "merges.txt").write_text(damaged, encoding="utf-8")
+        with pytest.raises(VocabularyError, match=says):
+            Encoding.from_file(folder)
+
+
+def test_a_file_of_ranks(tmp_path):
+    enc = train.train([b"hello hello world " * 50], 262, pattern="o200k", special_tokens=["<e>"], name="mine")
+    train.save(enc, tmp_path / "mine.tiktoken")
+    again = Encoding.from_file(tmp_path / "mine.tiktoken")
+    assert again.fingerprint == enc.fingerprint and again.name == "mine"
+    (tmp_path / "mine.tiktoken").rename(tmp_path / "tokenizer.model")
+    with pytest.raises(VocabularyError, match=r"does not say how text is split.*train\.save"):
+        Encoding.from_file(tmp_path / "tokenizer.model")
+    (tmp_path / "mine.tiktoken.json").rename(tmp_path / "tokenizer.model.json")
+    assert Encoding.from_file(tmp_path / "tokenizer.model").fingerprint == enc.fingerprint
+    data = (tmp_path / "tokenizer.model").read_bytes()
+    (tmp_path / "tokenizer.model").write_bytes(data.replace(b" 260\n", b" 270\n"))
+    with pytest.raises(VocabularyError, match="another file"):
+        Encoding.from_file(tmp_path / "tokenizer.model")
