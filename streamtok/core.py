@@ -201,8 +201,8 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
         their ids in every text. Special ones go by allowed_special and disallowed_special, as for encode().
 
         Args:
-            path: a tokenizer.json, a tekken.json, a .model of SentencePiece, a folder as transformers saves it, or another
-                file of docs/models.md.
+            path: a tokenizer.json, a tekken.json, a .model of SentencePiece, a folder as transformers saves it, or
+                another file of docs/models.md.
             engine: as for the class.
             pattern_seconds: as for the class.
 
