@@ -61,10 +61,12 @@ static void random_steps(rng *r)
     static uint32_t ranges[] = {' ', ' ', 'a', 'c', 0x300, 0x310};
     st_normalizer_free(&normalizer);
     for (size_t n = rng_below(r, 4); n--;) {
-        const st_step step = {.kind = (st_step_kind)rng_below(r, 6), .form = (st_form)rng_below(r, ST_FORMS),
+        const int unless = rng_one_in(r, 3); /* the content is one character then */
+        const st_step step = {.unless = unless, .first = rng_one_in(r, 4), .kind = (st_step_kind)rng_below(r, 6), .form = (st_form)rng_below(r, ST_FORMS),
                               .left = rng_one_in(r, 2), .right = rng_one_in(r, 2), .runs = rng_one_in(r, 2),
                               .accents = rng_one_in(r, 3), .pattern = pattern, .pattern_size = 1 + rng_below(r, 4),
-                              .content = (uint8_t *)"e\xCC\x81", .content_size = rng_below(r, 2) * 3,
+                              .content = (uint8_t *)(unless ? "a" : "e\xCC\x81"),
+                              .content_size = unless ? 1 : rng_below(r, 2) * 3,
                               .ranges = ranges, .range_count = 1 + rng_below(r, 3)};
         for (size_t i = 0; i < step.pattern_size; i++)
             pattern[i] = (uint8_t)("aab "[rng_below(r, 4)]);
