@@ -11,7 +11,6 @@ from itertools import pairwise
 
 from . import batch
 from .errors import shown
-from .patterns.engine import kernels_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,17 +43,15 @@ class Devices:
     """The devices that an encoding was asked for; each is opened at its first use and kept with the encoding."""
 
     def __init__(self, encoding: Encoding) -> None:
+        from .gpu._fits import family_or_reason
+
         self._encoding = encoding
-        vocab = encoding._vocab
-        has_rules = encoding._model is not None and encoding._model.added_names.has_rules
-        on_cpu = encoding._normalizer is not None or vocab.fragments or vocab.is_longest or has_rules
-        self._family = None if on_cpu else kernels_of(encoding._split)
+        self._family, _ = family_or_reason(encoding)
         self._pipelines: dict[str, GpuPipeline] = {}
         self._auto: Auto | None = None
 
     def pipeline(self, device: str) -> GpuPipeline | None:
-        """The pipeline of a device that was asked for by name; None where the CPU takes its place, as there are no
-        kernels for the pattern, the normalizer, symbols that are characters, or names that take text beside them.
+        """The pipeline of a device that was asked for by name; None where the CPU takes its place (gpu/_fits.py says why).
         Raises DeviceError."""
         if self._family is None:
             return None

@@ -1,5 +1,7 @@
 #include "normal/normalizer.h"
 
+#include "normal/quick.h"
+
 #include "base/alloc.h"
 
 /* ---- the list ---- */
@@ -66,6 +68,14 @@ st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
     }
     normalizer->steps[normalizer->count++] = copy;
     return ST_OK;
+}
+
+int st_normalizer_keeps(const st_normalizer *normalizer, const uint8_t *text, size_t n)
+{
+    for (size_t i = 0; i < normalizer->count; i++)
+        if (normalizer->steps[i].kind != ST_STEP_FORM || st_normal_quick(normalizer->steps[i].form, text, n) < n)
+            return 0;
+    return 1;
 }
 
 /* ---- cuts ---- */

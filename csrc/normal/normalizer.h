@@ -51,6 +51,9 @@ void st_normalizer_free(st_normalizer *normalizer);
 /* Adds a step; what it points to is copied. ST_NO_MEMORY also for one step too many. */
 st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step);
 
+/* Whether no step changes text[0..n), which is valid UTF-8. No may also mean that only the steps themselves can tell. */
+int st_normalizer_keeps(const st_normalizer *normalizer, const uint8_t *text, size_t n);
+
 /* Whether a text can be cut somewhere, so that its parts, each normalized as a text of its own, give the normalized text. */
 int st_normalizer_has_cuts(const st_normalizer *normalizer);
 

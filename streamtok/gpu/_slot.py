@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..native.prepared import prepared
 from ._engine import Engine, Named, Unusable
 from ._errors import NotForDevice
 from ._job import BLOCK
 from ._names import Names, cut_at
+from ._normal import made_ready
 from ._pieces import Slice
 from ._tables import Tables, pattern_for, vocab_for
 from ._text import DeviceText, pack
 from ._waiting import Steps, complete, copied, joined
 
 if TYPE_CHECKING:
+    from ..native.normal import Normalizer
     from ..protocols import ArrayCoder, DeviceArray, Encoding, HostArray, Places
     from ._device import CudaDevice
 
@@ -49,6 +52,7 @@ class Station:
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding = device, encoding
         self.tables = Tables(device, vocab_for(encoding, is_limited), pattern_for(encoding))
+        self.normalizer = encoding._normalizer
         device.synchronize()  # slots have streams of their own
 
     def engine(self) -> Engine:
@@ -142,6 +146,8 @@ class Slot:
         try:
             if some.is_large:
                 raise NotForDevice("more than a slice without a place to cut")
+            if self.station.normalizer is not None:
+                return (yield from self._encode_normal(some, request, self.station.normalizer))
             return (yield from self._encode_host(some, request))
         except (NotForDevice, Unusable):
             return self.encode_on_cpu(some.pieces, some.rows, request)
@@ -153,6 +159,21 @@ class Slot:
             return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(some.rows) + 1, np.int64))
         source = yield from self._load(some.pieces, starts, total)
         return (yield from self._encode_loaded(source, starts, some.sizes, some.rows, request))
+
+    def _encode_normal(
+        self, some: Slice, request: Request, normalizer: Normalizer
+    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
+        """The same where text is normalized. Nearly all text is normal already: the host only looks."""
+        texts = yield from made_ready(some, normalizer, request.names.matchers)
+        if texts is None:
+            return (yield from self._encode_host(some, dataclasses.replace(request, trusted=True)))
+        if not len(texts.sizes) or not texts.sizes.any():
+            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(some.rows) + 1, np.int64))
+        source = yield from self._load([texts.data], np.zeros(1, np.int64), len(texts.data))
+        with self._timed("kernel"):
+            text = pack(self.device, source, texts.starts, texts.sizes, texts.rows, put=self._put)
+            ids, row_starts = yield from self.engine.encoding(text, request.dtype)
+        return ids, None if row_starts is None or _is_one(some.rows) else row_starts.view(np.int64)
 
     def _row_starts(self, starts: Places) -> DeviceArray | None:
         return None if len(starts) == 2 and not starts[0] else self.device.put(starts)
@@ -174,7 +195,7 @@ class Slot:
         the text takes more than that.
         """
         size = len(data)
-        if not size:
+        if not size or not self._is_normal(data, request):
             return None
         staged, target = complete(self._staged(np.frombuffer(data, np.uint8), 16)), None
         if to_host:
@@ -190,6 +211,10 @@ class Slot:
         out[: len(ids)] = ids
         return out[: len(ids)]
 
+    def _is_normal(self, data: Any, request: Request) -> bool:
+        normalizer = self.station.normalizer
+        return normalizer is None or prepared(data, normalizer, *request.names.matchers) is True
+
     def _in_one_launch(self, source: int, size: int, request: Request, target: Any = None) -> Any:
         if not request.names.sought.fits:
             return None
@@ -203,6 +228,8 @@ class Slot:
     def encode_short_there(self, source: DeviceArray, request: Request) -> Any:
         """The same of a short text on the device: ids that stay there."""
         address = self.device.pointer(source)
+        if self.station.normalizer is not None:
+            return None
         return None if address % 16 or not len(source) else self._in_one_launch(address, len(source), request)
 
     def encode_device(
@@ -211,12 +238,14 @@ class Slot:
         """As encode_host, of the pieces source[start : start + size] of an array on the device, in ascending order.
         is_large: they are beyond what may be encoded at once."""
         try:
-            if is_large:
-                raise NotForDevice("more than a slice without a place to cut")
+            if is_large or self.station.normalizer is not None:
+                raise NotForDevice("more than a slice without a place to cut, or text to be normalized")
             return complete(self._encode_loaded(source, starts, sizes, rows, request))
         except (NotForDevice, Unusable):
             pieces = [self.device.get(source[a : a + n]).tobytes() for a, n in zip(starts.tolist(), sizes.tolist())]
-            return self.encode_on_cpu(pieces, rows, request)
+            if self.station.normalizer is None or is_large:
+                return self.encode_on_cpu(pieces, rows, request)
+        return complete(self.encode_host(Slice(pieces, sizes, rows, 0, False), request))  # it is normalized there
 
     def _encode_loaded(
         self, source: DeviceArray, starts: Places, sizes: Places, rows: Places, request: Request

@@ -69,6 +69,23 @@ class _Copies:
             future.result()
 
 
+def computed(call: Callable[[Any], Result], items: list[Any], size: int) -> Steps[list[Result]]:
+    """What a call, which works without Python's lock, gives for each item; by other threads where the items have many
+    bytes: `size` of them."""
+    if size < _WORTH_A_THREAD:
+        return [call(item) for item in items]
+    results: list[Any] = [None] * len(items)
+
+    def work(first: int, last: int) -> None:
+        results[first:last] = map(call, items[first:last])
+
+    step = max(1, len(items) * _WORTH_A_THREAD // size)
+    copies = _Copies(work, ((at, at + step) for at in range(0, len(items), step)))
+    yield copies
+    copies.wait()
+    return results
+
+
 def copied(target: HostArray, source: HostArray) -> Steps[None]:
     """Copies an array on the host to one of its length."""
     if source.nbytes < _WORTH_A_THREAD:

@@ -14,10 +14,10 @@ from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
 from ..native.encode import ERRORS
-from ..patterns.engine import kernels_of
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
+from ._fits import family_or_reason
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import cut_device, flattened, host_slices, own_rows, short_bytes, slices
@@ -58,15 +58,10 @@ def ordinal_of(device: Any) -> int:
 
 
 def family_for(encoding: Encoding) -> str:
-    """The kernels' family for an encoding. Raises ValueError where its pattern has no kernels, or it normalizes."""
-    if encoding._normalizer is not None:
-        raise ValueError(f"{shown(encoding.name)} has a normalizer, which runs on the CPU alone: use device='cpu'")
-    family = kernels_of(encoding._split)
+    """The kernels' family for an encoding. Raises ValueError where it has none, and says why."""
+    family, reason = family_or_reason(encoding)
     if family is None:
-        raise ValueError(
-            f"{shown(encoding.name)} has a pattern of its own, for which there are no kernels: encode on the CPU "
-            "(device='cpu'), or use one of streamtok.patterns"
-        )
+        raise ValueError(f"{shown(encoding.name)} has {reason}: encode on the CPU (device='cpu')")
     return family
 
 

@@ -230,9 +230,11 @@ class GpuPipeline:
                 with self._several(len(works)) as slots:
                     results = run_in_order(works, slots, output)
             except Overflow:
+                enough = f"; {size} are enough" if output.total <= size else ""
                 if out is not None:
-                    raise _NoRoom(f"out has room for {len(out)} ids, and there are more; {size} are enough") from None
-                room = size  # a token has a byte at least
+                    raise _NoRoom(f"out has room for {len(out)} ids, and there are more{enough}") from None
+                # A token has a byte at least, of the text as it is encoded: mended or normalized text may have more.
+                room = max(size, 2 * output.total)
                 continue
             return _trimmed(output) if out is None else out[: output.total], results
 

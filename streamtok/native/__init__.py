@@ -25,6 +25,7 @@ MODULES = (
     "normal",
     "part",
     "pattern",
+    "prepared",
     "text",
     "trainer",
     "vocab",

@@ -108,7 +108,7 @@ def test_every_character_is_of_its_kind(row: str) -> None:
 
 @pytest.mark.parametrize(
     ("row", "way"),
-    [("deepseek_v3", "one launch"), ("kimi_k2", "stages"), pytest.param("qwen2", "one launch", marks=pytest.mark.long)],
+    [("deepseek_v3", "one launch"), ("qwen2", "stages"), pytest.param("kimi_k2", "one launch", marks=pytest.mark.long)],
 )
 def test_ids_are_those_of_the_core(row: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All stages, for few rows: the stages behind the split are the same for all, and compiling them takes long."""

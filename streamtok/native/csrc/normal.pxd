@@ -26,6 +26,7 @@ cdef extern from "normal/normalizer.h" nogil:
     void st_normalizer_free(st_normalizer *normalizer)
     st_status st_normalizer_add(st_normalizer *normalizer, const st_step *step)
     int st_normalizer_has_cuts(const st_normalizer *normalizer)
+    int st_normalizer_keeps(const st_normalizer *normalizer, const uint8_t *text, size_t n)
     ctypedef struct st_flow:
         const st_normalizer *normalizer
         st_status (*sink)(void *context, const uint8_t *text, const size_t *source, size_t n) noexcept nogil

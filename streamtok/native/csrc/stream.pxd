@@ -35,6 +35,11 @@ cdef extern from "stream/encoder.h" nogil:
     st_status st_encoder_copy(st_encoder *target, const st_encoder *source)
 
 
+cdef extern from "stream/prepared.h" nogil:
+    st_status st_prepare(const st_normalizer *normalizer, const st_special *names, const uint8_t *text, size_t n,
+                         st_bytes *normal, st_bytes *parts)
+
+
 cdef extern from "stream/saved_state.h" nogil:
     st_status st_encoder_save(const st_encoder *encoder, st_bytes *out)
     st_status st_encoder_load(st_encoder *encoder, const uint8_t *state, size_t n)

@@ -1,0 +1,23 @@
+"""Which encodings a device can take, and why not the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..patterns.engine import kernels_of
+
+if TYPE_CHECKING:
+    from ..protocols import Encoding
+
+
+def family_or_reason(encoding: Encoding) -> tuple[str | None, str]:
+    """(family of kernels, ""), or (None, why there are none): what the encoding has, for a sentence about it."""
+    vocab = encoding._vocab
+    if vocab.fragments:
+        return None, "symbols that are characters, which the kernels do not merge"
+    if vocab.is_longest:
+        return None, "the longest match in place of merging, for which there are no kernels"
+    if encoding._model is not None and encoding._model.added_names.has_rules:
+        return None, "added tokens with lstrip, rstrip, single_word or normalized, which only the CPU finds"
+    family = kernels_of(encoding._split)
+    return family, "" if family else "a pattern of its own, for which there are no kernels"

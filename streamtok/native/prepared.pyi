@@ -1,0 +1,9 @@
+from typing import Literal
+
+from .normal import Normalizer
+from .text import _Text
+from .vocab import Matcher
+
+def prepared(
+    source: _Text, normalizer: Normalizer, allowed: Matcher | None, disallowed: Matcher | None, again: bool = False
+) -> tuple[bytes, bytes] | Literal[True] | None: ...

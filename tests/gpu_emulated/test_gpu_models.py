@@ -1,0 +1,165 @@
+"""Models from files on an emulated device: ids and errors are the CPU's, whatever the file says."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from host_device import DeviceArray, HostDevice
+from row_encodings import row_encoding
+from row_texts import texts as row_texts
+
+from streamtok import Encoding, gpu
+from streamtok.gpu import _open, stream
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
+
+OPTIONS: list[dict[str, Any]] = [
+    {"allowed_special": "all"},
+    {"disallowed_special": ()},
+    {},
+    {"allowed_special": {"<s>"}, "disallowed_special": (), "errors": "replace"},
+]
+
+# Text that normal forms change, text that looks as if they did, and names in and around it.
+PARTS = [
+    *("plain text ", "caf\u00e9 ", "cafe\u0301 ", "\u1100\u1161\u11a8", "\u0915\u093c", "\u212b ", "\ufb01", "\u2126"),
+    *("q\u0323\u0307", "q\u0307\u0323", "\u0301", "<s>", "<s", "<think>", "\u0344", "12 345", "\n\n ", "'s", "\u0958"),
+    *("A\u030a", "中文", "한국 "),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: dict[str, HostDevice] = {}
+
+    def open_device(family: str, ordinal: int) -> HostDevice:
+        return opened.setdefault(family, HostDevice(family, ordinal))
+
+    monkeypatch.setattr(_open, "open_device", open_device)
+
+
+def model(folder: Any, form: str | None = None, **changes: Any) -> Encoding:
+    small_models = pytest.importorskip("small_models", reason="Hugging Face's tokenizers makes the files")
+    made = small_models.record(**changes)
+    made["normalizer"] = None if form is None else {"type": form}
+    vocab = made["model"]["vocab"]
+    for token in ("Ġqqq", "zzxz", "<unused>"):  # no merge makes these
+        vocab[token] = len(vocab)
+    made = small_models.added(made, "<s>", "</s>", special=True)
+    made = small_models.added(made, "<think>", "éé", "hello")
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
+    return Encoding.from_file(path)
+
+
+def strings(seed: int, count: int) -> Iterator[bytes]:
+    rng = random.Random(seed)
+    yield from (b"", b"<s>", b"a", "\u0301".encode(), b"ab\xffcd", b"cafe\xcc")
+    for _ in range(count):
+        text = "".join(rng.choice(PARTS) * rng.choice((1, 1, 2, 12)) for _ in range(rng.randint(1, 12)))
+        yield (unicodedata.normalize("NFC", text) if rng.random() < 0.4 else text).encode()
+
+
+def outcome(call: Any, *arguments: Any, **options: Any) -> Any:
+    try:
+        result = call(*arguments, **options)
+    except ValueError as error:
+        return type(error), str(error)
+    return [np.asarray(part).tolist() for part in (result if isinstance(result, tuple) else (result,))]
+
+
+def check(enc: Encoding, many: list[bytes]) -> None:
+    """Every way from text to ids on the device, against the CPU."""
+    encoder = gpu.GpuEncoder(enc)
+    for options in OPTIONS:
+        for text in many:
+            want = outcome(enc.encode_to_numpy, text, **options)
+            assert outcome(encoder.encode, text, **options) == want, (text, options)
+            assert outcome(enc.encode_to_numpy, text, **options, device="cuda") == want, (text, options)
+            if text:
+                there = HostDevice.put(HostDevice("r50k"), np.frombuffer(text, np.uint8)).view(DeviceArray)
+                assert outcome(encoder.encode, there, **options) == want, (text, options)
+        want = outcome(enc.encode_ragged, many[:4] + many[6:], **options)
+        assert outcome(encoder.encode_batch, many[:4] + many[6:], **options) == want, options
+        assert outcome(enc.encode_ragged, many[:4] + many[6:], **options, device="cuda") == want, options
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKC", "NFD", "Lowercase", None])
+def test_models_with_a_normalizer(tmp_path: Any, form: str | None) -> None:
+    check(model(tmp_path, form), list(strings(31, 16)))
+
+
+@pytest.mark.parametrize("ignore", [False, True])
+def test_tokens_that_no_merge_makes(tmp_path: Any, ignore: bool) -> None:
+    """With ignore_merges they are found as whole pieces, else never."""
+    words = [b"qqq qqq", b" qqq", b"zzxz", b"zzxz1 zzxz", b"a <unused>", b" qqq qqq hello zzxz" * 40]
+    check(model(tmp_path, model_ignore_merges=ignore), [*strings(32, 2), *words])
+
+
+def test_ids_that_are_not_ranks(tmp_path: Any) -> None:
+    small_models = pytest.importorskip("small_models", reason="Hugging Face's tokenizers makes the files")
+    made, rng = small_models.record(), random.Random(33)
+    names = list(made["model"]["vocab"])
+    made["model"]["vocab"] = dict(zip(names, rng.sample(range(5 * len(names)), len(names))))
+    rng.shuffle(made["model"]["merges"])
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
+    check(Encoding.from_file(path), list(strings(34, 12)))
+
+
+@pytest.mark.parametrize("form", ["NFC", None])
+def test_streams_of_models(tmp_path: Any, form: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "BATCH", 3000)
+    enc, rng = model(tmp_path, form), random.Random(35)
+    for _ in range(2):
+        data = b" then ".join(
+            text for text in strings(rng.randrange(1000), 40) if b"\xff" not in text and text[-1:] != b"\xcc"
+        )
+        want = enc.encode_to_numpy(data, allowed_special="all")
+        for device in ("cuda", "auto"):
+            running = enc.stream_encoder(allowed_special="all", device=device)
+            cuts = [0, *sorted(rng.sample(range(len(data)), 9)), len(data)]
+            ids = [token for a, b in pairwise(cuts) for token in running.feed(data[a:b]).tolist()]
+            assert ids + running.flush().tolist() == want.tolist()
+
+
+def test_rows_without_a_machine_in_calls_and_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of the pattern comes to the device with the vocabulary, and long texts are cut by it."""
+    monkeypatch.setattr(stream, "BATCH", 3000)
+    enc, rng = row_encoding("deepseek_v3"), random.Random(36)
+    encoder = gpu.GpuEncoder(enc)
+    encoder._slice = 4096
+    for text in (*row_texts(37, 8), "".join(row_texts(38, 20))):
+        want = enc.encode_to_numpy(text)
+        np.testing.assert_array_equal(encoder.encode(text), want)
+        np.testing.assert_array_equal(enc.encode_to_numpy(text, device="cuda"), want)
+        running, at, ids = enc.stream_encoder(device="cuda"), 0, []
+        while at < len(text):
+            size = rng.choice((1, 50, 3000))
+            ids += running.feed(text[at : at + size]).tolist()
+            at += size
+        assert ids + running.flush().tolist() == want.tolist()
+
+
+def test_a_vocabulary_of_characters_goes_to_the_cpu() -> None:
+    """By name and by "auto"; a GpuEncoder refuses it, and says so."""
+    from streamtok.bundled.merges import pack_merges
+
+    vocab = {
+        token: number for number, token in enumerate([*(f"<0x{byte:02X}>" for byte in range(256)), "a", "b", "ab", "▁"])
+    }
+    packed = pack_merges(vocab, ["a b"], byte_level=False, byte_fallback=True)
+    with pytest.warns(UserWarning):
+        enc = Encoding("characters", pat_str=None, mergeable_ranks=packed, special_tokens={})
+    for device in ("cuda", "auto"):
+        assert enc.encode_to_numpy("ab▁é" * 10, device=device).tolist() == enc.encode("ab▁é" * 10)
+    with pytest.raises(ValueError, match="characters"):
+        gpu.GpuEncoder(enc)
