@@ -51,8 +51,8 @@ class Devices:
         self._auto: Auto | None = None
 
     def pipeline(self, device: str) -> GpuPipeline | None:
-        """The pipeline of a device that was asked for by name; None where the CPU takes its place (gpu/_fits.py says why).
-        Raises DeviceError."""
+        """The pipeline of a device that was asked for by name; None where the CPU takes its place: gpu/_fits.py says
+        why. Raises DeviceError."""
         if self._family is None:
             return None
         with _lock:

@@ -24,12 +24,19 @@ from streamtok.patterns.rows import ROWS
 
 BASE = "cl100k"
 
+TABLES = {
+    "table: words": r"\w+|\s+|[^\w\s]",
+    "table: llama3, two digits": str(ROWS["llama3"]).replace("{1,3}", "{1,2}"),
+}
+"""Patterns that are no rows, so that the table alone splits."""
+
 
 def subjects(options: Any) -> Iterator[tuple[str, streamtok.Encoding]]:
     """(name, encoding) of the rows, then of the models."""
     ranks = streamtok.get_encoding("cl100k_base")._mergeable_ranks
+    known = ROWS | TABLES
     for row in dict.fromkeys([BASE, *options.patterns]):
-        yield row, streamtok.Encoding(row, pat_str=ROWS[row], mergeable_ranks=ranks, special_tokens={})  # type: ignore[arg-type]
+        yield row, streamtok.Encoding(row, pat_str=known[row], mergeable_ranks=ranks, special_tokens={})  # type: ignore[arg-type]
     if not options.models:
         return
     for name in ("cl100k_base", "o200k_base"):
@@ -80,4 +87,4 @@ def table(found: list[shared.Row]) -> str:
 
 
 if __name__ == "__main__":
-    shared.main(__doc__, rows, table, brief={"gb": 0.5}, gb=1.0, patterns=list(ROWS), models="")
+    shared.main(__doc__, rows, table, brief={"gb": 0.5}, gb=1.0, patterns=[*ROWS, *TABLES], models="")

@@ -56,6 +56,12 @@ ST_INLINE void st_resync(const st_job *job, uint64_t block, uint64_t last, uint6
         st_leave_gap(job, 64 * last);
 }
 
+/* The number of gaps to read, once those of resume_split.cu are noted. 0 if the text is not valid UTF-8. */
+ST_INLINE uint32_t st_gap_count(const st_job *job)
+{
+    return job->counts->flags & ST_FLAG_UTF8 ? 0 : job->counts->gaps;
+}
+
 /* The number of such segments. 0 if the text is not valid UTF-8, or without a pattern. */
 ST_INLINE uint32_t st_hard_count(const st_job *job)
 {

@@ -5,6 +5,7 @@
  * place where a piece starts whatever stands further left (st_sync_starts). Where there is none, and where the algebra cannot
  * decide, the rest of the segment is left to resume_split.cu. */
 #include "cuda/planes.h"
+#include "cuda/split_table.cu"
 
 ST_FORCE_INLINE void st_read_block(const st_job *job, uint64_t block, const st_block *before, st_block *b)
 {
@@ -123,6 +124,10 @@ ST_INLINE void st_split_segment(const st_job *job, uint64_t segment)
     if (ST_FAMILY == ST_SPLIT_NONE) {
         for (uint64_t block = first; block < last; block++)
             job->starts[block] = st_whole_starts(job, block);
+        return;
+    }
+    if (ST_FAMILY == ST_SPLIT_TABLE) {
+        st_split_by_table(job, segment, first, last);
         return;
     }
     uint64_t high = 0, hard = 0;

@@ -52,7 +52,7 @@ ST_KERNEL __launch_bounds__(128) st_kernel_resync(const __grid_constant__ st_job
 
 ST_KERNEL __launch_bounds__(128) st_kernel_rest(const __grid_constant__ st_job job)
 {
-    for (uint64_t i = ST_THREAD; i < job.counts->gaps; i += ST_THREADS)
+    for (uint64_t i = ST_THREAD; i < st_gap_count(&job); i += ST_THREADS)
         st_fill_gap(&job, (uint32_t)i);
 }
 

@@ -20,4 +20,4 @@ def family_or_reason(encoding: Encoding) -> tuple[str | None, str]:
     if encoding._model is not None and encoding._model.added_names.has_rules:
         return None, "added tokens with lstrip, rstrip, single_word or normalized, which only the CPU finds"
     family = kernels_of(encoding._split)
-    return family, "" if family else "a pattern of its own, for which there are no kernels"
+    return family, "" if family else "a pattern that has no table, or leaves text out, for which there are no kernels"

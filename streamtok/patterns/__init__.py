@@ -31,8 +31,9 @@ FAMILIES = tuple(_FAMILY.values())
 
 _LATER = "starcoder llama3 qwen2 qwen3_5 seed_coder tekken kimi_k2 deepseek_v3".split()
 
-KERNELS = (*FAMILIES, *_LATER, _NO_PATTERN)
-"""The families that the GPU has kernels for: the rows of patterns (rows.py), and "none" for texts without a pattern."""
+KERNELS = (*FAMILIES, *_LATER, "table", _NO_PATTERN)
+"""The families that the GPU has kernels for: the rows of patterns (rows.py), "table" for others that have a table, and
+"none" for texts without a pattern."""
 
 
 def family_of(pat_str: Split | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 
-from . import KERNELS, family_of, table_of
+from . import family_of, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,14 +39,16 @@ def engine_of(pat_str: Split | None) -> str:
 
 
 def kernels_of(pat_str: Split | None) -> str | None:
-    """The family of kernels on the GPU for the pattern; None where there are none.
+    """The family of kernels on the GPU for the pattern, one of KERNELS; None where there are none: `regex` splits, or
+    some text is in no piece.
 
     Args:
         pat_str: as for family_of().
     """
     splitter = splitter_of(pat_str)
-    family = splitter if splitter is None or isinstance(splitter, str) else splitter.family
-    return family if family in KERNELS else None
+    if splitter is None or isinstance(splitter, str):
+        return splitter
+    return None if splitter.drops else splitter.family
 
 
 def pattern_of(table: CompiledPattern) -> Pattern:

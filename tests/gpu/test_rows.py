@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import random
@@ -12,6 +13,7 @@ from oracle import assert_same
 from row_encodings import row_encoding
 from row_texts import HARD, LONG, texts
 from test_device import check, check_batch
+from test_gpu_rows import TABLES
 from texts import CORPORA, UNITS, any_characters, corpus, cut_at_random
 
 import streamtok
@@ -24,9 +26,16 @@ FILES = sorted(path for form in _FORMS for path in pathlib.Path(FOLDER).glob(for
 OPTIONS = {"disallowed_special": ()}
 
 
-@pytest.fixture(params=ROWS)
+@pytest.fixture(params=[*ROWS, *TABLES])
 def row(request):
-    return row_encoding(request.param)
+    return row_encoding(request.param) if request.param in ROWS else table_encoding(request.param)
+
+
+@functools.cache
+def table_encoding(name: str) -> streamtok.Encoding:
+    """The ranks of cl100k_base behind a pattern that is no row: the kernels split by its table."""
+    ranks, special = streamtok.get_encoding("cl100k_base")._mergeable_ranks, {"<|endoftext|>": 100_257}
+    return streamtok.Encoding(name, pat_str=TABLES[name], mergeable_ranks=ranks, special_tokens=special)
 
 
 @pytest.mark.parametrize("name", CORPORA)

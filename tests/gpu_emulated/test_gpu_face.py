@@ -164,7 +164,9 @@ def test_arguments_that_are_refused(devices):
         gpu.GpuEncoder(enc).encode(3)
     with pytest.raises(TypeError, match="at index 1"):
         gpu.GpuEncoder(enc).encode_batch(["a", 3])
-    own = streamtok.Encoding("own", pat_str=r"\w+|\W+", mergeable_ranks=enc._mergeable_ranks, special_tokens={})
+    own = streamtok.Encoding(
+        "own", pat_str=r"\w+(?=ab)|(?s:.)", mergeable_ranks=enc._mergeable_ranks, special_tokens={}
+    )
     with pytest.raises(ValueError, match="no kernels"):
         gpu.GpuEncoder(own)
     assert own.encode_to_numpy("a b", device="cuda").tolist() == own.encode("a b")

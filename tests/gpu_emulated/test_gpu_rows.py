@@ -14,6 +14,7 @@ from emulated import EmulatedDevice
 from row_texts import HARD, LONG, texts
 
 import streamtok
+from streamtok import patterns
 from streamtok.gpu import _engine
 from streamtok.gpu._engine import Engine
 from streamtok.gpu._starts import Buffers, add_starts, find_starts, text_job
@@ -21,21 +22,34 @@ from streamtok.gpu._tables import Tables, put_pattern
 from streamtok.gpu._text import DeviceText, pack
 from streamtok.native.encode import Coder
 from streamtok.native.pattern import Pattern
+from streamtok.patterns.engine import kernels_of
 from streamtok.patterns.rows import ROWS, table_of_row
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
 each_row = pytest.mark.parametrize("row", ROWS)
 
+TABLES = {
+    "words": r"\w+|\s+|[^\w\s]",
+    "lines": r"[^\n]*\n|[^\n]+",
+    "bloom": r" ?[^\s.,!?\u2026\u3002\uff0c\u3001]+|[.,!?\u2026\u3002\uff0c\u3001]|\s+",
+    "marks": r" ?\p{Lu}?\p{Ll}+|\p{N}{1,2}|\p{M}+\p{L}?|\s+(?!\S)|(?s:.)",
+}
+"""Patterns that are no rows: the kernels split by the table alone."""
+
+each_splitter = pytest.mark.parametrize("row", [*ROWS, *TABLES])
+
 
 class Subject:
-    """A row: its kernels on the CPU, and the core."""
+    """A row, or a pattern of TABLES: its kernels on the CPU, and the core."""
 
     def __init__(self, row: str):
-        vocab, self.pattern = streamtok.get_encoding("cl100k_base")._vocab, Pattern(table_of_row(row), row)
+        vocab, table = streamtok.get_encoding("cl100k_base")._vocab, row in TABLES and patterns.table_of(TABLES[row])
+        self.pattern = Pattern(table_of_row(row), row) if row in ROWS else Pattern(table)
+        assert row in ROWS or kernels_of(TABLES[row]) == "table"
         self.coder = Coder(vocab, self.pattern)
-        self.by_table = Coder(vocab, Pattern(table_of_row(row)))
-        self.device = EmulatedDevice(row, kernels="run_starts")
+        self.by_table = Coder(vocab, Pattern(table_of_row(row) if row in ROWS else table))
+        self.device = EmulatedDevice(row if row in ROWS else "table", kernels="run_starts")
         self.table = put_pattern(self.device, self.pattern)
         self.buffers = Buffers(self.device)
 
@@ -71,14 +85,14 @@ def subject(row: str) -> Subject:
     return Subject(row)
 
 
-@each_row
+@each_splitter
 def test_random_texts_are_split_as_by_the_table(row: str) -> None:
     s = subject(row)
-    for i, text in enumerate(texts(11, 700)):
+    for i, text in enumerate(texts(11, 300)):
         s.check_starts([text.encode()], 1 + 3 * (i % 2))
 
 
-@each_row
+@each_splitter
 def test_texts_that_are_cut_anywhere_are_split_one_by_one(row: str) -> None:
     s, rng = subject(row), random.Random(12)
     for text in texts(13, 60):
@@ -87,7 +101,7 @@ def test_texts_that_are_cut_anywhere_are_split_one_by_one(row: str) -> None:
         s.check_starts([part for part in parts if part] or [b"x"])
 
 
-@each_row
+@each_splitter
 def test_long_texts_with_few_places_to_begin(row: str) -> None:
     s, rng = subject(row), random.Random(14)
     for _ in range(30):

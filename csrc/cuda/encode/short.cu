@@ -33,9 +33,10 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_j
         st_resync_segment(&job, (uint32_t)i);
     if (hard)
         st_meet(arrived, &meetings);
-    for (uint64_t i = thread; i < job.counts->gaps; i += threads)
+    const uint64_t gaps = st_gap_count(&job);
+    for (uint64_t i = thread; i < gaps; i += threads)
         st_fill_gap(&job, (uint32_t)i);
-    if (hard)
+    if (gaps)
         st_meet(arrived, &meetings);
     __syncwarp();
     for (uint64_t i = warp; i < job.stretches; i += warps)
