@@ -149,17 +149,18 @@ def test_rows_without_a_machine_in_calls_and_streams(monkeypatch: pytest.MonkeyP
         assert ids + running.flush().tolist() == want.tolist()
 
 
-def test_a_vocabulary_of_characters_goes_to_the_cpu() -> None:
-    """By name and by "auto"; a GpuEncoder refuses it, and says so."""
-    from streamtok.bundled.merges import pack_merges
-
-    vocab = {
-        token: number for number, token in enumerate([*(f"<0x{byte:02X}>" for byte in range(256)), "a", "b", "ab", "▁"])
-    }
-    packed = pack_merges(vocab, ["a b"], byte_level=False, byte_fallback=True)
-    with pytest.warns(UserWarning):
-        enc = Encoding("characters", pat_str=None, mergeable_ranks=packed, special_tokens={})
-    for device in ("cuda", "auto"):
-        assert enc.encode_to_numpy("ab▁é" * 10, device=device).tolist() == enc.encode("ab▁é" * 10)
-    with pytest.raises(ValueError, match="characters"):
-        gpu.GpuEncoder(enc)
+def test_encodings_that_no_kernel_serves_go_to_the_cpu(tmp_path: Any) -> None:
+    """By name and by "auto"; a GpuEncoder refuses them, and says why."""
+    small_models = pytest.importorskip("small_models", reason="Hugging Face's tokenizers makes the files")
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(small_models.added(small_models.record(), "<x>", lstrip=True)), encoding="utf-8")
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+    regex = Encoding("own", pat_str=r"\w+(?=ab)|(?s:.)", mergeable_ranks=ranks, special_tokens={})
+    left_out = Encoding("letters", pat_str=r"\w+", mergeable_ranks=ranks, special_tokens={})
+    for enc, reason in ((Encoding.from_file(path), "lstrip"), (regex, "no kernels"), (left_out, "no kernels")):
+        for device in ("cuda", "auto"):
+            assert enc.encode_to_numpy("ab <x>!" * 10, device=device).tolist() == enc.encode("ab <x>!" * 10)
+        with pytest.raises(ValueError, match=reason):
+            gpu.GpuEncoder(enc)
+        with pytest.raises(ValueError, match=reason):
+            gpu.GpuPipeline(enc)
