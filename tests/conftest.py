@@ -39,10 +39,23 @@ for profile, examples in EXAMPLES.items():
 hypothesis.settings.load_profile(oracle.PROFILE)
 
 
+# Files that take half a minute or more. Several processes begin with them: --dist loadfile gives a process a whole
+# file, and one that is begun last would leave the others idle.
+LONG_FILES = ("sanitizers", "platforms", "house", "tiers", "stream_endless", "corpora", "docs_site", "examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # pytest-xdist by itself begins with the files that have the most tests.
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("long") and oracle.PROFILE != "long":
             item.add_marker(pytest.mark.skip(reason="only with STREAMTOK_PROFILE=long"))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONG_FILES)
 
 
 @pytest.fixture(params=oracle.NAMES)
