@@ -143,6 +143,7 @@ class Streaming:
         errors: str = "strict",
         num_threads: int | None = 1,
         device: str = "cpu",
+        add_special_tokens: bool = False,
     ) -> EncodedFile:
         """Encodes text files into a file of ids, in bounded memory; a run that was killed can be resumed.
 
@@ -166,6 +167,7 @@ class Streaming:
             errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
             num_threads: how many threads encode; None for as many as there are cores.
             device: as for encode_to_numpy().
+            add_special_tokens: put the ids of the model's template around each document.
         """
         from .files.encode import encode_file
 
@@ -187,4 +189,5 @@ class Streaming:
             errors=errors,
             num_threads=num_threads,
             device=device,
+            add_special_tokens=add_special_tokens,
         )

@@ -156,6 +156,11 @@ def document_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--documents", type=click.Choice(["text", "lines", "jsonl"]), help=words)(key(command))
 
 
+add_special_option = click.option(
+    "--add-special-tokens", is_flag=True, help="Put the ids of the model's template around each document."
+)
+
+
 def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how text is read; `specials` takes the first."""
     options = (

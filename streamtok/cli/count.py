@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import shown
-from .common import document_options, encoding_options, file_names, load_encoding, progress_bar, specials, text_options
+from .common import (
+    add_special_option,
+    document_options,
+    encoding_options,
+    file_names,
+    load_encoding,
+    progress_bar,
+    specials,
+    text_options,
+)
 from .operands import RULE, Text, operand, text_option
 from .wording import describe
 
@@ -40,6 +49,7 @@ class _Count:
     "--max", "limit", type=click.IntRange(min=0), metavar="N", help="Stop and exit with status 1 above N tokens."
 )
 @document_options
+@add_special_option
 @text_options
 @encoding_options
 @click.pass_context
@@ -53,6 +63,7 @@ def command(
     limit: int | None,
     documents: str | None,
     key: str,
+    add_special_tokens: bool,
     allow_special: tuple[str, ...],
     errors: str,
     **chosen: Any,
@@ -66,7 +77,8 @@ def command(
     encoding = load_encoding(**chosen)
     from ..files.encode import Options
 
-    options = Options(documents, key, allowed_special=specials(allow_special, encoding), errors=errors)
+    allowed = specials(allow_special, encoding)
+    options = Options(documents, key, False, allowed, errors=errors, add_special_tokens=add_special_tokens)
     counts: list[_Count] = []
     is_over = failed = False
     with progress_bar("count") as move:

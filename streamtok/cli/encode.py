@@ -14,6 +14,7 @@ import click
 from ..disk.outputs import files_of
 from ..files.suffixes import ids_format_to_write
 from .common import (
+    add_special_option,
     check_output,
     check_sources,
     document_options,
@@ -50,6 +51,7 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
 )
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32"]), default="auto", show_default=True)
 @document_options
+@add_special_option
 @click.option("--append-eot", is_flag=True, help="Put the end-of-text token behind each document.")
 @click.option("--resume", is_flag=True, help="Go on where a run that did not finish stopped.")
 @click.option(

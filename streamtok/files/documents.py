@@ -54,6 +54,7 @@ class Options:
         allowed_special: names of special tokens to encode as such, or "all".
         disallowed_special: names to refuse, or "all".
         errors: "strict", "replace" or "ignore".
+        add_special_tokens: put the ids of the model's template around each document.
 
     Raises:
         ValueError: an unknown value for `documents` or `errors`, names that are one str.
@@ -65,6 +66,7 @@ class Options:
     allowed_special: AllowedSpecial = frozenset()
     disallowed_special: DisallowedSpecial = frozenset()
     errors: str = "strict"
+    add_special_tokens: bool = False
 
     def __post_init__(self) -> None:
         check_kind(self.documents, self.errors)
@@ -86,6 +88,8 @@ class Options:
         for name in ("allowed_special", "disallowed_special"):
             names = getattr(self, name)
             record[name] = names if names == "all" else sorted(names)
+        if self.add_special_tokens:
+            record["add_special_tokens"] = True
         return {**record, "key": self.key if "jsonl" in kinds else None}
 
 
@@ -114,13 +118,21 @@ class Documents:
             "disallowed_special": options.disallowed_special,
             "errors": options.errors,
         }
+        if options.add_special_tokens:
+            self._specials["add_special_tokens"] = True
+        self.frame = encoding._frame if options.add_special_tokens else ((), ())
         self.stream = encoding.stream_encoder(**self._specials)
         core = encoding._coder_for(options.errors)
         self.coder: ArrayCoder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
         self.core = core
         self.matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
         self.parts: Parts | None = None
-        if make_parts is not None and isinstance(self.coder, Coder) and self.pipeline.num_threads > 1:
+        if (
+            make_parts is not None
+            and not any(self.frame)
+            and isinstance(self.coder, Coder)
+            and self.pipeline.num_threads > 1
+        ):
             self.parts = make_parts(self.coder, self.matchers, self.pipeline.num_threads, self.part)
         self._uncut = -1  # where no part could be cut off
         self.documents = 0  # ended
@@ -253,7 +265,14 @@ class Documents:
 
     def _batch_ids(self, texts: list[SomeText]) -> Ids:
         ids, indptr = encode_many_aside(self.coder, texts, *self.matchers)
-        return np.insert(ids, indptr[1:], self._eot[0]) if len(self._eot) else ids
+        prefix, suffix = self.frame
+        around = [*prefix, *suffix, *self._eot.tolist()]
+        if not around:
+            return ids
+        places = np.empty((len(texts), len(around)), np.int64)
+        borders = np.asarray(indptr)
+        places[:, : len(prefix)], places[:, len(prefix) :] = borders[:-1, None], borders[1:, None]
+        return np.insert(ids, places.ravel(), np.tile(np.array(around, np.uint32), len(texts)))
 
     def _located(self, error: ValueError) -> ValueError:
         name = shortened(self.name)

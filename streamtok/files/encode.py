@@ -63,6 +63,7 @@ def encode_file(
     errors: str = "strict",
     num_threads: int | None = 1,
     device: str = "cpu",
+    add_special_tokens: bool = False,
 ) -> EncodedFile:
     """Encode text files into the file `dst`, in bounded memory. `dst` appears when all is done, by a rename.
 
@@ -92,6 +93,8 @@ def encode_file(
             not depend on it, and a run may be resumed with another number.
         device: "cpu", "cuda", "cuda:N" or "auto", as for Encoding.encode_to_numpy. The file does not depend on it, and
             a run may be resumed on another.
+        add_special_tokens: put the ids of the model's template around each document. The ids of one text are then made
+            by one thread.
 
     Raises:
         ResumeError: source, vocabulary or options are not those of the run to resume.
@@ -102,7 +105,7 @@ def encode_file(
     """
     check_device(device)
     threads = threads_for(num_threads)
-    options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors)
+    options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors, add_special_tokens)
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
             raise ValueError(f"{name}={shown(value)} takes no bytes: write 1 or more")

@@ -21,7 +21,7 @@ from .lines import Lines
 from .sources import Reader
 
 if TYPE_CHECKING:
-    from ..protocols import ArrayCoder, Encoder, NamePair, SomeText, TextCoder
+    from ..protocols import ArrayCoder, Encoder, Frame, NamePair, SomeText, TextCoder
     from .in_order import Pipeline
 
 Chunk = bytes | memoryview
@@ -40,6 +40,7 @@ class Run(Protocol):
     core: TextCoder
     coder: ArrayCoder
     matchers: NamePair
+    frame: Frame
     part: int
     offset: int
     line: int
@@ -125,7 +126,8 @@ class TextWay(Way):
         self._rooms = Rooms()
 
     def begin(self) -> None:
-        self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts
+        # The ids of a frame come from the stream, with the first chunk and at the end.
+        self._shares = self.run.pipeline.num_threads > 1 and self.run.core.has_cuts and not any(self.run.frame)
         self._apart = self.run.offset == 0  # whether the next text encodes independently of all text before
         self._tail: list[Chunk] = []  # chunks read, not taken yet: they lie behind the last cut
         self._whole: memoryview | None = (

@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from small_models import BOS, LLAMA3, TEXT_STEP, Both, added, record, refusal, template, texts
+from small_models import BOS, EOS, LLAMA3, TEXT_STEP, Both, added, record, refusal, template, texts
 
 from streamtok import Encoding, VocabularyError, train
 
@@ -256,3 +256,43 @@ def test_a_file_of_ranks(tmp_path):
     (tmp_path / "tokenizer.model").write_bytes(data.replace(b" 260\n", b" 270\n"))
     with pytest.raises(VocabularyError, match="another file"):
         Encoding.from_file(tmp_path / "tokenizer.model")
+
+
+# ==== Files of ids ====
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["text", "lines", "jsonl"])
+def test_files_with_the_template(tmp_path, kind, threads):
+    import numpy as np
+
+    made = added(record(post_processor=template(BOS, TEXT_STEP, EOS)), "<|endoftext|>", special=True)
+    enc = Both.of(tmp_path, made).enc
+    documents = ["hello there", "", "a b " * 3000, "x"]
+    if kind == "text":
+        sources = [tmp_path / str(i) for i in range(len(documents))]
+        for source, text in zip(sources, documents):
+            source.write_text(text)
+    else:
+        sources = [tmp_path / "all"]
+        lines = documents if kind == "lines" else [json.dumps({"text": text}) for text in documents]
+        sources[0].write_text("".join(f"{line}\n" for line in lines))
+    options = {"documents": kind, "num_threads": threads, "chunk_size": 500, "add_special_tokens": True}
+    for end in (False, True):
+        enc.encode_file(sources, tmp_path / "ids.bin", append_eot=end, **options)
+        expected = []
+        for text in documents:
+            expected += [*enc.encode(text, add_special_tokens=True), *([enc.eot_token] if end else [])]
+        assert np.fromfile(tmp_path / "ids.bin", np.uint16).tolist() == expected
+
+
+def test_the_command_puts_the_template_around_texts(tmp_path):
+    pytest.importorskip("click")
+    from cli_runs import run
+
+    both = Both.of(tmp_path, record(post_processor=template(BOS, TEXT_STEP, EOS)))
+    path = tmp_path / "tokenizer.json"
+    ids = both.enc.encode("hello there", add_special_tokens=True)
+    made = run("encode", "-e", path, "--add-special-tokens", "--text", "hello there")
+    assert made.stdout.split() == list(map(str, ids))
+    assert run("count", "-e", path, "--add-special-tokens", "--text", "hello there").stdout.split()[0] == str(len(ids))
