@@ -94,7 +94,7 @@ def calibrate(encoding: Encoding, device: int | str | None = None) -> _calibrati
     """Measures the rates by which device="auto" chooses, and keeps them for this machine and device.
 
     Args:
-        encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
+        encoding: an Encoding that the kernels serve: its pattern has a table, or it has no pattern.
         device: a number, "cuda:N", or None for the first.
 
     Returns:
@@ -102,6 +102,6 @@ def calibrate(encoding: Encoding, device: int | str | None = None) -> _calibrati
 
     Raises:
         DeviceError: the device cannot be used.
-        ValueError: a pattern without kernels.
+        ValueError: an encoding that no kernel serves.
     """
     return rates_of(encoding, GpuPipeline(encoding, device), anew=True)

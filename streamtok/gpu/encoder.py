@@ -77,7 +77,7 @@ class GpuEncoder:
     >>> torch.from_dlpack(ids)
 
     Args:
-        encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
+        encoding: an Encoding that the kernels serve: its pattern has a table, or it has no pattern.
         device: a number, "cuda:N", or None for the first.
         stream: the CUDA stream that works: a CuPy stream, anything with __cuda_stream__ (as torch.cuda.Stream), or a
             handle. None: the one that is current for CuPy when a method is called.
@@ -88,7 +88,7 @@ class GpuEncoder:
     Raises:
         DeviceError: no CuPy, no driver, an old one, no such device; the message says what to do.
         DeviceMemoryError: the device has too little memory, or memory_limit is too small.
-        ValueError: ids that do not fit, a pattern without kernels.
+        ValueError: ids that do not fit, an encoding that no kernel serves.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ class GpuPipeline:
     >>> ids = pipeline.encode(text)
 
     Args:
-        encoding: an Encoding with one of OpenAI's patterns, or without a pattern.
+        encoding: an Encoding that the kernels serve: its pattern has a table, or it has no pattern.
         device: a number, "cuda:N", or a list of them: texts are shared out, ids stay in order. None: the first.
         ids: dtype of the ids: "uint16", "uint32", "int32" or "int64".
         chunk_size: bytes of text in flight in each slot; None: enough to keep the devices busy.
@@ -55,7 +55,7 @@ class GpuPipeline:
     Raises:
         DeviceError: no CuPy, no driver, an old one, no such device; the message says what to do.
         DeviceMemoryError: a device has too little memory.
-        ValueError: ids that do not fit, a pattern without kernels, a device named twice.
+        ValueError: ids that do not fit, an encoding that no kernel serves, a device named twice.
     """
 
     def __init__(

@@ -13,6 +13,7 @@ from emulated import library
 from streamtok.gpu import _job
 from streamtok.gpu._shapes import LONG_TEXTS, SHORT_TEXTS
 from streamtok.native.vocab import Vocab
+from streamtok.patterns import KERNELS
 from streamtok.train.gpu import jobs
 from streamtok.train.gpu.jobs import TRAINING
 
@@ -128,9 +129,34 @@ long = pytest.mark.long
     ],
 )
 def test_nvrtc_compiles_the_kernels(module, family, architecture):
+    assert_compiles(module.source(), family, architecture, module)
+
+
+def one_file(name: str, done: set[str]) -> str:
+    """A file of csrc/ with all that it includes."""
+    if name in done:
+        return ""
+    done.add(name)
+    return re.sub(r'#include "([^"]+)"\n', lambda found: one_file(found[1], done), (CUDA.parent / name).read_text())
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        family if family in ("deepseek_v3", "table") else pytest.param(family, marks=long)
+        for family in KERNELS
+        if family not in ("o200k", "cl100k", "none")
+    ],
+)
+def test_nvrtc_compiles_the_split_of_every_family(family):
+    """The stages behind the split are the same for all."""
+    assert_compiles(one_file("cuda/starts.cu", set()), family, 75, LONG_TEXTS)
+
+
+def assert_compiles(source, family, architecture, module):
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the wheels cuda-bindings and nvidia-cuda-nvrtc")
     ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
-    status, program = nvrtc.nvrtcCreateProgram(module.source().encode(), b"kernels.cu", 0, [], [])
+    status, program = nvrtc.nvrtcCreateProgram(source.encode(), b"kernels.cu", 0, [], [])
     assert status == ok
     options = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *module.options(family))]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
