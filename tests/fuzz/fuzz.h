@@ -100,6 +100,7 @@ typedef struct source {
     uint8_t *bytes;
     uint32_t *lengths, *ids, *splits; /* splits may be NULL */
     size_t count;
+    int longest; /* of longest match */
 } source;
 
 void source_free(source *s);

@@ -69,7 +69,7 @@ static void check_pending(const stream *t)
     const size_t held = st_utf8_unfinished(s->text.data, t->fed);
     const uint64_t pending = st_encoder_pending(&t->e);
     CHECK(t->decoded + pending == valid_until(s, t->fed - held) + held);
-    if (s->endless && s->bundled && t->e.engine == ST_ENGINE_FAST)
+    if (s->endless && s->bundled && !s->dfa && t->e.engine == ST_ENGINE_FAST) /* a table by chance may hold a piece to its end */
         CHECK(pending <= PENDING_MOST);
 }
 

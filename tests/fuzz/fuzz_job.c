@@ -331,6 +331,7 @@ static source pick_source(rng *r)
     }
     if (rng_one_in(r, 2))
         source_damage(&s, r);
+    s.longest = rng_one_in(r, 4);
     return s;
 }
 

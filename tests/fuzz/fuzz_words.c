@@ -165,6 +165,7 @@ static void check_entered(rng *r)
     source s = source_grown(r);
     if (rng_one_in(r, 2))
         source_damage(&s, r);
+    s.longest = rng_one_in(r, 4);
     st_vocab *plain = source_vocab(&s, 64);
     make_entered(r, plain, &words, lengths, count);
     st_vocab_free(plain);

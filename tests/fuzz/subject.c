@@ -85,6 +85,9 @@ static const made_vocab *make_vocab(size_t number)
     }
     if (kind >= 2)
         source_damage(&s, &r);
+    s.longest = rng_one_in(&r, 4);
+    if (s.longest)
+        m->name = "of longest match";
     st_vocab_free(m->vocab);
     m->vocab = source_vocab(&s, (uint32_t)(1 + rng_below(&r, 400)));
     m->number = number;

@@ -46,7 +46,7 @@ static source source_of(const token *tokens, size_t count)
     size_t total = 0, at = 0;
     for (size_t i = 0; i < count; i++)
         total += tokens[i].length;
-    source s = {take(total), take(count * sizeof *s.lengths), take(count * sizeof *s.ids), NULL, count};
+    source s = {take(total), take(count * sizeof *s.lengths), take(count * sizeof *s.ids), NULL, count, 0};
     for (size_t i = 0; i < count; i++) {
         memcpy(s.bytes + at, tokens[i].bytes, tokens[i].length);
         at += tokens[i].length;
@@ -76,6 +76,7 @@ static void fill_every_byte(void)
 st_status source_build(const source *s, uint32_t dense_side, st_vocab **vocab, size_t *bad)
 {
     st_vocab_source given = {.bytes = s->bytes, .lengths = s->lengths, .ids = s->ids, .splits = s->splits, .count = s->count};
+    given.longest = s->longest;
     return st_vocab_new(&given, dense_side, vocab, bad);
 }
 
@@ -117,7 +118,7 @@ source source_read(const char *path)
     const size_t count = load32(data + 16), gaps = load32(data + 20), blob = load32(data + 24);
     const uint8_t *gap = data + 64, *lengths = gap + 8 * gaps, *splits = lengths + count, *bytes = splits + count;
     CHECK(n == 64 + 8 * gaps + 2 * count + blob);
-    source s = {take(blob), take(4 * count), take(4 * count), take(4 * count), count};
+    source s = {take(blob), take(4 * count), take(4 * count), take(4 * count), count, 0};
     uint32_t id = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t g = 0; g < gaps; g++)
