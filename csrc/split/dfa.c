@@ -21,12 +21,11 @@ static void run_to(st_dfa_run *p, size_t limit)
 
 static void run_all(st_dfa_run *p, st_dfa_hot_function *hot)
 {
-    while (p->at < p->n && p->to <= p->full - (ST_HOT_ROOM - ST_SCAN_MIN_CAPACITY)) {
+    while (p->n - p->at >= ST_HOT_LEAST && p->to <= p->full - (ST_HOT_ROOM - ST_SCAN_MIN_CAPACITY)) {
         const size_t from = p->at;
         hot(p);
         const size_t left = p->n - p->at, plain = p->at - from < SOON ? DETOUR : 1;
-        if (left)
-            run_to(p, p->at + (left < plain ? left : plain));
+        run_to(p, p->at + (left < plain ? left : plain));
     }
 }
 
@@ -41,9 +40,9 @@ size_t st_dfa_feed(const st_dfa *dfa, st_scan *scan, const uint8_t *text, size_t
     p.text = text;
     p.n = n;
     st_dfa_hot_function *const hot = st_dfa_hot();
-    if (n >= 16 && capacity >= 2 * ST_HOT_ROOM && hot)
+    if (n >= ST_HOT_LEAST && capacity >= 2 * ST_HOT_ROOM && hot)
         run_all(&p, hot);
-    else
+    if (n - p.at < ST_HOT_LEAST || p.at == 0)
         run_to(&p, n);
     st_dfa_suspend(&p, scan);
     *consumed = p.at;

@@ -32,8 +32,11 @@ ST_FORCE_INLINE uint8_t st_symbol_of(const uint16_t *index, const uint8_t *block
 /* The most that one round writes, used or not: an end a character, those that were pending, and what is written in vain. */
 #define ST_HOT_ROOM (2 * ST_HOT_BYTES + 2 * ST_SCAN_MARKS)
 
-/* Steps from character to character while the states are hot, text is left, and there is room for ST_HOT_ROOM ends. Reads up to 63
- * bytes less where less is left. */
+/* With fewer bytes left, plain steps take less time: a block has its price whatever is in it. */
+#define ST_HOT_LEAST 40
+
+/* Steps from character to character while the states are hot, ST_HOT_LEAST bytes of text are left, and there is room for ST_HOT_ROOM
+ * ends. */
 typedef void st_dfa_hot_function(st_dfa_run *run);
 
 st_dfa_hot_function st_dfa_hot_neon, st_dfa_hot_avx2, st_dfa_hot_avx512;

@@ -149,7 +149,7 @@ void ST_OF_TIER(st_dfa_hot)(st_dfa_run *run)
     int cold = first == ST_DFA_COLD;
     if (cold)
         return;
-    while (!cold && run->at < run->n && run->to <= run->full - (ST_HOT_ROOM - ST_SCAN_MIN_CAPACITY)) {
+    while (!cold && run->n - run->at >= ST_HOT_LEAST && run->to <= run->full - (ST_HOT_ROOM - ST_SCAN_MIN_CAPACITY)) {
         st_read_block(run, &rows, &b);
         state = st_walk_block(dfa, state, &b);
         const uint64_t lost = b.emit & b.back & b.slow;
