@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 
 from .bundled.packed import PackedVocabulary
 from .errors import VocabularyError, not_a_str_error, shortened, shown
+from .native.normal import Normalizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,3 +244,11 @@ def check_n_vocab(count: int, largest: int, explicit: int | None) -> None:
             f"explicit_n_vocab is {shown(explicit)}, but there are {count} tokens and the largest id is {largest}; "
             "leave it out, or give a vocabulary without gaps"
         )
+
+
+def normalizer_of(steps: Iterable[Iterable[Any]] | None) -> Normalizer | None:
+    """None for no steps: the text is then taken as it is."""
+    if steps is None:
+        return None
+    made = Normalizer(steps)
+    return made if made.steps else None

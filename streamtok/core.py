@@ -8,15 +8,14 @@ from __future__ import annotations
 import functools
 import warnings
 
-from .bundled.mapped import build_vocabulary, open_vocabulary, packed_of
+from .bundled.mapped import build_vocabulary, choice, open_vocabulary, packed_of
 from .bundled.packed import PackedVocabulary, pack_ranks
-from .checks import check_allowed, check_n_vocab, check_special, id_array
+from .checks import check_allowed, check_n_vocab, check_special, id_array, normalizer_of
 from .decoding import Decoding
 from .errors import shown
 from .identity import Identified
 from .native.decode import Decoder
 from .native.encode import ENGINES, ERRORS, Coder
-from .native.normal import Normalizer
 from .native.vocab import Matcher
 from .patterns.engine import splitter_of
 from .streaming import Streaming
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from .device import Devices
     from .model_files import Model
+    from .native.normal import Normalizer
     from .native.vocab import Vocab
     from .patterns import Split
     from .protocols import AllowedSpecial, DisallowedSpecial, Frame, NamePair, TextCoder
@@ -46,14 +46,6 @@ _MATCHER_BYTES_KEPT = 4 << 20
 
 # As SECONDS of patterns/splitter.py, which is not imported before there is such a pattern.
 _PATTERN_SECONDS = 30.0
-
-
-def _normalizer_of(steps: Iterable[Iterable[Any]] | None) -> Normalizer | None:
-    """None for no steps: the text is then taken as it is."""
-    if steps is None:
-        return None
-    made = Normalizer(steps)
-    return made if made.steps else None
 
 
 class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
@@ -104,7 +96,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
         normalizer: Iterable[Iterable[Any]] | None = None,
     ):
         self._pattern_seconds = pattern_seconds
-        self._normalizer = _normalizer_of(normalizer)
+        self._normalizer = normalizer_of(normalizer)
         if isinstance(mergeable_ranks, PackedVocabulary):
             self._packed = mergeable_ranks
         else:
@@ -192,6 +184,7 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
         cls,
         path: str | os.PathLike[str],
         *,
+        cache: bool = False,
         engine: str = "fast",
         pattern_seconds: float | None = _PATTERN_SECONDS,
     ) -> Encoding:
@@ -203,21 +196,28 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
         Args:
             path: a tokenizer.json, a tekken.json, a .model of SentencePiece, a folder as transformers saves it, or
                 another file of docs/models.md.
+            cache: whether to write tables of it to the user's cache folder, where there are none. They have frequent
+                words, too, and the next load takes some milliseconds. Tables that are there are used in any case,
+                unless STREAMTOK_TABLES is "package"; ids do not depend on them.
             engine: as for the class.
             pattern_seconds: as for the class.
 
         Raises:
             VocabularyError: a file that is damaged, or that says what is not supported; the message names the place.
-            OSError: the file cannot be read.
+            OSError: the file cannot be read, or tables cannot be written.
             ValueError: an unknown engine.
         """
-        from .model_files import read_model
+        from .model_files.cached import load
 
-        model = read_model(path)
-        if isinstance(model, dict):
-            return cls(**model, engine=engine, pattern_seconds=pattern_seconds)
+        model, vocab = load(path, cache, choice() != "package")
         self = cls.__new__(cls)
-        self._become(model=model, engine=engine, pattern_seconds=pattern_seconds)
+        if not isinstance(model, dict):
+            self._become(model=model, engine=engine, pattern_seconds=pattern_seconds, vocab=vocab)
+        elif vocab is None:
+            self.__init__(**model, engine=engine, pattern_seconds=pattern_seconds)  # type: ignore[misc]
+        else:
+            self._pattern_seconds, self._packed = pattern_seconds, model["mergeable_ranks"]
+            self._set_up(model["name"], model["pat_str"], vocab, model["special_tokens"], None, engine)
         return self
 
     @classmethod
@@ -249,30 +249,22 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
         name: str | None = None,
         engine: str = "fast",
         pattern_seconds: float | None = _PATTERN_SECONDS,
+        vocab: Vocab | None = None,
         **_: object,
     ) -> None:
         self._pattern_seconds = pattern_seconds
         self._model, self._packed, self._frame = model, model.vocabulary, model.frame
-        self._normalizer = _normalizer_of(model.normalizer)
+        self._normalizer = normalizer_of(model.normalizer)
         if model.parts.spelled is not None:
             from .model_files.spelling import Spelling
 
             self._spelling = Spelling(model.parts.spelled, model.names)
-        vocab = build_vocabulary(self._packed, {}, others=model.decoded)
+        if vocab is None:
+            vocab = build_vocabulary(self._packed, {}, others=model.decoded)
         self._set_up(name or model.name, model.pattern, vocab, model.special, None, engine)
 
     _model: Model | None = None
     _frame: Frame = ((), ())
-
-    @property
-    def prefix_ids(self) -> list[int]:
-        """The ids that add_special_tokens=True puts in front of a text; none where the model's file names none."""
-        return list(self._frame[0])
-
-    @property
-    def suffix_ids(self) -> list[int]:
-        """The ids that add_special_tokens=True puts behind a text; none where the model's file names none."""
-        return list(self._frame[1])
 
     _warns_without_pattern = True
     _pattern_seconds: float | None = _PATTERN_SECONDS

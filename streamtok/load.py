@@ -67,7 +67,7 @@ def read_file(blobpath: _Path) -> bytes:
     """
     path = os.fspath(blobpath)
     if "://" not in path:
-        with _open(path) as file:
+        with open_regular(path) as file:
             return file.read()
     if path in BUNDLED_URLS:
         packed = load_packed(BUNDLED_URLS[path])
@@ -129,7 +129,7 @@ def load_tiktoken_bpe(tiktoken_bpe_file: _Path, expected_hash: str | None = None
         return packed.to_dict()
     if "://" in path:
         read_file(path)  # raises the error that says what to do
-    with _open(path) as file:
+    with open_regular(path) as file:
         if expected_hash:
             # Read, checked and dropped: parsing then goes line by line, so that text and table are never both held.
             if not check_hash(file.read(), expected_hash):
@@ -189,7 +189,7 @@ def data_gym_to_mergeable_bpe_ranks(
     return merges
 
 
-def _open(path: str) -> IO[bytes]:
+def open_regular(path: str) -> IO[bytes]:
     """The file, open for reading, after the checks that need no reading."""
     status = os.stat(path)
     # Before open(): that would hang on a named pipe, and a device may never end.

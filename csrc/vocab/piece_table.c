@@ -5,11 +5,27 @@
 /* Entries may fill this percentage of the places. With more, too many lines overflow. */
 #define PIECES_FULLEST 60
 
-st_status st_piece_table_init(st_piece_table *table, size_t count)
+static size_t room_of(uint32_t bits)
+{
+    return ((size_t)2 << bits) * PIECES_FULLEST / 100;
+}
+
+static uint32_t bits_for(size_t count)
 {
     uint32_t bits = 4;
-    while (((size_t)2 << bits) * PIECES_FULLEST / 100 < count)
+    while (room_of(bits) < count)
         bits++;
+    return bits;
+}
+
+size_t st_piece_table_room(size_t count)
+{
+    return room_of(bits_for(count));
+}
+
+st_status st_piece_table_init(st_piece_table *table, size_t count)
+{
+    const uint32_t bits = bits_for(count);
     *table = (st_piece_table){NULL, {NULL, 0, 0}, 64 - bits, ((uint64_t)1 << bits) - 1};
     table->entries = st_alloc_table(((size_t)2 << bits) * sizeof *table->entries);
     return table->entries ? ST_OK : ST_NO_MEMORY;

@@ -18,6 +18,9 @@ typedef struct st_piece_table {
     uint64_t mask;  /* lines - 1 */
 } st_piece_table;
 
+/* How many entries the table holds that is made for `count` entries. */
+size_t st_piece_table_room(size_t count);
+
 /* An empty table for `count` entries. */
 st_status st_piece_table_init(st_piece_table *table, size_t count);
 void st_piece_table_free(st_piece_table *table);

@@ -40,7 +40,7 @@ WORDS = {
 """Bundled vocabulary -> the list of frequent words that was split by its pattern, and the least level of those that
 its tables in a wheel hold."""
 
-_HEAD_BYTES = 256
+HEAD_BYTES = 256
 """In front of the image in a cached file: what it was made from. A multiple of 64, as the image must lie."""
 
 _MADV_POPULATE_READ = 22
@@ -88,13 +88,13 @@ def _open_tables(name: str, special_tokens: dict[str, int]) -> Vocab | None:
     path = _in_package(f"{name}.tables")
     try:
         with disk.open_plain(path) as file:
-            image = _bring(file)
+            image = bring(file)
     except FileNotFoundError:
         return None
     except ValueError:  # an empty file cannot be mapped
         raise VocabularyError("the file is empty; install streamtok anew", path) from None
     try:
-        return _over(image, special_tokens, path)
+        return over(image, special_tokens, path)
     except VocabularyError as error:
         raise VocabularyError(f"{error}; install streamtok anew", path) from None
 
@@ -120,7 +120,7 @@ def _in_package(file: str) -> str:
     return os.path.join(FOLDER, file)
 
 
-def _bring(file: disk.File) -> mmap.mmap:
+def bring(file: disk.File) -> mmap.mmap:
     """All of the file, copied into memory of this process. Raises ValueError for an empty file."""
     return _map(file) if disk.is_fixed(file) else _copy(file)
 
@@ -163,8 +163,10 @@ def _copy(file: disk.File) -> mmap.mmap:
     return image
 
 
-def _over(image: Data, special_tokens: dict[str, int], path: str) -> Vocab:
-    vocab = Vocab(None, None, None, None, special_tokens, image=image)
+def over(image: Data, special_tokens: dict[str, int], path: str, others: dict[int, bytes] | None = None) -> Vocab:
+    """The Vocab of an image, which lies in the file of that path. VocabularyError: it is none. others: as for
+    build_vocabulary()."""
+    vocab = Vocab(None, None, None, None, special_tokens, image=image, others=others)
     vocab.path = path
     return vocab
 
@@ -178,7 +180,7 @@ def build_vocabulary(
     """The core's Vocab of any vocabulary, built in memory. words: joined, and a byte of length each. others: further
     ids to decode, with their bytes."""
     ranks = None if isinstance(packed.ranks, range) else packed.ranks
-    return Vocab(
+    vocab = Vocab(
         packed.blob,
         packed.lengths,
         ranks,
@@ -189,16 +191,20 @@ def build_vocabulary(
         longest=packed.is_longest,
         others=others,
     )
+    vocab.cuts(b"")  # builds the tables of cuts now, and not in the first call: they take half as long as it
+    return vocab
 
 
 def write_tables(folder: str) -> None:
     """Writes the tables of all bundled vocabularies for a wheel into the folder, each whole or not at all."""
     for name, (family, least) in WORDS.items():
         vocab = build_vocabulary(read_packed(name), {}, read_words(family, least))
-        _write(os.path.join(folder, f"{name}.tables"), b"", vocab)
+        write_file(os.path.join(folder, f"{name}.tables"), b"", vocab)
 
 
-def _write(path: str, head: bytes, vocab: Vocab) -> None:
+def write_file(path: str, head: bytes, vocab: Vocab) -> None:
+    """Writes the head, a multiple of 64 bytes, and the image behind it, whole or not at all."""
+
     def write(file: disk.File) -> None:
         file.write(head)
         vocab.write_image(file.write)
@@ -228,7 +234,7 @@ def _head(name: str) -> bytes:
     facts = f"streamtok {__version__} {IMAGE_VERSION} {sys.byteorder} {name} {PUBLISHED[name]}\n".encode()
     with open(WORDS_FILE, "rb") as file:
         facts += file.read(HEADER_BYTES)
-    return facts.ljust(_HEAD_BYTES, b"\0")
+    return facts.ljust(HEAD_BYTES, b"\0")
 
 
 def open_cached(name: str, special_tokens: dict[str, int]) -> Vocab | None:
@@ -238,9 +244,9 @@ def open_cached(name: str, special_tokens: dict[str, int]) -> Vocab | None:
         head = _head(name)
         path = _cached_path(name, head)
         with disk.open_read(path, steady=True) as file:
-            image = memoryview(_bring(file))
+            image = memoryview(bring(file))
         if image[: len(head)] == head:
-            vocab = _over(image[len(head) :], special_tokens, path)
+            vocab = over(image[len(head) :], special_tokens, path)
             cache_folder.note_use(path)
             return vocab
     except OSError:
@@ -267,4 +273,4 @@ def write_cached(name: str, vocab: Vocab) -> None:
     head = _head(name)
     path = _cached_path(name, head)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    _write(path, head, vocab)
+    write_file(path, head, vocab)

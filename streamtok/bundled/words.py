@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from ..errors import VocabularyError
 from ..native.words import read_word_list
@@ -38,16 +39,43 @@ def read_words(family: str, least: int = REST, path: str = WORDS_FILE) -> tuple[
     Raises:
         VocabularyError: the file is missing, or its bytes are not the ones that were packed.
     """
+    return unpack(_read(path), family, least, path)
+
+
+def read_all_words(path: str = WORDS_FILE) -> tuple[bytes, bytes]:
+    """The same of all families, down to the words of a wheel, each once: for patterns that belong to none. Those with
+    the highest levels in all families together come first.
+
+    Raises:
+        VocabularyError: as read_words().
+    """
+    streams = _streams(_read(path), path)
+    levels: dict[bytes, int] = {}
+    for family in FAMILIES:
+        for least in (FIRST, WHEEL):
+            joined, lengths = _chosen(streams, family, least, path)
+            ends = list(accumulate(lengths))
+            for start, end in zip([0, *ends], ends):
+                levels[joined[start:end]] = levels.get(joined[start:end], 0) + 1
+    words = sorted(levels, key=levels.__getitem__, reverse=True)
+    return b"".join(words), bytes(map(len, words))
+
+
+def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            return file.read()
     except FileNotFoundError:
         raise VocabularyError("there is no list of words; install streamtok anew", path) from None
-    return unpack(data, family, least, path)
 
 
 def unpack(data: bytes, family: str, least: int = REST, path: str | None = None) -> tuple[bytes, bytes]:
     """read_words() from the bytes of the file. path: for the message of a VocabularyError."""
+    return _chosen(_streams(data, path), family, least, path)
+
+
+def _streams(data: bytes, path: str | None) -> list[bytes]:
+    """The four streams of the file, unpacked."""
     import lzma
 
     if data[: len(_MAGIC)] != _MAGIC or len(data) < _HEADER.size:
@@ -66,6 +94,10 @@ def unpack(data: bytes, family: str, least: int = REST, path: str | None = None)
         at += size
     if [len(stream) for stream in streams] != [count, count, rest_bytes, count]:
         raise VocabularyError("its streams are of other lengths than it says; install streamtok anew", path)
+    return streams
+
+
+def _chosen(streams: list[bytes], family: str, least: int, path: str | None) -> tuple[bytes, bytes]:
     try:
         return read_word_list(*streams, shift=2 * FAMILIES.index(family), least=least)
     except VocabularyError as error:

@@ -87,10 +87,11 @@ def load_encoding(
         return _load_vocab(vocab, pattern, special)
     if pattern is not None or special:
         raise click.UsageError("--pattern and --special go with --vocab: a named encoding brings its own")
-    if encoding is not None and _is_path(encoding):
-        return _load_file(encoding)
     import streamtok
+    from streamtok.tables import is_path
 
+    if encoding is not None and is_path(encoding):
+        return _load_file(encoding)
     try:
         return streamtok.encoding_for_model(model) if model else streamtok.get_encoding(encoding or "o200k_base")
     except (KeyError, ValueError) as error:
@@ -98,11 +99,6 @@ def load_encoding(
             raise click.UsageError(f"no encoding is known for the model {shown(model)}: name one with -e") from None
         names = ", ".join(streamtok.list_encoding_names())
         raise click.UsageError(f"{str(error).splitlines()[0].rstrip('.')}: write one of {names}") from None
-
-
-def _is_path(name: str) -> bool:
-    """Whether the name of an encoding is a path: it has the form of one, or there is a file or folder of that name."""
-    return "/" in name or os.sep in name or name.endswith((".json", ".tiktoken")) or os.path.isdir(name)
 
 
 def _load_file(path: str) -> Any:

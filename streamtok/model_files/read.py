@@ -56,6 +56,27 @@ def read_model(path: str | os.PathLike[str]) -> Model | dict[str, Any]:
     return read_tokenizer_json(data, source)
 
 
+_IN_FOLDER = (
+    "tokenizer.json",
+    "tekken.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+)
+
+
+def sources_of(path: str) -> dict[str, str]:
+    """Every file that read_model() looks at, also those that are not there: a name that does not depend on the folder
+    -> the path. What it returns depends on their content, and on whether they are there, alone."""
+    if os.path.basename(path) in ("vocab.json", "merges.txt"):
+        path = os.path.dirname(path) or os.curdir
+    if os.path.isdir(path):
+        return {name: os.path.join(path, name) for name in _IN_FOLDER}
+    return {"": path, ".json": f"{path}.json"}
+
+
 def read_hf(tokenizer: Any) -> Model:
     """The model of a tokenizers.Tokenizer, or of a fast tokenizer of transformers. TypeError for anything else."""
     backend = getattr(tokenizer, "backend_tokenizer", None)

@@ -45,14 +45,14 @@ def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes res
 
 
 cdef st_status choose(const st_vocab *vocab, st_pattern pattern, const uint8_t *text, const uint8_t *sizes, size_t count,
-                      st_bytes *words, st_bytes *lengths) noexcept nogil:
+                      size_t most, st_bytes *words, st_bytes *lengths) noexcept nogil:
     cdef st_status status = ST_OK
     cdef st_text_error error
     cdef size_t i
     for i in range(count):
         if i % 256 == 0 and not status:
             status = st_go_on(1 << 16)
-        if status:
+        if status or lengths.size == most:
             break
         if sizes[i] and st_text_check(text, sizes[i], &error) == sizes[i] and st_vocab_find(vocab, text, sizes[i]) == ST_NONE \
                 and st_scan_is_piece(pattern, text, sizes[i]):
@@ -63,9 +63,19 @@ cdef st_status choose(const st_vocab *vocab, st_pattern pattern, const uint8_t *
     return status
 
 
-def chosen_words(Vocab vocab not None, Pattern pattern not None, bytes words not None, bytes lengths not None):
-    """(words joined, a byte of length each) of those words, given alike, that the pattern gives as one piece, and that are no
-    token: what the argument `words` of Vocab takes to gain from it."""
+def room_for_words(Vocab vocab not None, size_t least):
+    """How many words there is room for in the smallest table of pieces that holds the tokens and `least` words."""
+    cdef const st_vocab *v = vocab.vocab
+    cdef size_t tokens = 0
+    cdef uint32_t i
+    for i in range(v.count):
+        tokens += st_token_length(v, i) <= ST_KEY_BYTES
+    return st_piece_table_room(tokens + least) - tokens
+
+
+def chosen_words(Vocab vocab not None, Pattern pattern not None, bytes words not None, bytes lengths not None, size_t most):
+    """(words joined, a byte of length each) of the first `most` of the words, given alike, that the pattern gives as one piece
+    and that are no token: what the argument `words` of Vocab takes to gain from it."""
     cdef st_bytes found, sizes
     cdef st_status status
     cdef Scope scope
@@ -79,7 +89,7 @@ def chosen_words(Vocab vocab not None, Pattern pattern not None, bytes words not
     try:
         begin(&scope, NULL)
         with nogil:
-            status = choose(vocab.vocab, pattern.pattern, text, of_each, count, &found, &sizes)
+            status = choose(vocab.vocab, pattern.pattern, text, of_each, count, most, &found, &sizes)
         end_scope(&scope)
         check(&scope)
         if status:

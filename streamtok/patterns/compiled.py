@@ -54,11 +54,11 @@ class CompiledPattern(NamedTuple):
     table_version: int = TABLE_VERSION
 
     def digest(self) -> str:
-        """A digest of the whole table, in hex: two tables with the same one are the same."""
-        import hashlib
+        """A checksum of the whole table, 24 hexadecimal digits."""
+        from ..native.checksum import digest
 
         parts = [part if isinstance(part, bytes) else b"%d" % part for part in self]
-        return hashlib.blake2b(b"".join(b"%d:%b" % (len(part), part) for part in parts), digest_size=16).hexdigest()
+        return digest(b"".join(b"%d:%b" % (len(part), part) for part in parts))
 
     def check(self) -> None:
         """Raises ValueError where the table is not one that a machine may run."""

@@ -52,11 +52,11 @@ class Punctuation(NamedTuple):
 
 
 class Whitespace(NamedTuple):
-    pass
+    name: str = "Whitespace"  # tuples without fields would be equal, whatever their types
 
 
 class WhitespaceSplit(NamedTuple):
-    pass
+    name: str = "WhitespaceSplit"
 
 
 Stage = Split | ByteLevel | Digits | Punctuation | Whitespace | WhitespaceSplit

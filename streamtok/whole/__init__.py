@@ -43,6 +43,16 @@ class WholeTexts:
         """
         return self._coder.encode(text, self._plain, None)
 
+    @property
+    def prefix_ids(self: Encoding) -> list[int]:
+        """The ids that add_special_tokens=True puts in front of a text; none where the model's file names none."""
+        return list(self._frame[0])
+
+    @property
+    def suffix_ids(self: Encoding) -> list[int]:
+        """The ids that add_special_tokens=True puts behind a text; none where the model's file names none."""
+        return list(self._frame[1])
+
     def encode(
         self: Encoding,
         text: str,

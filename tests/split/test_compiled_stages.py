@@ -9,7 +9,7 @@ import nasty
 import pytest
 from table_runner import TableRunner
 
-from streamtok.patterns import CL100K, O200K
+from streamtok.patterns import CL100K, O200K, table_of
 from streamtok.patterns.compiled import NotCompilable
 from streamtok.patterns.compose import (
     BYTE_LEVEL,
@@ -134,3 +134,19 @@ def test_stages_that_split_nothing_make_no_table() -> None:
 def test_what_cannot_be_composed_is_refused_with_the_stage(stages: list[Stage], reason: str) -> None:
     with pytest.raises(NotCompilable, match=reason):
         compose(stages)
+
+
+def test_no_stage_is_taken_for_another():
+    every = [
+        ByteLevel(),
+        ByteLevel(False),
+        Digits(),
+        Digits(True),
+        Punctuation(),
+        Whitespace(),
+        WhitespaceSplit(),
+        Split(" "),
+    ]
+    assert len(set(every)) == len(every)
+    for white in (Whitespace(), WhitespaceSplit()):  # the first of two that are equal would be kept for both
+        assert table_of((white, ByteLevel(False))) == compose((white, ByteLevel(False)))

@@ -109,6 +109,14 @@ LLAMA3 = (
 )
 """The pattern of Llama 3."""
 
+
+def split_by(pattern: str) -> dict[str, Any]:
+    """A pre-tokenizer that splits by a pattern."""
+    step = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    return {"type": "Sequence", "pretokenizers": [step, level]}
+
+
 TOKENS = {name: {"id": name, "ids": [number], "tokens": [name]} for number, name in enumerate(("<s>", "</s>"), 5)}
 BOS, TEXT_STEP, EOS = (
     {kind: {"id": name, "type_id": 0}}

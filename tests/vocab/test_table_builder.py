@@ -18,7 +18,7 @@ from streamtok.disk import cache_folder
 
 
 def test_build_find_and_remove(cache):
-    assert tables.status() == {"use": "found", "folder": str(cache / "tables"), "built": {}}
+    assert tables.status() == {"use": "found", "folder": str(cache / "tables"), "built": {}, "models": {}}
     old = cache / "tables" / f"{NAME}-00000000.tables"
     old.parent.mkdir(parents=True)
     old.write_bytes(b"of a version that is gone")

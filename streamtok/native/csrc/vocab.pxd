@@ -33,6 +33,11 @@ cdef extern from "vocab/vocab.h" nogil:
     int st_token_is_silent(const st_vocab *vocab, uint32_t index)
 
 
+cdef extern from "vocab/piece_table.h" nogil:
+    size_t ST_KEY_BYTES
+    size_t st_piece_table_room(size_t count)
+
+
 cdef extern from "vocab/merge_list.h" nogil:
     enum:
         ST_TOKEN_MADE, ST_TOKEN_START, ST_TOKEN_SILENT

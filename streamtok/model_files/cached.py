@@ -1,0 +1,321 @@
+"""Tables of models in the user's cache folder: all that loading a model's file makes, ready to be used.
+
+A file of tables belongs to the content of the model's files, not to their names or times: each load reads these files
+through and compares a checksum of all their bytes, which takes a millisecond for ten megabytes. So a file that was
+changed is read anew, and a copy of a model uses the tables of the first. Tables are trusted like code, as those of the
+bundled encodings are (bundled/mapped.py): what another user made or can change is passed over, and so is what another
+version, or another kind of machine, wrote. A damaged file is removed.
+
+    head         256 bytes   what they were made from
+    sizes         16 bytes   of the description and of the pattern; CRC-32 of both
+    description              JSON: the model's file without its lists; what has names
+    pattern                  the arrays of the compiled pattern, one behind the other, and zeros
+    image                    from a multiple of 64 bytes on: tokens, merges, cuts, frequent words (csrc/image/image.h)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import sys
+import zlib
+from array import array
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+from .. import disk
+from .._version import __version__
+from ..bundled import mapped
+from ..bundled.merged import MergedVocabulary
+from ..bundled.packed import PackedVocabulary, pack_ranks
+from ..bundled.words import HEADER_BYTES, WORDS_FILE, read_all_words
+from ..disk import cache_folder
+from ..errors import VocabularyError, short_file_names
+from ..load import open_regular
+from ..native.checksum import crc32, digest
+from ..native.pattern import Pattern
+from ..native.vocab import IMAGE_VERSION, Vocab
+from ..native.words import chosen_words, room_for_words
+from ..patterns import give_table, table_of
+from ..patterns.compiled import TABLE_VERSION, CompiledPattern
+from ..patterns.compose import Stage
+from ..patterns.engine import splitter_of
+from .field import Field
+from .model import Model, parts_of
+from .read import read_model, sources_of
+
+if TYPE_CHECKING:
+    from ..patterns import Split
+
+_FORMAT = 1
+_STAGES: dict[str, Any] = {kind.__name__: kind for kind in get_args(Stage)}
+_SIZES = struct.Struct("<QII")  # bytes of the description, of the pattern; CRC-32 of both
+_CHUNK = 1 << 20
+
+_LEAST_WORDS = 50_000
+"""The table of pieces has room for these beside the tokens, and as many more as its size, a power of two, allows. With
+twice as many, the tables of a model of 255,000 tokens are 48 MB instead of 31."""
+
+ROOM = 128 << 20
+"""Free bytes that the disk must have: twice the largest file."""
+
+PREFIX = "model-"
+
+
+class Opened(NamedTuple):
+    """A Model, or the arguments of class Encoding for a file of ranks; and the core's Vocab of its tables, None where
+    there are none."""
+
+    model: Model | dict[str, Any]
+    vocab: Vocab | None
+
+
+# ==== What tables belong to ====
+
+
+def _key_of(path: str) -> str:
+    """A digest of the content of all files that reading the model looks at. Raises OSError and VocabularyError where
+    one cannot be read."""
+    room, facts = bytearray(_CHUNK), []
+    for name, source in sources_of(path).items():
+        facts.append(f"{len(name)}:{name}")
+        if not os.path.exists(source):
+            continue
+        with open_regular(source) as file, memoryview(room) as view:
+            while count := file.readinto(room):  # type: ignore[attr-defined]
+                facts.append(f"{count}:{digest(view[:count])}")
+    return digest(" ".join(facts).encode(errors="surrogateescape"))
+
+
+def _head(key: str) -> bytes:
+    facts = f"streamtok {__version__} {_FORMAT} {IMAGE_VERSION} {TABLE_VERSION} {sys.byteorder} {key}\n".encode()
+    with open(WORDS_FILE, "rb") as file:
+        facts += file.read(HEADER_BYTES)
+    return facts.ljust(mapped.HEAD_BYTES, b"\0")
+
+
+def _place(key: str, head: bytes) -> str:
+    return os.path.join(mapped.tables_folder(), f"{PREFIX}{key}-{zlib.crc32(head):08x}.tables")
+
+
+@short_file_names()
+def file_of(path: str | os.PathLike[str]) -> str:
+    """Where the tables of a model belong.
+
+    Raises:
+        OSError: a file of the model cannot be read, or the user has no cache folder.
+        VocabularyError: it is no file that a model can have.
+    """
+    key = _key_of(os.fspath(path))
+    return _place(key, _head(key))
+
+
+# ==== Opening ====
+
+
+def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool) -> Opened:
+    """A model, from tables where there are some. is_kept: whether to write them where there are none; is_used: whether
+    to look for them.
+
+    Raises:
+        VocabularyError, OSError: as read_model() and build().
+    """
+    opened = open_cached(path) if is_used else None
+    if opened is None and is_kept:
+        build(path)
+        opened = open_cached(path) if is_used else None
+    return opened or Opened(read_model(path), None)
+
+
+def open_cached(path: str | os.PathLike[str]) -> Opened | None:
+    """What the tables of a model hold; None where there are none that can be used, also where the model's own files
+    cannot be read: reading them then says why."""
+    try:
+        key = _key_of(os.fspath(path))
+        head = _head(key)
+        place = _place(key, head)
+        with disk.open_read(place, steady=True) as file:
+            data = memoryview(mapped.bring(file))
+        if data[: len(head)] == head:
+            opened = _opened(data, os.fspath(path), place)
+            cache_folder.note_use(place)
+            return opened
+    except (OSError, VocabularyError):
+        return None
+    except (ValueError, KeyError, TypeError, IndexError, struct.error, RecursionError):  # empty, or damaged
+        pass
+    cache_folder.remove(place)
+    return None
+
+
+def _opened(data: memoryview, path: str, place: str) -> Opened:
+    """Raises ValueError, or what reading a damaged description raises."""
+    size, pattern_size, crc = _SIZES.unpack_from(data, mapped.HEAD_BYTES)
+    start = mapped.HEAD_BYTES + _SIZES.size
+    body = data[start : start + size + pattern_size]
+    if len(body) != size + pattern_size or crc32(body) != crc:
+        raise ValueError("the checksum is wrong")
+    about = json.loads(bytes(body[:size]))
+    image = data[start + len(body) :]
+    decoded = {token: text.encode("latin-1") for token, text in about["decoded"]}
+    try:
+        vocab = mapped.over(image, about["special"], place, decoded)
+    except VocabularyError as error:
+        raise ValueError(error.reason) from None
+    split = _split(about["split"])
+    if about["pattern"] is not None and split is not None:  # before anything compiles it
+        give_table(split, _pattern(about["pattern"], bytes(body[size:])))
+    name = _named(about["name"], path)
+    model: Model | dict[str, Any]
+    if about["model"] is None:
+        model = {"name": name, "pat_str": about["split"], "special_tokens": about["special"]}
+        model["mergeable_ranks"] = _ranked(vocab)
+    else:
+        whole = Field(about["model"], name)
+        model = Model(name, whole.value, _merged(vocab), tuple(about["raw"]), parts_of(whole))
+    return Opened(model, vocab)
+
+
+def _name_of(name: str, path: str) -> list[str]:
+    """The name of a model as it follows from the path that it is loaded from: what it begins with, and the rest."""
+    for kind, start in (("path", path), ("folder", os.path.dirname(path) or os.curdir)):
+        if name.startswith(start):
+            return [kind, name[len(start) :]]
+    return ["name", name]
+
+
+def _named(about: list[str], path: str) -> str:
+    start = {"path": path, "folder": os.path.dirname(path) or os.curdir, "name": ""}
+    return start[about[0]] + about[1]
+
+
+def _split(about: Any) -> Split | None:
+    """A pattern, or stages by their names, with their fields."""
+    if about is None or isinstance(about, str):
+        return about
+    return tuple(_STAGES[name](*fields) for name, fields in about)
+
+
+def _pattern(about: list[Any], data: bytes) -> CompiledPattern:
+    """The table of a pattern: its numbers, and the lengths of its arrays in the data, in the order of its fields."""
+    at = 0
+    fields: list[Any] = []
+    for value in about:
+        if isinstance(value, list):  # [length]
+            fields.append(data[at : at + value[0]])
+            at += value[0]
+        else:
+            fields.append(value)
+    return CompiledPattern(*fields)
+
+
+def _merged(vocab: Vocab) -> MergedVocabulary:
+    blob, *arrays = vocab.to_merged()
+    lengths, ids, splits = (array("I", data) for data in arrays)
+    return MergedVocabulary(blob, lengths, ids, splits, None)
+
+
+def _ranked(vocab: Vocab) -> PackedVocabulary:
+    blob, lengths, ids, _ = vocab.to_merged()
+    return PackedVocabulary(blob, array("I", lengths), array("I", ids), None, None)
+
+
+# ==== Building ====
+
+
+def build(path: str | os.PathLike[str]) -> str:
+    """Writes the tables of a model unless good ones are there, and returns their path. Removes tables of models that
+    nobody has used for a month.
+
+    Raises:
+        OSError: they cannot be written, or a file of the model cannot be read, or was changed meanwhile.
+        VocabularyError: the model does not load.
+    """
+    place = file_of(path)
+    if open_cached(path) is not None:
+        return place
+    folder = os.path.dirname(place)
+    model = read_model(path)
+    if file_of(path) != place:
+        raise OSError(f"{os.fspath(path)} was changed while it was read; try again")
+    os.makedirs(folder, exist_ok=True)
+    if shutil.disk_usage(folder).free < ROOM:
+        raise OSError(f"less than {ROOM >> 20} MB are free for the tables in {folder}")
+    _write(place, os.fspath(path), model)
+    _remove_unused(folder, place)
+    return place
+
+
+def _write(place: str, given: str, model: Model | dict[str, Any]) -> None:
+    about: dict[str, Any] = {"source": os.path.abspath(given), "model": None, "special": {}, "decoded": [], "raw": []}
+    about["name"] = _name_of(model.name if isinstance(model, Model) else model["name"], given)
+    packed: PackedVocabulary
+    split: Split | None
+    stages: Split | None
+    if isinstance(model, Model):
+        packed, split, decoded = model.vocabulary, model.parts.stages, model.decoded
+        stages = model.stages if model.parts.spelled is None else None  # the lists have words with blanks
+        about |= {"model": model.record, "raw": model.raw}
+        about["split"] = [[type(stage).__name__, list(stage)] for stage in split]
+        about["decoded"] = [[token, text.decode("latin-1")] for token, text in decoded.items()]
+    else:
+        packed, split, decoded = pack_ranks(model["mergeable_ranks"]), model["pat_str"], {}
+        about |= {"split": split, "special": model["special_tokens"]}
+        stages = split
+    table = None if split is None else table_of(split)
+    about["pattern"] = None if table is None else [[len(x)] if isinstance(x, bytes) else x for x in table]
+    arrays = b"" if table is None else b"".join(x for x in table if isinstance(x, bytes))
+    vocab = mapped.build_vocabulary(packed, about["special"], None, decoded)
+    vocab = mapped.build_vocabulary(packed, about["special"], words_for(vocab, stages), decoded)
+    description = json.dumps(about, ensure_ascii=True, separators=(",", ":")).encode()
+    arrays += bytes(-(mapped.HEAD_BYTES + _SIZES.size + len(description) + len(arrays)) % 64)
+    key = os.path.basename(place)[len(PREFIX) :].partition("-")[0]
+    head = _head(key) + _SIZES.pack(len(description), len(arrays), crc32(description + arrays)) + description + arrays
+    mapped.write_file(place, head, vocab)
+
+
+def words_for(vocab: Vocab, split: Split | None) -> tuple[bytes, bytes] | None:
+    """The frequent words that a pattern gives as one piece and that are no tokens; None where none can be of use: there
+    is no pattern, or the core does not split by it."""
+    splitter = None if split is None else splitter_of(split)
+    if splitter is None:
+        return None
+    pattern = Pattern(splitter) if isinstance(splitter, str) else splitter
+    return chosen_words(vocab, pattern, *read_all_words(), room_for_words(vocab, _LEAST_WORDS))
+
+
+def _remove_unused(folder: str, place: str) -> None:
+    for other in done_with():
+        if other != place and (not other.endswith(".tables") or cache_folder.is_unused(other)):
+            cache_folder.remove(other)
+
+
+# ==== What is there ====
+
+
+def done_with(path: str | os.PathLike[str] | None = None) -> list[str]:
+    """The user's files that hold tables of models, of any version, and what killed processes left behind. path: of this
+    model alone.
+
+    Raises:
+        OSError, VocabularyError: as for file_of().
+    """
+    prefix = PREFIX if path is None else os.path.basename(file_of(path)).rpartition("-")[0] + "-"
+    folder = mapped.tables_folder()
+    try:
+        found = [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.startswith(prefix)]
+    except FileNotFoundError:
+        return []
+    return [place for place in found if place.endswith(".tables") or cache_folder.is_stale(place)]
+
+
+def source_of(place: str) -> str | None:
+    """The path of the model that tables were built from; None where the file does not say."""
+    try:
+        with disk.open_read(place, steady=True) as file:
+            head = file.read_all(mapped.HEAD_BYTES + _SIZES.size)
+            size = _SIZES.unpack_from(head, mapped.HEAD_BYTES)[0]
+            return str(json.loads(file.read_all(min(size, 64 << 20)))["source"])
+    except (OSError, ValueError, KeyError, TypeError, struct.error):
+        return None
