@@ -28,6 +28,7 @@
 #define ST_ID 0xFFu
 
 #define ST_SYNC_BLOCKS 4    /* blocks searched backwards for a sync point; a segment without one is left to resume_split.cu */
+#define ST_LONGEST_GAP ((uint64_t)1 << 18) /* one thread reads it in 0.15 s, in which a core of the CPU encodes 30 MB */
 #define ST_GAPS 4           /* in a segment; the last one extends to its end */
 
 #ifndef ST_STRETCH_BLOCKS
@@ -53,6 +54,7 @@
 #define ST_FLAG_UTF8 2u   /* the text is not UTF-8 */
 #define ST_FLAG_ROOM 4u   /* more tokens than the output has room for */
 #define ST_FLAG_WORD 8u   /* a merge gave an impossible number of tokens */
+#define ST_FLAG_GAP 16u   /* a gap is longer than ST_LONGEST_GAP */
 
 typedef struct st_counts {
     uint64_t tokens; /* written to the output so far */

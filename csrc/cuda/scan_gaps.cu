@@ -24,15 +24,16 @@ ST_INLINE void st_put_start(const st_job *job, uint64_t at, uint64_t stop)
 }
 
 /* The last known start in front of the byte `at`; an earlier one would do as well. There is one, because a passage begins with a
- * start. */
+ * start. ST_TOO_FAR: it is farther away than the longest gap. */
+#define ST_TOO_FAR UINT64_MAX
 ST_INLINE uint64_t st_start_before(const st_job *job, uint64_t at)
 {
     const volatile uint64_t *starts = job->starts;
     uint64_t block = (at - 1) >> 6, word = starts[block];
     word &= at & 63 ? ((uint64_t)1 << (at & 63)) - 1 : ~(uint64_t)0;
-    while (!word)
+    while (!word && at - 64 * block <= ST_LONGEST_GAP)
         word = starts[--block];
-    return 64 * block + st_last_bit(word);
+    return word ? 64 * block + st_last_bit(word) : ST_TOO_FAR;
 }
 
 /* As st_scan_feed, st_scan_finish and st_scan_sure (split/scan.h). */
@@ -135,6 +136,10 @@ ST_INLINE void st_fill_gap(const st_job *job, uint32_t number)
     if (stop % segment_bytes == 0 && next < st_segments(job) && job->unsynced[next])
         return; /* the gap goes on in that segment, whose thread reads it */
     const uint64_t from = st_start_before(job, stop);
+    if (from == ST_TOO_FAR) {
+        atomicOr(&job->counts->flags, ST_FLAG_GAP);
+        return;
+    }
     st_rest r = {from, from, stop, fresh};
     st_rest_run(job, &r);
 }

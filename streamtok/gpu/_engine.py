@@ -11,6 +11,7 @@ from ._job import (
     BLOCK,
     CLASSES,
     COUNTS,
+    FLAG_GAP,
     FLAG_LISTS,
     FLAG_ROOM,
     FLAG_UTF8,
@@ -281,6 +282,8 @@ class Engine:
         if counts["specials"]:
             few = counts["specials"] <= _FOUND_ROOM
             raise Named(*(self._found(int(counts["specials"])) if few else self.find_names(text, names)))
+        if counts["flags"] & FLAG_GAP:
+            raise Unusable("a long stretch has no place where a piece surely starts")
         if counts["flags"] & FLAG_WORD:
             raise Unusable("a merge contradicts itself")
         return counts

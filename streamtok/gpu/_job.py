@@ -11,7 +11,8 @@ BLOCK = 64
 TILE = 256
 GAPS = 4
 
-FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD = 1, 2, 4, 8
+FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD, FLAG_GAP = 1, 2, 4, 8, 16
+LONGEST_GAP = 1 << 18
 
 _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids

@@ -17,6 +17,7 @@ import streamtok
 from streamtok import patterns
 from streamtok.gpu import _engine
 from streamtok.gpu._engine import Engine
+from streamtok.gpu._job import FLAG_GAP, LONGEST_GAP
 from streamtok.gpu._starts import Buffers, add_starts, find_starts, text_job
 from streamtok.gpu._tables import Tables, put_pattern
 from streamtok.gpu._text import DeviceText, pack
@@ -118,6 +119,16 @@ def test_every_character_is_of_its_kind(row: str) -> None:
     for at in range(0, len(characters), 4096):
         text = "".join(f"a{c}bC{c}{c}1.{c}. {c}'s" for c in characters[at : at + 4096])
         s.check_starts([text.encode()])
+
+
+@pytest.mark.parametrize(("row", "unit"), [("lines", "a"), ("llama3", "\u0301"), ("qwen3_5", "\u0301")])
+def test_a_long_stretch_that_one_thread_would_read_is_left_to_the_cpu(row: str, unit: str) -> None:
+    """The host encodes such a text itself (Unusable). Without that, a megabyte took the device a second."""
+    s = subject(row)
+    near, far = (unit * (size // len(unit.encode())) + " end" for size in (LONGEST_GAP - 200, LONGEST_GAP + 200))
+    s.check_starts([near.encode()])
+    s.starts([far.encode()], 4)
+    assert s.buffers.counted()["flags"] == FLAG_GAP
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,18 @@ def test_structs_of_training_are_those_of_the_source(name):
 
 def test_constants_are_those_of_the_source():
     job = constants("cuda/job.h")
-    names = ("CLASSES", "LONGEST", "TILE", "GAPS", "FLAG_LISTS", "FLAG_UTF8", "FLAG_ROOM", "FLAG_WORD")
+    names = (
+        "CLASSES",
+        "LONGEST",
+        "TILE",
+        "GAPS",
+        "FLAG_LISTS",
+        "FLAG_UTF8",
+        "FLAG_ROOM",
+        "FLAG_WORD",
+        "FLAG_GAP",
+        "LONGEST_GAP",
+    )
     assert {name: getattr(_job, name) for name in names} == {name: job[f"ST_{name}"] for name in names}
     assert _job.STRETCH == 64 * job["ST_STRETCH_BLOCKS"]
     assert array_sizes(_job.COUNTS) == {"deferred": 2, "lists": job["ST_CLASSES"]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...gpu._job import BLOCK, COUNTS, FLAG_UTF8
+from ...gpu._job import BLOCK, COUNTS, FLAG_GAP, FLAG_UTF8
 from ...gpu._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
 from ...gpu._text import DeviceText, pack
 from ...native.text import mend_surrogates
@@ -215,7 +215,7 @@ class DeviceCounting:
             return
         assert self._table is not None
         table = self._table
-        if self._buffers.counted()["flags"] & FLAG_UTF8:
+        if self._buffers.counted()["flags"] & (FLAG_UTF8 | FLAG_GAP):
             self._bytes -= under_way.size
             for stretch in under_way.stretches:
                 self._host.put(stretch)
