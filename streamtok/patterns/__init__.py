@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Split: TypeAlias = str | tuple[Stage, ...]
 
-__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "give_table", "table_of"]
+__all__ = ["CL100K", "FAMILIES", "KERNELS", "O200K", "R50K", "family_of", "give_table", "row_by_meaning", "table_of"]
 
 _FAMILY: dict[str, str] = {R50K: "r50k", CL100K: "cl100k", O200K: "o200k"}
 
@@ -47,19 +47,22 @@ def family_of(pat_str: Split | None) -> str | None:
     """
     if pat_str is None:
         return _NO_PATTERN
-    return (_FAMILY.get(pat_str) if isinstance(pat_str, str) else None) or _family_by_meaning(pat_str)
+    if isinstance(pat_str, str) and pat_str in _FAMILY:
+        return _FAMILY[pat_str]
+    row = row_by_meaning(pat_str)
+    return row if row in FAMILIES else None
 
 
 @functools.lru_cache(maxsize=64)
-def _family_by_meaning(pat_str: Split) -> str | None:
+def row_by_meaning(pat_str: Split) -> str | None:
+    """The row of patterns (rows.py) that splits exactly as the pattern does, by its table; None where there is none."""
     from .rows import row_of
 
     try:
         table = table_of(pat_str)
     except ValueError:  # wrong, which its reader says elsewhere
         return None
-    row = None if table is None else row_of(table)
-    return row if row in FAMILIES else None
+    return None if table is None else row_of(table)
 
 
 _given: dict[Split, CompiledPattern] = {}

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import functools
 
-from . import family_of, table_of
+from . import family_of, row_by_meaning, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..native.pattern import Pattern
     from . import Split
-    from .compiled import CompiledPattern
 
 _TABLES_KEPT = 32
 
@@ -51,15 +50,10 @@ def kernels_of(pat_str: Split | None) -> str | None:
     return None if splitter.drops else splitter.family
 
 
-def pattern_of(table: CompiledPattern) -> Pattern:
-    """What of the core splits by a table: blocks of 64 bytes beside it, where it is the table of a row."""
-    from ..native.pattern import Pattern
-    from .rows import row_of
-
-    return Pattern(table, row_of(table))
-
-
 @functools.lru_cache(maxsize=_TABLES_KEPT)
 def _pattern_of(pat_str: Split) -> Pattern | None:
+    """Blocks of 64 bytes beside the table, where it is the table of a row."""
+    from ..native.pattern import Pattern
+
     table = table_of(pat_str)
-    return None if table is None else pattern_of(table)
+    return None if table is None else Pattern(table, row_by_meaning(pat_str))

@@ -10,8 +10,8 @@ import row_texts
 
 import streamtok
 from streamtok.native.encode import Coder
+from streamtok.native.pattern import Pattern
 from streamtok.patterns.compose import Split, compose
-from streamtok.patterns.engine import pattern_of
 from streamtok.patterns.rows import row_of
 
 
@@ -80,7 +80,7 @@ def check(t: Traits, texts: list[str]) -> None:
     stages = stages_of(t)
     table = compose(stages)
     assert table is not None and row_of(table) == ROWS.get(t), t
-    coder: Any = Coder(streamtok.get_encoding("cl100k_base")._vocab, pattern_of(table))
+    coder: Any = Coder(streamtok.get_encoding("cl100k_base")._vocab, Pattern(table, row_of(table)))
     made = tokenizers.pre_tokenizers
     engine = made.Sequence([made.Split(tokenizers.Regex(stage.pattern), "isolated") for stage in stages])
     for text in texts:
