@@ -23,6 +23,7 @@ from .rank_file import is_rank_file, read_rank_file
 from .sentencepiece import is_sentencepiece, read_sentencepiece
 from .tekken import is_tekken, read_tekken
 from .tokens import Tokens
+from .world import is_world, read_world
 
 
 @short_file_names()
@@ -31,7 +32,7 @@ def read_model(path: str | os.PathLike[str]) -> Model | dict[str, Any]:
 
     Args:
         path: a tokenizer.json; a folder that holds one, or a tekken.json, or vocab.json and merges.txt, or one of these
-            two; a tekken.json; a .model of SentencePiece; a file of ranks with its JSON.
+            two; a tekken.json; a .model of SentencePiece; a file of ranks with its JSON; RWKV's World vocabulary.
 
     Raises:
         VocabularyError: a file that is damaged, or says what is not supported; the message names the place in it.
@@ -50,6 +51,8 @@ def read_model(path: str | os.PathLike[str]) -> Model | dict[str, Any]:
         return read_sentencepiece(data, source)
     if is_rank_file(data):
         return read_rank_file(data, source)
+    if is_world(data):
+        return read_world(data, source)
     if is_tekken(data):
         _check_utf8(data, source)
         return {"name": source, **read_tekken(data, source)}

@@ -136,6 +136,52 @@ def test_pickles_and_copies():
     assert encoding.fingerprint != merged.fingerprint
 
 
+def world_lines(tokens: dict[bytes, int]) -> list[bytes]:
+    """The lines of a file as RWKV's: texts where a token is UTF-8, else bytes."""
+    lines = []
+    for token, token_id in tokens.items():
+        try:
+            value: str | bytes = token.decode()
+        except UnicodeDecodeError:
+            value = token
+        lines.append(f"{token_id} {value!r} {len(token)}".encode())
+    return lines
+
+
+def test_the_file_of_a_world_vocabulary(tmp_path):
+    tokens = BYTES | {b"it's": 300, b'"a"': 301, "é漢".encode(): 302, b"\xe6\xbc": 303, b"\\n'\"": 304, b" \n": 305}
+    path = tmp_path / "world.txt"
+    path.write_bytes(b"\n".join([*world_lines(tokens), b""]))
+    encoding = Encoding.from_file(path)
+    assert encoding._packed.to_dict() == tokens
+    text = 'it\'s "a" é漢字\\n\'" \n'
+    assert encoding.encode(text) == longest(tokens, text.encode())
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"300 'ab' 3", "line 257: b'ab' has 2 bytes, and the line says 3"),
+        (b"300 'a' 1", "line 257: b'a' has an id already, 97"),
+        (b"97 'ab' 2", "line 257: line 98 has the id 97, too"),
+        (b"300 'ab", "line 257: .* is no id, token as Python writes it"),
+        (b"300 __import__('os') 2", "is no id"),
+        (rb"300 '\x4' 1", "is no id"),
+        (rb"300 '\ud800' 3", "a surrogate"),
+        (b"4294967295 'ab' 2", "ids go up to"),
+        (b"300 '' 0", "an empty token"),
+    ],
+)
+def test_a_damaged_file_of_a_world_vocabulary_is_refused_with_the_line(tmp_path, line, message):
+    path = tmp_path / "world.txt"
+    path.write_bytes(b"\n".join([*world_lines(BYTES), line, b""]))
+    with pytest.raises(VocabularyError, match=message):
+        Encoding.from_file(path)
+    path.write_bytes(b"\n".join(world_lines(BYTES)))
+    with pytest.raises(VocabularyError, match="cut off"):
+        Encoding.from_file(path)
+
+
 @pytest.mark.parametrize(
     ("tokens", "kind", "message"),
     [
