@@ -6,12 +6,12 @@ version of Unicode. Only the order of the combining classes shows, so a class is
 left out: their rule is in csrc/normal/chars.h.
 """
 
-import argparse
 import importlib.metadata
 import pathlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
+import generated
 from tokenizers import normalizers
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "normal"
@@ -317,22 +317,13 @@ def files() -> dict[pathlib.Path, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description="Write csrc/normal/normal_tables.* from the normalizers of tokenizers."
-    )
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the header on disk differs")
+    parser = generated.arguments("Write csrc/normal/normal_tables.* from the normalizers of tokenizers.")
     parser.add_argument("--pairs", action="store_true", help="only check that no other pairs compose: some minutes")
     options = parser.parse_args()
     if options.pairs:
         Probe().check_pairs()
         return 0
-    for path, text in files().items():
-        if not options.check:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            print(f"{path.name} is not what tokenizers gives; run python tools/gen_normal.py", file=sys.stderr)
-            return 1
-    return 0
+    return generated.write_or_check(files(), options.check)
 
 
 if __name__ == "__main__":

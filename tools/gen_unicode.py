@@ -9,11 +9,11 @@ an encoding over the 256 single bytes whose pattern is that class: it encodes ex
 What else counts as a number comes from the Digits of Hugging Face's tokenizers, which asks Rust.
 """
 
-import argparse
 import importlib.metadata
 import pathlib
 import sys
 
+import generated
 import tiktoken
 import tokenizers
 
@@ -137,16 +137,8 @@ def header() -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Write csrc/split/unicode_tables.h from tiktoken's character classes.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the header on disk differs")
-    check = parser.parse_args().check
-    text = header()
-    if not check:
-        HEADER.write_text(text)
-    elif not HEADER.exists() or HEADER.read_text() != text:
-        print(f"{HEADER.name} is not what tiktoken's classes give; run python tools/gen_unicode.py", file=sys.stderr)
-        return 1
-    return 0
+    parser = generated.arguments("Write csrc/split/unicode_tables.h from tiktoken's character classes.")
+    return generated.write_or_check({HEADER: header()}, parser.parse_args().check)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ tiktoken then says yes or no. --check compares with the file in the tree and exi
 
 from __future__ import annotations
 
-import argparse
 import base64
 import pathlib
 import sys
 import zlib
 
+import generated
 import regex
 import tiktoken
 import tokenizers
@@ -201,16 +201,11 @@ def render() -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare only")
-    text = render()
-    if parser.parse_args().check:
-        sys.exit(TARGET.read_text("ascii") != text)
-    TARGET.write_text(text, "ascii")
-    asked = (tiktoken, tokenizers, regex)
-    print(f"{TARGET.name}: {len(text)} bytes, by", *(f"{module.__name__} {module.__version__}" for module in asked))
+def main() -> int:
+    check = generated.arguments(__doc__.splitlines()[0]).parse_args().check
+    print("asked:", *(f"{module.__name__} {module.__version__}" for module in (tiktoken, tokenizers, regex)))
+    return generated.write_or_check({TARGET: render()}, check)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
