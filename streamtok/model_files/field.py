@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from ..bundled import strict_json
 from ..errors import VocabularyError, shortened, shown
 
 _MOST_DIGITS = 1000  # the largest number in files of transformers, which stands for "no limit", has 31
@@ -31,11 +32,11 @@ class Field:
     def parse(cls, text: str, path: str) -> Field:
         """The whole of a JSON file. VocabularyError: it is no JSON, or not certain to mean the same to every reader."""
         try:
-            value = json.loads(text, object_pairs_hook=_no_key_twice, parse_int=_short_int, parse_constant=_no_constant)
+            value = strict_json.parse(text, _MOST_DIGITS)
         except json.JSONDecodeError as error:
             raise VocabularyError(f"this is not JSON: {error.msg}", path, error.lineno) from None
-        except _OddError as error:
-            raise VocabularyError(str(error), path) from None
+        except strict_json.OddError as error:
+            raise VocabularyError(error.reason, path) from None
         except RecursionError:
             raise VocabularyError("this JSON is nested too deeply for a model file", path) from None
         return cls(value, path)
@@ -92,28 +93,3 @@ class Field:
         if not isinstance(self.value, kind) or (kind is int and isinstance(self.value, bool)):
             raise self.refused(f"{shown(self.value)} stands where {_KINDS[kind]} is needed")
         return self.value
-
-
-class _OddError(Exception):
-    pass
-
-
-def _no_constant(name: str) -> None:
-    raise _OddError(f"{name} is no value of JSON")
-
-
-def _short_int(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:  # Python would take long, or refuse it with a message about its own settings
-        raise _OddError(f"a number of {len(digits)} digits; no id has as many")
-    return int(digits)
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _OddError(f"the member {shown(key)} is there twice; leave one out")
-            seen.add(key)
-    return record

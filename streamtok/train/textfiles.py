@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, TypeVar
 
+from ..bundled import strict_json
 from ..errors import VocabularyError, shown
 from ..load import read_file
 from .records import write_file
@@ -40,15 +41,12 @@ class Json:
     def read(cls: type[_J], path: str) -> _J:
         text = read_text(path)
         try:
-            record = json.loads(text, object_pairs_hook=_no_key_twice, parse_int=_short_int)
+            record = strict_json.parse(text, _MOST_DIGITS)
         except json.JSONDecodeError as error:
             raise VocabularyError(f"this is not JSON: {error.msg}", path, error.lineno) from None
-        except _TwiceError as error:
-            line = text.count("\n", 0, max(text.rfind(json.dumps(error.key, ensure_ascii=False)), 0)) + 1
-            raise VocabularyError(f"{shown(error.key)} is there twice; leave one out", path, line) from None
-        except _LongError as error:
-            line = text.count("\n", 0, max(text.find(error.digits), 0)) + 1
-            raise VocabularyError(f"a number of {len(error.digits)} digits; no id has as many", path, line) from None
+        except strict_json.OddError as error:
+            line = text.count("\n", 0, max(text.rfind(error.near), 0)) + 1
+            raise VocabularyError(error.reason, path, line) from None
         except RecursionError:
             raise VocabularyError("this JSON is nested too deeply to be a vocabulary", path, 1) from None
         if not isinstance(record, dict):
@@ -72,30 +70,3 @@ class Json:
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise self.refused(f"{shown(name)} is {shown(value)}; a {kind.__name__} is needed", name)
         return value
-
-
-class _LongError(Exception):
-    def __init__(self, digits: str) -> None:
-        self.digits = digits
-
-
-def _short_int(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:  # Python would take long, or refuse it without the line
-        raise _LongError(digits)
-    return int(digits)
-
-
-class _TwiceError(Exception):
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _TwiceError(key)
-            seen.add(key)
-    return record
