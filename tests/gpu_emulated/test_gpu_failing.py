@@ -22,6 +22,7 @@ from streamtok.gpu import _calibration, _open, _select
 from streamtok.gpu._starts import Buffers
 from streamtok.gpu._text import DeviceText
 from streamtok.gpu._waiting import Steps
+from streamtok.patterns.rows import ROWS
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -152,9 +153,9 @@ def test_auto_leaves_short_programs_alone(fresh, monkeypatch, enc):
     assert enc.encode_to_numpy("a" * 1000, device="auto").tolist() == enc.encode("a" * 1000)
 
 
-def test_a_pattern_of_ones_own_stays_on_the_cpu(fresh, monkeypatch, make_tiny):
+def test_a_pattern_without_a_table_stays_on_the_cpu(fresh, monkeypatch, make_tiny):
     use(monkeypatch, None)
-    own = make_tiny(pat_str=r"\w+|\W+")
+    own = make_tiny(pat_str=r"\w+(?=ab)|(?s:.)")
     for device in ("cuda", "auto"):
         assert own.encode_to_numpy("ab abc", device=device).tolist() == own.encode("ab abc")
         assert own.encode_batch(["ab"], device=device) == [own.encode("ab")]
@@ -361,7 +362,7 @@ def test_info_names_the_devices(fresh, monkeypatch):
     assert (cuda["driver"], cuda["runtime"], cuda["cupy"]) == ("13.0", "12.9", "13.6.0")
     use(monkeypatch, None)
     assert "CuPy" in streamtok.info()["cuda"]["missing"]
-    assert streamtok.info()["cuda"]["kernels"] == ["r50k", "cl100k", "o200k", "none"]
+    assert streamtok.info()["cuda"]["kernels"] == [*ROWS, "table", "none"]
 
 
 def test_command_line(fresh, monkeypatch, tmp_path):
