@@ -24,6 +24,7 @@ HARNESSES = (
     "merge",
     "vocab",
     "lists",
+    "listing",
     "image",
     "words",
     "train",

@@ -7,6 +7,7 @@
  *     fuzz_merge.c   words merged side by side, tier against reference
  *     fuzz_vocab.c   hostile vocabularies
  *     fuzz_lists.c   lists of merges, against their definition
+ *     fuzz_listing.c the long lists of model files, written in every way, and damaged
  *     fuzz_image.c   tables as one block, damaged
  *     fuzz_words.c   packed lists of words, and words entered in a vocabulary
  *     fuzz_train.c   training against its definition, damaged records, saved states, failing allocations

@@ -11,7 +11,7 @@ from itertools import pairwise
 import nasty
 import oracle
 import pytest
-from small_models import Both
+from small_models import Both, tokenizers
 
 from streamtok import VocabularyError
 
@@ -46,6 +46,18 @@ def test_random_strings_with_added_tokens(both):
 
 def test_nasty_strings(both):
     both.check(nasty.FIXED)
+
+
+def test_offsets(both):
+    """Where tokens begin, in the text as it was given, whatever the normalizer made of it."""
+    reference, rng = tokenizers.Tokenizer.from_str(both.reference.to_str()), random.Random(4)
+    reference.post_processor = None  # its ByteLevel cuts blanks off
+    names = rng.sample(list(both.enc._added_tokens), min(len(both.enc._added_tokens), 8))
+    for text in nasty.random_strings(rng, COUNT // 3, 14, [*nasty.ALPHABET, *names]):
+        found = reference.encode(text, add_special_tokens=False)
+        ids, places = both.enc.encode_with_offsets(text, allowed_special="all")
+        assert ids.tolist() == found.ids
+        assert places.tolist() == [start for start, _ in found.offsets], text
 
 
 def test_frame(both):
