@@ -47,6 +47,19 @@ class Replace:
 
 
 @dataclass(frozen=True)
+class ReplaceClass:
+    """Each character of a class becomes a text; with `runs`, each run of such characters at once."""
+
+    ranges: tuple[tuple[int, int], ...]
+    content: str
+    runs: bool
+
+    def as_step(self) -> tuple[Any, ...]:
+        """As native.normal.Normalizer has it."""
+        return ("ReplaceClass", self.ranges, self.content, self.runs)
+
+
+@dataclass(frozen=True)
 class Prepend:
     """A text in front of a text that is not empty."""
 
@@ -81,7 +94,7 @@ class Strip:
         return ("Strip", self.left, self.right)
 
 
-Normalizer = Form | Replace | Prepend | PrependUnless | Strip
+Normalizer = Form | Replace | ReplaceClass | Prepend | PrependUnless | Strip
 
 
 # ==== Added tokens, the frame around a text, the model ====

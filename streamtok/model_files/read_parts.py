@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 from ..errors import shown
 from ..patterns import table_of
 from ..patterns.compose import ByteLevel, Digits, Punctuation, Split, Stage, Whitespace, WhitespaceSplit, compose
+from ..patterns.read import Cat, Rep, Set
+from ..patterns.read_oniguruma import read_oniguruma
 from .field import Field
 from .parts import (
     BEHAVIORS,
@@ -19,6 +21,7 @@ from .parts import (
     Prepend,
     PrependUnless,
     Replace,
+    ReplaceClass,
     Strip,
 )
 
@@ -92,10 +95,32 @@ def _form(field: Field) -> Normalizer:
 
 
 def _replace(field: Field) -> Normalizer:
-    pattern = _pattern(field.member("pattern"))
-    if pattern.is_regex or not pattern.text:
-        raise field.member("pattern").refused("a Replace of a Regex, or of no text, is not supported")
-    return Replace(pattern.text, field.member("content").text())
+    pattern, content = _pattern(field.member("pattern")), field.member("content").text()
+    if pattern.is_regex:
+        return _replace_regex(field.member("pattern"), pattern.text, content)
+    if not pattern.text:
+        raise field.member("pattern").refused("a Replace of no text is not supported: it is everywhere")
+    return Replace(pattern.text, content)
+
+
+def _replace_regex(field: Field, regex: str, content: str) -> Normalizer:
+    """A Regex that is a text, a class of characters, or runs of one: what a stream can replace as it comes."""
+    try:
+        node = read_oniguruma(regex)
+    except ValueError as error:
+        raise field.refused(f"the Regex {shown(regex)} is not read: {error}") from None
+    parts = node.parts if isinstance(node, Cat) else (node,)
+    points = [part.ranges[0][0] for part in parts if isinstance(part, Set) and len(part.ranges) == 1]
+    if len(points) == len(parts) > 0 and all(p.ranges[0][0] == p.ranges[0][1] for p in parts if isinstance(p, Set)):
+        return Replace("".join(map(chr, points)), content)
+    runs = isinstance(node, Rep) and (node.low, node.high, node.mode) == (1, None, "")
+    single = node.body if isinstance(node, Rep) and runs else node
+    if not isinstance(single, Set) or not single.ranges:
+        raise field.refused(
+            f"a Replace of the Regex {shown(regex)} is not supported; one that is a text, a class of characters as "
+            r"[\r\n], or runs of one as \s+ is"
+        )
+    return ReplaceClass(single.ranges, content, runs)
 
 
 _NORMALIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], Normalizer]]] = {
