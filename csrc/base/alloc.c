@@ -85,6 +85,19 @@ void *st_alloc_large(size_t size)
     return st_malloc(size);
 }
 
+int st_alloc_idle(void *block, size_t size)
+{
+#if defined(__linux__) && defined(MADV_FREE)
+    const uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+    const uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HUGE_PAGE - 1); /* a large page is not split */
+    return first < end && !madvise((void *)first, end - first, MADV_FREE);
+#else
+    (void)block;
+    (void)size;
+    return 0;
+#endif
+}
+
 void st_alloc_populate(void *from, size_t size)
 {
 #if defined(__linux__)

@@ -22,6 +22,10 @@ void *st_alloc_large(size_t size);
 /* Below this a page that is used in part counts. */
 #define ST_ALLOC_LARGE ((size_t)1 << 22)
 
+/* What is in a large block is not needed any more, and it may be used again: where memory is short the system takes its pages, which
+ * read as zeros then. Until then a write finds them there. 0: the system knows no such advice. */
+int st_alloc_idle(void *block, size_t size);
+
 /* Advice that memory of a block will be written soon: the system provides its pages now, not one by one. */
 void st_alloc_populate(void *from, size_t size);
 

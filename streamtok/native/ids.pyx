@@ -45,13 +45,24 @@ cdef int numpy_ready = 0
 cdef object importing = object()  # one thread imports
 
 # The memory of the last large array, kept for the next one: the first write to a page costs the system 1.3 us, up to a tenth of
-# the time of encoding. One block for all threads, of 64 KB (where the gain begins to count) to 16 MB (so that little is held).
+# the time of encoding, or a quarter of that of sixteen threads. One block for all threads, of 64 KB (where the gain begins to count)
+# to 16 MB (so that little is held). And a larger one, up to 1 GB, where the system may take its pages back at any time.
 cdef enum:
     SPARE_FROM = 1 << 14
     SPARE_UP_TO = 1 << 22
-cdef st_ids spare
-cdef uint64_t spare_room = 0  # its capacity; read without a lock
-cdef int spare_is_lent = 0
+    LARGE_UP_TO = 1 << 28
+
+cdef struct Spare:
+    st_ids ids
+    uint64_t room  # its capacity; read without a lock
+    int is_lent
+
+cdef Spare[2] spares
+memset(spares, 0, sizeof(spares))
+
+
+cdef Spare *spare_for(size_t ids) noexcept:
+    return &spares[ids > SPARE_UP_TO]
 
 
 # From this length on a fixed estimate is too rough: a buffer that is too small is moved, and one that is much too large is fetched
@@ -75,21 +86,20 @@ cdef void expect(Expected *expected, size_t n, bint characters, size_t ids) noex
         st_number_write(&expected.of_characters if characters else &expected.of_bytes, ids // (n // 1024 + 1) * 17 // 16 + 1)
 
 
-cdef void exchange_spare(st_ids *ids) noexcept:
-    global spare
+cdef void exchange(Spare *spare, st_ids *ids) noexcept:
     cdef st_ids other
-    if st_flag_raise(&spare_is_lent):
-        other = spare
-        spare = ids[0]
+    if st_flag_raise(&spare.is_lent):
+        other = spare.ids
+        spare.ids = ids[0]
         ids[0] = other
-        st_number_write(&spare_room, spare.capacity)
-        st_flag_lower(&spare_is_lent)
+        st_number_write(&spare.room, spare.ids.capacity)
+        st_flag_lower(&spare.is_lent)
 
 
 cdef void reserve(st_ids *ids, size_t more) noexcept:
     # Read without a lock: at worst the memory has another size than was seen here.
-    if ids.size == 0 and ids.capacity < more <= st_number_read(&spare_room) <= 4 * more:
-        exchange_spare(ids)
+    if ids.size == 0 and ids.capacity < more <= st_number_read(&spare_for(more).room) <= 4 * more:
+        exchange(spare_for(more), ids)
         ids.size = 0
     if ids.data == NULL and SPARE_UP_TO < more < SIZE_MAX // 16:
         ids.data = <uint32_t *>st_alloc_large(more * sizeof(uint32_t))
@@ -99,16 +109,19 @@ cdef void reserve(st_ids *ids, size_t more) noexcept:
 
 cdef void recycle(st_ids *ids) noexcept:
     if SPARE_FROM <= ids.capacity <= SPARE_UP_TO:
-        exchange_spare(ids)
+        exchange(&spares[0], ids)
+    elif SPARE_UP_TO < ids.capacity <= LARGE_UP_TO and st_alloc_idle(ids.data, ids.capacity * sizeof(uint32_t)):
+        exchange(&spares[1], ids)
     st_ids_free(ids)
 
 
 def free_spare():
     """Frees what is kept for the next array."""
     cdef st_ids ids
-    memset(&ids, 0, sizeof(ids))
-    exchange_spare(&ids)
-    st_ids_free(&ids)
+    for i in range(2):
+        memset(&ids, 0, sizeof(ids))
+        exchange(&spares[i], &ids)
+        st_ids_free(&ids)
 
 
 cdef class IdBuffer:
