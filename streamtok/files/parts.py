@@ -117,6 +117,7 @@ class Parts:
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self.is_active = False
+        self._source = ""
 
     def is_worth_it(self, source: object, reader: Reader, offset: int) -> bool:
         """Whether the rest of a source is a plain file long enough for all threads."""
@@ -125,8 +126,9 @@ class Parts:
         enough = _WORTH_IT * self.num_threads * self.part
         return disk.places_are_free and source.size is not None and source.size - offset >= enough
 
-    def begin(self) -> None:
-        """The next ids are those of parts."""
+    def begin(self, source: str) -> None:
+        """The next ids are those of parts of the file `source`."""
+        self._source = source
         self._before()
         self.is_active = True
         while len(self._threads) < self.num_threads:
@@ -150,6 +152,8 @@ class Parts:
     def when_written(self, action: AtPoint) -> None:
         """Has action(ids, crc) called once all parts so far are written; these are the file's totals up to there."""
         with self._lock:
+            if self._failed is not None:  # the next call raises; the point would lie behind what has failed
+                return
             self._coming.append(_Point(action))
         self._place(None)
         self._call_due()
@@ -205,7 +209,8 @@ class Parts:
     def _encode(self, task: _Task, room: memoryview) -> None:
         try:
             text = room[: task.size]
-            read_part(task.file, task.start, text)
+            with disk.named(self._source):
+                read_part(task.file, task.start, text)
             part = self._idle.pop() if self._idle else Part()
             part.encode(self._coder, text, *self._matchers, self._sink.dtype.itemsize)
             task.part = part

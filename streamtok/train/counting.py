@@ -12,7 +12,7 @@ import numpy as np
 from ..batch import thread_map
 from ..errors import located_utf8_error, shortened
 from ..native.trainer import Counter
-from .inputs import LARGEST_PART, FilePart, How, Stretch
+from .inputs import FilePart, How, Stretch, largest_part
 from .options import core_splitter
 from .records import PARTS, Blocks, Store, write_file
 
@@ -184,7 +184,7 @@ class Counting:
     def _mended(self, text: Any) -> Any:
         if isinstance(text, FilePart):
             if not hasattr(self._rooms, "room"):
-                self._rooms.room = np.empty(LARGEST_PART, np.uint8).data
+                self._rooms.room = np.empty(largest_part(), np.uint8).data
             text = text.read(self._rooms.room)
         return text if self.how.errors == "strict" or isinstance(text, str) else str(text, "utf-8", self.how.errors)
 

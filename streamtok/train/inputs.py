@@ -32,8 +32,13 @@ from ..native.text import mend_surrogates, to_utf8
 CHUNK = 1 << 20
 """Bytes read at a time, and of a stretch where the text has places to cut."""
 
-LARGEST_PART = CHUNK + LARGEST_REST
-"""Bytes of a FilePart, at most."""
+_CHUNKS = 2  # of a FilePart: what Python does for a part is half as much as with one
+
+
+def largest_part() -> int:
+    """Bytes of a FilePart, at most."""
+    return _CHUNKS * CHUNK + LARGEST_REST
+
 
 _MANY = 1 << 12  # texts of one stretch, when they are short
 _LONGEST_NAME = 255  # of a file, on nearly all systems
@@ -71,7 +76,7 @@ class FilePart:
         self._file, self._start, self._size = file, start, size
 
     def read(self, room: memoryview) -> memoryview:
-        """The bytes, in the room, which has LARGEST_PART."""
+        """The bytes, in the room, which has largest_part()."""
         room = room[: self._size]
         try:
             read_part(self._file.fd, self._start, room)
@@ -236,7 +241,8 @@ class FileInput:
         """Parts of a long text, up to where no more of them can be cut off; reading goes on there."""
         at, end = start.offset, self.source.size or 0
         file = _OpenFile(reader.raw.fileno(), self.name)
-        while end - at > 2 * CHUNK and (cut := next_cut(file.fd, at, CHUNK, (how.special, None), how.cuts)) is not None:
+        names, size = (how.special, None), _CHUNKS * CHUNK
+        while end - at > 2 * size and (cut := next_cut(file.fd, at, size, names, how.cuts)) is not None:
             part = FilePart(file, at, cut - at)
             reader.raw.seek(cut)
             yield Stretch([part], cut - at, self.name, at, Place(index, cut), False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -10,13 +11,15 @@ import random
 import subprocess
 import sys
 import threading
+import time
 
 import nasty
 import oracle
 import pytest
+from english import ENGLISH
 from file_runs import RUNS, TEXT, Crash, _enc, _here, encode, leftovers  # noqa: F401
 
-from streamtok import batch
+from streamtok import batch, disk
 from streamtok.files import documents, encode_file, in_order, ways
 
 THREADS = (2, 3, 8, 64)
@@ -91,6 +94,66 @@ def test_every_number_of_threads_writes_the_same_or_fails_alike(name, kind, tmp_
             "journal_bytes": rng.choice((100, 1000, 1 << 26)),
         }
         assert_threads_do_not_matter(enc, rng, src=sources, **options, **rng.choice(SPECIAL))
+
+
+@pytest.mark.skipif(not disk.places_are_free, reason="this system does not read and write at places")
+@pytest.mark.parametrize("name", ["os_preadv", "os_pwrite"])
+def test_a_part_that_cannot_be_read_or_written(name, here, monkeypatch):
+    """Each call fails in turn: the error names the file, and a later run goes on from what was kept."""
+    enc = oracle.ours("r50k_base")
+    pathlib.Path("long.txt").write_bytes(ENGLISH[:6000] * 2)
+    want, real, failed = written(enc, "out.bin", src="long.txt"), getattr(disk, name), 0
+    for index in range(0, 400, 5):
+        left = [index]
+
+        def fail(*arguments, left=left):
+            left[0] -= 1
+            if left[0] == -1:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return real(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(disk, name, fail)
+            try:
+                encode_file(enc, "long.txt", "out.bin", num_threads=3, journal_bytes=500)
+            except OSError as error:
+                assert error.errno == errno.EIO
+                assert os.path.basename(error.filename) == ("out.bin.partial" if "write" in name else "long.txt")
+                failed += 1
+        assert written(enc, "out.bin", src="long.txt", num_threads=2, resume=True) == want
+        if left[0] >= 0:
+            break
+    assert failed > 3
+
+
+@pytest.mark.skipif(not disk.places_are_free, reason="this system does not read and write at places")
+def test_parts_are_written_in_any_order_and_end_in_theirs(here, monkeypatch):
+    """Threads are held up at random, so that parts are ready, and wait for their places, in every order."""
+    enc, rng, real = oracle.ours("o200k_base"), random.Random(5), disk.os_preadv
+    pathlib.Path("long.txt").write_bytes(ENGLISH[:9000] + TEXT)
+    want = written(enc, "out.bin", src="long.txt")
+
+    def late(*arguments):
+        time.sleep(rng.random() / 500)
+        return real(*arguments)
+
+    monkeypatch.setattr(disk, "os_preadv", late)
+    for threads in (2, 5, 8):
+        assert written(enc, "out.bin", src="long.txt", num_threads=threads, journal_bytes=1000) == want
+
+
+@pytest.mark.skipif(not disk.places_are_free, reason="this system does not read and write at places")
+def test_a_file_that_becomes_shorter_while_its_parts_are_read(here, monkeypatch):
+    enc, real = oracle.ours("r50k_base"), disk.os_preadv
+    pathlib.Path("long.txt").write_bytes(ENGLISH[:6000] * 2)
+
+    def cut(*arguments):
+        os.truncate("long.txt", 2000)
+        return real(*arguments)
+
+    monkeypatch.setattr(disk, "os_preadv", cut)
+    with pytest.raises(OSError, match=r"became shorter|changed while it was read"):
+        encode_file(enc, "long.txt", "out.bin", num_threads=2)
 
 
 def test_json_lines_and_their_errors(here):
@@ -208,7 +271,7 @@ def test_num_threads_below_one_is_a_value_error(enc, here):
 
 _KILLED = """
 import os, pathlib, random, signal, time, streamtok
-from streamtok import batch
+from streamtok import batch, disk
 from streamtok.files import documents
 from streamtok.files import encode_file
 documents._PART = 2048
