@@ -56,7 +56,9 @@ def test_modules_know_their_names_and_their_file(name):
     assert all(getattr(module, value.__qualname__) is value for value in own)
 
 
-@pytest.mark.parametrize("name", ["streamtok.native.csrc.vocab", "streamtok.native.other", "streamtok.native.text.x", "text"])
+@pytest.mark.parametrize(
+    "name", ["streamtok.native.csrc.vocab", "streamtok.native.other", "streamtok.native.text.x", "text"]
+)
 def test_no_other_module_is_found_in_the_file(name):
     assert native.ModuleFinder.find_spec(name) is None
     with pytest.raises(ModuleNotFoundError, match=f"No module named '{name}'"):

@@ -487,16 +487,3 @@ def test_a_subclass_can_be_loaded_copied_and_pickled(tmp_path):
 
 class Mine(Encoding):
     pass
-
-
-@pytest.mark.parametrize("regex", [r"\s+", "[\n\r]", "[^\x00-\x7f]", "ab", r"\d+", "(?:l)+", r"\."])
-@pytest.mark.parametrize("content", ["", " ", "ab"])
-def test_replace_of_a_regex(tmp_path, regex, content):
-    step = {"type": "Replace", "pattern": {"Regex": regex}, "content": content}
-    Both.of(tmp_path, record(normalizer=step)).check(texts(30, 200, "ab", "  "))
-
-
-@pytest.mark.parametrize("regex", [" {2,}", "a|bc", r"\s+?", "(?=a)b", "(", "a*"])
-def test_replace_of_another_regex_is_refused(tmp_path, regex):
-    step = {"type": "Replace", "pattern": {"Regex": regex}, "content": "x"}
-    assert "Regex" in refusal(tmp_path, record(normalizer=step))
