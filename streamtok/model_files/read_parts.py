@@ -203,7 +203,11 @@ def _usual(value: Any) -> AddedToken | None:
 
 
 def _is_whole(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair
+        return False
+    return True
 
 
 def _checked(entry: Field) -> AddedToken:
