@@ -29,6 +29,11 @@ from streamtok.train import save
 NAMES = "<x>", "<y>"
 
 
+def real_models() -> list[object]:
+    found = sorted(pathlib.Path(os.environ.get("STREAMTOK_MODELS") or "/nowhere").rglob("tokenizer.json"))
+    return [*found] or [pytest.param(None, marks=pytest.mark.skip(reason="STREAMTOK_MODELS names no folder"))]
+
+
 def small(size: int = 420) -> dict[str, object]:
     """A model with all that tables have to keep: names, a template, a normalizer, tokens that no merge makes."""
     made = record(size, pre_tokenizer=split_by(LLAMA3), normalizer={"type": "NFC"}, model_ignore_merges=True)
@@ -208,6 +213,17 @@ def test_words_of_the_tables_have_the_ids_that_merging_gives(model, cache, table
             assert full._coder.encode_piece(word) == full._vocab.merge(word)
             count += 1
     assert count > 2000
+
+
+@pytest.mark.parametrize("path", real_models(), ids=str)
+def test_real_models_have_the_same_ids(path, cache):
+    plain, full = Encoding.from_file(path), Encoding.from_file(path, cache=True)
+    assert uses_cache(full) and not uses_cache(plain)
+    same(full, plain)
+    for name in ("english", "code", "multilingual"):
+        text = oracle.corpus(name)[:500_000]
+        expected = plain.encode_to_numpy(text, disallowed_special=())
+        assert full.encode_to_numpy(text, disallowed_special=()).tolist() == expected.tolist()
 
 
 # ==== Damaged, stale and foreign tables ====
