@@ -85,8 +85,8 @@ class AddedNames:
         early = [token for content, token in self._added.items() if content not in self._late]
         if not early:
             return True
-        if not all(token.is_plain for token in late):
-            return False
+        if not all(token.is_plain for token in late) or any(token.single_word for token in early):
+            return False  # late ones are also sought in one of the others that does not count
         if any(token.lstrip or token.rstrip for token in early) and any(t.content != t.content.strip() for t in late):
             return False
         return not _overlap([token.content for token in late], {token.content for token in early})

@@ -32,7 +32,7 @@ def random_model(rng: random.Random, kinds: int = 2) -> tuple[dict, list[str]]:
     made = record(300, normalizer=rng.choice(NORMALIZERS))
     made["pre_tokenizer"]["add_prefix_space"] = rng.random() < 0.2
     made["added_tokens"] = []
-    names = list({"".join(rng.choices(PIECES, k=rng.choice((1, 1, 2, 3)))) for _ in range(rng.randrange(1, 5))})
+    names = sorted({"".join(rng.choices(PIECES, k=rng.choice((1, 1, 2, 3)))) for _ in range(rng.randrange(1, 5))})
     odds = rng.choice((0.0, 0.5)) if kinds > 1 else rng.choice((0.0, 1.0))
     for name in names:
         flags = {flag: rng.random() < 0.4 for flag in ("lstrip", "rstrip", "single_word", "special")}
@@ -89,6 +89,11 @@ def test_all_flags_together(tmp_path):
         both.reference.post_processor = None  # its ByteLevel cuts blanks off
         for text in texts[:6]:
             check_places(both, text)
+
+
+def test_a_late_token_in_one_that_does_not_count_as_a_word(tmp_path):
+    both = Both.of(tmp_path, added(added(record(300), "<a>b", single_word=True), "b", "<c>", normalized=True))
+    both.check(["x<a>b", "<a>b", "<a>bx", "<c><a>b<c>"])
 
 
 def test_streams_are_copied_and_restored_anywhere(tmp_path):
