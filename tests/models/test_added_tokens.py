@@ -92,8 +92,8 @@ def test_all_flags_together(tmp_path):
 
 
 def test_a_late_token_in_one_that_does_not_count_as_a_word(tmp_path):
-    both = Both.of(tmp_path, added(added(record(300), "<a>b", single_word=True), "b", "<c>", normalized=True))
-    both.check(["x<a>b", "<a>b", "<a>bx", "<c><a>b<c>"])
+    both = Both.of(tmp_path, added(added(record(300), "<a>b", single_word=True), "a>", "<c>", normalized=True))
+    both.check(["x<a>b", "<a>b", "<a>bx", "<c><a>b<c>", "a>"])
 
 
 def test_streams_are_copied_and_restored_anywhere(tmp_path):
