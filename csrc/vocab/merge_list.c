@@ -45,6 +45,7 @@ void st_merge_begin(st_merge_work *w)
     const uint8_t *bytes = list->bytes;
     uint32_t symbol = 0;
     memset(w->left_of, 0xff, w->starts * sizeof *w->left_of);
+    memset(w->right_of, 0xff, w->starts * sizeof *w->right_of);
     for (size_t t = 0; t < list->count; bytes += list->lengths[t++]) {
         w->symbol_of[t] = ST_NONE;
         if (list->kinds[t] != ST_TOKEN_START)

@@ -139,20 +139,18 @@ static void release_missed(missed *x)
     st_ids_free(&x->lengths);
 }
 
-static uint64_t *begins_with(missed *x, const uint8_t *bytes, uint64_t *bit)
+static int begins_one(const missed *x, const uint8_t *bytes)
 {
-    *bit = (uint64_t)1 << (bytes[1] & 63);
-    return &x->begins[(size_t)bytes[0] << 2 | bytes[1] >> 6];
+    return x->begins[(size_t)bytes[0] << 2 | bytes[1] >> 6] >> (bytes[1] & 63) & 1;
 }
 
 /* Whether a token holds one of those found, which have two bytes at least. */
-static int holds_missed(const st_merge_work *w, const scratch *s, missed *x, uint32_t token)
+static int holds_missed(const st_merge_work *w, const scratch *s, const missed *x, uint32_t token)
 {
     const uint8_t *bytes = w->list->bytes + s->starts[token];
     const size_t n = w->list->lengths[token];
-    uint64_t bit;
     for (size_t at = 0; at + 2 <= n; at++) {
-        if (!(*begins_with(x, bytes + at, &bit) & bit))
+        if (!begins_one(x, bytes + at))
             continue;
         for (size_t i = 0; i < x->lengths.size && x->lengths.data[i] < n && x->lengths.data[i] <= n - at; i++) {
             const size_t size = x->lengths.data[i];
@@ -168,8 +166,7 @@ static st_status enter_missed(const st_merge_work *w, const scratch *s, missed *
 {
     const uint32_t n = w->list->lengths[token];
     const uint8_t *bytes = w->list->bytes + s->starts[token];
-    uint64_t bit;
-    *begins_with(x, bytes, &bit) |= bit;
+    x->begins[(size_t)bytes[0] << 2 | bytes[1] >> 6] |= (uint64_t)1 << (bytes[1] & 63);
     st_string_add(&x->found, st_hash_span(bytes, n), token);
     if (x->lengths.size && x->lengths.data[x->lengths.size - 1] == n)
         return ST_OK;
