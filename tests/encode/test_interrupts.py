@@ -147,7 +147,7 @@ def test_decoding_ends_soon(enc, text):
     decoder = enc.stream_decoder()
     head = decoder.feed(enc.encode("🤗")[:1])
     assert_ends_soon(lambda: decoder.copy().feed(ids))
-    with Alarm(0.05), pytest.raises(Stop):
+    with Alarm(0.005), pytest.raises(Stop):
         decoder.feed(ids)
     assert head + decoder.feed(enc.encode("🤗")[1:]) + decoder.flush() == "🤗"
 
