@@ -142,9 +142,9 @@ class _Making:
         return [rows for of_size in self._merges for rows in of_size]
 
 
-def pack_symbols(made: Symbols, merges: npt.NDArray[np.integer], ignore_merges: bool) -> MergedVocabulary:
+def pack_symbols(made: Symbols, merges: npt.NDArray[np.integer]) -> MergedVocabulary:
     """The vocabulary. merges: those of the file, places as in Symbols.merges."""
     left, right, product = np.concatenate([made.merges, merges]).astype(np.uint32).T
     joined = left.tobytes(), right.tobytes(), product.tobytes()
     arrays = made.lengths.tobytes(), made.ids.tobytes(), made.kinds.tobytes()
-    return packed(ordered(made.texts, *arrays, *joined, ignore_merges))
+    return packed(ordered(made.texts, *arrays, *joined, False))

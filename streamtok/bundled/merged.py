@@ -27,9 +27,9 @@ class MergedVocabulary(PackedVocabulary):
         }
 
 
-def packed(given: tuple[bytes, bytes, bytes, bytes, bool]) -> MergedVocabulary:
+def packed(given: tuple[bytes, bytes, bytes, bytes]) -> MergedVocabulary:
     """The vocabulary that ordered() of native/merges.pyx gives."""
-    blob, *arrays, _ = given
+    blob, *arrays = given
     lengths, ids, splits = (array("I", data) for data in arrays)
     _check_sizes(blob, lengths)
     return MergedVocabulary(blob, lengths, ids, splits, None)

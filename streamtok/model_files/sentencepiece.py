@@ -218,7 +218,7 @@ def _model(pieces: list[_Piece], rules: _Rules, whole: Message) -> Model:
         np.arange(len(texts), dtype=np.uint32),
         of_bytes,
     )
-    vocabulary = pack_symbols(found, _merges(pieces), False)
+    vocabulary = pack_symbols(found, _merges(pieces))
     record = _record(pieces, rules)
     raw = tuple(-1 if place is None else place for place in of_bytes)
     return Model(whole.path, record, vocabulary, raw, parts_of(Field(record, whole.path)))

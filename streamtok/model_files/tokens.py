@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..bundled.characters import byte_places, pack_symbols, symbols
-from ..bundled.merged import MergedVocabulary
+from ..bundled.merged import MergedVocabulary, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
@@ -84,9 +83,7 @@ class Tokens:
                 kinds[number] = KINDS["silent"]
         left, right, made = (np.ascontiguousarray(column).tobytes() for column in self.merges.T)
         tokens = self.listing.blob, self.listing.lengths, self.listing.ids, kinds.astype(np.uint8).tobytes()
-        blob, *arrays, _ = ordered(*tokens, left, right, made, keep_whole)
-        lengths, ids, splits = (array("I", data) for data in arrays)
-        return MergedVocabulary(blob, lengths, ids, splits, None)
+        return packed(ordered(*tokens, left, right, made, keep_whole))
 
     def pack_characters(self) -> tuple[MergedVocabulary, tuple[int, ...]]:
         """The same where text begins as characters (bundled/characters.py), and the ids of the tokens of bytes, -1 for
@@ -99,7 +96,7 @@ class Tokens:
         found = symbols(self.listing.texts, starts[1:] - starts[:-1], self.ids, of_bytes)
         self._check_merges(of_bytes)
         ids = tuple(-1 if place is None else int(self.ids[place]) for place in of_bytes)
-        return pack_symbols(found, self.merges, False), ids
+        return pack_symbols(found, self.merges), ids
 
     def _check_merges(self, of_bytes: list[int | None]) -> None:
         """Raises VocabularyError for a merge of the token of a byte."""

@@ -32,7 +32,7 @@ KINDS = {"made": ST_TOKEN_MADE, "start": ST_TOKEN_START, "silent": ST_TOKEN_SILE
 
 def ordered(bytes blob not None, bytes lengths not None, bytes ids not None, bytes kinds not None, bytes left not None,
             bytes right not None, bytes made not None, bint whole):
-    """(bytes of all tokens joined, lengths, ids, splits, whether the list is in order) by index: uint32 as bytes.
+    """(bytes of all tokens joined, lengths, ids, splits) by index: uint32 as bytes.
 
     blob, lengths, ids, kinds: of the tokens, in any order, their places; left, right, made: the places of each merge's tokens.
     whole: tokens that no merge makes are found as whole pieces; otherwise they are silent."""
@@ -74,4 +74,4 @@ def ordered(bytes blob not None, bytes lengths not None, bytes ids not None, byt
             split_of[i] = ST_SILENT
         memcpy(to, listed.bytes + start_of[places[i]], to_lengths[i])
         to += to_lengths[i]
-    return joined, sizes, numbered, splits, bool(in_order)
+    return joined, sizes, numbered, splits

@@ -15,6 +15,11 @@ from .vocab cimport Vocab
 from ..errors import VocabularyError
 
 
+cdef tuple bytes_of_both(const st_bytes *words, const st_bytes *lengths):
+    return (PyBytes_FromStringAndSize(<const char *>words.data, <Py_ssize_t>words.size),
+            PyBytes_FromStringAndSize(<const char *>lengths.data, <Py_ssize_t>lengths.size))
+
+
 def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes rests not None, bytes levels not None, *,
                    unsigned shift, unsigned least):
     """(words joined, a byte of length each) of a packed list (csrc/vocab/packed_words.h); VocabularyError if it is none."""
@@ -37,8 +42,7 @@ def read_word_list(bytes shared not None, bytes rest_lengths not None, bytes res
             raise VocabularyError(st_strerror(status).decode())
         if status:
             raise MemoryError
-        return (PyBytes_FromStringAndSize(<const char *>words.data, <Py_ssize_t>words.size),
-                PyBytes_FromStringAndSize(<const char *>lengths.data, <Py_ssize_t>lengths.size))
+        return bytes_of_both(&words, &lengths)
     finally:
         st_bytes_free(&words)
         st_bytes_free(&lengths)
@@ -94,8 +98,7 @@ def chosen_words(Vocab vocab not None, Pattern pattern not None, bytes words not
         check(&scope)
         if status:
             raise MemoryError
-        return (PyBytes_FromStringAndSize(<const char *>found.data, <Py_ssize_t>found.size),
-                PyBytes_FromStringAndSize(<const char *>sizes.data, <Py_ssize_t>sizes.size))
+        return bytes_of_both(&found, &sizes)
     finally:
         st_bytes_free(&found)
         st_bytes_free(&sizes)
