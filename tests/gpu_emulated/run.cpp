@@ -4,17 +4,10 @@
 #include "cuda/encode/encode.cu"
 #include "lanes.h"
 
-#define JOB_KERNEL(name) KERNEL(name, st_job)
 #ifdef ST_SHORT_TEXTS
-JOB_KERNEL(short)
+KERNEL(short, st_job)
 #else
-KERNEL(pack, st_packing)
-JOB_KERNEL(begin)
-JOB_KERNEL(check)
-JOB_KERNEL(find)
-JOB_KERNEL(split)
-JOB_KERNEL(resync)
-JOB_KERNEL(rest)
+#include "start_kernels.h"
 JOB_KERNEL(cuts)
 JOB_KERNEL(lookup)
 JOB_KERNEL(again)

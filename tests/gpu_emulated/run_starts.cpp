@@ -4,11 +4,4 @@
 #include "cuda/starts.cu"
 #include "lanes.h"
 
-#define JOB_KERNEL(name) KERNEL(name, st_job)
-KERNEL(pack, st_packing)
-JOB_KERNEL(begin)
-JOB_KERNEL(check)
-JOB_KERNEL(find)
-JOB_KERNEL(split)
-JOB_KERNEL(resync)
-JOB_KERNEL(rest)
+#include "start_kernels.h"
