@@ -94,6 +94,10 @@ def flags(source: str, compiler: str, tag: str) -> list[str]:
     return [*plain, own] if own else plain
 
 
+# The kernels of a package, as one file.
+KERNELS = {"gpu": "cuda/encode/encode.cu", "gpu/ids": "cuda/ids/ids.cu", "train/gpu": "cuda/train/train.cu"}
+
+
 class BuildLibrary(build_ext):
     def build_extension(self, extension: Extension) -> None:
         extension.extra_objects = self.objects(extension)
@@ -130,7 +134,7 @@ class BuildLibrary(build_ext):
         root = pathlib.Path("." if self.inplace else self.build_lib)
         self.remove_old(root)
         super().run()
-        for package, name in (("gpu", "cuda/encode/encode.cu"), ("train/gpu", "cuda/train/train.cu")):
+        for package, name in KERNELS.items():
             (root / "streamtok" / package / "kernels.cu").write_text(one_file(name))
         self.write_tables(root)
         if not self.inplace:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from .protocols import Data, Ids, SomeText, TokenIds, TokenRows
+    from .protocols import Data, DeviceArray, Ids, SomeText, TokenIds, TokenRows
 
 # More ids than this are converted in steps, between which Python handles signals.
 _AT_ONCE = 1 << 20
@@ -205,6 +205,18 @@ def _checked_row(ids: npt.NDArray[Any]) -> Ids:
     numpy = sys.modules["numpy"]
     if ids.ndim == 1 and ids.dtype == numpy.uint32 and ids.flags.c_contiguous:
         return ids
+    check_row(ids)
+    row: Ids = numpy.empty(len(ids), numpy.uint32)
+    for at in range(0, len(ids), _AT_ONCE):
+        part = ids[at : at + _AT_ONCE]
+        if ids.dtype != numpy.uint32 and (part.min() < 0 or part.max() > 0xFFFFFFFF):
+            raise OverflowError("an id is negative or does not fit in 32 bits")
+        row[at : at + _AT_ONCE] = part
+    return row
+
+
+def check_row(ids: Ids | DeviceArray) -> None:
+    """Raises ValueError or TypeError for an array that is no row of integers."""
     if ids.ndim > 1:
         raise ValueError(
             f"ids are one row, got an array of shape {ids.shape}; "
@@ -214,13 +226,6 @@ def _checked_row(ids: npt.NDArray[Any]) -> Ids:
         raise TypeError("ids are a row, got a single number; write [number]")
     if ids.dtype.kind not in "iu" and len(ids):  # without any, np.array([]) is one of floats
         raise TypeError(f"ids are integers, got an array of {shortened(str(ids.dtype))}")
-    row: Ids = numpy.empty(len(ids), numpy.uint32)
-    for at in range(0, len(ids), _AT_ONCE):
-        part = ids[at : at + _AT_ONCE]
-        if ids.dtype != numpy.uint32 and (part.min() < 0 or part.max() > 0xFFFFFFFF):
-            raise OverflowError("an id is negative or does not fit in 32 bits")
-        row[at : at + _AT_ONCE] = part
-    return row
 
 
 def check_special(packed: PackedVocabulary, special_tokens: dict[str, int]) -> None:

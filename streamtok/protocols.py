@@ -130,6 +130,10 @@ class DeviceArray(Protocol):
 
     def view(self, dtype: npt.DTypeLike, /) -> DeviceArray: ...
 
+    def astype(self, dtype: npt.DTypeLike, /) -> DeviceArray: ...
+
+    def reshape(self, *shape: int) -> DeviceArray: ...
+
     def fill(self, value: int, /) -> None: ...
 
 
@@ -225,6 +229,14 @@ class Vocabulary(Protocol):
     _spelling: Any  # a model_files.spelling.Spelling, or None
 
     def decode_bytes(self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False) -> bytes: ...
+
+    def decode_bytes_batch(
+        self,
+        batch: Sequence[Sequence[int]] | TokenRows,
+        *,
+        num_threads: int | None = 8,
+        skip_special_tokens: bool = False,
+    ) -> list[bytes]: ...
 
     def decode_single_token_bytes(self, token: int) -> bytes: ...
 

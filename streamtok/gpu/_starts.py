@@ -44,11 +44,15 @@ class Buffers:
         """A buffer that is there, as bytes."""
         return self._arrays[name]
 
+    def zeros(self, name: str, size: int) -> DeviceArray:
+        """A buffer of so many bytes, which are 0 when it is made."""
+        if name not in self._arrays:
+            self._arrays[name] = self.device.full(size, np.uint8, 0)
+        return self._arrays[name]
+
     def counts(self) -> DeviceArray:
         """The buffer of a st_counts: `arrived` begins as 0."""
-        if "counts" not in self._arrays:
-            self._arrays["counts"] = self.device.full(COUNTS.itemsize, np.uint8, 0)
-        return self._arrays["counts"]
+        return self.zeros("counts", COUNTS.itemsize)
 
     def counted(self) -> np.void:
         """A st_counts, once the device has come so far."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,10 +22,16 @@ from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import cut_device, flattened, host_slices, own_rows, short_bytes, slices
 from ._slot import Request, Slot, Station
-from ._waiting import complete
+from ._waiting import Steps, complete
+from .ids.decode import Kernels
+from .ids.jobs import FAMILY, IDS
+from .ids.rows import packed, padded, shape_of
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, DeviceArray, DisallowedSpecial, Encoding
+
+
+_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +112,7 @@ class GpuEncoder:
         self._device = _open.open_device(family_for(encoding), ordinal_of(device))
         self._stream, self._lock = stream, threading.Lock()
         self._names = KeptNames(encoding)
+        self._kernels: Kernels | None = None
         with explained(self.device):
             self._slot = Slot(Station(self._device, encoding, is_limited=memory_limit is not None))
         self._slice = slice_for(memory_limit, self._slot.station.tables.nbytes, self._dtype.itemsize)
@@ -192,10 +199,105 @@ class GpuEncoder:
             result = call.run(several, is_batch=True)
         return (*result, call.timing()) if timing else result
 
+    def encode_padded(
+        self,
+        texts: Iterable[Any],
+        *,
+        length: int | None = None,
+        side: str = "right",
+        pad_id: int = 0,
+        dtype: str = "int64",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
+        errors: str = "strict",
+    ) -> tuple[Any, Any]:
+        """(ids, mask) of many texts in rows of one length, CuPy arrays of shape (texts, length) on the device. Text and
+        ids do not come to the host.
+
+        >>> ids, mask = map(torch.from_dlpack, gpu.encode_padded(texts, length=512, pad_id=pad))
+
+        Args:
+            texts: as for encode_batch().
+            length: ids of a row: of a text that has more, the first ones are taken. None: as many as the longest has.
+            side: where the pads stand, "right" or "left".
+            pad_id: the id that stands where a text has none.
+            dtype: of ids and mask: "uint16", "int16", "uint32", "int32", "int64" or "uint64". The mask is 1 for each id
+                of a text, 0 for each pad.
+            allowed_special: as for Encoding.encode().
+            disallowed_special: as for Encoding.encode().
+            errors: as for Encoding.encode_to_numpy().
+
+        Raises:
+            ValueError: a length below 1, an unknown side or dtype, a dtype that does not hold all ids; and as
+                encode_batch().
+            TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
+        """
+        shape = shape_of(length, dtype, pad_id, self.encoding.max_token_value, side)
+        ids, row_starts = self.encode_batch(
+            texts, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors
+        )
+        return self._shaped(lambda kernels: padded(kernels, ids, row_starts, shape))
+
+    def pack(
+        self,
+        documents: Iterable[Any],
+        length: int,
+        *,
+        how: str = "concatenate",
+        eot: int | None = None,
+        pad_id: int = 0,
+        dtype: str = "int64",
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
+        errors: str = "strict",
+    ) -> tuple[Any, Any, Any]:
+        """(ids, cu_seqlens, position_ids) of documents packed into rows, CuPy arrays on the device. Text and ids do not
+        come to the host.
+
+        The documents stand one behind the other, and each row takes the next `length` ids. A sequence is what of a
+        document lies in one row. ids and position_ids have the shape (rows, length); positions count from 0 in each
+        sequence. cu_seqlens, int32, says where sequences begin in ids.ravel(), and where the last one ends: behind that
+        stand pads, at the end of the last row, with position 0.
+
+        >>> ids, cu_seqlens, position_ids = gpu.pack(documents, 4096, eot=enc.eot_token)
+
+        Args:
+            documents: as the texts of encode_batch().
+            length: ids of a row.
+            how: "concatenate".
+            eot: the id that ends each document; None: none does.
+            pad_id: the id that fills the last row.
+            dtype: of ids and positions, as for encode_padded().
+            allowed_special: as for Encoding.encode().
+            disallowed_special: as for Encoding.encode().
+            errors: as for Encoding.encode_to_numpy().
+
+        Raises:
+            ValueError: another `how`, a batch of 2**31 ids or more; and as encode_padded().
+            TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
+        """
+        if how != "concatenate":
+            raise ValueError(f"how={shown(how)} is unknown: write 'concatenate'")
+        if length is None:
+            raise ValueError("length=None: write how many ids a row has, 1 or more")
+        shape = shape_of(length, dtype, pad_id, self.encoding.max_token_value, end=eot)
+        ids, doc_starts = self.encode_batch(
+            documents, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors
+        )
+        return self._shaped(lambda kernels: packed(kernels, ids, doc_starts, shape))
+
+    def _shaped(self, steps: Callable[[Kernels], Steps[_T]]) -> _T:
+        """What kernels that take ids make of a batch."""
+        with self._lock, explained(self.device), self._device.caller_stream(self._stream):
+            if self._kernels is None:
+                self._kernels = Kernels(_open.open_device(FAMILY, self._device.ordinal, (IDS,)))
+            return complete(steps(self._kernels))
+
     @property
     def memory(self) -> int:
         """Bytes of device memory that the encoder holds between calls."""
-        return int(self._slot.station.tables.nbytes) + self._slot.memory
+        own = self._slot.memory + (0 if self._kernels is None else self._kernels.buffers.nbytes)
+        return int(self._slot.station.tables.nbytes) + own
 
 
 class _Call:

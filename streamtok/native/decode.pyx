@@ -216,6 +216,10 @@ cdef class Decoder:
             row.data = row.own.data
         return tokens
 
+    def special_ids(self):
+        """The ids that skip_special leaves out, as a set."""
+        return set(array("I", self.special))
+
     def ids(self, tokens, bint skip_special=False):
         """The ids as a list of ints."""
         cdef Row row

@@ -384,6 +384,11 @@ cdef class Vocab:
         """The highest id that a special token or another token that no text becomes has; 0 without any."""
         return (<const uint32_t *>self.names.ids)[self.names.count - 1] if self.names.count else 0
 
+    def other_ids(self):
+        """The ids of special tokens and of others that no text becomes, in a list, ascending."""
+        cdef size_t i
+        return [(<const uint32_t *>self.names.ids)[i] for i in range(self.names.count)]
+
     @property
     def count(self):
         return self.vocab.count - self.vocab.fragments

@@ -87,6 +87,13 @@ static inline uint32_t atomicMin(uint32_t *at, uint32_t value)
     *at = value < old ? value : old;
     return old;
 }
+static inline unsigned long long atomicMax(unsigned long long *at, unsigned long long value)
+{
+    emulated_yield();
+    const unsigned long long old = *at;
+    *at = value > old ? value : old;
+    return old;
+}
 static inline uint32_t atomicOr(uint32_t *at, uint32_t value)
 {
     emulated_yield();

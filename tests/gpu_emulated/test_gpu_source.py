@@ -12,6 +12,8 @@ from emulated import library
 
 from streamtok.gpu import _job
 from streamtok.gpu._shapes import LONG_TEXTS, SHORT_TEXTS
+from streamtok.gpu.ids import jobs as id_jobs
+from streamtok.gpu.ids.jobs import IDS
 from streamtok.native.vocab import Vocab
 from streamtok.patterns import KERNELS
 from streamtok.train.gpu import jobs
@@ -23,7 +25,8 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g
 
 
 def struct_fields(name: str) -> list[str]:
-    source = "".join((CUDA / file).read_text() for file in ("job.h", "pack.cu", "train/job.h"))
+    files = ("job.h", "pack.cu", "train/job.h", "ids/job.h")
+    source = "".join((CUDA / file).read_text() for file in files)
     body = re.sub(r"/\*.*?\*/", "", source, flags=re.S)
     found = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", body, re.S)
     names = re.findall(r"(\w+)(?:\[\w+(?: \+ 1)?\])?[,;]", found[1])
@@ -69,6 +72,11 @@ def test_structs_of_training_are_those_of_the_source(name):
     assert list(getattr(jobs, name.upper()).names) == fields
 
 
+@pytest.mark.parametrize("name", ["id_report", "sums", "decode", "hold", "pad", "pack"])
+def test_structs_of_ids_are_those_of_the_source(name):
+    assert list(getattr(id_jobs, name.removeprefix("id_").upper()).names) == struct_fields(f"st_{name}")
+
+
 def test_constants_are_those_of_the_source():
     job = constants("cuda/job.h")
     names = (
@@ -98,6 +106,13 @@ def test_constants_of_training_are_those_of_the_source():
     assert array_sizes(jobs.LEARNED) == {"seen": source["ST_SIDES"], "cycles": len(jobs.STAGES)}
 
 
+def test_constants_of_ids_are_those_of_the_source():
+    source = constants("cuda/ids/job.h") | constants("cuda/ids/numbers.cu")
+    names = ("IDS_A_LANE", "TOKEN_LONG", "TOKEN_UNKNOWN", "FLAG_BAD_ID", "FLAG_NO_ROOM", "FLAG_BAD_ROWS", "SUM_WARPS")
+    assert {name: getattr(id_jobs, name) for name in names} == {name: source[f"ST_{name}"] for name in names}
+    assert id_jobs.SLOT == source["ST_DECODE_SLOT"]
+
+
 def test_sections_of_an_image_are_those_of_the_source():
     """native/vocab.pyx names them in the order of the header."""
     sections = {name: i for name, i in constants("image/image.h").items() if name.startswith("ST_IMAGE_")}
@@ -114,6 +129,13 @@ def test_sizes_of_training_are_those_of_the_source():
     structs = [getattr(jobs, name.upper()).itemsize for name in names]
     sizes = [library("cl100k", (), "run_train").sizes(i) for i in range(12)]
     assert sizes == [*structs, TRAINING.warp_memory["count"], TRAINING.block_memory["learn"]]
+
+
+@needs_compiler
+def test_sizes_of_ids_are_those_of_the_source():
+    structs = [getattr(id_jobs, name).itemsize for name in ("REPORT", "SUMS", "DECODE", "HOLD", "PAD", "PACK")]
+    sizes = [library("none", (), "run_ids").sizes(i) for i in range(8)]
+    assert sizes == [*structs, IDS.warp_memory["write_bytes"], id_jobs.SUM_WARPS * IDS.warp_memory["add_up"]]
 
 
 @needs_compiler
@@ -137,6 +159,7 @@ long = pytest.mark.long
         (LONG_TEXTS, "none", 80),
         (SHORT_TEXTS, "o200k", 80),
         (TRAINING, "cl100k", 75),
+        (IDS, "none", 75),
     ],
 )
 def test_nvrtc_compiles_the_kernels(module, family, architecture):

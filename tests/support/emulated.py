@@ -17,11 +17,14 @@ import oracle
 
 from streamtok.gpu._shapes import ENCODING, LONG_TEXTS, Module, module_of
 
+PROGRAMS = {"streamtok.gpu": "run", "streamtok.gpu.ids": "run_ids", "streamtok.train.gpu": "run_train"}
+"""What runs the kernels of a package here."""
+
 
 @functools.cache
 def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> ctypes.CDLL:
-    """The kernels of a family. own: definitions of the module. kernels: "run", those of encoding, "run_train",
-    or "run_starts": those that split, which compile in a few seconds."""
+    """The kernels of a family. own: definitions of the module. kernels: one of PROGRAMS, or "run_starts": those that
+    split, which compile in a few seconds."""
     here = oracle.PROJECT / "tests" / "gpu_emulated"
     options = [*LONG_TEXTS.definitions(family), *own]
     # Compiled once for all processes of a run. Two processes may both compile it; then the later file stays.
@@ -69,7 +72,7 @@ class EmulatedDevice:
 
     def _library(self, kernel: str) -> ctypes.CDLL:
         module = module_of(self._modules, kernel)
-        return library(self._family, module.own, self._kernels or ("run" if module in ENCODING else "run_train"))
+        return library(self._family, module.own, self._kernels or PROGRAMS[module.package])
 
     def empty(self, count: int, dtype: object) -> np.ndarray:
         size = int(count) * np.dtype(dtype).itemsize
@@ -112,7 +115,7 @@ class EmulatedDevice:
     @contextlib.contextmanager
     def shuffled(self, seed: int) -> Iterator[None]:
         """Inside `with`, lanes of a warp run in a random order, and may pause before atomic operations."""
-        libraries = [library(self._family, module.own, "run") for module in ENCODING]
+        libraries = [library(self._family, module.own, PROGRAMS[module.package]) for module in self._modules]
         for each in libraries:
             each.set_order(ctypes.c_uint64(seed))
         try:

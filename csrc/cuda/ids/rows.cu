@@ -1,0 +1,99 @@
+/* rows.cu - ids in the shapes that models take: rows of one length with pads, and documents one behind the other, cut into rows. */
+#include "cuda/ids/numbers.cu"
+
+/* ---- padded ---- */
+
+ST_INLINE uint64_t st_row_size(const st_pad *job, uint64_t row) { return job->row_starts[row + 1] - job->row_starts[row]; }
+
+/* The longest row, of a thread's share. */
+ST_INLINE void st_find_longest(const st_pad *job, uint64_t first, uint64_t step)
+{
+    uint64_t longest = 0;
+    for (uint64_t row = first; row < job->row_count; row += step)
+        longest = st_row_size(job, row) > longest ? st_row_size(job, row) : longest;
+    if (longest)
+        atomicMax((unsigned long long *)&job->report->longest, (unsigned long long)longest);
+}
+
+/* A row, or its first `length` ids; a warp a row. */
+ST_INLINE void st_pad_row(const st_pad *job, unsigned lane, uint64_t row)
+{
+    const uint64_t all = st_row_size(job, row), size = all < job->length ? all : job->length;
+    const uint64_t pads = job->length - size, first = job->is_left ? pads : 0, from = job->row_starts[row];
+    for (uint64_t i = lane; i < job->length; i += 32) {
+        const int is_id = i - first < size;
+        const uint64_t at = row * job->length + i;
+        st_put_number(job->out, job->out_bytes, at, is_id ? st_number_at(job->ids, job->id_bytes, 0, from + i - first) : job->pad);
+        st_put_number(job->mask, job->out_bytes, at, (uint64_t)is_id);
+    }
+}
+
+/* ---- packed ---- */
+
+/* Place of the first id of a document. */
+ST_FORCE_INLINE uint64_t st_doc_place(const st_pack *job, uint64_t doc)
+{
+    return job->doc_starts[doc] + (job->has_end ? doc : 0);
+}
+
+/* The last of the documents low .. high that begins at or in front of the place. Of empty ones at one place it is the last. */
+ST_INLINE uint64_t st_doc_at(const st_pack *job, uint64_t place, uint64_t low, uint64_t high)
+{
+    while (low < high) {
+        const uint64_t middle = low + (high - low + 1) / 2;
+        if (st_doc_place(job, middle) <= place)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The id at a place of a document. */
+ST_FORCE_INLINE uint64_t st_packed_id(const st_pack *job, uint64_t place, uint64_t doc)
+{
+    if (job->has_end && place + 1 == st_doc_place(job, doc + 1))
+        return job->end;
+    return st_number_at(job->ids, job->id_bytes, 0, place - (job->has_end ? doc : 0));
+}
+
+/* Ids and positions of a tile, and how many sequences begin in it; a warp a tile. */
+ST_INLINE void st_pack_tile(const st_pack *job, unsigned lane, uint64_t tile)
+{
+    const uint64_t first = tile * ST_ID_TILE, last = first + ST_ID_TILE - 1;
+    const uint64_t low = first < job->total ? st_doc_at(job, first, 0, job->doc_count - 1) : 0;
+    const uint64_t high = first < job->total ? st_doc_at(job, last, low, job->doc_count - 1) : 0;
+    uint32_t begin = 0;
+    for (uint64_t at = first + lane; at < first + lane + ST_ID_TILE; at += 32) {
+        uint64_t id = job->pad, position = 0;
+        if (at < job->total) {
+            const uint64_t doc = st_doc_at(job, at, low, high), row = at - at % job->length, place = st_doc_place(job, doc);
+            id = st_packed_id(job, at, doc);
+            position = at - (place > row ? place : row);
+            begin += position == 0;
+        }
+        if (at < job->room) {
+            st_put_number(job->out, job->out_bytes, at, id);
+            st_put_number(job->positions, job->out_bytes, at, position);
+        }
+    }
+    begin = st_sum_of_lanes(begin);
+    if (lane == 0)
+        job->tiles[tile] = begin;
+}
+
+/* Where the sequences of a tile begin; a warp a tile. */
+ST_INLINE void st_list_sequences(const st_pack *job, unsigned lane, uint64_t tile)
+{
+    uint64_t number = job->tiles[tile];
+    const uint64_t first = tile * ST_ID_TILE;
+    for (uint64_t at = first + lane; at < first + lane + ST_ID_TILE; at += 32) {
+        const int begins = at < job->total && st_number_at(job->positions, job->out_bytes, 0, at) == 0;
+        const uint32_t all = __ballot_sync(0xFFFFFFFFu, begins);
+        if (begins)
+            job->sequences[number + __popc(all & ((1u << lane) - 1))] = (uint32_t)at;
+        number += (uint32_t)__popc(all);
+    }
+    if (lane == 0 && (tile + 1) * ST_ID_TILE >= job->room)
+        job->sequences[number] = (uint32_t)job->total;
+}
