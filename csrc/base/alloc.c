@@ -76,13 +76,40 @@ void *st_alloc_table(size_t size)
     return st_calloc(1, size);
 }
 
+/* What a C library keeps in front of a block, at most. */
+#define BLOCK_HEAD 64
+
+/* The C library takes such a block from the system by itself. The advice is for all of it, head and all: the system does not make
+ * memory larger that was advised in part, and st_realloc would copy it. A length of whole large pages is placed where they begin. */
 void *st_alloc_large(size_t size)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (size >= ST_ALLOC_LARGE)
-        return in_huge_pages(size);
+    if (size >= ST_ALLOC_LARGE && size < SIZE_MAX - 2 * HUGE_PAGE) {
+        const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+        size = ((size + BLOCK_HEAD + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1)) - BLOCK_HEAD;
+        char *block = st_malloc(size);
+        if (block) {
+            char *first = block - ((uintptr_t)block & page);
+            madvise(first, (size_t)(block + size - first), MADV_HUGEPAGE); /* advice: if not taken, ordinary pages serve */
+        }
+        return block;
+    }
 #endif
     return st_malloc(size);
+}
+
+void *st_alloc_room(size_t *size, size_t most)
+{
+#if defined(__linux__)
+    void *block = most > *size ? st_alloc_large(most) : NULL;
+    if (block) {
+        *size = most;
+        return block;
+    }
+#else
+    (void)most;
+#endif
+    return st_alloc_large(*size);
 }
 
 int st_alloc_idle(void *block, size_t size)

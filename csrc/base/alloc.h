@@ -16,8 +16,12 @@ void st_free(void *block);
 void *st_alloc_table(size_t size);
 
 /* A large block, not zeroed. As for a table the system is asked for 2 MB pages: the first write takes a third of the time, giving
- * it back a tenth. Freed with st_free. */
+ * it back a tenth. Freed with st_free; it may go to st_realloc, which then moves pages, not bytes. */
 void *st_alloc_large(size_t size);
+
+/* The same for `*size` bytes, or for `most` where bytes that are never written take no memory, if the system gives so many:
+ * then *size says so. What is too much in the end, st_realloc gives back. */
+void *st_alloc_room(size_t *size, size_t most);
 
 /* Below this a page that is used in part counts. */
 #define ST_ALLOC_LARGE ((size_t)1 << 22)

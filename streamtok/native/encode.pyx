@@ -14,7 +14,7 @@ from .csrc.split cimport *
 from .csrc.lookup cimport *
 from .csrc.stream cimport *
 from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
-from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_expected, init_expected, list_of, recycle, reserve, trim
+from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_at_most, ids_expected, init_expected, list_of, recycle, reserve, trim
 from .text cimport (
     SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow_apart, borrow_short, borrow_spans, ends_high, give_back, next_slice,
 )
@@ -98,7 +98,8 @@ cdef class Coder:
         alive = borrow_short(source, &text, room)
         self._init(&encoder, allowed, disallowed)
         if text.n >= RESERVE_FROM:
-            reserve(out, ids_expected(&self.expected, text.n, False))  # without memory for it the encoder raises later
+            # Without memory for it the encoder raises later.
+            reserve(out, ids_expected(&self.expected, text.n, False), ids_at_most(text.n, False))
         if text.n < SHORT:
             begin_short(&scope)
             status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
@@ -132,7 +133,7 @@ cdef class Coder:
         if slice == NULL:
             raise MemoryError
         self._init(&encoder, allowed, disallowed)
-        reserve(out, ids_expected(&self.expected, n, True))
+        reserve(out, ids_expected(&self.expected, n, True), ids_at_most(n, True))
         begin(&scope, NULL)
         try:
             while not last and status == ST_OK:
@@ -356,7 +357,7 @@ cdef class CoreStream:
             raise MemoryError
         alive = borrow_short(chunk, &text, room)
         if text.n >= RESERVE_FROM:
-            reserve(&buffer.ids, ids_expected(&self.coder.expected, text.n, False))
+            reserve(&buffer.ids, ids_expected(&self.coder.expected, text.n, False), 0)
         if text.n + st_encoder_pending(&self.encoder) < SHORT:
             begin_short(&scope)
             status = st_encoder_feed(&self.encoder, text.data, text.n, text.flags | flags, &buffer.ids, &error)

@@ -37,8 +37,11 @@ cdef void expect(Expected *expected, size_t n, bint characters, size_t ids) noex
 cdef bint is_array(object value) except -1
 cdef bint array_row(object value, const uint32_t **data, size_t *n) except -1
 
-# Room for about so many further ids: the first ones in memory that another array has left. Where memory is short, no more room.
-cdef void reserve(st_ids *ids, size_t more) noexcept
+# Room for about so many further ids: the first ones in memory that another array has left. Where many are expected, and what is
+# not written to takes no memory, room for `most`, so that the ids never move: trim() gives back what is left. Where memory is
+# short, no more room.
+cdef void reserve(st_ids *ids, size_t more, size_t most) noexcept
+cdef size_t ids_at_most(size_t n, bint characters) noexcept
 
 # Frees memory of ids, or keeps it for the next ones.
 cdef void recycle(st_ids *ids) noexcept

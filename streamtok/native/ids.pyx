@@ -81,6 +81,11 @@ cdef size_t ids_expected(const Expected *expected, size_t n, bint characters) no
     return (n // 1024 + 1) * st_number_read(&expected.of_characters if characters else &expected.of_bytes)
 
 
+cdef size_t ids_at_most(size_t n, bint characters) noexcept:
+    # An id stands for a byte at least, but where a normalizer makes text longer: then the ids move. Three bytes a character.
+    return 3 * n if characters else n
+
+
 cdef void expect(Expected *expected, size_t n, bint characters, size_t ids) noexcept:
     if n >= EXPECT_FROM:
         st_number_write(&expected.of_characters if characters else &expected.of_bytes, ids // (n // 1024 + 1) * 17 // 16 + 1)
@@ -96,14 +101,16 @@ cdef void exchange(Spare *spare, st_ids *ids) noexcept:
         st_flag_lower(&spare.is_lent)
 
 
-cdef void reserve(st_ids *ids, size_t more) noexcept:
+cdef void reserve(st_ids *ids, size_t more, size_t most) noexcept:
+    cdef size_t size
     # Read without a lock: at worst the memory has another size than was seen here.
     if ids.size == 0 and ids.capacity < more <= st_number_read(&spare_for(more).room) <= 4 * more:
         exchange(spare_for(more), ids)
         ids.size = 0
     if ids.data == NULL and SPARE_UP_TO < more < SIZE_MAX // 16:
-        ids.data = <uint32_t *>st_alloc_large(more * sizeof(uint32_t))
-        ids.capacity = more if ids.data != NULL else 0
+        size = more * sizeof(uint32_t)
+        ids.data = <uint32_t *>st_alloc_room(&size, min(most, SIZE_MAX // 16) * sizeof(uint32_t))
+        ids.capacity = size // sizeof(uint32_t) if ids.data != NULL else 0
     st_ids_reserve(ids, more)
 
 
@@ -214,10 +221,10 @@ cdef bint array_row(object value, const uint32_t **data, size_t *n) except -1:
 
 
 cdef void trim(st_ids *ids) noexcept:
-    # The array holds this memory as long as it exists, so unused room is given back, except for a sixteenth: the next text,
-    # if it reuses the memory, may have a few more ids.
+    # The array holds this memory as long as it exists, so unused room is given back, except for a twelfth: the next text, if it
+    # reuses the memory, may have a few more ids, and expect() asks for a sixteenth more, and an id for each 1,024 bytes.
     cdef void *data
-    cdef size_t kept = ids.size + ids.size // 16
+    cdef size_t kept = ids.size + ids.size // 12
     if ids.size and ids.capacity > ids.size + ids.size // 8 + 64:
         data = st_realloc(ids.data, kept * sizeof(uint32_t))
         if data != NULL:

@@ -14,7 +14,7 @@ from .csrc.lookup cimport *
 from .csrc.stream cimport *
 from .csrc.threads cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from .ids cimport Expected, IdBuffer, array_over, expect, ids_expected, reserve, trim
+from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expected, reserve, trim
 from .lists cimport Lists
 from .pattern cimport Pattern, pattern_of
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
@@ -94,7 +94,7 @@ cdef class Job:
 
     cdef void _reserve(self, const Expected *expected) noexcept:
         cdef size_t ids = ids_expected(expected, self.units[0], False) + ids_expected(expected, self.units[1], True)
-        reserve(&self.job.out, ids)
+        reserve(&self.job.out, ids, ids_at_most(self.units[0], False) + ids_at_most(self.units[1], True))
         if self.job.out.capacity >= ids >= ASKED_FROM:
             st_job_ask(&self.job, min(ids // 16 * 15, (self.units[0] + self.units[1]) // LONG_TOKEN))
 
@@ -120,6 +120,11 @@ cdef class Job:
     @property
     def share_count(self):
         return self.job.share_count
+
+    @property
+    def moved(self):
+        """How often the result had to be moved, because its memory became too small."""
+        return self.job.moved
 
     def work(self):
         """Takes shares until there are none left. Any number of threads may call it at once. It raises only what a signal
@@ -190,6 +195,7 @@ cdef class Job:
         for i in range(count):
             lists.starts[i + 1] = lists.starts[i] + <size_t>counts[i]
         st_free(counts)
+        trim(&self.job.out)
         lists.buffer.ids = self.job.out
         memset(&self.job.out, 0, sizeof(st_ids))
         return lists

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 
 import oracle
 import pytest
 
 from streamtok import batch
+from streamtok.native.ids import free_spare
+from streamtok.native.job import Job
 
 
 def quota(tmp_path, own: str, files: dict[str, str]) -> float:
@@ -56,3 +59,24 @@ def test_none_means_as_many_as_help():
     enc, text = oracle.ours("r50k_base"), oracle.topics()
     assert enc.encode_batch([text] * 3, num_threads=None) == [enc.encode(text)] * 3
     assert enc.encode_to_numpy(text, num_threads=None).tolist() == enc.encode(text)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere room that is not used may take memory")
+@pytest.mark.parametrize("text", [b"ab, c\n" * 4_000_000, "äbc, 中\n" * 2_000_000], ids=["bytes", "str"])
+def test_a_long_result_is_never_moved(make_tiny, text):
+    """A new encoding does not know yet how many ids such text has. Then the memory of the first array serves again."""
+    free_spare()
+    enc = make_tiny()
+    few = enc.encode_to_numpy(text[: len(text) // 1000])
+    places = []
+    for _ in range(2):
+        job = Job(enc._coder_for("strict"), [text], None, None, 3, 1 << 18)
+        job.work()
+        ids = job.array()
+        assert job.moved == 0
+        places.append(ids.ctypes.data)
+        assert len(ids) == 1000 * len(few) > 1 << 22
+        assert all((part == few).all() for part in ids.reshape(1000, -1)[::99])
+        del ids
+    assert places[0] == places[1]
+    free_spare()

@@ -35,7 +35,7 @@ cdef extern from "threads/job.h" nogil:
         const st_special *disallowed
         const st_normalizer *normalizer
         int counts_only
-        int abandoned
+        int abandoned, moved
         size_t share_count
         st_ids out
         size_t total, failed_text
