@@ -433,7 +433,7 @@ st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flag
         return status;
     ST_TRY(take_snapshot(e, out, &before));
     status = run_feed(e, &s, final, out, error);
-    if (!status && e->vocab->fragments)
+    if (!status && e->vocab->spells)
         status = st_vocab_spell(e->vocab, out, before.out_size);
     if (!status) /* some of what was called may have returned early; where bytes are few, what is built at first need */
         status = n + before.carry_size + before.taken >= ST_HOLD_WHOLE ? st_interrupt_last() : st_go_on(0);
@@ -474,7 +474,7 @@ st_status st_encoder_spans(st_encoder *e, const uint8_t *text, const int64_t *sp
                                 1, out);
     if (w)
         st_workspace_return(e->vocab, w);
-    if (!status && e->vocab->fragments)
+    if (!status && e->vocab->spells)
         status = st_vocab_spell(e->vocab, out, before);
     if (status)
         out->size = before;

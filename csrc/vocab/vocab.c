@@ -352,31 +352,9 @@ static st_status find_unsound(st_vocab *v)
     return ST_OK;
 }
 
-st_status st_vocab_spell(const st_vocab *v, st_ids *ids, size_t from)
-{
-    size_t more = 0;
-    for (size_t i = from; i < ids->size; i++)
-        if (ids->data[i] >= ST_FIRST_FRAGMENT)
-            more += st_token_length(v, st_vocab_index(v, ids->data[i])) - 1;
-    ST_TRY(st_ids_reserve(ids, more));
-    size_t read = ids->size, written = ids->size += more;
-    while (read < written) { /* from the end on, so nothing is overwritten that is still to be read */
-        const uint32_t id = ids->data[--read];
-        if (id < ST_FIRST_FRAGMENT) {
-            ids->data[--written] = id;
-            continue;
-        }
-        const uint32_t index = st_vocab_index(v, id);
-        for (size_t i = st_token_length(v, index); i > 0; i--)
-            ids->data[--written] = v->ids[v->pairs.byte_token[st_token_bytes(v, index)[i - 1]]];
-    }
-    return ST_OK;
-}
-
 st_status st_vocab_complete(st_vocab *v, size_t *bad)
 {
-    while (v->sorted_ids && v->fragments + 1 < v->count && v->sorted_ids[v->count - v->fragments - 1] >= ST_FIRST_FRAGMENT)
-        v->fragments++;
+    st_vocab_find_fragments(v);
     ST_TRY(find_unsound(v));
     if (!v->unreachable)
         return ST_OK;

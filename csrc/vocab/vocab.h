@@ -40,6 +40,7 @@ typedef struct st_vocab {
     int identity;         /* ids[i] == i for all i */
     int longest;          /* of longest match */
     uint32_t fragments;   /* tokens with ids from ST_FIRST_FRAGMENT on */
+    int spells;           /* some of these can come up in a text, so that st_vocab_spell is needed */
     size_t piece_room;     /* entries that `pieces` was made for */
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     st_string_table longs; /* longer ones, by st_hash_bytes */
@@ -57,7 +58,8 @@ typedef struct st_vocab {
 
 /* Where text begins as characters, merging makes these of their bytes first. On the way to a character it makes FRAGMENTS, its first
  * two or three bytes, and where no token is the character a fragment is what is left. A fragment has an id from here on, which no
- * caller sees: the encoder gives the ids of its bytes instead (st_vocab_spell). */
+ * caller sees: the encoder gives the ids of its bytes instead (st_vocab_spell). A fragment of one byte is a byte that is no token:
+ * mostly one that no UTF-8 has; a text with another one has no ids. */
 #define ST_FIRST_FRAGMENT 0xF0000000u
 
 /* The split of a silent token. */
@@ -80,6 +82,7 @@ typedef struct st_vocab_source {
 /* Works out which tokens are not sound, and enters unreachable ones: for a vocabulary whose arrays are there.
  * ST_BAD_IMAGE: there are more or fewer of these than vocab->unreachable. ST_DUPLICATE_TOKEN: *bad is one that is there twice. */
 st_status st_vocab_complete(st_vocab *vocab, size_t *bad);
+void st_vocab_find_fragments(st_vocab *vocab); /* the part of it that counts them */
 
 /* Builds a vocabulary. On failure *vocab is NULL and *bad the index (or the missing byte) that is to blame. */
 st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad);
@@ -132,7 +135,8 @@ static inline uint32_t st_vocab_highest(const st_vocab *vocab)
     return (vocab->sorted_ids ? vocab->sorted_ids : vocab->ids)[vocab->count - vocab->fragments - 1];
 }
 
-/* Puts the ids of their bytes in the place of fragments, in ids->data[from..size). ST_NO_MEMORY leaves them as they were. */
+/* Puts the ids of their bytes in the place of fragments, in ids->data[from..size). ST_NO_MEMORY leaves them as they were,
+ * and so does ST_MISSING_BYTE: the text holds a byte that is no token. */
 st_status st_vocab_spell(const st_vocab *vocab, st_ids *ids, size_t from);
 
 #endif

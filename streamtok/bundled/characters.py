@@ -74,7 +74,8 @@ def symbols(
         ids: id of each.
         of_bytes: places of the tokens of the 256 bytes, as byte_places() gives them.
     """
-    data, sizes = np.frombuffer(texts, np.uint8).copy(), lengths.astype(np.int64)
+    data = np.frombuffer(texts + b"\0", np.uint8).copy()  # a token without text may be the last
+    sizes = lengths.astype(np.int64)
     starts = np.cumsum(sizes) - sizes
     characters = _character_sizes(data[starts]) == sizes
     values = np.array([byte for byte, place in enumerate(of_bytes) if place is not None], np.uint8)
@@ -99,7 +100,7 @@ def symbols(
     sizes[places] = 1
     fragments = np.arange(len(sizes), len(sizes) + len(made.fragments), dtype=np.uint32) + np.uint32(FIRST_FRAGMENT)
     return Symbols(
-        data[keep].tobytes() + b"".join(made.fragments),
+        data[keep][:-1].tobytes() + b"".join(made.fragments),
         np.concatenate([sizes, [*map(len, made.fragments)]]).astype(np.uint32),
         np.concatenate([ids, fragments]).astype(np.uint32),
         np.concatenate([kinds, np.full(len(fragments), KINDS["made"], np.uint8)]),

@@ -28,9 +28,12 @@ class MergedVocabulary(PackedVocabulary):
 
 
 def packed(given: tuple[bytes, bytes, bytes, bytes]) -> MergedVocabulary:
-    """The vocabulary that ordered() of native/merges.pyx gives."""
+    """The vocabulary that ordered() of native/merges.pyx gives, without an empty token."""
     blob, *arrays = given
     lengths, ids, splits = (array("I", data) for data in arrays)
+    if 0 in lengths:
+        for numbers in (ids, splits, lengths):
+            del numbers[lengths.index(0)]
     _check_sizes(blob, lengths)
     return MergedVocabulary(blob, lengths, ids, splits, None)
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def family_or_reason(encoding: Encoding) -> tuple[str | None, str]:
     """(family of kernels, ""), or (None, why there are none): what the encoding has, for a sentence about it."""
     vocab = encoding._vocab
-    if vocab.fragments:
-        return None, "symbols that are characters, which the kernels do not merge"
+    if vocab.spells:
+        return None, "symbols that are characters, or bytes without tokens, which the kernels do not merge"
     if vocab.is_longest:
         return None, "the longest match in place of merging, for which there are no kernels"
     if encoding._model is not None and encoding._model.added_names.has_rules:

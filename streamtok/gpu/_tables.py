@@ -67,8 +67,11 @@ class Tables:
     pattern: what splits, if the kernels may need its table."""
 
     def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None = None):
-        if vocab.fragments:
-            raise ValueError("a vocabulary whose symbols are characters is not encoded on a device; use device='cpu'")
+        if vocab.spells:
+            raise ValueError(
+                "a vocabulary whose symbols are characters, or that lacks bytes, is not encoded on a device; "
+                "use device='cpu'"
+            )
         image = vocab.to_image(whole_tokens=True)
         numbers, byte_tokens, places = vocab.image_header(image)
         self._image, self._pattern = device.put(np.frombuffer(image, np.uint8)), put_pattern(device, pattern)

@@ -48,7 +48,7 @@ from .read import read_model, sources_of
 if TYPE_CHECKING:
     from ..patterns import Split
 
-_FORMAT = 1
+_FORMAT = 2
 _STAGES: dict[str, Any] = {kind.__name__: kind for kind in get_args(Stage)}
 _SIZES = struct.Struct("<QII")  # bytes of the description, of the pattern; CRC-32 of both
 _CHUNK = 1 << 20
@@ -173,7 +173,7 @@ def _opened(data: memoryview, path: str, place: str) -> Opened:
         model["mergeable_ranks"] = _ranked(vocab)
     else:
         whole = Field(about["model"], name)
-        model = Model(name, whole.value, _merged(vocab), tuple(about["raw"]), parts_of(whole))
+        model = Model(name, whole.value, _merged(vocab), tuple(about["raw"]), parts_of(whole), about["empty"])
     return Opened(model, vocab)
 
 
@@ -256,7 +256,7 @@ def _write(place: str, given: str, model: Model | dict[str, Any]) -> None:
     if isinstance(model, Model):
         packed, split, decoded = model.vocabulary, model.parts.stages, model.decoded
         stages = model.stages if model.parts.spelled is None else None  # the lists have words with blanks
-        about |= {"model": model.record, "raw": model.raw}
+        about |= {"model": model.record, "raw": model.raw, "empty": model.empty}
         about["split"] = [[type(stage).__name__, list(stage)] for stage in split]
         about["decoded"] = [[token, text.decode("latin-1")] for token, text in decoded.items()]
     else:

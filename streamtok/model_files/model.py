@@ -14,7 +14,7 @@ from ..bundled.packed import from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
 from ..native.merges import FIRST_FRAGMENT
 from ..patterns import table_of
-from ..patterns.compose import Split, Stage
+from ..patterns.compose import Split, Stage, byte_rules
 from .characters import has_level, read_spaces, read_spelling
 from .field import Field
 from .names import AddedNames
@@ -58,6 +58,7 @@ class Model:
         raw: the ids of the tokens that the file does not write in letters; where text begins as characters, those of
             the tokens of bytes, by byte, -1 for none.
         parts: the record with types.
+        empty: the id of a token of no text, which is decoded only; None: there is none.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Model:
     vocabulary: MergedVocabulary
     raw: tuple[int, ...]
     parts: Parts
+    empty: int | None = None
 
     @property
     def normalizer(self) -> tuple[tuple[Any, ...], ...]:
@@ -94,12 +96,13 @@ class Model:
 
     @property
     def decoded(self) -> dict[int, bytes]:
-        """The bytes of the added tokens that are not in the vocabulary, by id."""
+        """The bytes of the tokens that are not in the vocabulary, added ones and the empty one, by id."""
         listed = {token.id for token in self.parts.added}.intersection(self.vocabulary.ranks)
         name_of = str.encode if self.parts.spelled is not None else decoded_name
-        return {
+        found = {
             token.id: name_of(self.added_names.decoded(token)) for token in self.parts.added if token.id not in listed
         }
+        return found if self.empty is None else {self.empty: b"", **found}
 
     def names(self) -> dict[int, bytes]:
         """All tokens as the file writes them, in UTF-8, by id, where text begins as characters."""
@@ -122,7 +125,7 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
         numbers = [to_little_endian(array) for array in (packed.lengths, packed.ranks, packed.splits or b"")]
-        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.raw)
+        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.raw, self.empty)
 
     @property
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -159,6 +162,8 @@ def parts_of(whole: Field) -> Parts:
     before, spelled = len(normalizers), None
     if by_bytes:
         stages, made = read_stages(pre_tokenizer)
+        if byte_rules(stages) and model.has("ignore_merges") and model.member("ignore_merges").flag():
+            raise pre_tokenizer.refused("a step behind ByteLevel and ignore_merges together are not supported")
         normalizers += made
         check_decoder(_optional(whole, "decoder"))
     else:
@@ -181,7 +186,7 @@ def _optional(whole: Field, name: str) -> Field:
 
 def _check_model(model: Field, by_bytes: bool) -> None:
     model.object()
-    kind = model.member("type").text() if model.has("type") else "BPE" if model.has("merges") else None
+    kind = model.member("type").text() if model.has("type") else "BPE" if "merges" in model.object() else None
     if kind != "BPE":
         raise model.refused(f"the model is of type {shown(kind)}; BPE is supported, and others split in other ways")
     model.check_members(_MODEL)
@@ -207,11 +212,18 @@ def _check_model(model: Field, by_bytes: bool) -> None:
 
 
 def _revived(
-    name: str, record: str, blob: bytes, lengths: bytes, ranks: bytes, splits: bytes, raw: tuple[int, ...]
+    name: str,
+    record: str,
+    blob: bytes,
+    lengths: bytes,
+    ranks: bytes,
+    splits: bytes,
+    raw: tuple[int, ...],
+    empty: int | None,
 ) -> Model:
     sizes, order, halves = map(from_little_endian, (lengths, ranks, splits))
     whole = Field(json.loads(record), name)
-    return Model(name, whole.value, MergedVocabulary(blob, sizes, order, halves, None), raw, parts_of(whole))
+    return Model(name, whole.value, MergedVocabulary(blob, sizes, order, halves, None), raw, parts_of(whole), empty)
 
 
 # ==== Added tokens ====

@@ -15,6 +15,7 @@ from ..load import read_file
 from ..native.gate import is_utf8
 from ..native.listing import ListError, Listing, list_spans
 from ..native.merges import SILENT
+from ..patterns.compose import byte_rules
 from .field import Field
 from .folder import read_folder
 from .model import Model, check_added, parts_of
@@ -110,10 +111,10 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
     check_added(parts.added, tokens.find, len(tokens.ids), path)
     if parts.spelled is not None:
         packed, of_bytes = tokens.pack_characters()
-        return Model(path, whole.value, packed, of_bytes, parts)
-    packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added})
+        return Model(path, whole.value, packed, of_bytes, parts, tokens.empty)
+    packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added}, byte_rules(parts.stages))
     _check_names(parts.added, packed, tokens)
-    model = Model(path, whole.value, packed, tokens.raw, parts)
+    model = Model(path, whole.value, packed, tokens.raw, parts, tokens.empty)
     for i, token in enumerate(parts.added):
         if model.added_names.decoded(token) != token.content and tokens.find(token.content) is not None:
             raise tokens.refused(

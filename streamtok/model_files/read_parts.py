@@ -7,7 +7,17 @@ from typing import Any, TypeVar
 
 from ..errors import shown
 from ..patterns import table_of
-from ..patterns.compose import ByteLevel, Digits, Punctuation, Split, Stage, Whitespace, WhitespaceSplit, compose
+from ..patterns.compose import (
+    ByteLevel,
+    Digits,
+    Punctuation,
+    Split,
+    Stage,
+    Whitespace,
+    WhitespaceSplit,
+    byte_rules,
+    compose,
+)
 from ..patterns.read import Cat, Rep, Set
 from ..patterns.read_oniguruma import read_oniguruma
 from .field import Field
@@ -162,13 +172,13 @@ _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
 
 
 def read_stages(field: Field) -> tuple[tuple[Stage, ...], tuple[Normalizer, ...]]:
-    """The steps of `pre_tokenizer`, in turn, and what they do to a text before it is split. The last step writes bytes
-    as letters, and no other does."""
+    """The steps of `pre_tokenizer`, in turn, and what they do to a text before it is split. One step writes bytes as
+    letters; those behind it read letters."""
     steps = [] if field.value is None else _steps(field, "pretokenizers")
     stages = tuple(_read(step, "pre-tokenizer", _STAGES) for step in steps)
     levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
-    if not levels or stages[-1] is not levels[0]:
-        raise field.refused("the last step has to be ByteLevel, the only one: without it tokens are made of characters")
+    if len(levels) != 1:
+        raise field.refused("a second ByteLevel would write letters for the bytes of letters: not supported")
     made: tuple[Normalizer, ...] = ()
     if levels[0].add_prefix_space:
         if len(stages) > 1:
@@ -177,6 +187,7 @@ def read_stages(field: Field) -> tuple[tuple[Stage, ...], tuple[Normalizer, ...]
             )
         stages, made = (ByteLevel(levels[0].use_regex, False),), (PrependUnless(" ", False),)
     try:
+        byte_rules(stages)
         if table_of(stages) is None and (levels[0].use_regex or len(stages) > 1):
             compose(stages)  # says why
     except ValueError as error:

@@ -11,12 +11,19 @@ from ..bundled.merged import MergedVocabulary, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
-from ..native.merges import KINDS, ordered
+from ..native.merges import FIRST_FRAGMENT, KINDS, ordered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
+    from ..patterns.letters import ByteRule
     from ..protocols import Ids
+
+_MAY_LACK = bytes([0xC0, 0xC1, *range(0xF0, 0x100), *set(range(32)).difference(b"\t\n\r"), 0x7F])
+"""Bytes that UTF-8 never has, those that begin characters of four bytes, and control characters. A vocabulary that was
+trained on text alone may lack their tokens. Text with one that UTF-8 has is an error then."""
 
 
 class Tokens:
@@ -38,8 +45,6 @@ class Tokens:
     def _check_ids(self) -> None:
         if not len(self.ids):
             raise self.refused("model.vocab", "there are no tokens")
-        if self.listing.find("") is not None:
-            raise self.refused("model.vocab", "there is an empty token, which no text could ever hold")
         ids = self.ids[self.order]
         (twice,) = np.nonzero(ids[1:] == ids[:-1])
         if len(twice):
@@ -65,25 +70,55 @@ class Tokens:
         """The ids of the tokens that are not in letters."""
         return tuple(self.ids[np.frombuffer(self.listing.letters, np.uint8) == 0].tolist())
 
-    def pack(self, keep_whole: bool, apart: set[str]) -> MergedVocabulary:
+    def pack(self, keep_whole: bool, apart: set[str], rules: Sequence[ByteRule] = ()) -> MergedVocabulary:
         """The vocabulary (csrc/vocab/merge_list.h shows why it merges as the list says).
 
         Args:
+            rules: which bytes are cut apart before they are merged.
             keep_whole: a piece that is a token is never merged (ignore_merges): tokens that no merge makes count, too.
             apart: tokens that are found in another way, before text is split.
         """
+        merges = self._without_cut(rules)
         letters = np.frombuffer(self.listing.letters, np.uint8)
         kinds = np.where(letters == 0, KINDS["silent"], np.where(self.lengths == 1, KINDS["start"], KINDS["made"]))
-        self._check_bytes(kinds == KINDS["start"])
+        missing = self._missing_bytes(kinds == KINDS["start"])
+        kinds[self.lengths == 0] = KINDS["silent"]
         listed = np.zeros(len(kinds), bool)
-        listed[self.merges[:, 2]] = True
+        listed[merges[:, 2]] = True
         for name in apart:
             number = self.listing.find(name)
             if number is not None and kinds[number] == KINDS["made"] and not listed[number]:
                 kinds[number] = KINDS["silent"]
-        left, right, made = (np.ascontiguousarray(column).tobytes() for column in self.merges.T)
-        tokens = self.listing.blob, self.listing.lengths, self.listing.ids, kinds.astype(np.uint8).tobytes()
-        return packed(ordered(*tokens, left, right, made, keep_whole))
+        more = np.arange(len(missing), dtype=np.uint32) + np.uint32(FIRST_FRAGMENT)
+        left, right, made = (np.ascontiguousarray(column).tobytes() for column in merges.T)
+        joined = ordered(
+            self.listing.blob + missing,
+            self.listing.lengths + np.ones_like(more).tobytes(),
+            self.listing.ids + more.tobytes(),
+            np.concatenate([kinds, np.full(len(missing), KINDS["start"])]).astype(np.uint8).tobytes(),
+            left,
+            right,
+            made,
+            keep_whole,
+        )
+        return packed(joined)
+
+    @property
+    def empty(self) -> int | None:
+        """The id of a token without letters, which is decoded only."""
+        return self.find("")
+
+    def _without_cut(self, rules: Sequence[ByteRule]) -> Ids:
+        """The merges without those that join two bytes which a rule cuts apart (patterns/letters.py)."""
+        if not rules:
+            return self.merges
+        data = np.frombuffer(self.listing.blob, np.uint8)
+        ends = np.cumsum(self.lengths, dtype=np.int64)
+        is_cut = np.array([[any(rule.cuts(a, b) for rule in rules) for b in range(256)] for a in range(256)])
+        left, right = self.merges[:, 0], self.merges[:, 1]
+        between = data[ends[left] - 1], data[ends[right] - self.lengths[right]]
+        kept: Ids = self.merges[~is_cut[between]]
+        return kept
 
     def pack_characters(self) -> tuple[MergedVocabulary, tuple[int, ...]]:
         """The same where text begins as characters (bundled/characters.py), and the ids of the tokens of bytes, -1 for
@@ -107,7 +142,9 @@ class Tokens:
             parts = " and ".join(shown(self.listing.text(int(place))) for place in self.merges[wrong[0], :2])
             raise self.refused(f"model.merges[{wrong[0]}]", f"{parts} are joined; tokens of bytes merge with nothing")
 
-    def _check_bytes(self, single: npt.NDArray[np.bool_]) -> None:
+    def _missing_bytes(self, single: npt.NDArray[np.bool_]) -> bytes:
+        """The bytes that are no tokens; VocabularyError for one that is common in texts."""
         starts = np.cumsum(self.lengths, dtype=np.int64) - self.lengths
-        found = np.frombuffer(self.listing.blob, np.uint8)[starts[single]]
-        check_single_bytes([bytes([byte]) for byte in found.tolist()], self.path)
+        found = np.frombuffer(self.listing.blob, np.uint8)[starts[single]].tobytes()
+        check_single_bytes([bytes([byte]) for byte in {*found, *_MAY_LACK}], self.path)
+        return bytes(byte for byte in _MAY_LACK if byte not in found)

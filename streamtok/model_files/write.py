@@ -29,7 +29,11 @@ def tokenizer_json(model: Model) -> str:
     vocab: dict[str, int] = {}
     merges = []
     raw = set(model.raw)
+    if model.empty is not None:
+        vocab[""] = model.empty
     for start, end, token, half in zip([0, *ends], ends, packed.ranks, packed.splits):
+        if token >= FIRST_FRAGMENT:
+            continue
         data = packed.blob[start:end]
         vocab[data.decode() if token in raw else _letters(data)] = token
         if half not in (0, SILENT):
@@ -44,6 +48,8 @@ def _of_characters(model: Model) -> tuple[dict[str, int], list[list[str]]]:
     ends = list(accumulate(packed.lengths))
     vocab = {f"<0x{byte:02X}>": token for byte, token in enumerate(model.raw) if token >= 0}
     of_bytes = set(vocab.values())
+    if model.empty is not None:
+        vocab[""] = model.empty
     merges = []
     for start, end, token, half in zip([0, *ends], ends, packed.ranks, packed.splits):
         if token in of_bytes or token >= FIRST_FRAGMENT:

@@ -13,6 +13,7 @@ from .csrc.normal cimport *
 from .csrc.split cimport *
 from .csrc.lookup cimport *
 from .csrc.stream cimport *
+from .csrc.vocab cimport st_vocab_spell
 from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
 from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_at_most, ids_expected, init_expected, list_of, recycle, reserve, trim
 from .text cimport (
@@ -54,6 +55,11 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
         raise invalid_utf8_error(data, error.text.start, error.text.end, FAULTS[error.text.fault], offset)
     if status == ST_BAD_STATE:
         raise ValueError("this stream was restored from a state that no stream can have had; reset() it")
+    if status == ST_MISSING_BYTE:
+        raise ValueError(
+            "the text holds a character with a byte that is no token of this vocabulary, as some control characters are: "
+            "take it out"
+        )
     raise MemoryError(st_strerror(status).decode())
 
 
@@ -241,7 +247,7 @@ cdef class Coder:
         return total
 
     def encode_piece(self, bytes piece not None):
-        """A list of ids of bytes taken as one piece."""
+        """A list of ids of bytes taken as one piece. ValueError: one of them is no token."""
         cdef st_ids out
         cdef st_encoder encoder
         cdef int64_t[2] span
@@ -255,8 +261,10 @@ cdef class Coder:
         end_scope(&scope)
         try:
             check(&scope)
+            if not status and self.vocab.vocab.fragments:
+                status = st_vocab_spell(self.vocab.vocab, &out, 0)
             if status:
-                raise MemoryError
+                fail(status, NULL, None, piece, NULL, 0, None)
             return list_of(self.vocab, &out, 0, out.size)
         finally:
             st_ids_free(&out)
@@ -280,7 +288,7 @@ cdef class Coder:
         PyBuffer_Release(&view)
         if status:
             check(&scope)
-            raise MemoryError
+            fail(status, NULL, None, text, NULL, 0, None)
         return array_over(buffer)
 
     def piece_spans(self, source):

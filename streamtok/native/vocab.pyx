@@ -395,8 +395,13 @@ cdef class Vocab:
 
     @property
     def fragments(self):
-        """Beginnings of characters that merging makes and no id stands for (csrc/vocab/vocab.h)."""
+        """Beginnings of characters that merging makes and no id stands for, or bytes that no text holds (csrc/vocab/vocab.h)."""
         return self.vocab.fragments
+
+    @property
+    def spells(self):
+        """Whether merging can leave such a beginning, in whose place the encoder puts the ids of its bytes."""
+        return bool(self.vocab.spells)
 
     @property
     def unreachable(self):
@@ -414,7 +419,7 @@ cdef class Vocab:
     def find(self, bytes token not None):
         """The id of an ordinary token's bytes, or None."""
         cdef uint32_t index = st_vocab_find(self.vocab, <const uint8_t *>PyBytes_AS_STRING(token), len(token))
-        return None if index == ST_NONE else self.vocab.ids[index]
+        return None if index == ST_NONE or self.vocab.ids[index] >= ST_FIRST_FRAGMENT else self.vocab.ids[index]
 
     def cuts(self, bytes piece not None):
         """Offsets inside a piece (UTF-8) at which no token spans the border, ascending (csrc/cut/cuts.h). MemoryError without
@@ -447,7 +452,11 @@ cdef class Vocab:
                                             &out)
                 for i in range(out.size):
                     out.data[i] = self.vocab.ids[out.data[i]]
-            if status or st_vocab_spell(self.vocab, &out, 0):
+            if not status:
+                status = st_vocab_spell(self.vocab, &out, 0)
+            if status == ST_MISSING_BYTE:
+                raise ValueError("the bytes hold one that is no token of this vocabulary")
+            if status:
                 raise MemoryError
             return [out.data[i] for i in range(out.size)]
         finally:

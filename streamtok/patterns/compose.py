@@ -13,6 +13,7 @@ from . import unicode_ranges as tables
 from .char_sets import Ranges, category, perl, subtract, union
 from .compile import machine_of, read, sets_of
 from .compiled import CompiledPattern, NotCompilable
+from .letters import ByteRule, ascii_machine, byte_rule
 from .levels import Joins, Machine, joins
 from .pack import merge_classes, pack, smallest
 from .partition import Partition, partition
@@ -120,6 +121,40 @@ def _common(one: Partition, two: Partition) -> tuple[list[tuple[int, int]], Part
     return list(numbers), Partition(len(numbers), runs, {})
 
 
+def _machines(stages: Sequence[Stage], budget: Budget) -> list[tuple[Machine, Partition]]:
+    """Those of the stages that split, as far as they do so between characters. The last one spends first."""
+    found = []
+    for stage, rule in reversed(list(zip(stages, _rules(stages), strict=True))):
+        split = _stage(stage)
+        if rule is not None:
+            machine, classes = ascii_machine(rule)
+            if any(len(step.emits) for row in machine[1:] for step in row[1:]):
+                found.append(merge_classes(smallest(machine), classes))
+        elif split is not None:
+            found.append(_machine(*split, budget))
+    return found[::-1]
+
+
+def _rules(stages: Sequence[Stage]) -> list[ByteRule | None]:
+    """For each stage the rule by which it cuts between bytes; None for one that splits text."""
+    rules: list[ByteRule | None] = []
+    is_level = False
+    for stage in stages:
+        split = _stage(stage) if is_level else None
+        if split is not None and isinstance(stage, ByteLevel):
+            raise NotCompilable("a second ByteLevel would write letters for the bytes of letters")
+        rules.append(None if split is None else byte_rule(*split))
+        is_level = is_level or isinstance(stage, ByteLevel)
+    return rules
+
+
+def byte_rules(stages: Sequence[Stage]) -> tuple[ByteRule, ...]:
+    """The rules of the stages behind a ByteLevel (letters.py): what they cut apart is no matter of pieces alone.
+
+    Raises NotCompilable for a stage there that is not supported."""
+    return tuple(rule for rule in _rules(stages) if rule is not None)
+
+
 def compose(stages: Sequence[Stage]) -> CompiledPattern | None:
     """The table of pre-tokenizers that run in turn; None where none of them splits: a text is one piece.
 
@@ -127,17 +162,13 @@ def compose(stages: Sequence[Stage]) -> CompiledPattern | None:
     """
     if len(stages) > MOST_STAGES:
         raise NotCompilable(f"there are {len(stages)} stages; at most {MOST_STAGES} are supported")
-    for at, stage in enumerate(stages):
-        if isinstance(stage, ByteLevel) and any(_stage(later) is not None for later in stages[at + 1 :]):
-            raise NotCompilable("a stage behind ByteLevel splits its letters for bytes")
-    found = [split for split in map(_stage, stages) if split is not None]
-    if not found:
-        return None
     budget = Budget()
     try:
-        machine, classes = _machine(*found[-1], budget)
-        for tree, joined in reversed(found[:-1]):
-            before, its_classes = _machine(tree, joined, budget)
+        found = _machines(stages, budget)
+        if not found:
+            return None
+        machine, classes = found[-1]
+        for before, its_classes in reversed(found[:-1]):
             pairs, classes = _common(its_classes, classes)
             machine = smallest(product(before, machine, pairs, budget))
             machine, classes = merge_classes(machine, classes)

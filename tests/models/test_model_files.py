@@ -290,7 +290,7 @@ def test_frames_that_are_refused(tmp_path, post, says):
         ({"normalizer": {"type": "Nmt"}}, "normalizer: the normalizer 'Nmt'"),
         ({"pre_tokenizer": None}, "ByteLevel"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, "ByteLevel"),
-        ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [LEVEL, LEVEL]}}, "the only one"),
+        ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [LEVEL, LEVEL]}}, "a second ByteLevel"),
         ({"pre_tokenizer": split(r"(a")}, "cannot be split so"),
         ({"pre_tokenizer": split(r"(a+)b\1")}, "cannot be split so"),
         (
@@ -326,11 +326,10 @@ def test_lists_that_are_refused(tmp_path):
     assert "no whole number" in changed(lambda vocab, merges: vocab.update(zzz=1.5))
     assert "no whole number" in changed(lambda vocab, merges: vocab.update(zzz=1 << 31))
     assert "ids go from 0" in changed(lambda vocab, merges: vocab.update(zzz=1 << 30))
-    assert "single bytes" in changed(lambda vocab, merges: (vocab.pop("Ā"), merges.clear()))
+    assert "single bytes" in changed(lambda vocab, merges: (vocab.pop("a"), merges.clear()))
     assert "model.merges, entry 3" in changed(lambda vocab, merges: merges.__setitem__(3, ["q", "zz"]))
     assert "model.merges, entry 3" in changed(lambda vocab, merges: merges.__setitem__(3, ["q"]))
     assert "model.merges, entry 3" in changed(lambda vocab, merges: merges.__setitem__(3, "a b c"))
-    assert "empty token" in changed(lambda vocab, merges: vocab.update({"": len(vocab)}))
 
 
 LEVELLED = '{"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true}, '

@@ -125,7 +125,10 @@ def test_stages_that_split_nothing_make_no_table() -> None:
 @pytest.mark.parametrize(
     "stages, reason",
     [
-        ([ByteLevel(), Digits()], "behind ByteLevel"),
+        ([ByteLevel(), WhitespaceSplit()], "leaves out some of the letters"),
+        ([ByteLevel(), Split("[a-z]+[0-9]é?")], "more than a set of letters or a pattern of printable ASCII"),
+        ([ByteLevel(), Split("a(?=b)")], "more than a set of letters or a pattern of printable ASCII"),
+        ([ByteLevel(), Digits(), ByteLevel()], "a second ByteLevel"),
         ([ByteLevel(add_prefix_space=True)], "in front of the text"),
         ([Split("", literal=True)], "empty text"),
         ([Split("a", "Sideways")], "unknown behavior"),

@@ -15,6 +15,7 @@ cdef extern from "vocab/vocab.h" nogil:
         uint32_t *ids
         uint32_t *left
         uint32_t unreachable, fragments
+        int spells
         int monotone, identity, longest
         st_pairs pairs
     ctypedef struct st_vocab_source:
