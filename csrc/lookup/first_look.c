@@ -52,9 +52,9 @@ void st_first_look_portable(st_spans *s, const st_hot *hot)
 /* With so few spans most lanes of a vector would be empty, and reading them one by one would wait for the vector to be written. */
 #define FEW_SPANS 4
 
-ST_STAGE(st_add_pieces_function, add_pieces_in_use, st_add_pieces_portable, st_add_pieces_portable, st_add_pieces_portable,
+ST_STAGE(st_add_pieces_function, add_pieces_in_use, st_add_pieces_portable, st_add_pieces_portable, st_add_pieces_avx2,
          st_add_pieces_avx512)
-ST_STAGE(st_add_spans_function, add_spans_in_use, st_add_spans_portable, st_add_spans_portable, st_add_spans_portable,
+ST_STAGE(st_add_spans_function, add_spans_in_use, st_add_spans_portable, st_add_spans_portable, st_add_spans_avx2,
          st_add_spans_avx512)
 ST_STAGE(st_first_look_function, look_in_use, st_first_look_portable, st_first_look_portable, st_first_look_portable,
          st_first_look_avx512)

@@ -21,8 +21,8 @@ typedef void st_add_spans_function(st_spans *s, const st_hot *hot, const uint8_t
 typedef void st_first_look_function(st_spans *s, const st_hot *hot);
 
 /* The functions of each tier, and those of the tier in use (base/tier.h). */
-st_add_pieces_function st_add_pieces_portable, st_add_pieces_avx512, st_add_pieces;
-st_add_spans_function st_add_spans_portable, st_add_spans_avx512, st_add_spans;
+st_add_pieces_function st_add_pieces_portable, st_add_pieces_avx2, st_add_pieces_avx512, st_add_pieces;
+st_add_spans_function st_add_spans_portable, st_add_spans_avx2, st_add_spans_avx512, st_add_spans;
 st_first_look_function st_first_look_portable, st_first_look_avx512, st_first_look;
 
 /* Adds one span, which begins at `start` in the round's text. */
