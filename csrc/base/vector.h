@@ -35,6 +35,22 @@
  *     st_mask_count(mask)            how many bits are set
  *     st_mask_first(mask)            number of the lowest bit that is set; of 0 it may be anything
  *
+ *     st_lanes_plus, st_lanes_times(a, b)     the lower 32 bits
+ *     st_lanes_times_high(a, b)      the upper 32 bits of the product
+ *     st_lanes_reversed(v)           each with its bytes reversed
+ *     st_lanes_right_each(v, n)      each shifted by its own n < 32
+ *     st_lanes_entry(v, table)       each number below 16 becomes that entry of a table of bytes
+ *     st_lanes_after(before, v)      each becomes the one in front of it, the first one the last of `before`
+ *     st_lanes_gather(from, n)       each n becomes number n of those in memory
+ *     st_lanes_bit(v, n)             a bit for each: bit n % 32 of v
+ *
+ * st_longs: ST_LONGS numbers of 64 bits.
+ *
+ *     st_longs_load(from), st_longs_all(value), st_longs_or(a, b), st_longs_minus(a, b)
+ *     st_longs_bit(v)                1 << v; 0 where v is below 0 or above 63
+ *     st_longs_fold(v)               all of them ored
+ *     st_longs_up_to(v, limit)       how many are `limit` or less; all are at least 0
+ *
  * st_map: a map of the numbers below ST_MAP_SIZE, which is 16 or 32, to such numbers: a byte each, whose low bits are the number.
  * All but the portable tier. On the tiers with maps of 16 bit 7 must be 0.
  *

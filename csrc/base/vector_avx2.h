@@ -267,3 +267,97 @@ static inline int st_where_any(st_where where)
 {
     return !_mm256_testz_si256(where, where);
 }
+
+static inline st_lanes st_lanes_plus(st_lanes a, st_lanes b)
+{
+    return _mm256_add_epi32(a, b);
+}
+
+static inline st_lanes st_lanes_times(st_lanes a, st_lanes b)
+{
+    return _mm256_mullo_epi32(a, b);
+}
+
+/* Products of 64 bits are made of every second number. */
+static inline st_lanes st_lanes_times_high(st_lanes a, st_lanes b)
+{
+    const __m256i even = _mm256_mul_epu32(a, b), odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+}
+
+static inline st_lanes st_lanes_reversed(st_lanes v)
+{
+    const __m128i order = _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+    return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(order));
+}
+
+static inline st_lanes st_lanes_right_each(st_lanes v, st_lanes n)
+{
+    return _mm256_srlv_epi32(v, n);
+}
+
+/* A byte of which the highest bit is set picks 0. */
+static inline st_lanes st_lanes_entry(st_lanes v, const uint8_t *table)
+{
+    const __m256i entries = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
+    return _mm256_shuffle_epi8(entries, _mm256_or_si256(v, st_lanes_all(0x80808000)));
+}
+
+static inline st_lanes st_lanes_after(st_lanes before, st_lanes v)
+{
+    return _mm256_alignr_epi8(v, _mm256_permute2x128_si256(before, v, 0x21), 12);
+}
+
+static inline st_lanes st_lanes_gather(const void *from, st_lanes n)
+{
+    return _mm256_i32gather_epi32((const int *)from, n, 4);
+}
+
+static inline uint32_t st_lanes_bit(st_lanes v, st_lanes n)
+{
+    const __m256i top = _mm256_sllv_epi32(v, _mm256_andnot_si256(n, st_lanes_all(31)));
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(top));
+}
+
+/* ---- numbers of 64 bits ---- */
+
+#define ST_LONGS 4
+
+typedef __m256i st_longs;
+
+static inline st_longs st_longs_load(const uint64_t *from)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+static inline st_longs st_longs_all(uint64_t value)
+{
+    return _mm256_set1_epi64x((long long)value);
+}
+
+static inline st_longs st_longs_or(st_longs a, st_longs b)
+{
+    return _mm256_or_si256(a, b);
+}
+
+static inline st_longs st_longs_minus(st_longs a, st_longs b)
+{
+    return _mm256_sub_epi64(a, b);
+}
+
+static inline st_longs st_longs_bit(st_longs v)
+{
+    return _mm256_sllv_epi64(st_longs_all(1), v);
+}
+
+static inline uint64_t st_longs_fold(st_longs v)
+{
+    const __m128i two = _mm_or_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    return (uint64_t)_mm_cvtsi128_si64(two) | (uint64_t)_mm_extract_epi64(two, 1);
+}
+
+static inline size_t st_longs_up_to(st_longs v, uint64_t limit)
+{
+    const __m256i over = _mm256_cmpgt_epi64(v, st_longs_all(limit));
+    return ST_LONGS - (size_t)_mm_popcnt_u32((uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(over)));
+}

@@ -249,3 +249,100 @@ static inline st_lanes st_lanes_pick(st_where where, st_lanes a, st_lanes b)
 {
     return vbslq_u32(where, a, b);
 }
+
+static inline st_lanes st_lanes_plus(st_lanes a, st_lanes b)
+{
+    return vaddq_u32(a, b);
+}
+
+static inline st_lanes st_lanes_times(st_lanes a, st_lanes b)
+{
+    return vmulq_u32(a, b);
+}
+
+static inline st_lanes st_lanes_times_high(st_lanes a, st_lanes b)
+{
+    const uint64x2_t low = vmull_u32(vget_low_u32(a), vget_low_u32(b)), high = vmull_high_u32(a, b);
+    return vuzp2q_u32(vreinterpretq_u32_u64(low), vreinterpretq_u32_u64(high));
+}
+
+static inline st_lanes st_lanes_reversed(st_lanes v)
+{
+    return vreinterpretq_u32_u8(vrev32q_u8(vreinterpretq_u8_u32(v)));
+}
+
+static inline st_lanes st_lanes_right_each(st_lanes v, st_lanes n)
+{
+    return v >> n;
+}
+
+/* A byte above 15 picks 0. */
+static inline st_lanes st_lanes_entry(st_lanes v, const uint8_t *table)
+{
+    const uint8x16_t which = vreinterpretq_u8_u32(vorrq_u32(v, vdupq_n_u32(0x80808000)));
+    return vreinterpretq_u32_u8(vqtbl1q_u8(vld1q_u8(table), which));
+}
+
+static inline st_lanes st_lanes_after(st_lanes before, st_lanes v)
+{
+    return vextq_u32(before, v, 3);
+}
+
+static inline st_lanes st_lanes_gather(const void *from, st_lanes n)
+{
+    const uint32_t *all = (const uint32_t *)from;
+    st_lanes found = vdupq_n_u32(all[vgetq_lane_u32(n, 0)]);
+    found = vld1q_lane_u32(all + vgetq_lane_u32(n, 1), found, 1);
+    found = vld1q_lane_u32(all + vgetq_lane_u32(n, 2), found, 2);
+    return vld1q_lane_u32(all + vgetq_lane_u32(n, 3), found, 3);
+}
+
+static inline uint32_t st_lanes_bit(st_lanes v, st_lanes n)
+{
+    static const uint32_t places[4] = {0, 1, 2, 3};
+    const uint32x4_t bit = v >> vandq_u32(n, vdupq_n_u32(31)) & vdupq_n_u32(1);
+    return vaddvq_u32(bit << vld1q_u32(places));
+}
+
+/* ---- numbers of 64 bits ---- */
+
+#define ST_LONGS 2
+
+typedef uint64x2_t st_longs;
+
+static inline st_longs st_longs_load(const uint64_t *from)
+{
+    return vld1q_u64(from);
+}
+
+static inline st_longs st_longs_all(uint64_t value)
+{
+    return vdupq_n_u64(value);
+}
+
+static inline st_longs st_longs_or(st_longs a, st_longs b)
+{
+    return vorrq_u64(a, b);
+}
+
+static inline st_longs st_longs_minus(st_longs a, st_longs b)
+{
+    return vsubq_u64(a, b);
+}
+
+/* The instruction reads eight bits of the shift, and shifts to the right by what is below 0. */
+static inline st_longs st_longs_bit(st_longs v)
+{
+    const uint64x2_t fits = vcltq_u64(v, vdupq_n_u64(64));
+    return vandq_u64(fits, vshlq_u64(vdupq_n_u64(1), vreinterpretq_s64_u64(v)));
+}
+
+static inline uint64_t st_longs_fold(st_longs v)
+{
+    return vgetq_lane_u64(v, 0) | vgetq_lane_u64(v, 1);
+}
+
+static inline size_t st_longs_up_to(st_longs v, uint64_t limit)
+{
+    return (size_t)vaddvq_u64(vshrq_n_u64(vcleq_u64(v, vdupq_n_u64(limit)), 63));
+}

@@ -107,7 +107,8 @@ size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *
 }
 
 /* NULL: the tier cuts pieces one by one. */
-ST_STAGE(st_cuts_of_pieces_function, of_pieces_in_use, NULL, NULL, NULL, st_cuts_of_pieces_avx512)
+ST_STAGE(st_cuts_of_pieces_function, of_pieces_in_use, NULL, st_cuts_of_pieces_neon, st_cuts_of_pieces_avx2,
+         st_cuts_of_pieces_avx512)
 
 int st_cuts_has_stretches(void)
 {

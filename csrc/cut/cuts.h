@@ -29,7 +29,7 @@ const st_cuts *st_vocab_cuts_built(const st_vocab *vocab);
  * returns how many, and moves *from to the last border that it looked at. */
 size_t st_cuts_find(const st_cuts *cuts, const uint8_t *text, size_t n, size_t *from, uint32_t *borders, size_t room);
 
-/* Bytes of a STRETCH: the text that a tier with such a function cuts at once. */
+/* Bytes of a STRETCH: the text that a tier with vectors cuts at once. */
 #define ST_CUT_STRETCH 256
 
 /* Takes the pieces text[at..ends[0]), text[ends[0]..ends[1]), ... that lie within ST_CUT_STRETCH bytes, and cuts the long ones.
@@ -39,7 +39,7 @@ typedef size_t st_cuts_of_pieces_function(const st_cuts *cuts, const uint8_t *te
                                           size_t count, uint32_t *spans, size_t *pieces);
 
 /* The function of a tier, that of the tier in use (base/tier.h), and whether that tier has one. */
-st_cuts_of_pieces_function st_cuts_of_pieces_avx512, st_cuts_of_pieces;
+st_cuts_of_pieces_function st_cuts_of_pieces_neon, st_cuts_of_pieces_avx2, st_cuts_of_pieces_avx512, st_cuts_of_pieces;
 int st_cuts_has_stretches(void);
 
 /* The last border in text[0..n) (whole characters) that is a cut, 0 if there is none. */

@@ -1,5 +1,5 @@
 /* Words merged side by side, by each tier that runs here, against the reference merge: batches of every size, words of every
- * length, with cuts and without, vocabularies of every kind. */
+ * length, with cuts and without, vocabularies of every kind. And such words cut by stretches, against borders one by one. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define MOST_WORDS 700 /* more than any tier sorts at a time */
 
 static struct {
-    uint64_t batches, words;
+    uint64_t batches, words, spans;
 } counts;
 
 static struct {
@@ -189,6 +189,86 @@ static void check_batch(rng *r, st_vocab *v)
     counts.words += count;
 }
 
+/* ---- cutting ---- */
+
+/* The pieces of a stretch of text, and where their spans should end. */
+typedef struct pieces {
+    uint8_t *text;
+    uint64_t ends[MOST_WORDS];
+    size_t count, taken;
+    uint32_t spans[ST_CUT_STRETCH];
+    size_t span_count;
+} pieces;
+
+/* The words one behind the other, of which some go on in the next one. */
+static void join_words(rng *r, pieces *p, const st_word *words, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += words[i].n;
+    p->text = take(size);
+    p->count = size = 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(p->text + size, words[i].text, words[i].n);
+        size += words[i].n;
+        p->ends[p->count] = size;
+        p->count += !rng_one_in(r, 4) || i + 1 == count;
+    }
+}
+
+/* Cuts those that a stretch takes from number `first` on, border by border. */
+static void cut_one_by_one(pieces *p, const st_cuts *cuts, size_t first)
+{
+    const size_t at = first ? (size_t)p->ends[first - 1] : 0;
+    size_t start = at;
+    p->span_count = 0;
+    for (p->taken = 0; first + p->taken < p->count && p->ends[first + p->taken] - at <= ST_CUT_STRETCH; p->taken++) {
+        const size_t end = (size_t)p->ends[first + p->taken];
+        uint32_t borders[ST_CUT_STRETCH];
+        size_t from = 0, found = 0;
+        if (end - start > ST_KEY_BYTES)
+            found = st_cuts_find(cuts, p->text + start, end - start, &from, borders, ST_CUT_STRETCH);
+        for (size_t i = 0; i < found; i++)
+            p->spans[p->span_count++] = (uint32_t)(start - at + borders[i]);
+        p->spans[p->span_count++] = (uint32_t)(end - at);
+        start = end;
+    }
+    counts.spans += p->span_count;
+}
+
+static void cut_by(st_cuts_of_pieces_function *cut, const pieces *p, const st_cuts *cuts, size_t first)
+{
+    uint32_t spans[ST_CUT_STRETCH + 16];
+    size_t taken;
+    const size_t at = first ? (size_t)p->ends[first - 1] : 0;
+    const size_t count = cut(cuts, p->text, at, p->ends + first, p->count - first, spans, &taken);
+    CHECK(taken == p->taken && count == p->span_count && same_bytes(spans, p->spans, count * sizeof *spans));
+}
+
+static void check_stretches(rng *r, st_vocab *v)
+{
+    static st_word words[MOST_WORDS];
+    static pieces p;
+    const size_t count = 1 + rng_below(r, 40);
+    const st_cuts *cuts = st_vocab_cuts(v);
+    make_words(r, v, words, count);
+    join_words(r, &p, words, count);
+    for (size_t first = 0; first < p.count; first += 1 + rng_below(r, 5)) {
+        cut_one_by_one(&p, cuts, first);
+#if defined(ST_ARM)
+        cut_by(st_cuts_of_pieces_neon, &p, cuts, first);
+#endif
+#if defined(ST_X86)
+        if (st_tier() >= ST_TIER_AVX2)
+            cut_by(st_cuts_of_pieces_avx2, &p, cuts, first);
+        if (st_tier() >= ST_TIER_AVX512)
+            cut_by(st_cuts_of_pieces_avx512, &p, cuts, first);
+#endif
+    }
+    free(p.text);
+    free_words(words, count);
+}
+
 /* ---- the harness ---- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -197,8 +277,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     open_bundled();
     const size_t kind = rng_below(&r, 2 * bundled_count + 1);
     st_vocab *v = kind < bundled_count ? bundled[kind] : vocab_new(&r);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
         check_batch(&r, v);
+        check_stretches(&r, v);
+    }
     if (kind >= bundled_count)
         st_vocab_free(v);
     return 0;
@@ -210,6 +292,6 @@ void harness_close(void)
     st_ids_free(&wanted);
     while (bundled_count)
         st_vocab_free(bundled[--bundled_count]);
-    printf("fuzz_merge: %llu batches, %llu words, up to tier %s: no difference\n", (unsigned long long)counts.batches,
-           (unsigned long long)counts.words, st_tier_name());
+    printf("fuzz_merge: %llu batches, %llu words, %llu spans, up to tier %s: no difference\n", (unsigned long long)counts.batches,
+           (unsigned long long)counts.words, (unsigned long long)counts.spans, st_tier_name());
 }
