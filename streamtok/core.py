@@ -18,6 +18,7 @@ from .native.decode import Decoder
 from .native.encode import ENGINES, ERRORS, Coder
 from .native.vocab import Matcher
 from .patterns.engine import splitter_of
+from .serving import Serving
 from .streaming import Streaming
 from .whole import WholeTexts
 from .whole.facts import Facts
@@ -48,7 +49,7 @@ _MATCHER_BYTES_KEPT = 4 << 20
 _PATTERN_SECONDS = 30.0
 
 
-class Encoding(Identified, WholeTexts, Decoding, Streaming, Facts):
+class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
     """A vocabulary, the pattern that splits text into pieces, and special tokens. Immutable; threads share it freely.
 
     Args:

@@ -240,6 +240,12 @@ class Vocabulary(Protocol):
 
     def decode_single_token_bytes(self, token: int) -> bytes: ...
 
+    def decode_tokens_bytes(self, tokens: Sequence[int] | TokenIds) -> list[bytes]: ...
+
+    def _bytes_of(
+        self, tokens: Sequence[int] | TokenIds, later: bool = False, skip_special_tokens: bool = False
+    ) -> bytes: ...
+
 
 class Encoding(Vocabulary, Protocol):
     """Class Encoding of core.py, as the modules below it see it."""

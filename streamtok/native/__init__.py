@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MODULES = (
     "checksum",
     "decode",
+    "decoders",
     "encode",
     "gate",
     "ids",

@@ -11,6 +11,7 @@ from .csrc.base cimport *
 from .csrc.text cimport *
 from .csrc.vocab cimport *
 from .ids cimport array_row, is_array
+from .ints cimport streamtok_small_int
 from .interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
 from .text cimport PyUnicode_DATA, PyUnicode_KIND, decode_some, let_others_run
 from .vocab cimport Vocab
@@ -20,27 +21,6 @@ from array import array
 from .text import from_utf8
 
 from cython cimport critical_section
-
-cdef extern from *:
-    """
-    #if PY_VERSION_HEX < 0x030B0000
-    #include <longintrepr.h>
-    #endif
-
-    /* The value of an int that is small enough, as ids are; -1 for any other object. */
-    static inline int64_t streamtok_small_int(PyObject *item)
-    {
-        if (!PyLong_CheckExact(item))
-            return -1;
-    #if PY_VERSION_HEX >= 0x030C0000
-        const PyLongObject *number = (const PyLongObject *)item;
-        return PyUnstable_Long_IsCompact(number) ? (int64_t)PyUnstable_Long_CompactValue(number) : -1;
-    #else
-        return Py_SIZE(item) == 1 ? (int64_t)((PyLongObject *)item)->ob_digit[0] : Py_SIZE(item) == 0 ? 0 : -1;
-    #endif
-    }
-    """
-    int64_t streamtok_small_int(PyObject *item)
 
 cdef extern from "Python.h":
     PyObject **PySequence_Fast_ITEMS(object items)

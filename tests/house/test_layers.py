@@ -23,7 +23,7 @@ C_ROOMS = """
 base
 checksum text normal split pairs listing
 special vocab
-cut train longest
+cut train longest decoders
 merge cuda
 endless image cuda/encode cuda/train cuda/ids
 lookup
@@ -48,7 +48,7 @@ arrays stream patterns offsets
 gpu model_files
 device decoding
 files
-streaming whole
+streaming whole serving
 core
 registry
 model tables train

@@ -1,0 +1,25 @@
+from libc.stdint cimport uint8_t, uint32_t
+
+from .base cimport st_bytes, st_status
+from .special cimport st_special
+from .text cimport st_text_stage
+from .vocab cimport st_names, st_vocab
+
+
+cdef extern from "decoders/decoder.h" nogil:
+    uint32_t ST_NO_STOP
+    ctypedef struct st_decoder:
+        const st_special *stops
+        uint32_t node, stop
+        uint8_t *partial
+        uint8_t partial_size
+    ctypedef struct st_decoder_scratch:
+        st_text_stage stage
+        st_bytes bytes
+    void st_decoder_reset(st_decoder *decoder, const st_special *stops)
+    st_status st_decoder_reserve(st_decoder_scratch *scratch, size_t n)
+    void st_decoder_scratch_free(st_decoder_scratch *scratch)
+    const uint8_t *st_decoder_held(const st_decoder *decoder, size_t *n)
+    st_status st_decoder_feed(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, int final,
+                              st_decoder_scratch *scratch, st_decoder *decoder, st_bytes *out)
+    st_status st_decoder_pass(const uint8_t *text, size_t n, int final, st_decoder *decoder, st_bytes *out)

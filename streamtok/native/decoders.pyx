@@ -1,0 +1,273 @@
+"""Many texts decoded at once as their ids come. Defaults and the documentation of arguments are in serving/batch_decoder.py."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from .csrc.base cimport *
+from .csrc.decoders cimport *
+from .csrc.special cimport st_special_walk
+from .csrc.text cimport ST_ERRORS_IGNORE, ST_ERRORS_REPLACE
+from .csrc.vocab cimport *
+from .decode cimport Decoder
+from .ints cimport streamtok_small_int
+from .vocab cimport Matcher
+
+from cython cimport critical_section
+
+cdef extern from "Python.h":
+    PyObject **PySequence_Fast_ITEMS(object items)
+    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t n, const char *errors)
+
+
+cdef struct Numbers:
+    # Integers of a list, or of an array, which is borrowed.
+    const int64_t *data
+    size_t n
+    int64_t *own
+
+
+cdef object read_numbers(object items, str what, Numbers *numbers):
+    """Returns what must stay alive while they are used. OverflowError, TypeError: an item is no int of 64 bits."""
+    cdef const int64_t[::1] view
+    cdef Py_ssize_t i, n
+    cdef int64_t value
+    if type(items) is not list and type(items) is not tuple:
+        view = items
+        numbers.data, numbers.n = &view[0] if view.shape[0] else NULL, <size_t>view.shape[0]
+        return view
+    n = len(items)
+    numbers.own = <int64_t *>st_malloc(<size_t>(n + 1) * sizeof(int64_t))
+    if numbers.own == NULL:
+        raise MemoryError
+    for i in range(n):
+        value = streamtok_small_int(PySequence_Fast_ITEMS(items)[i])
+        if value < 0:
+            item = items[i]
+            if type(item) is bool or not hasattr(item, "__index__"):
+                raise TypeError(f"{what} are integers, got {type(item).__name__} at index {i}")
+            value = item
+        numbers.own[i] = value
+    numbers.data, numbers.n = numbers.own, <size_t>n
+    return items
+
+
+def pick(list items not None, const int64_t[::1] places not None):
+    """[items[place] for place in places], of places that are there."""
+    cdef Py_ssize_t i, n = places.shape[0], most = len(items)
+    made = PyList_New(n)
+    for i in range(n):
+        if places[i] < 0 or places[i] >= most:
+            raise IndexError(f"there is no item {places[i]}")
+        item = <object>PyList_GET_ITEM(items, <Py_ssize_t>places[i])
+        Py_INCREF(item)
+        PyList_SET_ITEM(made, i, item)
+    return made
+
+
+cdef class CoreDecoders:
+    """Decoders by number. What is wrong with an argument is raised before anything changes."""
+    cdef Decoder decoder
+    cdef readonly Py_ssize_t count
+    cdef bint skip_special
+    cdef st_decoder *slots
+    cdef list stops  # of each: a Matcher, or None
+    cdef public list stopped  # the slots whose text ended in the last call
+    cdef st_decoder_scratch scratch
+    cdef st_bytes out
+    cdef st_ids ends, kept
+
+    def __cinit__(self, Decoder decoder not None, Py_ssize_t count, bint replace, bint skip_special):
+        cdef Py_ssize_t i
+        self.decoder, self.count, self.skip_special = decoder, count, skip_special
+        memset(&self.scratch, 0, sizeof(self.scratch))
+        memset(&self.out, 0, sizeof(self.out))
+        memset(&self.ends, 0, sizeof(self.ends))
+        memset(&self.kept, 0, sizeof(self.kept))
+        self.scratch.stage.errors = ST_ERRORS_REPLACE if replace else ST_ERRORS_IGNORE
+        self.slots = <st_decoder *>st_calloc(<size_t>count + 1, sizeof(st_decoder))
+        if self.slots == NULL:
+            raise MemoryError
+        self.stops = [None] * count
+        self.stopped = []
+        for i in range(count):
+            st_decoder_reset(&self.slots[i], NULL)
+
+    def __dealloc__(self):
+        st_free(self.slots)
+        st_decoder_scratch_free(&self.scratch)
+        st_bytes_free(&self.out)
+        st_ids_free(&self.ends)
+        st_ids_free(&self.kept)
+
+    cdef st_decoder *_at(self, int64_t slot) except NULL:
+        if slot < 0 or slot >= self.count:
+            raise IndexError(f"there is no slot {slot}: the decoder has {self.count}, numbered from 0")
+        return &self.slots[slot]
+
+    def reset(self, int64_t slot, Matcher stops=None):
+        """Begins another text."""
+        cdef st_decoder *one = self._at(slot)
+        with critical_section(self):
+            st_decoder_reset(one, NULL if stops is None else stops.special)
+            self.stops[slot] = stops
+
+    def stop_of(self, int64_t slot):
+        """The number of the stop string that ended the text, or None."""
+        cdef uint32_t stop = self._at(slot).stop
+        return None if stop == ST_NO_STOP else stop
+
+    # ---- ids ----
+
+    def check(self, slots, ids, counts, int64_t each):
+        """Raises what is wrong with the arguments of feed()."""
+        self._take(slots, ids, counts, each, False)
+
+    def feed(self, slots, ids, counts, int64_t each):
+        """A list of the text that each slot's next ids complete. counts: how many ids each has, or None: `each`."""
+        return self._take(slots, ids, counts, each, True)
+
+    cdef object _take(self, object slots, object ids, object counts, int64_t each, bint fed):
+        cdef Numbers where, tokens, sizes
+        where.own = tokens.own = sizes.own = NULL
+        try:
+            kept_slots = read_numbers(slots, "slots", &where)
+            kept_ids = read_numbers(ids, "ids", &tokens)
+            kept_counts = None if counts is None else read_numbers(counts, "counts", &sizes)
+            if counts is None:
+                sizes.data, sizes.n = NULL, where.n
+            with critical_section(self):
+                self._check(&where, &tokens, &sizes, each)
+                if not fed:
+                    return None
+                self._feed(&where, &tokens, &sizes, each)
+                return self._texts(where.n)
+        finally:
+            st_free(where.own)
+            st_free(tokens.own)
+            st_free(sizes.own)
+
+    cdef int _check(self, const Numbers *where, const Numbers *tokens, const Numbers *sizes, int64_t each) except -1:
+        """Raises what is wrong, and makes room for the text, so that nothing fails afterwards."""
+        cdef size_t i, n, held, room = 0
+        cdef int64_t total = 0
+        if sizes.n != where.n:
+            raise ValueError(f"there are {where.n} slots and {sizes.n} counts: give one count a slot")
+        for i in range(where.n):
+            st_decoder_held(self._at(where.data[i]), &held)
+            room += held + 9  # three bytes, each of which can become U+FFFD
+            n = <size_t>(sizes.data[i] if sizes.data != NULL else each)
+            if <int64_t>n < 0 or <int64_t>n > <int64_t>tokens.n - total:
+                raise ValueError(f"the counts ask for more ids than there are, {tokens.n}, or one of them is negative")
+            total += <int64_t>n
+        if total != <int64_t>tokens.n:
+            raise ValueError(f"there are {tokens.n} ids, and the counts ask for {total}")
+        for i in range(tokens.n):
+            if tokens.data[i] == -1:
+                continue
+            if tokens.data[i] < 0 or tokens.data[i] > 0xFFFFFFFF or st_decode_one(
+                    self.decoder.vocab.vocab, &self.decoder.vocab.names, <uint32_t>tokens.data[i], &n) == NULL:
+                raise KeyError(f"Invalid token for decoding: {tokens.data[i]}")
+            room += 3 * n
+        self.out.size = self.ends.size = self.kept.size = 0
+        if (st_bytes_reserve(&self.out, room) or st_ids_reserve(&self.ends, where.n) or st_ids_reserve(&self.kept, tokens.n)
+                or st_decoder_reserve(&self.scratch, room)):
+            raise MemoryError
+        return 0
+
+    cdef int _feed(self, const Numbers *where, const Numbers *tokens, const Numbers *sizes, int64_t each) except -1:
+        cdef size_t i, k, n, at = 0
+        cdef st_decoder *one
+        cdef uint32_t token, stop
+        self.stopped = []
+        for i in range(where.n):
+            one = &self.slots[where.data[i]]
+            stop = one.stop
+            n = <size_t>(sizes.data[i] if sizes.data != NULL else each)
+            self.kept.size = 0
+            for k in range(at, at + n):
+                token = <uint32_t>tokens.data[k]
+                if tokens.data[k] != -1 and not (self.skip_special and self._is_special(token)):
+                    self.kept.data[self.kept.size] = token
+                    self.kept.size += 1
+            at += n
+            if self.kept.size and st_decoder_feed(
+                    self.decoder.vocab.vocab, &self.decoder.vocab.names, self.kept.data, self.kept.size, False,
+                    &self.scratch, one, &self.out):
+                raise MemoryError
+            if one.stop != stop:
+                self.stopped.append(where.data[i])
+            self.ends.data[i] = <uint32_t>self.out.size
+        return 0
+
+    cdef bint _is_special(self, uint32_t token) noexcept:
+        return not self.decoder._without_special(&token, 1, &token)
+
+    cdef list _texts(self, size_t n):
+        cdef size_t i, start = 0
+        made = []
+        for i in range(n):
+            made.append(PyUnicode_DecodeUTF8(<const char *>self.out.data + start, <Py_ssize_t>(self.ends.data[i] - start), NULL))
+            start = self.ends.data[i]
+        return made
+
+    def flush(self, int64_t slot):
+        """Ends a text: what is left of it, without what may still have become a stop string."""
+        cdef st_decoder *one = self._at(slot)
+        cdef st_status status
+        cdef uint32_t stop = one.stop
+        with critical_section(self):
+            self.out.size = 0
+            status = st_decoder_feed(self.decoder.vocab.vocab, &self.decoder.vocab.names, NULL, 0, True, &self.scratch, one,
+                                     &self.out)
+            if status:
+                raise MemoryError
+            if one.stop != stop:
+                self.stopped.append(slot)
+            return PyUnicode_DecodeUTF8(<const char *>self.out.data, <Py_ssize_t>self.out.size, NULL)
+
+    # ---- text ----
+
+    def pass_text(self, int64_t slot, bytes text not None, bint final):
+        """The same for text, valid UTF-8, that was decoded elsewhere."""
+        cdef st_decoder *one = self._at(slot)
+        cdef uint32_t stop = one.stop
+        with critical_section(self):
+            self.out.size = 0
+            if st_decoder_pass(<const uint8_t *>PyBytes_AS_STRING(text), <size_t>len(text), final, one, &self.out):
+                raise MemoryError
+            if one.stop != stop:
+                self.stopped.append(slot)
+            return PyUnicode_DecodeUTF8(<const char *>self.out.data, <Py_ssize_t>self.out.size, NULL)
+
+    # ---- states ----
+
+    def getstate(self, int64_t slot):
+        """(bytes of a cut character, bytes held back of stop strings, number of the stop string that was found or None)"""
+        cdef st_decoder *one = self._at(slot)
+        cdef size_t n
+        cdef const uint8_t *held = st_decoder_held(one, &n)
+        return (PyBytes_FromStringAndSize(<const char *>one.partial, one.partial_size),
+                PyBytes_FromStringAndSize(<const char *>held, <Py_ssize_t>n), self.stop_of(slot))
+
+    def setstate(self, int64_t slot, bytes partial not None, bytes held not None, stop):
+        """Brings a slot that was reset with its stop strings to a state. ValueError: no decoder can have been there."""
+        cdef st_decoder *one = self._at(slot)
+        cdef st_decoder made
+        cdef Matcher stops = self.stops[slot]
+        cdef size_t n = 0
+        st_decoder_reset(&made, one.stops)
+        if held and stops is not None:
+            made.node = st_special_walk(stops.special, <const uint8_t *>PyBytes_AS_STRING(held), <size_t>len(held))
+            st_decoder_held(&made, &n)
+        if <size_t>len(held) != n or len(partial) > 3 or (stop is not None and (stops is None or held)):
+            raise ValueError("no decoder with these stop strings can have had this state")
+        memcpy(made.partial, PyBytes_AS_STRING(partial), <size_t>len(partial))
+        made.partial_size = <uint8_t>len(partial)
+        made.stop = ST_NO_STOP if stop is None else stop
+        one[0] = made
+
+
+

@@ -1,0 +1,102 @@
+"""What programs that serve models ask of an encoding: many decoders at once, all tokens as a table, checks of ids."""
+
+from __future__ import annotations
+
+import functools
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Protocol
+
+    from ..protocols import AllowedSpecial, Encoding, TokenIds
+    from .batch_decoder import BatchDecoder
+    from .canonical import CanonicalCheck
+    from .token_table import TokenTable
+
+    class _WithTable(Encoding, Protocol):
+        """An encoding with Serving's own table."""
+
+        @property
+        def _token_table(self) -> TokenTable: ...
+
+
+class Serving:
+    """The part of class Encoding (core.py) that servers use."""
+
+    def batch_decoder(
+        self: Encoding, slots: int, *, errors: str = "replace", skip_special_tokens: bool = False
+    ) -> BatchDecoder:
+        """Decoders for many texts at once: one call takes the new ids of all of them.
+
+        Args:
+            slots: how many texts there are at a time, at least 1.
+            errors: "replace" puts U+FFFD in the place of bytes that are not UTF-8, "ignore" leaves them out.
+            skip_special_tokens: leave out the ids of special tokens.
+
+        Raises:
+            ValueError: slots is below 1, or another value of `errors`.
+        """
+        from .batch_decoder import BatchDecoder
+
+        return BatchDecoder(self, slots, errors=errors, skip_special_tokens=skip_special_tokens)
+
+    @functools.cached_property
+    def _token_table(self: Encoding) -> TokenTable:
+        from .token_table import TokenTable
+
+        return TokenTable.of(self)
+
+    def token_table(self: _WithTable) -> TokenTable:
+        """The bytes, the text and the kind of every id, as arrays; made at the first call and kept. See TokenTable."""
+        return self._token_table
+
+    def token_strs(self: _WithTable, ids: Any) -> Any:
+        """The text of each id by itself: a str for one id, a list for a row, lists in lists for more dimensions.
+
+        >>> enc.token_strs([[24912, 2375], [198, 220]])
+        [['hello', ' world'], ['\\n', ' ']]
+
+        A token that holds a part of a character has U+FFFD in its place.
+
+        Args:
+            ids: an int, a list of ints, lists in lists, or an array or tensor of integers of any number of dimensions.
+
+        Raises:
+            KeyError: an unknown id.
+            OverflowError: an id below 0 or beyond 32 bits.
+            TypeError: other things than integers.
+        """
+        from .token_table import token_strs
+
+        return token_strs(self._token_table, ids)
+
+    def first_difference(
+        self: Encoding, ids: Sequence[int] | TokenIds, *, allowed_special: AllowedSpecial = "all"
+    ) -> int | None:
+        """Where ids are not what their own text encodes to: the index of the first id that encoding the text of all of
+        them would not give; None if there is none. If encoding gives more ids than there are, it is their number.
+
+        Args:
+            ids: as for decode().
+            allowed_special: special tokens that the text may name. With "all" their ids stand for themselves, and ids
+                of ordinary tokens that spell one are a difference.
+
+        Raises:
+            KeyError: an unknown id; other ids are refused as by decode().
+        """
+        from .canonical import first_difference
+
+        return first_difference(self, ids, allowed_special)
+
+    def is_canonical(self: Encoding, ids: Sequence[int] | TokenIds, *, allowed_special: AllowedSpecial = "all") -> bool:
+        """Whether encoding the text of these ids gives the same ids. The arguments are those of first_difference()."""
+        from .canonical import first_difference
+
+        return first_difference(self, ids, allowed_special) is None
+
+    def canonical_check(self: Encoding, *, allowed_special: AllowedSpecial = "all") -> CanonicalCheck:
+        """first_difference() for ids that come in parts. See CanonicalCheck."""
+        from .canonical import CanonicalCheck
+
+        return CanonicalCheck(self, allowed_special)

@@ -1,0 +1,65 @@
+"""All tokens as arrays, and the text of ids of any shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle
+import pytest
+
+from streamtok.serving.token_table import PARTIAL, SPECIAL, UNKNOWN
+
+
+@pytest.mark.parametrize("name", oracle.FAMILIES)
+def test_every_token(name):
+    enc = oracle.ours(name)
+    data, offsets, strs, flags = enc.token_table()
+    assert len(strs) == len(flags) == len(offsets) - 1 == enc.max_token_value + 1
+    whole = data.tobytes()
+    known = 0
+    for token, text in enumerate(strs):
+        piece = whole[offsets[token] : offsets[token + 1]]
+        if flags[token] & UNKNOWN:
+            assert (piece, text) == (b"", "")
+            with pytest.raises(KeyError):
+                enc.decode_single_token_bytes(token)
+            continue
+        known += 1
+        assert piece == enc.decode_single_token_bytes(token)
+        assert text == piece.decode(errors="replace")
+        assert bool(flags[token] & PARTIAL) == (text.encode() != piece)
+        assert bool(flags[token] & SPECIAL) == (token in enc._special_token_values)
+    assert known == len(enc._mergeable_ranks) + len(enc._special_tokens)
+
+
+def test_strs_of_any_shape():
+    enc = oracle.ours("cl100k_base")
+    ids = np.array(enc.encode("many different words of a text, 24"[:30]) * 4)[:24]
+    flat = [enc.decode([token]) for token in ids]
+    assert enc.token_strs(ids) == enc.token_strs(ids.tolist()) == flat
+    assert enc.token_strs(int(ids[3])) == flat[3]
+    assert enc.token_strs(ids.reshape(2, 3, 4)) == np.array(flat, object).reshape(2, 3, 4).tolist()
+    assert enc.token_strs(ids.reshape(4, 6).astype(np.uint16 if ids.max() < 65536 else np.int32)[:, ::2]) == [
+        flat[at : at + 6 : 2] for at in range(0, 24, 6)
+    ]
+    assert enc.token_strs([]) == []
+    assert enc.token_strs(np.empty((2, 0), int)) == [[], []]
+    assert enc.token_strs(np.empty((0, 2), int)) == []
+    assert enc.token_strs(np.empty((2, 0, 3), int)) == [[], []]
+
+
+def test_what_is_no_id():
+    enc = oracle.ours("cl100k_base")
+    gap = next(token for token in range(enc.max_token_value) if enc.token_table().flags[token] & UNKNOWN)
+    for ids, error, words in (
+        ([1, gap, 2], KeyError, f"Invalid token for decoding: {gap}"),
+        ([1, 10**7], KeyError, "Invalid token for decoding: 10000000"),
+        (-1, OverflowError, "negative"),
+        ([1, 2**40], OverflowError, "does not fit"),
+        ([1.5], TypeError, "float64"),
+        (True, TypeError, "bool"),
+        (["a"], TypeError, "ids are integers"),
+        ([[1], [1, 2]], ValueError, "different lengths"),
+        ([1, 2**80], TypeError, "integers of up to 32 bits"),
+    ):
+        with pytest.raises(error, match=words):
+            enc.token_strs(ids)
