@@ -20,6 +20,7 @@ HARNESSES = (
     "feed",
     "state",
     "names",
+    "cutter",
     "decode",
     "merge",
     "vocab",
@@ -37,9 +38,9 @@ SHARED = ["support", "texts", "vocabularies", "tables"]
 STREAMS = ["subject", "odds"]  # of feed and state alone
 
 FLAGS = ["-std=c11", "-O1", "-g1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Icsrc", "-Itests/fuzz"]
-# A hot table so small that its entries evict each other all the time, few texts that count as short, and names looked
-# for in many places of a text at once although it is short.
-CROWDED = ["-DST_HOT_BITS=5", "-DST_SHORT_TEXT=40", "-DST_SPECIAL_FEW=4"]
+# A hot table so small that its entries evict each other all the time, few texts that count as short, names looked for
+# in many places of a text at once although it is short, and what the cutter holds completed by few bytes at a time.
+CROWDED = ["-DST_HOT_BITS=5", "-DST_SHORT_TEXT=40", "-DST_SPECIAL_FEW=4", "-DST_CUTTER_BRIDGE=2", "-DST_CUTTER_SHORT=8"]
 FATAL = "-fno-sanitize-recover=all"
 UNAVAILABLE = 77  # exit status of the tools where no compiler can do what they need
 
