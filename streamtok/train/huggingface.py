@@ -8,12 +8,17 @@ break.
 from __future__ import annotations
 
 import json
+from array import array
 from typing import Any
 
 from .. import patterns
 from ..bundled.gpt2_files import LETTERS
 from ..core import Encoding
 from ..errors import VocabularyError, shown
+from ..model_files import Model, read_model
+from ..model_files.parts import Frame
+from ..native.merges import SILENT
+from ..patterns.compose import ByteLevel, Split, Stage
 from .encoding import TrainedEncoding
 from .textfiles import Json, read_text
 
@@ -25,6 +30,7 @@ _SPELLED = {
 }
 _MEANT = {spelled: pattern for pattern, spelled in _SPELLED.items()}
 _HEADING = "#version: 0.2"
+_OTHER = "another pattern"
 
 
 def letters_of(token: bytes) -> str:
@@ -143,33 +149,64 @@ def _pre_tokenizer(pat_str: str | None) -> dict[str, Any]:
 
 
 def read_tokenizer_json(path: str) -> TrainedEncoding:
-    """The encoding of a tokenizer.json with byte-level BPE, as tokenizer_json() writes it.
+    """The encoding of a tokenizer.json: that of its ranks and its pattern where it says what tokenizer_json() writes,
+    and any other as Encoding.from_file() loads it.
 
-    Raises VocabularyError for a damaged file, and for one that splits or merges in another way.
+    Raises VocabularyError for a damaged file, and for one that does not load.
     """
-    file = Json.read(path)
-    model = file.field("model", dict)
-    if file.field("type", str, of=model) != "BPE":
-        raise file.refused("the model is no BPE", "model", "type")
-    if file.record.get("normalizer") is not None:
-        raise file.refused("there is a normalizer: text would be changed before it is split", "normalizer")
-    special: dict[str, int] = {}
-    for entry in file.field("added_tokens", list):
-        if not isinstance(entry, dict):
-            raise file.refused(f"the added token {shown(entry)} is no object", "added_tokens")
-        special[file.field("content", str, of=entry)] = file.field("id", int, of=entry)
-    listed = file.field("vocab", dict, of=model)
-    ranks = _ranks(file, listed, special, "model", "vocab")
-    merges = [_pair(file, merge) for merge in file.field("merges", list, of=model)]
-    _check_merges(merges, ranks, lambda reason, near: file.refused(reason, "merges", *map(letters_of, near)))
-    try:
-        return TrainedEncoding(path, pat_str=_pattern(file), mergeable_ranks=ranks, special_tokens=special)
-    except VocabularyError as error:
-        if error.path is not None:
-            raise
-        raise file.refused(error.reason, "vocab") from None
-    except ValueError as error:
-        raise file.refused(str(error), "pre_tokenizer") from None
+    model = read_model(path)
+    if isinstance(model, Model) and _is_plain(model):
+        ids = model.vocabulary.to_dict()
+        try:
+            made = TrainedEncoding(
+                path, pat_str=_pattern_of(model.parts.stages), mergeable_ranks=ids, special_tokens=model.special
+            )
+        except ValueError:  # ids that are no ranks, a pattern that means nothing to tiktoken
+            made = None
+        if made is not None and _merges_alike(made, model):
+            return made
+    loaded = TrainedEncoding.from_file(path)
+    assert isinstance(loaded, TrainedEncoding)
+    loaded.training = {}
+    return loaded
+
+
+def _merges_alike(made: Encoding, model: Model) -> bool:
+    """Whether the tokens merge as those of the model do: in the same order, and of the same parts."""
+    packed = model.vocabulary
+    assert packed.splits is not None
+    ids, splits = (array("I", data) for data in made._vocab.to_merged()[2:])
+    wanted = [pair for pair in zip(packed.ranks, packed.splits) if pair[1] != SILENT]
+    return [*zip(ids, splits)] == wanted
+
+
+def _is_plain(model: Model) -> bool:
+    """Whether nothing but ranks, special tokens and a pattern decides ids."""
+    parts = model.parts
+    names = all(token.is_plain and token.special and not token.normalized for token in parts.added)
+    return (
+        not parts.normalizers
+        and not parts.ignore_merges
+        and names
+        and parts.frame == Frame()
+        and (parts.spelled is None and _pattern_of(parts.stages) is not _OTHER)
+    )
+
+
+def _pattern_of(stages: tuple[Stage, ...]) -> str | None:
+    """The pattern that _pre_tokenizer() writes so; _OTHER: there is none."""
+    if stages == (ByteLevel(True, False),):
+        return patterns.R50K
+    if stages == (ByteLevel(False, False),):
+        return None
+    if len(stages) == 2 and isinstance(stages[0], Split) and stages[1] == ByteLevel(False, False):
+        split = stages[0]
+        known = _MEANT.get(split.pattern)
+        if not split.literal and (split.behavior, split.invert) == ("Removed", True):
+            return known or split.pattern
+        if not split.literal and (split.behavior, split.invert) == ("Isolated", False) and known:
+            return known
+    return _OTHER
 
 
 def read_vocab_and_merges(vocab: str, merges: str, special: dict[str, int]) -> dict[bytes, int]:
@@ -235,21 +272,3 @@ def _check_merges(merges: list[tuple[bytes, bytes]], ranks: dict[bytes, int], re
     longer = sum(len(token) > 1 for token in ranks)
     if longer != len(merges):
         raise refused(f"there are {len(merges)} merges and {longer} tokens of more than a byte: some were lost", ())
-
-
-def _pattern(file: Json) -> str | None:
-    pre = file.field("pre_tokenizer", dict)
-    if pre.get("type") == "ByteLevel":
-        return patterns.R50K if pre.get("use_regex", True) else None
-    steps = pre.get("pretokenizers")
-    if pre.get("type") == "Sequence" and isinstance(steps, list) and len(steps) == 2:
-        split, level = steps
-        if isinstance(split, dict) and isinstance(level, dict) and level.get("type") == "ByteLevel":
-            spelled = split.get("pattern", {}).get("Regex") if isinstance(split.get("pattern"), dict) else None
-            ways = (("Isolated", False), ("Removed", True))
-            if isinstance(spelled, str) and (split.get("behavior"), split.get("invert")) in ways:
-                if level.get("use_regex") is False and level.get("add_prefix_space") is False:
-                    return _MEANT.get(spelled, spelled)
-    raise file.refused(
-        "texts are split in a way that is not supported: a Split by a Regex and a ByteLevel are", "pre_tokenizer"
-    )

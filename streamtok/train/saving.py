@@ -93,10 +93,10 @@ def load(path: str | os.PathLike[str]) -> TrainedEncoding:
     """The encoding that `save` wrote to this path.
 
     Args:
-        path: as for save(). A tokenizer.json may also be one of Hugging Face's own, if it is byte-level BPE.
+        path: as for save(). A tokenizer.json may also be one of Hugging Face's own, if Encoding.from_file loads it.
 
     Raises:
-        VocabularyError: a file is damaged or contradicts the others; the message has path and line.
+        VocabularyError: a file is damaged or contradicts the others; the message has path and line, or place.
         OSError: a file cannot be read.
     """
     source = os.fspath(path)
