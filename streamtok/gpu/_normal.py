@@ -16,7 +16,6 @@ from ._waiting import Steps, computed
 if TYPE_CHECKING:
     from ..native.normal import Normalizer
     from ..protocols import HostArray, NamePair, Places
-    from ._pieces import Slice
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,22 +29,24 @@ class Ready:
     rows: Places
 
 
-def made_ready(some: Slice, normalizer: Normalizer, matchers: NamePair) -> Steps[Ready | None]:
-    """The pieces of a slice normalized, and their names found, by the host; None: they are all normal as they are.
+def made_ready(
+    pieces: list[HostArray], rows: Places, normalizer: Normalizer, matchers: NamePair
+) -> Steps[Ready | None]:
+    """Pieces of UTF-8, uint8 each, normalized, and their names found, by the host; None: all are normal as they are.
 
     Raises NotForDevice for a piece that is not UTF-8, or holds a disallowed name: the CPU has the error."""
-    size = int(some.sizes.sum())
+    size = sum(map(len, pieces))
     look = functools.partial(_prepared, normalizer=normalizer, matchers=matchers)
-    found = yield from computed(look, some.pieces, size)
+    found = yield from computed(look, pieces, size)
     if all(each is True for each in found):
         return None
     changed = [i for i, each in enumerate(found) if each is True]
-    again = yield from computed(functools.partial(look, again=True), [some.pieces[i] for i in changed], size)
+    again = yield from computed(functools.partial(look, again=True), [pieces[i] for i in changed], size)
     for i, each in zip(changed, again):
         found[i] = each
     if any(each is None for each in found):
         raise NotForDevice("text that is refused")
-    return _joined(found, some.rows)
+    return _joined(found, rows)
 
 
 def _prepared(piece: Any, normalizer: Normalizer, matchers: NamePair, again: bool = False) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..native.gate import flat
+from ..native.texts import HasSurrogates, Texts
 from ._job import BLOCK
 from ._names import Names
 
@@ -30,22 +30,30 @@ _ONE_ROW = np.zeros(1, np.int64)
 class Slice:
     """Pieces that encode independently, as a slot takes them at once.
 
-    pieces: buffers of bytes on the host. sizes: int64, the bytes of each. rows: int64, the piece that each row begins
-    with; one row where none begins. begun: rows that begin. is_large: one piece, beyond what may be encoded at once.
+    pieces: texts on the host. rows: int64, the piece that each row begins with; one row where none begins. begun: rows
+    that begin. is_large: one piece, beyond what may be encoded at once.
     """
 
-    pieces: list[Any]
-    sizes: Places
+    pieces: Texts
     rows: Places
     begun: int
     is_large: bool
 
 
-def flattened(texts: list[Any]) -> tuple[list[Any], Places, bool]:
-    """(buffers, their sizes, whether all of them are certainly valid UTF-8) of texts on the host; sizes: int64."""
-    sizes = np.empty(len(texts), np.int64)
-    buffers, trusted = flat(texts, sizes)
-    return buffers, sizes, trusted
+def facts_of(texts: Texts) -> tuple[Places, Places]:
+    """Of each text how many bytes it has, or characters of a str that is not ASCII; and how many bytes of UTF-8 one of
+    them may have. int64."""
+    units, widths = np.empty((2, len(texts)), np.int64)
+    texts.facts(units, widths)
+    return units, widths
+
+
+def utf8_of(text: Any) -> Any:
+    """The UTF-8 of a str or a buffer of bytes, as a buffer."""
+    try:
+        return Texts([text])[0]
+    except HasSurrogates:
+        return Texts([text]).mended()[0]
 
 
 def short_bytes(text: Any, most: int) -> Any:
@@ -59,11 +67,9 @@ def short_bytes(text: Any, most: int) -> Any:
     return text if (is_row or type(text) is bytes) and len(text) <= most else None
 
 
-def cut_host(text: Any, size: int, names: Names) -> list[Any]:
-    """A buffer as a list of buffers, which encode independently, of `size` bytes at most; longer ones where there
-    is no place to cut."""
-    if len(text) <= size:
-        return [text]
+def cut_host(text: Any, size: int, names: Names) -> list[int]:
+    """Borders of the pieces of a buffer, its two ends among them: pieces encode independently, and have `size` bytes at
+    most, more where there is no place to cut."""
     whole, places = memoryview(text), []
     apart = size - min(size // 2, _SLACK)
     for a, b in itertools.pairwise([0, *names.cuts(text, apart), len(text)]):
@@ -74,28 +80,42 @@ def cut_host(text: Any, size: int, names: Names) -> list[Any]:
     for at, after in itertools.pairwise(places):
         if after - borders[-1] > size:
             borders.append(at)
-    return [whole[a:b] for a, b in itertools.pairwise([*borders, len(text)])]
+    return [*borders, len(text)]
 
 
-def cut_device(device: CudaDevice, text: DeviceArray, size: int, names: Names) -> list[tuple[int, int]]:
-    """The same of an array on a device, as (start, size): only what lies around a cut comes to the host."""
-    pieces, at = [], 0
-    while len(text) - at > size:
-        places = [*range(at + size, at, -_WINDOW), *range(at + size + _WINDOW, len(text), _WINDOW)]
-        cut = next((found for end in places if (found := _last_cut(device, text, at, end, names))), None)
+def cut_device(device: CudaDevice, text: DeviceArray, size: int, names: Names) -> list[int]:
+    """The same of an array on a device: only what lies around a cut comes to the host."""
+
+    def last_cut(begin: int, end: int) -> int | None:
+        window = device.get(text[begin:end]).tobytes()
+        cuts = names.cuts(window, len(window))
+        return begin + cuts[-1] if cuts else None
+
+    return _cut_by_windows(len(text), size, last_cut)
+
+
+def cut_characters(texts: Texts, number: int, count: int, size: int, names: Names) -> list[int]:
+    """The same of a str of `count` characters that are not all ASCII, in characters."""
+
+    def last_cut(begin: int, end: int) -> int | None:
+        window = bytes(texts.units(number, begin, end))
+        cuts = names.cuts(window, len(window))
+        return begin + len(window[: cuts[-1]].decode()) if cuts else None
+
+    return _cut_by_windows(count, size, last_cut)
+
+
+def _cut_by_windows(count: int, size: int, last_cut: Callable[[int, int], int | None]) -> list[int]:
+    """Borders of pieces. last_cut: the last cut in a window, if there is one."""
+    borders = [0]
+    while count - borders[-1] > size:
+        at = borders[-1]
+        ends = [*range(at + size, at, -_WINDOW), *range(at + size + _WINDOW, count, _WINDOW)]
+        cut = next((found for end in ends if (found := last_cut(max(at, end - _WINDOW), end))), None)
         if cut is None:
             break
-        pieces.append((at, cut - at))
-        at = cut
-    return [*pieces, (at, len(text) - at)]
-
-
-def _last_cut(device: CudaDevice, text: DeviceArray, at: int, end: int, names: Names) -> int | None:
-    """The last cut in the window in front of `end` that lies behind `at`."""
-    begin = max(at, end - _WINDOW)
-    window = device.get(text[begin:end]).tobytes()
-    cuts = names.cuts(window, len(window))
-    return begin + cuts[-1] if cuts else None
+        borders.append(cut)
+    return [*borders, count]
 
 
 def slices(sizes: Places, size: int) -> Iterator[tuple[int, int]]:
@@ -115,19 +135,38 @@ def own_rows(rows: Places, first: int, last: int) -> tuple[Places, int]:
     return rows[a:b] - first if b > a else _ONE_ROW, b - a
 
 
-def host_slices(buffers: list[Any], sizes: Places, most: int, names: Names) -> Iterator[Slice]:
-    """Buffers, cut where they are longer than `most` bytes and shared out in slices of so many."""
-    pieces, sizes, rows = _cut_all(buffers, sizes, most, names)
-    for first, last in slices(sizes, most):
+def host_slices(texts: Texts, most: int, names: Names, most_room: int | None = None) -> Iterator[Slice]:
+    """Texts, cut where they are longer than `most` bytes or characters and shared out in slices of so many.
+
+    most_room: bytes that a slice may have, whatever its characters are; None: `most`. Raises HasSurrogates."""
+    room = most_room or most
+    units, widths = facts_of(texts)
+    weights = np.maximum(units, units * widths * most // room)
+    pieces, rows = texts, np.arange(len(texts))
+    if len(weights) and weights.max() > most:
+        spans, rows = _spans(texts, units, np.minimum(most, room // widths), names)
+        pieces = texts.cut(spans)
+        units, widths = facts_of(pieces)
+        weights = np.maximum(units, units * widths * most // room)
+    for first, last in slices(weights, most):
         own, begun = own_rows(rows, first, last)
-        yield Slice(pieces[first:last], sizes[first:last], own, begun, bool(sizes[first] > most))
+        yield Slice(pieces.part(first, last), own, begun, bool(weights[first] > most))
 
 
-def _cut_all(texts: list[Any], sizes: Places, most: int, names: Names) -> tuple[list[Any], Places, Places]:
-    """(pieces, their sizes, rows): rows[i] is the piece that text i begins with."""
-    if not len(sizes) or sizes.max() <= most:
-        return texts, sizes, np.arange(len(texts))
-    parts = [cut_host(text, most, names) for text in texts]
-    counts = np.fromiter(map(len, parts), np.int64, len(parts))
-    pieces = list(itertools.chain.from_iterable(parts))
-    return pieces, np.fromiter(map(len, pieces), np.int64, len(pieces)), np.cumsum(counts) - counts
+def _spans(texts: Texts, units: Places, most: Places, names: Names) -> tuple[Places, Places]:
+    """(three int64 a piece: its text, where it begins and where it ends; the piece that each text begins with)."""
+    spans: list[int] = []
+    rows = np.empty(len(units), np.int64)
+    for number, (count, size) in enumerate(zip(units.tolist(), most.tolist())):
+        rows[number] = len(spans) // 3
+        borders = [0, count] if count <= size else _cut(texts, number, count, size, names)
+        for a, b in itertools.pairwise(borders):
+            spans += number, a, b
+    return np.array(spans, np.int64), rows
+
+
+def _cut(texts: Texts, number: int, count: int, size: int, names: Names) -> list[int]:
+    whole = texts.part(number, number + 1)
+    if facts_of(whole)[1][0] == 1:
+        return cut_host(texts.units(number, 0, count), size, names)
+    return cut_characters(texts, number, count, size, names)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..native.prepared import prepared
+from ..native.texts import Layout, Texts
 from ._engine import Engine, Named, Unusable
 from ._errors import NotForDevice
 from ._job import BLOCK
@@ -18,7 +19,7 @@ from ._normal import made_ready
 from ._pieces import Slice
 from ._tables import Tables, pattern_for, vocab_for
 from ._text import DeviceText, pack
-from ._waiting import Steps, complete, copied, joined
+from ._waiting import Steps, complete, copied, ended
 
 if TYPE_CHECKING:
     from ..native.normal import Normalizer
@@ -127,15 +128,23 @@ class Slot:
         yield from copied(staged, data)
         return staged
 
-    def _load(self, pieces: list[Any], starts: Places, total: int) -> Steps[DeviceArray]:
-        """Host bytes on the device, one piece behind the other."""
-        if len(pieces) > 1 and total <= PINNED:
-            data = self.pinned("in", total)
-            yield from joined(data, pieces, starts)
-        else:
-            data = np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), np.uint8)
-            data = data if total > PINNED else (yield from self._staged(data))
-        room = self._room(total)
+    def _laid_out(self, some: Slice) -> Steps[tuple[HostArray, Places]]:
+        """(UTF-8 of all pieces one behind the other, for an upload; the bytes of each)."""
+        layout, sizes = Layout(some.pieces), np.empty(len(some.pieces), np.int64)
+        yield from ended(layout.measure())
+        layout.sizes(sizes)
+        total = int(sizes.sum())
+        if len(sizes) == 1 and total and not layout.has_characters:
+            data = np.frombuffer(some.pieces[0], np.uint8)
+            if total > PINNED or self.is_pinned(data):
+                return data, sizes
+        room = self.pinned("in", total) if total <= PINNED else np.empty(total, np.uint8)
+        yield from ended(layout.write(room))
+        return room, sizes
+
+    def _load(self, data: HostArray) -> DeviceArray:
+        """Host bytes on the device."""
+        room = self._room(len(data))
         with self._timed("copy"):
             self.device.upload(room, data)
         return room
@@ -146,44 +155,47 @@ class Slot:
         try:
             if some.is_large:
                 raise NotForDevice("more than a slice without a place to cut")
+            data, sizes = yield from self._laid_out(some)
             if self.station.normalizer is not None:
-                return (yield from self._encode_normal(some, request, self.station.normalizer))
-            return (yield from self._encode_host(some, request))
+                return (yield from self._encode_normal(data, sizes, some.rows, request, self.station.normalizer))
+            return (yield from self._encode_host(data, sizes, some.rows, request))
         except (NotForDevice, Unusable):
             return self.encode_on_cpu(some.pieces, some.rows, request)
 
-    def _encode_host(self, some: Slice, request: Request) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
-        starts = np.cumsum(some.sizes) - some.sizes
-        total = int(some.sizes.sum())
-        if not total:
-            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(some.rows) + 1, np.int64))
-        source = yield from self._load(some.pieces, starts, total)
-        return (yield from self._encode_loaded(source, starts, some.sizes, some.rows, request))
+    def _encode_host(
+        self, data: HostArray, sizes: Places, rows: Places, request: Request
+    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
+        if not len(data):
+            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
+        return (yield from self._encode_loaded(self._load(data), np.cumsum(sizes) - sizes, sizes, rows, request))
 
     def _encode_normal(
-        self, some: Slice, request: Request, normalizer: Normalizer
+        self, data: HostArray, sizes: Places, rows: Places, request: Request, normalizer: Normalizer
     ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """The same where text is normalized. Nearly all text is normal already: the host only looks."""
-        texts = yield from made_ready(some, normalizer, request.names.matchers)
+        ends = np.cumsum(sizes).tolist()
+        pieces = [data[end - size : end] for end, size in zip(ends, sizes.tolist())]
+        texts = yield from made_ready(pieces, rows, normalizer, request.names.matchers)
         if texts is None:
-            return (yield from self._encode_host(some, dataclasses.replace(request, trusted=True)))
+            return (yield from self._encode_host(data, sizes, rows, dataclasses.replace(request, trusted=True)))
         if not len(texts.sizes) or not texts.sizes.any():
-            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(some.rows) + 1, np.int64))
-        source = yield from self._load([texts.data], np.zeros(1, np.int64), len(texts.data))
+            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
+        ready = np.frombuffer(texts.data, np.uint8)
+        source = self._load(ready if len(ready) > PINNED else (yield from self._staged(ready)))
         with self._timed("kernel"):
             text = pack(self.device, source, texts.starts, texts.sizes, texts.rows, put=self._put)
             ids, row_starts = yield from self.engine.encoding(text, request.dtype)
-        return ids, None if row_starts is None or _is_one(some.rows) else row_starts.view(np.int64)
+        return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
 
     def _row_starts(self, starts: Places) -> DeviceArray | None:
         return None if len(starts) == 2 and not starts[0] else self.device.put(starts)
 
     def encode_on_cpu(
-        self, pieces: list[Any], rows: Places, request: Request
+        self, pieces: Texts | list[Any], rows: Places, request: Request
     ) -> tuple[DeviceArray, DeviceArray | None]:
         """The same by the core, which takes all that there is: broken UTF-8, pieces beyond the device's memory."""
         assert request.coder is not None
-        ids, starts = request.coder.encode_many(list(pieces), *request.names.matchers)
+        ids, starts = request.coder.encode_many([pieces[i] for i in range(len(pieces))], *request.names.matchers)
         row_starts = np.append(np.asarray(starts, np.int64)[rows], len(ids))
         return self.device.put(ids.astype(request.dtype)), self._row_starts(row_starts)
 
@@ -245,7 +257,7 @@ class Slot:
             pieces = [self.device.get(source[a : a + n]).tobytes() for a, n in zip(starts.tolist(), sizes.tolist())]
             if self.station.normalizer is None or is_large:
                 return self.encode_on_cpu(pieces, rows, request)
-        return complete(self.encode_host(Slice(pieces, sizes, rows, 0, False), request))  # it is normalized there
+        return complete(self.encode_host(Slice(Texts(pieces), rows, 0, False), request))  # it is normalized there
 
     def _encode_loaded(
         self, source: DeviceArray, starts: Places, sizes: Places, rows: Places, request: Request

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
-import itertools
 import os
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import numpy as np
-
-from ..native.gate import gather
+from ..native.workers import copy
 
 if TYPE_CHECKING:
-    from ..protocols import HostArray, Places
+    from ..native.workers import Batch
+    from ..protocols import HostArray
 
 Result = TypeVar("Result")
 
@@ -44,22 +42,21 @@ def complete(steps: Steps[Result]) -> Result:
         waited.wait()
 
 
-# Copying fewer bytes takes less time than waking another thread. More bytes are copied in such parts by several
-# threads, because one core moves a fifth of what memory provides.
+# A part that is worth waking a thread of Python's.
 _WORTH_A_THREAD = 8 << 20
 
 
 @functools.cache
-def _copiers() -> concurrent.futures.ThreadPoolExecutor:
+def _computers() -> concurrent.futures.ThreadPoolExecutor:
     count = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    return concurrent.futures.ThreadPoolExecutor(count, "streamtok-copy")
+    return concurrent.futures.ThreadPoolExecutor(count, "streamtok-compute")
 
 
-class _Copies:
-    """Copies that other threads make: calls of `copy` with each of the pairs."""
+class _Calls:
+    """Calls that other threads make, with each of the pairs."""
 
-    def __init__(self, copy: Callable[[Any, Any], None], pairs: Iterable[tuple[Any, Any]]) -> None:
-        self._futures = [_copiers().submit(copy, *pair) for pair in pairs]
+    def __init__(self, call: Callable[[int, int], None], pairs: Iterable[tuple[int, int]]) -> None:
+        self._futures = [_computers().submit(call, *pair) for pair in pairs]
 
     def done(self) -> bool:
         return all(future.done() for future in self._futures)
@@ -80,31 +77,19 @@ def computed(call: Callable[[Any], Result], items: list[Any], size: int) -> Step
         results[first:last] = map(call, items[first:last])
 
     step = max(1, len(items) * _WORTH_A_THREAD // size)
-    copies = _Copies(work, ((at, at + step) for at in range(0, len(items), step)))
-    yield copies
-    copies.wait()
+    calls = _Calls(work, ((at, at + step) for at in range(0, len(items), step)))
+    yield calls
+    calls.wait()  # tells of an error
     return results
 
 
+def ended(batch: Batch | None) -> Steps[None]:
+    """Goes on when the core's threads have done a batch; None: it is done."""
+    if batch is not None:
+        yield batch
+        batch.wait()
+
+
 def copied(target: HostArray, source: HostArray) -> Steps[None]:
-    """Copies an array on the host to one of its length."""
-    if source.nbytes < _WORTH_A_THREAD:
-        np.copyto(target, source)
-        return
-    step = _WORTH_A_THREAD // source.itemsize
-    parts = (slice(at, at + step) for at in range(0, len(source), step))
-    copies = _Copies(np.copyto, ((target[part], source[part]) for part in parts))
-    yield copies
-    copies.wait()  # tells of an error
-
-
-def joined(target: HostArray, buffers: list[Any], starts: Places) -> Steps[None]:
-    """Copies buffers of bytes one behind the other to an array of their length; starts: where each begins, int64."""
-    if target.nbytes < _WORTH_A_THREAD:
-        gather(buffers, target)
-        return
-    firsts = np.searchsorted(starts, np.arange(0, len(target), _WORTH_A_THREAD)).tolist()
-    parts = itertools.pairwise([*firsts, len(buffers)])
-    copies = _Copies(gather, ((buffers[first:last], target[starts[first] :]) for first, last in parts if last > first))
-    yield copies
-    copies.wait()  # tells of an error
+    """Copies an array on the host to one of its length, by all cores where it is long."""
+    yield from ended(copy(target, source))

@@ -14,13 +14,14 @@ from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
 from ..native.encode import ERRORS
+from ..native.texts import HasSurrogates, Texts
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
 from ._fits import family_or_reason
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
-from ._pieces import cut_device, flattened, host_slices, own_rows, short_bytes, slices
+from ._pieces import cut_device, host_slices, own_rows, short_bytes, slices, utf8_of
 from ._slot import Request, Slot, Station
 from ._waiting import Steps, complete
 from .ids.decode import Kernels
@@ -346,17 +347,19 @@ class _Call:
         # Asking takes longer than to encode a short text.
         arrays = None if set(map(type, texts)) <= {str, bytes} else [self._device.adopt(text) for text in texts]
         if arrays is None or all(array is None for array in arrays):
-            results = list(self._from_host(texts))
+            try:
+                results = list(self._from_host(Texts(texts)))
+            except HasSurrogates:
+                results = list(self._from_host(Texts(texts).mended()))
         else:
             results = list(self._from_device(texts, arrays))
         ids = self._joined_ids([ids for ids, _, _ in results])
         return ids, self._row_starts(results) if is_batch else None
 
-    def _from_host(self, texts: list[Any]) -> Iterator[tuple[DeviceArray, DeviceArray | None, int]]:
+    def _from_host(self, texts: Texts) -> Iterator[tuple[DeviceArray, DeviceArray | None, int]]:
         """(ids, row starts, rows that begin) of one slice after another."""
-        buffers, sizes, trusted = flattened(texts)
-        request = dataclasses.replace(self._request, trusted=trusted)
-        for some in host_slices(buffers, sizes, self._size, self._names):
+        request = dataclasses.replace(self._request, trusted=texts.trusted)
+        for some in host_slices(texts, self._size, self._names):
             yield (*complete(self._slot.encode_host(some, request)), some.begun)
 
     def _from_device(
@@ -365,14 +368,14 @@ class _Call:
         """The same of texts of which one, at least, is on the device."""
         device = self._device
         arrays = [
-            device.put(np.frombuffer(flattened([text])[0][0], np.uint8)) if array is None else _flat(array)
+            device.put(np.frombuffer(utf8_of(text), np.uint8)) if array is None else _flat(array)
             for text, array in zip(texts, adopted)
         ]
         source = arrays[0] if len(arrays) == 1 else device.concatenate(arrays)
         parts = [cut_device(device, array, self._size, self._names) for array in arrays]
-        sizes = np.array([size for part in parts for _, size in part], np.int64)
+        sizes = np.concatenate([np.diff(borders) for borders in parts])
         starts = np.cumsum(sizes) - sizes
-        counts = np.array([len(part) for part in parts])
+        counts = np.array([len(borders) - 1 for borders in parts])
         rows = np.cumsum(counts) - counts
         for first, last in slices(sizes, self._size):
             own, begun = own_rows(rows, first, last)

@@ -17,17 +17,29 @@ import numpy as np
 from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
+from ..native.texts import HasSurrogates, Texts
 from . import _open
 from ._engine import SHORT
 from ._errors import DeviceError, explained
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
-from ._pieces import flattened, host_slices, short_bytes
+from ._pieces import facts_of, host_slices, short_bytes
 from ._slot import PINNED, Request, Slot, Station
 from .encoder import family_for, ordinal_of
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, NamePair, Names, Places, SomeText, Text
+    from ..protocols import (
+        AllowedSpecial,
+        ArrayCoder,
+        DisallowedSpecial,
+        Encoding,
+        Ids,
+        NamePair,
+        Names,
+        Places,
+        SomeText,
+        Text,
+    )
 
 CHUNK = 32 << 20
 """Bytes of text in flight in a slot. From this size on, the cost of a call is small beside the time of the bus."""
@@ -171,9 +183,7 @@ class GpuPipeline:
                 ids = self._short(texts[0], matchers, out) if len(texts) == 1 else None
                 if ids is not None:
                     return ids, np.array([0, len(ids)], np.int64)
-                buffers, sizes, trusted = flattened(texts)
-                request = Request(coder, self._names.of(matchers), self._dtype, trusted)
-                return self._in_chunks(buffers, sizes, request, out)
+                return self._encode_texts(Texts(texts), coder, matchers, out)
         except DeviceError as error:
             self._lost = error if error.lasting else None
             raise
@@ -202,21 +212,30 @@ class GpuPipeline:
                 self._free.insert(0, slot)
                 self._freed.notify()
 
-    def _in_chunks(self, buffers: list[Any], sizes: Places, request: Request, out: Any) -> tuple[Any, Any]:
+    def _encode_texts(self, texts: Texts, coder: ArrayCoder, matchers: NamePair, out: Any) -> tuple[Any, Any]:
+        request = Request(coder, self._names.of(matchers), self._dtype, texts.trusted)
+        try:
+            return self._in_chunks(texts, request, out)
+        except HasSurrogates:
+            return self._in_chunks(texts.mended(), request, out)
+
+    def _in_chunks(self, texts: Texts, request: Request, out: Any) -> tuple[Any, Any]:
         """Smaller ones where the device has too little memory."""
         chunk = self.chunk
         while True:
             try:
-                return self._attempt(buffers, sizes, request, chunk, out)
+                return self._attempt(texts, request, chunk, out)
             except MemoryError:
                 if chunk <= LEAST_CHUNK:
                     raise
                 chunk = max(chunk // 4, LEAST_CHUNK)
 
-    def _attempt(self, buffers: list[Any], sizes: Places, request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
-        slices = list(host_slices(buffers, sizes, chunk, request.names))
+    def _attempt(self, texts: Texts, request: Request, chunk: int, out: Any) -> tuple[Any, Any]:
+        # A str of wide characters is nearly all ASCII, or has few bytes more than a chunk.
+        slices = list(host_slices(texts, chunk, request.names, max(chunk, min(2 * chunk, PINNED))))
         works: list[Work] = [functools.partial(Slot.encode_host, some=some, request=request) for some in slices]
-        ids, results = self._run(works, int(sizes.sum()), out)
+        units, widths = facts_of(texts)
+        ids, results = self._run(works, int((units * widths).sum()), out)
         return ids, _indptr(results, [some.begun for some in slices])
 
     def _run(self, works: list[Work], size: int, out: Any) -> tuple[Any, list[Any]]:

@@ -28,9 +28,11 @@ MODULES = (
     "pattern",
     "prepared",
     "text",
+    "texts",
     "trainer",
     "vocab",
     "words",
+    "workers",
 )
 """What the file holds besides `library`."""
 

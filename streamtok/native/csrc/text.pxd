@@ -10,6 +10,11 @@ cdef extern from "text/str_to_utf8.h" nogil:
     bint st_code_points_has_tier()
 
 
+cdef extern from "text/str_exact.h" nogil:
+    size_t st_code_points_size(const void *characters, size_t n, unsigned width)
+    void st_code_points_put(const void *characters, size_t n, unsigned width, uint8_t *to)
+
+
 cdef extern from "text/utf8_check.h" nogil:
     ctypedef enum st_errors:
         ST_ERRORS_STRICT, ST_ERRORS_REPLACE, ST_ERRORS_IGNORE

@@ -1,0 +1,48 @@
+# Threads that copy memory and convert characters, without the GIL and without Python objects: those of the processor's cores that
+# this process may use, begun once.
+from libc.stdint cimport uint8_t
+
+
+cdef enum task_kind:
+    TASK_COPY     # `n` bytes
+    TASK_KNOWN    # nothing is to be done
+    TASK_MEASURE  # `n` characters of `width` bytes: `size` is how many bytes of UTF-8 they have
+    TASK_CONVERT  # the same, written
+
+
+cdef struct Task:
+    const uint8_t *source
+    uint8_t *to
+    size_t n, size
+    unsigned width
+    task_kind kind
+
+
+cdef struct Group:
+    Task *tasks
+    size_t count
+
+
+# Groups of tasks that are done side by side; the tasks of a group one after the other, by one thread.
+cdef struct Work:
+    Group *groups
+    size_t count, begun, left
+    Work *behind     # in the queue
+    void *waiter     # a lock that the thread who waits cannot take before all is done
+    bint is_queued
+
+
+# What threads do for one caller. It is done before it is gone.
+cdef class Batch:
+    cdef Work work
+    cdef object owner  # keeps the memory
+    cdef long process  # that began it
+    cdef bint is_over
+    cdef bint is_elsewhere(self) except -1
+    cdef void _finish(self) noexcept
+    cdef int begin(self, Group *groups, size_t count, object owner) except -1
+
+# Whether so little is to be done that waking a thread takes longer.
+cdef bint is_little(size_t bytes) noexcept nogil
+
+cdef void do_task(Task *task) noexcept nogil
