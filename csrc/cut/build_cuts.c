@@ -201,9 +201,21 @@ static void leave_out_later(st_cut_tables *cuts, const st_vocab *vocab, uint32_t
         cuts->characters[st_utf8_decode(token, &size)] = ST_NONE;
 }
 
+/* What follows in a word depends on what is in front of it (st_wordpiece), so no border is a cut. */
+static void fill_without_cuts(st_cut_tables *cuts)
+{
+    memset(cuts->pairs, 0xff, (size_t)1 << (LEAST_BITS - 3));
+    memset(cuts->ascii, 0xff, sizeof cuts->ascii);
+    cuts->pair_shift = cuts->partial_shift = 32 - LEAST_BITS;
+}
+
 void st_fill_cuts(st_cut_tables *cuts, const st_vocab *vocab)
 {
     memset(cuts->characters, 0xff, sizeof cuts->characters);
+    if (vocab->wordpiece.on) {
+        fill_without_cuts(cuts);
+        return;
+    }
     for (uint32_t i = 0; i < vocab->count; i++) {
         const uint8_t *token = st_token_bytes(vocab, i);
         size_t n = st_token_length(vocab, i);

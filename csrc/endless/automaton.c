@@ -22,7 +22,7 @@ static void link_node(st_automaton *a, uint32_t node, uint32_t parent, uint8_t b
 
 static st_status link_all(st_automaton *a)
 {
-    const size_t edges = a->trie.count - 1;
+    const size_t edges = a->trie.count - a->trie.roots;
     uint64_t *sorted;
     ST_TRY(st_trie_edges_by_depth(&a->trie, &sorted));
     for (size_t i = 0; i < edges; i++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/interrupt.h"
+#include "base/utf8.h"
 #include "longest/matcher.h"
 #include "merge/windows.h"
 
@@ -277,9 +278,26 @@ static st_status push_to_matcher(st_long_piece *piece, st_vocab *vocab, const ui
     return ST_OK;
 }
 
+/* For one with WordPiece: keeps what matters of the word. text[0..n) may begin inside a character. */
+static st_status push_to_word(st_long_piece *piece, const st_vocab *vocab, const uint8_t *text, size_t n)
+{
+    size_t at = 0;
+    for (; at < n; at++) {
+        const uint32_t begins = !st_utf8_is_continuation(text[at]);
+        if (begins && piece->state > vocab->wordpiece.most)
+            break;
+        piece->state += begins;
+    }
+    ST_TRY(st_bytes_append(&piece->text, text, at));
+    piece->end += at;
+    return ST_OK;
+}
+
 st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, const uint8_t *text, size_t n,
                              st_ids *out)
 {
+    if (vocab->wordpiece.on)
+        return push_to_word(piece, vocab, text, n);
     if (vocab->longest)
         return push_to_matcher(piece, vocab, text, n, out);
     const st_automaton *a = st_vocab_automaton(vocab);
@@ -325,7 +343,10 @@ static st_status finish_matcher(st_long_piece *piece, st_vocab *vocab, st_ids *o
     const st_matcher *matcher = st_vocab_matcher(vocab);
     if (!matcher)
         return ST_NO_MEMORY;
-    ST_TRY(st_matcher_finish(matcher, vocab, piece->state, out));
+    if (vocab->wordpiece.on)
+        ST_TRY(st_matcher_word(matcher, vocab, piece->text.data, piece->text.size, out));
+    else
+        ST_TRY(st_matcher_finish(matcher, vocab, piece->state, out));
     end_piece(piece);
     return ST_OK;
 }

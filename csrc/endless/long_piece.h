@@ -10,7 +10,8 @@
  * dead. When only one token leads on from the root, and the root lies in front of the frontier, that token is final: it is
  * returned, and its end is the new root.
  *
- * In a vocabulary of longest match (longest/matcher.h) the matcher takes the place of tree and window.
+ * In a vocabulary of longest match (longest/matcher.h) the matcher takes the place of tree and window. With a word rule nothing leaves
+ * before the end: the text waits, up to one character more than a word may have, which is enough to know that it has too many.
  *
  * Linear: each byte costs amortised O(1) automaton steps, and at most one compatibility test, with a memo, for each token that
  * ends there. What is pending is bounded by the vocabulary, not by the input: at most 275 bytes were seen with OpenAI's. */
@@ -33,7 +34,7 @@ typedef struct st_long_piece {
     st_prefix *window;
     size_t capacity;
     uint64_t base, root, oldest, frontier, end; /* base <= root <= frontier <= end; positions before oldest were left */
-    uint32_t state;                             /* automaton state at end; node of the matcher */
+    uint32_t state;                             /* automaton state at end; node of the matcher; with a word rule, characters */
     uint32_t active;                            /* some bytes were pushed since the last finish */
     uint32_t merged_only;                       /* an atom, not the start of a piece: no whole-piece rule */
     st_bytes text;                              /* text[root..end) */

@@ -49,6 +49,8 @@ static st_status resize_nodes(st_trie *trie, size_t capacity)
 
 static st_status add_node(st_trie *trie, uint32_t parent, uint8_t byte, uint32_t *child)
 {
+    if (trie->count >> ST_NODE_BITS)
+        return ST_NO_MEMORY;
     if (trie->count == trie->capacity)
         ST_TRY(resize_nodes(trie, 2 * trie->capacity));
     if (2 * trie->count > trie->edge_mask)
@@ -63,11 +65,9 @@ static st_status add_node(st_trie *trie, uint32_t parent, uint8_t byte, uint32_t
     return ST_OK;
 }
 
-static st_status add_token(st_trie *trie, const st_vocab *vocab, uint32_t index)
+/* Enters bytes[0..n) below a root. */
+static st_status add_below(st_trie *trie, uint32_t node, const uint8_t *bytes, size_t n, uint32_t index)
 {
-    const uint8_t *bytes = st_token_bytes(vocab, index);
-    const size_t n = st_token_length(vocab, index);
-    uint32_t node = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t child = st_trie_child(trie, node, bytes[i]);
         if (!child)
@@ -78,13 +78,25 @@ static st_status add_token(st_trie *trie, const st_vocab *vocab, uint32_t index)
     return st_go_on(TOKEN_COSTS);
 }
 
+static st_status add_token(st_trie *trie, const st_vocab *vocab, uint32_t index)
+{
+    const st_wordpiece *rule = &vocab->wordpiece;
+    const uint8_t *bytes = st_token_bytes(vocab, index);
+    const size_t n = st_token_length(vocab, index), prefix = rule->prefix_size;
+    if (rule->on && n > prefix && !memcmp(bytes, rule->prefix, prefix))
+        ST_TRY(add_below(trie, ST_TRIE_INSIDE, bytes + prefix, n - prefix, index));
+    return add_below(trie, 0, bytes, n, index);
+}
+
 static st_status build(st_trie *trie, const st_vocab *vocab)
 {
     ST_TRY(resize_nodes(trie, 1024));
     ST_TRY(resize_edges(trie, 11));
-    trie->count = 1;
-    trie->tokens[0] = ST_NONE;
-    trie->depths[0] = 0;
+    trie->count = trie->roots = vocab->wordpiece.on ? 2 : 1;
+    for (size_t root = 0; root < trie->roots; root++) {
+        trie->tokens[root] = ST_NONE;
+        trie->depths[root] = 0;
+    }
     for (uint32_t i = 0; i < vocab->count; i++)
         if (st_token_reachable(vocab, i))
             ST_TRY(add_token(trie, vocab, i));
@@ -125,7 +137,7 @@ st_status st_trie_edges_by_depth(const st_trie *trie, uint64_t **sorted)
         st_free(to);
         return ST_NO_MEMORY;
     }
-    for (size_t node = 1; node < trie->count; node++)
+    for (size_t node = trie->roots; node < trie->count; node++)
         place[trie->depths[node] + 1]++;
     for (size_t depth = 1; depth <= ST_MAX_TOKEN_BYTES; depth++)
         place[depth + 1] += place[depth];

@@ -1,5 +1,8 @@
 /* The beginnings of tokens, as a tree: a node for each, an edge for each byte that goes on. The root is node 0, the empty string.
- * Parents have lower numbers than their children. */
+ * Parents have lower numbers than their children.
+ *
+ * With a word rule (vocab/vocab.h) there is a second root, node ST_TRIE_INSIDE: below it lie the tokens that go on in a word, without
+ * what they begin with. Below the first one lie all tokens as they are written. */
 #ifndef ST_LONGEST_TRIE_H
 #define ST_LONGEST_TRIE_H
 
@@ -11,6 +14,7 @@ typedef struct st_trie {
     uint32_t edge_shift;
     uint32_t root[256]; /* children of the root, 0 = none */
     size_t count;       /* nodes */
+    size_t roots;       /* 1 or 2: the first nodes */
     /* by node; the second half of what st_trie_build makes, which st_trie_trim lets go */
     uint32_t *tokens; /* index of the token that the node's string is, ST_NONE = none */
     uint16_t *depths; /* bytes of the string */
@@ -20,6 +24,8 @@ typedef struct st_trie {
 /* Bits of a node's number: there is at most one node for each byte of all tokens (ST_MAX_TOTAL_BYTES). */
 #define ST_NODE_BITS 28
 
+#define ST_TRIE_INSIDE 1
+
 /* The trie of all reachable tokens. ST_NO_MEMORY, also when the call is to end (base/interrupt.h): nothing is left to free. */
 st_status st_trie_build(st_trie *trie, const st_vocab *vocab);
 void st_trie_free(st_trie *trie);
@@ -27,7 +33,7 @@ void st_trie_free(st_trie *trie);
 /* Frees what only building needs: tokens and depths. */
 void st_trie_trim(st_trie *trie);
 
-/* All edges, sorted by the depth of the child: (*sorted)[0..count - 1), to be freed by st_free. Parents come before children, and
+/* All edges, sorted by the depth of the child: (*sorted)[0..count - roots), to be freed by st_free. Parents come before children, and
  * shorter strings before longer. */
 st_status st_trie_edges_by_depth(const st_trie *trie, uint64_t **sorted);
 

@@ -51,6 +51,8 @@ static st_status match_alone(st_vocab *v, const uint8_t *text, size_t n, st_ids 
     uint32_t node = 0;
     if (!matcher)
         return ST_NO_MEMORY;
+    if (v->wordpiece.on)
+        return st_matcher_word(matcher, v, text, n, out);
     ST_TRY(st_matcher_feed(matcher, v, &node, text, n, out));
     return st_matcher_finish(matcher, v, node, out);
 }

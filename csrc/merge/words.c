@@ -1,7 +1,6 @@
 #include "merge/words.h"
 
 #include "base/dispatch.h"
-#include "longest/matcher.h"
 
 ST_STAGE(st_merge_words_function, merge_in_use, st_merge_words_portable, st_merge_words_neon, st_merge_words_avx2,
          st_merge_words_avx512)
@@ -19,7 +18,7 @@ st_status st_words_to_tokens(st_vocab *v, const st_cuts *cuts, st_word *words, s
         return ST_OK;
     }
     const st_matcher *matcher = st_vocab_matcher(v);
-    for (size_t i = 0; matcher && i < count; i++)
-        words[i].count = (uint32_t)st_matcher_word(matcher, words[i].text, words[i].n, words[i].tokens);
+    if (matcher)
+        st_matcher_words(matcher, v, words, count);
     return matcher ? ST_OK : ST_NO_MEMORY;
 }

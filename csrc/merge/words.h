@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "cut/cuts.h"
+#include "longest/matcher.h"
 #include "vocab/vocab.h"
 
 /* Words that take turns. Each waits for two look-ups, and about 32 is what the memory system keeps in flight. */
@@ -19,12 +20,8 @@
  * `merged` are 1. */
 #define ST_NO_CANDIDATE 0xFFFFFF00u
 
-typedef struct st_word {
-    const uint8_t *text; /* valid UTF-8, whole characters */
-    uint32_t *tokens;    /* room for n; receives the result */
-    uint32_t n;          /* bytes, 1 <= n <= ST_WORD_BYTES */
-    uint32_t count;      /* tokens, set by the merge */
-} st_word;
+/* Of valid UTF-8, whole characters; 1 <= n <= ST_WORD_BYTES. */
+typedef st_match st_word;
 
 /* The tokens of each word by merging alone. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). */
 typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);

@@ -11,10 +11,11 @@
  * that the finality rule may hold, so the bound on what is pending remains that of the rule. */
 #define ST_HOLD_WHOLE ST_SHORT_MERGE
 
-/* The same for a vocabulary. By longest match no piece waits: what is certain is known byte by byte, and at little cost. */
+/* The same for a vocabulary. By longest match no piece waits: what is certain is known byte by byte, and at little cost. By WordPiece
+ * every word waits. */
 static inline size_t st_hold_whole(const st_vocab *vocab)
 {
-    return vocab->longest ? 0 : ST_HOLD_WHOLE;
+    return vocab->longest && !vocab->wordpiece.on ? 0 : ST_HOLD_WHOLE;
 }
 
 typedef struct st_open_piece {

@@ -120,7 +120,8 @@ static st_status copy_tokens(st_vocab *v, const st_vocab_source *source, int *as
 /* Whether a stored split says that no merge makes the token: it is silent, or found as a whole piece. */
 static int is_unmade(const st_vocab *v, const st_vocab_source *source, uint32_t i)
 {
-    return source->splits && (source->splits[i] == ST_SILENT || (!source->splits[i] && st_token_length(v, i) > 1));
+    return source->splits &&
+           (source->splits[i] == ST_SILENT || (!source->longest && !source->splits[i] && st_token_length(v, i) > 1));
 }
 
 static st_status enter_tokens(st_vocab *v, const st_vocab_source *source, size_t *bad)
@@ -143,7 +144,7 @@ static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
     ST_TRY(enter_tokens(v, source, bad));
     if (!ascending)
         ST_TRY(sort_ids(v, bad));
-    for (size_t byte = 0; byte < 256; byte++)
+    for (size_t byte = 0; byte < 256 && !source->wordpiece.on; byte++)
         if (v->pairs.byte_token[byte] == ST_NONE) {
             *bad = byte;
             return ST_MISSING_BYTE;
@@ -294,21 +295,23 @@ static st_status link_by_merging(st_vocab *v, const uint32_t *lengths)
     return status;
 }
 
-/* Nothing merges: each token stands for itself. */
-static st_status link_none(st_vocab *v)
+/* Nothing merges: each token stands for itself, unless it is silent. */
+static st_status link_none(st_vocab *v, const st_vocab_source *source)
 {
     v->longest = 1;
+    v->wordpiece = source->wordpiece;
     for (uint32_t i = 0; i < v->count; i++) {
-        v->left[i] = i;
-        v->right[i] = ST_NONE;
+        const int silent = source->splits && source->splits[i] == ST_SILENT;
+        v->left[i] = silent ? ST_NONE : i;
+        v->right[i] = silent ? ST_NO_TOKEN : ST_NONE;
     }
-    return ST_OK;
+    return source->wordpiece.on && source->wordpiece.unknown >= v->count ? ST_BAD_SPLIT : ST_OK;
 }
 
 static st_status link_tokens(st_vocab *v, const st_vocab_source *source, size_t *bad)
 {
     if (source->longest)
-        return link_none(v);
+        return link_none(v, source);
     return source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v, source->lengths);
 }
 

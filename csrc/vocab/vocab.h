@@ -5,7 +5,8 @@
  * SILENT: no text becomes them, and their bytes may be those of another token. They are decoded only.
  *
  * In a vocabulary of LONGEST MATCH (longest/matcher.h) nothing merges: there are no pairs, ids may stand in any order, and every
- * token is reachable.
+ * token that is not silent is reachable. In one of WORDPIECE (st_wordpiece) a piece is matched with tokens of two kinds, and not
+ * every byte has to be a token.
  * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts, st_vocab_slots)
  * are published atomically (vocab/attached.h). */
 #ifndef ST_VOCAB_VOCAB_H
@@ -21,6 +22,19 @@
 #define ST_MAX_TOTAL_BYTES (1u << 27)
 
 #define ST_POOL_SIZE 64
+
+/* Bytes that the beginning of a continuing token may have. */
+#define ST_MOST_PREFIX 64
+
+/* WordPiece: a piece is a word. It begins with the longest token that it begins with, as every token is written; behind that the
+ * longest of those follow that begin with `prefix`, without it. A word that tokens do not cover so, or of more than `most`
+ * characters, is the one token `unknown`. A token of more than `most` characters is silent. */
+typedef struct st_wordpiece {
+    int on;            /* 0: the vocabulary has no such rule */
+    uint32_t unknown;  /* index */
+    uint32_t most, prefix_size;
+    uint8_t prefix[ST_MOST_PREFIX];
+} st_wordpiece;
 
 typedef struct st_vocab {
     uint32_t count;      /* tokens, special ones aside */
@@ -38,7 +52,8 @@ typedef struct st_vocab {
     int monotone;         /* every merged token comes after both its parts */
     uint64_t *unsound;    /* NULL where monotone is set; else a bit for each token that st_token_is_sound is to deny */
     int identity;         /* ids[i] == i for all i */
-    int longest;          /* of longest match */
+    int longest;          /* of longest match, or of WordPiece */
+    st_wordpiece wordpiece;
     uint32_t fragments;   /* tokens with ids from ST_FIRST_FRAGMENT on */
     int spells;           /* some of these can come up in a text, so that st_vocab_spell is needed */
     size_t piece_room;     /* entries that `pieces` was made for */
@@ -76,7 +91,8 @@ typedef struct st_vocab_source {
     size_t count;
     size_t words; /* room to leave in the piece table for frequent words (image/frequent_words.h) */
     int any_order;
-    int longest; /* of longest match: no splits, and no merging to find them */
+    int longest; /* of longest match: no merging; of the splits only ST_SILENT counts */
+    st_wordpiece wordpiece;
 } st_vocab_source;
 
 /* Works out which tokens are not sound, and enters unreachable ones: for a vocabulary whose arrays are there.
