@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from .native.job import parts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .protocols import Encoding, Ids, Names, Places
 
 # Tokens whose offsets are found at once: some megabytes of memory, and Python handles signals between two blocks.
 _BLOCK = 1 << 18
+
+# Words whose tokens are remembered in one call.
+_WORDS_KEPT = 1 << 16
 
 
 def character_offsets(data: bytes, lengths: Places) -> Places:
@@ -40,35 +47,80 @@ def character_count(data: bytes) -> int:
 
 
 def traced_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names) -> Places:
-    """character_offsets() of the ids of a text that is normalized, or whose names take text beside them: places are
-    those of the characters in the given text that the first bytes of the tokens come from; of a name, where what it
-    takes begins. data: UTF-8 of the given text."""
+    """character_offsets() of the ids of a text that is normalized, of which the pattern drops some, whose words are
+    matched by WordPiece, or whose names take text beside them: places are those of the characters in the given text
+    that the first bytes of the tokens come from; of a name, where what it takes begins. data: UTF-8 of the given
+    text."""
     import numpy as np
 
-    character = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80) - 1
-    late = allowed.late if allowed is not None else None
+    if encoding._vocab.wordpiece is not None:
+        return _word_offsets(encoding, data, allowed)
     made: list[bytes] = []
     places: list[Places] = []
+    for token, text, sources in _traced_parts(encoding, data, allowed):
+        if token is not None:
+            size = int(encoding._token_lengths[token])
+            made.append(bytes(size))
+            places.append(np.full(size, sources[0], np.int64))
+            continue
+        spans = _spans(encoding, text)
+        if int((spans[:, 1] - spans[:, 0]).sum()) == len(text):
+            spans = np.array([[0, len(text)]])
+        made += [text[start:end] for start, end in spans.tolist()]
+        places += [sources[start:end] for start, end in spans.tolist()]
+    sizes = token_sizes(encoding, b"".join(made), ids)
+    found: Places = np.concatenate([*places, np.zeros(1, np.int64)])[sizes.cumsum() - sizes]
+    return found
 
-    def put_name(token: int, place: int) -> None:
-        size = int(encoding._token_lengths[token])
-        made.append(bytes(size))
-        places.append(np.full(size, character[place], np.int64))
 
+def _word_offsets(encoding: Encoding, data: bytes, allowed: Names) -> Places:
+    """traced_offsets() where each piece is a word, and may be an unknown one as a whole."""
+    import numpy as np
+
+    starts_of = functools.lru_cache(_WORDS_KEPT)(functools.partial(_token_starts, encoding))
+    places: list[Places] = [np.zeros(0, np.int64)]
+    for token, text, sources in _traced_parts(encoding, data, allowed):
+        if token is not None:
+            places.append(sources[:1])
+            continue
+        spans = _spans(encoding, text).tolist()
+        places.append(sources[[start + at for start, end in spans for at in starts_of(text[start:end])]])
+    return np.concatenate(places)
+
+
+def _token_starts(encoding: Encoding, word: bytes) -> list[int]:
+    """Where the tokens of a word begin in it."""
+    ids = encoding._vocab.merge(word)
+    assert encoding._vocab.wordpiece is not None
+    inside = len(encoding._vocab.wordpiece[2])
+    sizes = [len(encoding._vocab.token_bytes(token)) - inside for token in ids[:-1]]
+    return [start + inside * (i > 0) for i, start in enumerate(accumulate(sizes, initial=0))]
+
+
+def _spans(encoding: Encoding, text: bytes) -> Places:
+    """Where the pieces of a text lie, a row each."""
+    import numpy as np
+
+    return np.frombuffer(encoding._coder.piece_spans(text), np.int64).reshape(-1, 2)
+
+
+def _traced_parts(encoding: Encoding, data: bytes, allowed: Names) -> Iterator[tuple[int | None, bytes, Places]]:
+    """(id, b"", characters) of a name, (None, text, characters) of what lies between two, as it is normalized: for each
+    byte the number of the character in the given text that it comes from; for a name that of the first."""
+    import numpy as np
+
+    character: Places = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80) - 1
+    late = allowed.late if allowed is not None else None
     for start, end, token in parts(allowed, data) if allowed is not None else [(0, len(data), None)]:
         if token is not None:
-            put_name(token, start)
+            yield token, b"", character[start : start + 1]
             continue
         text, sources = _traced(encoding, data, start, end)
         for first, last, name in parts(late, text) if late is not None else [(0, len(text), None)]:
             if name is not None:
-                put_name(name, int(sources[first]))
+                yield name, b"", character[sources[first : first + 1]]
             else:
-                made.append(text[first:last])
-                places.append(character[sources[first:last]])
-    sizes = token_sizes(encoding, b"".join(made), ids)
-    found: Places = np.concatenate([*places, np.zeros(1, np.int64)])[sizes.cumsum() - sizes]
-    return found
+                yield None, text[first:last], character[sources[first:last]]
 
 
 def _traced(encoding: Encoding, data: bytes, start: int, end: int) -> tuple[bytes, Places]:

@@ -48,6 +48,13 @@ def changes(function: Callable[[str], str]) -> dict[int, str]:
     return {point: made for point in POINTS if (made := function(chr(point))) != chr(point)}
 
 
+def bert(**chosen: bool) -> Callable[[str], str]:
+    """A BertNormalizer that does nothing else."""
+    steps = dict.fromkeys(("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"), False)
+    normalize: Callable[[str], str] = normalizers.BertNormalizer(**steps | chosen).normalize_str
+    return normalize
+
+
 class Probe:
     """What tokenizers does to characters, alone and in pairs."""
 
@@ -58,6 +65,9 @@ class Probe:
         self.changed = {name: changes(self.form[name]) for name in FORMS}
         self.lower = changes(normalizers.Lowercase().normalize_str)
         self.accents = set(changes(normalizers.StripAccents().normalize_str))
+        self.nonspacing = {point for point, made in changes(bert(strip_accents=True)).items() if not made}
+        self.nonspacing -= self.changed["NFD"].keys()
+        self.cleaned = {point for point, made in changes(bert(clean_text=True)).items() if not made}
         self.classes = dict(self._classes())
         self.pairs = dict(self._pairs())
         self.joins = self._joins()
@@ -248,7 +258,12 @@ def array(kind: str, name: str, numbers: Iterable[int], suffix: str = "") -> str
 def tables(probe: Probe) -> tuple[list[str], list[str]]:
     """The definitions of all tables with their comments, and the constants."""
     entries, records = values(probe)
-    kinds = [probe.suspects(form) for form in FORMS] + [set(probe.classes), probe.accents]
+    kinds = [probe.suspects(form) for form in FORMS] + [
+        set(probe.classes),
+        probe.accents,
+        probe.nonspacing,
+        probe.cleaned,
+    ]
     rows = [
         (*entries[row * 64 : row * 64 + 64], *(mask(kind, row) for kind in kinds)) for row in range(CODE_POINTS // 64)
     ]
@@ -268,7 +283,8 @@ def tables(probe: Probe) -> tuple[list[str], list[str]]:
         array("uint16_t", "st_normal_middle", stages.middle),
         "/* Entry number (point & 63) of the row. */",
         array("uint16_t", "st_normal_values", (value for row in stages.rows for value in row[:64])),
-        f"/* For each row {len(kinds)} masks: what {', '.join(FORMS)} may change, marks, accents. */",
+        f"/* For each row {len(kinds)} masks: what {', '.join(FORMS)} may change, marks, accents,"
+        " nonspacing marks, what clean_text removes. */",
         array("uint64_t", "st_normal_masks", masks, "u"),
         "/* For each form 64 entries for the first byte of a character, and 64 for the second, by their low six\n"
         " * bits. Where the two have no bit in common, the character is neither in the form's mask nor a mark. */",

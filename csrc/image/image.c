@@ -63,6 +63,8 @@ static void describe(const st_vocab *v, st_image_header *h, const void **data)
     h->pair_shift = v->pairs.shift;
     h->piece_shift = v->pieces.shift;
     h->long_mask = v->longs.mask;
+    h->longest = (uint32_t)v->longest;
+    h->wordpiece = v->wordpiece;
     memcpy(h->byte_token, v->pairs.byte_token, sizeof h->byte_token);
     h->sections[ST_IMAGE_BYTES].size = v->starts[v->count];
     h->sections[ST_IMAGE_MORE].size = v->pieces.more.size * sizeof(uint32_t);
@@ -130,7 +132,8 @@ static int is_sound(const st_image_header *h, const uint8_t *image, size_t n)
     if (h->checksum != st_image_checksum(image, n))
         return 0;
     if (h->count > ST_MAX_TOKENS || h->dense_side > ST_MAX_TOKENS || h->pair_shift < 32 || h->pair_shift > 63 ||
-        h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX)
+        h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX ||
+        (h->wordpiece.on && (h->wordpiece.unknown >= h->count || h->wordpiece.prefix_size > ST_MOST_PREFIX)))
         return 0;
     measure(h, sizes);
     if (sizes[ST_IMAGE_BYTES] > n || sizes[ST_IMAGE_MORE] > n)
@@ -146,7 +149,7 @@ static int answers(const st_vocab *v)
     for (uint32_t i = 0; i < v->count; i += step) {
         if (!st_token_is_silent(v, i) && st_vocab_find(v, st_token_bytes(v, i), st_token_length(v, i)) != i)
             return 0;
-        if (v->left[i] != ST_NONE && st_pairs_find(&v->pairs, v->left[i], v->right[i]) != i)
+        if (!v->longest && v->left[i] != ST_NONE && st_pairs_find(&v->pairs, v->left[i], v->right[i]) != i)
             return 0;
     }
     return 1;
@@ -163,6 +166,8 @@ static void point_into(st_vocab *v, const st_image_header *h, const uint8_t *ima
     v->monotone = (int)h->monotone;
     v->identity = (int)h->identity;
     v->longs.mask = h->long_mask;
+    v->longest = (int)h->longest;
+    v->wordpiece = h->wordpiece;
     v->bytes = data[ST_IMAGE_BYTES];
     v->starts = data[ST_IMAGE_STARTS];
     v->ids = data[ST_IMAGE_IDS];

@@ -11,7 +11,7 @@
 
 #include "cut/cuts.h"
 
-#define ST_IMAGE_VERSION 6
+#define ST_IMAGE_VERSION 7
 
 /* The arrays of st_vocab, its pairs and pieces, and st_cut_tables. */
 enum st_image_section {
@@ -42,6 +42,8 @@ typedef struct st_image_header {
     uint64_t size;     /* of the image */
     uint32_t count, max_length, unreachable, monotone, identity, ascending;
     uint32_t dense_side, pair_shift, piece_shift;
+    uint32_t longest;
+    st_wordpiece wordpiece;
     uint32_t byte_token[256];
     uint64_t long_mask;
     st_image_place sections[ST_IMAGE_SECTIONS];

@@ -104,7 +104,7 @@ st_status st_encode_span(st_vocab *v, st_workspace *w, st_engine engine, const u
 typedef struct batch {
     const uint8_t *text;
     size_t size;
-    const uint64_t *ends;
+    const uint64_t *starts, *ends; /* starts NULL: they lie side by side */
     size_t count, piece, at; /* the next span begins at text[at], in piece number `piece` */
     int inside;              /* `at` is a cut inside the piece */
     int stretches;           /* the tier cuts stretches (cut/cuts.h) */
@@ -132,14 +132,27 @@ static void add_span(st_workspace *w, const batch *b, size_t at, size_t n)
     st_add_span(&w->spans, &w->hot, at - w->spans.first, key);
 }
 
+/* Where pieces lie apart: moves on to the start of the next one. */
+static inline void begin_piece(batch *b)
+{
+    if (b->starts && b->piece < b->count)
+        b->at = (size_t)b->starts[b->piece];
+}
+
 /* Adds pieces up to the first one that is longer than a key. */
 static void add_short_pieces(st_workspace *w, batch *b)
 {
     const size_t room = w->spans.limit - w->spans.count, left = b->count - b->piece, most = room < left ? room : left;
     const size_t readable = b->size < 16 ? 0 : b->size - 15;
-    const size_t count = st_add_pieces(&w->spans, &w->hot, b->text, readable, b->at, b->ends + b->piece, most);
+    const uint64_t *ends = b->ends + b->piece;
+    size_t count;
+    if (b->starts)
+        count = st_add_apart(&w->spans, &w->hot, b->text, readable, b->starts + b->piece, ends, most);
+    else
+        count = st_add_pieces(&w->spans, &w->hot, b->text, readable, b->at, ends, most);
     b->piece += count;
-    b->at = count ? (size_t)b->ends[b->piece - 1] : b->at;
+    b->at = count ? (size_t)ends[count - 1] : b->at;
+    begin_piece(b);
 }
 
 /* Cuts found by one call of st_cuts_find. */
@@ -253,6 +266,8 @@ static void add_piece(st_vocab *v, st_workspace *w, batch *b)
     if (cuts && !b->stretches)
         st_cut_account_enter(&w->cutting, s->count - before - 1, ST_CUT_PIECE_COSTS, ST_CUT_PIECE_LEAVES_WHOLE);
     b->piece += !b->inside;
+    if (!b->inside)
+        begin_piece(b);
 }
 
 /* Adds some spans: as many as can be looked up before the first of the prefetched lines leaves the cache again. A span that begins
@@ -363,15 +378,16 @@ static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *ou
         more = add_spans(v, w, b);
         st_send_for_misses(v, w, missed);
     } while (more);
-    st_answer_misses(v, w, text, (st_whole_pieces){b->ends, b->whole ? b->count : 0});
+    st_answer_misses(v, w, text, (st_whole_pieces){b->starts, b->ends, b->whole ? b->count : 0});
     return emit(v, w, text, out);
 }
 
 st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const uint8_t *text, size_t size,
-                           const uint64_t *ends, size_t count, int whole, st_ids *out)
+                           const uint64_t *starts, const uint64_t *ends, size_t count, int whole, st_ids *out)
 {
     if (engine == ST_ENGINE_FAST) {
-        batch b = {text, size, ends, count, 0, 0, 0, st_cuts_has_stretches(), whole, 0};
+        batch b = {text, size, starts, ends, count, 0, 0, 0, !starts && st_cuts_has_stretches(), whole, 0};
+        begin_piece(&b);
         while (b.piece < count) {
             const size_t from = b.at;
             ST_TRY(encode_round(v, w, &b, out));
@@ -380,10 +396,9 @@ st_status st_encode_pieces(st_vocab *v, st_workspace *w, st_engine engine, const
         }
         return ST_OK;
     }
-    size_t start = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0, start = 0; i < count; start = (size_t)ends[i++]) {
+        start = starts ? (size_t)starts[i] : start;
         ST_TRY(st_encode_span(v, w, engine, text + start, (size_t)ends[i] - start, whole, out));
-        start = (size_t)ends[i];
     }
     return ST_OK;
 }

@@ -16,6 +16,19 @@ size_t st_add_pieces_portable(st_spans *s, const st_hot *hot, const uint8_t *tex
     return i;
 }
 
+size_t st_add_apart_portable(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, const uint64_t *starts,
+                             const uint64_t *ends, size_t count)
+{
+    size_t i = 0;
+    for (; i < count; i++) {
+        const size_t at = (size_t)starts[i], n = (size_t)ends[i] - at;
+        if (n > ST_KEY_BYTES || at >= readable)
+            break;
+        st_add_span(s, hot, at - s->first, st_key_of_padded(text + at, n));
+    }
+    return i;
+}
+
 void st_add_spans_portable(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
 {
     for (size_t i = 0, start = 0; i < count; start = ends[i++]) {
@@ -54,6 +67,8 @@ void st_first_look_portable(st_spans *s, const st_hot *hot)
 
 ST_STAGE(st_add_pieces_function, add_pieces_in_use, st_add_pieces_portable, st_add_pieces_portable, st_add_pieces_avx2,
          st_add_pieces_avx512)
+ST_STAGE(st_add_apart_function, add_apart_in_use, st_add_apart_portable, st_add_apart_portable, st_add_apart_portable,
+         st_add_apart_avx512)
 ST_STAGE(st_add_spans_function, add_spans_in_use, st_add_spans_portable, st_add_spans_portable, st_add_spans_avx2,
          st_add_spans_avx512)
 ST_STAGE(st_first_look_function, look_in_use, st_first_look_portable, st_first_look_portable, st_first_look_portable,
@@ -63,6 +78,12 @@ size_t st_add_pieces(st_spans *s, const st_hot *hot, const uint8_t *text, size_t
                      size_t count)
 {
     return (count > FEW_SPANS ? add_pieces_in_use() : st_add_pieces_portable)(s, hot, text, readable, at, ends, count);
+}
+
+size_t st_add_apart(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, const uint64_t *starts,
+                    const uint64_t *ends, size_t count)
+{
+    return (count > FEW_SPANS ? add_apart_in_use() : st_add_apart_portable)(s, hot, text, readable, starts, ends, count);
 }
 
 void st_add_spans(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)

@@ -12,7 +12,11 @@
 typedef size_t st_add_pieces_function(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, size_t at,
                                       const uint64_t *ends, size_t count);
 
-/* The same for spans of any length, text[at..at + ends[0]), text[at + ends[0]..at + ends[1]), ... , from each of whose starts
+/* The same for the pieces text[starts[0]..ends[0]), text[starts[1]..ends[1]), ... , in order, apart from each other. */
+typedef size_t st_add_apart_function(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, const uint64_t *starts,
+                                     const uint64_t *ends, size_t count);
+
+/* As st_add_pieces for spans of any length, text[at..at + ends[0]), text[at + ends[0]..at + ends[1]), ... , from each of whose starts
  * 16 bytes can be read. */
 typedef void st_add_spans_function(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends,
                                    size_t count);
@@ -22,6 +26,7 @@ typedef void st_first_look_function(st_spans *s, const st_hot *hot);
 
 /* The functions of each tier, and those of the tier in use (base/tier.h). */
 st_add_pieces_function st_add_pieces_portable, st_add_pieces_avx2, st_add_pieces_avx512, st_add_pieces;
+st_add_apart_function st_add_apart_portable, st_add_apart_avx512, st_add_apart;
 st_add_spans_function st_add_spans_portable, st_add_spans_avx2, st_add_spans_avx512, st_add_spans;
 st_first_look_function st_first_look_portable, st_first_look_avx512, st_first_look;
 

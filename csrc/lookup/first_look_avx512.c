@@ -112,6 +112,30 @@ size_t st_add_pieces_avx512(st_spans *s, const st_hot *hot, const uint8_t *text,
     return done;
 }
 
+size_t st_add_apart_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t readable, const uint64_t *starts,
+                           const uint64_t *ends, size_t count)
+{
+    const size_t from = s->waiting_count;
+    size_t done = 0;
+    while (done < count && starts[done] < readable) {
+        const size_t some = count - done < SPANS ? count - done : SPANS, first = (size_t)starts[done];
+        __mmask8 here = first_wide_lanes(some);
+        const __m512i end = _mm512_maskz_loadu_epi64(here, ends + done), start = _mm512_maskz_loadu_epi64(here, starts + done);
+        const __m512i n = _mm512_sub_epi64(end, start);
+        here &= _mm512_cmple_epu64_mask(n, each(ST_KEY_BYTES)) & _mm512_cmplt_epu64_mask(start, each(readable));
+        here &= (__mmask8)(here ^ (here + 1)); /* the lanes in front of the first 0 */
+        const sixteen bytes = starts[done + some - 1] - first + 16 <= 128 ? read_near(text, readable + 15, start, first)
+                                                                         : read_anywhere(text, start, here);
+        put_eight(s, hot, bytes, _mm512_sub_epi64(start, each(s->first)), n, from + done);
+        done += (size_t)_mm_popcnt_u32(here);
+        if (here != 0xFF)
+            break;
+    }
+    s->waiting_count = from + done;
+    s->count += done;
+    return done;
+}
+
 void st_add_spans_avx512(st_spans *s, const st_hot *hot, const uint8_t *text, size_t at, const uint32_t *ends, size_t count)
 {
     const size_t readable = (count > 1 ? ends[count - 2] : 0) + 16; /* from `at` on: the last span begins 16 bytes before */

@@ -149,7 +149,8 @@ static int is_piece(st_whole_pieces pieces, size_t start, size_t end)
 {
     size_t low = 0, high = pieces.count;
     ST_BISECT(low, high, at, pieces.ends[at] < end) /* to the first piece that does not end before `end` */
-    return low < pieces.count && pieces.ends[low] == end && start == (low ? pieces.ends[low - 1] : 0);
+    return low < pieces.count && pieces.ends[low] == end &&
+           start == (pieces.starts ? pieces.starts[low] : low ? pieces.ends[low - 1] : 0);
 }
 
 /* Answers a span that has the bytes of an unreachable token: by its id if the span is a whole piece, else not at all: neither it nor

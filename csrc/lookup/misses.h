@@ -10,7 +10,7 @@ void st_send_for_misses(const st_vocab *vocab, st_workspace *workspace, size_t f
 
 /* Where whole pieces end, counted from where the batch's text begins; a span between two neighbouring ends is a whole piece. */
 typedef struct st_whole_pieces {
-    const uint64_t *ends;
+    const uint64_t *starts, *ends; /* starts NULL: each begins where the one before ends */
     size_t count; /* 0: no span is a whole piece */
 } st_whole_pieces;
 

@@ -42,7 +42,7 @@ typedef struct st_workspace {
     st_hot hot;
     st_spans spans;
     st_long_scratch scratch;
-    uint64_t ends[ST_BATCH + 4];
+    uint64_t ends[ST_BATCH + 4], starts[ST_BATCH + 4]; /* of pieces; starts where some text is dropped */
     st_cut_account cutting; /* whether it pays */
     st_word words[ST_SPANS]; /* those to be merged */
     uint32_t tokens[ST_SHORT_MERGE];

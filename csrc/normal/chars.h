@@ -18,7 +18,7 @@ typedef enum st_form { ST_NFC, ST_NFD, ST_NFKC, ST_NFKD, ST_FORMS } st_form;
 enum { ST_ENTRY_CLASS = 63, ST_ENTRY_FIRST = 1 << 6, ST_ENTRY_SECOND = 1 << 7, ST_ENTRY_DECOMPOSES = 1 << 15 };
 
 /* Masks of a row of st_normal_masks: one for each form, then these. */
-enum { ST_MASK_MARKS = ST_FORMS, ST_MASK_ACCENTS, ST_MASKS };
+enum { ST_MASK_MARKS = ST_FORMS, ST_MASK_ACCENTS, ST_MASK_NONSPACING, ST_MASK_CLEANED, ST_MASKS };
 
 /* Hangul: leads, vowels and trails compose to syllables by arithmetic. */
 #define ST_LEAD 0x1100u
@@ -55,7 +55,7 @@ static inline unsigned st_normal_entry(uint32_t point)
     return st_normal_values[st_normal_row(point) * 64 + (point & 63)];
 }
 
-/* Whether the character belongs to the form's mask, or to ST_MASK_MARKS or ST_MASK_ACCENTS. */
+/* Whether the character belongs to the form's mask, or to another one. */
 static inline int st_normal_in(uint32_t point, int mask)
 {
     return (int)(st_normal_masks[st_normal_row(point) * ST_MASKS + (unsigned)mask] >> (point & 63) & 1);

@@ -12,9 +12,9 @@
 #define ST_LOWER_TWO_SECOND 0x307
 
 extern const uint8_t st_normal_top[272];
-extern const uint16_t st_normal_middle[1152];
-extern const uint16_t st_normal_values[17024];
-extern const uint64_t st_normal_masks[1596];
+extern const uint16_t st_normal_middle[1280];
+extern const uint16_t st_normal_values[17280];
+extern const uint64_t st_normal_masks[2160];
 extern const uint8_t st_normal_filters[512];
 extern const uint8_t st_normal_records[23902];
 extern const uint64_t st_normal_pairs[2048];

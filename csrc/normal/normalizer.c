@@ -1,6 +1,7 @@
 #include "normal/normalizer.h"
 
 #include "normal/quick.h"
+#include "normal/step.h"
 
 #include "base/alloc.h"
 
@@ -82,23 +83,38 @@ int st_normalizer_keeps(const st_normalizer *normalizer, const uint8_t *text, si
 
 int st_normalizer_has_cuts(const st_normalizer *normalizer)
 {
-    for (size_t i = 0; i < normalizer->count; i++)
-        if (normalizer->steps[i].kind != ST_STEP_FORM && normalizer->steps[i].kind != ST_STEP_LOWER)
+    for (size_t i = 0; i < normalizer->count; i++) {
+        const st_step *step = &normalizer->steps[i];
+        if (step->kind != ST_STEP_FORM && step->kind != ST_STEP_LOWER && step->kind != ST_STEP_CLEAN &&
+            (step->kind != ST_STEP_CLASS || step->runs))
             return 0;
+    }
     return 1;
+}
+
+/* Does the step leave the character as it is, alone and for what stands in front of it? */
+static int leaves(const st_step *step, const uint8_t *text)
+{
+    unsigned size;
+    const uint32_t point = st_utf8_decode(text, &size);
+    switch (step->kind) {
+    case ST_STEP_LOWER:
+        return st_lower_of(point) == point;
+    case ST_STEP_CLASS:
+        return st_step_class_keeps(step, text);
+    case ST_STEP_CLEAN:
+        return st_step_clean_keeps(step, text);
+    default:
+        return !st_normal_in(point, (int)step->form) && !st_normal_in(point, ST_MASK_MARKS);
+    }
 }
 
 /* No step changes the character, alone or for what stands in front of it. */
 static int is_untouched(const st_normalizer *normalizer, const uint8_t *text)
 {
-    unsigned size;
-    const uint32_t point = st_utf8_decode(text, &size);
-    for (size_t i = 0; i < normalizer->count; i++) {
-        const st_step *step = &normalizer->steps[i];
-        if (step->kind == ST_STEP_LOWER ? st_lower_of(point) != point
-                                        : st_normal_in(point, (int)step->form) || st_normal_in(point, ST_MASK_MARKS))
+    for (size_t i = 0; i < normalizer->count; i++)
+        if (!leaves(&normalizer->steps[i], text))
             return 0;
-    }
     return 1;
 }
 

@@ -22,7 +22,8 @@ typedef enum st_step_kind {
     ST_STEP_REPLACE, /* each occurrence of `pattern` becomes `content` */
     ST_STEP_CLASS,   /* each character of a class becomes `content`; or each run of them */
     ST_STEP_PREPEND, /* `content` in front of a text that is not empty; unless it begins so; of the first part only */
-    ST_STEP_STRIP    /* no white space at the left end, the right one */
+    ST_STEP_STRIP,   /* no white space at the left end, the right one */
+    ST_STEP_CLEAN    /* BERT's: controls, ideographs, lower case of ASCII, which is done anew behind a normal form */
 } st_step_kind;
 
 typedef struct st_step {
@@ -30,7 +31,8 @@ typedef struct st_step {
     st_form form;
     int left, right;          /* STRIP */
     int unless, first;        /* PREPEND; `content` is one character where `unless` is set */
-    int runs, accents;        /* CLASS: a run at once; the class is that of accents, without ranges */
+    int runs, mask;           /* CLASS: a run at once; not 0: the class is that of this mask (chars.h), without ranges */
+    int controls, ideographs, lower; /* CLEAN */
     uint8_t *pattern;         /* REPLACE */
     size_t pattern_size;
     size_t *fails;            /* size of a beginning of the pattern: the longest shorter one that ends it */

@@ -11,13 +11,26 @@ static int is_ascii_upper(unsigned byte)
     return byte - 'A' < 26;
 }
 
+#define LOWER_AT_ONCE 32
+
+/* Whether so many bytes are ASCII that stays as it is: a loop that compilers make vectors of. */
+static int is_lower_ascii(const uint8_t *text)
+{
+    uint8_t other = 0;
+    for (size_t i = 0; i < LOWER_AT_ONCE; i++)
+        other |= (uint8_t)(text[i] | ((uint8_t)(text[i] - 'A') < 26 ? 0x80 : 0));
+    return other < 0x80;
+}
+
 /* Bytes at the start of the part that stay as they are. */
 static size_t already_lower(st_part part)
 {
     size_t at = 0;
     while (at < part.n) {
         unsigned size = 1;
-        if (part.text[at] < 0x80) {
+        if (part.n - at >= LOWER_AT_ONCE && is_lower_ascii(part.text + at)) {
+            size = LOWER_AT_ONCE;
+        } else if (part.text[at] < 0x80) {
             if (is_ascii_upper(part.text[at]))
                 break;
         } else {
@@ -189,20 +202,38 @@ st_status st_step_replace(st_flow *flow, size_t step, st_part part, int end)
 
 static int in_class(const st_step *s, uint32_t point)
 {
-    if (s->accents)
-        return st_normal_in(point, ST_MASK_ACCENTS);
+    if (s->mask)
+        return st_normal_in(point, s->mask);
     size_t low = 0, high = s->range_count;
     ST_BISECT(low, high, at, s->ranges[2 * at + 1] < point) /* to the first range that does not end before the point */
     return low < s->range_count && s->ranges[2 * low] <= point;
+}
+
+int st_step_class_keeps(const st_step *s, const uint8_t *text)
+{
+    unsigned size;
+    return !in_class(s, st_utf8_decode(text, &size));
+}
+
+/* No mask of a class has ASCII. Returns where the next other character begins. */
+static size_t skip_ascii(const st_step *s, const uint8_t *text, size_t at, size_t n)
+{
+    if (!s->mask)
+        return at;
+    while (n - at >= 8 && !(st_load64(text + at) & UINT64_C(0x8080808080808080)))
+        at += 8;
+    while (at < n && text[at] < 0x80)
+        at++;
+    return at;
 }
 
 st_status st_step_class(st_flow *flow, size_t step, st_part part, int end)
 {
     const st_step *s = &flow->normalizer->steps[step];
     st_step_state *state = &flow->states[step];
-    size_t at = 0, plain = 0; /* part[plain..at) stays */
+    size_t at = skip_ascii(s, part.text, 0, part.n), plain = 0; /* part[plain..at) stays */
     unsigned size;
-    for (; at < part.n; at += size) {
+    for (; at < part.n; at = skip_ascii(s, part.text, at + size, part.n)) {
         if (in_class(s, st_utf8_decode(part.text + at, &size))) {
             ST_TRY(st_step_pass(flow, step, st_part_of(part, plain, at), 0));
             plain = at + size;

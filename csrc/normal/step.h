@@ -30,7 +30,11 @@ static inline st_part st_part_of(st_part part, size_t from, size_t until)
 
 /* Each takes a part; end: the text ends with it. */
 typedef st_status st_step_function(st_flow *flow, size_t step, st_part part, int end);
-st_step_function st_step_form, st_step_lower, st_step_replace, st_step_class, st_step_prepend, st_step_strip;
+st_step_function st_step_form, st_step_lower, st_step_replace, st_step_class, st_step_prepend, st_step_strip, st_step_clean;
+
+/* Whether a step of a class, or one that cleans, leaves the character at `text` as it is. */
+int st_step_class_keeps(const st_step *step, const uint8_t *text);
+int st_step_clean_keeps(const st_step *step, const uint8_t *text);
 
 /* For st_flow_restore: can a step that is at the start of a text be brought to hold this? */
 int st_step_form_may_hold(st_form form, const uint8_t *text, size_t n);

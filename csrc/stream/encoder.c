@@ -97,7 +97,7 @@ static st_status encode_kept(feed_context *c, progress *p, uint64_t *ends, size_
     if (count == first)
         return ST_OK;
     st_status status = st_encode_pieces(e->vocab, c->context.workspace, e->engine, p->text + p->piece, p->size - p->piece,
-                                        ends + first, count - first, 1, c->context.out);
+                                        NULL, ends + first, count - first, 1, c->context.out);
     p->piece += (size_t)ends[count - 1];
     return status;
 }
@@ -110,24 +110,38 @@ static void drop_piece(feed_context *c, progress *p, uint64_t end)
     open->taken = open->tail.active = 0;
 }
 
+/* The first of the pieces that end at `ends`, whose front was taken before. The ends of the others then count from its own. */
+static st_status end_taken(feed_context *c, progress *p, uint64_t *ends, size_t count)
+{
+    const uint64_t end = ends[0] & ~ST_DROPPED;
+    for (size_t i = 1; i < count; i++)
+        ends[i] -= end;
+    if (ends[0] == end)
+        return encode_kept(c, p, ends, 1);
+    drop_piece(c, p, end);
+    return ST_OK;
+}
+
 /* Encodes the pieces that end at `ends`, counted from the start of the open piece, but for those that are dropped. */
 static st_status encode_ended(feed_context *c, progress *p, uint64_t *ends, size_t count)
 {
+    uint64_t *starts = c->context.workspace->starts, start = 0;
+    const size_t first = count && c->encoder->open.taken;
+    size_t kept = 0;
     if (!st_pattern_drops(c->encoder->pattern))
         return encode_kept(c, p, ends, count);
-    for (uint64_t start = 0, last; count;) {
-        const size_t kept = st_kept_ends(ends, count);
-        last = kept ? ends[kept - 1] : start;
-        for (size_t i = 0; i < kept; i++)
-            ends[i] -= start;
-        ST_TRY(encode_kept(c, p, ends, kept));
-        if (kept < count) {
-            start = ends[kept] & ~ST_DROPPED;
-            drop_piece(c, p, start - last);
-        }
-        ends += kept < count ? kept + 1 : kept;
-        count -= kept < count ? kept + 1 : kept;
+    if (first)
+        ST_TRY(end_taken(c, p, ends, count));
+    for (size_t i = first; i < count; i++) { /* without a branch on what is dropped */
+        const uint64_t end = ends[i] & ~ST_DROPPED, is_kept = ends[i] == end;
+        starts[kept] = start;
+        ends[kept] = start = end;
+        kept += (size_t)is_kept;
     }
+    if (kept)
+        ST_TRY(st_encode_pieces(c->encoder->vocab, c->context.workspace, c->encoder->engine, p->text + p->piece,
+                                p->size - p->piece, starts, ends, kept, 1, c->context.out));
+    p->piece += (size_t)start;
     return ST_OK;
 }
 

@@ -22,7 +22,7 @@ st_status st_gather_flush(st_gather *g, const st_encode_context *c)
     if (!g->count)
         return ST_OK;
     ST_TRY(st_go_on(g->ended));
-    ST_TRY(st_encode_pieces(c->vocab, c->workspace, ST_ENGINE_FAST, g->text.data, g->text.size, c->workspace->ends, g->count, 1,
+    ST_TRY(st_encode_pieces(c->vocab, c->workspace, ST_ENGINE_FAST, g->text.data, g->text.size, NULL, c->workspace->ends, g->count, 1,
                             c->out));
     st_bytes_drop(&g->text, g->ended);
     g->ended = g->count = 0;

@@ -26,7 +26,7 @@ static st_status end_atom(st_open_piece *piece, const st_encode_context *c, cons
 static st_status take_whole_atoms(const st_encode_context *c, const st_cuts *cuts, const uint8_t *text, size_t n, size_t *taken)
 {
     const uint64_t end = *taken = st_cuts_last(cuts, text, n);
-    return end ? st_encode_pieces(c->vocab, c->workspace, ST_ENGINE_FAST, text, n, &end, 1, 0, c->out) : ST_OK;
+    return end ? st_encode_pieces(c->vocab, c->workspace, ST_ENGINE_FAST, text, n, NULL, &end, 1, 0, c->out) : ST_OK;
 }
 
 /* Encodes the atoms of text[0..n) that end at a cut, and says where the open one begins. Whether the border in front of text[0] is

@@ -16,6 +16,24 @@ class LongestVocabulary(PackedVocabulary):
     is_longest = True
 
 
+class WordVocabulary(LongestVocabulary):
+    """Tokens of WordPiece, as they are written, in the order of their ids. A split of SILENT is that of a token that no
+    word becomes: it is decoded only."""
+
+    __slots__ = ("wordpiece",)
+
+    def __init__(
+        self,
+        blob: bytes,
+        lengths: array[int],
+        ids: array[int],
+        splits: array[int] | None,
+        wordpiece: tuple[int, int, bytes],
+    ) -> None:
+        super().__init__(blob, lengths, ids, splits, None)
+        self.wordpiece = wordpiece
+
+
 def pack_longest(tokens: Mapping[bytes, int]) -> LongestVocabulary:
     """The vocabulary of {token bytes: id} for longest match: at each place of a text the longest token is taken.
 

@@ -189,6 +189,7 @@ def build_vocabulary(
         words=words,
         any_order=not packed.is_ranked,
         longest=packed.is_longest,
+        wordpiece=packed.wordpiece,
         others=others,
     )
     vocab.cuts(b"")  # builds the tables of cuts now, and not in the first call: they take half as long as it

@@ -34,11 +34,12 @@ def packed(given: tuple[bytes, bytes, bytes, bytes]) -> MergedVocabulary:
     if 0 in lengths:
         for numbers in (ids, splits, lengths):
             del numbers[lengths.index(0)]
-    _check_sizes(blob, lengths)
+    check_sizes(blob, lengths)
     return MergedVocabulary(blob, lengths, ids, splits, None)
 
 
-def _check_sizes(blob: bytes, lengths: array[int]) -> None:
+def check_sizes(blob: bytes, lengths: array[int]) -> None:
+    """Raises VocabularyError for a token, or for all of them, that are too long."""
     longest = max(lengths)
     if longest > MAX_TOKEN_BYTES:
         raise VocabularyError(f"a token has {longest} bytes, more than {MAX_TOKEN_BYTES}; leave it out")

@@ -78,6 +78,9 @@ class PackedVocabulary:
     is_longest = False
     """Whether text is matched with the longest token instead of being merged (longest.py)."""
 
+    wordpiece: tuple[int, int, bytes] | None = None
+    """By WordPiece: the number of the unknown token, most characters of a word, the prefix (csrc/vocab/vocab.h)."""
+
     def __init__(
         self,
         blob: bytes,

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from .. import disk
 from .._version import __version__
 from ..bundled import mapped
+from ..bundled.longest import LongestVocabulary, WordVocabulary
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary, pack_ranks
 from ..bundled.words import HEADER_BYTES, WORDS_FILE, read_all_words
@@ -42,7 +43,7 @@ from ..patterns.compiled import TABLE_VERSION, CompiledPattern
 from ..patterns.compose import Stage
 from ..patterns.engine import splitter_of
 from .field import Field
-from .model import Model, parts_of
+from .model import Model, parts_of, vocabulary_of
 from .read import read_model, sources_of
 
 if TYPE_CHECKING:
@@ -210,15 +211,16 @@ def _pattern(about: list[Any], data: bytes) -> CompiledPattern:
     return CompiledPattern(*fields)
 
 
-def _merged(vocab: Vocab) -> MergedVocabulary:
+def _merged(vocab: Vocab) -> MergedVocabulary | WordVocabulary:
     blob, *arrays = vocab.to_merged()
     lengths, ids, splits = (array("I", data) for data in arrays)
-    return MergedVocabulary(blob, lengths, ids, splits, None)
+    return vocabulary_of(blob, lengths, ids, splits, vocab.wordpiece)
 
 
 def _ranked(vocab: Vocab) -> PackedVocabulary:
     blob, lengths, ids, _ = vocab.to_merged()
-    return PackedVocabulary(blob, array("I", lengths), array("I", ids), None, None)
+    kind = LongestVocabulary if vocab.is_longest else PackedVocabulary
+    return kind(blob, array("I", lengths), array("I", ids), None, None)
 
 
 # ==== Building ====
@@ -260,7 +262,8 @@ def _write(place: str, given: str, model: Model | dict[str, Any]) -> None:
         about["split"] = [[type(stage).__name__, list(stage)] for stage in split]
         about["decoded"] = [[token, text.decode("latin-1")] for token, text in decoded.items()]
     else:
-        packed, split, decoded = pack_ranks(model["mergeable_ranks"]), model["pat_str"], {}
+        ranks, split, decoded = model["mergeable_ranks"], model["pat_str"], {}
+        packed = ranks if isinstance(ranks, PackedVocabulary) else pack_ranks(ranks)
         about |= {"split": split, "special": model["special_tokens"]}
         stages = split
     table = None if split is None else table_of(split)

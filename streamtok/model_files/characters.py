@@ -7,7 +7,7 @@ from ..patterns import table_of
 from ..patterns.compose import ByteLevel, Split, Stage, compose
 from .field import Field
 from .parts import Normalizer, Prepend, PrependUnless, Replace, Strip
-from .read_parts import _STAGES, _flag, _kind, _pattern, _read, _steps
+from .read_parts import _flag, _kind, _pattern, _steps, read_stage
 from .spelling import Spelled
 
 _METASPACE = ("type", "replacement", "prepend_scheme", "split", "add_prefix_space", "str_rep")
@@ -30,7 +30,7 @@ def read_spaces(field: Field, normalizers: tuple[Normalizer, ...]) -> tuple[tupl
     stages: list[Stage] = []
     for step in given:
         if _kind(step) != "Metaspace":
-            stages.append(_read(step, "pre-tokenizer", _STAGES))
+            stages += read_stage(step)
         elif step is not given[0]:
             raise step.refused("a Metaspace behind another step would change each piece by itself: not supported")
         else:
@@ -91,6 +91,17 @@ def _is_idle(stage: Stage, normalizers: tuple[Normalizer, ...]) -> bool:
 
 
 # ==== Back to text ====
+
+
+def read_joining(field: Field) -> Spelled:
+    """What `decoder` does where the model is of type WordPiece: a blank in front of each token but the first, unless it
+    goes on in a word."""
+    if field.value is None:
+        return Spelled(apart=True)
+    if _kind(field) != "WordPiece":
+        raise field.refused(f"the decoder {shown(_kind(field))} is not supported behind WordPiece; WordPiece is")
+    field.check_members(("type", "prefix", "cleanup"))
+    return Spelled(apart=True, going_on=field.member("prefix").text(), cleaned=_flag(field, "cleanup"))
 
 
 def read_spelling(field: Field) -> Spelled:

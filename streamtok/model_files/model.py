@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import functools
 import json
+from array import array
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from ..bundled.gpt2_files import LETTERS
+from ..bundled.longest import WordVocabulary
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
 from ..native.merges import FIRST_FRAGMENT
 from ..patterns import table_of
 from ..patterns.compose import Split, Stage, byte_rules
-from .characters import has_level, read_spaces, read_spelling
+from .characters import has_level, read_joining, read_spaces, read_spelling
 from .field import Field
 from .names import AddedNames
-from .parts import AddedToken, Parts
+from .parts import AddedToken, Parts, Words
 from .read_parts import check_decoder, read_added, read_frame, read_normalizers, read_stages
+
+_MOST_PREFIX = 64
+"""ST_MOST_PREFIX of csrc/vocab/vocab.h."""
 
 _TOP = (
     "version",
@@ -32,6 +37,8 @@ _TOP = (
     "decoder",
     "model",
 )
+
+_WORDS = ("type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
 
 _MODEL = (
     "type",
@@ -63,7 +70,7 @@ class Model:
 
     name: str
     record: dict[str, Any]
-    vocabulary: MergedVocabulary
+    vocabulary: MergedVocabulary | WordVocabulary
     raw: tuple[int, ...]
     parts: Parts
     empty: int | None = None
@@ -125,7 +132,7 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
         numbers = [to_little_endian(array) for array in (packed.lengths, packed.ranks, packed.splits or b"")]
-        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.raw, self.empty)
+        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.raw, self.empty, packed.wordpiece)
 
     @property
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -154,9 +161,13 @@ def parts_of(whole: Field) -> Parts:
                 f"it would change the ids of texts: call {call}() of the tokenizer before it is saved, or write null"
             )
     model = whole.member("model")
+    words = _words_of(model)
     pre_tokenizer = _optional(whole, "pre_tokenizer")
     by_bytes = has_level(pre_tokenizer)
-    _check_model(model, by_bytes)
+    if words is None:
+        _check_model(model, by_bytes)
+    elif by_bytes:
+        raise pre_tokenizer.refused("a ByteLevel in front of WordPiece is not supported: its words are of characters")
     normalizers = read_normalizers(_optional(whole, "normalizer"))
     added = read_added(_optional(whole, "added_tokens"))
     before, spelled = len(normalizers), None
@@ -168,7 +179,7 @@ def parts_of(whole: Field) -> Parts:
         check_decoder(_optional(whole, "decoder"))
     else:
         normalizers, stages = read_spaces(pre_tokenizer, normalizers)
-        spelled = read_spelling(_optional(whole, "decoder"))
+        spelled = (read_spelling if words is None else read_joining)(_optional(whole, "decoder"))
     return Parts(
         normalizers=normalizers,
         behind=len(normalizers) - before,
@@ -177,6 +188,7 @@ def parts_of(whole: Field) -> Parts:
         frame=read_frame(_optional(whole, "post_processor")),
         ignore_merges=model.has("ignore_merges") and model.member("ignore_merges").flag(),
         spelled=spelled,
+        words=words,
     )
 
 
@@ -184,11 +196,24 @@ def _optional(whole: Field, name: str) -> Field:
     return whole.member(name) if whole.has(name) else Field(None, whole.path, name)
 
 
+def _words_of(model: Field) -> Words | None:
+    """What a model of type WordPiece says besides its tokens; None for another type."""
+    if not isinstance(model.value, dict) or not model.has("type") or model.member("type").text() != "WordPiece":
+        return None
+    model.check_members(_WORDS)
+    prefix = model.member("continuing_subword_prefix").text()
+    if len(prefix.encode()) > _MOST_PREFIX:
+        raise model.member("continuing_subword_prefix").refused(f"it has more than {_MOST_PREFIX} bytes")
+    return Words(model.member("unk_token").text(), model.member("max_input_chars_per_word").number(), prefix)
+
+
 def _check_model(model: Field, by_bytes: bool) -> None:
     model.object()
     kind = model.member("type").text() if model.has("type") else "BPE" if "merges" in model.object() else None
     if kind != "BPE":
-        raise model.refused(f"the model is of type {shown(kind)}; BPE is supported, and others split in other ways")
+        raise model.refused(
+            f"the model is of type {shown(kind)}; BPE and WordPiece are supported, and others split in other ways"
+        )
     model.check_members(_MODEL)
     if model.has("dropout") and model.member("dropout").value != 0:
         raise model.member("dropout").refused("merges are left out at random, so that a text has no certain ids")
@@ -220,10 +245,24 @@ def _revived(
     splits: bytes,
     raw: tuple[int, ...],
     empty: int | None,
+    wordpiece: tuple[int, int, bytes] | None = None,
 ) -> Model:
     sizes, order, halves = map(from_little_endian, (lengths, ranks, splits))
     whole = Field(json.loads(record), name)
-    return Model(name, whole.value, MergedVocabulary(blob, sizes, order, halves, None), raw, parts_of(whole), empty)
+    return Model(name, whole.value, vocabulary_of(blob, sizes, order, halves, wordpiece), raw, parts_of(whole), empty)
+
+
+def vocabulary_of(
+    blob: bytes,
+    lengths: array[int],
+    ids: array[int],
+    splits: array[int],
+    wordpiece: tuple[int, int, bytes] | None,
+) -> MergedVocabulary | WordVocabulary:
+    """The vocabulary of a model from its arrays."""
+    if wordpiece is not None:
+        return WordVocabulary(blob, lengths, ids, splits, wordpiece)
+    return MergedVocabulary(blob, lengths, ids, splits, None)
 
 
 # ==== Added tokens ====

@@ -25,13 +25,27 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of Unicode: NFC, NFD, NFKC or NFKD; or Lowercase or StripAccents."""
+    """A form of Unicode: NFC, NFD, NFKC or NFKD; or Lowercase, StripAccents or StripNonspacing."""
 
     name: str
 
     def as_step(self) -> tuple[Any, ...]:
         """As native.normal.Normalizer has it."""
         return (self.name,)
+
+
+@dataclass(frozen=True)
+class Clean:
+    """What a BertNormalizer does to single characters: `controls` is its clean_text, `ideographs` handle_chinese_chars;
+    with `lower` ASCII becomes lower case."""
+
+    controls: bool
+    ideographs: bool
+    lower: bool
+
+    def as_step(self) -> tuple[Any, ...]:
+        """As native.normal.Normalizer has it."""
+        return ("Clean", self.controls, self.ideographs, self.lower)
 
 
 @dataclass(frozen=True)
@@ -94,7 +108,7 @@ class Strip:
         return ("Strip", self.left, self.right)
 
 
-Normalizer = Form | Replace | ReplaceClass | Prepend | PrependUnless | Strip
+Normalizer = Form | Clean | Replace | ReplaceClass | Prepend | PrependUnless | Strip
 
 
 # ==== Added tokens, the frame around a text, the model ====
@@ -127,6 +141,15 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Words:
+    """WordPiece: the unknown token, most characters of a word, what tokens that go on in a word begin with."""
+
+    unknown: str
+    most: int
+    prefix: str
+
+
+@dataclass(frozen=True)
 class Parts:
     """A tokenizer.json without its tokens and merges."""
 
@@ -139,3 +162,5 @@ class Parts:
     """How many of the normalizers, at the end, stand for work of the pre-tokenizer."""
     spelled: Spelled | None = None
     """None where tokens are bytes; else text begins as characters, and this says how ids become text again."""
+    words: Words | None = None
+    """Of a model of type WordPiece; None: of type BPE."""

@@ -104,18 +104,24 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
     if amend is not None:
         amend(whole.value)
     parts = parts_of(whole)
-    for name, span in (("vocab", vocab), ("merges", merges)):
+    for name, span in (("vocab", vocab), ("merges", merges))[: 2 if parts.words is None else 1]:
         if not span[1]:
             raise whole.member("model").member(name).refused("the list has been lost, or this is another kind of file")
     tokens = _tokens(data, vocab, merges, path)
     check_added(parts.added, tokens.find, len(tokens.ids), path)
     if parts.spelled is not None:
+        if parts.words is not None:
+            return _checked_names(Model(path, whole.value, tokens.pack_words(parts.words), (), parts, tokens.empty), tokens)
         packed, of_bytes = tokens.pack_characters()
         return Model(path, whole.value, packed, of_bytes, parts, tokens.empty)
     packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added}, byte_rules(parts.stages))
     _check_names(parts.added, packed, tokens)
-    model = Model(path, whole.value, packed, tokens.raw, parts, tokens.empty)
-    for i, token in enumerate(parts.added):
+    return _checked_names(Model(path, whole.value, packed, tokens.raw, parts, tokens.empty), tokens)
+
+
+def _checked_names(model: Model, tokens: Tokens) -> Model:
+    """The model, unless a name of it decodes to another text than the token of that id."""
+    for i, token in enumerate(model.parts.added):
         if model.added_names.decoded(token) != token.content and tokens.find(token.content) is not None:
             raise tokens.refused(
                 f"added_tokens[{i}]",
@@ -153,7 +159,8 @@ def _tokens(data: bytes, vocab: tuple[int, int], merges: tuple[int, int], path: 
     try:
         listing = Listing(data, *vocab)
         place = "model.merges"
-        rows = np.frombuffer(listing.merges(data, *merges), np.uint32).reshape(-1, 3)
+        made = listing.merges(data, *merges) if merges[1] else b""
+        rows = np.frombuffer(made, np.uint32).reshape(-1, 3)
     except ListError as error:
         raise VocabularyError(f"{place}, entry {error.entry}, byte {error.at}: {error.reason}", path) from None
     return Tokens(listing, rows, path)

@@ -24,6 +24,7 @@ from .field import Field
 from .parts import (
     BEHAVIORS,
     AddedToken,
+    Clean,
     Form,
     Frame,
     Normalizer,
@@ -148,7 +149,25 @@ def read_normalizers(field: Field) -> tuple[Normalizer, ...]:
     """The steps of `normalizer`, in turn."""
     if field.value is None:
         return ()
-    return tuple(_read(step, "normalizer", _NORMALIZERS) for step in _steps(field, "normalizers"))
+    found: tuple[Normalizer, ...] = ()
+    for step in _steps(field, "normalizers"):
+        found += _bert(step) if _kind(step) == "BertNormalizer" else (_read(step, "normalizer", _NORMALIZERS),)
+    return found
+
+
+def _bert(field: Field) -> tuple[Normalizer, ...]:
+    """A BertNormalizer as steps. ASCII is in lower case at once, which changes nothing of what the others make."""
+    field.check_members(("type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"))
+    controls, ideographs, lower = (_flag(field, name) for name in ("clean_text", "handle_chinese_chars", "lowercase"))
+    strips = field.member("strip_accents").flag() if field.has("strip_accents") else lower
+    steps: list[Normalizer] = []
+    if controls or ideographs or lower:
+        steps.append(Clean(controls, ideographs, lower))
+    if strips:
+        steps += [Form("NFD"), Form("StripNonspacing")]
+    if lower:
+        steps.append(Form("Lowercase"))
+    return tuple(steps)
 
 
 def _byte_level(field: Field) -> Stage:
@@ -171,11 +190,19 @@ _STAGES: dict[str, tuple[tuple[str, ...], Callable[[Field], Stage]]] = {
 }
 
 
+def read_stage(field: Field) -> tuple[Stage, ...]:
+    """A step of `pre_tokenizer`, which may be several stages."""
+    if _kind(field) == "BertPreTokenizer":
+        field.check_members(("type",))
+        return WhitespaceSplit(), Punctuation("Isolated")
+    return (_read(field, "pre-tokenizer", _STAGES),)
+
+
 def read_stages(field: Field) -> tuple[tuple[Stage, ...], tuple[Normalizer, ...]]:
     """The steps of `pre_tokenizer`, in turn, and what they do to a text before it is split. One step writes bytes as
     letters; those behind it read letters."""
     steps = [] if field.value is None else _steps(field, "pretokenizers")
-    stages = tuple(_read(step, "pre-tokenizer", _STAGES) for step in steps)
+    stages = tuple(stage for step in steps for stage in read_stage(step))
     levels = [stage for stage in stages if isinstance(stage, ByteLevel)]
     if len(levels) != 1:
         raise field.refused("a second ByteLevel would write letters for the bytes of letters: not supported")

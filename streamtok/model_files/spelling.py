@@ -29,6 +29,9 @@ class Spelled(NamedTuple):
     has_bytes: whether tokens as <0x41> are bytes.
     has_letters: whether tokens in GPT-2's letters are bytes, one a letter; then bytes are of no other kind.
     cut: (character, most) that go from the beginning of the whole text.
+    apart: a blank stands in front of each token but the first.
+    going_on: what a token begins with that goes on in a word: it goes, and no blank stands there; None: none does.
+    cleaned: the blanks in front of points, and in contractions of English, go.
     """
 
     replaced: tuple[tuple[str, str], ...] = ()
@@ -37,6 +40,25 @@ class Spelled(NamedTuple):
     has_bytes: bool = False
     has_letters: bool = False
     cut: tuple[str, int] = ("", 0)
+    apart: bool = False
+    going_on: str | None = None
+    cleaned: bool = False
+
+
+# What `cleaned` replaces in the text of each token, in turn, as Hugging Face's decoder of WordPiece does.
+_CLEANED = (
+    (" .", "."),
+    (" ?", "?"),
+    (" !", "!"),
+    (" ,", ","),
+    (" ' ", "'"),
+    (" n't", "n't"),
+    (" 'm", "'m"),
+    (" do not", " don't"),
+    (" 's", "'s"),
+    (" 've", "'ve"),
+    (" 're", "'re"),
+)
 
 
 def byte_of(token: bytes) -> int | None:
@@ -53,6 +75,20 @@ def _in_letters(token: bytes | None) -> bytes | None:
 
     text = "" if token is None else token.decode()
     return bytes(map(LETTERS.__getitem__, text)) if text and LETTERS.keys() >= set(text) else token
+
+
+def _set_apart(name: bytes | None, rules: Spelled) -> bytes | None:
+    """The text of a token that is not the first."""
+    going_on = None if rules.going_on is None else rules.going_on.encode()
+    if name is None or (going_on is not None and name.startswith(going_on)):
+        return name if name is None or going_on is None else name[len(going_on) :]
+    return b" " + name
+
+
+def _clean(name: bytes | None) -> bytes | None:
+    for pattern, content in _CLEANED if name is not None else ():
+        name = name.replace(pattern.encode(), content.encode())  # type: ignore[union-attr]
+    return name
 
 
 class Spelling:
@@ -83,6 +119,11 @@ class Spelling:
             later = [None if name is None else name.replace(mark, b" ") for name in first]
             gone = [None if name is None else name.replace(mark, b"") for name in first]
             first = gone if self.rules.first_loses_mark else later
+        if self.rules.apart:
+            first = later
+            later = [_set_apart(name, self.rules) for name in first]
+        if self.rules.cleaned:
+            later, first = list(map(_clean, later)), list(map(_clean, first))
         if self.rules.has_bytes:
             for row in (later, first) if first is not later else (later,):
                 for token, text in enumerate(row):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..bundled.characters import byte_places, pack_symbols, symbols
-from ..bundled.merged import MergedVocabulary, packed
+from ..bundled.longest import WordVocabulary
+from ..bundled.merged import MergedVocabulary, check_sizes, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..errors import VocabularyError, shown
 from ..native.listing import Listing
-from ..native.merges import FIRST_FRAGMENT, KINDS, ordered
+from ..native.merges import FIRST_FRAGMENT, KINDS, SILENT, ordered
+from .parts import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,6 +135,27 @@ class Tokens:
         self._check_merges(of_bytes)
         ids = tuple(-1 if place is None else int(self.ids[place]) for place in of_bytes)
         return pack_symbols(found, self.merges), ids
+
+    def pack_words(self, words: Words) -> WordVocabulary:
+        """The vocabulary where words are matched by WordPiece, in the order of ids."""
+        unknown = self.listing.find(words.unknown)
+        if unknown is None or not words.unknown:
+            raise self.refused(
+                "model.unk_token",
+                f"{shown(words.unknown)} is no token of model.vocab, and words that tokens do not cover need one",
+            )
+        texts = self.listing.texts
+        starts = np.frombuffer(self.listing.starts, np.uint32).astype(np.int64)
+        begun = np.concatenate([[0], np.cumsum((np.frombuffer(texts, np.uint8) & 0xC0) != 0x80)])
+        too_long = begun[starts[1:]] - begun[starts[:-1]] > words.most
+        sizes = starts[1:] - starts[:-1]
+        order = self.order[sizes[self.order] > 0]
+        blob = b"".join(texts[starts[i] : starts[i + 1]] for i in order.tolist())
+        lengths = array("I", sizes[order].tolist())
+        splits = array("I", np.where(too_long, SILENT, 0)[order].tolist())
+        check_sizes(blob, lengths)
+        rule = int(np.nonzero(order == unknown)[0][0]), words.most, words.prefix.encode()
+        return WordVocabulary(blob, lengths, array("I", self.ids[order].tolist()), splits, rule)
 
     def _check_merges(self, of_bytes: list[int | None]) -> None:
         """Raises VocabularyError for a merge of the token of a byte."""

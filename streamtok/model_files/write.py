@@ -23,6 +23,8 @@ def tokenizer_json(model: Model) -> str:
     """
     packed = model.vocabulary
     assert packed.splits is not None
+    if model.parts.words is not None:
+        return _of_words(model)
     if model.parts.spelled is not None:
         return _written(model, *_of_characters(model))
     ends = list(accumulate(packed.lengths))
@@ -39,6 +41,14 @@ def tokenizer_json(model: Model) -> str:
         if half not in (0, SILENT):
             merges.append([_letters(data[:half]), _letters(data[half:])])
     return _written(model, vocab, merges)
+
+
+def _of_words(model: Model) -> str:
+    packed = model.vocabulary
+    vocab = {token.decode(): number for token, number in zip(packed.tokens(), packed.ranks)}
+    if model.empty is not None:
+        vocab[""] = model.empty
+    return _as_text({**model.record, "model": {**model.record["model"], "vocab": vocab}})
 
 
 def _of_characters(model: Model) -> tuple[dict[str, int], list[list[str]]]:
@@ -65,6 +75,10 @@ def _of_characters(model: Model) -> tuple[dict[str, int], list[list[str]]]:
 def _written(model: Model, vocab: dict[str, int], merges: list[list[str]]) -> str:
     ordered = dict(sorted(vocab.items(), key=lambda item: item[1]))
     record = {**model.record, "model": {**model.record["model"], "vocab": ordered, "merges": merges}}
+    return _as_text(record)
+
+
+def _as_text(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
 

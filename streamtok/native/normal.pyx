@@ -15,6 +15,8 @@ from ..errors import not_a_str_error
 
 FORMS = {"NFC": ST_NFC, "NFD": ST_NFD, "NFKC": ST_NFKC, "NFKD": ST_NFKD}
 LAST_POINT = 0x10FFFF
+TAKES = {"Lowercase": 0, "StripAccents": 0, "StripNonspacing": 0, "Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2,
+         "Strip": 2, "Clean": 3}  # arguments of each step
 
 
 cdef str content_of(object value):
@@ -42,6 +44,9 @@ cdef class Normalizer:
         ("NFC",) ("NFD",) ("NFKC",) ("NFKD",)    a normal form
         ("Lowercase",)                           each character by itself
         ("StripAccents",)                        without characters of general category M
+        ("StripNonspacing",)                     without those of category Mn, which a normal form has taken apart
+        ("Clean", controls, ideographs, lower)   with `controls`, without control characters and the like, and with blanks for white
+                                                 space; with `ideographs`, blanks around each; with `lower`, ASCII in lower case
         ("Replace", pattern, content)            each occurrence of a str
         ("ReplaceClass", ranges, content, runs)  each character of a class, given by ranges (first, last) of code points; with
                                                  `runs`, each run of such characters at once
@@ -50,7 +55,7 @@ cdef class Normalizer:
                                                  special token was found in front of the text
         ("Strip", left, right)                   without white space at its ends
 
-    All is what the steps of these names do in Hugging Face's tokenizers. TypeError, ValueError: not such a step. Safe to share."""
+    All is what the steps of these names do in Hugging Face's tokenizers, and the last two what its BertNormalizer does. TypeError, ValueError: not such a step. Safe to share."""
 
     def __cinit__(self, steps):
         st_normalizer_init(&self.normalizer)
@@ -75,9 +80,9 @@ cdef class Normalizer:
         """Adds a step; returns its arguments as they were understood."""
         cdef st_step step
         memset(&step, 0, sizeof(step))
-        takes = {"Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2, "Strip": 2, "Lowercase": 0, "StripAccents": 0}.get(name)
+        takes = TAKES.get(name)
         if takes is None and name not in FORMS:
-            known = ", ".join([*FORMS, "Lowercase", "StripAccents", "Replace", "ReplaceClass", "Prepend", "PrependUnless", "Strip"])
+            known = ", ".join([*FORMS, *TAKES])
             raise ValueError(f"no normalizer is called {name!r}; there are {known}")
         if len(given) != (takes or 0):
             raise ValueError(f"the normalizer {name} takes {takes or 0} arguments, not {len(given)}")
@@ -85,8 +90,11 @@ cdef class Normalizer:
             step.kind, step.form = ST_STEP_FORM, FORMS[name]
         elif name == "Lowercase":
             step.kind = ST_STEP_LOWER
-        elif name == "StripAccents":
-            step.kind, step.accents = ST_STEP_CLASS, True
+        elif name in ("StripAccents", "StripNonspacing"):
+            step.kind, step.mask = ST_STEP_CLASS, ST_MASK_ACCENTS if name == "StripAccents" else ST_MASK_NONSPACING
+        elif name == "Clean":
+            given = bool(given[0]), bool(given[1]), bool(given[2])
+            step.kind, step.controls, step.ideographs, step.lower = ST_STEP_CLEAN, given[0], given[1], given[2]
         elif name == "Strip":
             given = bool(given[0]), bool(given[1])
             step.kind, step.left, step.right = ST_STEP_STRIP, given[0], given[1]

@@ -3,7 +3,7 @@ from libc.stdint cimport uint32_t
 
 from .csrc.base cimport st_ids
 from .csrc.special cimport st_special
-from .csrc.vocab cimport st_names, st_vocab
+from .csrc.vocab cimport st_names, st_vocab, st_wordpiece
 
 
 cdef class Matcher:
@@ -23,7 +23,9 @@ cdef class Vocab:
     cdef Py_buffer image  # what `vocab` lies in, if it was not built here
     cdef public str path  # of the file that the image is mapped from
 
-    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, bint longest)
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, bint longest,
+                tuple wordpiece)
+    cdef int _take_wordpiece(self, st_wordpiece *rule, uint32_t unknown, uint32_t most, bytes prefix) except -1
     cdef PyObject **shared_ints(self) noexcept
     cdef object int_of(self, uint32_t token)
     cdef _open(self, image)

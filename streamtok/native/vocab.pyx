@@ -8,7 +8,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.number cimport PyNumber_Index
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import sys
 
@@ -204,16 +204,18 @@ cdef class Vocab:
     is set, None for 0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
     a byte of length each) of frequent words, the most frequent first. Or none of these but special_tokens and `image`, a
     buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else. others: id -> bytes, of
-    further ids to decode."""
+    further ids to decode. longest: text is matched with the longest token; of the splits only that of a silent token counts.
+    wordpiece: (index of the unknown token, most characters of a word, prefix), as st_wordpiece has them."""
     def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
-                  tuple words=None, image=None, bint any_order=False, dict others=None, bint longest=False):
+                  tuple words=None, image=None, bint any_order=False, dict others=None, bint longest=False, tuple wordpiece=None):
         if image is None:
-            self._build(blob, lengths, ranks, splits, dense_side, words, any_order, longest)
+            self._build(blob, lengths, ranks, splits, dense_side, words, any_order, longest, wordpiece)
         else:
             self._open(image)
         self._set_names(special_tokens, others or {})
 
-    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, bint longest):
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, bint longest,
+                tuple wordpiece):
         cdef bytes wide_lengths = widened(lengths, "lengths"), wide_ranks, wide_splits
         cdef st_vocab_source source
         cdef size_t bad = 0, i
@@ -240,6 +242,8 @@ cdef class Vocab:
         source.words = len(word_lengths)
         source.any_order = any_order
         source.longest = longest
+        if wordpiece is not None:
+            self._take_wordpiece(&source.wordpiece, wordpiece[0], wordpiece[1], wordpiece[2])
         begin(&scope, NULL)
         with nogil:
             status = st_vocab_new(&source, dense_side, &self.vocab, &bad)
@@ -251,6 +255,13 @@ cdef class Vocab:
             raise MemoryError
         if status:
             raise VocabularyError(f"{st_strerror(status).decode()} (token {bad} in rank order)")
+
+    cdef int _take_wordpiece(self, st_wordpiece *rule, uint32_t unknown, uint32_t most, bytes prefix) except -1:
+        if <size_t>len(prefix) > ST_MOST_PREFIX:
+            raise ValueError(f"a prefix has at most {ST_MOST_PREFIX} bytes, not {len(prefix)}")
+        rule.on, rule.unknown, rule.most, rule.prefix_size = True, unknown, most, <uint32_t>len(prefix)
+        memcpy(rule.prefix, <const char *>prefix, len(prefix))
+        return 0
 
     cdef PyObject **shared_ints(self) noexcept:
         """The table of ints by id, NULL where an int was not made yet; or NULL if there is no memory for a table."""
@@ -411,6 +422,12 @@ cdef class Vocab:
     def is_longest(self):
         """Whether text is matched with the longest token instead of being merged."""
         return bool(self.vocab.longest)
+
+    @property
+    def wordpiece(self):
+        """(index of the unknown token, most characters of a word, prefix) where words are matched by WordPiece, else None."""
+        cdef const st_wordpiece *rule = &self.vocab.wordpiece
+        return (rule.unknown, rule.most, rule.prefix[:rule.prefix_size]) if rule.on else None
 
     @property
     def monotone(self):

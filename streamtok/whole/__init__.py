@@ -200,9 +200,12 @@ class WholeTexts:
         data = to_utf8(checked(text))
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
         allowed = self._matchers_for(allowed_special, disallowed_special)[0]
-        if self._normalizer is None and (allowed is None or not allowed.has_rules):
-            places = character_offsets(data, token_sizes(self, data, ids))
-        else:
+        is_plain = self._normalizer is None and self._vocab.wordpiece is None
+        is_plain = is_plain and (allowed is None or not allowed.has_rules)
+        sizes = token_sizes(self, data, ids) if is_plain else None
+        if sizes is not None and sizes.sum() == len(data):
+            places = character_offsets(data, sizes)
+        else:  # or some text is in no piece
             places = traced_offsets(self, data, ids, allowed)
         if add_special_tokens:
             import numpy as np

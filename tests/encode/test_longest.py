@@ -211,3 +211,17 @@ def test_what_longest_match_has_no_form_for_is_refused(tmp_path):
         assert not path.exists()
     with pytest.raises(ValueError, match="longest match"):
         encoding.encode_with_unstable("ab")
+
+
+def test_tables_of_a_world_vocabulary(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("STREAMTOK_TABLES", "found")
+    path = tmp_path / "world.txt"
+    path.write_bytes(b"\n".join([*world_lines(BYTES | {b"ab": 300, b"aabc": 301, b"b c": 302}), b""]))
+    plain, kept, again = (Encoding.from_file(path, cache=cache) for cache in (False, True, False))
+    assert plain._vocab.path is None and kept._vocab.path is not None and again._vocab.path is not None
+    text = "aab c aabc" * 50
+    assert (
+        kept.encode(text) == again.encode(text) == plain.encode(text) == longest(plain._packed.to_dict(), text.encode())
+    )
+    assert kept.fingerprint == plain.fingerprint == pickle.loads(pickle.dumps(kept)).fingerprint

@@ -35,8 +35,8 @@ static void put_point(st_bytes *to, uint32_t point)
 
 static uint32_t random_point(rng *r)
 {
-    static const uint32_t first[] = {'a', 'A', 0x300, 0x1100, 0x1161, 0x11A8, 0xAC00, 0x9C7, 0xDCA, 0x3099, 0xFB00, 0x1E00, 0};
-    static const uint32_t count[] = {26, 26, 0x70, 19, 21, 27, 60, 24, 22, 2, 40, 0x100, 0x110000};
+    static const uint32_t first[] = {'a', 'A', 0, 0x4E00, 0x300, 0x1100, 0x1161, 0x11A8, 0xAC00, 0x9C7, 0xDCA, 0x3099, 0xFB00, 0x1E00, 0};
+    static const uint32_t count[] = {26, 26, 0xA1, 9, 0x70, 19, 21, 27, 60, 24, 22, 2, 40, 0x100, 0x110000};
     for (;;) {
         const size_t i = rng_below(r, sizeof first / sizeof *first);
         const uint32_t point = first[i] + (uint32_t)rng_below(r, count[i]);
@@ -62,9 +62,10 @@ static void random_steps(rng *r)
     st_normalizer_free(&normalizer);
     for (size_t n = rng_below(r, 4); n--;) {
         const int unless = rng_one_in(r, 3); /* the content is one character then */
-        const st_step step = {.unless = unless, .first = rng_one_in(r, 4), .kind = (st_step_kind)rng_below(r, 6), .form = (st_form)rng_below(r, ST_FORMS),
+        const st_step step = {.unless = unless, .first = rng_one_in(r, 4), .kind = (st_step_kind)rng_below(r, 7), .form = (st_form)rng_below(r, ST_FORMS),
                               .left = rng_one_in(r, 2), .right = rng_one_in(r, 2), .runs = rng_one_in(r, 2),
-                              .accents = rng_one_in(r, 3), .pattern = pattern, .pattern_size = 1 + rng_below(r, 4),
+                              .mask = rng_one_in(r, 3) ? ST_MASK_ACCENTS + (int)rng_below(r, 3) : 0,
+                              .controls = rng_one_in(r, 2), .ideographs = rng_one_in(r, 2), .lower = rng_one_in(r, 2), .pattern = pattern, .pattern_size = 1 + rng_below(r, 4),
                               .content = (uint8_t *)(unless ? "a" : "e\xCC\x81"),
                               .content_size = unless ? 1 : rng_below(r, 2) * 3,
                               .ranges = ranges, .range_count = 1 + rng_below(r, 3)};

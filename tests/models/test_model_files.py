@@ -278,7 +278,7 @@ def test_frames_that_are_refused(tmp_path, post, says):
     ("changes", "says"),
     [
         ({"model_type": "Unigram"}, "type 'Unigram'"),
-        ({"model_type": "WordPiece"}, "type 'WordPiece'"),
+        ({"model_type": "WordLevel"}, "type 'WordLevel'"),
         ({"model_dropout": 0.1}, "model.dropout"),
         ({"model_end_of_word_suffix": "</w>"}, "model.end_of_word_suffix"),
         ({"model_continuing_subword_prefix": "##"}, "model.continuing_subword_prefix"),
@@ -486,3 +486,11 @@ def test_a_subclass_can_be_loaded_copied_and_pickled(tmp_path):
 
 class Mine(Encoding):
     pass
+
+
+def test_offsets_where_text_is_in_no_piece(tmp_path):
+    both = Both.of(tmp_path, added(record(pre_tokenizer=split(r"\s+|b", "Removed")), "<x>"))
+    for text in ("a  béc\n<x> d", "  ", "bbb<x>", "éé b é"):
+        expected = both.reference.encode(text, add_special_tokens=False)
+        ids, places = both.enc.encode_with_offsets(text)
+        assert (ids.tolist(), places.tolist()) == (expected.ids, [start for start, _ in expected.offsets])

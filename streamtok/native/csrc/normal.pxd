@@ -6,16 +6,17 @@ from .base cimport st_status
 cdef extern from "normal/chars.h" nogil:
     ctypedef enum st_form:
         ST_NFC, ST_NFD, ST_NFKC, ST_NFKD
+    int ST_MASK_ACCENTS, ST_MASK_NONSPACING
 
 
 cdef extern from "normal/normalizer.h" nogil:
     int ST_MOST_STEPS
     ctypedef enum st_step_kind:
-        ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP
+        ST_STEP_FORM, ST_STEP_LOWER, ST_STEP_REPLACE, ST_STEP_CLASS, ST_STEP_PREPEND, ST_STEP_STRIP, ST_STEP_CLEAN
     ctypedef struct st_step:
         st_step_kind kind
         st_form form
-        int left, right, runs, accents, unless, first
+        int left, right, runs, mask, unless, first, controls, ideographs, lower
         uint8_t *pattern
         uint8_t *content
         uint32_t *ranges

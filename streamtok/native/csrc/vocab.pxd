@@ -8,6 +8,11 @@ cdef extern from "vocab/vocab.h" nogil:
     uint32_t ST_NONE
     uint32_t ST_SILENT
     uint32_t ST_FIRST_FRAGMENT
+    size_t ST_MOST_PREFIX
+    ctypedef struct st_wordpiece:
+        int on
+        uint32_t unknown, most, prefix_size
+        uint8_t *prefix
     ctypedef struct st_vocab:
         uint32_t count, max_length
         uint8_t *bytes
@@ -17,6 +22,7 @@ cdef extern from "vocab/vocab.h" nogil:
         uint32_t unreachable, fragments
         int spells
         int monotone, identity, longest
+        st_wordpiece wordpiece
         st_pairs pairs
     ctypedef struct st_vocab_source:
         const uint8_t *bytes
@@ -25,6 +31,7 @@ cdef extern from "vocab/vocab.h" nogil:
         const uint32_t *splits
         size_t count, words
         int any_order, longest
+        st_wordpiece wordpiece
     uint32_t st_vocab_highest(const st_vocab *vocab)
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     st_status st_vocab_spell(const st_vocab *vocab, st_ids *ids, size_t start)
