@@ -116,18 +116,16 @@ static st_status end_taken(feed_context *c, progress *p, uint64_t *ends, size_t 
     const uint64_t end = ends[0] & ~ST_DROPPED;
     for (size_t i = 1; i < count; i++)
         ends[i] -= end;
-    if (ends[0] == end)
-        return encode_kept(c, p, ends, 1);
-    drop_piece(c, p, end);
-    return ST_OK;
+    if (ends[0] != end)
+        drop_piece(c, p, end);
+    return ends[0] == end ? encode_kept(c, p, ends, 1) : ST_OK;
 }
 
 /* Encodes the pieces that end at `ends`, counted from the start of the open piece, but for those that are dropped. */
 static st_status encode_ended(feed_context *c, progress *p, uint64_t *ends, size_t count)
 {
-    uint64_t *starts = c->context.workspace->starts, start = 0;
     const size_t first = count && c->encoder->open.taken;
-    size_t kept = 0;
+    uint64_t *starts = c->context.workspace->starts, start = 0, kept = 0;
     if (!st_pattern_drops(c->encoder->pattern))
         return encode_kept(c, p, ends, count);
     if (first)
@@ -136,11 +134,11 @@ static st_status encode_ended(feed_context *c, progress *p, uint64_t *ends, size
         const uint64_t end = ends[i] & ~ST_DROPPED, is_kept = ends[i] == end;
         starts[kept] = start;
         ends[kept] = start = end;
-        kept += (size_t)is_kept;
+        kept += is_kept;
     }
     if (kept)
         ST_TRY(st_encode_pieces(c->encoder->vocab, c->context.workspace, c->encoder->engine, p->text + p->piece,
-                                p->size - p->piece, starts, ends, kept, 1, c->context.out));
+                                p->size - p->piece, starts, ends, (size_t)kept, 1, c->context.out));
     p->piece += (size_t)start;
     return ST_OK;
 }

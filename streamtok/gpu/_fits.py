@@ -15,6 +15,8 @@ def family_or_reason(encoding: Encoding) -> tuple[str | None, str]:
     vocab = encoding._vocab
     if vocab.spells:
         return None, "symbols that are characters, or bytes without tokens, which the kernels do not merge"
+    if vocab.wordpiece is not None:
+        return None, "words that are matched by WordPiece, for which there are no kernels"
     if vocab.is_longest:
         return None, "the longest match in place of merging, for which there are no kernels"
     if encoding._model is not None and encoding._model.added_names.has_rules:

@@ -132,7 +132,15 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
         numbers = [to_little_endian(array) for array in (packed.lengths, packed.ranks, packed.splits or b"")]
-        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.raw, self.empty, packed.wordpiece)
+        return _revived, (
+            self.name,
+            as_text(self.record),
+            packed.blob,
+            *numbers,
+            self.raw,
+            self.empty,
+            packed.wordpiece,
+        )
 
     @property
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -111,7 +111,9 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
     check_added(parts.added, tokens.find, len(tokens.ids), path)
     if parts.spelled is not None:
         if parts.words is not None:
-            return _checked_names(Model(path, whole.value, tokens.pack_words(parts.words), (), parts, tokens.empty), tokens)
+            return _checked_names(
+                Model(path, whole.value, tokens.pack_words(parts.words), (), parts, tokens.empty), tokens
+            )
         packed, of_bytes = tokens.pack_characters()
         return Model(path, whole.value, packed, of_bytes, parts, tokens.empty)
     packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added}, byte_rules(parts.stages))

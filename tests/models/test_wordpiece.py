@@ -16,6 +16,7 @@ from normal_strings import ALL, random_string
 from small_models import TEXT, Both, added, refusal, texts
 
 from streamtok import Encoding, tables, train
+from streamtok.gpu._fits import family_or_reason
 
 tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
 from tokenizers import Tokenizer, models, trainers  # noqa: E402
@@ -168,6 +169,12 @@ def test_a_file_that_is_written_back_is_the_same(tmp_path):
         other = Encoding.from_file(again)
         assert all(other.encode(t, allowed_special="all") == both.enc.encode(t, allowed_special="all") for t in given)
     assert json.loads((tmp_path / "again.json").read_text("utf-8")) == json.loads(both.reference.to_str())
+
+
+def test_no_kernel_takes_words(tmp_path):
+    for pre in (None, BERT, DIGITS):
+        family, reason = family_or_reason(Both.of(tmp_path, record(pre_tokenizer=pre)).enc)
+        assert family is None and "WordPiece" in reason
 
 
 @pytest.mark.parametrize(
