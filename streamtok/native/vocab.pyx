@@ -1,5 +1,6 @@
 """The vocabulary and the matchers of special tokens as Python objects; see encode.pyx for what encodes with them."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_FromUnsignedLong
@@ -197,6 +198,7 @@ cdef bytes widened(object items, str what):
     return result
 
 
+@cython.no_gc_clear  # it would let go of the buffer of the image without releasing it
 cdef class Vocab:
     """Tokens, their merges, and the names of special tokens; immutable, safe to share between threads.
 
@@ -282,9 +284,14 @@ cdef class Vocab:
 
     cdef _open(self, image):
         cdef st_status status
-        PyObject_GetBuffer(image, &self.image, PyBUF_SIMPLE)
-        cdef const uint8_t *data = <const uint8_t *>self.image.buf
-        cdef size_t n = <size_t>self.image.len
+        cdef Py_buffer given
+        PyObject_GetBuffer(image, &given, PyBUF_SIMPLE)
+        cdef const uint8_t *data = <const uint8_t *>given.buf
+        cdef size_t n = <size_t>given.len
+        try:  # of what a memoryview is of: the garbage collector clears a memoryview while its buffer is in use
+            PyObject_GetBuffer(image.obj if isinstance(image, memoryview) else image, &self.image, PyBUF_SIMPLE)
+        finally:
+            PyBuffer_Release(&given)
         with nogil:
             status = st_image_open(data, n, &self.vocab)
         if status == ST_NO_MEMORY:

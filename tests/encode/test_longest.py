@@ -214,7 +214,7 @@ def test_what_longest_match_has_no_form_for_is_refused(tmp_path):
 
 
 def test_tables_of_a_world_vocabulary(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("STREAMTOK_TABLES", "found")
     path = tmp_path / "world.txt"
     path.write_bytes(b"\n".join([*world_lines(BYTES | {b"ab": 300, b"aabc": 301, b"b c": 302}), b""]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
 import json
 import os
 import pathlib
@@ -411,3 +412,11 @@ def test_the_command(model, cache):
     listed = run("list")
     assert str(model) in listed and "MB" in listed
     assert cached.file_of(model) in run("remove", str(model)) and "there are none" in run("list")
+
+
+def test_tables_in_a_cycle_are_let_go_without_an_error(model):
+    made = Encoding.from_file(model, cache=True)
+    assert made._vocab.path is not None
+    made.__dict__["itself"] = made
+    del made
+    gc.collect()  # what cannot be released fails the test

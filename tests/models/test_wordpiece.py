@@ -127,7 +127,7 @@ def test_ids_texts_and_offsets_are_those_of_the_reference(tmp_path, changes):
 
 
 def test_long_texts_threads_files_and_tables(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("STREAMTOK_TABLES", "found")
     both = Both.of(tmp_path, record())
     path = tmp_path / "tokenizer.json"
