@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from itertools import accumulate
 from typing import Any
 
 from .. import patterns
@@ -37,24 +38,20 @@ def letters_of(token: bytes) -> str:
     return "".join(map(_LETTER.__getitem__, token))
 
 
-def merges_of(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
+def merges_of(encoding: Encoding) -> list[tuple[bytes, bytes]]:
     """The two tokens that each longer token is merged of, in the order of ranks.
 
     Raises ValueError for a token that no merge of two others makes.
     """
+    blob, *arrays = encoding._vocab.to_merged()
+    lengths, _, splits = (array("I", data) for data in arrays)
     merges = []
-    for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
-        if len(token) == 1:
-            continue
-        parts = [token[i : i + 1] for i in range(len(token))]
-        while len(parts) > 2:
-            best, at = min((ranks.get(parts[i] + parts[i + 1], rank), i) for i in range(len(parts) - 1))
-            if best >= rank:
-                break
-            parts[at : at + 2] = [parts[at] + parts[at + 1]]
-        if len(parts) != 2:
-            raise ValueError(f"the token {shown(token)} is no merge of two others: no program that merges can make it")
-        merges.append((parts[0], parts[1]))
+    for end, length, half in zip(accumulate(lengths), lengths, splits):
+        if half:
+            merges.append((blob[end - length : end - length + half], blob[end - length + half : end]))
+        elif length > 1:
+            token = shown(blob[end - length : end])
+            raise ValueError(f"the token {token} is no merge of two others: no program that merges can make it")
     return merges
 
 
@@ -99,8 +96,7 @@ def tokenizer_json(encoding: Encoding) -> str:
     head = ",\n".join(f"  {_quoted(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in parts.items())
     body = ",\n".join(f"    {_quoted(name)}: {json.dumps(value)}" for name, value in model.items())
     merges = ",\n".join(
-        f"      [{_quoted(letters_of(left))}, {_quoted(letters_of(right))}]"
-        for left, right in merges_of(encoding._mergeable_ranks)
+        f"      [{_quoted(letters_of(left))}, {_quoted(letters_of(right))}]" for left, right in merges_of(encoding)
     )
     vocab = _vocab_lines(encoding, "      ")
     lists = f'    "vocab": {{\n{vocab}\n    }},\n    "merges": [\n{merges}\n    ]'
@@ -109,7 +105,7 @@ def tokenizer_json(encoding: Encoding) -> str:
 
 def vocab_and_merges(encoding: Encoding) -> tuple[str, str]:
     """The texts of vocab.json and merges.txt; special tokens are in the first."""
-    merges = [f"{letters_of(left)} {letters_of(right)}" for left, right in merges_of(encoding._mergeable_ranks)]
+    merges = [f"{letters_of(left)} {letters_of(right)}" for left, right in merges_of(encoding)]
     return f"{{\n{_vocab_lines(encoding, '')}\n}}\n", "\n".join([_HEADING, *merges, ""])
 
 

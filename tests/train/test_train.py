@@ -29,7 +29,7 @@ needs_tokenizers = pytest.mark.skipif(
 
 
 def merges(enc: streamtok.Encoding) -> list[tuple[bytes, bytes]]:
-    return merges_of(enc._mergeable_ranks)
+    return merges_of(enc)
 
 
 def learned(text: Any, size: int, **options: Any) -> list[tuple[bytes, bytes]]:

@@ -30,7 +30,7 @@ def tokens(sources, size: int = 600, **options) -> list[bytes]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         enc = train(sources, size, **options)
-    return [left + right for left, right in merges_of(enc._mergeable_ranks)]
+    return [left + right for left, right in merges_of(enc)]
 
 
 @pytest.fixture(scope="module")
