@@ -66,7 +66,7 @@ def read_sentencepiece(data: bytes, path: str) -> Model:
         if len(pieces) > MAX_ENTRIES:
             raise whole.refused(value.at, f"there are more than {MAX_ENTRIES} pieces")
     _check_rules(rules, whole)
-    _check_pieces(pieces, whole)
+    _check_pieces(pieces, rules.prefix, whole)
     return _model(pieces, rules, whole)
 
 
@@ -170,33 +170,65 @@ def _check_rules(rules: _Rules, whole: Message) -> None:
             raise VocabularyError(f"{place}: {reason}: not supported", whole.path)
 
 
-def _check_pieces(pieces: list[_Piece], whole: Message) -> None:
+def _check_user(piece: _Piece, prefix: bool, whole: Message) -> None:
+    """A user-defined piece is found in a text whose blanks are marks, before anything is merged."""
+    if prefix:
+        raise whole.refused(
+            piece.at,
+            f"the piece {shown(piece.text)} is user-defined, and add_dummy_prefix is set: what stands in front of a "
+            "text that begins with such a piece is not supported",
+        )
+    if " " in piece.text:
+        raise whole.refused(
+            piece.at, f"the user-defined piece {shown(piece.text)} holds a blank, where texts have {_MARK}"
+        )
+
+
+def _check_pieces(pieces: list[_Piece], prefix: bool, whole: Message) -> None:
     seen: dict[str, int] = {}
-    scores: dict[float, str] = {}
     for piece in pieces:
         if piece.text in seen:
             raise whole.refused(piece.at, f"the piece {shown(piece.text)} is there twice")
         seen[piece.text] = piece.kind
-        if piece.kind in (_USER, _UNUSED):
-            kind = "user-defined" if piece.kind == _USER else "unused"
-            raise whole.refused(piece.at, f"the piece {shown(piece.text)} is {kind}: not supported")
+        if piece.kind == _UNUSED:
+            raise whole.refused(piece.at, f"the piece {shown(piece.text)} is unused: not supported")
+        if piece.kind == _USER:
+            _check_user(piece, prefix, whole)
         if (piece.kind == _BYTE) != (piece.text in _BYTES):
             raise whole.refused(piece.at, f"{shown(piece.text)} has type {piece.kind}: bytes are <0x00> to <0xFF>")
-        if len(piece.text) == 1 and piece.kind != _NORMAL:
+        if len(piece.text) == 1 and piece.kind not in (_NORMAL, _USER):
             raise whole.refused(piece.at, f"the piece {shown(piece.text)} is a character, and no normal piece")
-        if piece.kind == _NORMAL and len(piece.text) > 1:
-            other = scores.setdefault(piece.score, piece.text)
-            if other != piece.text:
-                raise whole.refused(
-                    piece.at,
-                    f"{shown(other)} and {shown(piece.text)} have one score, {piece.score}: which of them is made "
-                    "first would depend on where they stand",
-                )
+    _check_scores(pieces, whole)
     known = {piece.text for piece in pieces if piece.kind == _NORMAL}
     for piece in pieces:
         if piece.kind == _NORMAL and not known.issuperset(piece.text):
             lost = next(character for character in piece.text if character not in known)
             raise whole.refused(piece.at, f"{shown(piece.text)} holds {shown(lost)}, which is no piece")
+
+
+def _check_scores(pieces: list[_Piece], whole: Message) -> None:
+    """Of pieces with one score, the one that stands first in a text is made first: no order of pieces says that, unless
+    all are runs of one character, as those of Llama 2, and no other piece holds two of it. Then the longest in front of
+    the others is such an order. Let a run be what is left of one when these pieces come to be merged: characters, each
+    by itself. At each time it is chunks that do not go together, a chunk that grows, and characters; so the pieces that
+    can be made are, from left to right, the growing chunk with the one in front of it, with the next character, and two
+    characters: ever shorter ones. Runs do nothing to each other, and open no way to any other piece."""
+    groups: dict[float, list[_Piece]] = {}
+    for piece in pieces:
+        if piece.kind == _NORMAL and len(piece.text) > 1:
+            groups.setdefault(piece.score, []).append(piece)
+    for score, group in groups.items():
+        if len(group) == 1:
+            continue
+        two = group[0].text[0] * 2
+        holders = sum(two in piece.text for piece in pieces if piece.kind == _NORMAL)
+        if holders != len(group) or any(len(set(piece.text)) > 1 or two not in piece.text for piece in group):
+            one, other = group[:2]
+            raise whole.refused(
+                other.at,
+                f"{shown(one.text)} and {shown(other.text)} have one score, {score}: which of them is made first would "
+                "depend on where they stand",
+            )
 
 
 _BYTES = frozenset(BYTE_NAMES)
@@ -225,10 +257,10 @@ def _model(pieces: list[_Piece], rules: _Rules, whole: Message) -> Model:
 
 
 def _merges(pieces: list[_Piece]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Places (left, right, made), the highest score first."""
+    """Places (left, right, made), the highest score first; of one score the longest (_check_scores)."""
     normal = {piece.text: place for place, piece in enumerate(pieces) if piece.kind == _NORMAL}
     rows = []
-    for made in sorted(normal.values(), key=lambda place: -pieces[place].score):
+    for made in sorted(normal.values(), key=lambda place: (-pieces[place].score, -len(pieces[place].text))):
         text = pieces[made].text
         for at in range(1, len(text)):
             left, right = normal.get(text[:at]), normal.get(text[at:])
@@ -239,11 +271,11 @@ def _merges(pieces: list[_Piece]) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def _record(pieces: list[_Piece], rules: _Rules) -> dict[str, Any]:
     """The tokenizer.json that says the same, without tokens and merges."""
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip"), False)
     added = [
-        {"id": place, "content": piece.text, **flags, "special": True}
+        {"id": place, "content": piece.text, **flags, "normalized": piece.kind == _USER, "special": piece.kind != _USER}
         for place, piece in enumerate(pieces)
-        if piece.kind in (_UNKNOWN, _CONTROL)
+        if piece.kind in (_UNKNOWN, _CONTROL, _USER)
     ]
     blanks: dict[str, Any] = {"type": "Replace", "pattern": {"String": " "}, "content": _MARK}
     back: list[dict[str, Any]] = [

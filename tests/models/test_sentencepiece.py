@@ -50,13 +50,18 @@ def loaded(tmp_path, data: bytes) -> Encoding:
         {"add_dummy_prefix": False},
         {"vocab_size": 900, "split_digits": True, "control_symbols": "<ctl>,[INST]"},
         {"split_by_whitespace": False, "allow_whitespace_only_pieces": True, "bos_id": -1},
+        {
+            "add_dummy_prefix": False,
+            "user_defined_symbols": "<x>,▁▁,▁▁▁▁,\n,<0x4,th,ö,▁the",
+            "control_symbols": "<ctl>",
+        },
     ],
 )
 def test_ids(tmp_path, options):
     data = trained(**options)
     enc, reference = loaded(tmp_path, data), sentencepiece.SentencePieceProcessor(model_proto=data)
     rng = random.Random(1)
-    for text in texts(7, 600, "▁", "▁▁", "  ", " the", "<s>", "<0x41>", "ö", "東京", "<ctl>"):
+    for text in texts(7, 600, "▁", "▁▁", "  ", " the", "<s>", "<0x41>", "ö", "東京", "<ctl>", "<x>", "th"):
         ids = reference.encode(text)
         assert enc.encode(text, disallowed_special=()) == ids, text
         stream = enc.stream_encoder(disallowed_special=())
@@ -84,7 +89,8 @@ def test_it_is_saved_as_a_tokenizer_json(tmp_path):
         ({"normalization_rule_name": "nmt_nfkc"}, "the rules 'nmt_nfkc' are compiled"),
         ({"remove_extra_whitespaces": True}, "remove_extra_whitespaces"),
         ({"treat_whitespace_as_suffix": True}, "treat_whitespace_as_suffix"),
-        ({"user_defined_symbols": "<x>"}, "is user-defined"),
+        ({"user_defined_symbols": "<x>"}, "is user-defined, and add_dummy_prefix is set"),
+        ({"user_defined_symbols": "< x", "add_dummy_prefix": False}, "holds a blank"),
     ],
 )
 def test_what_is_refused(tmp_path, options, said):
@@ -106,12 +112,27 @@ def test_a_model_by_hand(tmp_path):
     assert enc.encode("abA") == [0xE2 + 1, 0x96 + 1, 0x81 + 1, 257, 0x41 + 1]
 
 
+def test_runs_of_one_score(tmp_path):
+    """Of these the leftmost is made first, whichever it is, as in Llama 2 and Mistral."""
+    rng, mark = random.Random(3), "▁".encode()
+    for _ in range(12):
+        lengths = sorted(rng.sample(range(2, 18), rng.randrange(2, 16)), key=lambda n: rng.random())
+        others = piece(b"a") + piece(b"b") + piece(b"ab", -1) + piece(mark + b"a", rng.choice([-2, -50])) + piece(mark)
+        data = piece(b"<unk>", kind=2) + BYTES + b"".join(piece(mark * n, -9) for n in lengths) + others + RULES
+        enc, reference = loaded(tmp_path, data), sentencepiece.SentencePieceProcessor(model_proto=data)
+        for n in [*range(1, 40), *(rng.randrange(40, 200) for _ in range(10))]:
+            text = "".join(rng.choice(["a", "b", " b", "ab"]) + " " * rng.choice([0, 1, n]) for _ in range(4))
+            for one in (" " * n, text):
+                assert enc.encode(one) == reference.encode(one), (lengths, one)
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         (BYTES + piece(b"a") + piece(b"a"), "is there twice"),
         (BYTES + piece(b"a") + piece(b"ab", -1), "holds 'b', which is no piece"),
         (BYTES + b"".join(map(piece, (b"a", b"b", b"ab", b"ba"))), "have one score"),
+        (BYTES + b"".join(map(piece, (b"a", b"aa", b"aaa"))) + piece(b"b") + piece(b"aab", -1), "have one score"),
         (BYTES + piece(b"a", kind=3), "is a character, and no normal piece"),
         (BYTES + piece(b"<0x41>"), "is there twice"),
         (piece(b"<0x4G>", kind=6), "bytes are <0x00> to <0xFF>"),
