@@ -19,7 +19,6 @@ from .native.lists import Lists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from _thread import LockType
     from typing import TypeVar
 
     from .protocols import ArrayCoder, Ids, Names, Places, SomeText, Text, TextCoder
@@ -149,37 +148,8 @@ def _job_for(
     job = Job(coder, texts, allowed, disallowed, threads, least, counts_only)
     if job.share_count < 2:
         return None
-    _work_together(job, min(threads, job.share_count) - 1)
+    job.work(min(threads, job.share_count) - 1)
     return None if job.has_surrogates() else job
-
-
-def _work_together(job: Job | Lists, helpers: int) -> None:
-    """job.work() on this thread and on `helpers` others, or on fewer if they cannot be started."""
-    import threading  # noqa: F401  (it has to be the main thread that imports it first: it takes its importer for that)
-    from _thread import allocate_lock, start_new_thread  # threading.Thread waits until each thread runs: 50 us a thread
-
-    def work(over: LockType) -> None:
-        try:
-            job.work()
-        finally:
-            over.release()
-
-    waits: list[LockType] = []
-    try:
-        for _ in range(helpers):
-            over = allocate_lock()
-            over.acquire()
-            start_new_thread(work, (over,))
-            waits.append(over)
-    except RuntimeError:  # no more threads: a limit of the system, or the interpreter is ending
-        pass
-    try:
-        job.work()
-        for over in waits:
-            over.acquire()
-    except BaseException:  # Ctrl-C: the others stop, instead of finishing the work
-        job.stop()
-        raise
 
 
 # ==== Many texts ====
@@ -222,10 +192,10 @@ def _lists_of(lists: Lists, threads: int) -> list[list[int]]:
         return [each for part in thread_map(lambda part: lists.some(*part), parts, threads) for each in part]
     if not lists.are_shared:
         return lists.all()
-    _work_together(lists, threads - 1)
+    lists.work(threads - 1)
     if not lists.make():
         return lists.all()
-    _work_together(lists, threads - 1)
+    lists.work(threads - 1)
     return lists.finish()
 
 

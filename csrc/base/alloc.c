@@ -76,6 +76,23 @@ void *st_alloc_table(size_t size)
     return st_calloc(1, size);
 }
 
+void *st_alloc_zeros(size_t size, void **block)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const size_t align = HUGE_PAGE;
+#else
+    const size_t align = 64; /* whole cache lines */
+#endif
+    char *table = *block = st_calloc(1, size + align);
+    if (!table)
+        return NULL;
+    table += (align - (uintptr_t)table % align) % align;
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    madvise(table, size, MADV_HUGEPAGE);
+#endif
+    return table;
+}
+
 /* What a C library keeps in front of a block, at most. */
 #define BLOCK_HEAD 64
 

@@ -9,7 +9,7 @@ static void release(st_attached *attached)
     st_long_piece_free(&workspace->long_piece);
     st_long_scratch_free(&workspace->scratch);
     st_reference_scratch_free(&workspace->reference);
-    st_free(workspace);
+    st_free(workspace->block);
 }
 
 st_workspace *st_workspace_borrow(st_vocab *vocab)
@@ -21,9 +21,12 @@ st_workspace *st_workspace_borrow(st_vocab *vocab)
         if (found)
             return found;
     }
-    st_workspace *workspace = st_alloc_table(sizeof *workspace);
-    if (workspace)
+    void *block;
+    st_workspace *workspace = st_alloc_zeros(sizeof *workspace, &block);
+    if (workspace) {
         workspace->attached.release = release;
+        workspace->block = block;
+    }
     return workspace;
 }
 

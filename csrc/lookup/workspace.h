@@ -36,7 +36,8 @@ typedef struct st_cache_entry {
 /* The cache, the hot table and the first fields of the spans are aligned to cache lines. */
 typedef struct st_workspace {
     st_attached attached;
-    uint8_t padding[64 - sizeof(st_attached)]; /* so that an entry of the cache is one line */
+    void *block;                                                /* in which it lies */
+    uint8_t padding[64 - sizeof(st_attached) - sizeof(void *)]; /* so that an entry of the cache is one line */
     st_cache_entry cache[1u << ST_CACHE_BITS];
     st_wide_cache wide;
     st_hot hot;

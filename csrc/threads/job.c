@@ -56,8 +56,6 @@ static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job
 static void work_on_share(st_job *job, st_encoder *encoder, st_bytes *room, size_t index)
 {
     st_job_share *share = &job->shares[index];
-    if (!job->counts_only)
-        st_job_touch(job, index);
     st_ids *ids = st_job_take_buffer(job);
     if (!ids) {
         st_job_fail(job, share, share->first, ST_NO_MEMORY);
@@ -96,12 +94,6 @@ void st_job_work(st_job *job)
         st_job_place(job);
         st_job_copy(job, job->share_count, job->share_count);
     }
-}
-
-void st_job_stop(st_job *job)
-{
-    st_count_add(&job->stopped, 1);
-    st_count_add(&job->abandoned, 1);
 }
 
 /* ---- the result ---- */

@@ -12,7 +12,8 @@
  *     job.out, job.total, st_job_add_counts; or job.failed_text
  *     st_job_free(&job);
  *
- * Thread rule: st_job_work by any number of threads, st_job_stop at any time; all else by one thread, alone. */
+ * Thread rule: st_job_work by any number of threads; all else by one thread, alone. To end the work early, raise `abandoned`, the
+ * `stop` of each thread's scope (base/interrupt.h): each leaves its share, and none is taken any more. */
 #ifndef ST_THREADS_JOB_H
 #define ST_THREADS_JOB_H
 
@@ -48,14 +49,12 @@ typedef struct st_job {
     size_t slice_count, share_count;
     int next;    /* share to take */
     int stopped;   /* no share is taken any more */
-    int abandoned; /* nor is a share finished: the `stop` of each thread's scope (base/interrupt.h) */
+    int abandoned; /* nor is a share finished */
     int placing; /* flag: some thread gives places */
     int placed;  /* shares that have one */
     int copied;  /* shares whose ids are in `out` */
     uint64_t uncopied; /* the shares in front of this one are copied, or being copied */
-    uint32_t *pages; /* where the result begins, while its pages are asked for beforehand; see st_job_ask */
-    size_t asked;    /* so many ids of it */
-    int moved;       /* the result lies elsewhere by now */
+    int moved;         /* how often the result had to be moved */
     st_ids *spares[ST_JOB_SPARES];
     st_ids out;
     size_t total;       /* ids of all texts */
@@ -70,15 +69,8 @@ void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine eng
  * `least` bytes or characters or more. */
 st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least);
 
-/* After the plan, when `out` has room: its pages for the first `ids` ids are asked for by the threads, each for as many as its shares
- * will have, about, before they are needed. Otherwise two threads whose shares meet in a page of 2 MB both fill it with zeros. */
-void st_job_ask(st_job *job, size_t ids);
-
 /* Takes shares until there are no more. */
 void st_job_work(st_job *job);
-
-/* From now on no share is taken. Threads whose scope (base/interrupt.h) has `abandoned` as its `stop` leave their share. */
-void st_job_stop(st_job *job);
 
 /* Sets status and total. After a failure `failed_text` is the first text in order that fails: encode it by itself to get the error
  * with its offsets. ST_NO_MEMORY: memory was short, whatever the text. ST_INVALID_UTF8 for a text of characters: it has surrogates,
@@ -100,9 +92,6 @@ st_ids *st_job_take_buffer(st_job *job);
 void st_job_give_buffer(st_job *job, st_ids *ids);
 
 void st_job_fail(st_job *job, st_job_share *share, size_t slice, st_status status);
-
-/* Asks for the pages of the part of the result that is share `index`'s (st_job_ask). */
-void st_job_touch(st_job *job, size_t index);
 
 /* Gives places to the shares that are ready. If another thread is doing so, this one returns: that thread, or a later call, does. */
 void st_job_place(st_job *job);

@@ -40,19 +40,6 @@ void st_job_fail(st_job *job, st_job_share *share, size_t slice, st_status statu
     st_count_add(&job->stopped, 1);
 }
 
-void st_job_ask(st_job *job, size_t ids)
-{
-    job->pages = job->out.data;
-    job->asked = ids < job->out.capacity ? ids : job->out.capacity;
-}
-
-void st_job_touch(st_job *job, size_t index)
-{
-    const size_t part = job->asked / job->share_count;
-    if (part && !st_count_read(&job->moved)) /* where it moves now, advice on memory that is gone does no harm */
-        st_alloc_populate(job->pages + part * index, part * sizeof *job->pages);
-}
-
 /* Room in the result for the ids of the next share, which no thread writes to meanwhile. */
 static int make_room(st_job *job, size_t count)
 {

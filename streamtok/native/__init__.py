@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "checksum",
+    "crew",
     "decode",
     "decoders",
     "encode",

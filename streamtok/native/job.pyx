@@ -13,6 +13,7 @@ from .csrc.text cimport *
 from .csrc.lookup cimport *
 from .csrc.stream cimport *
 from .csrc.threads cimport *
+from .crew cimport together
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expected, reserve, trim
 from .lists cimport Lists
@@ -25,13 +26,6 @@ from .vocab cimport Matcher
 cdef enum:
     TEXT_COSTS = 64
 
-# From so many ids on, each thread asks for its pages of the result. Real text has an id for five bytes or characters at least, so
-# no more pages are asked for than are used, whatever the estimate.
-cdef enum:
-    ASKED_FROM = 1 << 22
-    LONG_TOKEN = 5
-
-
 cdef class Held:
     """A buffer that is released with this object."""
     cdef Text text
@@ -40,8 +34,12 @@ cdef class Held:
         give_back(&self.text)
 
 
+cdef void work_on_job(void *job) noexcept nogil:
+    st_job_work(<st_job *>job)
+
+
 cdef class Job:
-    """Whole texts, shared out among threads: each of them calls work(), then one calls a method that has the result.
+    """Whole texts, shared out among threads: work(), then a method that has the result.
 
     share_count: how many threads can be of use; 0 where the work is not worth sharing (all methods but this are then
     out of place)."""
@@ -95,8 +93,6 @@ cdef class Job:
     cdef void _reserve(self, const Expected *expected) noexcept:
         cdef size_t ids = ids_expected(expected, self.units[0], False) + ids_expected(expected, self.units[1], True)
         reserve(&self.job.out, ids, ids_at_most(self.units[0], False) + ids_at_most(self.units[1], True))
-        if self.job.out.capacity >= ids >= ASKED_FROM:
-            st_job_ask(&self.job, min(ids // 16 * 15, (self.units[0] + self.units[1]) // LONG_TOKEN))
 
     cdef int _hold(self, object source, st_job_text *span) except -1:
         cdef Held held
@@ -126,20 +122,10 @@ cdef class Job:
         """How often the result had to be moved, because its memory became too small."""
         return self.job.moved
 
-    def work(self):
-        """Takes shares until there are none left. Any number of threads may call it at once. It raises only what a signal
-        handler raises, on the thread that handles signals; then call stop() for the others."""
-        cdef Scope scope
-        begin(&scope, &self.job.abandoned)
-        with nogil:
-            st_job_work(&self.job)
-        end_scope(&scope)
-        if scope.error != NULL:
-            check(&scope)
-
-    def stop(self):
-        """Ends work() on all threads: no further share is taken, and those in progress are abandoned."""
-        st_job_stop(&self.job)
+    def work(self, size_t helpers=0):
+        """Does all of it, on this thread and on `helpers` others, or on fewer if they cannot be started. It raises only what a
+        signal handler raises: then all of them have left their shares."""
+        together(work_on_job, &self.job, &self.job.abandoned, helpers)
 
     def has_surrogates(self):
         """After the work: whether it failed because of surrogates in a str. One thread then encodes the text, and replaces them."""
@@ -182,18 +168,19 @@ cdef class Job:
         """The ids of all texts, to be made lists of."""
         cdef size_t count = len(self.texts), i
         cdef int64_t *counts
+        cdef size_t *starts
         self._finish()
         cdef Lists lists = Lists.__new__(Lists)
-        lists.vocab, lists.count, lists.buffer = self.coder.vocab, count, IdBuffer.__new__(IdBuffer)
-        lists.starts = <size_t *>st_malloc((count + 1) * sizeof(size_t))
+        lists.vocab, lists.making.lists, lists.buffer = self.coder.vocab, count, IdBuffer.__new__(IdBuffer)
+        starts = lists.making.starts = <size_t *>st_malloc((count + 1) * sizeof(size_t))
         counts = <int64_t *>st_calloc(count, sizeof(int64_t))
-        if lists.starts == NULL or counts == NULL:
+        if starts == NULL or counts == NULL:
             st_free(counts)
             raise MemoryError
         st_job_add_counts(&self.job, counts)
-        lists.starts[0] = 0
+        starts[0] = 0
         for i in range(count):
-            lists.starts[i + 1] = lists.starts[i] + <size_t>counts[i]
+            starts[i + 1] = starts[i] + <size_t>counts[i]
         st_free(counts)
         trim(&self.job.out)
         lists.buffer.ids = self.job.out

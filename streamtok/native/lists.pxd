@@ -1,25 +1,29 @@
 from cpython.ref cimport PyObject
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from .ids cimport IdBuffer
 from .vocab cimport Vocab
 
 
+# What the threads work on that make lists.
+cdef struct Making:
+    const uint32_t *ids
+    size_t count           # of the ids
+    size_t lists
+    size_t *starts         # lists + 1
+    PyObject **ints        # the vocabulary's
+    size_t int_count
+    uint64_t *seen         # how often each of them stands in the lists
+    PyObject ***rooms      # of each list
+    int next               # share of the work
+    int filled             # shares
+    int stopped
+    int foreign            # ids that have no shared int
+
+
 cdef class Lists:
     cdef Vocab vocab
     cdef IdBuffer buffer
-    cdef size_t count
-    cdef size_t *starts    # count + 1
+    cdef Making making
     cdef list lists
-    cdef PyObject **ints   # the vocabulary's
-    cdef uint64_t *seen    # how often each of them stands in the lists
-    cdef PyObject ***rooms
     cdef bint is_made, is_finished
-    cdef int next          # share of the work
-    cdef int filled        # shares
-    cdef int stopped
-    cdef int foreign       # ids that have no shared int
-
-    cdef int _count(self) noexcept nogil
-    cdef size_t _list_at(self, size_t at) noexcept nogil
-    cdef int _fill(self) noexcept nogil

@@ -13,6 +13,7 @@ from libc.string cimport memset
 from .csrc.base cimport *
 from .csrc.threads cimport *
 from .ids cimport IdBuffer, list_of
+from .crew cimport together
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .vocab cimport Vocab
 
@@ -29,28 +30,84 @@ cdef enum:
     MOST_IDS = 1 << 30       # so that no count of references overflows 32 bits, which is what some versions of Python have
 
 
-cdef class Lists:
-    """The ids of `count` texts, behind one another: from starts[i] up to starts[i + 1] those of text i.
+cdef void count_ints(void *given) noexcept nogil:
+    """How often each id stands in the shares that this thread takes."""
+    cdef Making *m = <Making *>given
+    cdef size_t at, end, i
+    cdef uint32_t *own = <uint32_t *>st_calloc(m.int_count, sizeof(uint32_t))
+    if own == NULL:
+        st_count_add(&m.foreign, 1)
+        return
+    while st_go_on(AT_ONCE) == ST_OK:
+        at = <size_t>(st_count_add(&m.next, 1) - 1) * AT_ONCE
+        if at >= m.count:
+            break
+        end = min(m.count, at + AT_ONCE)
+        for i in range(at, end):
+            if m.ids[i] >= m.int_count:  # of a special token, say
+                st_count_add(&m.foreign, 1)
+                break
+            own[m.ids[i]] += 1
+    for i in range(m.int_count):
+        if own[i]:
+            st_number_add(&m.seen[i], own[i])
+    st_free(own)
 
-    all(): the lists, made by this thread. Or several threads together: each calls work(); one calls make(); each calls work()
-    again; one calls finish(). stop() ends work() on all of them."""
+
+cdef size_t list_at(const Making *m, size_t at) noexcept nogil:
+    """The last list that begins at or in front of an id."""
+    cdef size_t low = 0, high = m.lists, middle
+    while high - low > 1:
+        middle = low + (high - low) // 2
+        if m.starts[middle] <= at:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+cdef void fill(void *given) noexcept nogil:
+    cdef Making *m = <Making *>given
+    cdef size_t at, end, stop, which, i
+    cdef PyObject **room
+    while st_go_on(AT_ONCE) == ST_OK:
+        at = <size_t>(st_count_add(&m.next, 1) - 1) * AT_ONCE
+        if at >= m.count:
+            break
+        stop = min(m.count, at + AT_ONCE)
+        which = list_at(m, at)
+        while at < stop:
+            while m.starts[which + 1] <= at:
+                which += 1
+            end, room = min(stop, m.starts[which + 1]), m.rooms[which]
+            for i in range(at - m.starts[which], end - m.starts[which]):
+                room[i] = m.ints[m.ids[m.starts[which] + i]]
+            at = end
+        st_count_add(&m.filled, 1)
+
+
+cdef class Lists:
+    """The ids of some texts, behind one another: from starts[i] up to starts[i + 1] those of text i.
+
+    all(): the lists, made by this thread. Or by several threads: work(), make(), work() again, finish(). stop() ends work()."""
 
     def __dealloc__(self):
+        cdef Making *m = &self.making
         cdef size_t i
         if self.is_made and not self.is_finished:  # the lists are empty, and are dropped as such
             for i in range(self.vocab.int_count):
-                if self.seen[i]:
-                    Py_SET_REFCNT(self.ints[i], Py_REFCNT(self.ints[i]) - <Py_ssize_t>self.seen[i])
-        st_free(self.starts)
-        st_free(self.seen)
-        st_free(self.rooms)
+                if m.seen[i]:
+                    Py_SET_REFCNT(m.ints[i], Py_REFCNT(m.ints[i]) - <Py_ssize_t>m.seen[i])
+        st_free(m.starts)
+        st_free(m.seen)
+        st_free(m.rooms)
 
     def __len__(self):
-        return self.count
+        return self.making.lists
 
     def all(self):
         """A list for each text."""
-        return self.some(0, self.count)
+        return self.some(0, self.making.lists)
 
     def some(self, size_t first, size_t last):
         """Those of the texts first to last, the last one excluded."""
@@ -60,8 +117,8 @@ cdef class Lists:
         begin(&scope, NULL)
         try:
             for i in range(first, last):
-                result.append(list_of(self.vocab, &self.buffer.ids, self.starts[i], self.starts[i + 1]))
-                if st_go_on(sizeof(int64_t) * (self.starts[i + 1] - self.starts[i])):
+                result.append(list_of(self.vocab, &self.buffer.ids, self.making.starts[i], self.making.starts[i + 1]))
+                if st_go_on(sizeof(int64_t) * (self.making.starts[i + 1] - self.making.starts[i])):
                     break
             check(&scope)
             return result
@@ -74,112 +131,52 @@ cdef class Lists:
     @property
     def are_shared(self):
         """Whether several threads can make the lists together by the steps."""
+        cdef Making *m = &self.making
         if not WORTH_IT <= self.buffer.ids.size < MOST_IDS:
             return False
-        self.ints = self.vocab.shared_ints()
-        if self.ints == NULL:
+        m.ids, m.count = self.buffer.ids.data, self.buffer.ids.size
+        m.ints, m.int_count = self.vocab.shared_ints(), self.vocab.int_count
+        if m.ints == NULL:
             return False
-        self.seen = <uint64_t *>st_calloc(self.vocab.int_count, sizeof(uint64_t))
-        self.rooms = <PyObject ***>st_calloc(self.count, sizeof(PyObject **))
-        return self.seen != NULL and self.rooms != NULL
+        m.seen = <uint64_t *>st_calloc(m.int_count, sizeof(uint64_t))
+        m.rooms = <PyObject ***>st_calloc(m.lists, sizeof(PyObject **))
+        return m.seen != NULL and m.rooms != NULL
 
-    def work(self):
-        """Takes shares of the present step until there are none left."""
-        cdef Scope scope
-        begin(&scope, &self.stopped)
-        with nogil:
-            if self.is_made:
-                self._fill()
-            else:
-                self._count()
-        end_scope(&scope)
-        if scope.error != NULL:
-            check(&scope)
+    def work(self, size_t helpers=0):
+        """Does the present step, on this thread and on `helpers` others, or on fewer if they cannot be started."""
+        together(fill if self.is_made else count_ints, &self.making, &self.making.stopped, helpers)
 
     def stop(self):
-        st_count_add(&self.stopped, 1)
-
-    cdef int _count(self) noexcept nogil:
-        """How often each id stands in the shares that this thread takes."""
-        cdef size_t n = self.buffer.ids.size, ints = self.vocab.int_count, at, end, i
-        cdef const uint32_t *ids = self.buffer.ids.data
-        cdef uint32_t *own = <uint32_t *>st_calloc(ints, sizeof(uint32_t))
-        if own == NULL:
-            st_count_add(&self.foreign, 1)
-            return 0
-        while st_go_on(AT_ONCE) == ST_OK:
-            at = <size_t>(st_count_add(&self.next, 1) - 1) * AT_ONCE
-            if at >= n:
-                break
-            end = min(n, at + AT_ONCE)
-            for i in range(at, end):
-                if ids[i] >= ints:  # of a special token, say
-                    st_count_add(&self.foreign, 1)
-                    break
-                own[ids[i]] += 1
-        for i in range(ints):
-            if own[i]:
-                st_number_add(&self.seen[i], own[i])
-        st_free(own)
-        return 0
+        st_count_add(&self.making.stopped, 1)
 
     def make(self):
         """Gives the ints their references, and the lists their room. False: all() has to make them."""
+        cdef Making *m = &self.making
         cdef size_t i
-        if self.foreign:
+        if m.foreign:
             return False
         self.lists = []
-        for i in range(self.count):
-            made = PyList_New(<Py_ssize_t>(self.starts[i + 1] - self.starts[i]))
-            self.rooms[i] = (<PyListObject *>made).ob_item
+        for i in range(m.lists):
+            made = PyList_New(<Py_ssize_t>(m.starts[i + 1] - m.starts[i]))
+            m.rooms[i] = (<PyListObject *>made).ob_item
             Py_SET_SIZE(made, 0)
             self.lists.append(made)
-        for i in range(self.vocab.int_count):
-            if self.seen[i]:
+        for i in range(m.int_count):
+            if m.seen[i]:
                 self.vocab.int_of(<uint32_t>i)
-        for i in range(self.vocab.int_count):
-            if self.seen[i]:
-                Py_SET_REFCNT(self.ints[i], Py_REFCNT(self.ints[i]) + <Py_ssize_t>self.seen[i])
-        self.is_made, self.next = True, 0
+        for i in range(m.int_count):
+            if m.seen[i]:
+                Py_SET_REFCNT(m.ints[i], Py_REFCNT(m.ints[i]) + <Py_ssize_t>m.seen[i])
+        self.is_made, m.next = True, 0
         return True
-
-    cdef size_t _list_at(self, size_t at) noexcept nogil:
-        """The last list that begins at or in front of an id."""
-        cdef size_t low = 0, high = self.count, middle
-        while high - low > 1:
-            middle = low + (high - low) // 2
-            if self.starts[middle] <= at:
-                low = middle
-            else:
-                high = middle
-        return low
-
-    cdef int _fill(self) noexcept nogil:
-        cdef size_t n = self.buffer.ids.size, at, end, stop, which, i
-        cdef const uint32_t *ids = self.buffer.ids.data
-        cdef PyObject **room
-        while st_go_on(AT_ONCE) == ST_OK:
-            at = <size_t>(st_count_add(&self.next, 1) - 1) * AT_ONCE
-            if at >= n:
-                break
-            stop = min(n, at + AT_ONCE)
-            which = self._list_at(at)
-            while at < stop:
-                while self.starts[which + 1] <= at:
-                    which += 1
-                end, room = min(stop, self.starts[which + 1]), self.rooms[which]
-                for i in range(at - self.starts[which], end - self.starts[which]):
-                    room[i] = self.ints[ids[self.starts[which] + i]]
-                at = end
-            st_count_add(&self.filled, 1)
-        return 0
 
     def finish(self):
         """The lists."""
+        cdef Making *m = &self.making
         cdef size_t i
-        if <size_t>self.filled * AT_ONCE < self.buffer.ids.size:
+        if <size_t>m.filled * AT_ONCE < m.count:
             raise RuntimeError("the call was ended by another thread")
         self.is_finished = True
-        for i in range(self.count):
-            Py_SET_SIZE(self.lists[i], <Py_ssize_t>(self.starts[i + 1] - self.starts[i]))
+        for i in range(m.lists):
+            Py_SET_SIZE(self.lists[i], <Py_ssize_t>(m.starts[i + 1] - m.starts[i]))
         return self.lists

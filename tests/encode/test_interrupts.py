@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import signal
-import threading
 import time
 
 import numpy as np
@@ -199,20 +198,20 @@ def test_a_feed_ends_soon(enc, text):
 
 
 def test_threads_leave_their_shares(enc, text):
-    """Helping threads too: none of them goes on after the call has ended."""
-    before = threading.active_count()
+    """Helping threads too: none of them goes on after the call has ended. The last text has a share without a place to
+    cut, which a helper may take and the calling thread waits for."""
     whole = cpu_seconds(lambda: enc.encode_to_numpy(text, num_threads=2))
     for call in (
         lambda: enc.encode_to_numpy(text, num_threads=2),
         lambda: enc.count("a" * 100_000_000, num_threads=2),
         lambda: enc.encode_batch([text[:1_000_000]] * 24, num_threads=2),
+        lambda: enc.count("a b " * 20_000 + "a" * 100_000_000, num_threads=2),
     ):
         with Alarm(SHARE * whole / 2, threads=True), pytest.raises(Stop):
             call()
         begin = time.process_time()
-        while threading.active_count() > before and time.process_time() - begin < 5:
-            time.sleep(0.01)
-        assert threading.active_count() == before
+        time.sleep(0.1)
+        assert time.process_time() - begin < 0.05
     assert np.array_equal(enc.encode_to_numpy(text, num_threads=2), enc.encode_to_numpy(text))
 
 

@@ -172,7 +172,6 @@ static void run_job(rng *r)
         spans[i] = pick_text(r, i);
     CHECK(st_job_plan(&together, spans, TEXTS, count, 1 + rng_below(r, 100)) == ST_OK);
     CHECK(st_ids_reserve(&together.out, rng_below(r, 2000)) == ST_OK); /* too little makes it move */
-    st_job_ask(&together, together.out.capacity / 2);
     CHECK(pthread_barrier_init(&start, NULL, (unsigned)count) == 0);
     for (size_t i = 0; i < count; i++)
         CHECK(pthread_create(&threads[i], NULL, run_work, &together) == 0);

@@ -26,6 +26,8 @@ cdef extern from "base/alloc.h" nogil:
 
 
 cdef extern from "base/atomic.h" nogil:
+    void *st_take(void **place)
+    void *st_publish(void **place, void *value)
     int st_flag_raise(int *flag)
     void st_flag_lower(int *flag)
     int st_count_add(int *count, int n)

@@ -42,9 +42,7 @@ cdef extern from "threads/job.h" nogil:
         st_status status
     void st_job_init(st_job *job, st_vocab *vocab, st_pattern pattern, st_engine engine, st_errors errors)
     st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
-    void st_job_ask(st_job *job, size_t ids)
     void st_job_work(st_job *job)
-    void st_job_stop(st_job *job)
     void st_job_finish(st_job *job)
     void st_job_add_counts(const st_job *job, int64_t *counts)
     void st_job_free(st_job *job)
