@@ -164,9 +164,16 @@ class Documents:
         self._way = self._ways[self.kind]
         self._way.begin()
 
-    def encode_source(self, source: PathSource | StreamSource, chunk_size: int, tick: Tick | None = None) -> None:
-        """Read `source` from `self.offset` to its end; tick(self, reader) follows each chunk."""
-        with source.open(self.offset) as reader:
+    def encode_source(
+        self,
+        source: PathSource | StreamSource,
+        chunk_size: int,
+        tick: Tick | None = None,
+        opened: Reader | None = None,
+    ) -> None:
+        """Read `source` from `self.offset` to its end; tick(self, reader) follows each chunk. opened: where it is open
+        there already."""
+        with source.open(self.offset) if opened is None else opened as reader:
             self._take_parts(source, reader, chunk_size, tick)
             while chunk := self._way.read(reader, chunk_size):
                 self.feed(chunk)

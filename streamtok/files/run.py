@@ -1,7 +1,7 @@
 """One run of encode_file: begin or go on, encode, keep points to resume from, finish, or say what is left.
 
-With several threads, one reads and cuts, some encode, one writes, and one waits for the disk (fsync) and keeps points:
-neither the device that encodes nor the disk is left idle while the other works.
+With several threads, some unpack sources, one reads and cuts, some encode, one writes, and one waits for the disk
+(fsync) and keeps points: neither the device that encodes nor the disk is left idle while the other works.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .._version import __version__
 from ..disk.outputs import files_of
 from ..errors import shortened
 from ..native.encode import Coder
+from .ahead import Ahead
 from .documents import Device, Documents, Options
 from .id_sink import IdSink
 from .in_order import Aside
@@ -116,6 +117,7 @@ class FileRun:
         self._journal_path = files_of(sink.target)[2]
         self._header = self._make_header(encoding, options)
         self._documents = Documents(encoding, self._emit, options, num_threads, device, sink.prepare, self._make_parts)
+        self._ahead = Ahead(sources, num_threads)
         is_shared = self._documents.pipeline.num_threads > 1
         self._writer = Aside(_WRITES_AHEAD if is_shared else 0)
         self._keeper = Aside(_POINTS_AHEAD if is_shared else 0)
@@ -222,7 +224,8 @@ class FileRun:
     def _encode(self) -> None:
         self._report()
         while self._index < len(self._sources):
-            self._documents.encode_source(self._sources[self._index], self._chunk_size, self._tick)
+            opened = self._ahead.open(self._index, self._documents.offset)
+            self._documents.encode_source(self._sources[self._index], self._chunk_size, self._tick, opened)
             self._finished_bytes += self._position
             self._position = 0
             self._index += 1
@@ -331,6 +334,7 @@ class FileRun:
             each.callback(self._sink.close)
             each.callback(self._stop_writing)
             each.callback(self._documents.pipeline.close)
+            each.callback(self._ahead.close)
 
     def _result(self) -> EncodedFile:
         sink, documents = self._sink, self._documents

@@ -1,0 +1,190 @@
+"""Compressed sources are unpacked ahead: each by a thread of its own, several at a time, while earlier text is encoded.
+
+The calling thread reads the sources one after the other, as if it unpacked them itself: the same text in the same
+portions, and an error when its turn comes. How much text waits is bounded.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from .members import SUFFIXES
+from .sources import PathSource, Reader
+
+if TYPE_CHECKING:
+    from io import FileIO
+    from typing import BinaryIO
+
+    from .sources import StreamSource
+
+_BLOCK = 1 << 20  # bytes of text that a thread unpacks at once
+_OWN = 2  # blocks that the source which is being read may have, whatever the others have taken
+
+# Bytes of text that wait, for each thread. A source that is read ahead gains what waits of it when its turn comes, so
+# for sources of 25 MB and 16 threads all of it.
+_ROOM = 16 << 20
+
+
+class _Unpacked(Reader):
+    """A source that another thread unpacks. One thread reads it: what it does not override here is not used."""
+
+    def __init__(self, ahead: Ahead, source: PathSource, offset: int) -> None:
+        self.name, self.is_plain = source.name, False
+        self._ahead, self._source, self._offset = ahead, source, offset
+        self._reader: Reader | None = None
+        self._blocks: deque[tuple[bytes, int]] = deque()  # text, and how far the file was read for it
+        self.held = 0  # bytes in them
+        self._end: BaseException | None = None  # what comes behind the blocks, once is_over
+        self.is_over = False
+        self._rest = memoryview(b"")
+        self._position = 0
+        self.thread = threading.Thread(target=self._unpack, name="streamtok", daemon=True)
+
+    # ---- on the thread ----
+
+    def _unpack(self) -> None:
+        ahead, end = self._ahead, None
+        try:
+            reader = self._reader = self._source.open(self._offset)
+            self.raw: BinaryIO | FileIO = reader.raw
+            while ahead.wait_for_room(self):
+                text = reader.read(_BLOCK)
+                ahead.put(self, text, reader.position())
+                if not text:
+                    break
+        except BaseException as error:
+            end = error
+        with ahead.changed:
+            self._end, self.is_over = end, True
+            ahead.changed.notify_all()
+
+    # ---- for Ahead, which holds its lock ----
+
+    def add(self, text: bytes, position: int) -> None:
+        self._blocks.append((text, position))
+        self.held += len(text)
+
+    # ---- on the thread that reads ----
+
+    def read(self, n: int) -> bytes:
+        parts = self._take(n)
+        return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
+
+    def read_into(self, room: memoryview) -> int:
+        at = 0
+        for part in self._take(len(room)):
+            room[at : at + len(part)] = part
+            at += len(part)
+        return at
+
+    def _take(self, n: int) -> list[memoryview]:
+        """`n` bytes, fewer at the end only; an error in front of them is raised instead of any."""
+        parts = []
+        while n and (self._rest or self._next()):
+            part, self._rest = self._rest[:n], self._rest[n:]
+            parts.append(part)
+            n -= len(part)
+        return parts
+
+    def _next(self) -> bool:
+        changed = self._ahead.changed
+        with changed:
+            while not self._blocks and not self.is_over:
+                changed.wait()
+            if self._blocks:
+                text, self._position = self._blocks.popleft()
+                self.held -= len(text)
+                changed.notify_all()
+                self._rest = memoryview(text)
+                return bool(text)
+        if self._end is not None:
+            raise self._end
+        return False
+
+    def position(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        self._ahead.drop(self)
+        self.thread.join()
+        self._blocks.clear()
+        if self._reader is not None:
+            self._reader.close()
+
+
+class Ahead:
+    """Opens sources in their order; the compressed ones among the next are being unpacked by then. One thread calls its
+    methods, but for those of the unpacking threads. With one thread in all, nothing is done ahead."""
+
+    def __init__(self, sources: list[PathSource | StreamSource], num_threads: int) -> None:
+        self._sources, self._threads = sources, num_threads
+        self._begun = 0  # sources in front of this one were looked at
+        self.changed = threading.Condition()  # its lock is of all that follows, and of each source's blocks
+        self._open: dict[int, _Unpacked] = {}  # by the place of the source, in order
+        self._is_closed = False
+
+    def open(self, index: int, offset: int = 0) -> Reader:
+        """sources[index], from byte `offset` of its text. What a source cannot be opened for is raised here or when it
+        is read."""
+        if self._threads > 1:
+            self._begin(index, offset)
+        source = self._sources[index]
+        return self._open.get(index) or source.open(offset)
+
+    def _begin(self, index: int, offset: int) -> None:
+        """Start on the sources from `index` on, as many as there are threads."""
+        self._begun = max(self._begun, index)
+        while len(self._open) < self._threads and self._begun < len(self._sources):
+            place, source = self._begun, self._sources[self._begun]
+            self._begun += 1
+            # A pipe is opened in its turn: who writes to it may wait for that.
+            if isinstance(source, PathSource) and source.suffix in SUFFIXES and source.size is not None:
+                unpacked = _Unpacked(self, source, offset if place == index else 0)
+                with self.changed:
+                    self._open[place] = unpacked
+                try:
+                    unpacked.thread.start()
+                except RuntimeError:  # no more threads: it is unpacked in its turn
+                    with self.changed:
+                        del self._open[place]
+                    self._begun = len(self._sources)
+
+    def drop(self, unpacked: _Unpacked) -> None:
+        """It is read no more."""
+        with self.changed:
+            self._open = {place: each for place, each in self._open.items() if each is not unpacked}
+            self.changed.notify_all()
+
+    def close(self) -> None:
+        """Ends the threads, each after its current block."""
+        with self.changed:
+            self._is_closed = True
+            self.changed.notify_all()
+        for unpacked in list(self._open.values()):
+            unpacked.close()
+
+    # ---- on the threads ----
+
+    def wait_for_room(self, unpacked: _Unpacked) -> bool:
+        """Returns once there may be another block of this source; False: none is wanted any more."""
+        with self.changed:
+            while not self._is_closed and unpacked in (waiting := list(self._open.values())):
+                if self._may_go_on(unpacked, waiting):
+                    return True
+                self.changed.wait()
+            return False
+
+    def _may_go_on(self, unpacked: _Unpacked, waiting: list[_Unpacked]) -> bool:
+        """The nearer a source is, the more of the room it may fill: its text is wanted sooner."""
+        nearer = waiting.index(unpacked)
+        if not nearer and unpacked.held < _OWN * _BLOCK:
+            return True
+        room = _ROOM * (self._threads - nearer)
+        return sum(each.held for each in waiting) < room
+
+    def put(self, unpacked: _Unpacked, text: bytes, position: int) -> None:
+        with self.changed:
+            unpacked.add(text, position)
+            self.changed.notify_all()
