@@ -36,8 +36,8 @@ class _Unpacked(Reader):
         self._reader: Reader | None = None
         self._blocks: deque[tuple[bytes, int]] = deque()  # text, and how far the file was read for it
         self.held = 0  # bytes in them
-        self._end: BaseException | None = None  # what comes behind the blocks, once is_over
-        self.is_over = False
+        self._is_over = False  # no more blocks come, but this error, or the end
+        self._error: BaseException | None = None
         self._rest = memoryview(b"")
         self._position = 0
         self.thread = threading.Thread(target=self._unpack, name="streamtok", daemon=True)
@@ -45,20 +45,29 @@ class _Unpacked(Reader):
     # ---- on the thread ----
 
     def _unpack(self) -> None:
-        ahead, end = self._ahead, None
+        error = None
         try:
             reader = self._reader = self._source.open(self._offset)
             self.raw: BinaryIO | FileIO = reader.raw
-            while ahead.wait_for_room(self):
-                text = reader.read(_BLOCK)
-                ahead.put(self, text, reader.position())
-                if not text:
-                    break
-        except BaseException as error:
-            end = error
-        with ahead.changed:
-            self._end, self.is_over = end, True
-            ahead.changed.notify_all()
+            while self._ahead.wait_for_room(self) and self._unpack_block(reader):
+                pass
+        except BaseException as raised:
+            error = raised
+        with self._ahead.changed:
+            self._error, self._is_over = error, True
+            self._ahead.changed.notify_all()
+
+    def _unpack_block(self, reader: Reader) -> bool:
+        """False at the end of the text. What comes in front of a damage is put down before the error is raised."""
+        parts: list[bytes] = []
+        left = _BLOCK
+        try:
+            while left and (part := reader.read_portion(left)):
+                parts.append(part)
+                left -= len(part)
+        finally:
+            self._ahead.put(self, b"".join(parts), reader.position())
+        return not left
 
     # ---- for Ahead, which holds its lock ----
 
@@ -91,17 +100,18 @@ class _Unpacked(Reader):
     def _next(self) -> bool:
         changed = self._ahead.changed
         with changed:
-            while not self._blocks and not self.is_over:
-                changed.wait()
-            if self._blocks:
+            while not self._rest:
+                while not self._blocks and not self._is_over:
+                    changed.wait()
+                if not self._blocks:
+                    break
                 text, self._position = self._blocks.popleft()
                 self.held -= len(text)
-                changed.notify_all()
                 self._rest = memoryview(text)
-                return bool(text)
-        if self._end is not None:
-            raise self._end
-        return False
+                changed.notify_all()
+        if not self._rest and self._error is not None:
+            raise self._error
+        return bool(self._rest)
 
     def position(self) -> int:
         return self._position

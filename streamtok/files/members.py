@@ -63,12 +63,13 @@ class Members:
     def read(self, n: int) -> bytes:
         """`n` bytes, less at the end of the text only."""
         parts: list[bytes] = []
-        while n and (part := self._some(n)):
+        while n and (part := self.some(n)):
             parts.append(part)
             n -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _some(self, n: int) -> bytes:
+    def some(self, n: int) -> bytes:
+        """Some of the next `n` bytes; none at the end of the text only."""
         while not self._text:
             if self._member is None and not self._next_member():
                 return b""

@@ -198,6 +198,7 @@ class Reader:
         self.raw, self.name = raw, name
         # Of a pipe, take what is there now: read(n) would wait until there are n bytes.
         self._read_some = getattr(raw, "read1", raw.read) if unpacked is None else unpacked.read
+        self._read_portion = None if unpacked is None else unpacked.some
         self.is_plain = unpacked is None
         self._fill: Callable[[memoryview], int | None] | None = None
         if unpacked is None and owned:
@@ -208,8 +209,16 @@ class Reader:
 
     def read(self, n: int) -> bytes:
         """At most `n` bytes of text, b"" at the end. Raises SourceError for damaged compressed data."""
+        return self._read_by(self._read_some, n)
+
+    def read_portion(self, n: int) -> bytes:
+        """The same of a compressed file, as soon as there are any: what comes before a damage is not lost with it."""
+        assert self._read_portion is not None
+        return self._read_by(self._read_portion, n)
+
+    def _read_by(self, read: Callable[[int], Any], n: int) -> bytes:
         try:
-            chunk = self._read_some(n)
+            chunk = read(n)
         except DamagedError as error:
             raise SourceError(errno.EBADMSG, str(error), self.name) from None
         except OSError as error:
