@@ -26,7 +26,7 @@
  *     st_vector_bit(v, n)            mask: the bytes in which bit n is set
  *     st_vector_store(to, v)         at any address
  *
- * and all but AVX-512, which looks up 256 code points at a time (split/blocks_avx512.c)
+ * the portable one
  *
  *     st_vector_kinds(v, row)        each byte becomes entry number (byte & 63) of a row of 64 entries of four bits, two a byte
  *
@@ -34,6 +34,15 @@
  *
  *     st_mask_count(mask)            how many bits are set
  *     st_mask_first(mask)            number of the lowest bit that is set; of 0 it may be anything
+ *
+ *     st_vector_every(byte)          this byte everywhere
+ *     st_vector_and, st_vector_or(a, b)
+ *     st_vector_left, st_vector_right(v, n)   each byte shifted by n bits; n: constant
+ *     st_vector_same(v, byte)        0xFF for the bytes equal to this one, else 0
+ *     st_vector_from(v, byte)        the same for those that are `byte` or above
+ *     st_vector_choose(where, a, b)  a where there is 0xFF, b where there is 0
+ *     st_vector_ahead(v, n)          each byte becomes the one n places behind it, the last ones 0; n: 1 or 2
+ *     st_vector_entry(v, table)      each byte below 32 becomes that entry of a table of 32 bytes
  *
  *     st_lanes_plus, st_lanes_times(a, b)     the lower 32 bits
  *     st_lanes_times_high(a, b)      the upper 32 bits of the product

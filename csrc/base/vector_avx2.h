@@ -104,31 +104,80 @@ static inline uint64_t st_vector_meet(st_vector a, st_vector b)
                        _mm256_cmpeq_epi8(_mm256_and_si256(a.high, b.high), none));
 }
 
-/* Looks up the bytes whose bits 4 and 5 are the number of this quarter of the row, which is 16 entries. Their low four bits pick
- * the entry. All other bytes become 0. */
-static inline __m256i st_pick_quarter(__m256i v, __m256i quarters, __m128i eight, int quarter)
+static inline st_vector st_vector_every(unsigned byte)
 {
-    const __m256i packed = _mm256_broadcastsi128_si256(_mm_cvtepu8_epi16(eight));
-    const __m256i kinds = _mm256_and_si256(_mm256_or_si256(packed, _mm256_slli_epi16(packed, 4)), _mm256_set1_epi8(15));
-    const __m256i mine = _mm256_cmpeq_epi8(quarters, _mm256_set1_epi8((char)(quarter << 4)));
-    return _mm256_and_si256(mine, _mm256_shuffle_epi8(kinds, v));
+    const __m256i bytes = _mm256_set1_epi8((char)byte);
+    const st_vector v = {bytes, bytes};
+    return v;
 }
 
-static inline __m256i st_pick_kinds(__m256i v, const uint8_t *row)
+static inline st_vector st_vector_and(st_vector a, st_vector b)
 {
-    const __m256i quarters = _mm256_and_si256(v, _mm256_set1_epi8(0x30)), low = _mm256_and_si256(v, _mm256_set1_epi8(15));
-    __m256i kinds = _mm256_setzero_si256();
-    for (int i = 0; i < 4; i++) {
-        const __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)(row + 8 * i));
-        kinds = _mm256_or_si256(kinds, st_pick_quarter(low, quarters, eight, i));
-    }
-    return kinds;
+    const st_vector v = {_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)};
+    return v;
 }
 
-static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+static inline st_vector st_vector_or(st_vector a, st_vector b)
 {
-    const st_vector kinds = {st_pick_kinds(v.low, row), st_pick_kinds(v.high, row)};
-    return kinds;
+    const st_vector v = {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)};
+    return v;
+}
+
+/* Pairs of bytes are shifted, and what came from the other byte is cleared. */
+static inline st_vector st_vector_left(st_vector v, int n)
+{
+    const st_vector shifted = {_mm256_slli_epi16(v.low, n), _mm256_slli_epi16(v.high, n)};
+    return st_vector_and(shifted, st_vector_every(0xFFu << n & 0xFF));
+}
+
+static inline st_vector st_vector_right(st_vector v, int n)
+{
+    const st_vector shifted = {_mm256_srli_epi16(v.low, n), _mm256_srli_epi16(v.high, n)};
+    return st_vector_and(shifted, st_vector_every(0xFFu >> n));
+}
+
+static inline st_vector st_vector_same(st_vector v, unsigned byte)
+{
+    const __m256i bytes = _mm256_set1_epi8((char)byte);
+    const st_vector same = {_mm256_cmpeq_epi8(v.low, bytes), _mm256_cmpeq_epi8(v.high, bytes)};
+    return same;
+}
+
+static inline st_vector st_vector_from(st_vector v, unsigned byte)
+{
+    const __m256i bytes = _mm256_set1_epi8((char)byte);
+    const st_vector from = {_mm256_cmpeq_epi8(_mm256_max_epu8(v.low, bytes), v.low),
+                            _mm256_cmpeq_epi8(_mm256_max_epu8(v.high, bytes), v.high)};
+    return from;
+}
+
+static inline st_vector st_vector_choose(st_vector where, st_vector a, st_vector b)
+{
+    const st_vector v = {_mm256_blendv_epi8(b.low, a.low, where.low), _mm256_blendv_epi8(b.high, a.high, where.high)};
+    return v;
+}
+
+ST_FORCE_INLINE st_vector st_vector_ahead(st_vector v, int n)
+{
+    const __m256i middle = _mm256_permute2x128_si256(v.low, v.high, 0x21), end = _mm256_permute2x128_si256(v.high, v.high, 0x81);
+    const st_vector ahead = {_mm256_alignr_epi8(middle, v.low, n), _mm256_alignr_epi8(end, v.high, n)};
+    return ahead;
+}
+
+/* A byte of which the highest bit is set picks 0: bytes from 16 on in the first half of the table, those below in the second. */
+static inline __m256i st_entry_of_half(__m256i v, __m256i first, __m256i second)
+{
+    const __m256i most = _mm256_set1_epi8(0x70);
+    const __m256i low = _mm256_adds_epu8(v, most), high = _mm256_adds_epu8(_mm256_sub_epi8(v, _mm256_set1_epi8(16)), most);
+    return _mm256_or_si256(_mm256_shuffle_epi8(first, low), _mm256_shuffle_epi8(second, high));
+}
+
+static inline st_vector st_vector_entry(st_vector v, const uint8_t *table)
+{
+    const __m256i first = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
+    const __m256i second = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(table + 16)));
+    const st_vector entries = {st_entry_of_half(v.low, first, second), st_entry_of_half(v.high, first, second)};
+    return entries;
 }
 
 static inline uint64_t st_mask_count(uint64_t mask)

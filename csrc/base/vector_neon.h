@@ -97,19 +97,89 @@ static inline uint64_t st_vector_meet(st_vector a, st_vector b)
                       vtstq_u8(a.val[3], b.val[3]));
 }
 
-/* Unpacks the row, two entries a byte, to one entry a byte in four registers. The low six bits of a byte of text pick the entry. */
-static inline st_vector st_vector_kinds(st_vector v, const uint8_t *row)
+static inline st_vector st_vector_every(unsigned byte)
 {
-    uint8x16x4_t kinds, picked;
-    for (int i = 0; i < 2; i++) {
-        const uint8x16_t packed = vld1q_u8(row + 16 * i);
-        const uint8x16x2_t pair = vzipq_u8(vandq_u8(packed, vdupq_n_u8(15)), vshrq_n_u8(packed, 4));
-        kinds.val[2 * i] = pair.val[0];
-        kinds.val[2 * i + 1] = pair.val[1];
-    }
+    st_vector made;
     for (int i = 0; i < 4; i++)
-        picked.val[i] = vqtbl4q_u8(kinds, vandq_u8(v.val[i], vdupq_n_u8(63)));
-    return picked;
+        made.val[i] = vdupq_n_u8((uint8_t)byte);
+    return made;
+}
+
+static inline st_vector st_vector_and(st_vector a, st_vector b)
+{
+    st_vector made;
+    for (int i = 0; i < 4; i++)
+        made.val[i] = vandq_u8(a.val[i], b.val[i]);
+    return made;
+}
+
+static inline st_vector st_vector_or(st_vector a, st_vector b)
+{
+    st_vector made;
+    for (int i = 0; i < 4; i++)
+        made.val[i] = vorrq_u8(a.val[i], b.val[i]);
+    return made;
+}
+
+static inline st_vector st_vector_left(st_vector v, int n)
+{
+    st_vector made;
+    for (int i = 0; i < 4; i++)
+        made.val[i] = v.val[i] << (uint8_t)n;
+    return made;
+}
+
+static inline st_vector st_vector_right(st_vector v, int n)
+{
+    st_vector made;
+    for (int i = 0; i < 4; i++)
+        made.val[i] = v.val[i] >> (uint8_t)n;
+    return made;
+}
+
+static inline st_vector st_vector_same(st_vector v, unsigned byte)
+{
+    st_vector made;
+    for (int i = 0; i < 4; i++)
+        made.val[i] = vceqq_u8(v.val[i], vdupq_n_u8((uint8_t)byte));
+    return made;
+}
+
+static inline st_vector st_vector_from(st_vector v, unsigned byte)
+{
+    st_vector made;
+    for (int i = 0; i < 4; i++)
+        made.val[i] = vcgeq_u8(v.val[i], vdupq_n_u8((uint8_t)byte));
+    return made;
+}
+
+static inline st_vector st_vector_choose(st_vector where, st_vector a, st_vector b)
+{
+    st_vector made;
+    for (int i = 0; i < 4; i++)
+        made.val[i] = vbslq_u8(where.val[i], a.val[i], b.val[i]);
+    return made;
+}
+
+/* The intrinsic takes a constant alone. */
+ST_FORCE_INLINE st_vector st_vector_ahead(st_vector v, int n)
+{
+    const uint8x16_t none = vdupq_n_u8(0);
+    st_vector made;
+    for (int i = 0; i < 4; i++) {
+        const uint8x16_t next = i < 3 ? v.val[(i + 1) & 3] : none;
+        made.val[i] = n == 1 ? vextq_u8(v.val[i], next, 1) : vextq_u8(v.val[i], next, 2);
+    }
+    return made;
+}
+
+static inline st_vector st_vector_entry(st_vector v, const uint8_t *table)
+{
+    const uint8x16x2_t entries = {{vld1q_u8(table), vld1q_u8(table + 16)}};
+    st_vector made;
+    for (int i = 0; i < 4; i++)
+        made.val[i] = vqtbl2q_u8(entries, v.val[i]);
+    return made;
 }
 
 static inline uint64_t st_mask_count(uint64_t mask)

@@ -1,7 +1,7 @@
 /* The splitter in plain C. */
 #define ST_TIER portable
 #include "base/vector_portable.h"
-#include "split/block_rows.h"
+#include "split/block_rows_portable.h"
 
 static inline size_t st_put_places(uint64_t mask, uint64_t base, uint64_t *to)
 {
