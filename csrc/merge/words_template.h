@@ -104,7 +104,7 @@ static void look_up_all(const st_pairs *pairs, merging *l)
     for (int i = 0; i < 2; i++) {
         l->changed[i] = BEYOND;
         l->keys[i] = st_pair_key(ST_NO_TOKEN, 0); /* a key that no slot has, not even an empty one */
-        l->buckets[i] = pairs->slots;
+        l->buckets[i] = st_empty_bucket;
     }
 }
 
@@ -127,8 +127,9 @@ static inline void send(const st_pairs *pairs, merging *l, int which, uint32_t p
     const uint64_t key = st_pair_key(l->tokens[place], l->tokens[next]);
     l->changed[which] = place;
     l->keys[which] = key;
-    const uint64_t there = 0 - (uint64_t)((place != BEFORE) & (next != BEYOND));
-    l->buckets[which] = pairs->slots + ((size_t)(st_pair_bucket(pairs, key) - pairs->slots) & there);
+    const uintptr_t there = 0 - (uintptr_t)((place != BEFORE) & (next != BEYOND)); /* a branch would be mispredicted */
+    const uintptr_t bucket = (uintptr_t)st_pair_bucket(pairs, key) & there, none = (uintptr_t)st_empty_bucket & ~there;
+    l->buckets[which] = (const uint64_t *)(bucket | none);
     st_prefetch(l->buckets[which]);
 }
 

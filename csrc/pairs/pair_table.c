@@ -7,6 +7,9 @@
 /* Most slots in use, in percent: with 40, one bucket in fifty overflows. */
 #define PAIRS_FULLEST 40
 
+ST_ALIGNED_64 const uint64_t st_empty_bucket[ST_BUCKET] = {ST_EMPTY_SLOT, ST_EMPTY_SLOT, ST_EMPTY_SLOT, ST_EMPTY_SLOT,
+                                                           ST_EMPTY_SLOT, ST_EMPTY_SLOT, ST_EMPTY_SLOT, ST_EMPTY_SLOT};
+
 st_status st_pairs_init(st_pairs *pairs, size_t count, uint32_t dense_side)
 {
     uint32_t bits = 4;

@@ -56,6 +56,9 @@ static inline const uint64_t *st_pair_bucket(const st_pairs *pairs, uint64_t key
     return pairs->slots + ST_BUCKET * (((key >> (ST_INDEX_BITS + 1)) * ST_GOLDEN) >> pairs->shift);
 }
 
+/* A bucket without pairs, for look-ups that are not to find anything. */
+extern ST_ALIGNED_64 const uint64_t st_empty_bucket[ST_BUCKET];
+
 /* Looks the key up in its bucket: 1 + the token that the pair merges to, 0 for none. At most one slot holds the key, so the results
  * of all slots are ored without a branch. */
 static inline uint32_t st_bucket_find(const uint64_t *bucket, uint64_t key)
