@@ -204,9 +204,22 @@ def _optional(whole: Field, name: str) -> Field:
     return whole.member(name) if whole.has(name) else Field(None, whole.path, name)
 
 
+def _type_of(model: Field) -> str | None:
+    """The type of a model. Files of old versions leave it out: the reference takes the first of which all members are
+    there."""
+    members = model.object()
+    if model.has("type"):
+        return model.member("type").text()
+    if "merges" in members:
+        return "BPE"
+    if all(name in members for name in _WORDS if name not in ("type", "vocab")):
+        return "WordPiece"
+    return "Unigram" if "unk_id" in members else "WordLevel" if "unk_token" in members else None
+
+
 def _words_of(model: Field) -> Words | None:
     """What a model of type WordPiece says besides its tokens; None for another type."""
-    if not isinstance(model.value, dict) or not model.has("type") or model.member("type").text() != "WordPiece":
+    if _type_of(model) != "WordPiece":
         return None
     model.check_members(_WORDS)
     prefix = model.member("continuing_subword_prefix").text()
@@ -216,8 +229,7 @@ def _words_of(model: Field) -> Words | None:
 
 
 def _check_model(model: Field, by_bytes: bool) -> None:
-    model.object()
-    kind = model.member("type").text() if model.has("type") else "BPE" if "merges" in model.object() else None
+    kind = _type_of(model)
     if kind != "BPE":
         raise model.refused(
             f"the model is of type {shown(kind)}; BPE and WordPiece are supported, and others split in other ways"

@@ -89,9 +89,18 @@ def test_common_bytes_are_needed(tmp_path):
 
 
 def test_a_model_whose_type_is_left_out(tmp_path):
+    """Old files do so; what members a model has tells its type."""
     made = record()
     del made["model"]["type"]
     Both.of(tmp_path, made).check(texts(3, 50))
+    tok = Tokenizer(models.WordPiece(vocab={"[UNK]": 0, "a": 1, "##b": 2, "b": 3}, unk_token="[UNK]"))
+    tok.pre_tokenizer, tok.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+    made = json.loads(tok.to_str())
+    del made["model"]["type"]
+    Both.of(tmp_path, made).check(["ab b ab!", "abb x"])
+    del made["model"]["max_input_chars_per_word"]
+    assert "of type 'WordLevel'" in refusal(tmp_path, made)
+    assert "of type 'Unigram'" in refusal(tmp_path, {"model": {"unk_id": 0, "vocab": [["a", 0.0]]}})
 
 
 @pytest.mark.parametrize("characters", [False, True])
