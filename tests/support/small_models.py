@@ -68,10 +68,20 @@ class Both:
         path.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
         return cls(path)
 
+    @functools.cached_property
+    def lacking(self) -> set[int]:
+        """Bytes without tokens: a text with one of them is an error."""
+        if self.enc._model.parts.spelled is not None:
+            return set()
+        return {byte for byte in range(256) if self.enc._vocab.find(bytes([byte])) is None}
+
+    def has_ids(self, text: str) -> bool:
+        return not self.lacking or self.lacking.isdisjoint(text.encode())
+
     def check(self, texts: list[str], seed: int = 0) -> None:
-        """Ids, whole and cut at random places, and the text of ids again."""
+        """Ids, whole and cut at random places, and the text of ids again, of texts that have ids."""
         rng = random.Random(seed)
-        for text in texts:
+        for text in filter(self.has_ids, texts):
             ids = self.reference.encode(text, add_special_tokens=False).ids
             assert self.enc.encode(text, allowed_special="all") == ids, text
             assert self.streamed(text, rng) == ids, text
