@@ -315,6 +315,19 @@ class Encoding(Vocabulary, Protocol):
         add_special_tokens: bool = False,
     ) -> Encoder: ...
 
+    def encode_with_offsets(
+        self, text: str, *, allowed_special: AllowedSpecial = ..., disallowed_special: DisallowedSpecial = ...
+    ) -> tuple[Ids, Places]: ...
+
+    def truncate(
+        self,
+        text: bytes,
+        n: int,
+        *,
+        allowed_special: AllowedSpecial = ...,
+        disallowed_special: DisallowedSpecial = ...,
+    ) -> bytes: ...
+
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]: ...
 
     def _encode_by_merging(self, data: bytes) -> list[int]: ...

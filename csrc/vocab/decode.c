@@ -1,6 +1,7 @@
 #include "vocab/decode.h"
 
 #include "base/interrupt.h"
+#include "base/load.h"
 #include "base/prefetch.h"
 #include "base/search.h"
 #include "vocab/slots.h"
@@ -148,6 +149,87 @@ st_status st_decode(st_vocab *v, const st_names *names, const uint32_t *ids, siz
         *bad = d.done;
     }
     return status;
+}
+
+/* ---- ids against a text ---- */
+
+#if ST_SWAR
+/* FIRST[8 + n] has the bits of the first n bytes of eight, for n from -8 on: none where it is negative, all from 8 on. */
+#define BITS(n) ((UINT64_C(1) << (8 * (n))) - 1)
+static const uint64_t FIRST[24] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, BITS(1), BITS(2), BITS(3), BITS(4), BITS(5), BITS(6), BITS(7), UINT64_MAX, UINT64_MAX, UINT64_MAX,
+    UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+/* Whether a slot's bytes, of which there are n, are those at a place with room for COPIED bytes. Without a branch on n, which
+ * nothing predicts. */
+static inline int slot_matches(const st_slot *slot, const uint8_t *at, size_t n)
+{
+    const uint8_t *bytes = slot->bytes;
+    const uint64_t low = st_load64(bytes) ^ st_load64(at), high = st_load64(bytes + 8) ^ st_load64(at + 8);
+    return !((low & FIRST[8 + n]) | (high & FIRST[n]));
+}
+
+/* The ids, from the first on, that have slots and that the text goes on with; *at moves behind them. */
+static size_t match_slots(const st_slots *slots, const uint32_t *ids, size_t count, const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *place = *at;
+    const size_t fit = (size_t)(end - place) / COPIED;
+    size_t i = 0;
+    for (count = fit < count ? fit : count; i < count; i++) {
+        const uint32_t id = ids[i];
+        if (id >= slots->count)
+            break;
+        const st_slot *slot = &slots->slot[id];
+        const size_t n = slot->length;
+        if (!n || !slot_matches(slot, place, n))
+            break;
+        place += n;
+    }
+    *at = place;
+    return i;
+}
+#endif
+
+size_t st_decode_match(st_vocab *v, const st_names *names, const uint32_t *ids, size_t count, const uint8_t *text, size_t n,
+                       size_t *bytes)
+{
+    const st_slots *slots = st_vocab_slots(v, count);
+    const uint8_t *at = text, *const end = text + n;
+    size_t i = 0;
+    expect(v, slots, ids, count);
+    while (i < count) {
+#if ST_SWAR
+        if (slots && (size_t)(end - at) >= COPIED) {
+            const size_t matched = match_slots(slots, ids + i, count - i, &at, end);
+            i += matched;
+            if (i == count || matched)
+                continue;
+        }
+#endif
+        size_t size;
+        const uint8_t *token = st_decode_one(v, names, ids[i], &size);
+        if (!token || size > (size_t)(end - at) || memcmp(token, at, size))
+            break;
+        at += size;
+        i++;
+    }
+    *bytes = (size_t)(at - text);
+    return i;
+}
+
+size_t st_decode_match_back(const st_vocab *v, const st_names *names, const uint32_t *ids, size_t count, const uint8_t *text,
+                            size_t n, size_t *bytes)
+{
+    size_t i = 0, left = n;
+    for (; i < count; i++) {
+        size_t size;
+        const uint8_t *token = st_decode_one(v, names, ids[count - 1 - i], &size);
+        if (!token || size > left || memcmp(token, text + left - size, size))
+            break;
+        left -= size;
+    }
+    *bytes = n - left;
+    return i;
 }
 
 size_t st_ids_without(const uint32_t *ids, size_t count, const uint32_t *sorted, size_t sorted_count, uint32_t *to)

@@ -33,6 +33,15 @@ size_t st_decode_room(const st_decoding *decoding, size_t size);
 /* Appends the bytes of ids[0..count). ST_UNKNOWN_TOKEN: *bad is the index of the first unknown id. `out` is as it was where it fails. */
 st_status st_decode(st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, st_bytes *out, size_t *bad);
 
+/* How many of ids[0..count), from the first on, text[0..n) begins with the bytes of; *bytes is the number of these. Unknown ids
+ * have none. */
+size_t st_decode_match(st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, const uint8_t *text, size_t n,
+                       size_t *bytes);
+
+/* The same from the last on, with which the text ends. */
+size_t st_decode_match_back(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, const uint8_t *text,
+                            size_t n, size_t *bytes);
+
 /* Leaves out the ids of a sorted list. Returns how many ids are left in to[0..count), which may be ids. */
 size_t st_ids_without(const uint32_t *ids, size_t count, const uint32_t *sorted, size_t sorted_count, uint32_t *to);
 

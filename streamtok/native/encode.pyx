@@ -437,6 +437,32 @@ cdef class CoreStream:
             st_flag_lower(&self.busy)
             st_bytes_free(&out)
 
+    def save_apart(self):
+        """The state without the place in the text: the same wherever a text goes on in the same way."""
+        cdef uint64_t offset = self.encoder.text.offset, watched = self.encoder.watch.offset
+        self._enter()
+        st_flag_lower(&self.busy)
+        st_number_write(&self.encoder.text.offset, 0)
+        self.encoder.watch.offset = watched - offset if self.encoder.watch.node else 0
+        try:
+            return self.save()
+        finally:
+            st_number_write(&self.encoder.text.offset, offset)
+            self.encoder.watch.offset = watched
+
+    def load_apart(self, bytes state not None, uint64_t offset):
+        """load() of such a state, at a place of the text."""
+        loaded = self.load(state)
+        self.move(offset)
+        return loaded
+
+    def move(self, int64_t n):
+        """Counts n bytes more, or fewer where n is negative, as seen since the text began."""
+        self._enter()
+        st_number_write(&self.encoder.text.offset, self.encoder.text.offset + <uint64_t>n)
+        self.encoder.watch.offset += <uint64_t>n
+        st_flag_lower(&self.busy)
+
     def load(self, bytes state not None):
         """True if the state was taken over; False (and reset) if no stream could have saved it."""
         cdef st_status status

@@ -1,4 +1,5 @@
-"""What programs that serve models ask of an encoding: many decoders at once, all tokens as a table, checks of ids."""
+"""What programs that serve models ask of an encoding: texts that grow, many decoders at once, all tokens as a table,
+checks of ids."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Protocol
 
-    from ..protocols import AllowedSpecial, Encoding, TokenIds
+    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Text, TokenIds
     from .batch_decoder import BatchDecoder
     from .canonical import CanonicalCheck
+    from .session import Session
     from .token_table import TokenTable
 
     class _WithTable(Encoding, Protocol):
@@ -23,6 +25,25 @@ if TYPE_CHECKING:
 
 class Serving:
     """The part of class Encoding (core.py) that servers use."""
+
+    def session(
+        self: Encoding,
+        text: Text = "",
+        *,
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
+        max_bytes: int | None = None,
+    ) -> Session:
+        """A text that grows and changes, with its ids: only what is new is encoded. Session has the arguments."""
+        from .session import Session
+
+        return Session(
+            self,
+            text,
+            allowed_special=allowed_special,
+            disallowed_special=disallowed_special,
+            max_bytes=max_bytes,
+        )
 
     def batch_decoder(
         self: Encoding, slots: int, *, errors: str = "replace", skip_special_tokens: bool = False

@@ -88,4 +88,8 @@ cdef extern from "vocab/decode.h" nogil:
     st_status st_decode_into(st_vocab *vocab, const st_names *names, st_decoding *decoding, uint8_t *to, size_t room, size_t *size)
     size_t st_decode_room(const st_decoding *decoding, size_t size)
     st_status st_decode(st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, st_bytes *out, size_t *bad)
+    size_t st_decode_match(st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count, const uint8_t *text,
+                           size_t n, size_t *bytes)
+    size_t st_decode_match_back(const st_vocab *vocab, const st_names *names, const uint32_t *ids, size_t count,
+                                const uint8_t *text, size_t n, size_t *bytes)
     size_t st_ids_without(const uint32_t *ids, size_t count, const uint32_t *sorted, size_t sorted_count, uint32_t *to)

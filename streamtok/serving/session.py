@@ -1,0 +1,440 @@
+"""A text that grows and changes, with its ids after every change.
+
+A session keeps the ids, and every few kilobytes a mark: the state that a stream has there. A change is encoded from the
+last mark in front of it. Behind it, as soon as the stream has the state of a later mark, all that follows is encoded as
+before: a stream's state decides the ids of the text that follows.
+"""
+
+from __future__ import annotations
+
+import _thread
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import shown
+from ..native.encode import CoreStream
+from ..native.gate import Utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, Text
+
+STEP = 4096
+"""Bytes between two marks. A change encodes about so many. A mark takes some 250 bytes, 6 % of the text."""
+
+_VERSION = 1
+
+
+class Splice(NamedTuple):
+    """How the ids changed: the first `keep` stay, and `ids` follow. Of these, the last `same` are as they were, only at
+    other places. `ids` is a view that holds until the next change of the session."""
+
+    keep: int
+    ids: Ids
+    same: int
+
+
+class Mark(NamedTuple):
+    """A place of the text, in bytes; the ids that a stream has given there; the bytes whose ids it holds back; its
+    state."""
+
+    at: int
+    ids: int
+    pending: int
+    state: bytes
+
+    @property
+    def given(self) -> int:
+        """Bytes whose ids are given."""
+        return self.at - self.pending
+
+    def moved(self, size: int, ids: int) -> Mark:
+        return Mark(self.at + size, self.ids + ids, self.pending, self.state)
+
+
+class Session:
+    """A text and its ids, token for token those of Encoding.encode after every call. Made by Encoding.session.
+
+    Places are bytes of the text's UTF-8, between two characters. A call that raises leaves the session as it was. A
+    session serves one thread at a time: a second one inside a call gets RuntimeError. It can be copied, which costs
+    nothing before one of the two changes, and pickled.
+
+    >>> session = enc.session("You are a helpful assistant.")
+    >>> keep, ids, same = session.append(" Answer in verse.")
+    >>> session.replace(10, 17, "kind").keep
+    3
+
+    Args:
+        encoding: the Encoding.
+        text: str, or a buffer of UTF-8.
+        allowed_special: as for Encoding.encode.
+        disallowed_special: as for Encoding.encode.
+        max_bytes: the most bytes that the text may have; a change that would make it longer is refused.
+
+    Raises:
+        ValueError: the text of a disallowed special token; a text over max_bytes.
+        UnicodeDecodeError: bytes that are not UTF-8.
+    """
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        text: Text = "",
+        *,
+        allowed_special: AllowedSpecial = frozenset(),
+        disallowed_special: DisallowedSpecial = "all",
+        max_bytes: int | None = None,
+    ) -> None:
+        self.encoding = encoding
+        self.max_bytes = max_bytes
+        self._options = (
+            allowed_special if allowed_special == "all" else frozenset(allowed_special),
+            disallowed_special if disallowed_special == "all" else tuple(disallowed_special),
+        )
+        self._lock = _thread.allocate_lock()
+        self._new: Callable[[], Any] = _maker(encoding, *self._options)
+        self._stream = self._new()
+        self._held = None if _spells_its_text(encoding, self._stream) else bytearray()
+        self._room: Ids = np.empty(0, np.uint32)
+        self._is_own = True
+        self._count = self._stable = self._size = 0
+        self._marks = [Mark(0, 0, 0, _state(self._stream))]
+        self.append(text)
+
+    # ---- what is there ----
+
+    def __len__(self) -> int:
+        """The number of ids."""
+        return self._count
+
+    def __repr__(self) -> str:
+        return f"<Session of {self.encoding.name!r}, {self._size} bytes, {self._count} ids>"
+
+    @property
+    def ids(self) -> Ids:
+        """All ids: a read-only view, without a copy, that holds until the next change."""
+        view = self._room[: self._count]
+        view.flags.writeable = False
+        return view
+
+    @property
+    def size(self) -> int:
+        """Bytes of the text."""
+        return self._size
+
+    @property
+    def text(self) -> str:
+        """The text. It is decoded from the ids, or, where they do not spell it, kept."""
+        return self._read(0, self._size).decode()
+
+    @property
+    def text_offsets(self) -> Places:
+        """int64: the byte of the text at which each id begins. Where the ids do not spell the text (after a normalizer,
+        say), that of the character from which an id came, as Encoding.encode_with_offsets has it."""
+        if self._held is None or self._held == self.encoding._bytes_of(self._room[: self._count]):
+            sizes = self.encoding._token_lengths[self._room[: self._count]]
+            return np.cumsum(sizes) - sizes
+        allowed, disallowed = self._options
+        text = self._held.decode()
+        characters = self.encoding.encode_with_offsets(text, allowed_special=allowed, disallowed_special=disallowed)[1]
+        borders = np.flatnonzero((np.frombuffer(self._held, np.uint8) & 0xC0) != 0x80)
+        places: Places = np.append(borders, len(self._held))[characters]
+        return places
+
+    # ---- changes ----
+
+    def append(self, text: Text) -> Splice:
+        """Adds text at the end. It costs what the new text costs, however long the text in front of it is."""
+        with _Inside(self._lock):
+            return self._append(_utf8(text))
+
+    def replace(self, start: int, end: int, text: Text) -> Splice:
+        """Puts text in the place of that between two places.
+
+        Raises:
+            IndexError: there are no such places.
+            ValueError: one of them lies inside a character; and as for append().
+        """
+        with _Inside(self._lock):
+            if not 0 <= start <= end <= self._size:
+                raise IndexError(f"there is no text from {shown(start)} to {shown(end)}: it has {self._size} bytes")
+            return self._replace(start, end, _utf8(text))
+
+    def update(self, text: Text) -> Splice:
+        """Makes `text` the whole text. What it has in common with the old one, at its beginning and at its end, is
+        found by comparing, and not encoded again."""
+        with _Inside(self._lock):
+            data = _utf8(text)
+            first, behind = self._common(data)
+            middle = data[first : len(data) - behind]
+            if first == self._size:
+                return self._append(middle)
+            return self._replace(first, self._size - behind, middle)
+
+    def truncate(self, tokens: int | None = None, *, bytes: int | None = None) -> Splice:
+        """Shortens the text: to its longest beginning that has at most so many tokens, as Encoding.truncate does, or to
+        its longest beginning of at most so many bytes that ends between two characters.
+
+        Raises:
+            TypeError: not exactly one of the two is given.
+            ValueError: it is negative.
+        """
+        if (tokens is None) == (bytes is None):
+            raise TypeError("truncate() takes a number of tokens, or bytes=, and not both")
+        with _Inside(self._lock):
+            whole = self._read(0, self._size)
+            if tokens is not None:
+                allowed, disallowed = self._options
+                beginning = self.encoding.truncate(
+                    whole, tokens, allowed_special=allowed, disallowed_special=disallowed
+                )
+                end = len(beginning)
+            else:
+                if bytes is None or bytes < 0:
+                    raise ValueError(f"bytes={shown(bytes)} is negative: write how many bytes stay")
+                end = _border_before(whole, min(bytes, self._size))
+            return self._replace(end, self._size, memoryview(b""))
+
+    # ---- copies ----
+
+    def copy(self) -> Session:
+        """A branch: it has the same text, and goes its own way. The ids are shared until one of the two changes."""
+        with _Inside(self._lock):
+            twin = Session.__new__(Session)
+            twin.__dict__.update(self.__dict__)
+            twin._lock = _thread.allocate_lock()
+            twin._stream = self._stream.copy()
+            twin._marks = list(self._marks)
+            twin._held = None if self._held is None else bytearray(self._held)
+            self._is_own = twin._is_own = False
+            return twin
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Session:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with _Inside(self._lock):
+            state = (_VERSION, self._read(0, self._size), *self._options, self.max_bytes)
+        return _restore, (self.encoding, state)
+
+    # ---- the work ----
+
+    def _append(self, data: memoryview) -> Splice:
+        self._check_size(self._size + len(data))
+        run = _Run(self._stream.copy(), self._size, self._stable, self._marks[-1].at)
+        run.feed(data)
+        splice = self._put(self._stable, [*run.made, run.stream.copy().flush()], self._count)
+        if self._held is not None:
+            self._held += data
+        self._stream, self._stable, self._size = run.stream, run.ids, run.at
+        self._marks += run.marks
+        return splice
+
+    def _replace(self, start: int, end: int, data: memoryview) -> Splice:
+        marks, size, delta = self._marks, self._size, len(data) - (end - start)
+        self._check_size(size + delta)
+        first, later = bisect_right(marks, start, key=_at) - 1, bisect_left(marks, end, key=_at)
+        mark = marks[first]
+        old = self._read(mark.at, self._at(later))
+        if not (_is_border(old, start - mark.at) and _is_border(old, end - mark.at)):
+            raise ValueError(f"{start} or {end} lies inside a character; write places between characters")
+        run = _Run(_stream_at(self._new(), mark), mark.at, mark.ids, mark.at)
+        run.feed(old[: start - mark.at] + data.tobytes() + old[end - mark.at :])
+        while later < len(marks) and _state(run.stream) != marks[later].state:
+            later += 1
+            run.feed(self._read(marks[later - 1].at, self._at(later)))
+        if later < len(marks):
+            splice = self._fall_in(mark, run, marks[later:], delta)
+        else:
+            splice = self._put(mark.ids, [*run.made, run.stream.copy().flush()], self._count)
+            self._stream, self._stable = run.stream, run.ids
+            self._marks = marks[: first + 1] + run.marks
+        if self._held is not None:
+            self._held[start:end] = data
+        self._size = size + delta
+        return splice
+
+    def _fall_in(self, mark: Mark, run: _Run, rest: list[Mark], delta: int) -> Splice:
+        """A run from a mark has come to the state of the first of the later marks: all behind it stays as it is."""
+        more = run.ids - rest[0].ids
+        splice = self._put(mark.ids, run.made, rest[0].ids)
+        if rest[0].at + delta - run.last < STEP // 2:
+            rest = rest[1:]
+        if delta or more:
+            rest = [each.moved(delta, more) for each in rest]
+        if delta:
+            self._stream.move(delta)
+        self._stable += more
+        self._marks = self._marks[: self._marks.index(mark) + 1] + run.marks + rest
+        return splice
+
+    def _put(self, first: int, made: list[Ids], behind: int) -> Splice:
+        """Writes ids in the place of those from `first` up to `behind`."""
+        new = made[0] if len(made) == 1 else np.concatenate(made)
+        old, rest = self._room[first:behind], self._count - behind
+        keep = _common_beginning(new, old)
+        same = rest + _common_beginning(new[keep:][::-1], old[keep:][::-1])
+        count = first + len(new) + rest
+        room = self._room_for(count)
+        if rest and (len(new) != len(old) or room is not self._room):
+            room[count - rest : count] = self._room[behind : self._count]
+        if room is not self._room:
+            room[:first] = self._room[:first]
+        room[first : first + len(new)] = new
+        self._room, self._count, self._is_own = room, count, True
+        return Splice(first + keep, self.ids[first + keep :], same)
+
+    def _room_for(self, count: int) -> Ids:
+        if self._is_own and count <= len(self._room):
+            return self._room
+        return np.empty(count + count // 8 + 64, np.uint32)
+
+    def _check_size(self, size: int) -> None:
+        if self.max_bytes is not None and size > self.max_bytes:
+            raise ValueError(f"the text would have {size} bytes; this session takes at most {self.max_bytes}")
+
+    def _at(self, number: int) -> int:
+        """The place of a mark; the end of the text behind the last one."""
+        return self._marks[number].at if number < len(self._marks) else self._size
+
+    def _read(self, start: int, end: int) -> bytes:
+        """Bytes of the text."""
+        if self._held is not None:
+            return bytes(memoryview(self._held)[start:end])
+        marks = self._marks
+        first, last = bisect_right(marks, start, key=_given) - 1, bisect_left(marks, end, key=_given)
+        ids = self._room[marks[first].ids : marks[last].ids if last < len(marks) else self._count]
+        data = self.encoding._bytes_of(ids, first > 0)
+        begin = marks[first].given
+        return data[start - begin : end - begin]
+
+    def _common(self, data: memoryview) -> tuple[int, int]:
+        """Bytes that a text has in common with this one: at the beginning, and at the end behind these."""
+        if self._held is not None:
+            old, new = np.frombuffer(self._held, np.uint8), np.frombuffer(data, np.uint8)
+            first = _border_before(data, _common_beginning(old, new))
+            behind = _common_beginning(old[first:][::-1], new[first:][::-1])
+        else:
+            ids, decoder = self._room[: self._count], self.encoding._decoder
+            count, first = decoder.match(ids, data)
+            if count < len(ids):
+                token = np.frombuffer(self.encoding._bytes_of(ids[count : count + 1], True), np.uint8)
+                first += _common_beginning(token, np.frombuffer(data, np.uint8)[first:])
+                first = _border_before(data, first)
+            behind = decoder.match(ids[count:], data[first:], True)[1]
+            behind = min(behind, self._size - first)
+        while behind and not _is_border(data, len(data) - behind):
+            behind -= 1
+        return first, behind
+
+
+class _Run:
+    """A stream that goes through text, the ids that it gives, and marks."""
+
+    def __init__(self, stream: Any, at: int, ids: int, last: int) -> None:
+        self.stream, self.at, self.ids, self.last = stream, at, ids, last
+        self.made: list[Ids] = []
+        self.marks: list[Mark] = []
+
+    def feed(self, data: bytes | memoryview) -> None:
+        view, place = memoryview(data), 0
+        while place < len(view):
+            end = _border_behind(view, min(place + max(self.last + STEP - self.at, 1), len(view)))
+            ids = self.stream.feed(view[place:end])
+            self.made.append(ids)
+            self.ids += len(ids)
+            self.at += end - place
+            place = end
+            if self.at - self.last >= STEP:
+                self.last = self.at
+                self.marks.append(Mark(self.at, self.ids, self.stream.pending, _state(self.stream)))
+        if not self.made:
+            self.made.append(np.empty(0, np.uint32))
+
+
+class _Inside:
+    """A call of a session, of which there is one at a time."""
+
+    __slots__ = ("lock",)
+
+    def __init__(self, lock: _thread.LockType) -> None:
+        self.lock = lock
+
+    def __enter__(self) -> None:
+        if not self.lock.acquire(False):
+            raise RuntimeError("another thread is inside this session; give each thread a copy of its own")
+
+    def __exit__(self, *error: object) -> None:
+        self.lock.release()
+
+
+def _at(mark: Mark) -> int:
+    return mark.at
+
+
+def _given(mark: Mark) -> int:
+    return mark.given
+
+
+def _maker(enc: Encoding, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> Callable[[], Any]:
+    coder, matchers = enc._coder_for("strict"), enc._matchers_for(allowed, disallowed)
+    return lambda: coder.stream(*matchers, True)
+
+
+def _spells_its_text(enc: Encoding, stream: Any) -> bool:
+    """Whether the bytes of the ids are those of the text, whatever it is."""
+    if enc._spelling is not None or enc._normalizer is not None or not isinstance(stream, CoreStream):
+        return False
+    takes_blanks = stream.allowed is not None and stream.allowed.has_rules
+    return not takes_blanks and enc.pattern_engine in ("blocks", "none")  # the pattern of a table may drop text
+
+
+def _state(stream: Any) -> bytes:
+    state: bytes = stream.save_apart() if isinstance(stream, CoreStream) else stream.save()
+    return state
+
+
+def _stream_at(stream: Any, mark: Mark) -> Any:
+    if isinstance(stream, CoreStream):
+        loaded = stream.load_apart(mark.state, mark.at)
+    else:
+        loaded = stream.load(mark.state)
+    assert loaded, "a stream takes the states that it has saved"
+    return stream
+
+
+def _utf8(text: Text) -> memoryview:
+    """The bytes of a text, without a copy where they are there already. Surrogates are taken as encode() takes them."""
+    return memoryview(Utf8(text)).cast("B")
+
+
+def _is_border(data: bytes | memoryview, at: int) -> bool:
+    return not 0 < at < len(data) or not 0x80 <= data[at] < 0xC0
+
+
+def _border_before(data: bytes | memoryview, at: int) -> int:
+    return next((place for place in range(at, max(at - 4, 0), -1) if _is_border(data, place)), 0 if at < 4 else at)
+
+
+def _border_behind(data: memoryview, at: int) -> int:
+    return next((place for place in range(at, at + 4) if _is_border(data, place)), at)
+
+
+def _common_beginning(left: Any, right: Any) -> int:
+    """How many items two arrays begin with alike."""
+    count = min(len(left), len(right))
+    differ = left[:count] != right[:count]
+    found = int(differ.argmax()) if count else 0
+    return found if count and differ[found] else count
+
+
+def _restore(encoding: Encoding, state: tuple[Any, ...]) -> Session:
+    if not state or state[0] != _VERSION:
+        raise ValueError("the saved state of a session is of another version of streamtok")
+    _, text, allowed, disallowed, max_bytes = state
+    return Session(encoding, text, allowed_special=allowed, disallowed_special=disallowed, max_bytes=max_bytes)
