@@ -95,7 +95,12 @@ def flags(source: str, compiler: str, tag: str) -> list[str]:
 
 
 # The kernels of a package, as one file.
-KERNELS = {"gpu": "cuda/encode/encode.cu", "gpu/ids": "cuda/ids/ids.cu", "train/gpu": "cuda/train/train.cu"}
+KERNELS = {
+    "gpu": "cuda/encode/encode.cu",
+    "gpu/ids": "cuda/ids/ids.cu",
+    "gpu/longest": "cuda/longest/longest.cu",
+    "train/gpu": "cuda/train/train.cu",
+}
 
 
 class BuildLibrary(build_ext):

@@ -19,6 +19,7 @@
 #include "split/block_starts.h"
 #include "split/pattern.h"
 #include "cut/cut_rule.h"
+#include "longest/cell.h"
 #include "vocab/piece_entry.h"
 #include "special/names_node.h"
 
@@ -55,6 +56,7 @@
 #define ST_FLAG_ROOM 4u   /* more tokens than the output has room for */
 #define ST_FLAG_WORD 8u   /* a merge gave an impossible number of tokens */
 #define ST_FLAG_GAP 16u   /* a gap is longer than ST_LONGEST_GAP */
+#define ST_FLAG_WORK 32u  /* one walk of longest match went on for too long */
 
 typedef struct st_counts {
     uint64_t tokens; /* written to the output so far */
@@ -65,6 +67,7 @@ typedef struct st_counts {
     uint32_t deferred[2];       /* atoms in `deferred`: those that fit a key, and the longer ones */
     uint32_t lists[ST_CLASSES]; /* atoms in each list */
     uint32_t specials;          /* names found, including those for which `found` had no room */
+    uint32_t heads[3];          /* stretches of longest match that are to be walked anew (cuda/longest/mend.cu), a check each */
     uint32_t arrived;           /* thread blocks that have arrived at st_meet, for short texts */
 } st_counts;
 
@@ -150,6 +153,20 @@ typedef struct st_job {
     uint64_t *found;         /* byte of the text << 16 | name */
     uint64_t found_room;
     uint64_t trusted;        /* is it known to be UTF-8? */
+
+    /* longest match (cuda/longest) */
+    const st_cell *cells;
+    uint64_t longest;        /* bytes of the longest token */
+    uint64_t bounded;        /* do tokens end at `starts`? */
+    uint64_t known;          /* is it known where the stretches are entered? */
+    uint32_t *fronts;        /* byte of the slice: ids of a lane in front of those in `slots` */
+    uint32_t *stretch_entries, *stretch_exits; /* stretch of the text: bytes behind its beginning, and behind its end, where a token begins */
+    uint32_t *heads;         /* stretches to be walked anew, */
+    uint8_t *is_head;        /* and a flag for each stretch of the text */
+    uint64_t check;          /* which check it is */
+    uint32_t *maps;          /* stretch of the slice, entry: exit */
+    uint32_t *group_maps;    /* group of stretches, entry: exit */
+    uint32_t *group_entries; /* group of stretches */
 
     st_counts *counts;
     st_counts *report;       /* memory of the host, for the counts after the scan */

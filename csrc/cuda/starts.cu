@@ -11,10 +11,11 @@ ST_INLINE void st_begin(const st_job *job)
     st_counts *counts = job->counts;
     for (int i = 0; i < ST_CLASSES; i++)
         counts->lists[i] = 0;
+    counts->heads[0] = counts->heads[1] = 0;
     counts->next = counts->deferred[0] = counts->deferred[1] = 0;
     if (job->first_stretch == 0) {
         counts->tokens = 0;
-        counts->flags = counts->hard = counts->gaps = counts->huge = counts->specials = 0;
+        counts->flags = counts->hard = counts->gaps = counts->huge = counts->specials = counts->heads[2] = 0;
     }
 }
 

@@ -16,6 +16,7 @@ from ._job import (
     FLAG_ROOM,
     FLAG_UTF8,
     FLAG_WORD,
+    FLAG_WORK,
     LONGEST,
     SHORT_STRETCH,
     STRETCH,
@@ -74,24 +75,16 @@ class Named(Exception):
         self.places, self.numbers = places, numbers
 
 
-class Engine:
-    """Encodes texts that lie on one device. Not for two threads at once: its buffers are reused.
+class BaseEngine:
+    """What the engines for merging and for longest match have in common.
 
     Args:
         device: where the kernels run (_device.py).
-        vocab: the core's Vocab.
-        encode_piece: the ids of bytes taken as one piece, on the CPU: for pieces of more than LONGEST bytes.
-        tables: those of another engine of the vocabulary on this device, to share.
     """
 
-    def __init__(
-        self, device: CudaDevice, vocab: Vocab, encode_piece: Callable[[bytes], list[int]], tables: Tables | None = None
-    ):
-        self._device, self._encode_piece = device, encode_piece
-        self._tables = tables or Tables(device, vocab)
-        self._buffers = Buffers(device)
+    def __init__(self, device: CudaDevice) -> None:
+        self._device, self._buffers = device, Buffers(device)
         self._names: tuple[Sought, DeviceArray, HostArray, list[DeviceArray]] | None = None
-        self._short: tuple[tuple[int, int, Sought | None, int], Record, object] | None = None
         self._report: HostArray | None = None
 
     # ---- buffers ----
@@ -104,7 +97,6 @@ class Engine:
     def forget(self) -> None:
         """Gives up the buffers."""
         self._buffers.clear()
-        self._short = None
 
     # ---- names of special tokens ----
 
@@ -149,6 +141,82 @@ class Engine:
         job["report"] = self._report.ctypes.data
         return job
 
+    # ---- a text ----
+
+    def encode(
+        self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
+    ) -> tuple[DeviceArray, DeviceArray | None]:
+        """(ids, row starts): ids of the dtype on the device; row starts are uint64, one more than rows, None without.
+
+        Args:
+            trusted: the text is known to be UTF-8, each text of several by itself.
+            names: what must not stand in the text (find_names).
+
+        Raises:
+            Named: a name stands in it.
+            Unusable: it is no UTF-8, or the device's answer contradicts itself.
+        """
+        return complete(self.encoding(text, dtype, trusted, names))
+
+    def encoding(
+        self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
+    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
+        """encode() in steps."""
+        raise NotImplementedError
+
+    def _no_rows(self, text: DeviceText) -> DeviceArray | None:
+        return None if text.rows is None else self._device.full(len(text.rows) + 1, np.uint64, 0)
+
+    def _prepare_rows(self, job: Record, text: DeviceText) -> DeviceArray | None:
+        if text.rows is None:
+            return None
+        row_starts = self._device.empty(len(text.rows) + 1, np.uint64)
+        job["rows"], job["row_starts"] = self._device.pointer(text.rows), self._device.pointer(row_starts)
+        job["row_count"] = len(text.rows)
+        return row_starts
+
+    def _answer(self, text: DeviceText, names: Sought | None) -> np.void:
+        """What the kernels counted. Raises Named, Unusable."""
+        assert self._report is not None
+        counts: np.void = self._report[0]
+        if counts["flags"] & FLAG_UTF8:
+            raise Unusable("the text is not valid UTF-8")
+        if counts["specials"]:
+            few = counts["specials"] <= _FOUND_ROOM
+            raise Named(*(self._found(int(counts["specials"])) if few else self.find_names(text, names)))
+        if counts["flags"] & FLAG_GAP:
+            raise Unusable("a long stretch has no place where a piece surely starts")
+        if counts["flags"] & FLAG_WORD:
+            raise Unusable("a merge contradicts itself")
+        if counts["flags"] & FLAG_WORK:
+            raise Unusable("beginnings of long tokens that no token ends take too long")
+        return counts
+
+
+class Engine(BaseEngine):
+    """Encodes texts that lie on one device. Not for two threads at once: its buffers are reused.
+
+    Args:
+        device: where the kernels run (_device.py).
+        vocab: the core's Vocab.
+        encode_piece: the ids of bytes taken as one piece, on the CPU: for pieces of more than LONGEST bytes.
+        tables: those of another engine of the vocabulary on this device, to share.
+    """
+
+    def __init__(
+        self, device: CudaDevice, vocab: Vocab, encode_piece: Callable[[bytes], list[int]], tables: Tables | None = None
+    ):
+        super().__init__(device)
+        self._encode_piece = encode_piece
+        self._tables = tables or Tables(device, vocab)
+        self._short: tuple[tuple[int, int, Sought | None, int], Record, object] | None = None
+
+    def forget(self) -> None:
+        super().forget()
+        self._short = None
+
+    # ---- the job ----
+
     def _job_for(self, text: DeviceText, id_bytes: int, room: Rooms, is_short: bool) -> Record:
         """A job for all stages, in one launch or not, with lists of the sizes that `room` gives."""
         job, address = self._text_job(text), self._buffers.address
@@ -180,21 +248,6 @@ class Engine:
 
     # ---- a text ----
 
-    def encode(
-        self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
-    ) -> tuple[DeviceArray, DeviceArray | None]:
-        """(ids, row starts): ids of the dtype on the device; row starts are uint64, one more than rows, None without.
-
-        Args:
-            trusted: the text is known to be UTF-8, each text of several by itself.
-            names: what must not stand in the text (find_names).
-
-        Raises:
-            Named: a name stands in it.
-            Unusable: it is no UTF-8, or the device's answer contradicts itself.
-        """
-        return complete(self.encoding(text, dtype, trusted, names))
-
     def encoding(
         self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
     ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
@@ -202,7 +255,7 @@ class Engine:
         if text.size == 0:
             return self._device.empty(0, dtype), self._no_rows(text)
         dtype = np.dtype(dtype)
-        is_short, room, ids_room = text.size <= SHORT, USUAL_ROOM, _ids_room(text.size)
+        is_short, room, ids_room = text.size <= SHORT, USUAL_ROOM, room_for_ids(text.size)
         while True:
             job = self._job_for(text, dtype.itemsize, room, is_short)
             job["trusted"] = trusted
@@ -239,7 +292,7 @@ class Engine:
         text = DeviceText(data, size)
         job["source"], job["size"], job["blocks"] = source, size, -(-size // BLOCK)
         job["stretches"], job["trusted"] = -(-size // SHORT_STRETCH), trusted
-        ids = self._device.empty(_ids_room(size), dtype) if out is None else out
+        ids = self._device.empty(room_for_ids(size), dtype) if out is None else out
         job["out"], job["out_room"] = self._device.pointer(ids) if out is None else out.ctypes.data, len(ids)
         self._run_short(job)
         self._device.synchronize()
@@ -261,32 +314,6 @@ class Engine:
             # Kept with the names that the job points to: the next text may have others.
             self._short = (room, id_bytes, names, self._buffers.moves), job, self._names
         return self._short[1], data
-
-    def _no_rows(self, text: DeviceText) -> DeviceArray | None:
-        return None if text.rows is None else self._device.full(len(text.rows) + 1, np.uint64, 0)
-
-    def _prepare_rows(self, job: Record, text: DeviceText) -> DeviceArray | None:
-        if text.rows is None:
-            return None
-        row_starts = self._device.empty(len(text.rows) + 1, np.uint64)
-        job["rows"], job["row_starts"] = self._device.pointer(text.rows), self._device.pointer(row_starts)
-        job["row_count"] = len(text.rows)
-        return row_starts
-
-    def _answer(self, text: DeviceText, names: Sought | None) -> np.void:
-        """What the kernels counted. Raises Named, Unusable."""
-        assert self._report is not None
-        counts: np.void = self._report[0]
-        if counts["flags"] & FLAG_UTF8:
-            raise Unusable("the text is not valid UTF-8")
-        if counts["specials"]:
-            few = counts["specials"] <= _FOUND_ROOM
-            raise Named(*(self._found(int(counts["specials"])) if few else self.find_names(text, names)))
-        if counts["flags"] & FLAG_GAP:
-            raise Unusable("a long stretch has no place where a piece surely starts")
-        if counts["flags"] & FLAG_WORD:
-            raise Unusable("a merge contradicts itself")
-        return counts
 
     def _run_short(self, job: Record) -> None:
         blocks = self._device.blocks_for("short", -(-int(job["stretches"]) // 8))
@@ -345,7 +372,7 @@ def _slice_size(size: int, room: Rooms) -> int:
     return size if room is USUAL_ROOM else max(STRETCH, size // SMALLER // STRETCH * STRETCH)
 
 
-def _ids_room(size: int) -> int:
+def room_for_ids(size: int) -> int:
     """Ids for which there is room at first: two for three bytes, where text has one for three or more."""
     return size * 2 // 3 + 64
 

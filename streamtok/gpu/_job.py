@@ -11,7 +11,7 @@ BLOCK = 64
 TILE = 256
 GAPS = 4
 
-FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD, FLAG_GAP = 1, 2, 4, 8, 16
+FLAG_LISTS, FLAG_UTF8, FLAG_ROOM, FLAG_WORD, FLAG_GAP, FLAG_WORK = 1, 2, 4, 8, 16, 32
 LONGEST_GAP = 1 << 18
 
 _FIELDS = f"""
@@ -23,6 +23,7 @@ first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 l
 huge_starts huge_ends huge_tokens huge_room
 tile_starts offsets out out_room id_bytes rows row_starts row_count
 names name_count name_firsts:4 found found_room trusted
+cells longest bounded known fronts stretch_entries stretch_exits heads is_head check maps group_maps group_entries
 counts report
 """
 
@@ -47,7 +48,7 @@ PASSAGE_ID = 1 << 63
 
 COUNTS = np.dtype(
     [("tokens", "<u8"), ("flags", "<u4"), ("hard", "<u4"), ("gaps", "<u4"), ("huge", "<u4"), ("next", "<u4")]
-    + [("deferred", "<u4", (2,)), ("lists", "<u4", (CLASSES,)), ("specials", "<u4"), ("arrived", "<u4")],
+    + [("deferred", "<u4", (2,)), ("lists", "<u4", (CLASSES,)), ("specials", "<u4"), ("heads", "<u4", (3,)), ("arrived", "<u4")],
     align=True,
 )
 """A st_counts."""

@@ -60,6 +60,18 @@ SHORT_TEXTS = Module(
 ENCODING = LONG_TEXTS, SHORT_TEXTS
 """The modules of encoding."""
 
+LANE_BYTES = 128
+"""Bytes that a lane walks: ST_LANE_BYTES."""
+
+LONGEST_MATCH = (
+    Module(
+        "streamtok.gpu.longest",
+        {"walk": 4, "mend": 4, "map": 4},
+        dict.fromkeys(("walk", "mend", "map"), 5896),  # sizeof(st_walk_memory)
+    ),
+)
+"""The module of longest match, which has kernels that find starts of its own."""
+
 
 def module_of(modules: tuple[Module, ...], kernel: str) -> Module:
     """Of a device's modules the one with the kernel: the first has those that none names."""

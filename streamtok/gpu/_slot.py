@@ -20,6 +20,7 @@ from ._pieces import Slice
 from ._tables import Tables, pattern_for, vocab_for
 from ._text import DeviceText, pack
 from ._waiting import Steps, complete, copied, ended
+from .longest.engine import LongestEngine, LongestTables
 
 if TYPE_CHECKING:
     from ..native.normal import Normalizer
@@ -52,11 +53,15 @@ class Station:
 
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding = device, encoding
-        self.tables = Tables(device, vocab_for(encoding, is_limited), pattern_for(encoding))
+        vocab, pattern = vocab_for(encoding, is_limited), pattern_for(encoding)
+        self.tables: Tables | LongestTables
+        self.tables = (LongestTables if vocab.is_longest else Tables)(device, vocab, pattern)
         self.normalizer = encoding._normalizer
         device.synchronize()  # slots have streams of their own
 
-    def engine(self) -> Engine:
+    def engine(self) -> Engine | LongestEngine:
+        if isinstance(self.tables, LongestTables):
+            return LongestEngine(self.device, self.tables, self._encoding._pat_str is not None)
         return Engine(self.device, self._encoding._vocab, self._encoding._coder.encode_piece, self.tables)
 
 

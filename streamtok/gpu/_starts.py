@@ -90,8 +90,8 @@ def add_starts(job: Record, buffers: Buffers, segment_blocks: int) -> None:
     job["gaps"] = buffers.address("gaps", GAPS * segments, np.uint64)
 
 
-def find_starts(device: CudaDevice, job: Record) -> None:
-    """Launches the kernels that check the text, as far as the job wants it, and find the starts."""
+def find_starts(device: CudaDevice, job: Record, splits: bool = True) -> None:
+    """Launches the kernels that check the text, as far as the job wants it, and find the starts, if they are wanted."""
     blocks = int(job["blocks"])
     segments = -(-blocks // int(job["segment_blocks"]))
     device.launch("begin", job, 1, 32)
@@ -99,6 +99,8 @@ def find_starts(device: CudaDevice, job: Record) -> None:
         device.launch("check", job, -(-blocks // 256), 256)
     if job["name_count"]:
         device.launch("find", job, -(-blocks // 256), 256)
+    if not splits:
+        return
     device.launch("split", job, -(-segments // 128), 128)
     for stage in ("resync", "rest"):
         device.launch(stage, job, min(-(-segments // 128), 4096), 128)

@@ -18,7 +18,7 @@ from ..native.texts import HasSurrogates, Texts
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
-from ._fits import family_or_reason
+from ._fits import family_or_reason, modules_for
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import cut_device, host_slices, own_rows, short_bytes, slices, utf8_of
@@ -110,7 +110,7 @@ class GpuEncoder:
         self._dtype = id_dtype(encoding, ids, "ids")
         self.ids = self._dtype.name
         self.device = f"cuda:{ordinal_of(device)}"
-        self._device = _open.open_device(family_for(encoding), ordinal_of(device))
+        self._device = _open.open_device(family_for(encoding), ordinal_of(device), modules_for(encoding))
         self._stream, self._lock = stream, threading.Lock()
         self._names = KeptNames(encoding)
         self._kernels: Kernels | None = None

@@ -21,6 +21,7 @@ from ..native.texts import HasSurrogates, Texts
 from . import _open
 from ._engine import SHORT
 from ._errors import DeviceError, explained
+from ._fits import modules_for
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, run_in_order
 from ._pieces import facts_of, host_slices, short_bytes
@@ -91,7 +92,8 @@ class GpuPipeline:
         # One thread serves all devices: of more than two larger chunks leave it the time.
         self.family, self.chunk = family_for(encoding), chunk_size or (CHUNK if len(names) <= 2 else PINNED)
         self._slots: list[Slot] = []
-        opened = [_open.open_device(self.family, ordinal_of(name)) for name in names]
+        modules = modules_for(encoding)
+        opened = [_open.open_device(self.family, ordinal_of(name), modules) for name in names]
         with explained(self._where):
             stations = [Station(device, encoding) for device in opened]
             # In turn, so that a text of few chunks uses all devices.

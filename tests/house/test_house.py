@@ -114,7 +114,7 @@ def test_wheel_holds_what_runs_and_no_sources(wheel_names: list[str]):
     shipped = [path for pattern in ("*.py", "*.pyi", "py.typed") for path in package.rglob(pattern)]
     expected = {path.relative_to(ROOT).as_posix() for path in shipped}
     assert expected - set(wheel_names) == set()
-    kernels = {f"streamtok/{name}/kernels.cu" for name in ("gpu", "gpu/ids", "train/gpu")}
+    kernels = {f"streamtok/{name}/kernels.cu" for name in ("gpu", "gpu/ids", "gpu/longest", "train/gpu")}
     assert {"streamtok/py.typed", *kernels} <= set(wheel_names)
     vocabularies = {name for name in wheel_names if name.startswith("streamtok/vocab/")}
     assert vocabularies == {"streamtok/vocab/words.stw", *(f"streamtok/vocab/{name}.tables" for name in WORDS)}

@@ -26,6 +26,7 @@ special vocab
 cut train longest decoders
 merge cuda
 endless image cuda/encode cuda/train cuda/ids
+cuda/longest
 lookup
 stream
 threads
@@ -33,7 +34,7 @@ threads
 
 # Rooms that no other room may include, and the rooms that they may include: training and the GPU's kernels do not use
 # the engine of the vocabulary.
-C_APART = {"train": "base text split special", "cuda": "base split special vocab cut"}
+C_APART = {"train": "base text split special", "cuda": "base split special vocab cut longest"}
 
 # Rooms (folders) and the modules that lie directly in streamtok/, from the bottom to the top: each may use those on
 # lines above its own. Files of one room must not make a cycle.
@@ -179,7 +180,7 @@ def test_c_knows_no_python():
 
 def test_rules_that_a_cuda_compiler_reads_need_no_library():
     """The kernels, with all that they include."""
-    known, todo = set(), ["cuda/encode/encode.cu", "cuda/train/train.cu", "cuda/ids/ids.cu"]
+    known, todo = set(), ["cuda/encode/encode.cu", "cuda/train/train.cu", "cuda/ids/ids.cu", "cuda/longest/longest.cu"]
     while todo:
         name = todo.pop()
         known.add(name)

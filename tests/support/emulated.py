@@ -17,7 +17,12 @@ import oracle
 
 from streamtok.gpu._shapes import ENCODING, LONG_TEXTS, Module, module_of
 
-PROGRAMS = {"streamtok.gpu": "run", "streamtok.gpu.ids": "run_ids", "streamtok.train.gpu": "run_train"}
+PROGRAMS = {
+    "streamtok.gpu": "run",
+    "streamtok.gpu.longest": "run_longest",
+    "streamtok.gpu.ids": "run_ids",
+    "streamtok.train.gpu": "run_train",
+}
 """What runs the kernels of a package here."""
 
 

@@ -1,0 +1,81 @@
+/* longest.cu - the kernels of longest match over a text. What a stage does is in the stage's file. */
+#include "cuda/longest/collect.cu"
+#include "cuda/longest/maps.cu"
+#include "cuda/longest/mend.cu"
+#include "cuda/starts.cu"
+
+#ifndef ST_WALK_RESIDENT
+#define ST_WALK_RESIDENT 4
+#endif
+
+ST_INLINE st_matching st_walk_of(const st_job *job)
+{
+    const st_matching w = {job, (st_walk_memory *)st_shared + ST_WARP, threadIdx.x & 31, 0, 0};
+    return w;
+}
+
+ST_KERNEL __launch_bounds__(256, ST_WALK_RESIDENT) st_kernel_walk(const __grid_constant__ st_job job)
+{
+    st_matching w = st_walk_of(&job);
+    for (uint64_t i = ST_THREAD / 32; i < job.stretches; i += ST_THREADS / 32) {
+        const uint64_t stretch = job.first_stretch + i;
+        st_walk_stretch(&w, stretch, job.known ? job.stretch_entries[stretch] : ST_NONE);
+    }
+}
+
+ST_KERNEL __launch_bounds__(256) st_kernel_heads(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < job.stretches; i += ST_THREADS)
+        st_check_stretch(&job, job.first_stretch + i);
+}
+
+ST_KERNEL __launch_bounds__(256, ST_WALK_RESIDENT) st_kernel_mend(const __grid_constant__ st_job job)
+{
+    st_matching w = st_walk_of(&job);
+    for (uint64_t i = ST_THREAD / 32; i < job.counts->heads[job.check]; i += ST_THREADS / 32)
+        st_mend_chain(&w, job.heads[i]);
+}
+
+ST_KERNEL __launch_bounds__(256, ST_WALK_RESIDENT) st_kernel_map(const __grid_constant__ st_job job)
+{
+    st_matching w = st_walk_of(&job);
+    for (uint64_t i = ST_THREAD / 32; i < job.stretches; i += ST_THREADS / 32)
+        st_map_stretch(&w, job.first_stretch + i);
+}
+
+ST_KERNEL __launch_bounds__(256) st_kernel_groups(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < st_groups(&job) * job.longest; i += ST_THREADS)
+        st_map_group(&job, i);
+}
+
+ST_KERNEL st_kernel_chain(const __grid_constant__ st_job job)
+{
+    if (ST_THREAD == 0)
+        st_enter_groups(&job);
+}
+
+ST_KERNEL st_kernel_enter(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD; i < st_groups(&job); i += ST_THREADS)
+        st_enter_stretches(&job, i);
+}
+
+ST_KERNEL __launch_bounds__(256) st_kernel_sum(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD / 32; i < st_tiles(&job); i += ST_THREADS / 32)
+        st_scan_tile(&job, threadIdx.x & 31, i);
+}
+
+ST_KERNEL __launch_bounds__(32) st_kernel_scan(const __grid_constant__ st_job job)
+{
+    st_scan_tiles(&job, threadIdx.x);
+}
+
+ST_KERNEL __launch_bounds__(256) st_kernel_collect(const __grid_constant__ st_job job)
+{
+    for (uint64_t i = ST_THREAD / 32; i < job.stretches; i += ST_THREADS / 32)
+        st_collect_stretch(&job, threadIdx.x & 31, i);
+    for (uint64_t i = ST_THREAD; i < job.row_count; i += ST_THREADS)
+        st_begin_row(&job, i);
+}

@@ -1,0 +1,88 @@
+/* maps.cu - where stretches are entered, for text that mend.cu does not get through. The map of a stretch has an exit for each entry:
+ * a token that begins in front of a stretch reaches at most job->longest - 1 bytes into it. Maps are composed, those of a group first. */
+#ifndef ST_CUDA_LONGEST_MAPS_CU
+#define ST_CUDA_LONGEST_MAPS_CU
+
+#include "cuda/longest/walk.cu"
+
+#define ST_GROUP 64 /* stretches */
+
+/* The exit of a stretch that is entered at the place `at`. Where it comes to a start that a lane has noted, it goes on at the lane's
+ * exit. */
+template <int Bounded> ST_INLINE uint32_t st_exit_of(const st_matching *w, uint32_t at)
+{
+    const uint32_t last = min(ST_WINDOW, w->size);
+    uint32_t tokens;
+    while (at < last) {
+        const unsigned part = at / ST_LANE_BYTES;
+        if (st_was_noted(w, part, at))
+            at = w->memory->exits[part];
+        else
+            at = st_walk_part<ST_TRIAL_WALK, Bounded>(w, part, at, min((part + 1) * ST_LANE_BYTES, w->size), (uint32_t *)0, &tokens);
+    }
+    return at < ST_WINDOW ? 0 : at - ST_WINDOW; /* at the end of the text nothing is entered behind it */
+}
+
+/* The map of a stretch; a warp a stretch. */
+template <int Bounded> ST_FORCE_INLINE void st_map_bounded(st_matching *w, uint64_t stretch)
+{
+    uint32_t *map = w->job->maps + (stretch - w->job->first_stretch) * w->job->longest, tokens;
+    st_begin_walk(w, stretch);
+    __syncwarp(); /* the memory is free again */
+    st_load_window<Bounded>(w);
+    w->memory->exits[w->lane] = st_walk_first<Bounded>(w, (uint32_t *)0, &tokens);
+    __syncwarp();
+    for (uint32_t entry = w->lane; entry < w->job->longest; entry += 32)
+        map[entry] = st_exit_of<Bounded>(w, ST_LANE_BYTES + entry);
+}
+
+ST_FORCE_INLINE void st_map_stretch(st_matching *w, uint64_t stretch)
+{
+    if (ST_FAMILY != ST_SPLIT_NONE || w->job->bounded)
+        st_map_bounded<1>(w, stretch);
+    else
+        st_map_bounded<0>(w, stretch);
+}
+
+ST_FORCE_INLINE uint64_t st_groups(const st_job *job)
+{
+    return (job->stretches + ST_GROUP - 1) / ST_GROUP;
+}
+
+ST_FORCE_INLINE uint64_t st_group_end(const st_job *job, uint64_t group)
+{
+    return (group + 1) * ST_GROUP < job->stretches ? (group + 1) * ST_GROUP : job->stretches;
+}
+
+/* One number of the map of a group; a thread for each. */
+ST_INLINE void st_map_group(const st_job *job, uint64_t number)
+{
+    const uint64_t group = number / job->longest, end = st_group_end(job, group);
+    uint32_t entry = (uint32_t)(number % job->longest);
+    for (uint64_t stretch = group * ST_GROUP; stretch < end; stretch++)
+        entry = job->maps[stretch * job->longest + entry];
+    job->group_maps[number] = entry;
+}
+
+/* Where the groups of the slice are entered, from where its first stretch is, and where the stretch behind it is; one thread. */
+ST_INLINE void st_enter_groups(const st_job *job)
+{
+    uint32_t entry = job->stretch_entries[job->first_stretch];
+    for (uint64_t group = 0; group < st_groups(job); group++) {
+        job->group_entries[group] = entry;
+        entry = job->group_maps[group * job->longest + entry];
+    }
+    job->stretch_entries[job->first_stretch + job->stretches] = entry;
+}
+
+/* Where the stretches of a group are entered; a thread a group. */
+ST_INLINE void st_enter_stretches(const st_job *job, uint64_t group)
+{
+    uint32_t entry = job->group_entries[group];
+    for (uint64_t stretch = group * ST_GROUP; stretch < st_group_end(job, group); stretch++) {
+        job->stretch_entries[job->first_stretch + stretch] = entry;
+        entry = job->maps[stretch * job->longest + entry];
+    }
+}
+
+#endif

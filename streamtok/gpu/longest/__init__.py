@@ -1,0 +1,1 @@
+"""Longest match on a device: its kernels are built into this folder."""
