@@ -48,7 +48,13 @@ PASSAGE_ID = 1 << 63
 
 COUNTS = np.dtype(
     [("tokens", "<u8"), ("flags", "<u4"), ("hard", "<u4"), ("gaps", "<u4"), ("huge", "<u4"), ("next", "<u4")]
-    + [("deferred", "<u4", (2,)), ("lists", "<u4", (CLASSES,)), ("specials", "<u4"), ("heads", "<u4", (3,)), ("arrived", "<u4")],
+    + [
+        ("deferred", "<u4", (2,)),
+        ("lists", "<u4", (CLASSES,)),
+        ("specials", "<u4"),
+        ("heads", "<u4", (3,)),
+        ("arrived", "<u4"),
+    ],
     align=True,
 )
 """A st_counts."""

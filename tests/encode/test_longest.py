@@ -12,6 +12,7 @@ from longest_match import ALPHABETS, BYTES, WORDS, longest, random_text, random_
 import streamtok
 from streamtok import Encoding, VocabularyError
 
+
 def streamed(rng: random.Random, encoding: Encoding, text: bytes) -> list[int]:
     stream, ids, at = encoding.stream_encoder(), [], 0
     while at < len(text):

@@ -17,11 +17,13 @@ import streamtok
 from streamtok import gpu
 from streamtok.gpu import _open, _select, stream
 from streamtok.gpu._names import Names
+from streamtok.gpu._shapes import Module
 from streamtok.gpu._slot import Request
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
-NAMES = ["r50k_base", "cl100k_base", "o200k_base", "o200k_base without pattern"]
+LONGEST = ["r50k_base by longest match", "r50k_base without pattern by longest match"]
+NAMES = ["r50k_base", "cl100k_base", "o200k_base", "o200k_base without pattern", *LONGEST]
 OPTIONS = [
     {},
     {"disallowed_special": ()},
@@ -37,10 +39,10 @@ def devices(monkeypatch):
     """The emulated devices by their numbers, once something opened them."""
     opened: dict[int, HostDevice] = {}
 
-    def open_device(family: str, ordinal: int) -> HostDevice:
+    def open_device(family: str, ordinal: int, modules: tuple[Module, ...]) -> HostDevice:
         found = opened.get(ordinal)
-        if found is None or found.family != family:
-            found = opened[ordinal] = HostDevice(family, ordinal)
+        if found is None or found.family != family or found._modules != modules:
+            found = opened[ordinal] = HostDevice(family, ordinal, modules)
         return found
 
     monkeypatch.setattr(_open, "open_device", open_device)

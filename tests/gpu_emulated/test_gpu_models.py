@@ -18,6 +18,7 @@ from row_texts import texts as row_texts
 
 from streamtok import Encoding, gpu
 from streamtok.gpu import _open, stream
+from streamtok.gpu._shapes import Module
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -40,8 +41,8 @@ PARTS = [
 def devices(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: dict[str, HostDevice] = {}
 
-    def open_device(family: str, ordinal: int) -> HostDevice:
-        return opened.setdefault(family, HostDevice(family, ordinal))
+    def open_device(family: str, ordinal: int, modules: tuple[Module, ...]) -> HostDevice:
+        return opened.setdefault(family, HostDevice(family, ordinal, modules))
 
     monkeypatch.setattr(_open, "open_device", open_device)
 

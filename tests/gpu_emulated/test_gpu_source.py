@@ -11,7 +11,7 @@ import pytest
 from emulated import library
 
 from streamtok.gpu import _job
-from streamtok.gpu._shapes import LONG_TEXTS, SHORT_TEXTS
+from streamtok.gpu._shapes import LONG_TEXTS, LONGEST_MATCH, SHORT_TEXTS
 from streamtok.gpu.ids import jobs as id_jobs
 from streamtok.gpu.ids.jobs import IDS
 from streamtok.native.vocab import Vocab
@@ -89,11 +89,12 @@ def test_constants_are_those_of_the_source():
         "FLAG_ROOM",
         "FLAG_WORD",
         "FLAG_GAP",
+        "FLAG_WORK",
         "LONGEST_GAP",
     )
     assert {name: getattr(_job, name) for name in names} == {name: job[f"ST_{name}"] for name in names}
     assert _job.STRETCH == 64 * job["ST_STRETCH_BLOCKS"]
-    assert array_sizes(_job.COUNTS) == {"deferred": 2, "lists": job["ST_CLASSES"]}
+    assert array_sizes(_job.COUNTS) == {"deferred": 2, "lists": job["ST_CLASSES"], "heads": 3}
     assert array_sizes(_job.JOB) == {"deferred_rooms": 2, "list_starts": job["ST_CLASSES"] + 1, "name_firsts": 4}
 
 
@@ -158,6 +159,9 @@ long = pytest.mark.long
         (LONG_TEXTS, "cl100k", 100),
         (LONG_TEXTS, "none", 80),
         (SHORT_TEXTS, "o200k", 80),
+        (*LONGEST_MATCH, "none", 75),
+        pytest.param(*LONGEST_MATCH, "none", 90, marks=long),
+        pytest.param(*LONGEST_MATCH, "o200k", 100, marks=long),
         (TRAINING, "cl100k", 75),
         (IDS, "none", 75),
     ],

@@ -25,8 +25,7 @@ checksum text normal split pairs listing
 special vocab
 cut train longest decoders
 merge cuda
-endless image cuda/encode cuda/train cuda/ids
-cuda/longest
+endless image cuda/encode cuda/train cuda/ids cuda/longest
 lookup
 stream
 threads

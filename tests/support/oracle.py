@@ -12,6 +12,7 @@ import itertools
 import os
 import pathlib
 import random
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -56,8 +57,18 @@ def without_pattern(name: str, engine: str = "fast") -> streamtok.Encoding:
 
 
 def named(name: str) -> streamtok.Encoding:
-    """A bundled encoding, or "NAME without pattern", which is also what such an encoding calls itself."""
+    """A bundled encoding, or "NAME without pattern", which is also what such an encoding calls itself. Behind both "by
+    longest match" may follow."""
+    if name.endswith(" by longest match"):
+        return by_longest_match(name.removesuffix(" by longest match"))
     return without_pattern(name.split()[0]) if name.endswith(" without pattern") else ours(name)
+
+
+@functools.cache
+def by_longest_match(name: str) -> streamtok.Encoding:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return named(name).with_longest_match()
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 #ifndef ST_CUDA_LONGEST_COLLECT_CU
 #define ST_CUDA_LONGEST_COLLECT_CU
 
-#include "cuda/encode/gather.cu"
+#include "cuda/count_tokens.cu"
 #include "cuda/longest/walk.cu"
 
 #define ST_LISTS_AT_ONCE 4 /* lanes' lists on their way from memory at a time */

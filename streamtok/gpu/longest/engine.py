@@ -43,8 +43,7 @@ class LongestTables:
 
     def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None = None):
         cells = vocab.cells()
-        if cells is None:
-            raise ValueError("a vocabulary with so many beginnings of tokens is not encoded on a device; use device='cpu'")
+        assert cells is not None  # family_or_reason() gives a reason then
         self._cells, self._pattern = device.put(np.frombuffer(cells, np.uint64)), put_pattern(device, pattern)
         self.fields = {
             "cells": device.pointer(self._cells),
