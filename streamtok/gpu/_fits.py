@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..native.cells import trie_cells
 from ..patterns.engine import kernels_of
 from ._shapes import ENCODING, LONGEST_MATCH, Module
 
@@ -18,7 +19,7 @@ def family_or_reason(encoding: Encoding) -> tuple[str | None, str]:
         return None, "symbols that are characters, or bytes without tokens, which the kernels do not merge"
     if vocab.wordpiece is not None:
         return None, "words that are matched by WordPiece, for which there are no kernels"
-    if vocab.is_longest and vocab.cells() is None:
+    if vocab.is_longest and trie_cells(vocab) is None:
         return None, "a vocabulary of longest match with too many beginnings of tokens for the kernels"
     if encoding._model is not None and encoding._model.added_names.has_rules:
         return None, "added tokens with lstrip, rstrip, single_word or normalized, which only the CPU finds"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MODULES = (
+    "cells",
     "checksum",
     "crew",
     "decode",

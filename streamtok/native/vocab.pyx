@@ -437,28 +437,6 @@ cdef class Vocab:
         return (rule.unknown, rule.most, rule.prefix[:rule.prefix_size]) if rule.on else None
 
     @property
-    def longest_token(self):
-        """Bytes of the longest token."""
-        return self.vocab.max_length
-
-    def cells(self):
-        """The trie of a vocabulary of longest match as bytes, as the kernels read it (csrc/longest/cell.h); None where it has too many
-        nodes for that."""
-        cdef st_cell *cells
-        cdef size_t count
-        cdef st_status status
-        with nogil:
-            status = st_cells_build(self.vocab, &cells, &count)
-        if status:
-            raise MemoryError
-        if cells == NULL:
-            return None
-        try:
-            return PyBytes_FromStringAndSize(<const char *>cells, <Py_ssize_t>(count * sizeof(st_cell)))
-        finally:
-            st_free(cells)
-
-    @property
     def monotone(self):
         return bool(self.vocab.monotone)
 

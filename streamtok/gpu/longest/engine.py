@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...native.cells import longest_token, trie_cells
 from .._engine import BaseEngine, Unusable, room_for_ids
 from .._job import BLOCK, FLAG_ROOM, TILE
 from .._shapes import LANE_BYTES
@@ -42,12 +43,12 @@ class LongestTables:
     """fields: the fields of a job that point to the tables. Keeps the arrays alive."""
 
     def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None = None):
-        cells = vocab.cells()
+        cells = trie_cells(vocab)
         assert cells is not None  # family_or_reason() gives a reason then
         self._cells, self._pattern = device.put(np.frombuffer(cells, np.uint64)), put_pattern(device, pattern)
         self.fields = {
             "cells": device.pointer(self._cells),
-            "longest": vocab.longest_token,
+            "longest": longest_token(vocab),
             "dfa": 0 if self._pattern is None else device.pointer(self._pattern),
         }
 
