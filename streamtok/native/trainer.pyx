@@ -179,12 +179,14 @@ cdef class Counter:
             PyBuffer_Release(&view)
         check(status)
 
-    def clear(self):
-        """Forgets all pieces and gives their memory back; `pieces` and `bytes` stay."""
+    def clear(self, bint trims=True):
+        """Forgets all pieces; `pieces` and `bytes` stay. trims: what their memory was goes back to the system, where the C library
+        would keep it for later."""
         self._enter()
         with nogil:
             st_train_table_free(&self.counter.table)
-            st_alloc_trim()
+            if trims:
+                st_alloc_trim()
         st_flag_lower(&self.busy)
 
     @property
