@@ -24,6 +24,8 @@ typedef struct places {
     uint32_t *starts;   /* by node of the trie: its first child in `children`; one more than nodes */
     uint32_t *place_of; /* by node of the trie */
     uint64_t *taken;    /* a bit a place */
+    uint32_t *order;    /* nodes of the trie, but the roots, as they were placed */
+    size_t ordered;
     size_t capacity, first_open; /* of places; all in front of the block `first_open` are taken */
 } places;
 
@@ -126,8 +128,26 @@ static void group_children(places *p, const uint64_t *sorted, size_t edges)
     p->starts[nodes] = (uint32_t)edges;
 }
 
-/* Breadth first: the nodes that most texts pass lie side by side. The roots are the first places of a block of their own. */
-static st_status place_all(places *p, const uint64_t *sorted, size_t edges)
+/* Places a node's children, and all below them: each branch lies side by side, as far as there is room. stack: room for all nodes. */
+static st_status place_below(places *p, uint32_t node, uint32_t *stack)
+{
+    size_t depth = 0;
+    stack[depth++] = node;
+    while (depth) {
+        node = stack[--depth];
+        p->order[p->ordered++] = node;
+        ST_TRY(place_children(p, node));
+        for (size_t i = p->starts[node + 1]; i > p->starts[node]; i--)
+            stack[depth++] = st_edge_child(p->children[i - 1]);
+    }
+    return ST_OK;
+}
+
+/* Nodes of fewer bytes are placed breadth first: most texts pass them, so they lie side by side. */
+#define BROAD 3
+
+/* The roots are the first places of a block of their own. */
+static st_status place_all(places *p, const uint64_t *sorted, size_t edges, uint32_t *stack)
 {
     const size_t roots = p->trie->roots;
     group_children(p, sorted, edges);
@@ -139,8 +159,15 @@ static st_status place_all(places *p, const uint64_t *sorted, size_t edges)
     }
     for (uint32_t root = 0; root < roots; root++)
         ST_TRY(place_children(p, root));
-    for (size_t i = 0; i < edges; i++)
-        ST_TRY(place_children(p, st_edge_child(sorted[i])));
+    for (size_t i = 0; i < edges; i++) {
+        const uint32_t node = st_edge_child(sorted[i]);
+        if (p->trie->depths[node] == BROAD)
+            ST_TRY(place_below(p, node, stack));
+        if (p->trie->depths[node] >= BROAD)
+            continue;
+        p->order[p->ordered++] = node;
+        ST_TRY(place_children(p, node));
+    }
     return ST_OK;
 }
 
@@ -227,6 +254,48 @@ static st_status link_all(const places *p, const uint64_t *sorted, size_t edges)
     return ST_OK;
 }
 
+/* Gives the pops of a node new numbers, unless they have some: from the end of its list on. */
+static void move_pops(const st_matcher *m, st_pop *moved, uint32_t *new_number, uint32_t *count, uint32_t last)
+{
+    uint32_t fresh = 0;
+    for (uint32_t pop = last; pop && !new_number[pop]; pop = m->pops[pop].before)
+        fresh++;
+    *count += fresh;
+    for (uint32_t pop = last, to = *count; pop && !new_number[pop]; pop = m->pops[pop].before) {
+        new_number[pop] = --to;
+        moved[to] = m->pops[pop];
+    }
+}
+
+/* Lists of a branch of the trie, which share their beginnings, come to lie side by side, in the order of their pops. */
+static st_status order_pops(const places *p)
+{
+    st_matcher *m = p->matcher;
+    uint32_t *new_number = st_calloc(m->pop_count, sizeof *new_number), count = 1;
+    st_pop *moved = st_malloc(m->pop_count * sizeof *moved);
+    if (!new_number || !moved) {
+        st_free(new_number);
+        st_free(moved);
+        return ST_NO_MEMORY;
+    }
+    moved[0] = m->pops[0];
+    for (size_t i = 0; i < p->ordered; i++) {
+        st_match_node *node = &m->nodes[p->place_of[p->order[i]]];
+        const uint32_t last = node->pops & ~ST_MATCH_SEVERAL;
+        if (!(node->pops & ST_MATCH_SEVERAL))
+            continue;
+        move_pops(m, moved, new_number, &count, last);
+        node->pops = new_number[last] | ST_MATCH_SEVERAL;
+    }
+    for (uint32_t pop = 1; pop < count; pop++)
+        moved[pop].before = new_number[moved[pop].before];
+    st_free(m->pops);
+    st_free(new_number);
+    m->pops = moved;
+    m->pop_count = m->pop_capacity = count;
+    return ST_OK;
+}
+
 /* ---- all of it ---- */
 
 static st_status take_depths(const places *p)
@@ -246,20 +315,26 @@ static st_status place_and_link(places *p)
     const size_t edges = trie->count - trie->roots;
     uint64_t *sorted = NULL;
     ST_TRY(st_trie_edges_by_depth(trie, &sorted));
+    uint32_t *stack = st_malloc((edges + 1) * sizeof *stack);
     p->children = st_malloc((edges + 1) * sizeof *p->children);
     p->starts = st_malloc((trie->count + 2) * sizeof *p->starts);
     p->place_of = st_malloc(trie->count * sizeof *p->place_of);
-    st_status status = p->children && p->starts && p->place_of ? ST_OK : ST_NO_MEMORY;
+    p->order = st_malloc((edges + 1) * sizeof *p->order);
+    st_status status = stack && p->children && p->starts && p->place_of && p->order ? ST_OK : ST_NO_MEMORY;
     if (!status)
-        status = place_all(p, sorted, edges);
+        status = place_all(p, sorted, edges, stack);
     if (!status)
         status = link_all(p, sorted, edges);
     if (!status)
+        status = order_pops(p);
+    if (!status)
         status = take_depths(p);
+    st_free(stack);
     st_free(sorted);
     st_free(p->children);
     st_free(p->starts);
     st_free(p->place_of);
+    st_free(p->order);
     st_free(p->taken);
     return status;
 }
@@ -268,7 +343,7 @@ st_status st_matcher_build(st_matcher *matcher, const st_vocab *vocab)
 {
     st_trie trie;
     ST_TRY(st_trie_build(&trie, vocab));
-    places p = {matcher, &trie, NULL, NULL, NULL, NULL, 0, 0};
+    places p = {.matcher = matcher, .trie = &trie};
     matcher->inside = vocab->wordpiece.on ? ST_TRIE_INSIDE : 0;
     const st_status status = place_and_link(&p);
     st_trie_free(&trie);
