@@ -356,14 +356,23 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         """The same vocabulary, pattern and special tokens, with the longest token at each place instead of merging.
 
         Uzan et al., "Greed is all you need" (2024), find it a good way to use vocabularies of BPE. The ids are not
-        those that a model was trained on.
+        those that a model was trained on. Of a model's file normalizer, template and added tokens stay, too. Where
+        longest match is the rule already, it is the encoding itself.
+
+        Raises:
+            VocabularyError: a byte is no token, as in some models' files.
         """
         from .bundled.longest import pack_longest
 
+        name = f"{self.name} by longest match"
+        if self._vocab.is_longest:
+            return self
         if self._model is not None:
-            raise ValueError(f"{shown(self.name)} comes from a model's file; give its tokens to longest_match()")
+            other = Encoding.__new__(Encoding)
+            other._become(model=self._model.by_longest_match(), name=name, engine=self._engine)
+            return other
         return Encoding(
-            f"{self.name} by longest match",
+            name,
             pat_str=self._pat_str,
             mergeable_ranks=pack_longest(self._packed.to_dict()),
             special_tokens=self._special_tokens,

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from .. import disk
 from .._version import __version__
 from ..bundled import mapped
-from ..bundled.longest import LongestVocabulary, WordVocabulary
+from ..bundled.longest import LongestVocabulary
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary, pack_ranks
 from ..bundled.words import HEADER_BYTES, WORDS_FILE, read_all_words
@@ -211,10 +211,10 @@ def _pattern(about: list[Any], data: bytes) -> CompiledPattern:
     return CompiledPattern(*fields)
 
 
-def _merged(vocab: Vocab) -> MergedVocabulary | WordVocabulary:
+def _merged(vocab: Vocab) -> MergedVocabulary | LongestVocabulary:
     blob, *arrays = vocab.to_merged()
     lengths, ids, splits = (array("I", data) for data in arrays)
-    return vocabulary_of(blob, lengths, ids, splits, vocab.wordpiece)
+    return vocabulary_of(blob, lengths, ids, splits, vocab.wordpiece or False)
 
 
 def _ranked(vocab: Vocab) -> PackedVocabulary:

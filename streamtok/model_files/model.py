@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import json
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 from ..bundled.gpt2_files import LETTERS
-from ..bundled.longest import WordVocabulary
+from ..bundled.longest import LongestVocabulary, WordVocabulary, pack_longest
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
@@ -70,7 +70,7 @@ class Model:
 
     name: str
     record: dict[str, Any]
-    vocabulary: MergedVocabulary | WordVocabulary
+    vocabulary: MergedVocabulary | LongestVocabulary
     raw: tuple[int, ...]
     parts: Parts
     empty: int | None = None
@@ -132,15 +132,12 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
         numbers = [to_little_endian(array) for array in (packed.lengths, packed.ranks, packed.splits or b"")]
-        return _revived, (
-            self.name,
-            as_text(self.record),
-            packed.blob,
-            *numbers,
-            self.raw,
-            self.empty,
-            packed.wordpiece,
-        )
+        rule = packed.wordpiece or packed.is_longest
+        return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.raw, self.empty, rule)
+
+    def by_longest_match(self) -> Model:
+        """The same with the longest token at each place in place of merging. VocabularyError: a byte is no token."""
+        return replace(self, vocabulary=pack_longest(self.vocabulary.to_dict()))
 
     @property
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -265,11 +262,11 @@ def _revived(
     splits: bytes,
     raw: tuple[int, ...],
     empty: int | None,
-    wordpiece: tuple[int, int, bytes] | None = None,
+    rule: tuple[int, int, bytes] | bool = False,
 ) -> Model:
     sizes, order, halves = map(from_little_endian, (lengths, ranks, splits))
     whole = Field(json.loads(record), name)
-    return Model(name, whole.value, vocabulary_of(blob, sizes, order, halves, wordpiece), raw, parts_of(whole), empty)
+    return Model(name, whole.value, vocabulary_of(blob, sizes, order, halves, rule), raw, parts_of(whole), empty)
 
 
 def vocabulary_of(
@@ -277,11 +274,13 @@ def vocabulary_of(
     lengths: array[int],
     ids: array[int],
     splits: array[int],
-    wordpiece: tuple[int, int, bytes] | None,
-) -> MergedVocabulary | WordVocabulary:
-    """The vocabulary of a model from its arrays."""
-    if wordpiece is not None:
-        return WordVocabulary(blob, lengths, ids, splits, wordpiece)
+    rule: tuple[int, int, bytes] | bool,
+) -> MergedVocabulary | LongestVocabulary:
+    """The vocabulary of a model from its arrays. rule: what WordPiece says; True: longest match; False: merges."""
+    if isinstance(rule, tuple):
+        return WordVocabulary(blob, lengths, ids, splits, rule)
+    if rule:
+        return LongestVocabulary(blob, lengths, ids, None, None)
     return MergedVocabulary(blob, lengths, ids, splits, None)
 
 

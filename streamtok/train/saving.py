@@ -44,7 +44,7 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
             a path that would write over a text that the encoding was trained on.
     """
     target = os.fspath(path)
-    if encoding._vocab.is_longest and encoding._model is None:
+    if encoding._vocab.is_longest and encoding._vocab.wordpiece is None:
         raise ValueError(
             f"{shown(encoding.name)} is of longest match, which none of these files can say: keep its tokens"
         )

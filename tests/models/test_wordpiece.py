@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import small_models
 from cli_runs import run
 from normal_strings import ALL, random_string
-from small_models import TEXT, Both, added, refusal, texts
+from small_models import EOS, TEXT, TEXT_STEP, Both, added, refusal, texts
 
-from streamtok import Encoding, tables, train
+from streamtok import Encoding, get_encoding, tables, train
 from streamtok.gpu._fits import family_or_reason
 
 tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
@@ -27,6 +28,7 @@ UNCLEANED = {**DECODER, "cleanup": False}
 DIGITS = {"type": "Digits", "individual_digits": True}
 LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 BERT = {"type": "BertPreTokenizer"}
+GPT2 = get_encoding("gpt2")._pat_str
 
 
 def normalizer(**changes: object) -> dict[str, object]:
@@ -207,3 +209,23 @@ def test_what_has_no_certain_meaning_is_refused(tmp_path, changes, says):
     if "model_vocab" in changes:
         made |= {"added_tokens": [], "post_processor": None}
     assert says in refusal(tmp_path, made)
+
+
+def test_models_by_longest_match(tmp_path):
+    """With all that a model's file says, but for merging."""
+    made = small_models.record(normalizer={"type": "NFC"}, post_processor=small_models.template(TEXT_STEP, EOS))
+    enc = Both.of(tmp_path, added(added(made, "<y>"), "<s>", "</s>", special=True)).enc
+    greedy = enc.with_longest_match()
+    tokens = greedy._packed.to_dict()
+    assert tokens == enc._packed.to_dict() and greedy.suffix_ids == enc.suffix_ids != []
+    text = "e\u0301 unbelievably<y> interesting tokens"
+    ids = greedy.encode(text, add_special_tokens=True)
+    assert ids != enc.encode(text, add_special_tokens=True) and greedy.decode(ids[:-1]) == "é" + text[2:]
+    reference = Encoding.longest_match("r", tokens, special_tokens={}, pat_str=GPT2, engine="reference")
+    parts = [reference.encode(part) for part in ("é unbelievably", " interesting tokens")]
+    assert ids == [*parts[0], *enc.encode("<y>"), *parts[1], *enc.suffix_ids]
+    revived = pickle.loads(pickle.dumps(greedy))
+    assert revived.encode(text) == ids[:-1] and revived.fingerprint == greedy.fingerprint != enc.fingerprint
+    with pytest.raises(ValueError, match="longest match"):
+        train.save(greedy, tmp_path / "x.json")
+    assert greedy.with_longest_match() is greedy
