@@ -13,7 +13,9 @@ cores. Ids are checked first.
 
 from __future__ import annotations
 
+import pathlib
 import random
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,23 +24,8 @@ import shared
 
 import streamtok
 
-
-def distance(a: Any, b: Any) -> int:
-    """The Levenshtein distance, a row of the matrix at a time; a running minimum gives the insertions along a row."""
-    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
-    columns = np.arange(len(b) + 1)
-    row = columns.copy()
-    for i, token in enumerate(a.tolist(), 1):
-        new = np.empty_like(row)
-        new[0] = i
-        new[1:] = np.minimum(row[1:] + 1, row[:-1] + (b != token))
-        row = np.minimum.accumulate(new - columns) + columns
-    return int(row[-1])
-
-
-def similarity(a: Any, b: Any) -> float:
-    longer = max(len(a), len(b))
-    return 1 - distance(a, b) / longer if longer else 1.0
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from alike import compared
 
 
 def number_text(rng: random.Random, size: int) -> str:
@@ -103,14 +90,7 @@ def times_of(encoding: streamtok.Encoding, data: bytes, what: str, budget: float
 
 def alike(encoding: Any, documents: list[str]) -> shared.Row:
     free = shared.without_pattern(encoding)
-    pairs = [(encoding.encode_ordinary(text), free.encode_ordinary(text)) for text in documents]
-    similar = [similarity(a, b) for a, b in pairs]
-    return {
-        "same": sum(a == b for a, b in pairs) / len(pairs),
-        "more": sum(len(b) for _, b in pairs) / sum(len(a) for a, _ in pairs) - 1,
-        "similarity": float(np.mean(similar)),
-        "least": min(similar),
-    }
+    return compared(encoding.encode_ordinary, free.encode_ordinary, documents)
 
 
 def rows(options: Any) -> Iterator[shared.Row]:

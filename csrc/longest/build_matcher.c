@@ -309,6 +309,18 @@ static st_status take_depths(const places *p)
     return m->depths ? ST_OK : ST_NO_MEMORY;
 }
 
+/* Moves the nodes to memory of their size, in large pages where the system has them: a step goes anywhere in them. */
+static st_status settle(st_matcher *m)
+{
+    st_match_node *nodes = st_alloc_table(m->count * sizeof *nodes);
+    if (!nodes)
+        return ST_NO_MEMORY;
+    memcpy(nodes, m->nodes, m->count * sizeof *nodes);
+    st_free(m->nodes);
+    m->nodes = nodes;
+    return ST_OK;
+}
+
 static st_status place_and_link(places *p)
 {
     const st_trie *trie = p->trie;
@@ -329,6 +341,8 @@ static st_status place_and_link(places *p)
         status = order_pops(p);
     if (!status)
         status = take_depths(p);
+    if (!status)
+        status = settle(p->matcher);
     st_free(stack);
     st_free(sorted);
     st_free(p->children);

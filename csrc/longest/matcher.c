@@ -183,14 +183,84 @@ st_status st_matcher_word(const st_matcher *m, const st_vocab *v, const uint8_t 
 
 /* ---- a text as it comes ---- */
 
+/* Much text without a cut is matched in several BLOCKS at the same time, as words are: each as if a token began at its start. Then the
+ * block in front goes on into it. Where both are at the same node behind the same byte, all that follows is the same: tokens of the
+ * block from there on are right. Mostly that is so after a few tokens; where it is not within SEEN bytes, the block is matched anew. */
+#define BLOCK (STEP / LANES)
+#define SEEN 256
+
+typedef struct block {
+    uint32_t *first, *to;      /* its tokens */
+    uint32_t node;             /* at its end */
+    uint32_t nodes[SEEN];      /* behind each of its first bytes, */
+    uint16_t counts[SEEN];     /* and the tokens up to there */
+} block;
+
+static inline void expect_child(const st_matcher *m, uint32_t node, uint8_t byte)
+{
+    st_prefetch(&m->nodes[m->nodes[node].base ^ byte]);
+}
+
+static void match_blocks(const st_matcher *m, block *blocks, const uint8_t *text)
+{
+    for (size_t i = 0; i < BLOCK; i++)
+        for (size_t k = 0; k < LANES; k++) {
+            block *b = &blocks[k];
+            b->node = step(m, b->node, text[k * BLOCK + i], &b->to);
+            expect_child(m, b->node, text[k * BLOCK + i + (i + 1 < BLOCK)]);
+            if (i >= SEEN)
+                continue;
+            b->nodes[i] = b->node;
+            b->counts[i] = (uint16_t)(b->to - b->first);
+        }
+}
+
+/* Goes on from *node into a block, and writes to `to`, in front of the block's own tokens. Returns the end of what is written; *joined:
+ * whether the block's own matching was met. */
+static uint32_t *go_into(const st_matcher *m, const block *b, uint32_t *node, const uint8_t *text, uint32_t *to, int *joined)
+{
+    for (size_t i = 0; i < BLOCK; i++) {
+        *node = step(m, *node, text[i], &to);
+        if (i >= SEEN || *node != b->nodes[i])
+            continue;
+        const size_t count = (size_t)(b->to - b->first) - b->counts[i];
+        memmove(to, b->first + b->counts[i], count * sizeof *to);
+        *node = b->node;
+        return to + count;
+    }
+    *joined = 0;
+    return to;
+}
+
+/* Matches text[0..STEP). to: room for as many tokens, for those that are pending, and for SEEN more a block. */
+static uint32_t *match_step(const st_matcher *m, size_t longest, uint32_t *node, const uint8_t *text, uint32_t *to, int *joined)
+{
+    block blocks[LANES];
+    for (size_t k = 0; k < LANES; k++) {
+        blocks[k].first = blocks[k].to = to + (k ? longest + k * (BLOCK + SEEN) : 0);
+        blocks[k].node = k ? m->inside : *node;
+    }
+    match_blocks(m, blocks, text);
+    to = blocks[0].to;
+    *node = blocks[0].node;
+    for (size_t k = 1; k < LANES; k++)
+        to = go_into(m, &blocks[k], node, text + k * BLOCK, to, joined);
+    return to;
+}
+
 st_status st_matcher_feed(const st_matcher *m, const st_vocab *v, uint32_t *node, const uint8_t *text, size_t n, st_ids *out)
 {
+    int joined = 1; /* blocks are tried until one was matched in vain */
     for (size_t at = 0, end; at < n; at = end) {
         end = n - at < STEP ? n : at + STEP;
-        ST_TRY(st_ids_reserve(out, end - at + v->max_length)); /* no more tokens than bytes, those that were pending included */
+        /* no more tokens than bytes, those that were pending included */
+        ST_TRY(st_ids_reserve(out, end - at + v->max_length + (joined ? LANES * SEEN : 0)));
         uint32_t *first = out->data + out->size, *to = first, here = *node;
-        for (; at < end; at++)
-            here = step(m, here, text[at], &to);
+        if (joined && end - at == STEP)
+            to = match_step(m, v->max_length, &here, text + at, to, &joined);
+        else
+            for (; at < end; at++)
+                here = step(m, here, text[at], &to);
         *node = here;
         to_ids(v, first, to);
         out->size += (size_t)(to - first);
