@@ -81,9 +81,8 @@ def of_trained(texts: dict[str, str], options: argparse.Namespace) -> Iterator[s
         )
         tokens = [size / len(each.encode_to_numpy(text, disallowed_special=())) for each in (merged, matched)]
         rates = [rate(each, text) for each in (merged, matched)]
-        yield (
-            f"| {kind} | {tokens[0]:.3f}, {tokens[1]:.3f} | {found['similarity']:.4f} | {rates[0]:.0f}, {rates[1]:.0f} |"
-        )
+        both = f"{tokens[0]:.3f}, {tokens[1]:.3f} | {found['similarity']:.4f}"
+        yield f"| {kind} | {both} | {rates[0]:.0f}, {rates[1]:.0f} |"
 
 
 def main() -> None:

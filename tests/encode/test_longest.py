@@ -194,3 +194,29 @@ def test_tables_of_a_world_vocabulary(tmp_path, monkeypatch):
         kept.encode(text) == again.encode(text) == plain.encode(text) == longest(plain._packed.to_dict(), text.encode())
     )
     assert kept.fingerprint == plain.fingerprint == pickle.loads(pickle.dumps(kept)).fingerprint
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_long_texts_without_cuts_are_those_of_the_definition(seed):
+    """Their blocks are matched at the same time, each as if a token began at its start: here mostly, never or late is
+    it so."""
+    rng = random.Random(seed)
+    size = rng.choice((2, 5, 30, 200))
+    tokens = BYTES | {bytes(rng.choices(b"ab", k=rng.randint(2, size))): 300 + i for i in range(rng.choice((5, 3000)))}
+    tokens |= {bytes(pair): 5000 + i for i, pair in enumerate(((97, 97), (97, 98), (98, 97), (98, 98)))}
+    if seed < 2:
+        tokens = BYTES | {b"aa": 300, b"a" * 200 + b"b": 301}
+    fast, slow = (Encoding.longest_match("test", tokens, special_tokens={}, engine=e) for e in ("fast", "reference"))
+    texts = [bytes(rng.choices(b"ab", k=rng.randint(15_000, 50_000))) for _ in range(2)]
+    texts += [b"a" * 40_001, (b"a" * 199 + b"b") * 200]
+    for text in texts:
+        ids = slow.encode_to_numpy(text).tolist()
+        assert ids == fast.encode_to_numpy(text).tolist() == fast.encode_to_numpy(text, num_threads=3).tolist()
+        assert ids == streamed(rng, fast, text)
+        stream = fast.stream_encoder()
+        assert ids == [
+            *stream.feed(text[:7]),
+            *stream.feed(text[7:40_000]),
+            *stream.feed(text[40_000:]),
+            *stream.flush(),
+        ]
