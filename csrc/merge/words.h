@@ -23,6 +23,11 @@
 /* Of valid UTF-8, whole characters; 1 <= n <= ST_WORD_BYTES. */
 typedef st_match st_word;
 
+/* What the pair table has for two pairs: 1 + merged, or 0. */
+typedef struct st_two_found {
+    uint32_t first, second;
+} st_two_found;
+
 /* The tokens of each word by merging alone. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). */
 typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
 

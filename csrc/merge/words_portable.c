@@ -10,5 +10,12 @@ static inline uint32_t smallest(const uint32_t *candidates, uint32_t rows)
 }
 
 #define find_in_bucket st_bucket_find
+
+static inline st_two_found find_two(const uint64_t *const buckets[2], const uint64_t keys[2])
+{
+    const st_two_found two = {find_in_bucket(buckets[0], keys[0]), find_in_bucket(buckets[1], keys[1])};
+    return two;
+}
+
 #define ST_TIER portable
 #include "merge/words_template.h"

@@ -1,6 +1,7 @@
 /* words_template.h - the merging of words.h, for the tier of the file that includes it (base/vector.h) after defining
  *
  *     find_in_bucket(bucket, key)     what st_bucket_find does (pairs/pair_table.h)
+ *     find_two(buckets, keys)         the same for two keys at once
  *     smallest(candidates, rows)      the smallest of rows * ST_ROW numbers (smallest.h)
  *
  * A merge step has one branch that depends on the text: the one that ends the word. Where a symbol has no neighbour, a stand-in
@@ -113,23 +114,23 @@ static inline void receive(const st_pairs *pairs, merging *l)
 {
     if (l->fresh)
         look_up_all(pairs, l);
-    for (int i = 0; i < 2; i++) {
-        uint32_t found = find_in_bucket(l->buckets[i], l->keys[i]);
-        if (l->buckets[i][0] & ST_OVERFLOWED) /* seldom */
-            found = st_pairs_find_further(pairs, l->buckets[i], l->keys[i]);
-        l->candidates[l->changed[i]] = candidate(found, l->changed[i]);
+    st_two_found found = find_two(l->buckets, l->keys);
+    if ((l->buckets[0][0] | l->buckets[1][0]) & ST_OVERFLOWED) { /* seldom */
+        found.first = st_pairs_find_further(pairs, l->buckets[0], l->keys[0]);
+        found.second = st_pairs_find_further(pairs, l->buckets[1], l->keys[1]);
     }
+    l->candidates[l->changed[0]] = candidate(found.first, l->changed[0]);
+    l->candidates[l->changed[1]] = candidate(found.second, l->changed[1]);
 }
 
-/* Prefetches the pair of the symbols at `place` and `next`. */
-static inline void send(const st_pairs *pairs, merging *l, int which, uint32_t place, uint32_t next)
+/* Prefetches the pair of the symbols at `place` and `next`, if both are there. */
+static inline void send(const st_pairs *pairs, merging *l, int which, uint32_t place, uint32_t next, int are_there)
 {
     const uint64_t key = st_pair_key(l->tokens[place], l->tokens[next]);
+    const uintptr_t there = 0 - (uintptr_t)are_there, none = (uintptr_t)st_empty_bucket; /* a branch would be mispredicted */
     l->changed[which] = place;
     l->keys[which] = key;
-    const uintptr_t there = 0 - (uintptr_t)((place != BEFORE) & (next != BEYOND)); /* a branch would be mispredicted */
-    const uintptr_t bucket = (uintptr_t)st_pair_bucket(pairs, key) & there, none = (uintptr_t)st_empty_bucket & ~there;
-    l->buckets[which] = (const uint64_t *)(bucket | none);
+    l->buckets[which] = (const uint64_t *)(none + (((uintptr_t)st_pair_bucket(pairs, key) - none) & there));
     st_prefetch(l->buckets[which]);
 }
 
@@ -146,8 +147,8 @@ ST_FORCE_INLINE int step(const st_pairs *pairs, merging *l, uint32_t enough)
     l->alive ^= behind ^ rest;
     l->tokens[place] = best >> 8;
     l->candidates[place] = l->candidates[gone] = ST_NO_CANDIDATE;
-    send(pairs, l, 0, place, next);
-    send(pairs, l, 1, previous, place);
+    send(pairs, l, 0, place, next, next != BEYOND);
+    send(pairs, l, 1, previous, place, previous != BEFORE);
     return 1;
 }
 
