@@ -14,6 +14,7 @@ cdef extern from "Python.h":
     PyLockStatus PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int interruptible) nogil
     void PyThread_release_lock(PyThread_type_lock lock) nogil
     void PyThread_free_lock(PyThread_type_lock lock) nogil
+    unsigned long PYTHREAD_INVALID_THREAD_ID
 
 # Microseconds between two checks for signals while this thread waits for the others.
 cdef enum:
@@ -87,7 +88,7 @@ cdef int together(void (*work)(void *) noexcept nogil, void *context, int *stop,
         if crew.over != NULL:
             for i in range(helpers):
                 st_count_add(&crew.working, 1)
-                if PyThread_start_new_thread(help, &crew) == <unsigned long>-1:
+                if PyThread_start_new_thread(help, &crew) == PYTHREAD_INVALID_THREAD_ID:
                     st_count_add(&crew.working, -1)
                     break
         work(context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import itertools
 import lzma
@@ -16,7 +17,7 @@ import pytest
 from file_runs import Crash, _enc, leftovers  # noqa: F401
 
 from streamtok import batch
-from streamtok.files import ahead, encode_file
+from streamtok.files import ahead, encode_file, members
 from streamtok.files.journal import Journal
 
 KINDS = ("plain", "gz", "gz", "xz")
@@ -179,3 +180,30 @@ def test_a_pipe_is_opened_in_its_turn(enc):
     writer.join()
     encode_file(enc, ["a.txt.gz", "b.txt"], "other.bin")
     assert pathlib.Path("out.bin").read_bytes() == pathlib.Path("other.bin").read_bytes() and len(opened) == 1
+
+
+def test_a_read_that_fails_on_a_thread(enc, monkeypatch):
+    """The error names the file when its turn comes, whatever was unpacked ahead; what was done is resumed."""
+    monkeypatch.setattr(members, "_READ", 50)
+    text = "".join(nasty.random_strings(random.Random(3), 40, 60)).encode()
+    names = [f"{i}.txt.gz" for i in range(4)]
+    for name in names:
+        pathlib.Path(name).write_bytes(gzip.compress(text))
+    options = {"chunk_size": 100, "journal_bytes": 150, "append_eot": True}
+    whole = outcome(enc, names, **options)[0]
+    fill = members.Members._fill
+    for bad in range(4):
+        for number in (1, 5, 9):
+            with pytest.MonkeyPatch.context() as patch:
+                count = itertools.count(1)
+
+                def failing(self, bad=bad, number=number, count=count):
+                    if self._raw.name == names[bad] and next(count) == number:
+                        raise OSError(errno.EIO, os.strerror(errno.EIO))
+                    return fill(self)
+
+                patch.setattr(members.Members, "_fill", failing)
+                with pytest.raises(OSError) as error:
+                    encode_file(enc, names, "out.bin", num_threads=3, **options)
+            assert error.value.errno == errno.EIO and error.value.filename == names[bad]
+            assert outcome(enc, names, resume=True, num_threads=2, **options)[0] == whole
