@@ -66,8 +66,9 @@ LANE_BYTES = 128
 LONGEST_MATCH = (
     Module(
         "streamtok.gpu.longest",
-        {"walk": 4, "mend": 4, "map": 4},
-        dict.fromkeys(("walk", "mend", "map"), 5896),  # sizeof(st_walk_memory)
+        dict.fromkeys(("walk", "bounded", "mend", "map"), 4),
+        # sizeof(st_walk_memory), and sizeof(st_bounded_memory)
+        {"walk": 4736, "bounded": 5768, "mend": 5768, "map": 5768},
     ),
 )
 """The module of longest match, which has kernels that find starts of its own."""

@@ -6,6 +6,7 @@
 
 #include "start_kernels.h"
 JOB_KERNEL(walk)
+JOB_KERNEL(bounded)
 JOB_KERNEL(heads)
 JOB_KERNEL(mend)
 JOB_KERNEL(map)
@@ -18,6 +19,6 @@ JOB_KERNEL(collect)
 
 extern "C" size_t sizes(int which)
 {
-    const size_t all[] = {sizeof(st_job), sizeof(st_counts), sizeof(st_walk_memory), ST_WALK_STRETCH, ST_CHAIN};
+    const size_t all[] = {sizeof(st_job), sizeof(st_counts), sizeof(st_walk_memory), sizeof(st_bounded_memory), ST_WALK_STRETCH, ST_CHAIN};
     return all[which];
 }

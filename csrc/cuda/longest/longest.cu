@@ -8,19 +8,43 @@
 #define ST_WALK_RESIDENT 4
 #endif
 
+ST_INLINE st_matching st_bounded_walk(const st_job *job)
+{
+    st_bounded_memory *memory = (st_bounded_memory *)st_shared + ST_WARP;
+    const st_matching w = {job, &memory->plain, memory, threadIdx.x & 31, 0, 0};
+    return w;
+}
+
+ST_INLINE st_matching st_plain_walk(const st_job *job)
+{
+    const st_matching w = {job, (st_walk_memory *)st_shared + ST_WARP, (st_bounded_memory *)0, threadIdx.x & 31, 0, 0};
+    return w;
+}
+
 ST_INLINE st_matching st_walk_of(const st_job *job)
 {
-    const st_matching w = {job, (st_walk_memory *)st_shared + ST_WARP, threadIdx.x & 31, 0, 0};
-    return w;
+    return ST_FAMILY != ST_SPLIT_NONE || job->bounded ? st_bounded_walk(job) : st_plain_walk(job);
+}
+
+ST_FORCE_INLINE void st_walk_all(const st_job *job, st_matching *w)
+{
+    for (uint64_t i = ST_THREAD / 32; i < job->stretches; i += ST_THREADS / 32) {
+        const uint64_t stretch = job->first_stretch + i;
+        st_walk_stretch(w, stretch, job->known ? job->stretch_entries[stretch] : ST_NONE);
+    }
+}
+
+/* Of text where tokens end at borders, and of any other text. */
+ST_KERNEL __launch_bounds__(256, ST_WALK_RESIDENT) st_kernel_bounded(const __grid_constant__ st_job job)
+{
+    st_matching w = st_bounded_walk(&job);
+    st_walk_all(&job, &w);
 }
 
 ST_KERNEL __launch_bounds__(256, ST_WALK_RESIDENT) st_kernel_walk(const __grid_constant__ st_job job)
 {
-    st_matching w = st_walk_of(&job);
-    for (uint64_t i = ST_THREAD / 32; i < job.stretches; i += ST_THREADS / 32) {
-        const uint64_t stretch = job.first_stretch + i;
-        st_walk_stretch(&w, stretch, job.known ? job.stretch_entries[stretch] : ST_NONE);
-    }
+    st_matching w = st_plain_walk(&job);
+    st_walk_all(&job, &w);
 }
 
 ST_KERNEL __launch_bounds__(256) st_kernel_heads(const __grid_constant__ st_job job)

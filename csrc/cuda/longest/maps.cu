@@ -7,6 +7,12 @@
 
 #define ST_GROUP 64 /* stretches */
 
+/* Where the exit of a part's first walk is kept: in the word that is left out behind its text. */
+ST_FORCE_INLINE uint32_t *st_exit_place(const st_matching *w, unsigned part)
+{
+    return w->memory->text + part * (ST_LANE_BYTES / 4 + 1) + ST_LANE_BYTES / 4;
+}
+
 /* The exit of a stretch that is entered at the place `at`. Where it comes to a start that a lane has noted, it goes on at the lane's
  * exit. */
 template <int Bounded> ST_INLINE uint32_t st_exit_of(const st_matching *w, uint32_t at)
@@ -16,7 +22,7 @@ template <int Bounded> ST_INLINE uint32_t st_exit_of(const st_matching *w, uint3
     while (at < last) {
         const unsigned part = at / ST_LANE_BYTES;
         if (st_was_noted(w, part, at))
-            at = w->memory->exits[part];
+            at = *st_exit_place(w, part);
         else
             at = st_walk_part<ST_TRIAL_WALK, Bounded>(w, part, at, min((part + 1) * ST_LANE_BYTES, w->size), (uint32_t *)0, &tokens);
     }
@@ -30,7 +36,7 @@ template <int Bounded> ST_FORCE_INLINE void st_map_bounded(st_matching *w, uint6
     st_begin_walk(w, stretch);
     __syncwarp(); /* the memory is free again */
     st_load_window<Bounded>(w);
-    w->memory->exits[w->lane] = st_walk_first<Bounded>(w, (uint32_t *)0, &tokens);
+    *st_exit_place(w, w->lane) = st_walk_first<Bounded>(w, (uint32_t *)0, &tokens);
     __syncwarp();
     for (uint32_t entry = w->lane; entry < w->job->longest; entry += 32)
         map[entry] = st_exit_of<Bounded>(w, ST_LANE_BYTES + entry);
@@ -38,7 +44,7 @@ template <int Bounded> ST_FORCE_INLINE void st_map_bounded(st_matching *w, uint6
 
 ST_FORCE_INLINE void st_map_stretch(st_matching *w, uint64_t stretch)
 {
-    if (ST_FAMILY != ST_SPLIT_NONE || w->job->bounded)
+    if (w->bounded)
         st_map_bounded<1>(w, stretch);
     else
         st_map_bounded<0>(w, stretch);

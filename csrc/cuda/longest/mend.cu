@@ -5,7 +5,7 @@
 
 #include "cuda/longest/walk.cu"
 
-#define ST_CHAIN 16 /* stretches that one warp walks anew; what then is wrong is left to maps.cu */
+#define ST_CHAIN 4 /* stretches that one warp walks anew; what then is wrong is left to maps.cu */
 
 ST_FORCE_INLINE int st_is_wrong(const st_job *job, uint64_t stretch)
 {

@@ -22,17 +22,21 @@
 #define ST_WALK_BLOCKS (ST_WALK_STRETCH / 64)
 
 typedef struct st_walk_memory {
-    uint32_t text[ST_WINDOW / 4 + 32];       /* a word is left out behind each lane's part, so that lanes use different banks */
-    uint32_t starts[32 * ST_LANE_WORDS];     /* word, lane: the starts that the first walk came to */
-    uint32_t fronts[32 * ST_LANE_WORDS];     /* and the walk after it */
-    uint32_t borders[32 * ST_LANE_WORDS + 2]; /* of pieces and passages */
-    uint32_t exits[32];
+    uint32_t text[ST_WINDOW / 4 + 32];   /* a word is left out behind each lane's part, so that lanes use different banks */
+    uint32_t starts[32 * ST_LANE_WORDS]; /* word, lane: the starts that the first walk came to */
 } st_walk_memory;
+
+typedef struct st_bounded_memory {
+    st_walk_memory plain;
+    uint32_t fronts[32 * ST_LANE_WORDS];      /* word, lane: starts in front of those */
+    uint32_t borders[32 * ST_LANE_WORDS + 2]; /* of pieces and passages */
+} st_bounded_memory;
 
 /* A warp's stretch. Places count from the start of its window, one part in front of the stretch. */
 typedef struct st_matching {
     const st_job *job;
     st_walk_memory *memory;
+    st_bounded_memory *bounded; /* the same; NULL: tokens end nowhere but at the end of the text */
     unsigned lane;
     uint64_t origin; /* byte of the text that place 0 is; wraps around in front of the text */
     uint32_t size;   /* the place where the text ends, or one far behind */
@@ -86,7 +90,7 @@ template <int Bounded> ST_INLINE void st_load_window(const st_matching *w)
     }
     if constexpr (Bounded) {
         for (unsigned i = w->lane; i < 32 * ST_LANE_WORDS + 2; i += 32)
-            w->memory->borders[i] = 2 * i < from ? 0 : st_border_word(w, i);
+            w->bounded->borders[i] = 2 * i < from ? 0 : st_border_word(w, i);
     }
     __syncwarp();
 }
@@ -98,7 +102,7 @@ ST_FORCE_INLINE uint32_t st_window_word(const st_matching *w, uint32_t word)
 
 ST_FORCE_INLINE uint32_t st_window_borders(const st_matching *w, uint32_t word)
 {
-    return word < 32 * ST_LANE_WORDS + 2 ? w->memory->borders[word] : st_border_word(w, word);
+    return word < 32 * ST_LANE_WORDS + 2 ? w->bounded->borders[word] : st_border_word(w, word);
 }
 
 /* Eight bytes from a place on. Those that no token that holds the byte in front of them, or the first one if is_start, may have are
@@ -136,23 +140,43 @@ ST_FORCE_INLINE int st_was_noted(const st_matching *w, unsigned part, uint32_t a
 }
 
 /* A token begins at the place. */
-template <int Purpose> ST_FORCE_INLINE void st_note(const st_matching *w, unsigned part, uint32_t at)
+template <int Purpose, int Bounded> ST_FORCE_INLINE void st_note(const st_matching *w, unsigned part, uint32_t at)
 {
-    if constexpr (Purpose != ST_TRIAL_WALK)
-        *st_bits_of(Purpose == ST_FIRST_WALK ? w->memory->starts : w->memory->fronts, part, at) |= 1u << (at & 31);
+    if constexpr (Purpose == ST_FIRST_WALK)
+        *st_bits_of(w->memory->starts, part, at) |= 1u << (at & 31);
+    else if constexpr (Purpose == ST_NEXT_WALK && Bounded)
+        *st_bits_of(w->bounded->fronts, part, at) |= 1u << (at & 31);
 }
 
-/* Where no text is: the start of the next block. A block that holds an id gives it. */
-template <int Purpose> ST_INLINE uint32_t st_pass_filler(const st_matching *w, unsigned part, uint32_t at, uint64_t bytes, uint32_t *to,
-                                                         uint32_t *count)
+/* Ids on their way to memory, four at a time. */
+typedef struct st_ids_out {
+    uint32_t *to; /* a multiple of 16; NULL: ids are only counted */
+    uint32_t count;
+    uint4 last; /* w is the last one */
+} st_ids_out;
+
+ST_FORCE_INLINE void st_put_id(st_ids_out *out, uint32_t id)
 {
-    if ((bytes & 0xFF) == ST_ID) {
-        st_note<Purpose>(w, part, at);
-        if (to)
-            to[*count] = st_window_word(w, at / 4) >> 8 | st_window_word(w, at / 4 + 1) << 24;
-        ++*count;
-    }
-    return (at | 63) + 1;
+    out->count++;
+    out->last.x = out->last.y;
+    out->last.y = out->last.z;
+    out->last.z = out->last.w;
+    out->last.w = id;
+    if (out->to && !(out->count & 3))
+        *(uint4 *)(out->to + out->count - 4) = out->last;
+}
+
+/* The last ones, fewer than four. */
+ST_FORCE_INLINE void st_end_ids(const st_ids_out *out)
+{
+    const uint32_t left = out->count & 3;
+    if (!out->to || !left)
+        return;
+    out->to[out->count - 1] = out->last.w;
+    if (left > 1)
+        out->to[out->count - 2] = out->last.z;
+    if (left > 2)
+        out->to[out->count - 3] = out->last.y;
 }
 
 /* Steps of a walk in eights beyond the first of each token, which is all that text of any meaning needs. */
@@ -167,7 +191,8 @@ template <int Purpose, int Bounded>
 ST_FORCE_INLINE uint32_t st_walk_part(const st_matching *w, unsigned part, uint32_t at, uint32_t end, uint32_t *to, uint32_t *count)
 {
     const st_cell *cells = w->job->cells;
-    uint32_t stop = at, place = 0, here = 0, left = 0, id = 0, work = st_work_of(w->job), n = 0;
+    uint32_t stop = at, place = 0, here = 0, left = 0, id = 0, work = st_work_of(w->job);
+    st_ids_out out = {to, 0, {0, 0, 0, 0}};
     uint64_t bytes = 0;
     int ended = 1;
     for (;;) {
@@ -176,8 +201,12 @@ ST_FORCE_INLINE uint32_t st_walk_part(const st_matching *w, unsigned part, uint3
             if (at >= end || (Purpose != ST_FIRST_WALK && st_was_noted(w, part, at)))
                 break;
             bytes = st_eight_bytes<Bounded>(w, at, 1);
-            if ((bytes & 0xFF) >= ST_PAD) {
-                stop = st_pass_filler<Purpose>(w, part, at, bytes, to, &n);
+            if (Bounded && (bytes & 0xFF) >= ST_PAD) { /* the next block; one that holds an id gives it */
+                stop = (at | 63) + 1;
+                if ((bytes & 0xFF) == ST_ID) {
+                    st_note<Purpose, Bounded>(w, part, at);
+                    st_put_id(&out, st_window_word(w, at / 4) >> 8 | st_window_word(w, at / 4 + 1) << 24);
+                }
                 continue;
             }
             here = ((uint32_t)bytes & 0xFF) << 8 | ((uint32_t)bytes >> 8 & 0xFF);
@@ -208,23 +237,26 @@ ST_FORCE_INLINE uint32_t st_walk_part(const st_matching *w, unsigned part, uint3
             here = base + ((uint32_t)bytes & 0xFF);
         }
         if (ended) {
-            st_note<Purpose>(w, part, at);
-            if (to)
-                to[n] = id;
-            n++;
+            st_note<Purpose, Bounded>(w, part, at);
+            st_put_id(&out, id);
         }
     }
-    *count = n;
+    st_end_ids(&out);
+    *count = out.count;
     return at;
 }
 
 /* ---- a stretch ---- */
 
-/* The first character that begins in a lane's part: a token that begins inside a character is rare. */
-ST_INLINE uint32_t st_first_character(const st_matching *w, uint32_t at)
+/* Where the first walk of a lane begins: at a space, in front of which few tokens of any text go on, or else at the first character. */
+ST_INLINE uint32_t st_guess_start(const st_matching *w, uint32_t at)
 {
-    uint32_t bytes = st_window_word(w, at / 4);
-    for (unsigned i = 0; i < 3 && (bytes & 0xC0) == 0x80; i++, bytes >>= 8)
+    const uint64_t bytes = st_eight_bytes<0>(w, at, 1), other = bytes ^ 0x2020202020202020u;
+    const uint64_t spaces = (other - 0x0101010101010101u) & ~other & 0x8080808080808080u;
+    if (spaces)
+        return at + st_first_bit(spaces) / 8;
+    uint32_t first = (uint32_t)bytes;
+    for (unsigned i = 0; i < 3 && (first & 0xC0) == 0x80; i++, first >>= 8)
         at++;
     return at;
 }
@@ -257,7 +289,7 @@ template <int Bounded> ST_FORCE_INLINE uint32_t st_walk_first(const st_matching 
     *count = 0;
     if (begin >= end || w->origin + begin >= w->job->size) /* the second: in front of the text */
         return begin + (w->origin + begin >= w->job->size && w->lane == 0 ? ST_LANE_BYTES : 0);
-    return st_walk_part<ST_FIRST_WALK, Bounded>(w, w->lane, st_first_character(w, begin), end, w->lane ? to : (uint32_t *)0, count);
+    return st_walk_part<ST_FIRST_WALK, Bounded>(w, w->lane, st_guess_start(w, begin), end, w->lane ? to : (uint32_t *)0, count);
 }
 
 /* Where the lane's part is entered in truth, it walks from there. *exit: that of the first walk; receives the true one. *from
@@ -267,8 +299,8 @@ ST_FORCE_INLINE void st_walk_again(const st_matching *w, uint32_t entry, uint32_
                                    st_lane_ids *ids)
 {
     const uint32_t begin = w->lane * ST_LANE_BYTES, end = min(begin + ST_LANE_BYTES, w->size);
-    for (unsigned i = 0; i < ST_LANE_WORDS; i++)
-        w->memory->fronts[32 * i + w->lane] = 0;
+    for (unsigned i = 0; Bounded && i < ST_LANE_WORDS; i++)
+        w->bounded->fronts[32 * i + w->lane] = 0;
     ids->front = 0;
     const uint32_t met =
         entry < end ? st_walk_part<ST_NEXT_WALK, Bounded>(w, w->lane, entry, end, to, &ids->front) : entry;
@@ -285,7 +317,7 @@ ST_INLINE void st_mark_rows(const st_matching *w, uint32_t before, uint32_t from
     for (unsigned i = 0; i < ST_LANE_BYTES / 64 && block + i < job->blocks; i++) {
         if (!st_passage_begins(job, block + i))
             continue;
-        uint32_t tokens = st_starts_before(w->memory->fronts, w->lane, 64 * i);
+        uint32_t tokens = st_starts_before(w->bounded->fronts, w->lane, 64 * i);
         if (64 * i > from)
             tokens += st_starts_before(w->memory->starts, w->lane, 64 * i) - st_starts_before(w->memory->starts, w->lane, from);
         job->row_slots[block + i - job->first_stretch * ST_WALK_BLOCKS] = before + tokens;
@@ -330,7 +362,7 @@ template <int Bounded> ST_FORCE_INLINE void st_walk_bounded(st_matching *w, uint
 
 ST_FORCE_INLINE void st_walk_stretch(st_matching *w, uint64_t stretch, uint32_t entry)
 {
-    if (ST_FAMILY != ST_SPLIT_NONE || w->job->bounded)
+    if (w->bounded)
         st_walk_bounded<1>(w, stretch, entry);
     else
         st_walk_bounded<0>(w, stretch, entry);

@@ -141,12 +141,12 @@ class LongestEngine(BaseEngine):
 
     def _run(self, job: Record, known: bool) -> None:
         launch, blocks_for = self._device.launch, self._device.blocks_for
-        job["known"] = known
+        job["known"], walk = known, "bounded" if job["bounded"] else "walk"
         for first, count in self._slices(job, WALK_SLICE):
             job["first_stretch"], job["stretches"] = first, count
             if first:
                 launch("begin", job, 1, 32)
-            launch("walk", job, blocks_for("walk", -(-count // 8)), 256)
+            launch(walk, job, blocks_for(walk, -(-count // 8)), 256)
             for check in range(0 if known else _MENDS + 1):
                 job["check"] = check
                 launch("heads", job, -(-count // 256), 256)
