@@ -66,7 +66,7 @@ LANE_BYTES = 128
 LONGEST_MATCH = (
     Module(
         "streamtok.gpu.longest",
-        dict.fromkeys(("walk", "bounded", "mend", "map"), 4),
+        {"walk": 5, "bounded": 4, "mend": 4, "map": 4},
         # sizeof(st_walk_memory), and sizeof(st_bounded_memory)
         {"walk": 4736, "bounded": 5768, "mend": 5768, "map": 5768},
     ),

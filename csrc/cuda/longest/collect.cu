@@ -5,20 +5,6 @@
 #include "cuda/count_tokens.cu"
 #include "cuda/longest/walk.cu"
 
-#define ST_LISTS_AT_ONCE 4 /* lanes' lists on their way from memory at a time */
-
-/* The ids of a lane: `front` in fronts, and then those in slots. */
-typedef struct st_lane_list {
-    const uint32_t *fronts, *slots; /* the second as if all were there */
-    uint32_t front, count;
-    uint64_t to;
-} st_lane_list;
-
-ST_FORCE_INLINE uint32_t st_id_of_list(const st_lane_list *list, uint32_t k)
-{
-    return k < list->front ? list->fronts[k] : list->slots[k];
-}
-
 ST_INLINE void st_collect_stretch(const st_job *job, unsigned lane, uint64_t stretch)
 {
     const uint32_t span = lane < 31 ? job->spans[stretch * 31 + lane] : 0;
@@ -26,29 +12,13 @@ ST_INLINE void st_collect_stretch(const st_job *job, unsigned lane, uint64_t str
     uint32_t total;
     const uint32_t before = st_prefix(count, lane, &total);
     const uint64_t at = job->tile_starts[stretch / ST_TILE] + job->offsets[stretch];
-    for (unsigned first = 0; first < 32; first += ST_LISTS_AT_ONCE) {
-        st_lane_list lists[ST_LISTS_AT_ONCE];
-        uint32_t ids[ST_LISTS_AT_ONCE];
-#pragma unroll
-        for (unsigned i = 0; i < ST_LISTS_AT_ONCE; i++) {
-            const int from = (int)(first + i);
-            const uint64_t place = (stretch * 31 + first + i) * ST_LANE_BYTES;
-            st_lane_list *list = &lists[i];
-            list->front = __shfl_sync(0xFFFFFFFFu, front, from);
-            list->count = __shfl_sync(0xFFFFFFFFu, count, from);
-            list->to = at + __shfl_sync(0xFFFFFFFFu, before, from);
-            list->fronts = job->fronts + place;
-            list->slots = job->slots + place + __shfl_sync(0xFFFFFFFFu, skipped, from) - list->front;
-            ids[i] = lane < list->count ? st_id_of_list(list, lane) : 0;
-        }
-#pragma unroll
-        for (unsigned i = 0; i < ST_LISTS_AT_ONCE; i++) {
-            const st_lane_list *list = &lists[i];
-            if (lane < list->count)
-                st_write_id(job, list->to + lane, ids[i]);
-            for (uint32_t k = lane + 32; k < list->count; k += 32)
-                st_write_id(job, list->to + k, st_id_of_list(list, k));
-        }
+#pragma unroll 4
+    for (unsigned i = 0; i < 31; i++) {
+        const uint32_t those = __shfl_sync(0xFFFFFFFFu, count, (int)i), in_front = __shfl_sync(0xFFFFFFFFu, front, (int)i);
+        const uint32_t from = __shfl_sync(0xFFFFFFFFu, skipped, (int)i), to = __shfl_sync(0xFFFFFFFFu, before, (int)i);
+        const uint64_t place = (stretch * 31 + i) * ST_LANE_BYTES;
+        for (uint32_t k = lane; k < those; k += 32)
+            st_write_id(job, at + to + k, k < in_front ? job->fronts[place + k] : job->slots[place + from + k - in_front]);
     }
 }
 

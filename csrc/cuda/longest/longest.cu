@@ -4,9 +4,11 @@
 #include "cuda/longest/mend.cu"
 #include "cuda/starts.cu"
 
+/* Blocks of a multiprocessor, by their shared memory. More threads wait for loads at a time; fewer leave more first-level cache. */
 #ifndef ST_WALK_RESIDENT
-#define ST_WALK_RESIDENT 4
+#define ST_WALK_RESIDENT 5
 #endif
+#define ST_BOUNDED_RESIDENT 4
 
 ST_INLINE st_matching st_bounded_walk(const st_job *job)
 {
@@ -35,7 +37,7 @@ ST_FORCE_INLINE void st_walk_all(const st_job *job, st_matching *w)
 }
 
 /* Of text where tokens end at borders, and of any other text. */
-ST_KERNEL __launch_bounds__(256, ST_WALK_RESIDENT) st_kernel_bounded(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(256, ST_BOUNDED_RESIDENT) st_kernel_bounded(const __grid_constant__ st_job job)
 {
     st_matching w = st_bounded_walk(&job);
     st_walk_all(&job, &w);
@@ -53,14 +55,14 @@ ST_KERNEL __launch_bounds__(256) st_kernel_heads(const __grid_constant__ st_job 
         st_check_stretch(&job, job.first_stretch + i);
 }
 
-ST_KERNEL __launch_bounds__(256, ST_WALK_RESIDENT) st_kernel_mend(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(256, ST_BOUNDED_RESIDENT) st_kernel_mend(const __grid_constant__ st_job job)
 {
     st_matching w = st_walk_of(&job);
     for (uint64_t i = ST_THREAD / 32; i < job.counts->heads[job.check]; i += ST_THREADS / 32)
         st_mend_chain(&w, job.heads[i]);
 }
 
-ST_KERNEL __launch_bounds__(256, ST_WALK_RESIDENT) st_kernel_map(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(256, ST_BOUNDED_RESIDENT) st_kernel_map(const __grid_constant__ st_job job)
 {
     st_matching w = st_walk_of(&job);
     for (uint64_t i = ST_THREAD / 32; i < job.stretches; i += ST_THREADS / 32)
