@@ -17,6 +17,8 @@ ENCODINGS = [
     "o200k_base",
     "r50k_base without pattern",
     "o200k_base without pattern",
+    "r50k_base without pattern by longest match",
+    "o200k_base by longest match",
 ]
 
 
