@@ -84,15 +84,17 @@ int st_dfa_valid(const st_dfa *dfa, const st_scan *scan)
 }
 
 /* Whether the text leads from `state` to the scan. What was open before the text has one of two lengths: if `taken` is not 0, that
- * many bytes, and no piece may end; else any, and the last piece that ends does so where the text begins. Marks in what was open are
- * not known: they are put at its first bytes. */
-static int leads_to(const st_dfa *dfa, uint32_t state, const st_scan *scan, uint64_t taken, const uint8_t *text, size_t n)
+ * many bytes and `ended`, and if anything ends, then the last piece does where these `taken` bytes begin; else any, and the last
+ * piece that ends does so where the text begins. Marks in what was open are not known: they are put at its first bytes, or where a
+ * piece is to end. So is the size of the last character, where it alone was taken. */
+static int leads_to(const st_dfa *dfa, uint32_t state, const st_scan *scan, uint64_t taken, uint64_t ended, const uint8_t *text,
+                    size_t n)
 {
-    const uint64_t before = taken ? taken : state ? 16 : 0;
-    st_scan s = {.length = before, .state = state, .memo = before ? 1 : 0};
+    const uint64_t before = taken ? taken + ended : state ? 16 : 0;
+    st_scan s = {.length = before, .state = state, .memo = !before ? 0 : ended && taken <= 4 ? (uint32_t)taken : 1};
     uint64_t ends[64], start = 0;
     for (unsigned a = 0; a < dfa->mark_count; a++)
-        s.marks[a] = state && !taken ? 1 : 0;
+        s.marks[a] = taken ? ended : state ? 1 : 0;
     for (size_t at = 0, used; at < n; at += used) {
         const size_t count = st_dfa_feed(dfa, &s, text + at, n - at, &used, ends, sizeof ends / sizeof *ends);
         start += count ? ends[count - 1] & ~ST_DROPPED : 0;
@@ -100,7 +102,7 @@ static int leads_to(const st_dfa *dfa, uint32_t state, const st_scan *scan, uint
     for (unsigned a = 0; a < ST_SCAN_MARKS; a++)
         if (s.marks[a] != scan->marks[a] && (!taken || s.marks[a] || scan->marks[a] > taken))
             return 0;
-    return start == (taken ? 0 : before) && s.state == scan->state && s.memo == scan->memo;
+    return start == (taken ? ended : before) && s.state == scan->state && s.memo == scan->memo;
 }
 
 /* More steps than this are not made: a state of a long piece in a large table is taken as it is. */
@@ -111,7 +113,7 @@ int st_dfa_can_follow(const st_dfa *dfa, const st_scan *scan, uint64_t taken, co
     if (n == 0 || n > MOST_STEPS / dfa->states)
         return 1;
     for (uint32_t state = taken ? 1 : 0; state < dfa->states; state++)
-        if (leads_to(dfa, state, scan, taken, text, n))
+        if (leads_to(dfa, state, scan, taken, 0, text, n) || (taken && leads_to(dfa, state, scan, taken, 16, text, n)))
             return 1;
     return 0;
 }
