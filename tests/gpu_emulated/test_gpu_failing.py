@@ -168,7 +168,7 @@ def test_a_pattern_without_a_table_stays_on_the_cpu(fresh, monkeypatch, make_tin
 def device(fresh, monkeypatch):
     """One emulated device, which "auto" takes for very fast."""
     device = HostDevice("cl100k")
-    monkeypatch.setattr(_open, "open_device", lambda family, ordinal: device)
+    monkeypatch.setattr(_open, "open_device", lambda family, ordinal, modules: device)
     monkeypatch.setattr(_select, "has_cupy", lambda: True)
     monkeypatch.setattr(_calibration, "measure", lambda encoding, on_device: _calibration.Rates(1, 1e-9, 1e-12))
     return device
@@ -297,7 +297,7 @@ def test_rates_that_cannot_be_kept_are_no_error(monkeypatch, tmp_path):
 @needs_compiler
 def test_calibration_measures_and_keeps(fresh, monkeypatch, enc, tmp_path):
     monkeypatch.setattr(_calibration, "_SIZES", (1 << 10, 1 << 13))
-    monkeypatch.setattr(_open, "open_device", lambda family, ordinal: HostDevice(family, ordinal))
+    monkeypatch.setattr(_open, "open_device", HostDevice)
     rates = gpu.calibrate(enc)
     assert rates.cpu > 0 and rates.start > 0 and rates.device > 0
     (key,) = json.loads((tmp_path / "devices.json").read_text())
