@@ -1,6 +1,7 @@
 #include "merge/words.h"
 
 #include "base/dispatch.h"
+#include "merge/sure_pairs.h"
 
 ST_STAGE(st_merge_words_function, merge_in_use, st_merge_words_portable, st_merge_words_neon, st_merge_words_avx2,
          st_merge_words_avx512)
@@ -14,6 +15,8 @@ void st_merge_words(const st_vocab *v, const st_cuts *cuts, st_word *words, size
 st_status st_words_to_tokens(st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
 {
     if (!v->longest) {
+        if (count)
+            st_vocab_sure_pairs(v);
         st_merge_words(v, cuts, words, count);
         return ST_OK;
     }

@@ -13,8 +13,7 @@
 #include "base/begin_avx512.h"
 
 #include "base/prefetch.h"
-#include "cut/borders_avx512.h"
-#include "merge/byte_tokens_avx512.h"
+#include "merge/begin_words_avx512.h"
 
 #define GROUPS 3 /* two, four and six take up to 4 % longer on some texts, and none less */
 
@@ -23,7 +22,7 @@
 #define FIRST 1
 #define BEYOND 31
 #define PLACES 32
-#define MOST_SYMBOLS (BEYOND - FIRST)
+_Static_assert(MOST_SYMBOLS == BEYOND - FIRST, "a bit of 32 for each, and for the stand-ins");
 
 /* Pairs that a group asks for at a time: two for each word, or, when it begins, all. Whole vectors are written. */
 #define QUESTIONS (LANES * MOST_SYMBOLS + LANES)
@@ -57,7 +56,7 @@ typedef struct slab {
     uint32_t count, next;
     uint16_t order[SLAB]; /* the words in the order in which they begin */
     uint8_t sizes[SLAB];
-    uint32_t symbols[SLAB * ROOM];
+    uint32_t symbols[SLAB * ROOM + LANES]; /* a vector is written behind the last one */
 } slab;
 
 static inline __m512i load(const uint32_t *from)
@@ -70,31 +69,14 @@ static inline __m256i load_eight(const uint32_t *from)
     return _mm256_loadu_si256((const __m256i *)(const void *)from);
 }
 
-static inline void store(uint32_t *to, __m512i value)
-{
-    _mm512_storeu_si512(to, value);
-}
-
 static inline __m512i numbers(void)
 {
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
-/* The lowest byte of each lane, in all four of them. */
-static inline __m512i all_bytes(__m512i lanes)
-{
-    const __m128i lowest = _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
-    return _mm512_shuffle_epi8(lanes, _mm512_broadcast_i32x4(lowest));
-}
-
 static inline void scatter(uint32_t *to, __mmask16 mask, __m512i cells, __m512i values)
 {
     _mm512_mask_i32scatter_epi32(to, mask, cells, values, 4);
-}
-
-static inline __m512i gather(const uint32_t *from, __mmask16 mask, __m512i cells)
-{
-    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, cells, from, 4);
 }
 
 /* The place of the highest bit. */
@@ -303,83 +285,6 @@ static void begin(const st_pairs *pairs, slab *s, group *g)
     look_up_all(pairs, g);
 }
 
-/* The first sixteen characters of a word, a lane each. Few words have more; their others begin as bytes. */
-typedef struct characters {
-    __mmask16 there;
-    __mmask16 of_three; /* which have three bytes or more */
-    __mmask16 whole;    /* which begin whole */
-    __m512i tokens;     /* the tokens of those */
-} characters;
-
-/* The code points of characters of two bytes, or of three. `text`: their bytes, the lead byte lowest. */
-static inline __m512i code_points(__m512i text, __mmask16 of_three)
-{
-    const __m512i six = all(0x3F), second = _mm512_and_si512(_mm512_srli_epi32(text, 8), six);
-    const __m512i third = _mm512_and_si512(_mm512_srli_epi32(text, 16), six);
-    const __m512i two = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(text, all(0x1F)), 6), second);
-    const __m512i behind = _mm512_or_si512(_mm512_slli_epi32(second, 6), third);
-    const __m512i lead = _mm512_slli_epi32(_mm512_and_si512(text, all(0x0F)), 12);
-    return _mm512_mask_or_epi32(two, of_three, lead, behind);
-}
-
-/* The characters that begin whole: st_whole_character (cut/cut_rule.h) for sixteen at once. A border counts as open where
- * the classes of its two bytes have a bit in common, which they do at every border that is not closed and at few others. */
-static inline characters characters_of(const st_cut_tables *cuts, __m512i bytes, uint64_t starts)
-{
-    const __m512i at = _mm512_maskz_compress_epi8(starts, byte_numbers());
-    const __m512i places = all_bytes(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(at)));
-    const __m512i text = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0x03020100)), bytes);
-    const __m512i lead = _mm512_and_si512(text, all(0xFF));
-    const uint32_t count = (uint32_t)_mm_popcnt_u64(starts);
-    characters c = {.there = first_lanes(count), .of_three = _mm512_cmpge_epu32_mask(lead, all(0xE0))};
-    const byte_classes classes = byte_classes_of(cuts);
-    __m512i before = _mm512_setzero_si512();
-    const __m512i common = common_classes(&classes, bytes, &before);
-    const uint32_t open = (uint32_t)_pext_u64(_mm512_test_epi8_mask(common, common), starts);
-    const __mmask16 closed = (__mmask16)~(open | open >> 1);
-    const __mmask16 high = _mm512_cmpge_epu32_mask(lead, all(0x80)), longest = _mm512_cmpge_epu32_mask(lead, all(0xF0));
-    const __mmask16 wanted = c.there & high & (__mmask16)~longest; /* open ones too: the gather does not wait for `closed` */
-    c.tokens = gather(cuts->characters, wanted, code_points(text, c.of_three));
-    c.whole = _mm512_mask_cmpneq_epu32_mask(wanted & closed, c.tokens, all(ST_NONE));
-    return c;
-}
-
-/* Writes sixteen symbols: tokens of bytes (`bytes` holds the tokens if they are narrow), and in the lanes `whole` the next whole
- * characters. */
-static inline void put_tokens(const byte_tokens *b, __m128i bytes, __mmask16 whole, __m512i characters, uint32_t *to)
-{
-    __m512i single = _mm512_cvtepu8_epi32(bytes);
-    if (!b->narrow)
-        single = gather(b->wide, 0xFFFF, single);
-    store(to, _mm512_mask_expand_epi32(single, whole, characters));
-}
-
-/* The symbols that a word begins with; returns how many. Those beyond MOST_SYMBOLS are not written. */
-static inline uint32_t split(const byte_tokens *b, const st_cuts *cuts, const st_word *word, uint32_t *symbols)
-{
-    const uint64_t there = ((uint64_t)1 << word->n) - 1;
-    const __m512i bytes = _mm512_maskz_loadu_epi8(there, word->text);
-    const uint64_t starts = there & ~_mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-64));
-    uint64_t keep = there, whole = 0; /* bytes that begin a symbol, and those of them that begin a whole character */
-    __m512i tokens = _mm512_setzero_si512();
-    if (cuts && _mm512_movepi8_mask(bytes)) {
-        const characters c = characters_of(cuts->tables, bytes, starts);
-        whole = _pdep_u64(c.whole, starts);
-        keep &= ~(whole << 1 | _pdep_u64(c.whole & c.of_three, starts) << 2);
-        tokens = _mm512_maskz_compress_epi32(c.whole, c.tokens);
-    }
-    const uint32_t count = (uint32_t)_mm_popcnt_u64(keep), is_whole = (uint32_t)_pext_u64(whole, keep);
-    const __m512i single = b->narrow ? look_up_bytes(b->tokens, bytes) : bytes;
-    const __m256i kept = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(keep, single));
-    put_tokens(b, _mm256_castsi256_si128(kept), (__mmask16)is_whole, tokens, symbols);
-    if (count > LANES) {
-        const __mmask16 rest = (__mmask16)(0xFFFFu << _mm_popcnt_u32(is_whole & 0xFFFF));
-        tokens = _mm512_maskz_compress_epi32(rest, tokens);
-        put_tokens(b, _mm256_extracti128_si256(kept, 1), (__mmask16)(is_whole >> LANES), tokens, symbols + LANES);
-    }
-    return count;
-}
-
 /* Words with too many symbols for a lane: merges them in turns until a lane can hold them, or to the end. */
 static void shorten(const st_vocab *v, const st_cuts *cuts, slab *s, const uint16_t *late, uint32_t count)
 {
@@ -412,12 +317,12 @@ static void sort(slab *s, uint32_t count)
 /* Splits the words into symbols. */
 static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word *words, uint32_t count)
 {
-    const byte_tokens b = byte_tokens_of(&v->pairs);
+    const beginnings b = {byte_tokens_of(&v->pairs), cuts, st_vocab_sure_pairs_built(v)};
     uint16_t late[SLAB];
     uint32_t late_count = 0;
     s->words = words;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t size = split(&b, cuts, &words[i], s->symbols + ROOM * i);
+        const uint32_t size = split(&b, &words[i], s->symbols + ROOM * i);
         s->sizes[i] = (uint8_t)size;
         late[late_count] = (uint16_t)i;
         late_count += size > MOST_SYMBOLS;

@@ -9,6 +9,7 @@
 #include "base/dispatch.h"
 #include "base/prefetch.h"
 #include "base/utf8.h"
+#include "merge/sure_pairs.h"
 #include "merge/words.h"
 
 /* The symbols have the places from 1 on. In front of the first and behind the last is a stand-in. */
@@ -37,8 +38,23 @@ static inline uint32_t candidate(uint32_t found, uint32_t place)
     return (found - 1) << 8 | place;
 }
 
-/* The symbols that a word begins with: whole characters where the rule says so (cut/cut_rule.h), else bytes. */
-static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const st_word *word, uint32_t *tokens)
+/* Appends the symbols of text[at..end): bytes, or two of them as one where they surely merge (sure_pairs.h). `pairs` has a bit
+ * for the first byte of each such pair in the word. */
+static inline uint32_t append_bytes(const st_vocab *v, const st_sure_pairs *sure, uint64_t pairs, const uint8_t *text, size_t at,
+                                    size_t end, uint32_t *tokens, uint32_t count)
+{
+    for (size_t i = at; i < end; i++) {
+        const uint32_t merged = pairs >> i & 1 ? st_sure_merged(st_sure_entry(sure, text[i], text[i + 1])) : 0;
+        tokens[count] = pairs >> i & 1 ? merged : v->pairs.byte_token[text[i]];
+        count += !(pairs << 1 >> i & 1);
+    }
+    return count;
+}
+
+/* The symbols that a word begins with: whole characters where the rule says so (cut/cut_rule.h), else bytes and pairs of them. No
+ * pair reaches over an end of a whole character. */
+static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const st_sure_pairs *sure, uint64_t pairs,
+                                 const st_word *word, uint32_t *tokens)
 {
     const uint8_t *text = word->text;
     uint32_t count = 0;
@@ -52,26 +68,20 @@ static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const s
         if (whole != ST_NONE)
             tokens[count++] = whole;
         else
-            for (size_t i = at; i < end; i++)
-                tokens[count++] = v->pairs.byte_token[text[i]];
+            count = append_bytes(v, sure, pairs, text, at, end, tokens, count);
         open_before = open_behind;
     }
     return count;
 }
 
-static uint32_t split_bytes(const st_vocab *v, const st_word *word, uint32_t *tokens)
-{
-    for (uint32_t i = 0; i < word->n; i++)
-        tokens[i] = v->pairs.byte_token[word->text[i]];
-    return word->n;
-}
-
 /* Begins a word. Prefetches its pairs; look_up_all reads them one round later. */
 static void begin(const st_vocab *v, const st_cuts *cuts, merging *l, st_word *word, uint32_t enough)
 {
-    const int by_characters = cuts && st_has_high_bytes(word->text, word->n);
-    const uint32_t n = by_characters ? split_characters(v, cuts, word, l->tokens + FIRST)
-                                     : split_bytes(v, word, l->tokens + FIRST);
+    const st_sure_pairs *sure = st_vocab_sure_pairs_built(v);
+    const uint64_t pairs = sure ? st_sure_find(sure, word->text, word->n) : 0;
+    const uint32_t n = cuts && st_has_high_bytes(word->text, word->n)
+                           ? split_characters(v, cuts, sure, pairs, word, l->tokens + FIRST)
+                           : append_bytes(v, sure, pairs, word->text, 0, word->n, l->tokens + FIRST, 0);
     l->word = word;
     l->merges = n > enough ? n - enough : 0;
     l->fresh = 1;
@@ -80,8 +90,8 @@ static void begin(const st_vocab *v, const st_cuts *cuts, merging *l, st_word *w
     l->rows = n / ST_ROW + 1;
     for (uint32_t i = 0; i < l->rows * ST_ROW; i++)
         l->candidates[i] = ST_NO_CANDIDATE;
-    if (by_characters)
-        for (uint32_t i = FIRST; i < n; i++)
+    for (uint32_t i = FIRST; i < n; i++)
+        if ((l->tokens[i] | l->tokens[i + 1]) >= v->pairs.dense_side)
             st_prefetch(st_pairs_place(&v->pairs, l->tokens[i], l->tokens[i + 1]));
 }
 

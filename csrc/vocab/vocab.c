@@ -438,6 +438,7 @@ void st_vocab_free(st_vocab *v)
     release(v->automaton);
     release(v->matcher);
     release(v->cuts);
+    release(v->sure_pairs);
     release(v->slots);
     st_string_table_free(&v->whole);
     st_free(v->unsound);

@@ -7,8 +7,8 @@
  * In a vocabulary of LONGEST MATCH (longest/matcher.h) nothing merges: there are no pairs, ids may stand in any order, and every
  * token that is not silent is reachable. In one of WORDPIECE (st_wordpiece) a piece is matched with tokens of two kinds, and not
  * every byte has to be a token.
- * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts, st_vocab_slots)
- * are published atomically (vocab/attached.h). */
+ * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts, st_vocab_slots
+ * and others) are published atomically (vocab/attached.h). */
 #ifndef ST_VOCAB_VOCAB_H
 #define ST_VOCAB_VOCAB_H
 
@@ -66,6 +66,7 @@ typedef struct st_vocab {
     st_attached *automaton;          /* endless/automaton.h */
     st_attached *matcher;            /* longest/matcher.h */
     st_attached *cuts;               /* cut/cuts.h */
+    st_attached *sure_pairs;         /* merge/sure_pairs.h */
     st_attached *slots;              /* vocab/slots.h, */
     uint64_t spent_decoding;         /* and what was decoded without them */
     st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */

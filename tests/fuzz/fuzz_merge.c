@@ -1,5 +1,6 @@
 /* Words merged side by side, by each tier that runs here, against the reference merge: batches of every size, words of every
- * length, with cuts and without, vocabularies of every kind. And such words cut by stretches, against borders one by one. */
+ * length, with cuts and without, with sure pairs and without, vocabularies of every kind. And such words cut by stretches, against
+ * borders one by one. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -7,6 +8,7 @@
 
 #include "base/tier.h"
 #include "cut/cuts.h"
+#include "merge/sure_pairs.h"
 #include "merge/words.h"
 #include "pairs/merge_reference.h"
 
@@ -173,6 +175,7 @@ static void check_batch(rng *r, st_vocab *v)
     const size_t count = rng_one_in(r, 20) ? rng_below(r, MOST_WORDS + 1) : rng_below(r, 41);
     const st_cuts *cuts = rng_one_in(r, 3) ? NULL : st_vocab_cuts(v);
     make_words(r, v, words, count);
+    CHECK(rng_one_in(r, 3) || st_vocab_sure_pairs(v)); /* they stay with the vocabulary: a new one has none at first */
     current.vocab = v;
     merge_by("portable", st_merge_words_portable, v, cuts, words, count);
 #if defined(ST_ARM)

@@ -1,0 +1,64 @@
+#include "merge/sure_pairs.h"
+
+#include "base/alloc.h"
+
+static void release(st_attached *attached)
+{
+    st_free(attached);
+}
+
+/* Puts the token into a field of the entry if it comes before what is there. */
+static void enter(uint64_t *entry, unsigned field, uint64_t token)
+{
+    if ((*entry >> field & ST_NO_TOKEN) > token)
+        *entry = (*entry & ~((uint64_t)ST_NO_TOKEN << field)) | token << field;
+}
+
+/* Takes a pair of bytes out if it merges to a token that comes later than one that it is a part of. */
+static void leave_out_later(st_sure_pairs *sure, const st_vocab *v, uint32_t part, uint32_t token)
+{
+    const uint8_t *bytes = st_token_bytes(v, part);
+    if (part > token && st_token_length(v, part) == 2)
+        sure->entries[st_sure_place(bytes[0], bytes[1])] |= ST_NO_TOKEN;
+}
+
+static void fill(st_sure_pairs *sure, const st_vocab *v)
+{
+    for (size_t i = 0; i < sizeof sure->entries / sizeof *sure->entries; i++)
+        sure->entries[i] = ST_SURE_NOTHING;
+    for (uint32_t token = 0; token < v->count; token++) {
+        if (v->left[token] == ST_NONE)
+            continue;
+        const uint8_t *bytes = st_token_bytes(v, token);
+        const size_t n = st_token_length(v, token);
+        if (n == 2)
+            enter(&sure->entries[st_sure_place(bytes[0], bytes[1])], 0, token);
+        if (v->right[token] == v->pairs.byte_token[bytes[n - 1]])
+            enter(&sure->entries[st_sure_place(bytes[n - 2], bytes[n - 1])], ST_SURE_LEFT, token);
+        if (v->left[token] == v->pairs.byte_token[bytes[0]])
+            enter(&sure->entries[st_sure_place(bytes[0], bytes[1])], ST_SURE_RIGHT, token);
+    }
+    for (uint32_t token = 0; token < v->count && !v->monotone; token++)
+        if (v->left[token] != ST_NONE) {
+            leave_out_later(sure, v, v->left[token], token);
+            leave_out_later(sure, v, v->right[token], token);
+        }
+}
+
+const st_sure_pairs *st_vocab_sure_pairs_built(const st_vocab *vocab)
+{
+    return st_acquire((void **)&vocab->sure_pairs);
+}
+
+const st_sure_pairs *st_vocab_sure_pairs(st_vocab *vocab)
+{
+    st_sure_pairs *sure = st_acquire((void **)&vocab->sure_pairs);
+    if (sure)
+        return sure;
+    sure = st_alloc_table(sizeof *sure);
+    if (!sure)
+        return NULL;
+    sure->attached.release = release;
+    fill(sure, vocab);
+    return st_attach(&vocab->sure_pairs, &sure->attached);
+}
