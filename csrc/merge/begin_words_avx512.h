@@ -115,8 +115,11 @@ static inline uint32_t split(const beginnings *b, const st_word *word, uint32_t 
     const __m512i bytes = _mm512_maskz_loadu_epi8(there, word->text);
     uint64_t keep = there, whole = 0; /* bytes that begin a symbol, and those of them that begin a whole character */
     __m512i tokens = _mm512_setzero_si512();
-    sure_pairs sure = sure_pairs_of(b->sure, word->text, bytes, word->n);
-    if (b->cuts && _mm512_movepi8_mask(bytes)) {
+    const uint64_t high = _mm512_movepi8_mask(bytes);
+    sure_pairs sure = {0, tokens};
+    if (b->sure && 2 * (uint32_t)_mm_popcnt_u64(high) < word->n) /* characters of several bytes hold few such pairs */
+        sure = sure_pairs_of(b->sure, word->text, bytes, word->n);
+    if (b->cuts && high) {
         const uint64_t starts = there & ~_mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-64));
         const characters c = characters_of(b->cuts->tables, bytes, starts);
         whole = _pdep_u64(c.whole, starts);

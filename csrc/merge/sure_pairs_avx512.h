@@ -47,8 +47,6 @@ static inline __m512i merged_of(const st_sure_pairs *sure, const uint8_t *text, 
 static inline sure_pairs sure_pairs_of(const st_sure_pairs *sure, const uint8_t *text, __m512i bytes, size_t n)
 {
     const __m128i first = _mm512_castsi512_si128(bytes), second = _mm512_extracti32x4_epi32(bytes, 1);
-    if (!sure)
-        return (sure_pairs){0, _mm512_setzero_si512()};
     const __m512i numbers = pair_numbers(first, _mm_alignr_epi8(second, first, 1));
     const __m512i nothing = _mm512_set1_epi64((long long)ST_SURE_NOTHING);
     const __mmask16 there = first_lanes(n - 1);

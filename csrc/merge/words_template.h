@@ -38,23 +38,8 @@ static inline uint32_t candidate(uint32_t found, uint32_t place)
     return (found - 1) << 8 | place;
 }
 
-/* Appends the symbols of text[at..end): bytes, or two of them as one where they surely merge (sure_pairs.h). `pairs` has a bit
- * for the first byte of each such pair in the word. */
-static inline uint32_t append_bytes(const st_vocab *v, const st_sure_pairs *sure, uint64_t pairs, const uint8_t *text, size_t at,
-                                    size_t end, uint32_t *tokens, uint32_t count)
-{
-    for (size_t i = at; i < end; i++) {
-        const uint32_t merged = pairs >> i & 1 ? st_sure_merged(st_sure_entry(sure, text[i], text[i + 1])) : 0;
-        tokens[count] = pairs >> i & 1 ? merged : v->pairs.byte_token[text[i]];
-        count += !(pairs << 1 >> i & 1);
-    }
-    return count;
-}
-
-/* The symbols that a word begins with: whole characters where the rule says so (cut/cut_rule.h), else bytes and pairs of them. No
- * pair reaches over an end of a whole character. */
-static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const st_sure_pairs *sure, uint64_t pairs,
-                                 const st_word *word, uint32_t *tokens)
+/* The symbols that a word begins with: whole characters where the rule says so (cut/cut_rule.h), else bytes. */
+static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const st_word *word, uint32_t *tokens)
 {
     const uint8_t *text = word->text;
     uint32_t count = 0;
@@ -68,20 +53,50 @@ static uint32_t split_characters(const st_vocab *v, const st_cuts *cuts, const s
         if (whole != ST_NONE)
             tokens[count++] = whole;
         else
-            count = append_bytes(v, sure, pairs, text, at, end, tokens, count);
+            for (size_t i = at; i < end; i++)
+                tokens[count++] = v->pairs.byte_token[text[i]];
         open_before = open_behind;
     }
     return count;
+}
+
+static uint32_t split_bytes(const st_vocab *v, const st_word *word, uint32_t *tokens)
+{
+    for (uint32_t i = 0; i < word->n; i++)
+        tokens[i] = v->pairs.byte_token[word->text[i]];
+    return word->n;
+}
+
+/* The symbols of a word that begins as bytes, and as pairs of them that surely merge. */
+static uint32_t split_pairs(const st_vocab *v, const st_sure_pairs *sure, const st_word *word, uint32_t *tokens)
+{
+    const uint8_t *text = word->text;
+    const uint32_t last = word->n - 1;
+    uint64_t before = ST_SURE_NOTHING, entry = last ? st_sure_entry(sure, text[0], text[1]) : ST_SURE_NOTHING;
+    uint32_t count = 0;
+    int taken = 0; /* 1: the byte is the second one of a pair */
+    for (uint32_t i = 0; i < last; i++) {
+        const uint64_t behind = i + 1 < last ? st_sure_entry(sure, text[i + 1], text[i + 2]) : ST_SURE_NOTHING;
+        const int is_sure = st_sure_is(before, entry, behind);
+        const uint32_t single = v->pairs.byte_token[text[i]];
+        tokens[count] = is_sure ? st_sure_merged(entry) : single;
+        count += !taken;
+        taken = is_sure;
+        before = entry;
+        entry = behind;
+    }
+    tokens[count] = v->pairs.byte_token[text[last]];
+    return count + !taken;
 }
 
 /* Begins a word. Prefetches its pairs; look_up_all reads them one round later. */
 static void begin(const st_vocab *v, const st_cuts *cuts, merging *l, st_word *word, uint32_t enough)
 {
     const st_sure_pairs *sure = st_vocab_sure_pairs_built(v);
-    const uint64_t pairs = sure ? st_sure_find(sure, word->text, word->n) : 0;
-    const uint32_t n = cuts && st_has_high_bytes(word->text, word->n)
-                           ? split_characters(v, cuts, sure, pairs, word, l->tokens + FIRST)
-                           : append_bytes(v, sure, pairs, word->text, 0, word->n, l->tokens + FIRST, 0);
+    const int by_characters = cuts && st_has_high_bytes(word->text, word->n);
+    const uint32_t n = by_characters ? split_characters(v, cuts, word, l->tokens + FIRST)
+                       : sure        ? split_pairs(v, sure, word, l->tokens + FIRST)
+                                     : split_bytes(v, word, l->tokens + FIRST);
     l->word = word;
     l->merges = n > enough ? n - enough : 0;
     l->fresh = 1;
@@ -90,9 +105,8 @@ static void begin(const st_vocab *v, const st_cuts *cuts, merging *l, st_word *w
     l->rows = n / ST_ROW + 1;
     for (uint32_t i = 0; i < l->rows * ST_ROW; i++)
         l->candidates[i] = ST_NO_CANDIDATE;
-    for (uint32_t i = FIRST; i < n; i++)
-        if ((l->tokens[i] | l->tokens[i + 1]) >= v->pairs.dense_side)
-            st_prefetch(st_pairs_place(&v->pairs, l->tokens[i], l->tokens[i + 1]));
+    for (uint32_t i = FIRST; i < n && (by_characters || sure); i++)
+        st_prefetch(st_pairs_place(&v->pairs, l->tokens[i], l->tokens[i + 1]));
 }
 
 static inline uint32_t find_pair(const st_pairs *pairs, uint32_t left, uint32_t right)
