@@ -327,6 +327,23 @@ def test_bytes_of_any_rank_begin_words():
         assert enc.encode_ordinary(text) == reference.encode_ordinary(text), letters
 
 
+def test_words_begin_with_pairs_that_surely_merge():
+    """Tokens in any order of ranks: a pair may come later than a token that it is a part of, and then words do not begin with it."""
+    rng = random.Random(20)
+    fixed = {b"abc": 256, b"cd": 257, b"ab": 258}  # "abcd" is "ab", "cd"; "ab" at once would make "abc" of it
+    for round in range(40):
+        tokens = {bytes(rng.choices(b"abcd", k=rng.choice((2, 2, 2, 3, 3, 4, 6)))) for _ in range(rng.randint(4, 40))}
+        later = dict(zip(sorted(tokens), rng.sample(range(256, 600), len(tokens)))) if round else fixed
+        made = {"mergeable_ranks": {bytes([byte]): byte for byte in range(256)} | later, "special_tokens": {}}
+        fast, reference = (
+            streamtok.Encoding("sure", **made, pat_str=streamtok.patterns.CL100K, engine=engine)
+            for engine in ("fast", "reference")
+        )
+        words = [" " + "".join(rng.choices("abcdé", (9, 9, 9, 9, 1), k=rng.randint(2, 40))) for _ in range(120)]
+        for text in (" abcd", *words[:10], "".join(words)):
+            assert fast.encode_ordinary(text) == reference.encode_ordinary(text), (round, text)
+
+
 @pytest.mark.parametrize("name", oracle.FAMILIES)
 def test_words_of_every_length_merge_side_by_side(name):
     """Words of up to 60 bytes are merged side by side; longer ones take other paths."""
