@@ -2,12 +2,13 @@
 
     python benchmarks/support/unseen.py FOLDER        writes FOLDER/languages.txt and FOLDER/novels.txt (6 and 4 MB)
 
-The packages are downloaded by apt-get (any Debian or Ubuntu; no root is needed) and unpacked into FOLDER. None of them is among
-those that the word lists were counted from, and neither is any of the languages: the lists name 60 (LISTED), so all that is left of a
-package's translations are others. Text is divided by that rule alone, so what a list was built from is never measured.
+The packages are downloaded by apt-get (any Debian or Ubuntu; no root is needed) and unpacked into FOLDER. The word
+lists were counted from none of them, and from none of the languages: the lists have about 60 (LISTED), so all that is
+left of a package's translations are others. Text is divided by that rule alone, so what a list was built from is
+never measured.
 
-A language gives every message once, at most LANGUAGE_BYTES; then all paragraphs are shuffled by a fixed seed, so that each slice
-has each language.
+A language gives every message once, at most LANGUAGE_BYTES. Then all messages are shuffled by a fixed seed, so that
+each slice has each language.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ OFFICE = "ast br gd gug kmr nr nso oc rw ss st szl tg tn ts uz ve xh".split()
 PACKAGES = ("calibre", "tuxpaint-data", "r-cran-janeaustenr", *(f"libreoffice-l10n-{language}" for language in OFFICE))
 
 LISTED = set(
-    "en de fr uk ru pt zh ja it es el ca km th mr ne pl he ko nl bn cs ar sv fa ur ug tr da id hu vi eu bo dz fi ta hi sl ro ml et nb no"
-    " nn ka hr kn gu gl te sk lt or pa lv is hy si af cy eo my am ga lo be bg sr mk kk mn as om zu bs sh iw in sa san".split()
+    "en de fr uk ru pt zh ja it es el ca km th mr ne pl he ko nl bn cs ar sv fa ur ug tr da id hu vi eu "
+    "bo dz fi ta hi sl ro ml et nb no nn ka hr kn gu gl te sk lt or pa lv is hy si af cy eo my am ga lo "
+    "be bg sr mk kk mn as om zu bs sh iw in sa san".split()
 )
 
 LANGUAGE_BYTES = 300_000

@@ -328,7 +328,7 @@ def test_bytes_of_any_rank_begin_words():
 
 
 def test_words_begin_with_pairs_that_surely_merge():
-    """Tokens in any order of ranks: a pair may come later than a token that it is a part of, and then words do not begin with it."""
+    """With ranks in any order a pair may come later than a token that it is a part of: words do not begin with it."""
     rng = random.Random(20)
     fixed = {b"abc": 256, b"cd": 257, b"ab": 258}  # "abcd" is "ab", "cd"; "ab" at once would make "abc" of it
     for round in range(40):
