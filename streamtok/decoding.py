@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import device as devices
 from .batch import shares, thread_map, threads_for
 from .checks import id_array, id_rows
 from .errors import unknown_handler_error
@@ -33,7 +34,9 @@ class Decoding:
     _decoder: Decoder
     _spelling: Any = None  # a model_files.spelling.Spelling, where tokens are not the bytes of text
 
-    def decode_bytes(self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False) -> bytes:
+    def decode_bytes(
+        self, tokens: Sequence[int] | TokenIds, *, skip_special_tokens: bool = False, device: str = "cpu"
+    ) -> bytes:
         """The bytes of all ids, joined.
 
         >>> enc.decode_bytes([24912, 2375])
@@ -42,13 +45,20 @@ class Decoding:
         Args:
             tokens: ids: an iterable of ints, or an array or tensor of integers of one dimension.
             skip_special_tokens: leave out the ids of special tokens.
+            device: "cpu"; "cuda" or "cuda:N", a CUDA device; "auto", the device that the ids lie on, if it is one. The
+                bytes do not depend on it.
 
         Raises:
             KeyError: an unknown id.
             OverflowError: an id below 0 or beyond 32 bits.
             TypeError: an array of other things than integers.
             ValueError: an array of more than one dimension.
+            streamtok.gpu.DeviceError: a device asked for by name cannot be used.
         """
+        if device != "cpu":
+            data = devices.decode_bytes(self, device, tokens, skip_special_tokens)
+            if data is not None:
+                return data
         return self._bytes_of(tokens, False, skip_special_tokens)
 
     def _bytes_of(
@@ -61,7 +71,12 @@ class Decoding:
         return data
 
     def decode(
-        self, tokens: Sequence[int] | TokenIds, errors: str = "replace", *, skip_special_tokens: bool = False
+        self,
+        tokens: Sequence[int] | TokenIds,
+        errors: str = "replace",
+        *,
+        skip_special_tokens: bool = False,
+        device: str = "cpu",
     ) -> str:
         """The text of ids.
 
@@ -73,16 +88,22 @@ class Decoding:
             errors: as for bytes.decode(). Tokens may cut characters, so the bytes need not be UTF-8; "replace" puts
                 U+FFFD in the place of what is not.
             skip_special_tokens: as for decode_bytes().
+            device: as for decode_bytes().
 
         Raises:
             KeyError: an unknown id; other ids are refused as by decode_bytes().
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict".
             LookupError: an unknown name for `errors`.
+            streamtok.gpu.DeviceError: as for decode_bytes().
         """
-        if self._spelling is not None:
-            text: str = self._spelling.text_of(self._decoder.ids(tokens, skip_special_tokens), errors)
-            return text
         try:
+            if device != "cpu":
+                found = devices.decode_text(self, device, tokens, errors, skip_special_tokens)
+                if found is not None:
+                    return found
+            if self._spelling is not None:
+                text: str = self._spelling.text_of(self._decoder.ids(tokens, skip_special_tokens), errors)
+                return text
             return self._decoder.to_text(tokens, errors, skip_special_tokens)
         except LookupError as error:
             raise _named(error, errors) from None
@@ -128,6 +149,7 @@ class Decoding:
         errors: str = "replace",
         num_threads: int | None = 8,
         skip_special_tokens: bool = False,
+        device: str = "cpu",
     ) -> list[str]:
         """The texts of several sequences of ids, on several threads.
 
@@ -136,8 +158,10 @@ class Decoding:
             errors: as for decode().
             num_threads: threads to use, up to the number of cores; None for as many as there are.
             skip_special_tokens: as for decode_bytes().
+            device: as for decode_bytes().
 
         Raises:
+            streamtok.gpu.DeviceError: as for decode_bytes().
             ValueError: an array of another number of dimensions; num_threads is below 1. Of ids as for decode().
         """
 
@@ -147,6 +171,10 @@ class Decoding:
             return self._decoder.texts_of_rows(rows, errors, skip_special_tokens)
 
         try:
+            if device != "cpu":
+                rows = devices.decode_rows(self, device, batch, errors, skip_special_tokens)
+                if rows is not None:
+                    return rows
             return _by_shares(decode, batch, num_threads)
         except LookupError as error:
             raise _named(error, errors) from None
@@ -157,6 +185,7 @@ class Decoding:
         *,
         num_threads: int | None = 8,
         skip_special_tokens: bool = False,
+        device: str = "cpu",
     ) -> list[bytes]:
         """The bytes of several sequences of ids, on several threads.
 
@@ -164,8 +193,10 @@ class Decoding:
             batch: a list of what decode_bytes() takes, or an array or tensor of two dimensions.
             num_threads: threads to use, up to the number of cores; None for as many as there are.
             skip_special_tokens: as for decode_bytes().
+            device: as for decode_bytes().
 
         Raises:
+            streamtok.gpu.DeviceError: as for decode_bytes().
             ValueError: an array of another number of dimensions; num_threads is below 1. Of ids as for decode_bytes().
         """
 
@@ -174,6 +205,10 @@ class Decoding:
                 return [self._bytes_of(row, False, skip_special_tokens) for row in rows]
             return self._decoder.bytes_of_rows(rows, skip_special_tokens)
 
+        if device != "cpu":
+            found = devices.decode_rows(self, device, batch, None, skip_special_tokens)
+            if found is not None:
+                return found
         return _by_shares(decode, batch, num_threads)
 
     def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from . import batch
+from .checks import lies_on_a_device
 from .errors import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from .gpu._select import Auto
+    from .gpu.decode_pipeline import GpuDecodePipeline
     from .gpu.pipeline import GpuPipeline
     from .gpu.stream import GpuStream
     from .protocols import ArrayCoder, Encoding, Ids, NamePair, Names, Places, SomeText, Text
@@ -48,6 +50,7 @@ class Devices:
         self._encoding = encoding
         self._family, _ = family_or_reason(encoding)
         self._pipelines: dict[str, GpuPipeline] = {}
+        self._decoders: dict[str, GpuDecodePipeline] = {}
         self._auto: Auto | None = None
 
     def pipeline(self, device: str) -> GpuPipeline | None:
@@ -61,6 +64,24 @@ class Devices:
 
                 self._pipelines[device] = GpuPipeline(self._encoding, device)
             return self._pipelines[device]
+
+    def decoder(self, device: str, tokens: object) -> GpuDecodePipeline | None:
+        """What decodes ids; None for the CPU, which does it where no kernel does (gpu/ids/tables.py), and under "auto"
+        for ids that lie on the host. Raises DeviceError."""
+        if check_device(device) == "cpu" or (device == "auto" and not lies_on_a_device(tokens)):
+            return None
+        from .gpu.ids.tables import why_not
+
+        if why_not(self._encoding):
+            return None
+        if device == "auto":
+            device = f"cuda:{tokens.__dlpack_device__()[1]}" if hasattr(tokens, "__dlpack_device__") else "cuda"
+        with _lock:
+            if device not in self._decoders:
+                from .gpu.decode_pipeline import GpuDecodePipeline
+
+                self._decoders[device] = GpuDecodePipeline(self._encoding, device)
+            return self._decoders[device]
 
     @property
     def auto(self) -> Auto:
@@ -209,3 +230,30 @@ def stream(encoding: Encoding, device: str, matchers: NamePair, errors: str, cop
         return AutoStream(encoding, DeviceCoder(encoding, device, "strict"), matchers, errors, copy)
     devices.pipeline(device)
     return GpuStream(encoding, DeviceCoder(encoding, device, "strict"), matchers, errors, copy)
+
+
+# ==== What class Decoding calls where a device was named; None: the CPU decodes ====
+
+
+def decode_bytes(encoding: Any, device: str, tokens: Any, skip_special: bool) -> bytes | None:
+    decoder = devices_of(encoding).decoder(device, tokens)
+    return None if decoder is None else decoder.as_bytes(tokens, skip_special)
+
+
+def decode_text(encoding: Any, device: str, tokens: Any, errors: str, skip_special: bool) -> str | None:
+    decoder = devices_of(encoding).decoder(device, tokens)
+    if decoder is None:
+        return None
+    from .native.room import text_of_bytes
+
+    return text_of_bytes(decoder.decode_bytes(tokens, skip_special_tokens=skip_special), errors)
+
+
+def decode_rows(encoding: Any, device: str, batch: Any, errors: str | None, skip_special: bool) -> list[Any] | None:
+    """Rows of str, or of bytes where `errors` is None."""
+    decoder = devices_of(encoding).decoder(device, batch)
+    if decoder is None:
+        return None
+    from .native.room import rows_of_bytes
+
+    return rows_of_bytes(*decoder.decode_bytes_batch(batch, skip_special_tokens=skip_special), errors)

@@ -93,6 +93,19 @@ void *st_alloc_zeros(size_t size, void **block)
     return table;
 }
 
+void st_alloc_advise(void *block, size_t size)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+    const uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HUGE_PAGE - 1);
+    if (first < end)
+        madvise((void *)first, end - first, MADV_HUGEPAGE);
+#else
+    (void)block;
+    (void)size;
+#endif
+}
+
 /* What a C library keeps in front of a block, at most. */
 #define BLOCK_HEAD 64
 

@@ -30,6 +30,9 @@ void *st_alloc_room(size_t *size, size_t most);
 /* Below this a page that is used in part counts. */
 #define ST_ALLOC_LARGE ((size_t)1 << 22)
 
+/* Advice that a block of someone else's is to have large pages. */
+void st_alloc_advise(void *block, size_t size);
+
 /* What is in a large block is not needed any more, and it may be used again: where memory is short the system takes its pages, which
  * read as zeros then. Until then a write finds them there. 0: the system knows no such advice. */
 int st_alloc_idle(void *block, size_t size);

@@ -4,33 +4,42 @@
 
 #include "base/utf8.h"
 
-/* Characters that are counted with 32-bit sums: compilers make vectors of such loops. */
-#define COUNTED 4096
+/* Characters that are counted at a time. Sums of so few fit 16 bits, so that compilers make vectors of as many lanes as there are
+ * characters. Most such stretches are ASCII, also in a str that one wide character has widened: that is found out first. */
+#define COUNTED 512
 
 /* Characters that are converted at a time, to memory of this function: the last write of the conversion exceeds the text. */
 #define CONVERTED 4096
 
 static size_t size_of_8(const uint8_t *c, size_t n)
 {
-    uint32_t more = 0;
+    uint16_t more = 0;
     for (size_t i = 0; i < n; i++)
-        more += c[i] >> 7;
+        more = (uint16_t)(more + (c[i] >> 7));
     return n + more;
 }
 
 static size_t size_of_16(const uint16_t *c, size_t n)
 {
-    uint32_t more = 0, wrong = 0;
+    uint16_t any = 0, more = 0, wrong = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= c[i];
+    if (any < 0x80)
+        return n;
     for (size_t i = 0; i < n; i++) {
-        more += (uint32_t)(c[i] > 0x7F) + (uint32_t)(c[i] > 0x7FF);
-        wrong |= (uint32_t)((c[i] & 0xF800) == 0xD800);
+        more = (uint16_t)(more + (c[i] > 0x7F) + (c[i] > 0x7FF));
+        wrong = (uint16_t)(wrong | ((c[i] & 0xF800) == 0xD800));
     }
     return wrong ? ST_NOT_CONVERTED : n + more;
 }
 
 static size_t size_of_32(const uint32_t *c, size_t n)
 {
-    uint32_t more = 0, wrong = 0;
+    uint32_t any = 0, more = 0, wrong = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= c[i];
+    if (any < 0x80)
+        return n;
     for (size_t i = 0; i < n; i++) {
         more += (uint32_t)(c[i] > 0x7F) + (uint32_t)(c[i] > 0x7FF) + (uint32_t)(c[i] > 0xFFFF);
         wrong |= (uint32_t)((c[i] & 0xFFFFF800u) == 0xD800);

@@ -5,13 +5,17 @@ A device is whatever has these methods; tests put one in this one's place that r
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import weakref
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..native.room import Block
+from ..native.workers import clear
 from ._shapes import ENCODING, Module, module_of
 from ._waiting import Wait
 
@@ -21,6 +25,16 @@ if TYPE_CHECKING:
     from ..protocols import DeviceArray, HostArray, Record
 
 _DLPACK_CUDA = 2, 13  # kDLCUDA and kDLCUDAManaged
+
+_LARGE = 4 << 20
+"""Bytes of pinned memory that are worth large pages."""
+
+_PORTABLE = 1  # cudaHostRegisterPortable: pinned for all devices
+
+
+def _unregister(runtime: Any, address: int) -> None:
+    with contextlib.suppress(Exception):  # the context may be gone
+        runtime.hostUnregister(address)
 
 
 class _Current:
@@ -208,8 +222,26 @@ class CudaDevice:
 
     def pinned(self, size: int) -> HostArray:
         """uint8 in host memory that the device copies from and to by itself."""
+        if size >= _LARGE:
+            found = self._registered(size)
+            if found is not None:
+                return found
         with self._cuda:
             return np.frombuffer(self._cupy.cuda.alloc_pinned_memory(max(1, size)), np.uint8, size)
+
+    def _registered(self, size: int) -> HostArray | None:
+        """Large pages, touched by all cores, that the driver then pins: a tenth of the time that it takes to make
+        pinned memory. None where the driver does not do that."""
+        runtime, block = self._cupy.cuda.runtime, Block(size)
+        array = np.frombuffer(memoryview(block), np.uint8)
+        clear(array).wait()
+        with self._cuda:
+            try:
+                runtime.hostRegister(array.ctypes.data, size, _PORTABLE)
+            except runtime.CUDARuntimeError:
+                return None
+        weakref.finalize(block, _unregister, runtime, array.ctypes.data)
+        return array
 
     def is_pinned(self, array: HostArray) -> bool:
         """Whether a host array lies in pinned memory."""

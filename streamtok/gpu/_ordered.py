@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._slot import PINNED, Slot
+from ._lane import PINNED, Lane
 from ._waiting import Steps, Wait, copied
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ class _Turn:
         assert self.done()  # only other work can make it true
 
 
-Work = Callable[[Slot], Steps[tuple[Any, Any]]]
+Work = Callable[[Any], Steps[tuple[Any, Any]]]
 """Ids and row starts on the device of a slot that is current."""
 
 
 @dataclasses.dataclass
 class _Task:
     number: int
-    slot: Slot
+    slot: Lane
     steps: Steps[tuple[int, Any]]
     waits_for: Wait | None = None
 
@@ -65,7 +65,7 @@ class _Task:
         return self.waits_for is None or self.waits_for.done()
 
 
-def run_in_order(works: list[Work], slots: list[Slot], output: Output) -> list[tuple[int, Any]]:
+def run_in_order(works: list[Work], slots: Sequence[Lane], output: Output) -> list[tuple[int, Any]]:
     """Does all work, each in a slot. Returns (ids, row starts on the host) of each. Raises the first error."""
     results: list[Any] = [None] * len(works)
     free, active = list(slots), []
@@ -99,7 +99,7 @@ def _pause(active: list[_Task]) -> None:
 
 
 @contextlib.contextmanager
-def _left_in_peace(slots: list[Slot]) -> Iterator[None]:
+def _left_in_peace(slots: Sequence[Lane]) -> Iterator[None]:
     """After an error, or Ctrl-C: ends all work, so that other calls can take the slots."""
     try:
         yield
@@ -110,7 +110,7 @@ def _left_in_peace(slots: list[Slot]) -> Iterator[None]:
         raise
 
 
-def _do(work: Work, number: int, slot: Slot, output: Output) -> Steps[tuple[int, Any]]:
+def _do(work: Work, number: int, slot: Lane, output: Output) -> Steps[tuple[int, Any]]:
     ids, row_starts = yield from work(slot)
     yield _Turn(output, number)
     starts = None if row_starts is None else _send_for(slot, row_starts)
@@ -118,14 +118,14 @@ def _do(work: Work, number: int, slot: Slot, output: Output) -> Steps[tuple[int,
     return len(ids), None if starts is None else starts.copy()
 
 
-def _send_for(slot: Slot, row_starts: DeviceArray) -> HostArray:
+def _send_for(slot: Lane, row_starts: DeviceArray) -> HostArray:
     """Pinned memory that row starts will be in by the next moment of the slot's stream."""
     staged = slot.pinned("rows", row_starts.nbytes).view(np.int64)
     slot.device.download(staged, row_starts)
     return staged
 
 
-def _fetch(slot: Slot, ids: DeviceArray, target: HostArray) -> Steps[None]:
+def _fetch(slot: Lane, ids: DeviceArray, target: HostArray) -> Steps[None]:
     """Ids from the device into an array on the host, by pinned memory where the array is none."""
     device = slot.device
     if slot.is_pinned(target) or not len(ids):  # also without ids: row starts may still be copied
@@ -139,3 +139,14 @@ def _fetch(slot: Slot, ids: DeviceArray, target: HostArray) -> Steps[None]:
         device.download(staged, part)
         yield device.moment()
         yield from copied(target[at : at + step], staged)
+
+
+def row_starts_of(results: list[tuple[int, Any]], counts: list[int]) -> Any:
+    """Row starts of all work, int64, from those of each; counts: rows that begin in it. The last one is the total."""
+    indptr = np.zeros(sum(counts) + 1, np.int64)
+    row = total = 0
+    for (size, starts), count in zip(results, counts):
+        indptr[row : row + count] = total if starts is None else starts[:count] + total
+        row, total = row + count, total + size
+    indptr[-1] = total
+    return indptr

@@ -14,24 +14,19 @@ from ..native.texts import Layout, Texts
 from ._engine import Engine, Named, Unusable
 from ._errors import NotForDevice
 from ._job import BLOCK
+from ._lane import PINNED, Lane
 from ._names import Names, cut_at
 from ._normal import made_ready
 from ._pieces import Slice
 from ._tables import Tables, pattern_for, vocab_for
 from ._text import DeviceText, pack
-from ._waiting import Steps, complete, copied, ended
+from ._waiting import Steps, complete, ended
 from .longest.engine import LongestEngine, LongestTables
 
 if TYPE_CHECKING:
     from ..native.normal import Normalizer
     from ..protocols import ArrayCoder, DeviceArray, Encoding, HostArray, Places
     from ._device import CudaDevice
-
-# Asking whether memory is pinned takes longer than copying fewer bytes than this.
-_WORTH_ASKING = 1 << 16
-
-# Pinned memory is the only one that a device copies to at full speed, and making it is slow: kept, and never larger.
-PINNED = 64 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,14 +60,13 @@ class Station:
         return Engine(self.device, self._encoding._vocab, self._encoding._coder.encode_piece, self.tables)
 
 
-class Slot:
-    """Serves one thread at a time. Arrays that it returns have no other user."""
+class Slot(Lane):
+    """Encodes for one thread at a time. Arrays that it returns have no other user."""
 
     def __init__(self, station: Station) -> None:
-        self.station, self.device, self.engine = station, station.device, station.engine()
-        self.stream = self.device.stream()
+        super().__init__(station.device)
+        self.station, self.engine = station, station.engine()
         self._text: DeviceArray | None = None
-        self._pinned: dict[str, HostArray] = {}
         self.spans: list[tuple[str, object, object]] | None = (
             None  # (what, begin, end) of timed work; None: nothing is timed
         )
@@ -84,8 +78,8 @@ class Slot:
 
     def forget(self) -> None:
         """Gives up the buffers."""
+        super().forget()
         self._text = None
-        self._pinned.clear()
         self.engine.forget()
 
     @contextlib.contextmanager
@@ -98,13 +92,6 @@ class Slot:
         self.spans.append((what, first, self.device.mark()))
 
     # ---- from the host ----
-
-    def pinned(self, name: str, size: int) -> HostArray:
-        """uint8 of pinned memory by that name, kept for the next time."""
-        if name not in self._pinned or len(self._pinned[name]) < size:
-            self._pinned.pop(name, None)
-            self._pinned[name] = self.device.pinned(max(size, 1 << 16))
-        return self._pinned[name][:size]
 
     def _room(self, size: int) -> DeviceArray:
         if self._text is None or len(self._text) < size:
@@ -120,18 +107,6 @@ class Slot:
         room = self.device.empty(len(facts), facts.dtype)
         self.device.upload(room, staged)
         return room
-
-    def is_pinned(self, data: HostArray) -> bool:
-        """Whether an array on the host is pinned, so that the device can copy from it and to it by itself."""
-        return bool(data.nbytes > _WORTH_ASKING and self.device.is_pinned(data))
-
-    def _staged(self, data: HostArray, alignment: int = 1) -> Steps[HostArray]:
-        """Host bytes in pinned memory at a multiple of `alignment`: where they are, or copied."""
-        if self.is_pinned(data) and data.ctypes.data % alignment == 0:
-            return data
-        staged = self.pinned("in", len(data))
-        yield from copied(staged, data)
-        return staged
 
     def _laid_out(self, some: Slice) -> Steps[tuple[HostArray, Places]]:
         """(UTF-8 of all pieces one behind the other, for an upload; the bytes of each)."""
@@ -186,7 +161,7 @@ class Slot:
         if not len(texts.sizes) or not texts.sizes.any():
             return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
         ready = np.frombuffer(texts.data, np.uint8)
-        source = self._load(ready if len(ready) > PINNED else (yield from self._staged(ready)))
+        source = self._load(ready if len(ready) > PINNED else (yield from self.staged(ready)))
         with self._timed("kernel"):
             text = pack(self.device, source, texts.starts, texts.sizes, texts.rows, put=self._put)
             ids, row_starts = yield from self.engine.encoding(text, request.dtype)
@@ -214,7 +189,7 @@ class Slot:
         size = len(data)
         if not size or not self._is_normal(data, request):
             return None
-        staged, target = complete(self._staged(np.frombuffer(data, np.uint8), 16)), None
+        staged, target = complete(self.staged(np.frombuffer(data, np.uint8), 16)), None
         if to_host:
             is_target = out is not None and self.is_pinned(out)
             target = out if is_target else self.pinned("out", size * request.dtype.itemsize).view(request.dtype)

@@ -17,15 +17,17 @@ import numpy as np
 from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
+from ..native.room import IdRoom
 from ..native.texts import HasSurrogates, Texts
 from . import _open
 from ._engine import SHORT
 from ._errors import DeviceError, explained
 from ._fits import modules_for
+from ._lane import PINNED
 from ._names import KeptNames
-from ._ordered import Output, Overflow, Work, run_in_order
+from ._ordered import Output, Overflow, Work, row_starts_of, run_in_order
 from ._pieces import facts_of, host_slices, short_bytes
-from ._slot import PINNED, Request, Slot, Station
+from ._slot import Request, Slot, Station
 from .encoder import family_for, ordinal_of
 
 if TYPE_CHECKING:
@@ -103,6 +105,7 @@ class GpuPipeline:
         self._freed = threading.Condition()
         self._names = KeptNames(encoding)
         self._lost: DeviceError | None = None
+        self._expected = 0.5  # ids for a byte that a long text may have
 
     def __repr__(self) -> str:
         return f"<GpuPipeline of {self.encoding.name!r} on {self._where}, {self.ids}>"
@@ -238,15 +241,16 @@ class GpuPipeline:
         works: list[Work] = [functools.partial(Slot.encode_host, some=some, request=request) for some in slices]
         units, widths = facts_of(texts)
         ids, results = self._run(works, int((units * widths).sum()), out)
-        return ids, _indptr(results, [some.begun for some in slices])
+        return ids, row_starts_of(results, [some.begun for some in slices])
 
     def _run(self, works: list[Work], size: int, out: Any) -> tuple[Any, list[Any]]:
         """The ids of all work, and what each gave."""
         if not works:
             return np.empty(0, self._dtype) if out is None else out[:0], []
-        room = size if size < _SURE_ROOM else size // 2
+        room = size if size < _SURE_ROOM else int(size * self._expected) + 1
         while True:
-            output = Output(np.empty(room, self._dtype) if out is None else out)
+            made = None if out is not None else self._room_for(room, size)
+            output = Output(out if made is None else made.array)
             try:
                 with self._several(len(works)) as slots:
                     results = run_in_order(works, slots, output)
@@ -257,7 +261,16 @@ class GpuPipeline:
                 # A token has a byte at least, of the text as it is encoded: mended or normalized text may have more.
                 room = max(size, 2 * output.total)
                 continue
-            return _trimmed(output) if out is None else out[: output.total], results
+            total = output.total
+            if size >= _SURE_ROOM:
+                self._expected = min(0.5, total / size * 17 / 16)
+            if made is None:
+                return out[:total], results
+            del output
+            return made.taken(total), results
+
+    def _room_for(self, count: int, most: int) -> _Room:
+        return _Room(count, max(count, most), self._dtype)
 
     @contextlib.contextmanager
     def _several(self, wanted: int) -> Iterator[list[Slot]]:
@@ -301,25 +314,21 @@ class _NoRoom(ValueError):
     pass
 
 
-# Up to here room for an id a byte is made at once. A longer text gets half of that first: four times what text needs.
 _SURE_ROOM = 1 << 20
+"""Up to here room for an id a byte is made at once. A longer text gets half of that at first, four times what text
+needs, and later a little more than the one before had: memory that an earlier result has left then fits."""
 
 
-def _trimmed(output: Output) -> Any:
-    """The ids without the room behind them."""
-    array = output.array
-    if len(array) * array.itemsize > 1 << 16:
-        array.resize(output.total, refcheck=False)  # gives pages back, copies nothing
-        return array
-    return array[: output.total].copy()
+class _Room:
+    """Room for ids of a dtype; `array` is all of it."""
 
+    def __init__(self, count: int, most: int, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+        self._room = IdRoom(*(-(-size * dtype.itemsize // 4) + 1 for size in (count, most)))
+        self.array = np.frombuffer(memoryview(self._room), dtype)
 
-def _indptr(results: list[tuple[int, Any]], counts: list[int]) -> Any:
-    """Row starts of all slices, from those of each; counts: rows that begin in it."""
-    indptr = np.zeros(sum(counts) + 1, np.int64)
-    row = total = 0
-    for (tokens, starts), count in zip(results, counts):
-        indptr[row : row + count] = total if starts is None else starts[:count] + total
-        row, total = row + count, total + tokens
-    indptr[-1] = total
-    return indptr
+    def taken(self, count: int) -> Any:
+        """The first ids. Nothing else may refer to `array`."""
+        del self.array
+        words = -(-count * self._dtype.itemsize // 4)
+        return self._room.taken(words).view(self._dtype)[:count]

@@ -29,6 +29,7 @@ MODULES = (
     "part",
     "pattern",
     "prepared",
+    "room",
     "text",
     "texts",
     "trainer",

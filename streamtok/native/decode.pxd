@@ -1,4 +1,4 @@
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from .csrc.base cimport st_ids
 from .vocab cimport Vocab
@@ -25,3 +25,7 @@ cdef class Decoder:
     cdef list _together(self, list rows, object errors, bint skip_special, bint as_bytes)
     cdef bint _append(self, object tokens, st_ids *ids, bint skip_special) except -1
     cdef size_t _without_special(self, const uint32_t *ids, size_t n, uint32_t *to) noexcept
+
+
+# The str of bytes, as bytes.decode("utf-8", errors) gives it.
+cdef object text_of(const uint8_t *data, size_t n, object errors)

@@ -272,15 +272,13 @@ cdef class Layout:
 
     def measure(self):
         """Finds out how many bytes the texts have, at once, or a Batch does it."""
-        cdef size_t i
+        cdef size_t i, characters = 0
         if not self.has_characters:
             return None
         for i in range(self.task_count):
-            if self.tasks[i].width:
-                self.tasks[i].kind = TASK_MEASURE
-            else:
-                self.tasks[i].kind = TASK_KNOWN
-        return self._do(<size_t>self.units)
+            self.tasks[i].kind = TASK_MEASURE if self.tasks[i].width else TASK_KNOWN
+            characters += self.tasks[i].n if self.tasks[i].width else 0
+        return self._do(characters)
 
     def sizes(self, sizes):
         """Fills a writable buffer of int64, an item a text, with the bytes that it has. Raises HasSurrogates."""

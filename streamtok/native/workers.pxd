@@ -5,6 +5,7 @@ from libc.stdint cimport uint8_t
 
 cdef enum task_kind:
     TASK_COPY     # `n` bytes
+    TASK_CLEAR    # `n` bytes become 0
     TASK_KNOWN    # nothing is to be done
     TASK_MEASURE  # `n` characters of `width` bytes: `size` is how many bytes of UTF-8 they have
     TASK_CONVERT  # the same, written

@@ -24,8 +24,9 @@ cdef extern from "Python.h":
 cdef enum:
     # More threads than these do not copy faster on any machine that was measured.
     MOST_THREADS = 16
-    # Bytes that a thread copies, or characters that it converts, at a time.
-    AT_ONCE = 1 << 20
+    # Bytes that a thread copies at a time: up to where a large page of the target ends. Two threads that meet in a fresh one both
+    # fill it with zeros.
+    AT_ONCE = 1 << 21
     # Bytes that are copied sooner than another thread is awake.
     LITTLE = 1 << 18
 
@@ -39,6 +40,8 @@ cdef void do_task(Task *task) noexcept nogil:
         memcpy(task.to, task.source, task.n)
     elif task.kind == TASK_MEASURE:
         task.size = st_code_points_size(task.source, task.n, task.width)
+    elif task.kind == TASK_CLEAR:
+        memset(task.to, 0, task.n)
     elif task.kind == TASK_CONVERT:
         st_code_points_put(task.source, task.n, task.width, task.to)
 
@@ -134,7 +137,7 @@ cdef int begin_pool() except -1:
         PyMem_Free(made)
         raise MemoryError
     pool, process = made, os.getpid()
-    for i in range(min(count, MOST_THREADS)):
+    for i in range(min(max(count - 1, 1), MOST_THREADS)):  # the caller has a core to itself
         made.wakes[i] = PyThread_allocate_lock()
         if made.wakes[i] == NULL:
             break
@@ -216,12 +219,13 @@ cdef class Batch:
                 self.is_over = True
 
 
-cdef class Copying:
-    """Memory that is copied, and the tasks for it."""
+cdef class Stretches:
+    """Memory that is written, and the tasks for it: one for each large page."""
     cdef Py_buffer target, source
     cdef bint has_target, has_source
     cdef Task *tasks
     cdef Group *groups
+    cdef size_t count
 
     def __dealloc__(self):
         if self.has_target:
@@ -231,35 +235,57 @@ cdef class Copying:
         PyMem_Free(self.tasks)
         PyMem_Free(self.groups)
 
+    cdef int hold(self, object target, object source) except -1:
+        if source is not None:
+            PyObject_GetBuffer(source, &self.source, PyBUF_SIMPLE)
+            self.has_source = True
+        PyObject_GetBuffer(target, &self.target, PyBUF_WRITABLE)
+        self.has_target = True
+        if source is not None and self.target.len != self.source.len:
+            raise ValueError(f"the target has {self.target.len} bytes, and the source {self.source.len}: give as many")
+        return 0
+
+    cdef int cut(self) except -1:
+        cdef size_t n = <size_t>self.target.len, at = 0, some = AT_ONCE - (<size_t>self.target.buf & (AT_ONCE - 1))
+        cdef Task *task
+        self.tasks = <Task *>PyMem_Malloc((n // AT_ONCE + 2) * sizeof(Task))
+        self.groups = <Group *>PyMem_Malloc((n // AT_ONCE + 2) * sizeof(Group))
+        if self.tasks == NULL or self.groups == NULL:
+            raise MemoryError
+        while at < n:
+            task = &self.tasks[self.count]
+            task.kind, task.to, task.n = TASK_CLEAR, <uint8_t *>self.target.buf + at, min(n - at, some)
+            if self.has_source:
+                task.kind, task.source = TASK_COPY, <const uint8_t *>self.source.buf + at
+            self.groups[self.count] = Group(task, 1)
+            self.count += 1
+            at, some = at + task.n, AT_ONCE
+        return 0
+
+
+cdef object begun(Stretches made):
+    cdef Batch batch = Batch.__new__(Batch)
+    made.cut()
+    batch.begin(made.groups, made.count, made)
+    return batch
+
 
 def copy(target not None, source not None):
     """Copies one buffer of bytes to another one of its size: at once, and then the result is None; or a Batch does it. ValueError if
     the sizes differ."""
-    cdef Copying made = Copying.__new__(Copying)
-    cdef Batch batch = Batch.__new__(Batch)
-    cdef size_t n, i, count, at
-    PyObject_GetBuffer(source, &made.source, PyBUF_SIMPLE)
-    made.has_source = True
-    PyObject_GetBuffer(target, &made.target, PyBUF_WRITABLE)
-    made.has_target = True
-    n = <size_t>made.source.len
-    if made.target.len != made.source.len:
-        raise ValueError(f"the target has {made.target.len} bytes, and the source {made.source.len}: give as many")
-    if is_little(n):
-        memcpy(made.target.buf, made.source.buf, n)
+    cdef Stretches made = Stretches.__new__(Stretches)
+    made.hold(target, source)
+    if is_little(<size_t>made.source.len):
+        memcpy(made.target.buf, made.source.buf, <size_t>made.source.len)
         return None
-    count = (n + AT_ONCE - 1) // AT_ONCE
-    made.tasks = <Task *>PyMem_Malloc(count * sizeof(Task))
-    made.groups = <Group *>PyMem_Malloc(count * sizeof(Group))
-    if made.tasks == NULL or made.groups == NULL:
-        raise MemoryError
-    for i in range(count):
-        at = i * AT_ONCE
-        made.tasks[i].source, made.tasks[i].to = <const uint8_t *>made.source.buf + at, <uint8_t *>made.target.buf + at
-        made.tasks[i].n, made.tasks[i].kind = min(n - at, <size_t>AT_ONCE), TASK_COPY
-        made.groups[i] = Group(&made.tasks[i], 1)
-    batch.begin(made.groups, count, made)
-    return batch
+    return begun(made)
+
+
+def clear(target not None):
+    """Fills a buffer of bytes with zeros: a Batch does it."""
+    cdef Stretches made = Stretches.__new__(Stretches)
+    made.hold(target, None)
+    return begun(made)
 
 
 def thread_count():

@@ -10,8 +10,9 @@ import threading
 import numpy as np
 import pytest
 
+from streamtok.native.room import Block, IdRoom
 from streamtok.native.texts import HasSurrogates, Layout, Texts
-from streamtok.native.workers import copy, thread_count
+from streamtok.native.workers import clear, copy, thread_count
 
 CHARACTERS = ["ab c.\n", "ab é\xff", "ab\u07ff\u0800中\uffff", "a😀\U0010ffff中é"]
 
@@ -114,6 +115,38 @@ def test_a_list_may_change_and_texts_stay():
     part = texts.part(1, 2)
     del texts
     assert laid_out(part) == [b"abc"]
+
+
+@pytest.mark.parametrize("count", [3, 5000, 300_000, 5_000_000])
+def test_room_for_ids_is_memory_that_was_left(count):
+    room = IdRoom(count, 4 * count)
+    assert room.capacity >= count
+    view = np.frombuffer(memoryview(room), np.uint32)
+    view[:count] = np.arange(count)
+    with pytest.raises(BufferError, match="still in use"):
+        room.taken(count)
+    del view
+    with pytest.raises(ValueError, match="are asked for"):
+        room.taken(room.capacity + 1)
+    ids = room.taken(count)
+    assert ids.flags.writeable and (ids == np.arange(count)).all()
+    with pytest.raises(BufferError, match="taken"):
+        room.taken(1)
+    with pytest.raises(BufferError, match="taken"):
+        memoryview(room)
+    place = ids.ctypes.data
+    del ids, room
+    if count == 5_000_000:
+        again = IdRoom(count, count)
+        assert np.frombuffer(memoryview(again), np.uint32).ctypes.data == place
+
+
+def test_blocks_are_cleared_by_threads():
+    for size in (1, 1 << 21, (5 << 20) + 7):
+        array = np.frombuffer(memoryview(Block(size)), np.uint8)
+        array[:] = 7
+        clear(array[1:]).wait()
+        assert array[0] == 7 and not array[1:].any()
 
 
 def test_many_threads_give_work_at_once():

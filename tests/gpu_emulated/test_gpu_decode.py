@@ -14,8 +14,10 @@ from odd_ids import of_any_order, of_gaps
 
 import streamtok
 from streamtok import gpu
-from streamtok.gpu import _open
+from streamtok.device import devices_of
+from streamtok.gpu import _open, decode_pipeline
 from streamtok.gpu.ids import jobs
+from streamtok.native.room import BytesRoom, rows_of_bytes
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -223,3 +225,102 @@ def test_a_vocabulary_that_no_kernel_decodes(monkeypatch):
     monkeypatch.setitem(enc.__dict__, "_spelling", object())
     with pytest.raises(ValueError, match="'r50k_base' has tokens whose text depends on those beside them"):
         gpu.GpuDecoder(enc)
+
+
+# ==== To the host ====
+
+
+def test_the_methods_of_encoding(enc, monkeypatch):
+    """Whatever lies where, and in however many chunks."""
+    monkeypatch.setattr(decode_pipeline, "CHUNK", 700)
+    monkeypatch.setattr(decode_pipeline, "_LEAST_CHUNK", 64)
+    monkeypatch.setitem(enc.__dict__, "_devices", None)
+    rng = random.Random(enc.name)
+    known = known_ids(enc, rng)
+    pipeline = gpu.GpuDecodePipeline(enc, chunk_size=700)
+    monkeypatch.setattr(devices_of(enc), "_decoders", {"cuda": pipeline})
+    for size in (0, 1, 699, 1400, 6000):
+        ids = random_ids(rng, known, size)
+        for given in (ids, np.array(ids, np.int64), there(ids), there(ids, np.int64)):
+            for skip in (False, True):
+                options = {"skip_special_tokens": skip}
+                want = enc.decode_bytes(ids, **options)
+                assert enc.decode_bytes(given, device="cuda", **options) == want
+                assert enc.decode(given, device="cuda", **options) == want.decode(errors="replace")
+                assert pipeline.decode_bytes(given, **options).tobytes() == want
+        out = np.empty(len(want) + 5, np.uint8)
+        assert pipeline.decode_bytes(ids, out=out, **options).tobytes() == want == out[: len(want)].tobytes()
+        if want:
+            with pytest.raises(ValueError, match="out has room for"):
+                pipeline.decode_bytes(ids, out=out[: len(want) - 1], **options)
+    rows = [random_ids(rng, known, rng.choice([0, 0, 3, 90, 1500])) for _ in range(30)] + [[]]
+    block = np.array(random_ids(rng, known, 900)).reshape(3, 300)
+    for batch in (rows, [there(row, np.int64) for row in rows], [], [[]], block, there(block)):
+        for skip in (False, True):
+            options = {"skip_special_tokens": skip}
+            assert enc.decode_bytes_batch(batch, device="cuda", **options) == enc.decode_bytes_batch(batch, **options)
+            assert enc.decode_batch(batch, device="cuda", **options) == enc.decode_batch(batch, **options)
+    bad = [*ids[:1000], 3_000_001, *ids]
+    for given in (bad, there(bad), [*bad, -1], there([*bad, -1], np.int64), "text", there([[1, 2]])):
+        assert outcome(enc.decode_bytes, given, device="cuda") == outcome(enc.decode_bytes, given)
+        assert outcome(enc.decode, given, device="cuda") == outcome(enc.decode, given)
+    for batch in ([ids, bad, [-1]], [[-1], bad], 5):
+        want = outcome(enc.decode_bytes_batch, batch, num_threads=1)
+        assert outcome(enc.decode_bytes_batch, batch, device="cuda") == want
+    half = [enc.encode_single_token(bytes([0xE4]))] if enc.name != "any order" else ids
+    for errors in ("strict", "ignore", "bogus"):
+        assert message(enc.decode, half, errors, device="cuda") == message(enc.decode, half, errors)
+        assert message(enc.decode_batch, [half], errors=errors, device="cuda") == message(
+            enc.decode_batch, [half], errors=errors
+        )
+
+
+def message(call, *arguments, **options):
+    try:
+        return call(*arguments, **options)
+    except (UnicodeDecodeError, LookupError) as error:
+        return type(error), str(error)
+
+
+def test_auto_decodes_where_the_ids_lie(monkeypatch, devices):
+    enc = oracle.named("r50k_base")
+    monkeypatch.setitem(enc.__dict__, "_devices", None)
+    ids = enc.encode("some text")
+    assert enc.decode_bytes(ids, device="auto") == b"some text" and not devices
+    monkeypatch.setattr("streamtok.device.lies_on_a_device", lambda ids: isinstance(ids, DeviceArray))
+    assert enc.decode_bytes(there(ids), device="auto") == b"some text" and jobs.FAMILY in devices
+    with pytest.raises(ValueError, match="device='tpu' is unknown"):
+        enc.decode(ids, device="tpu")
+    for options in ({"chunk_size": 0}, {"lanes": 0}):
+        with pytest.raises(ValueError, match="write 1 or more"):
+            gpu.GpuDecodePipeline(enc, **options)
+    with pytest.raises(ValueError, match="one row of uint8"):
+        gpu.GpuDecodePipeline(enc).decode_bytes(ids, out=np.empty(9, np.uint32))
+    monkeypatch.setitem(enc.__dict__, "_spelling", spelling := Spelled())
+    with pytest.raises(ValueError, match="depends on those beside them"):
+        gpu.GpuDecodePipeline(enc)
+    assert enc.decode_bytes(ids, device="cuda") == spelling.bytes_of(ids, False)
+
+
+class Spelled:
+    """Stands in for a model_files.Spelling: the CPU decodes then."""
+
+    def bytes_of(self, ids: list[int], later: bool) -> bytes:
+        return b"spelled" * len(ids)
+
+
+def test_room_for_bytes():
+    room = BytesRoom(5000)
+    view = np.frombuffer(memoryview(room), np.uint8)
+    view[:5] = list(b"hello")
+    with pytest.raises(BufferError, match="still in use"):
+        room.taken(5)
+    del view
+    with pytest.raises(ValueError, match="has 5000 bytes, and 5001"):
+        room.taken(5001)
+    assert room.taken(5) == b"hello"
+    for call in (lambda: room.taken(5), lambda: memoryview(room)):
+        with pytest.raises(BufferError, match="taken"):
+            call()
+    with pytest.raises(ValueError, match="row 2 begins at 9"):
+        rows_of_bytes(b"abc", np.array([0, 1, 9]), None)

@@ -46,7 +46,8 @@ bundled
 batch checks identity load
 arrays stream patterns offsets
 gpu model_files
-device decoding
+device
+decoding
 files
 streaming whole serving
 core

@@ -17,6 +17,7 @@ cdef extern from "base/alloc.h" nogil:
     void st_alloc_trim()
     void *st_alloc_large(size_t size)
     void *st_alloc_room(size_t *size, size_t most)
+    void st_alloc_advise(void *block, size_t size)
     int st_alloc_idle(void *block, size_t size)
     ctypedef struct st_alloc_counts:
         uint64_t calls, bytes

@@ -1,0 +1,50 @@
+"""A lane: a CUDA stream and pinned memory of its own, for one piece of work at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._waiting import Steps, copied
+
+if TYPE_CHECKING:
+    from ..protocols import HostArray
+    from ._device import CudaDevice
+
+# Asking whether memory is pinned takes longer than copying fewer bytes than this.
+_WORTH_ASKING = 1 << 16
+
+PINNED = 64 << 20
+"""Bytes. Pinned memory is the only one that a device copies to at full speed, and making it is slow: kept, and never
+larger."""
+
+
+class Lane:
+    """Serves one thread at a time."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        self.device = device
+        self.stream = device.stream()
+        self._pinned: dict[str, HostArray] = {}
+
+    def forget(self) -> None:
+        """Gives up the buffers."""
+        self._pinned.clear()
+
+    def pinned(self, name: str, size: int) -> HostArray:
+        """uint8 of pinned memory by that name, kept for the next time."""
+        if name not in self._pinned or len(self._pinned[name]) < size:
+            self._pinned.pop(name, None)
+            self._pinned[name] = self.device.pinned(max(size, 1 << 16))
+        return self._pinned[name][:size]
+
+    def is_pinned(self, data: HostArray) -> bool:
+        """Whether an array on the host is pinned, so that the device can copy from it and to it by itself."""
+        return bool(data.nbytes > _WORTH_ASKING and self.device.is_pinned(data))
+
+    def staged(self, data: HostArray, alignment: int = 1) -> Steps[HostArray]:
+        """Host bytes in pinned memory at a multiple of `alignment`: where they are, or copied."""
+        if self.is_pinned(data) and data.ctypes.data % alignment == 0:
+            return data
+        staged = self.pinned("in", len(data))
+        yield from copied(staged, data)
+        return staged
