@@ -1,4 +1,4 @@
-from typing import TypeVar, final
+from typing import final
 
 from typing_extensions import Self
 
@@ -6,17 +6,12 @@ from .encode import Coder
 from .text import _Data, _Text
 from .vocab import Matcher
 
-_SomeText = TypeVar("_SomeText", bound=_Text)
-_SomeData = TypeVar("_SomeData", bound=_Data)
-
 @final
 class Utf8:
     def __new__(cls, source: _Text) -> Self: ...
     def __len__(self) -> int: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
-def flat(texts: list[_SomeText], sizes: _Data) -> tuple[list[bytes | Utf8], bool]: ...
-def gather(buffers: list[_SomeData], target: _Data) -> None: ...
 def is_utf8(data: _Data) -> bool: ...
 
 @final

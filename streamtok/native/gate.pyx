@@ -1,8 +1,7 @@
 """The stages before splitting, for encoders outside the core (`regex`, the GPU): text as checked bytes, special tokens found."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
@@ -12,10 +11,10 @@ from .csrc.base cimport *
 from .csrc.text cimport *
 from .csrc.special cimport *
 from .csrc.stream cimport *
-from .text cimport PyUnicode_IS_ASCII, Text, borrow_apart, ends_high, give_back
+from .text cimport Text, borrow_apart, ends_high, give_back
 from .vocab cimport Matcher
 
-from .text import join_surrogate, mend_surrogates
+from .text import join_surrogate
 
 
 cdef class Utf8:
@@ -34,70 +33,6 @@ cdef class Utf8:
 
     def __getbuffer__(self, Py_buffer *view, int flags):
         PyBuffer_FillInfo(view, self, <void *>self.text.data, <Py_ssize_t>self.text.n, 1, flags)
-
-
-def flat(list texts not None, sizes):
-    """(each str or buffer of bytes as a flat buffer of UTF-8, whether all of it is certainly valid UTF-8). Surrogates are
-    replaced as in encode(). sizes: a writable int64 buffer, one a text, which gets their bytes. TypeError for anything else."""
-    cdef bint trusted = True
-    cdef Py_ssize_t count = len(texts), i
-    cdef Py_buffer view
-    PyObject_GetBuffer(sizes, &view, PyBUF_WRITABLE)
-    try:
-        if view.len != count * <Py_ssize_t>sizeof(int64_t):
-            raise ValueError(f"sizes has {view.len} bytes: give an int64 a text, of which there are {count}")
-        buffers = []
-        for i in range(count):
-            buffer = flat_one(texts[i])
-            trusted = trusted and PyUnicode_Check(texts[i])
-            (<int64_t *>view.buf)[i] = len(buffer)
-            buffers.append(buffer)
-    finally:
-        PyBuffer_Release(&view)
-    return buffers, trusted
-
-
-cdef object flat_one(object text):
-    if not PyUnicode_Check(text):
-        return text if type(text) is bytes else Utf8(text)
-    if PyUnicode_IS_ASCII(text):
-        return Utf8(text)
-    try:  # a copy that is freed again: what PyUnicode_AsUTF8 makes would stay in the str
-        return text.encode()
-    except UnicodeEncodeError:
-        return mend_surrogates(text).encode()
-
-
-def gather(list buffers not None, target not None):
-    """Copies buffers of bytes, one behind the other, to the beginning of one that can be written. ValueError if it is too
-    small: then nothing is copied. The GIL is released meanwhile."""
-    cdef Py_ssize_t count = len(buffers), held = 0, i
-    cdef size_t total = 0
-    cdef uint8_t *to
-    cdef Py_buffer room
-    cdef Py_buffer *views = <Py_buffer *>PyMem_Malloc(<size_t>(count + 1) * sizeof(Py_buffer))
-    if views == NULL:
-        raise MemoryError
-    try:
-        for i in range(count):
-            PyObject_GetBuffer(buffers[i], &views[i], PyBUF_SIMPLE)
-            held += 1
-            total += <size_t>views[i].len
-        PyObject_GetBuffer(target, &room, PyBUF_WRITABLE)
-        if total > <size_t>room.len:
-            size = room.len
-            PyBuffer_Release(&room)
-            raise ValueError(f"the target holds {size} bytes, and the buffers have {total}: give one of {total} or more")
-        to = <uint8_t *>room.buf
-        with nogil:
-            for i in range(count):
-                memcpy(to, views[i].buf, <size_t>views[i].len)
-                to += views[i].len
-        PyBuffer_Release(&room)
-    finally:
-        for i in range(held):
-            PyBuffer_Release(&views[i])
-        PyMem_Free(views)
 
 
 def is_utf8(data not None):
