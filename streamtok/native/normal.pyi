@@ -5,6 +5,7 @@ from typing_extensions import Self
 
 FORMS: dict[str, int]
 LAST_POINT: int
+TAKES: dict[str, int]
 
 @final
 class Normalizer:
