@@ -54,10 +54,10 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
 
     Args:
         name: what repr() and errors call it. Encodings with different special tokens should have different names.
-        pat_str: the regex that splits text. The patterns of OpenAI's encodings are recognised and split by hand-written
-            scanners. Any other is compiled to a table that reads each character once; only what no table can express
-            goes through the `regex` package, with tiktoken's Unicode tables (`pattern_engine` says which it is). None:
-            no split, see without_pattern().
+        pat_str: the regex that splits text. It is compiled to a table that reads each character once; blocks of 64
+            bytes split faster where they know the pattern. Only what no table can express goes through the `regex`
+            package, with tiktoken's Unicode tables (`pattern_engine` says which it is). None: no split, see
+            without_pattern().
         mergeable_ranks: token bytes -> rank; lower ranks merge first. All 256 single bytes must be there.
         special_tokens: special token text -> id.
         explicit_n_vocab: if given, the number of tokens, special ones included, and one more than the largest id.

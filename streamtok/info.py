@@ -38,7 +38,7 @@ def info() -> dict[str, Any]:
         "platform": platform.platform(),
         "machine": platform.machine(),
         "engines": list(encode.ENGINES),
-        "split_families": list(pattern.FAMILIES),
+        "split_families": list(pattern.ROWS),
         "simd": library.tier(),
         "tables": tables.status(),
         "cuda": cuda_facts(),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .protocols import Encoder, Encoding, Frame, Ids, Stream, StreamOptions, Text, TokenIds, Vocabulary
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
-_STATE_MAGIC = b"stream\x00\x01"
+_STATE_MAGIC = b"stream\x00\x02"
 
 
 class StreamEncoder:

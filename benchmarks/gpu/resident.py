@@ -20,9 +20,9 @@ import shared
 
 from streamtok.gpu._device import CudaDevice
 from streamtok.gpu._engine import Engine
-from streamtok.gpu._tables import Tables, pattern_for
+from streamtok.gpu._tables import Tables
 from streamtok.gpu._text import DeviceText
-from streamtok.patterns.engine import kernels_of
+from streamtok.patterns.engine import kernels_of, splitter_of
 
 REPEATS = 5
 
@@ -63,8 +63,8 @@ def on_device(data: bytes, size: int) -> DeviceText:
 
 def engine_of(encoding: Any) -> tuple[Engine, Timed]:
     device = Timed(kernels_of(encoding._split))
-    tables = Tables(device, encoding._vocab, pattern_for(encoding))
-    return Engine(device, encoding._vocab, encoding._coder.encode_piece, tables), device
+    tables = Tables(device, encoding._vocab, splitter_of(encoding._split))
+    return Engine(device, encoding._coder.encode_piece, tables), device
 
 
 def checked(engine: Engine, encoding: Any, data: bytes, what: str) -> int:

@@ -97,11 +97,11 @@ class Bench:
     """The stages of a run, one by one, on a device that is open."""
 
     def __init__(self, options: Options) -> None:
-        from streamtok.patterns import family_of
+        from streamtok.patterns.engine import kernels_of
         from streamtok.train.gpu.placement import _open
 
         self.options = options
-        self.family = family_of(options.pat_str)
+        self.family = kernels_of(options.pat_str)
         self.device = _open(self.family, "cuda")
 
     def count(self, data: bytes, times: dict[str, float] | None = None, **more: Any) -> tuple[Any, int, float]:

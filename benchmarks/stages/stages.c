@@ -61,12 +61,12 @@ static uint64_t str(work *w)
 
 static size_t split_all(work *w)
 {
+    const st_pattern pattern = pattern_of(ST_SPLIT_O200K);
     st_scan scan;
     size_t count = 0, open = 0;
     st_scan_init(&scan);
     for (size_t at = 0, used; at < w->n; at += used) {
-        const size_t more = st_scan_feed(st_pattern_of(ST_SPLIT_O200K), &scan, w->text + at, w->n - at, &used, w->ends + count,
-                                         4096);
+        const size_t more = st_scan_feed(pattern, &scan, w->text + at, w->n - at, &used, w->ends + count, 4096);
         for (size_t i = count; i < count + more; i++)
             w->ends[i] += open;
         count += more;

@@ -103,7 +103,7 @@ typedef struct st_job {
     const st_cut_tables *cuts; /* NULL: do not cut */
     uint64_t characters;       /* may atoms begin as whole characters (st_whole_character)? */
     uint64_t identity;         /* is each token its own id? */
-    const st_dfa *dfa;         /* the table of the pattern, for rows without a machine (split/rows.h); else NULL */
+    const st_dfa *dfa;         /* the table of the pattern; NULL without a pattern */
 
     /* the text */
     const uint4 *source;  /* where a short text is copied from; NULL: it is in `text` already */

@@ -1,5 +1,5 @@
-/* scan_gaps.cu - the gaps that resume_split.cu left. A thread reads a gap with the state machine of split/scan_rules.h, or where the
- * row has none, with the table of the pattern (split/dfa_steps.h), from the last start in front of it on.
+/* scan_gaps.cu - the gaps that resume_split.cu left. A thread reads a gap with the table of the pattern (split/dfa_steps.h), from the
+ * last start in front of it on.
  *
  * A gap may extend over segments without a known start; one thread reads all of it, once. A byte takes it half a microsecond, so
  * gaps are kept short: each ends at the next sync point. A megabyte has seldom more than a few dozen gaps. */
@@ -36,11 +36,9 @@ ST_INLINE uint64_t st_start_before(const st_job *job, uint64_t at)
     return word ? 64 * block + st_last_bit(word) : ST_TOO_FAR;
 }
 
-/* As st_scan_feed, st_scan_finish and st_scan_sure (split/scan.h). */
+/* As st_scan_feed (split/scan.h). */
 ST_INLINE size_t st_rest_split(const st_job *job, st_scan *scan, const uint8_t *text, size_t n, size_t *used, uint64_t *ends)
 {
-    if (st_has_machine(ST_FAMILY))
-        return st_split(ST_FAMILY, scan, text, n, used, ends, ST_REST_ENDS);
     st_dfa_run run;
     run.text = text;
     run.n = n;
@@ -49,19 +47,6 @@ ST_INLINE size_t st_rest_split(const st_job *job, st_scan *scan, const uint8_t *
     st_dfa_suspend(&run, scan);
     *used = run.at;
     return (size_t)(run.to - ends);
-}
-
-ST_INLINE size_t st_rest_finish(const st_job *job, const st_scan *scan, uint64_t *ends)
-{
-    if (!st_has_machine(ST_FAMILY))
-        return st_dfa_last_ends(job->dfa, scan, ends);
-    ends[0] = st_first_end_at_finish(ST_FAMILY, scan);
-    return 1; /* the second one is the end of the passage */
-}
-
-ST_INLINE uint64_t st_rest_sure(const st_job *job, const st_scan *scan)
-{
-    return st_has_machine(ST_FAMILY) ? st_sure_bytes(ST_FAMILY, scan) : st_dfa_sure_bytes(job->dfa, scan);
 }
 
 /* Feeds the text up to `end`, whole characters, to the machine. */
@@ -83,7 +68,7 @@ ST_INLINE void st_rest_end_passage(const st_job *job, st_rest *r)
 {
     const st_scan fresh = {0};
     uint64_t ends[ST_SCAN_MIN_CAPACITY];
-    const size_t count = r->scan.length ? st_rest_finish(job, &r->scan, ends) : 0;
+    const size_t count = r->scan.length ? st_dfa_last_ends(job->dfa, &r->scan, ends) : 0;
     for (size_t i = 0; i < count; i++)
         st_put_start(job, r->open + ends[i], r->stop);
     if (r->at & 63)
@@ -104,7 +89,7 @@ ST_INLINE void st_rest_pass_id(const st_job *job, st_rest *r)
 
 ST_INLINE void st_rest_run(const st_job *job, st_rest *r)
 {
-    while (r->open < r->stop && r->open + st_rest_sure(job, &r->scan) < r->stop) {
+    while (r->open < r->stop && r->open + st_dfa_sure_bytes(job->dfa, &r->scan) < r->stop) {
         uint64_t block = r->at >> 6;
         if (block >= job->blocks)
             return;

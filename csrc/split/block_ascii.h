@@ -4,7 +4,8 @@
 #define ST_SPLIT_BLOCK_ASCII_H
 
 #include "split/block.h"
-#include "split/scan_rules.h"
+#include "split/char_kind.h"
+#include "split/rows.h"
 
 /* Bytes that are not ASCII are in none of the masks. */
 ST_FORCE_INLINE void st_classify_ascii(const st_traits *t, st_vector v, st_block *b)

@@ -1,7 +1,7 @@
 /* block_starts.h - where pieces start, by bit algebra over 64 bytes at a time; one source for the CPU and the GPU.
  *
- * The rules are those of scan_rules.h in closed form, as far as a block, the next one and a few bits of the one before can decide.
- * Other places are HARD: the caller runs the machine of scan_rules.h there, from the last start on. Such places are
+ * The rules are those of the patterns in closed form, as far as a block, the next one and a few bits of the one before can decide.
+ * Other places are HARD: the caller runs the table of the pattern (dfa.h) there, from the last start on. Such places are
  *
  *     where a mark may be in a word and among others: one that follows no letter
  *     with the case rule   an attached contraction with a letter or mark beyond ASCII right behind it
@@ -9,13 +9,14 @@
  *     with lines           white space behind a line break that goes on through all of the next block
  *     with Han apart       a character of Han that is no letter
  *
- * For rows without a machine it is a compiled table that decides (dfa.h). No pattern looks back, so text may begin at any start, with a
- * fresh st_edge. `family`, and so its traits (rows.h), are constant at every call. */
+ * No pattern looks back, so text may begin at any start, with a fresh st_edge. `family`, and so its traits (rows.h), are constant at
+ * every call. */
 #ifndef ST_SPLIT_BLOCK_STARTS_H
 #define ST_SPLIT_BLOCK_STARTS_H
 
 #include "split/block.h"
-#include "split/scan_rules.h"
+#include "split/char_kind.h"
+#include "split/rows.h"
 
 /* What a block needs to know of those before it. A field named like a mask is the mask's bit for the last byte before the block, 0
  * or 1. The last three fields say what a contraction that spans the border decides about the first bytes of the block. All 0: the
@@ -245,10 +246,13 @@ ST_FORCE_INLINE uint64_t st_case_starts(const st_traits *t, const st_block *b, c
 /* The size in bytes of the contraction at `text`, which is an apostrophe; 0 if there is none. Reads three bytes. */
 ST_INLINE unsigned st_contraction(st_split_family family, const uint8_t *text)
 {
-    const unsigned size = st_short_contraction(family, text + 1);
-    if (size)
-        return 1 + size;
-    return st_half_contraction(family, text[1]) && st_whole_contraction(family, text[1], text[2]) ? 3 : 0;
+    const int any_case = st_traits_of(family).contraction != ST_CONTRACTION_LOWER;
+    const unsigned fold = any_case ? 0x20 : 0, first = text[1] | fold, second = text[2] | fold;
+    if (first == 's' || first == 't' || first == 'm' || first == 'd')
+        return 2;
+    if (any_case && text[1] == 0xC5 && text[2] == 0xBF) /* U+017F, which is an s in any case */
+        return 3;
+    return (first == 'l' && second == 'l') || ((first == 'v' || first == 'r') && second == 'e') ? 3 : 0;
 }
 
 /* The letters of a contraction are no starts, and what follows it is a start. The apostrophe of an attached contraction is no start
@@ -281,9 +285,15 @@ ST_FORCE_INLINE void st_apply_contractions(st_split_family family, const st_bloc
 
 /* ---- places to begin ---- */
 
-/* First bytes in the block at which a piece starts, whatever text is in front of the block. These are the places of st_starts_piece
- * (scan_rules.h) that the character before decides, or the two before if they are ASCII; all rows have them, but where Han is apart a
- * run of it may go on with numbers and others of Han. `seen` are the bytes whose kinds are known. */
+/* First bytes in the block at which a piece starts, whatever text is in front of the block. Between these characters nothing carries a
+ * piece on:
+ *
+ *     white space that is no line break, behind anything else        a letter behind a number
+ *     a line break behind a letter or number                         a number behind anything but numbers and white space
+ *     an other but the apostrophe, behind a letter or number
+ *     a letter behind two ASCII others, the first not "/": one could lead the word, and "/" could belong to a tail
+ *
+ * All rows have them, but where Han is apart a run of it may go on with numbers and others of Han. `seen` are the bytes whose kinds are known. */
 ST_FORCE_INLINE uint64_t st_sync_starts(const st_traits *t, const st_block *b, uint64_t seen)
 {
     const uint64_t odd = t->han ? b->odd : 0, control = t->other == ST_OTHER_VISIBLE ? b->control : 0;

@@ -1,6 +1,8 @@
 /* The splitter on AVX2. Haswell, Zen and later. */
 #include "base/tier.h"
-#include "split/scan_rules.h"
+#include "split/block.h"
+#include "split/char_kind.h"
+#include "split/rows.h"
 
 #if defined(ST_X86)
 #define ST_TIER avx2

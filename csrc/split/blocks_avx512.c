@@ -1,7 +1,9 @@
 /* The splitter on AVX-512, where compares give masks directly. Ice Lake, Zen 4 and later. */
 #include "base/bits.h"
 #include "base/tier.h"
-#include "split/scan_rules.h"
+#include "split/block.h"
+#include "split/char_kind.h"
+#include "split/rows.h"
 
 #if defined(ST_X86)
 #define ST_TIER avx512

@@ -1,6 +1,8 @@
 /* The splitter on NEON. */
 #include "base/tier.h"
-#include "split/scan_rules.h"
+#include "split/block.h"
+#include "split/char_kind.h"
+#include "split/rows.h"
 
 #if defined(ST_ARM)
 #define ST_TIER neon

@@ -16,8 +16,7 @@ typedef enum st_kind {
     ST_KIND_NEWLINE,  /* CR, LF */
     ST_KIND_SPACE,    /* the rest of \s */
     ST_KIND_OTHER,    /* punctuation, symbols, controls, unassigned */
-    ST_KIND_BEYOND,   /* not a kind: st_byte_kinds of a byte that is not ASCII */
-    ST_KIND_NONE      /* not a kind: there is no character, the text at hand ends */
+    ST_KIND_BEYOND    /* not a kind: st_byte_kinds of a byte that is not ASCII */
 } st_kind;
 
 /* Some rows (rows.h) tell more apart. In the tables a character has one of these. Those that a row takes together are neighbours. */
@@ -42,10 +41,12 @@ typedef enum st_fine_kind {
 /* Four bits for each fine kind, from the lowest: its kind. */
 #define ST_KINDS_OF_FINE UINT64_C(0x56777744332210)
 
-/* Sets of kinds are bit masks. The two that are no kinds are in none of them. */
+#define ST_APOSTROPHE 0x27u
+#define ST_BLANK 0x20u
+#define ST_SLASH 0x2Fu
+
+/* Sets of kinds are bit masks. */
 #define ST_SET(kind) (1u << (kind))
-#define ST_CASED_OR_NOT (ST_SET(ST_KIND_UPPER) | ST_SET(ST_KIND_LOWER) | ST_SET(ST_KIND_CASELESS)) /* \p{L} */
-#define ST_WHITE (ST_SET(ST_KIND_NEWLINE) | ST_SET(ST_KIND_SPACE))                                  /* \s */
 
 ST_INLINE int st_has(unsigned set, unsigned kind)
 {

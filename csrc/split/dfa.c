@@ -39,9 +39,11 @@ size_t st_dfa_feed(const st_dfa *dfa, st_scan *scan, const uint8_t *text, size_t
     st_dfa_resume(&p, dfa, scan, ends, capacity);
     p.text = text;
     p.n = n;
-    st_dfa_hot_function *const hot = st_dfa_hot();
-    if (n >= ST_HOT_LEAST && capacity >= 2 * ST_HOT_ROOM && hot)
-        run_all(&p, hot);
+    if (n >= ST_HOT_LEAST && capacity >= 2 * ST_HOT_ROOM) {
+        st_dfa_hot_function *const hot = st_dfa_hot();
+        if (hot)
+            run_all(&p, hot);
+    }
     if (n - p.at < ST_HOT_LEAST || p.at == 0)
         run_to(&p, n);
     st_dfa_suspend(&p, scan);
@@ -70,7 +72,7 @@ int st_dfa_open_is_dropped(const st_dfa *dfa, const st_scan *scan)
 
 int st_dfa_valid(const st_dfa *dfa, const st_scan *scan)
 {
-    if (scan->state >= dfa->states || scan->point || (scan->state == 0) != (scan->length == 0))
+    if (scan->state >= dfa->states || dfa->about[scan->state].closed || (scan->state == 0) != (scan->length == 0))
         return 0;
     const st_dfa_state *about = &dfa->about[scan->state];
     if (scan->length ? scan->memo < 1 || scan->memo > 4 || scan->memo > scan->length : scan->memo != 0)

@@ -29,6 +29,9 @@ typedef struct st_dfa_table {
 st_status st_dfa_new(const st_dfa_table *table, st_dfa **dfa);
 void st_dfa_free(st_dfa *dfa);
 
+/* The table of r50k, cl100k or o200k, which need not be compiled. ST_BAD_TABLE: the family is none of these. */
+st_status st_dfa_of_row(st_split_family family, st_dfa **dfa);
+
 /* As st_scan_feed, ... of scan.h. */
 size_t st_dfa_feed(const st_dfa *dfa, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
                    size_t capacity);

@@ -162,9 +162,11 @@ static st_status search_facts(st_dfa *dfa)
 static int starts_anew(const st_dfa *dfa, uint32_t state, uint32_t y)
 {
     const size_t row = (size_t)state * dfa->classes;
-    const st_dfa_effect here = st_dfa_effect_at(dfa, row + y), at_end = st_dfa_effect_at(dfa, row), first = st_dfa_effect_at(dfa, y);
     const uint32_t next = st_dfa_next_at(dfa, row + y);
-    if (!here.end_count || next != st_dfa_next_at(dfa, y) || here.end_count != at_end.end_count ||
+    if (next != st_dfa_next_at(dfa, y))
+        return 0;
+    const st_dfa_effect here = st_dfa_effect_at(dfa, row + y), at_end = st_dfa_effect_at(dfa, row), first = st_dfa_effect_at(dfa, y);
+    if (!here.end_count || here.end_count != at_end.end_count ||
         memcmp(here.ends, at_end.ends, here.end_count) != 0 ||
         (here.ends[here.end_count - 1] & ~ST_END_DROPS) != ST_FROM_HERE)
         return 0;
@@ -176,7 +178,7 @@ static int starts_anew(const st_dfa *dfa, uint32_t state, uint32_t y)
 
 #define WORDS (ST_DFA_CLASSES / 64)
 
-/* The row of class x holds what all states behind x have in common. */
+/* The row of class x holds what all states behind x have in common. Finds which states are closed, too. */
 static st_status find_sync(st_dfa *dfa)
 {
     uint64_t *behind = st_calloc((size_t)dfa->states * WORDS, sizeof *behind); /* [states]: the classes that lead to a state */
@@ -188,8 +190,13 @@ static st_status find_sync(st_dfa *dfa)
     memset(dfa->sync, 0, WORDS * sizeof *dfa->sync);
     for (uint32_t state = 1; state < dfa->states; state++) {
         uint64_t anew[WORDS] = {0};
-        for (uint32_t y = 1; y < dfa->classes; y++)
-            anew[y / 64] |= (uint64_t)starts_anew(dfa, state, y) << y % 64;
+        uint32_t count = 0;
+        for (uint32_t y = 1; y < dfa->classes; y++) {
+            const int yes = starts_anew(dfa, state, y);
+            anew[y / 64] |= (uint64_t)yes << y % 64;
+            count += (uint32_t)yes;
+        }
+        dfa->about[state].closed = count == dfa->classes - 1 && st_dfa_effect_at(dfa, (size_t)state * dfa->classes).end_count == 1;
         for (uint32_t x = 1; x < dfa->classes; x++)
             for (unsigned w = 0; behind[(size_t)state * WORDS + x / 64] >> x % 64 & 1 && w < WORDS; w++)
                 dfa->sync[(size_t)x * WORDS + w] &= anew[w];

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Steps of the walk below. */
-#define STEPS 16384
+#define STEPS 4096
 
 /* Kinds of characters, and how often the walk draws one of them, in 32 draws. Half of the steps stay in the kind before, so that runs
  * of each kind occur. It is not the text that anyone has: it tells states that any text is in from those that take several rare steps
@@ -43,12 +43,13 @@ static void walk(const st_dfa *dfa, uint32_t *visits)
     }
 }
 
-/* The states of most visits; where there is room, those that the walk did not come to as well. */
+/* The states of most visits; where there is room, all of them. */
 static unsigned choose(st_dfa *dfa)
 {
     uint32_t visits[ST_DFA_STATES] = {0};
     unsigned count = 0;
-    walk(dfa, visits);
+    if (dfa->states > dfa->hot_size)
+        walk(dfa, visits);
     memset(dfa->hot_of, ST_DFA_COLD, (size_t)dfa->states * dfa->classes);
     for (; count < dfa->hot_size && count < dfa->states; count++) {
         uint32_t best = ST_DFA_STATES;

@@ -29,8 +29,9 @@ ST_FORCE_INLINE uint8_t st_symbol_of(const uint16_t *index, const uint8_t *block
 #define ST_HOT_SLOW(size) (ST_HOT_EMIT(size) + 2)
 #define ST_HOT_COLD(size) (7u << ST_HOT_EMIT(size))
 
-/* The most that one round writes, used or not: an end a character, those that were pending, and what is written in vain. */
-#define ST_HOT_ROOM (2 * ST_HOT_BYTES + 2 * ST_SCAN_MARKS)
+/* The most that one round writes, used or not: an end a character, those that were pending, and what is written in vain. Behind it
+ * there is still room for a step. */
+#define ST_HOT_ROOM (2 * ST_HOT_BYTES + 2 * ST_SCAN_MARKS + ST_SCAN_MIN_CAPACITY)
 
 /* With fewer bytes left, plain steps take less time: a block has its price whatever is in it. */
 #define ST_HOT_LEAST 40

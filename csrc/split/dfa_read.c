@@ -1,5 +1,6 @@
 /* A table from outside becomes a st_dfa. */
 #include "base/alloc.h"
+#include "base/load.h"
 #include "split/dfa.h"
 #include "split/dfa_build.h"
 
@@ -20,25 +21,49 @@ static uint32_t load32(const uint8_t *bytes)
     return load16(bytes) | (uint32_t)load16(bytes + 2) << 16;
 }
 
-/* FNV-1a over everything that decides what the machine does. */
-static uint64_t identity_of(const st_dfa_table *t)
+static uint64_t mixed(uint64_t hash, uint64_t number)
 {
-    const uint8_t *parts[] = {t->index, t->blocks, t->entries, t->ops};
-    const size_t sizes[] = {2 * BLOCK_NUMBERS, t->block_count * ST_DFA_BLOCK, (size_t)4 * t->states * t->classes, 2 * t->op_count};
-    uint64_t hash = UINT64_C(0xCBF29CE484222325) ^ t->classes;
-    for (size_t k = 0; k < 4; k++)
-        for (size_t i = 0; i < sizes[k]; i++)
-            hash = (hash ^ parts[k][i]) * UINT64_C(0x100000001B3);
+    hash = (hash ^ number) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of(uint64_t hash, const uint8_t *bytes, size_t n)
+{
+    size_t i = 0;
+    for (; n - i >= 8; i += 8)
+        hash = mixed(hash, st_load64(bytes + i));
+    for (; i < n; i++)
+        hash = mixed(hash, bytes[i]);
     return hash;
 }
+
+/* A hash of all that decides what the machine does. The classes of characters count, and not which blocks hold them. The sum has
+ * products that do not wait for each other. */
+static st_status find_identity(st_dfa *dfa, const st_dfa_table *t)
+{
+    uint64_t hash = hash_of(t->classes, t->entries, (size_t)4 * t->states * t->classes);
+    uint64_t *of_blocks = st_malloc(t->block_count * sizeof *of_blocks);
+    if (!of_blocks)
+        return ST_NO_MEMORY;
+    hash = hash_of(hash, t->ops, 2 * t->op_count);
+    for (size_t i = 0; i < t->block_count; i++)
+        of_blocks[i] = hash_of(0, t->blocks + i * ST_DFA_BLOCK, ST_DFA_BLOCK);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < BLOCK_NUMBERS; i++)
+        sum += of_blocks[dfa->index[i]] * (i * UINT64_C(0x9E3779B97F4A7C15) | 1);
+    st_free(of_blocks);
+    dfa->identity = mixed(hash, sum);
+    return ST_OK;
+}
+
+/* Every mark stays as it is. */
+static const st_dfa_effect no_effect = {.marks = {0, 1, 2, 3, 4, 5, 6, 7}};
 
 /* What the op at ops[number] does, as one effect; 0: it is no op. */
 static int read_op(const st_dfa_table *t, size_t number, st_dfa_effect *effect)
 {
     unsigned drop = 0;
-    memset(effect, 0, sizeof *effect);
-    for (uint8_t a = 0; a < ST_SCAN_MARKS; a++)
-        effect->marks[a] = a;
+    *effect = no_effect;
     for (; number < t->op_count; number++) {
         const unsigned code = load16(t->ops + 2 * number), what = code >> 8, a = code & 15, b = code >> 4 & 15;
         const int names_a = what == OP_EMIT_MARK || (what >= OP_MOVE && what <= OP_MARK_BACK);
@@ -46,7 +71,7 @@ static int read_op(const st_dfa_table *t, size_t number, st_dfa_effect *effect)
         if (what == OP_END)
             return 1;
         if (what > OP_DROPPED || (names_a && a >= ST_SCAN_MARKS) || (what == OP_MOVE && b >= ST_SCAN_MARKS) ||
-            (emits && effect->end_count == ST_SCAN_MIN_CAPACITY))
+            (emits && effect->end_count == ST_SCAN_STEP_ENDS))
             return 0;
         if (emits) {
             const unsigned from = what == OP_EMIT_MARK ? effect->marks[a] : what == OP_EMIT_BACK ? ST_FROM_BACK : ST_FROM_HERE;
@@ -65,12 +90,9 @@ st_dfa_effect st_dfa_effect_at(const st_dfa *dfa, size_t at)
 {
     const uint32_t entry = dfa->entries[at];
     uint8_t drop = entry & ST_DFA_DROP ? ST_END_DROPS : 0;
-    st_dfa_effect effect;
+    st_dfa_effect effect = no_effect;
     if (entry & ST_DFA_SLOW)
         return dfa->effects[dfa->effect_of[at]];
-    memset(&effect, 0, sizeof effect);
-    for (uint8_t a = 0; a < ST_SCAN_MARKS; a++)
-        effect.marks[a] = a;
     if (entry & ST_DFA_BACK)
         effect.ends[effect.end_count++] = (uint8_t)(ST_FROM_BACK | drop);
     if (entry & ST_DFA_EMIT)
@@ -127,21 +149,21 @@ static st_status allocate(st_dfa *dfa, const st_dfa_table *t)
 static void find_whole_rows(st_dfa *dfa)
 {
     for (unsigned row = 0; row < 256; row++) {
-        const uint8_t *const half[] = {dfa->blocks + (size_t)dfa->index[2 * row] * ST_DFA_BLOCK,
-                                       dfa->blocks + (size_t)dfa->index[2 * row + 1] * ST_DFA_BLOCK};
-        unsigned same = 0;
-        for (unsigned i = 0; i < 2 * ST_DFA_BLOCK; i++)
-            same += half[i / ST_DFA_BLOCK][i % ST_DFA_BLOCK] == half[0][0];
-        dfa->whole_rows[row] = same == 2 * ST_DFA_BLOCK ? half[0][0] : 0;
+        const uint8_t *const low = dfa->blocks + (size_t)dfa->index[2 * row] * ST_DFA_BLOCK;
+        const uint8_t *const high = dfa->blocks + (size_t)dfa->index[2 * row + 1] * ST_DFA_BLOCK;
+        const int same = !memcmp(low, low + 1, ST_DFA_BLOCK - 1) && !memcmp(low, high, ST_DFA_BLOCK);
+        dfa->whole_rows[row] = same ? low[0] : 0;
     }
 }
 
 static int read_classes(st_dfa *dfa, const st_dfa_table *t)
 {
     memcpy(dfa->blocks, t->blocks, t->block_count * ST_DFA_BLOCK);
+    unsigned wrong = 0;
     for (size_t i = 0; i < t->block_count * ST_DFA_BLOCK; i++)
-        if (dfa->blocks[i] < 1 || dfa->blocks[i] >= t->classes)
-            return 0;
+        wrong |= dfa->blocks[i] < 1 || dfa->blocks[i] >= t->classes;
+    if (wrong)
+        return 0;
     for (size_t i = 0; i < BLOCK_NUMBERS; i++) {
         dfa->index[i] = (uint16_t)load16(t->index + 2 * i);
         if (dfa->index[i] >= t->block_count)
@@ -192,6 +214,7 @@ static st_status read_table(st_dfa *dfa, const st_dfa_table *t)
     for (size_t at = 0; at < (size_t)t->states * t->classes; at++)
         if (!read_entry(dfa, t, at))
             return ST_BAD_TABLE;
+    ST_TRY(find_identity(dfa, t));
     ST_TRY(st_dfa_find_facts(dfa));
     st_dfa_find_hot(dfa);
     return ST_OK;
@@ -208,7 +231,6 @@ st_status st_dfa_new(const st_dfa_table *t, st_dfa **result)
         return ST_NO_MEMORY;
     dfa->classes = t->classes;
     dfa->states = t->states;
-    dfa->identity = identity_of(t);
     st_status status = allocate(dfa, t);
     if (!status)
         status = read_table(dfa, t);

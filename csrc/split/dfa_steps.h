@@ -93,13 +93,18 @@ ST_INLINE void st_dfa_resume(st_dfa_run *p, const st_dfa *dfa, const st_scan *sc
         p->from[a] = scan->marks[a];
 }
 
-/* A mark that nothing reads any more is 0, so that equal states are equal byte for byte. */
-ST_INLINE void st_dfa_suspend(const st_dfa_run *p, st_scan *scan)
+/* A piece that nothing can move any more ends. A mark that nothing reads any more is 0, so that equal states are equal byte for byte. */
+ST_INLINE void st_dfa_suspend(st_dfa_run *p, st_scan *scan)
 {
-    const uint64_t start = st_dfa_open_start(p), here = p->origin + p->at;
-    const uint32_t state = p->row / p->dfa->classes, live = p->dfa->about[state].live;
+    const uint64_t here = p->origin + p->at;
+    uint32_t state = p->row / p->dfa->classes;
+    if (p->dfa->about[state].closed) {
+        *p->to++ = here | (p->dfa->about[state].dropped ? ST_DROPPED : 0);
+        state = 0;
+    }
+    const uint64_t start = st_dfa_open_start(p);
+    const uint32_t live = p->dfa->about[state].live;
     scan->length = here - start;
-    scan->point = 0;
     scan->state = state;
     scan->memo = scan->length ? (uint32_t)(here - p->back) : 0;
     for (unsigned a = 0; a < p->dfa->mark_count; a++)
@@ -109,19 +114,20 @@ ST_INLINE void st_dfa_suspend(const st_dfa_run *p, st_scan *scan)
 /* Writes the ends of the open text where the text ends; returns how many. */
 ST_INLINE size_t st_dfa_last_ends(const st_dfa *dfa, const st_scan *scan, uint64_t *ends)
 {
-    st_dfa_run p;
-    st_dfa_resume(&p, dfa, scan, ends, ST_SCAN_MIN_CAPACITY);
-    const uint32_t entry = dfa->entries[p.row];
+    const uint32_t entry = dfa->entries[scan->state * dfa->classes];
+    const uint64_t dropped = entry & ST_DFA_DROP ? ST_DROPPED : 0;
+    uint64_t *to = ends;
     if (entry & ST_DFA_SLOW) {
+        st_dfa_run p;
+        st_dfa_resume(&p, dfa, scan, ends, ST_SCAN_MIN_CAPACITY);
         st_dfa_step_with_effect(&p, p.row, scan->length);
-    } else {
-        const uint64_t dropped = entry & ST_DFA_DROP ? ST_DROPPED : 0;
-        if (entry & ST_DFA_BACK)
-            *p.to++ = p.back | dropped;
-        if (entry & ST_DFA_EMIT)
-            *p.to++ = scan->length | dropped;
+        return (size_t)(p.to - ends);
     }
-    return (size_t)(p.to - ends);
+    if (entry & ST_DFA_BACK)
+        *to++ = (scan->length - scan->memo) | dropped;
+    if (entry & ST_DFA_EMIT)
+        *to++ = scan->length | dropped;
+    return (size_t)(to - ends);
 }
 
 /* st_scan_sure (scan.h). */

@@ -22,7 +22,7 @@ enum { ST_FROM_BACK = ST_SCAN_MARKS, ST_FROM_HERE, ST_FROM_COUNT };
 
 /* What a step does besides going to the next state. */
 typedef struct st_dfa_effect {
-    uint8_t ends[ST_SCAN_MIN_CAPACITY]; /* sources, in order */
+    uint8_t ends[ST_SCAN_STEP_ENDS]; /* sources, in order */
     uint8_t end_count;
     uint8_t marks[ST_SCAN_MARKS]; /* the source of each mark's new value */
 } st_dfa_effect;
@@ -40,6 +40,7 @@ typedef struct st_dfa_state {
     uint16_t live;   /* the marks that are read before they are set */
     uint8_t kept, dropped; /* the open piece may be kept, may be dropped */
     uint8_t open;          /* characters of the open piece: 0, 1, or 2 for at least two */
+    uint8_t closed;        /* the open piece ends here, whatever follows */
 } st_dfa_state;
 
 struct st_dfa {

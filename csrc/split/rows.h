@@ -78,10 +78,6 @@ typedef struct st_traits {
     ROW(R50K, "r50k", 0, LETTERS, BLANK, LOWER, AND_MARKS, NONE, PLAIN, NONE, 0, 0)                                              \
     ROW(CL100K, "cl100k", 3, LETTERS, ANY, FRONT, AND_MARKS, BREAKS, END, NONE, 0, 0)                                            \
     ROW(O200K, "o200k", 3, CASE, ANY, ATTACHED, AND_MARKS, SLASH, LINE, NONE, 0, 0)                                              \
-    ST_EACH_LATER_ROW(ROW)
-
-/* The rows without a machine of their own in scan_rules.h: where blocks cannot decide, a compiled table does (dfa.h). */
-#define ST_EACH_LATER_ROW(ROW)                                                                                                   \
     ROW(STARCODER, "starcoder", 1, LETTERS, BLANK, LOWER, AND_MARKS, NONE, PLAIN, DIGITS, 0, 0)                                  \
     ROW(LLAMA3, "llama3", 3, LETTERS, ANY, FRONT, AND_MARKS, BREAKS, LINE, NONE, 0, 0)                                           \
     ROW(QWEN2, "qwen2", 1, LETTERS, ANY, FRONT, AND_MARKS, BREAKS, LINE, NONE, 0, 0)                                             \
@@ -93,15 +89,8 @@ typedef struct st_traits {
 
 #define ST_ROW_NUMBER(name, ...) ST_SPLIT_##name,
 
-/* The rows; NONE: a text is one piece. TABLE: a compiled pattern alone. */
-typedef enum st_split_family {
-    ST_SPLIT_R50K,
-    ST_SPLIT_CL100K,
-    ST_SPLIT_O200K,
-    ST_SPLIT_NONE,
-    ST_SPLIT_TABLE,
-    ST_EACH_LATER_ROW(ST_ROW_NUMBER) ST_SPLIT_FAMILIES
-} st_split_family;
+/* The rows; TABLE: a compiled pattern alone. NONE: a text is one piece. */
+typedef enum st_split_family { ST_EACH_ROW(ST_ROW_NUMBER) ST_SPLIT_TABLE, ST_SPLIT_NONE, ST_SPLIT_FAMILIES } st_split_family;
 
 #define ST_ROW_TRAITS(name, text, digits, word, prefix, contraction, other, tail, space, apart, han, ascii_word)                 \
     case ST_SPLIT_##name: {                                                                                                      \
@@ -119,12 +108,6 @@ ST_FORCE_INLINE st_traits st_traits_of(st_split_family family)
     default:
         return none;
     }
-}
-
-/* Whether a row has a machine of its own in scan_rules.h. */
-ST_FORCE_INLINE int st_has_machine(st_split_family family)
-{
-    return family < ST_SPLIT_NONE;
 }
 
 /* Whether a row tells marks from others. */

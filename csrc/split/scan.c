@@ -1,11 +1,11 @@
-/* Splits by blocks, and between them by a table or a machine of scan_rules.h; and functions of a state alone. */
+/* Splits by blocks, and between them by the table; and functions of a state alone. */
 #include "split/scan.h"
 
+#include "base/utf8.h"
 #include "split/block.h"
 #include "split/blocks.h"
 #include "split/dfa.h"
 #include "split/dfa_table.h"
-#include "split/scan_rules.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 void st_scan_init(st_scan *scan)
 {
-    memset(scan, 0, sizeof *scan); /* ST_IN_NOTHING; in a table, state 0 */
+    memset(scan, 0, sizeof *scan);
 }
 
 #define ROW_NAME(name, text, ...)                                                                                                \
@@ -30,26 +30,11 @@ const char *st_row_name(st_split_family family)
     }
 }
 
-static size_t run_machine(st_pattern pattern, st_scan *scan, const uint8_t *text, size_t n, size_t *consumed, uint64_t *ends,
-                          size_t capacity)
-{
-    if (pattern.dfa)
-        return st_dfa_feed(pattern.dfa, scan, text, n, consumed, ends, capacity);
-    switch (pattern.family) {
-    case ST_SPLIT_R50K:
-        return st_split(ST_SPLIT_R50K, scan, text, n, consumed, ends, capacity);
-    case ST_SPLIT_CL100K:
-        return st_split(ST_SPLIT_CL100K, scan, text, n, consumed, ends, capacity);
-    default:
-        return st_split(ST_SPLIT_O200K, scan, text, n, consumed, ends, capacity);
-    }
-}
-
 /* With fewer bytes, setting up blocks costs more than they save. */
-#define BLOCKS_FROM 32
+#define BLOCKS_FROM 64
 #define ROOM_FOR_BLOCKS (2 * ST_BLOCK_BYTES)
 
-/* Bytes that the machine reads behind a place that blocks cannot decide; more while such places follow each other closely. */
+/* Bytes that the table reads behind a place that blocks cannot decide; more while such places follow each other closely. */
 #define DETOUR 64
 #define LONGEST_DETOUR 4096
 
@@ -64,14 +49,14 @@ typedef struct feed {
     size_t count, capacity;
 } feed;
 
-/* Runs the machine from where the feed stands up to `limit`, or until there is no room. */
-static void feed_machine(feed *f, size_t limit)
+/* Runs the table from where the feed stands up to `limit`, or until there is no room. */
+static void feed_table(feed *f, size_t limit)
 {
     const uint64_t start = f->origin + f->at - f->scan->length; /* of the piece open now */
     size_t used;
     while (limit < f->n && st_utf8_is_continuation(f->text[limit]))
         limit++;
-    const size_t count = run_machine(f->pattern, f->scan, f->text + f->at, limit - f->at, &used, f->ends + f->count,
+    const size_t count = st_dfa_feed(f->pattern.dfa, f->scan, f->text + f->at, limit - f->at, &used, f->ends + f->count,
                                      f->capacity - f->count);
     for (size_t i = f->count; start && i < f->count + count; i++)
         f->ends[i] += start;
@@ -79,13 +64,13 @@ static void feed_machine(feed *f, size_t limit)
     f->at += used;
 }
 
-/* Runs the machine until a piece has ended about behind `limit`. Then goes back to the start of the open piece, where blocks can
+/* Runs the table until a piece has ended about behind `limit`. Then goes back to the start of the open piece, where blocks can
  * begin, because a start needs nothing of the text in front of it. */
 static void detour(feed *f, size_t limit)
 {
     const size_t count = f->count;
     while (f->at < f->n && f->count == count) {
-        feed_machine(f, limit < f->n ? limit : f->n);
+        feed_table(f, limit < f->n ? limit : f->n);
         limit += limit - f->at + DETOUR;
     }
     if (f->at < f->n && f->scan->length < DETOUR && f->scan->length <= f->at) {
@@ -94,7 +79,7 @@ static void detour(feed *f, size_t limit)
     }
 }
 
-/* Reads blocks from a start on, and the machine where they cannot decide. */
+/* Reads blocks from a start on, and the table where they cannot decide. */
 static void feed_blocks(feed *f, size_t *reach)
 {
     const size_t from = f->at;
@@ -106,7 +91,7 @@ static void feed_blocks(feed *f, size_t *reach)
         *reach = p.advance >= DETOUR ? DETOUR : *reach < LONGEST_DETOUR ? 2 * *reach : *reach;
         detour(f, from + p.hard + *reach);
     } else if (f->capacity - f->count >= ROOM_FOR_BLOCKS) {
-        feed_machine(f, f->n);
+        feed_table(f, f->n);
     }
 }
 
@@ -114,7 +99,6 @@ static void feed_blocks(feed *f, size_t *reach)
 static size_t stay_open(st_scan *scan, size_t n, size_t *consumed)
 {
     scan->length += n;
-    scan->state = scan->length ? ST_IN_WORD : ST_IN_NOTHING;
     *consumed = n;
     return 0;
 }
@@ -124,13 +108,13 @@ size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size
 {
     if (pattern.family == ST_SPLIT_NONE)
         return stay_open(scan, n, consumed);
-    if (pattern.dfa && (pattern.family == ST_SPLIT_TABLE || n < BLOCKS_FROM))
+    if (pattern.family == ST_SPLIT_TABLE || n < BLOCKS_FROM)
         return st_dfa_feed(pattern.dfa, scan, text, n, consumed, ends, capacity);
     feed f = {pattern, scan, text, n, 0, scan->length, ends, 0, capacity};
     size_t reach = DETOUR;
     while (f.at < n && capacity - f.count >= ST_SCAN_MIN_CAPACITY) {
         if (n - f.at < BLOCKS_FROM || capacity < 2 * ROOM_FOR_BLOCKS)
-            feed_machine(&f, n);
+            feed_table(&f, n);
         else if (scan->length)
             detour(&f, f.at + DETOUR);
         else if (capacity - f.count >= ROOM_FOR_BLOCKS)
@@ -144,24 +128,16 @@ size_t st_scan_feed(st_pattern pattern, st_scan *scan, const uint8_t *text, size
 
 size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends)
 {
-    const st_split_family family = pattern.family;
-    size_t count = 0;
     if (pattern.dfa)
         return st_dfa_finish(pattern.dfa, scan, ends);
-    if (scan->length) {
-        ends[count++] = family == ST_SPLIT_NONE ? scan->length : st_first_end_at_finish(family, scan);
-        if (ends[0] < scan->length)
-            ends[count++] = scan->length;
-    }
+    ends[0] = scan->length;
     st_scan_init(scan);
-    return count;
+    return ends[0] > 0;
 }
 
 uint64_t st_scan_sure(st_pattern pattern, const st_scan *scan)
 {
-    if (pattern.dfa)
-        return st_dfa_sure(pattern.dfa, scan);
-    return pattern.family == ST_SPLIT_NONE ? scan->length : st_sure_bytes(pattern.family, scan);
+    return pattern.dfa ? st_dfa_sure(pattern.dfa, scan) : scan->length;
 }
 
 size_t st_pattern_marks(st_pattern pattern)
@@ -176,7 +152,7 @@ uint64_t st_pattern_identity(st_pattern pattern)
 
 int st_scan_same(const st_scan *a, const st_scan *b)
 {
-    return a->length == b->length && a->point == b->point && a->state == b->state && a->memo == b->memo &&
+    return a->length == b->length && a->state == b->state && a->memo == b->memo &&
            memcmp(a->marks, b->marks, sizeof a->marks) == 0;
 }
 
@@ -190,72 +166,12 @@ int st_scan_open_is_dropped(st_pattern pattern, const st_scan *scan)
     return pattern.dfa && st_dfa_open_is_dropped(pattern.dfa, scan);
 }
 
-/* The length of what the memo holds: 1 for an apostrophe, 2 with a letter behind it, 0 for anything else. */
-static uint64_t tick_length(st_split_family family, uint32_t memo)
-{
-    return memo == ST_APOSTROPHE ? 1 : st_half_contraction(family, memo) ? 2 : 0;
-}
-
-/* White space: the point lies behind a line break and not inside the last character; a line break is one byte. */
-static int white_is_valid(st_split_family family, const st_scan *scan)
-{
-    const uint32_t last = scan->memo & ~ST_LAST_IS_BLANK;
-    if (last < 1 || last > 3 || (last > 1 && scan->memo != last) || scan->length < last)
-        return 0;
-    if (scan->point == scan->length)
-        return family != ST_SPLIT_R50K && scan->memo == 1;
-    return scan->point <= scan->length - last && (family != ST_SPLIT_R50K || scan->point == 0);
-}
-
-static int number_is_valid(st_split_family family, const st_scan *scan)
-{
-    if (family == ST_SPLIT_R50K)
-        return scan->memo == 0;
-    return (scan->memo == 1 || scan->memo == 2) && scan->length >= scan->memo && scan->length <= scan->memo * 4;
-}
-
-static int tick_is_valid(st_split_family family, const st_scan *scan)
-{
-    const uint64_t tick = tick_length(family, scan->memo);
-    if (scan->state == ST_IN_FIRST_TICK)
-        return family != ST_SPLIT_O200K && tick > 0 && scan->length == tick;
-    return family == ST_SPLIT_O200K && tick > 0 && scan->point > 0 && scan->point + tick == scan->length;
-}
-
 int st_scan_valid(st_pattern pattern, const st_scan *scan)
 {
-    const st_split_family family = pattern.family;
-    if (pattern.dfa)
-        return scan->length <= ST_SCAN_MAX_LENGTH && st_dfa_valid(pattern.dfa, scan);
-    const int point_fits = st_state_has_point(scan->state) || scan->point == 0;
-    const int memo_fits = st_state_has_memo(scan->state) || scan->memo == 0;
-    if (scan->length > ST_SCAN_MAX_LENGTH || scan->point > scan->length || !point_fits || !memo_fits)
+    const st_scan measured = {.length = scan->length};
+    if (scan->length > ST_SCAN_MAX_LENGTH)
         return 0;
-    if (scan->length == 0)
-        return scan->state == ST_IN_NOTHING;
-    if (family == ST_SPLIT_NONE)
-        return scan->state == ST_IN_WORD;
-    switch (scan->state) {
-    case ST_IN_WORD:
-        return 1;
-    case ST_IN_CAPS:
-        return family == ST_SPLIT_O200K && scan->point != 1; /* no caseless letter or mark is ASCII */
-    case ST_IN_TICK:
-    case ST_IN_FIRST_TICK:
-        return tick_is_valid(family, scan);
-    case ST_IN_NUMBER:
-        return number_is_valid(family, scan);
-    case ST_IN_ONE:
-        return scan->length <= 4;
-    case ST_IN_PUNCT:
-        return scan->length >= 2;
-    case ST_IN_TAIL:
-        return family != ST_SPLIT_R50K && scan->length >= 2;
-    case ST_IN_WHITE:
-        return white_is_valid(family, scan);
-    default:
-        return 0;
-    }
+    return pattern.dfa ? st_dfa_valid(pattern.dfa, scan) : st_scan_same(scan, &measured);
 }
 
 int st_scan_is_piece(st_pattern pattern, const uint8_t *text, size_t n)
@@ -276,39 +192,7 @@ int st_scan_can_follow(st_pattern pattern, const st_scan *scan, uint64_t taken, 
     return !pattern.dfa || st_dfa_can_follow(pattern.dfa, scan, taken, text, n);
 }
 
-/* A character and its place, for the window that slides backwards. */
-typedef struct placed_char {
-    size_t at;
-    uint32_t point;
-    unsigned kind;
-} placed_char;
-
-static placed_char char_before(const uint8_t *text, size_t end)
-{
-    placed_char c = {0, ST_NO_POINT, ST_KIND_NONE};
-    unsigned size;
-    if (end == 0)
-        return c;
-    c.at = end - st_utf8_size_before(text, end);
-    c.point = st_utf8_decode(text + c.at, &size);
-    c.kind = st_kind_of(c.point);
-    return c;
-}
-
 size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n)
 {
-    if (pattern.dfa)
-        return st_dfa_last_sync_point(pattern.dfa, text, n);
-    uint32_t next_point = ST_NO_POINT;
-    placed_char here = char_before(text, n);
-    placed_char left = char_before(text, here.at);
-    while (here.at > 0) {
-        const placed_char left_2 = char_before(text, left.at);
-        if (st_starts_piece(left_2.kind, left_2.point, left.kind, here.kind, here.point, next_point))
-            return here.at;
-        next_point = here.point;
-        here = left;
-        left = left_2;
-    }
-    return 0;
+    return pattern.dfa ? st_dfa_last_sync_point(pattern.dfa, text, n) : 0;
 }

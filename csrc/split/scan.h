@@ -25,7 +25,7 @@ void st_scan_init(st_scan *scan);
 const char *st_row_name(st_split_family family);
 
 /* Consumes text[0..n), which directly follows what was consumed before, and writes the ends of the pieces that became
- * final; returns how many. The offset of text[0] is scan->length at the call; scan->length and scan->point count from
+ * final; returns how many. The offset of text[0] is scan->length at the call; scan->length and the marks count from
  * the start of the then open piece afterwards. Stops early, with *consumed < n, when the ends that the next character
  * may give (at most ST_SCAN_MIN_CAPACITY) might not fit. With at least that capacity and n > 0, every call consumes a
  * character or writes an end; with less it does nothing. */
@@ -47,8 +47,8 @@ size_t st_scan_finish(st_pattern pattern, st_scan *scan, uint64_t *ends);
 /* Whether text[0..n), n > 0, valid UTF-8, is one piece where nothing stands beside it. */
 int st_scan_is_piece(st_pattern pattern, const uint8_t *text, size_t n);
 
-/* What a state of the pattern has beside length, point, state and memo: that many marks, which mean something with the table of this
- * identity alone. Both 0 for the families that are written by hand. */
+/* What a state of the pattern has beside length, state and memo: that many marks. It means something with the table of this identity
+ * alone. Both 0 without a pattern. */
 size_t st_pattern_marks(st_pattern pattern);
 uint64_t st_pattern_identity(st_pattern pattern);
 
@@ -68,12 +68,12 @@ uint64_t st_scan_sure(st_pattern pattern, const st_scan *scan);
 int st_scan_valid(st_pattern pattern, const st_scan *scan);
 
 /* Whether the state that st_scan_valid took can be that behind text[0..n), all of the open piece but its first `taken` bytes. Without a
- * table always. */
+ * pattern always. */
 int st_scan_can_follow(st_pattern pattern, const st_scan *scan, uint64_t taken, const uint8_t *text, size_t n);
 
 /* A SYNC POINT is a place where a piece starts, and the one before it ends as at the end of a text, whatever stands before text[0];
- * the families that are written by hand have the same ones. Returns the last one, i < n; 0: there is none. Long texts are cut there
- * between threads; not for texts without a pattern. Reads backwards from text[n], so it is fast where sync points are common. */
+ * a pattern has its own ones. Returns the last one, i < n; 0: there is none. Long texts are cut there between threads. Without a
+ * pattern there are none. Reads backwards from text[n], so it is fast where sync points are common. */
 size_t st_last_sync_point(st_pattern pattern, const uint8_t *text, size_t n);
 
 #endif

@@ -53,7 +53,7 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
     for (size_t a = 0; a < marks; a++)
         if (put(out, e->scan.marks[a]))
             return ST_NO_MEMORY;
-    if (put(out, e->scan.length) || put(out, e->scan.point) || put(out, (uint64_t)e->scan.state << 32 | e->scan.memo) ||
+    if (put(out, e->scan.length) || put(out, (uint64_t)e->scan.state << 32 | e->scan.memo) ||
         put(out, e->open.taken) || put(out, e->text.offset) || put_block(out, e->text.partial, e->text.partial_size) ||
         put(out, e->watch.offset) || put_block(out, watch, watched) || put_block(out, waiting, carry->size - e->carry.start) ||
         put(out, (uint64_t)e->open.tail.active << 1 | (e->open.tail.active && e->open.tail.merged_only)) || put(out, previous))
@@ -197,7 +197,6 @@ static st_status load(st_encoder *e, reader *r)
     for (size_t a = 0; a < st_pattern_marks(e->pattern); a++)
         e->scan.marks[a] = get(r);
     e->scan.length = get(r);
-    e->scan.point = get(r);
     uint64_t state = get(r);
     e->scan.state = (uint32_t)(state >> 32);
     e->scan.memo = (uint32_t)state;

@@ -24,16 +24,15 @@ from ._job import (
 )
 from ._names import Sought
 from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
-from ._tables import Tables
 from ._text import DeviceText
 from ._waiting import Steps, complete
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..native.vocab import Vocab
     from ..protocols import DeviceArray, HostArray, Places, Record
     from ._device import CudaDevice
+    from ._tables import Tables
 
     Rooms = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -198,17 +197,13 @@ class Engine(BaseEngine):
 
     Args:
         device: where the kernels run (_device.py).
-        vocab: the core's Vocab.
         encode_piece: the ids of bytes taken as one piece, on the CPU: for pieces of more than LONGEST bytes.
-        tables: those of another engine of the vocabulary on this device, to share.
+        tables: those of the vocabulary and the pattern on this device.
     """
 
-    def __init__(
-        self, device: CudaDevice, vocab: Vocab, encode_piece: Callable[[bytes], list[int]], tables: Tables | None = None
-    ):
+    def __init__(self, device: CudaDevice, encode_piece: Callable[[bytes], list[int]], tables: Tables) -> None:
         super().__init__(device)
-        self._encode_piece = encode_piece
-        self._tables = tables or Tables(device, vocab)
+        self._encode_piece, self._tables = encode_piece, tables
         self._short: tuple[tuple[int, int, Sought | None, int], Record, object] | None = None
 
     def forget(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..native.prepared import prepared
 from ..native.texts import Layout, Texts
+from ..patterns.engine import splitter_of
 from ._engine import Engine, Named, Unusable
 from ._errors import NotForDevice
 from ._job import BLOCK
@@ -18,7 +19,7 @@ from ._lane import PINNED, Lane
 from ._names import Names, cut_at
 from ._normal import made_ready
 from ._pieces import Slice
-from ._tables import Tables, pattern_for, vocab_for
+from ._tables import Tables, vocab_for
 from ._text import DeviceText, pack
 from ._waiting import Steps, complete, ended
 from .longest.engine import LongestEngine, LongestTables
@@ -48,7 +49,7 @@ class Station:
 
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding = device, encoding
-        vocab, pattern = vocab_for(encoding, is_limited), pattern_for(encoding)
+        vocab, pattern = vocab_for(encoding, is_limited), splitter_of(encoding._split)
         self.tables: Tables | LongestTables
         self.tables = (LongestTables if vocab.is_longest else Tables)(device, vocab, pattern)
         self.normalizer = encoding._normalizer
@@ -57,7 +58,7 @@ class Station:
     def engine(self) -> Engine | LongestEngine:
         if isinstance(self.tables, LongestTables):
             return LongestEngine(self.device, self.tables, self._encoding._pat_str is not None)
-        return Engine(self.device, self._encoding._vocab, self._encoding._coder.encode_piece, self.tables)
+        return Engine(self.device, self._encoding._coder.encode_piece, self.tables)
 
 
 class Slot(Lane):

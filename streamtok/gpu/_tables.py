@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..bundled import mapped
-from ..patterns.engine import splitter_of
 from ._job import JOB
 
 if TYPE_CHECKING:
     from ..native.pattern import Pattern
     from ..native.vocab import Vocab
-    from ..protocols import DeviceArray, Encoding
+    from ..protocols import DeviceArray
     from ._device import CudaDevice
 
 PAIR_PLACES = 8
@@ -39,14 +38,8 @@ def vocab_for(encoding: Any, is_limited: bool) -> Vocab:
     return mapped.open_packaged(encoding._vocabulary, encoding._special_tokens)
 
 
-def pattern_for(encoding: Encoding) -> Pattern | None:
-    """What splits for an encoding, if it is a table beside a row; None: the kernels need no table."""
-    splitter = splitter_of(encoding._split)
-    return None if isinstance(splitter, str) else splitter
-
-
 def put_pattern(device: CudaDevice, pattern: Pattern | None) -> DeviceArray | None:
-    """The table of a pattern on the device, as a job's `dfa` points to it; None: it has none."""
+    """The table of a pattern on the device, as a job's `dfa` points to it; None: there is no pattern."""
     size = 0 if pattern is None else len(pattern.image())
     if pattern is None or not size:
         return None
@@ -64,9 +57,9 @@ def _bits(places: int) -> int:
 class Tables:
     """fields: the fields of a job that point to the tables. Keeps the arrays alive.
 
-    pattern: what splits, if the kernels may need its table."""
+    pattern: what splits."""
 
-    def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None = None):
+    def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None):
         if vocab.spells:
             raise ValueError(
                 "a vocabulary whose symbols are characters, or that lacks bytes, is not encoded on a device; "

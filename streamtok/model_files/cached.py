@@ -35,7 +35,6 @@ from ..disk import cache_folder
 from ..errors import VocabularyError, short_file_names
 from ..load import open_regular
 from ..native.checksum import crc32, digest
-from ..native.pattern import Pattern
 from ..native.vocab import IMAGE_VERSION, Vocab
 from ..native.words import chosen_words, room_for_words
 from ..patterns import give_table, table_of
@@ -284,8 +283,7 @@ def words_for(vocab: Vocab, split: Split | None) -> tuple[bytes, bytes] | None:
     splitter = None if split is None else splitter_of(split)
     if splitter is None:
         return None
-    pattern = Pattern(splitter) if isinstance(splitter, str) else splitter
-    return chosen_words(vocab, pattern, *read_all_words(), room_for_words(vocab, _LEAST_WORDS))
+    return chosen_words(vocab, splitter, *read_all_words(), room_for_words(vocab, _LEAST_WORDS))
 
 
 def _remove_unused(folder: str, place: str) -> None:

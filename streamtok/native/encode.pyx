@@ -68,7 +68,7 @@ cdef object fail(st_status status, const st_feed_error *error, Matcher disallowe
 cdef class Coder:
     """One way to encode whole texts with a Vocab: what splits them, the engine, the errors mode, the normalizer. Safe to share.
 
-    pattern: a Pattern, or the name of a scanner; None for encode_spans() alone."""
+    pattern: a Pattern, or the name of one; None for encode_spans() alone."""
 
     def __cinit__(self, Vocab vocab not None, pattern, str engine="fast", str errors="strict", Normalizer normalizer=None):
         self.vocab = vocab

@@ -188,10 +188,10 @@ cdef class Job:
         return lists
 
 
-def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by=None):
+def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by):
     """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: the left and the
     right side encode independently. data: a buffer of bytes, which may begin and end anywhere. by: the Coder that encodes,
-    or the Pattern, or the name of a scanner, that splits; None: any with one of OpenAI's patterns."""
+    or the Pattern, or the name of one, that splits; None: nothing of the core, which gives no cuts."""
     cdef st_cut_rules rules
     cdef Py_buffer view
     cdef size_t n, at, margin, found, ahead

@@ -1,3 +1,4 @@
+from .csrc.base cimport st_status
 from .csrc.split cimport st_dfa, st_pattern
 
 
@@ -6,7 +7,8 @@ cdef class Pattern:
     cdef st_dfa *dfa  # the table, if the pattern is a compiled one
     cdef readonly str family
 
-    cdef int _read(self, object how, int row) except -1
+    cdef int _check(self, st_status status) except -1
+    cdef int _read(self, object how) except -1
 
 
 cdef Pattern pattern_of(object how)

@@ -1,4 +1,4 @@
-"""What splits a text, for the encoders: a scanner of the core, or the table of a compiled pattern (csrc/split/dfa.h)."""
+"""What splits a text, for the encoders: the table of a compiled pattern (csrc/split/dfa.h), and the row of blocks beside it."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -13,8 +13,6 @@ from .text cimport Text, borrow, give_back
 
 from .text import FAULTS
 from ..errors import invalid_utf8_error
-
-FAMILIES = {"r50k": ST_SPLIT_R50K, "cl100k": ST_SPLIT_CL100K, "o200k": ST_SPLIT_O200K, "none": ST_SPLIT_NONE}
 
 cdef dict _named_rows():
     cdef int family
@@ -46,20 +44,33 @@ cdef st_status put_spans(st_bytes *out, const uint64_t *ends, size_t count, int6
 cdef class Pattern:
     """A pattern that the core splits by, immutable, for any number of threads.
 
-    how: the name of a scanner; or a patterns.compiled.CompiledPattern, or anything with its attributes, which is copied.
+    how: "r50k", "cl100k" or "o200k", whose tables the core has, or "none": a text is one piece; or a
+    patterns.compiled.CompiledPattern, or anything with its attributes, which is copied.
     row: of a table, the name in ROWS of the row that splits every text as the table does (patterns.rows.row_of); None: no
     row does. Blocks then split, and the table only what they cannot decide.
-    ValueError: that is no table. KeyError: there is no such row."""
+    ValueError: that is no table, or the core has none of this name. KeyError: there is no such row."""
 
     def __cinit__(self, how, row=None):
+        cdef int family
         if isinstance(how, str):
             self.family = how
-            self.pattern = st_pattern_of(<st_split_family><int>FAMILIES[how])
+            family = ST_SPLIT_NONE if how == "none" else ROWS[how]
+            if how != "none":
+                self._check(st_dfa_of_row(<st_split_family>family, &self.dfa))
         else:
             self.family = "table" if row is None else row
-            self._read(how, ST_SPLIT_TABLE if row is None else ROWS[row])
+            family = ST_SPLIT_TABLE if row is None else ROWS[row]
+            self._read(how)
+        self.pattern = st_pattern_of(<st_split_family>family, self.dfa)
 
-    cdef int _read(self, object how, int row) except -1:
+    cdef int _check(self, st_status status) except -1:
+        if status == ST_NO_MEMORY:
+            raise MemoryError
+        if status:
+            raise ValueError(st_strerror(status).decode())
+        return 0
+
+    cdef int _read(self, object how) except -1:
         cdef st_dfa_table table
         cdef bytes index = how.class_index, blocks = how.class_blocks, entries = how.entries, ops = how.ops
         cdef st_status status
@@ -78,12 +89,7 @@ cdef class Pattern:
         table.op_count = <size_t>len(ops) // 2
         with nogil:
             status = st_dfa_new(&table, &self.dfa)
-        if status == ST_NO_MEMORY:
-            raise MemoryError
-        if status:
-            raise ValueError(st_strerror(status).decode())
-        self.pattern = st_pattern_of_table(<st_split_family>row, self.dfa)
-        return 0
+        return self._check(status)
 
     def __dealloc__(self):
         st_dfa_free(self.dfa)
@@ -92,6 +98,11 @@ cdef class Pattern:
     def drops(self):
         """Whether text that the pattern does not match is in no piece."""
         return bool(st_pattern_drops(self.pattern))
+
+    @property
+    def identity(self):
+        """A number that differs where tables differ. 0: there is none."""
+        return st_pattern_identity(self.pattern)
 
     def spans(self, source):
         """Where the pieces of a whole text lie in its UTF-8: two int64 each, start and end, in this machine's order. Text that the
@@ -143,10 +154,10 @@ cdef class Pattern:
 
 
 cdef Pattern pattern_of(object how):
-    """A Pattern as it is; the name of a scanner as one; None as any, for coders that get their pieces as spans."""
+    """A Pattern as it is; a name as one; None as that of no pattern, for coders that get their pieces as spans."""
     if isinstance(how, Pattern):
         return how
-    return Pattern("r50k" if how is None else how)
+    return Pattern("none" if how is None else how)
 
 
 # ---- for tests and benchmarks ----

@@ -32,7 +32,7 @@ cdef int check(st_status status) except -1:
 
 cdef class Counter:
     """Distinct pieces and their counts. One thread at a time: a second one gets RuntimeError, but for `pieces` and `bytes`.
-    pattern: what splits text, a Pattern or the name of a scanner; None where spans are given.
+    pattern: what splits text, a Pattern or the name of one; None where spans are given.
 
     Signals are handled during long calls. After MemoryError, and after an exception of a signal handler, it cannot be used."""
     cdef st_train_counter counter

@@ -1,6 +1,6 @@
-r"""The split patterns of the bundled encodings, and which hand-written scanner serves a pattern.
+r"""The split patterns of the bundled encodings, and the tables of patterns.
 
-A pattern gets a scanner by what it means, not by how it is spelled (rows.py). Two spellings that look alike need not
+A pattern is one of them by what it means, not by how it is spelled (rows.py). Two spellings that look alike need not
 mean the same: the cl100k pattern published before 2024 ends in ``\s*[\r\n]+|\s+(?!\S)|\s+`` where today's has ``\s++$``
 before them, so that it cuts the last piece of "a\n " in two.
 """
@@ -27,7 +27,7 @@ _FAMILY: dict[str, str] = {R50K: "r50k", CL100K: "cl100k", O200K: "o200k"}
 _NO_PATTERN = "none"
 
 FAMILIES = tuple(_FAMILY.values())
-"""The names of the scanners."""
+"""The names of those whose tables the core has (csrc/split/row_table.c): they need not be compiled."""
 
 _LATER = "starcoder llama3 qwen2 qwen3_5 seed_coder tekken kimi_k2 deepseek_v3".split()
 
@@ -37,8 +37,8 @@ KERNELS = (*FAMILIES, *_LATER, "table", _NO_PATTERN)
 
 
 def family_of(pat_str: Split | None) -> str | None:
-    """The scanner that splits exactly as the pattern does: "r50k", "cl100k" or "o200k"; None where there is none.
-    Without a pattern it is "none": a text is one piece.
+    """Which of FAMILIES splits exactly as the pattern does; None where none does. Without a pattern it is "none": a
+    text is one piece.
 
     A pattern that is not one of the three as published is compiled, and its table compared with theirs.
 

@@ -1,6 +1,6 @@
 """Which row of traits a compiled pattern is: patterns that mean the same are one row, however they are spelled.
 
-A row is a pattern that the scanners of csrc/split know (csrc/split/rows.h). A table is in its smallest form, and its
+A row is a pattern that the blocks of csrc/split know (csrc/split/rows.h). A table is in its smallest form, and its
 states and classes are numbered in the order in which they come up; so tables that split alike, piece by piece at the
 same character, are equal.
 """

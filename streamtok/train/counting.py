@@ -29,7 +29,7 @@ class Counting:
 
     def __init__(self, pat_str: str | None, how: How, threads: int, budget: int | None, store: Store) -> None:
         self.how, self.store = how, store
-        splitter = core_splitter(pat_str)
+        self.pattern = splitter = core_splitter(pat_str)
         threads = threads if splitter else 1  # `regex` keeps the GIL
         self.budget = None if budget is None else max(budget // threads, _LEAST_BUDGET)
         self.counters = [Counter(splitter, how.special) for _ in range(threads)]

@@ -104,7 +104,7 @@ class How:
     key: str = "text"
     errors: str = "strict"
     special: Any = None
-    cuts: Pattern | str | None = "r50k"
+    cuts: Pattern | None = None
     sums: bool = False
     aside: bool = False
 

@@ -23,12 +23,7 @@ BASE_MEMORY = 64 << 20
 LEAST_MEMORY = 96 << 20
 
 
-def scanner_of(pat_str: str | None) -> str | None:
-    """The scanner that splits, for which a device has kernels; None where something else splits, or nothing does."""
-    return None if pat_str is None else patterns.family_of(pat_str)
-
-
-def core_splitter(pat_str: str | None) -> Pattern | str | None:
+def core_splitter(pat_str: str | None) -> Pattern | None:
     """What of the core splits, which also says where texts may be cut; None where `regex` splits, or nothing does."""
     return None if pat_str is None else splitter_of(pat_str)
 

@@ -329,7 +329,7 @@ def test_cuts_of_a_stretch_stay_away_from_its_ends(enc):
     for _ in range(100):
         data = mixed_text(rng, 3000).encode()
         start, end = sorted(rng.sample(range(len(data) + 1), 2))
-        at = [start + cut for cut in cuts(data[start:end], 64, allowed, None)]
+        at = [start + cut for cut in cuts(data[start:end], 64, allowed, None, enc._coder)]
         assert at == sorted(set(at))
         found += len(at)
         borders = [0, *at, len(data)]

@@ -209,6 +209,7 @@ int main(int argc, char **argv)
         run_files();
     alarm(0);
     harness_close();
+    patterns_close();
     CHECK(st_alloc_read().live == 0);
     free(run.files);
     free(input);

@@ -13,7 +13,7 @@
  *     fuzz_words.c   packed lists of words, and words entered in a vocabulary
  *     fuzz_train.c   training against its definition, damaged records, saved states, failing allocations
  *     fuzz_job.c     many threads on one vocabulary and in one job
- *     fuzz_split.c   the splitter in blocks against the machine that defines the pieces
+ *     fuzz_split.c   the splitter in blocks against the table that defines the pieces
  *     fuzz_normal.c  normalizers, in parts and whole
  *     fuzz_table.c   tables of patterns, by chance
  *
@@ -56,6 +56,12 @@ const uint8_t *rng_rest(rng *r, size_t *n); /* the bytes that are not used up, a
 /* ---- tables of patterns (tables.c) ---- */
 
 st_dfa *table_random(rng *r); /* to be freed with st_dfa_free */
+
+/* The pattern of a bundled encoding, or ST_SPLIT_NONE. Made once, by patterns_open at the latest; not while allocations are to fail. */
+void patterns_open(void);
+st_pattern pattern_of(st_split_family family);
+st_pattern pattern_random(rng *r); /* one of these four */
+void patterns_close(void);
 
 /* ---- the run (support.c) ---- */
 

@@ -211,7 +211,7 @@ static void check_sync_point(const subject *s, rng *r)
         end--;
     const uint8_t *seen = guarded(s->valid.data + from, end - from, rng_one_in(r, 2));
     const size_t point = end > from ? from + st_last_sync_point(s->pattern, seen, end - from) : from;
-    if (point == from || s->allowed_mask || s->family == ST_SPLIT_NONE)
+    if (point == from || s->allowed_mask || !s->pattern.dfa)
         return;
     st_encoder_init(&e, s->vocab, s->pattern);
     encode_alone(&e, s->valid.data, point, &ids);

@@ -47,7 +47,7 @@ static void encode(st_vocab *v, const st_bytes *text, st_engine engine, st_ids *
 {
     st_encoder e;
     st_feed_error error;
-    st_encoder_init(&e, v, st_pattern_of(ST_SPLIT_CL100K));
+    st_encoder_init(&e, v, pattern_of(ST_SPLIT_CL100K));
     e.engine = engine;
     e.text.errors = ST_ERRORS_REPLACE;
     CHECK(st_encoder_feed(&e, text->data, text->size, ST_FEED_FINAL, ids, &error) == ST_OK);

@@ -64,7 +64,7 @@ static void make_texts(rng *r)
 {
     st_encoder e;
     st_feed_error error;
-    st_encoder_init(&e, vocab, st_pattern_of(ST_SPLIT_CL100K));
+    st_encoder_init(&e, vocab, pattern_of(ST_SPLIT_CL100K));
     e.engine = ST_ENGINE_REFERENCE;
     for (int i = 0; i < TEXTS; i++) {
         make_text(r, &texts[i]);
@@ -97,7 +97,7 @@ static void *run_thread(void *argument)
     job *j = argument;
     st_encoder e;
     st_ids ids = {0};
-    st_encoder_init(&e, vocab, st_pattern_of(ST_SPLIT_CL100K));
+    st_encoder_init(&e, vocab, pattern_of(ST_SPLIT_CL100K));
     pthread_barrier_wait(&start);
     for (size_t i = 0, first = rng_below(&j->r, TEXTS); i < TEXTS; i++) {
         size_t which = (first + i) % TEXTS;
@@ -167,7 +167,7 @@ static void run_job(rng *r)
     const size_t count = 2 + rng_below(r, 7);
     st_job_text spans[TEXTS];
     st_job together;
-    st_job_init(&together, vocab, st_pattern_of(ST_SPLIT_CL100K), ST_ENGINE_FAST, ST_ERRORS_STRICT);
+    st_job_init(&together, vocab, pattern_of(ST_SPLIT_CL100K), ST_ENGINE_FAST, ST_ERRORS_STRICT);
     for (size_t i = 0; i < TEXTS; i++)
         spans[i] = pick_text(r, i);
     CHECK(st_job_plan(&together, spans, TEXTS, count, 1 + rng_below(r, 100)) == ST_OK);
@@ -190,7 +190,7 @@ static void run_backlog(void)
 {
     st_job_text spans[TEXTS];
     st_job job;
-    st_job_init(&job, vocab, st_pattern_of(ST_SPLIT_CL100K), ST_ENGINE_FAST, ST_ERRORS_STRICT);
+    st_job_init(&job, vocab, pattern_of(ST_SPLIT_CL100K), ST_ENGINE_FAST, ST_ERRORS_STRICT);
     for (size_t i = 0; i < TEXTS; i++)
         spans[i] = (st_job_text){texts[i].data, texts[i].size, 0, ST_FEED_TRUSTED};
     CHECK(st_job_plan(&job, spans, TEXTS, 4, 1) == ST_OK);
@@ -289,7 +289,7 @@ static void run_batch(rng *r)
     const unsigned mask = rng_one_in(r, 2) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) : 0;
     st_special *allowed = special_build(mask);
     st_special *disallowed = special_build(rng_one_in(r, 3) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~mask : 0);
-    st_job_init(&job, vocab, st_pattern_of((st_split_family)rng_below(r, 4)), ST_ENGINE_FAST, (st_errors)rng_below(r, 3));
+    st_job_init(&job, vocab, pattern_random(r), ST_ENGINE_FAST, (st_errors)rng_below(r, 3));
     job.allowed = allowed;
     job.disallowed = disallowed;
     job.counts_only = rng_one_in(r, 3);

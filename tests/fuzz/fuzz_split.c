@@ -1,10 +1,10 @@
-/* The splitter in blocks, of the tier in use, against the machine that defines the pieces: random text, random chunks. */
+/* The splitter in blocks, of the tier in use, against the table that defines the pieces: random text, random chunks. */
 #include <stdio.h>
 
 #include "base/tier.h"
 #include "fuzz.h"
 #include "split/scan.h"
-#include "split/scan_rules.h"
+#include "base/utf8.h"
 
 #define MOST 6000
 
@@ -47,21 +47,24 @@ static void make_text(rng *r)
     }
 }
 
-static size_t by_machine(st_split_family family, st_scan *scan)
+/* A character at a time, so that only the plain steps of the table are made. */
+static size_t by_table(st_pattern pattern, st_scan *scan)
 {
-    size_t used;
-    switch (family) {
-    case ST_SPLIT_R50K:
-        return st_split(ST_SPLIT_R50K, scan, text, size, &used, wanted, MOST + 100);
-    case ST_SPLIT_CL100K:
-        return st_split(ST_SPLIT_CL100K, scan, text, size, &used, wanted, MOST + 100);
-    default:
-        return st_split(ST_SPLIT_O200K, scan, text, size, &used, wanted, MOST + 100);
+    uint64_t open = 0;
+    size_t count = 0;
+    for (size_t at = 0, used; at < size; at += used) {
+        const size_t more = st_dfa_feed(pattern.dfa, scan, text + at, st_utf8_size(text[at]), &used, wanted + count,
+                                        ST_SCAN_MIN_CAPACITY);
+        for (size_t i = count; i < count + more; i++)
+            wanted[i] += open;
+        count += more;
+        open = count ? wanted[count - 1] : 0;
     }
+    return count;
 }
 
 /* Feeds the text in chunks, with a capacity that blocks may or may not have room in. */
-static size_t by_feeding(rng *r, st_split_family family, st_scan *scan)
+static size_t by_feeding(rng *r, st_pattern pattern, st_scan *scan)
 {
     const size_t capacity = ST_SCAN_MIN_CAPACITY + rng_below(r, rng_one_in(r, 2) ? 40 : 900);
     const size_t most = rng_one_in(r, 2) ? 80 : 2000;
@@ -73,7 +76,7 @@ static size_t by_feeding(rng *r, st_split_family family, st_scan *scan)
         while (stop < size && st_utf8_is_continuation(text[stop]))
             stop++;
         for (size_t used; at < stop; at += used) {
-            const size_t more = st_scan_feed(st_pattern_of(family), scan, text + at, stop - at, &used, ends, capacity);
+            const size_t more = st_scan_feed(pattern, scan, text + at, stop - at, &used, ends, capacity);
             for (size_t i = 0; i < more; i++)
                 found[count++] = open + ends[i];
             open += more ? ends[more - 1] : 0;
@@ -91,8 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         st_scan one, other;
         st_scan_init(&one);
         st_scan_init(&other);
-        const size_t count = by_machine((st_split_family)family, &one);
-        CHECK(by_feeding(&r, (st_split_family)family, &other) == count);
+        const st_pattern pattern = pattern_of((st_split_family)family);
+        const size_t count = by_table(pattern, &one);
+        CHECK(by_feeding(&r, pattern, &other) == count);
         CHECK(same_bytes(wanted, found, count * sizeof *found) && !memcmp(&one, &other, sizeof one));
     }
     texts++;

@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     rng r = rng_of(data, n);
     describe_failure = describe;
     st_dfa *const dfa = table_random(&r);
-    const st_pattern pattern = st_pattern_of_table(ST_SPLIT_TABLE, dfa);
+    const st_pattern pattern = st_pattern_of(ST_SPLIT_TABLE, dfa);
     for (int i = 0; i < 4; i++) {
         make_text(&r);
         const size_t count = split_whole(pattern, text, size, whole);

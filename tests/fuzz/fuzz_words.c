@@ -138,12 +138,12 @@ static void check_text(rng *r, st_vocab *v, const st_bytes *words)
     st_bytes text = {0};
     st_ids ids[2] = {{0}, {0}};
     st_feed_error error;
-    const st_split_family family = (st_split_family)rng_below(r, 4);
+    const st_pattern pattern = pattern_random(r);
     text_random(r, v, 200, &text);
     CHECK(st_bytes_append(&text, words->data, words->size) == ST_OK);
     for (int engine = 0; engine < 2; engine++) {
         st_encoder e;
-        st_encoder_init(&e, v, st_pattern_of(family));
+        st_encoder_init(&e, v, pattern);
         e.engine = engine ? ST_ENGINE_REFERENCE : ST_ENGINE_FAST;
         e.text.errors = ST_ERRORS_REPLACE;
         CHECK(st_encoder_feed(&e, text.data, text.size, ST_FEED_FINAL, &ids[engine], &error) == ST_OK);

@@ -20,13 +20,12 @@ static made_vocab made[MADE_MOST];
 
 static void describe(void)
 {
-    static const char *const families[] = {"r50k", "cl100k", "o200k", "none", "table"};
     static const char *const errors[] = {"strict", "replace", "ignore"};
     const subject *s = &current;
     if (!s->vocab)
         return;
     fprintf(stderr, "  vocabulary %s (%u tokens), pattern %s, errors %s, allowed %#x, disallowed %#x\n", s->vocab_name,
-            s->vocab->count, families[s->family], errors[s->errors], s->allowed_mask, s->disallowed_mask);
+            s->vocab->count, s->dfa ? "by chance" : s->pattern.dfa ? st_row_name(s->pattern.family) : "none", errors[s->errors], s->allowed_mask, s->disallowed_mask);
     print_bytes("text", s->text.data, s->text.size);
 }
 
@@ -193,13 +192,13 @@ subject *subject_new(rng *r)
     open_files();
     forget_subject();
     pick_vocab(r);
-    s->family = (st_split_family)rng_below(r, 5);
-    s->dfa = s->family == ST_SPLIT_TABLE ? table_random(r) : NULL;
-    while (s->dfa && st_pattern_drops(st_pattern_of_table(ST_SPLIT_TABLE, s->dfa))) { /* all text is to come back from the ids */
+    s->pattern = pattern_random(r);
+    if (rng_one_in(r, 5))
+        s->pattern = st_pattern_of(ST_SPLIT_TABLE, s->dfa = table_random(r));
+    while (st_pattern_drops(s->pattern)) { /* all text is to come back from the ids */
         st_dfa_free(s->dfa);
-        s->dfa = table_random(r);
+        s->pattern = st_pattern_of(ST_SPLIT_TABLE, s->dfa = table_random(r));
     }
-    s->pattern = s->dfa ? st_pattern_of_table(ST_SPLIT_TABLE, s->dfa) : st_pattern_of(s->family);
     s->errors = (st_errors)rng_below(r, 3);
     s->allowed_mask = rng_one_in(r, 2) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) : 0;
     s->disallowed_mask = rng_one_in(r, 4) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~s->allowed_mask : 0;

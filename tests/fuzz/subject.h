@@ -11,8 +11,7 @@ typedef struct subject {
     st_vocab *vocab;
     int bundled; /* a whole published vocabulary */
     int endless; /* the text is one character over and over */
-    st_split_family family;
-    st_dfa *dfa; /* of ST_SPLIT_TABLE */
+    st_dfa *dfa; /* of a table by chance */
     st_pattern pattern;
     st_errors errors;
     unsigned allowed_mask, disallowed_mask;

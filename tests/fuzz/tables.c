@@ -87,3 +87,31 @@ st_dfa *table_random(rng *r)
             return dfa;
     }
 }
+
+static st_dfa *made[ST_SPLIT_FAMILIES];
+
+st_pattern pattern_of(st_split_family family)
+{
+    if (!made[family] && family != ST_SPLIT_NONE)
+        CHECK(st_dfa_of_row(family, &made[family]) == ST_OK);
+    return st_pattern_of(family, made[family]);
+}
+
+static const st_split_family families[] = {ST_SPLIT_R50K, ST_SPLIT_CL100K, ST_SPLIT_O200K, ST_SPLIT_NONE};
+
+st_pattern pattern_random(rng *r)
+{
+    return pattern_of(families[rng_below(r, 4)]);
+}
+
+void patterns_open(void)
+{
+    for (int i = 0; i < 4; i++)
+        pattern_of(families[i]);
+}
+
+void patterns_close(void)
+{
+    for (int family = 0; family < ST_SPLIT_FAMILIES; family++)
+        st_dfa_free(made[family]);
+}

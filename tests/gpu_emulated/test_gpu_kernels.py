@@ -14,12 +14,12 @@ import warnings
 import numpy as np
 import oracle
 import pytest
-from emulated import EmulatedDevice, at_the_end_of_memory
+from emulated import EmulatedDevice, at_the_end_of_memory, engine_on
 from linear import assert_at_most, assert_linear, cpu_seconds
 
 import streamtok
 from streamtok.gpu import _engine, _job
-from streamtok.gpu._engine import Engine, Named, Unusable
+from streamtok.gpu._engine import Named, Unusable
 from streamtok.gpu._names import Sought
 from streamtok.gpu._text import DeviceText, pack
 from streamtok.native.vocab import Matcher
@@ -56,7 +56,7 @@ class Subject:
     def __init__(self, name: str):
         self.encoding = oracle.named(name)
         self.device = EmulatedDevice(kernels_of(self.encoding._pat_str))
-        self.engine = Engine(self.device, self.encoding._vocab, self.encoding._coder.encode_piece)
+        self.engine = engine_on(self.device, self.encoding)
 
     def encode(self, data: bytes, dtype: object = np.uint32) -> np.ndarray:
         return self.engine.encode(self.text(data), dtype)[0]
@@ -260,7 +260,7 @@ def test_unreachable_tokens_are_found_whole_and_never_cut(pat_str):
         warnings.simplefilter("ignore", UserWarning)  # that there is no pattern
         encoding = streamtok.Encoding("unreachable", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
     device = EmulatedDevice(kernels_of(pat_str))
-    engine = Engine(device, encoding._vocab, encoding._coder.encode_piece)
+    engine = engine_on(device, encoding)
     for text in (
         "unreachable 中文中文中文中文 unreachablex 中文中文中文中文中文 unreachable",
         "unreachable",

@@ -16,11 +16,10 @@ from streamtok import Encoding
 from streamtok.gpu import _job
 from streamtok.gpu._engine import Unusable
 from streamtok.gpu._shapes import LANE_BYTES, LONGEST_MATCH
-from streamtok.gpu._tables import pattern_for
 from streamtok.gpu._text import DeviceText, pack
 from streamtok.gpu.longest import engine as longest_engine
 from streamtok.gpu.longest.engine import LongestEngine, LongestTables
-from streamtok.patterns.engine import kernels_of
+from streamtok.patterns.engine import kernels_of, splitter_of
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -37,7 +36,7 @@ class Subject:
     def __init__(self, encoding: Encoding, lane_bytes: int = LANE_BYTES):
         self.encoding, self.stretch = encoding, 31 * lane_bytes
         self.device = device_for(kernels_of(encoding._split), lane_bytes)
-        tables = LongestTables(self.device, encoding._vocab, pattern_for(encoding))
+        tables = LongestTables(self.device, encoding._vocab, splitter_of(encoding._split))
         self.engine = LongestEngine(self.device, tables, encoding._pat_str is not None)
 
     def encode(self, data: bytes) -> list[int]:

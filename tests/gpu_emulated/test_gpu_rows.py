@@ -140,7 +140,7 @@ def test_ids_are_those_of_the_core(row: str, way: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(_engine, "SHORT", 0 if way == "stages" else 1 << 30)
     vocab, pattern = streamtok.get_encoding("cl100k_base")._vocab, Pattern(table_of_row(row), row)
     device, coder = EmulatedDevice(row), Coder(vocab, pattern)
-    engine = Engine(device, vocab, coder.encode_piece, Tables(device, vocab, pattern))
+    engine = Engine(device, coder.encode_piece, Tables(device, vocab, pattern))
     corpora = [oracle.corpus(name)[2_000_000:2_040_000] for name in ("english", "code", "multilingual")]
     for text in (*corpora, "".join(texts(15, 60)), *texts(16, 20)):
         data = text.encode()

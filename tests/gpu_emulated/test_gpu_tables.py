@@ -10,12 +10,11 @@ import numpy as np
 import oracle
 import pytest
 from cached import opened, packaged, put, uses_cache
-from emulated import EmulatedDevice
+from emulated import EmulatedDevice, engine_on
 
 from streamtok.gpu import _tables
-from streamtok.gpu._engine import Engine
 from streamtok.gpu._text import DeviceText
-from streamtok.patterns.engine import kernels_of
+from streamtok.patterns.engine import kernels_of, splitter_of
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
@@ -25,8 +24,8 @@ def test_tables_of_all_words_give_the_same_ids(name, built, cache):
     encoding, plain, rng = opened(name), packaged(name), random.Random(name)
     assert uses_cache(encoding)
     device = EmulatedDevice(kernels_of(encoding._pat_str))
-    engine = Engine(device, encoding._vocab, encoding._coder.encode_piece)
-    small = _tables.Tables(device, plain._vocab)
+    engine = engine_on(device, encoding)
+    small = _tables.Tables(device, plain._vocab, splitter_of(plain._split))
     assert engine._tables.fields["piece_mask"] > small.fields["piece_mask"] and engine._tables.nbytes > small.nbytes
     for text in ("\n".join(nasty.random_strings(rng, 200, 200)), oracle.topics()[:40_000]):
         data = np.frombuffer(text.encode(), np.uint8)

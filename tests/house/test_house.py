@@ -69,6 +69,7 @@ def made_from_other(package: str, path: pathlib.Path) -> None:
 def test_unicode_tables_are_what_tiktoken_gives():
     made_from_other("tiktoken", ROOT / "csrc" / "split" / "unicode_tables.h")
     run("tools/gen_unicode.py", "--check")
+    run("tools/gen_rows.py", "--check")
 
 
 @needs("tokenizers")

@@ -20,6 +20,7 @@
 #include "base/tier.h"
 #include "image/frequent_words.h"
 #include "image/image.h"
+#include "split/dfa.h"
 #include "stream/saved_state.h"
 #include "vocab/decode.h"
 
@@ -116,7 +117,8 @@ typedef struct encoding {
     st_vocab *vocab;
     st_special *special;
     st_names names;
-    st_split_family family;
+    st_dfa *dfa;
+    st_pattern pattern;
     blocks special_tokens;
     size_t *starts; /* of names */
 } encoding;
@@ -160,14 +162,19 @@ static st_vocab *new_vocab(const blocks *tokens, const blocks *words)
 
 static encoding read_encoding(const char *path, const char *family)
 {
-    static const char *const families[] = {"r50k", "cl100k", "o200k", "none"};
-    encoding e = {.family = ST_SPLIT_R50K};
+    encoding e = {0};
+    st_split_family row = ST_SPLIT_R50K;
     reader r = read_file(path);
     blocks tokens = read_blocks(&r, 1), words = read_blocks(&r, 0);
     e.special_tokens = read_blocks(&r, 1);
     CHECK(r.at == r.size, path);
-    while (strcmp(families[e.family], family))
-        CHECK(++e.family <= ST_SPLIT_NONE, family);
+    while (row < ST_SPLIT_TABLE && strcmp(st_row_name(row), family))
+        row++;
+    if (row == ST_SPLIT_TABLE)
+        row = ST_SPLIT_NONE;
+    else
+        CHECK(!st_dfa_of_row(row, &e.dfa), family);
+    e.pattern = st_pattern_of(row, e.dfa);
     e.vocab = new_vocab(&tokens, &words);
     set_special(&e);
     free_blocks(&tokens);
@@ -178,6 +185,7 @@ static encoding read_encoding(const char *path, const char *family)
 
 static void free_encoding(encoding *e)
 {
+    st_dfa_free(e->dfa);
     st_vocab_free(e->vocab);
     st_special_free(e->special);
     free_blocks(&e->special_tokens);
@@ -196,7 +204,7 @@ static size_t below(size_t n)
 
 static void begin(const encoding *c, st_encoder *e)
 {
-    st_encoder_init(e, c->vocab, st_pattern_of(c->family));
+    st_encoder_init(e, c->vocab, c->pattern);
     e->allowed = c->special;
 }
 

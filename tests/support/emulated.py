@@ -11,11 +11,15 @@ import pathlib
 import subprocess
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import oracle
 
+from streamtok.gpu._engine import Engine
 from streamtok.gpu._shapes import ENCODING, LONG_TEXTS, Module, module_of
+from streamtok.gpu._tables import Tables
+from streamtok.patterns.engine import splitter_of
 
 PROGRAMS = {
     "streamtok.gpu": "run",
@@ -67,6 +71,12 @@ def at_the_end_of_memory(data: bytes) -> np.ndarray:
     start = (pages - 1) * page - room
     array[start : start + len(data)] = np.frombuffer(data, np.uint8)
     return array[start : start + len(data)]
+
+
+def engine_on(device: EmulatedDevice, encoding: Any) -> Engine:
+    """The engine of an encoding, with tables of its own."""
+    tables = Tables(device, encoding._vocab, splitter_of(encoding._split))
+    return Engine(device, encoding._coder.encode_piece, tables)
 
 
 class EmulatedDevice:

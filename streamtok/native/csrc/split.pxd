@@ -5,14 +5,14 @@ from .base cimport st_status
 
 cdef extern from "split/scan.h" nogil:
     ctypedef enum st_split_family:
-        ST_SPLIT_R50K, ST_SPLIT_CL100K, ST_SPLIT_O200K, ST_SPLIT_NONE, ST_SPLIT_TABLE, ST_SPLIT_FAMILIES
+        ST_SPLIT_NONE, ST_SPLIT_TABLE, ST_SPLIT_FAMILIES
     ctypedef struct st_dfa
     ctypedef struct st_pattern:
         st_split_family family
     const char *st_row_name(st_split_family family)
-    st_pattern st_pattern_of(st_split_family family)
-    st_pattern st_pattern_of_table(st_split_family row, const st_dfa *dfa)
+    st_pattern st_pattern_of(st_split_family family, const st_dfa *dfa)
     int st_pattern_drops(st_pattern pattern)
+    uint64_t st_pattern_identity(st_pattern pattern)
     uint64_t ST_DROPPED
     ctypedef struct st_scan:
         uint64_t length
@@ -37,5 +37,6 @@ cdef extern from "split/dfa.h" nogil:
         const uint8_t *ops
         size_t block_count, op_count
     st_status st_dfa_new(const st_dfa_table *table, st_dfa **dfa)
+    st_status st_dfa_of_row(st_split_family family, st_dfa **dfa)
     void st_dfa_free(st_dfa *dfa)
     size_t st_dfa_image(const st_dfa *dfa, uint64_t address, uint8_t *to)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...gpu._job import BLOCK, COUNTS, FLAG_GAP, FLAG_UTF8
 from ...gpu._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
+from ...gpu._tables import put_pattern
 from ...gpu._text import DeviceText, pack
 from ...native.text import mend_surrogates
 from ...native.vocab import FOUND
@@ -70,6 +71,7 @@ class DeviceCounting:
         self._number = 0
         self._under_way: _Slice | None = None
         self._buffers = Buffers(device)
+        self._table_of_pattern = put_pattern(device, host.pattern)
         self.pieces_there = 0
         self.times: dict[str, float] | None = None
 
@@ -188,6 +190,8 @@ class DeviceCounting:
 
     def _split(self, under_way: _Slice) -> None:
         job = text_job(self._buffers, under_way.text)
+        if self._table_of_pattern is not None:
+            job["dfa"] = self._device.pointer(self._table_of_pattern)
         add_starts(job, self._buffers, SEGMENT_BLOCKS)
         find_starts(self._device, job)
         self._mark("split")

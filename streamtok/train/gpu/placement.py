@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from ...errors import warn_user
-from ..options import scanner_of
+from ...patterns.engine import kernels_of
 
 if TYPE_CHECKING:
     from ...gpu._device import CudaDevice
@@ -27,7 +27,7 @@ class Placement:
     def __init__(self, name: str, pat_str: str | None) -> None:
         self.name = name
         self.device: CudaDevice | None = None
-        self._family = scanner_of(pat_str)
+        self._family = None if pat_str is None else kernels_of(pat_str)
 
     def choose(self, sizes: list[int | None], max_memory: int | None) -> None:
         """Opens the device, or decides against one. sizes: of the sources, None where one cannot be read twice: a run
