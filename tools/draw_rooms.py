@@ -40,6 +40,7 @@ CAPTIONS = {
     "cuda": "text to pieces",
     "cuda/encode": "kernels",
     "cuda/ids": "ids to bytes, rows",
+    "cuda/longest": "longest match",
     "cuda/train": "kernels",
     "endless": "pieces of any length",
     "image": "all tables as one",
