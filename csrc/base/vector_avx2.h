@@ -157,11 +157,13 @@ static inline st_vector st_vector_choose(st_vector where, st_vector a, st_vector
     return v;
 }
 
+/* Compilers that do not optimize know no argument of a function as a constant, which the instruction needs. */
 ST_FORCE_INLINE st_vector st_vector_ahead(st_vector v, int n)
 {
     const __m256i middle = _mm256_permute2x128_si256(v.low, v.high, 0x21), end = _mm256_permute2x128_si256(v.high, v.high, 0x81);
-    const st_vector ahead = {_mm256_alignr_epi8(middle, v.low, n), _mm256_alignr_epi8(end, v.high, n)};
-    return ahead;
+    const st_vector one = {_mm256_alignr_epi8(middle, v.low, 1), _mm256_alignr_epi8(end, v.high, 1)};
+    const st_vector two = {_mm256_alignr_epi8(middle, v.low, 2), _mm256_alignr_epi8(end, v.high, 2)};
+    return n == 1 ? one : two;
 }
 
 /* A byte of which the highest bit is set picks 0: bytes from 16 on in the first half of the table, those below in the second. */

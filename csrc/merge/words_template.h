@@ -140,8 +140,10 @@ static inline void receive(const st_pairs *pairs, merging *l)
         look_up_all(pairs, l);
     st_two_found found = find_two(l->buckets, l->keys);
     if ((l->buckets[0][0] | l->buckets[1][0]) & ST_OVERFLOWED) { /* seldom */
-        found.first = st_pairs_find_further(pairs, l->buckets[0], l->keys[0]);
-        found.second = st_pairs_find_further(pairs, l->buckets[1], l->keys[1]);
+        if (l->buckets[0][0] & ST_OVERFLOWED)
+            found.first = st_pairs_find_further(pairs, l->buckets[0], l->keys[0]);
+        if (l->buckets[1][0] & ST_OVERFLOWED)
+            found.second = st_pairs_find_further(pairs, l->buckets[1], l->keys[1]);
     }
     l->candidates[l->changed[0]] = candidate(found.first, l->changed[0]);
     l->candidates[l->changed[1]] = candidate(found.second, l->changed[1]);

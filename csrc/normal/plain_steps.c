@@ -215,10 +215,10 @@ int st_step_class_keeps(const st_step *s, const uint8_t *text)
     return !in_class(s, st_utf8_decode(text, &size));
 }
 
-/* No mask of a class has ASCII. Returns where the next other character begins. */
+/* No mask of a class has ASCII. Returns where the next other character begins; of runs, which ASCII ends, each counts. */
 static size_t skip_ascii(const st_step *s, const uint8_t *text, size_t at, size_t n)
 {
-    if (!s->mask)
+    if (!s->mask || s->runs)
         return at;
     while (n - at >= 8 && !(st_load64(text + at) & UINT64_C(0x8080808080808080)))
         at += 8;

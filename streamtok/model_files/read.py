@@ -107,7 +107,7 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
     for name, span in (("vocab", vocab), ("merges", merges))[: 2 if parts.words is None else 1]:
         if not span[1]:
             raise whole.member("model").member(name).refused("the list has been lost, or this is another kind of file")
-    tokens = _tokens(data, vocab, merges, path)
+    tokens = _tokens(data, vocab, merges, path, {token.content for token in parts.added})
     check_added(parts.added, tokens.find, len(tokens.ids), path)
     if parts.spelled is not None:
         if parts.words is not None:
@@ -156,7 +156,7 @@ def _cut(data: bytes, path: str) -> tuple[tuple[int, int], tuple[int, int], str]
     return vocab, merges, b"null".join([*parts, data[at:]]).decode()
 
 
-def _tokens(data: bytes, vocab: tuple[int, int], merges: tuple[int, int], path: str) -> Tokens:
+def _tokens(data: bytes, vocab: tuple[int, int], merges: tuple[int, int], path: str, added: set[str]) -> Tokens:
     place = "model.vocab"
     try:
         listing = Listing(data, *vocab)
@@ -165,7 +165,7 @@ def _tokens(data: bytes, vocab: tuple[int, int], merges: tuple[int, int], path: 
         rows = np.frombuffer(made, np.uint32).reshape(-1, 3)
     except ListError as error:
         raise VocabularyError(f"{place}, entry {error.entry}, byte {error.at}: {error.reason}", path) from None
-    return Tokens(listing, rows, path)
+    return Tokens(listing, rows, path, added)
 
 
 def _check_names(added: tuple[AddedToken, ...], packed: MergedVocabulary, tokens: Tokens) -> None:

@@ -36,10 +36,12 @@ class Tokens:
         listing: the tokens.
         merges: numbers of tokens (left, right, made), a row a merge, in the order of their ranks.
         path: the file, for errors.
+        added: names of added tokens, of which several may have one id.
     """
 
-    def __init__(self, listing: Listing, merges: Ids, path: str) -> None:
+    def __init__(self, listing: Listing, merges: Ids, path: str, added: set[str] | None = None) -> None:
         self.listing, self.merges, self.path = listing, merges, path
+        self._added = added or set()
         self.ids = np.frombuffer(listing.ids, np.uint32)
         self.lengths = np.frombuffer(listing.lengths, np.uint32)
         self.order = np.argsort(self.ids, kind="stable")  # of numbers, by id
@@ -50,12 +52,13 @@ class Tokens:
             raise self.refused("model.vocab", "there are no tokens")
         ids = self.ids[self.order]
         (twice,) = np.nonzero(ids[1:] == ids[:-1])
-        if len(twice):
-            names = [self.listing.text(int(self.order[twice[0] + i])) for i in (0, 1)]
-            raise self.refused(
-                "model.vocab",
-                f"{shown(names[0])} and {shown(names[1])} both have id {ids[twice[0]]}; give each its own",
-            )
+        for at in twice.tolist():
+            names = [self.listing.text(int(self.order[at + i])) for i in (0, 1)]
+            if not self._added.issuperset(names):
+                raise self.refused(
+                    "model.vocab",
+                    f"{shown(names[0])} and {shown(names[1])} both have id {ids[at]}; give each its own",
+                )
         if ids[-1] > MAX_RANK:
             name = shown(self.listing.text(int(self.order[-1])))
             raise self.refused("model.vocab", f"the id of {name} is {ids[-1]}; ids go from 0 to {MAX_RANK}")

@@ -22,7 +22,10 @@ PACKAGE = oracle.PROJECT / "streamtok"
 ARGUMENT = re.compile(r"(?<![\w.{<>=!-])([a-z][a-z0-9_]*)=(?![=\w-]*=)")
 
 # Arguments that no command passes on, so no message of the command is about them.
-NOT_PASSED = {"chunk_size", "disallowed_special", "slots", "memory_limit", "sizes", "use_fast"}
+NOT_PASSED = {
+    *("chunk_size", "disallowed_special", "slots", "memory_limit", "sizes", "use_fast"),
+    *("bytes", "how", "lanes", "length", "rows", "side"),
+}
 
 
 def command(name: str) -> click.Command:
@@ -80,7 +83,20 @@ def test_every_message_of_the_library_is_spoken_in_options():
 CALL = re.compile(r"(?<![\w.\\'])([A-Za-z_]+)\((?:\w*|\w+=\.\.\.)\)")
 
 # Advice for callers of functions that the command does not call, or not in that way.
-NOT_ADVISED = {"decode", "decode_batch", "getstate", "longest_match", "split", "stream_encoder", "train"}
+NOT_ADVISED = {
+    *(
+        "decode",
+        "decode_batch",
+        "decode_bytes",
+        "getstate",
+        "longest_match",
+        "split",
+        "stream_encoder",
+        "token_strs",
+        "train",
+    ),
+    "truncate",
+}
 
 
 def test_no_message_advises_to_call_a_function():

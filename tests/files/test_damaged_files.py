@@ -170,14 +170,13 @@ def test_a_damaged_saved_vocabulary(saved, form, name, tmp_path):
     assert refused > 60
 
 
-def test_a_number_of_many_digits_is_refused_with_its_line(saved, tmp_path):
+def test_a_number_of_many_digits_is_refused(saved, tmp_path):
     text = (saved / "tokenizer.json").read_text()
     at = text.index(": 300")
     path = tmp_path / "tokenizer.json"
     path.write_text(text[:at] + ": " + "3" * 10_000 + text[at + 5 :])
-    with pytest.raises(streamtok.VocabularyError, match="a number of 10000 digits") as caught:
+    with pytest.raises(streamtok.VocabularyError, match=r"no whole number from 0 to 2\*\*31 - 1"):
         load(path)
-    assert caught.value.line == text.count("\n", 0, at) + 1
 
 
 def test_a_damaged_journal(tmp_path, monkeypatch):

@@ -264,6 +264,7 @@ def test_source_that_vanishes_for_a_while(enc, here):
 
 def test_compressed_source_that_ends_before_the_point(enc, here, monkeypatch):
     stop_at(enc, len(TEXT) + 1)
-    monkeypatch.setattr(streamtok.files.sources, "_decompressor", lambda suffix, raw: io.BytesIO(b"short"))
+    short = type("Short", (io.BytesIO,), {"some": io.BytesIO.read})(b"short")
+    monkeypatch.setattr(streamtok.files.sources, "_decompressor", lambda suffix, raw: short)
     with pytest.raises(SourceError, match="before the point to resume from"):
         encode(enc, resume=True)

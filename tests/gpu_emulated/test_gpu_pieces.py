@@ -55,7 +55,7 @@ def test_pieces_encode_apart_and_are_short_enough(name):
 
 def test_a_text_of_common_words_gives_pieces_of_the_size_asked_for():
     text = b"some words that are cut " * 40_000
-    borders = _pieces.cut_host(text, 100_000, Names(None, None, {}))
+    borders = _pieces.cut_host(text, 100_000, Names(None, None, {}, oracle.ours("o200k_base")._coder))
     assert max(np.diff(borders)) <= 100_000
     assert len(borders) <= len(text) // 100_000 + 3
 

@@ -46,7 +46,7 @@ def test_a_finding_is_kept_and_repeated(tmp_path):
         '#include "fuzz.h"\n'
         "int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)\n"
         "{ rng r = rng_of(data, n); CHECK(rng_below(&r, 256) != 3); return 0; }\n"
-        "void harness_close(void) {}\n"
+        "void harness_close(void) {}\nvoid patterns_close(void) {}\n"
     )
     sources = [str(ROOT / "tests" / "fuzz" / f"{name}.c") for name in ("driver", "support")]
     includes = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'tests' / 'fuzz'}"]
