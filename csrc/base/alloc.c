@@ -80,6 +80,7 @@ void *st_alloc_zeros(size_t size, void **block)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     const size_t align = HUGE_PAGE;
+    size = (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1); /* a page that the advice ends in would be an ordinary one */
 #else
     const size_t align = 64; /* whole cache lines */
 #endif

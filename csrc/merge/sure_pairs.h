@@ -27,10 +27,13 @@ typedef struct st_sure_pairs {
 #define ST_SURE_RIGHT (2 * ST_INDEX_BITS) /* and the third */
 #define ST_SURE_NOTHING (UINT64_MAX >> (64 - 3 * ST_INDEX_BITS))
 
-/* Built at first need; NULL if memory is short: then words begin as their bytes. */
+/* Built now if they are not there; NULL if memory is short: then words begin as their bytes. */
 const st_sure_pairs *st_vocab_sure_pairs(st_vocab *vocab);
 /* NULL: not built yet. */
 const st_sure_pairs *st_vocab_sure_pairs_built(const st_vocab *vocab);
+
+/* To be called before so many words are merged: builds them once the vocabulary has merged as many words as it has tokens. */
+void st_sure_pairs_prepare(st_vocab *vocab, size_t words);
 
 static inline size_t st_sure_place(unsigned left, unsigned right)
 {

@@ -16,7 +16,7 @@ st_status st_words_to_tokens(st_vocab *v, const st_cuts *cuts, st_word *words, s
 {
     if (!v->longest) {
         if (count)
-            st_vocab_sure_pairs(v);
+            st_sure_pairs_prepare(v, count);
         st_merge_words(v, cuts, words, count);
         return ST_OK;
     }

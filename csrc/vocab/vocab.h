@@ -66,7 +66,8 @@ typedef struct st_vocab {
     st_attached *automaton;          /* endless/automaton.h */
     st_attached *matcher;            /* longest/matcher.h */
     st_attached *cuts;               /* cut/cuts.h */
-    st_attached *sure_pairs;         /* merge/sure_pairs.h */
+    st_attached *sure_pairs;         /* merge/sure_pairs.h, */
+    uint64_t merged_without;         /* and the words merged without them */
     st_attached *slots;              /* vocab/slots.h, */
     uint64_t spent_decoding;         /* and what was decoded without them */
     st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */

@@ -327,6 +327,13 @@ def test_bytes_of_any_rank_begin_words():
         assert enc.encode_ordinary(text) == reference.encode_ordinary(text), letters
 
 
+def merge_many(enc):
+    """Words of letters by chance, more than enc has tokens: from then on words begin with pairs."""
+    a_to_t = bytes(ord("a") + byte % 20 for byte in range(256))
+    letters = random.Random(enc.n_vocab).randbytes(24 * enc.n_vocab).translate(a_to_t).decode()
+    enc.encode_ordinary(" ".join(letters[at : at + 12] for at in range(0, len(letters), 12)))
+
+
 def test_words_begin_with_pairs_that_surely_merge():
     """With ranks in any order a pair may come later than a token that it is a part of: words do not begin with it."""
     rng = random.Random(20)
@@ -339,6 +346,7 @@ def test_words_begin_with_pairs_that_surely_merge():
             streamtok.Encoding("sure", **made, pat_str=streamtok.patterns.CL100K, engine=engine)
             for engine in ("fast", "reference")
         )
+        merge_many(fast)
         words = [" " + "".join(rng.choices("abcdé", (9, 9, 9, 9, 1), k=rng.randint(2, 40))) for _ in range(120)]
         for text in (" abcd", *words[:10], "".join(words)):
             assert fast.encode_ordinary(text) == reference.encode_ordinary(text), (round, text)
@@ -348,6 +356,7 @@ def test_words_begin_with_pairs_that_surely_merge():
 def test_words_of_every_length_merge_side_by_side(name):
     """Words of up to 60 bytes are merged side by side; longer ones take other paths."""
     enc, reference = oracle.ours(name), oracle.ours(name, "reference")
+    merge_many(enc)
     rng = random.Random(9)
     for alphabet in ("abcdefgh", "etaoinsr", "жбщю", "กขคงจ", "aé", "_", "的一是"):
         words = [" " + "".join(rng.choices(alphabet, k=n)) for n in range(1, 75) for _ in range(4)]
