@@ -13,7 +13,7 @@ from .csrc.vocab cimport *
 from .ids cimport array_row, is_array
 from .ints cimport streamtok_small_int
 from .interrupt cimport SHORT, Scope, begin, begin_short, bytes_of, check, end as end_scope
-from .text cimport PyUnicode_DATA, PyUnicode_KIND, Text, borrow, decode_some, give_back, let_others_run
+from .text cimport Items, PyUnicode_DATA, PyUnicode_KIND, Text, borrow, decode_some, give_back, items_of, let_others_run
 from .vocab cimport Vocab
 
 from array import array
@@ -269,12 +269,13 @@ cdef class Decoder:
         finally:
             st_bytes_free(&out)
 
-    def match(self, const uint32_t[::1] ids, text, bint back=False):
+    def match(self, ids, text, bint back=False):
         """(how many of the ids, from the first on, a text begins with the bytes of; the number of these bytes). back: from the last
         on, with which it ends. text: str, or a buffer of UTF-8."""
         cdef Text borrowed
-        cdef size_t count = <size_t>ids.shape[0], found, size = 0
-        cdef const uint32_t *data = &ids[0] if count else NULL
+        cdef Items items = items_of(ids, sizeof(uint32_t))
+        cdef size_t count = <size_t>items.n, found, size = 0
+        cdef const uint32_t *data = <const uint32_t *>items.data
         alive = borrow(text, &borrowed)
         if back:
             found = st_decode_match_back(self.vocab.vocab, &self.vocab.names, data, count, borrowed.data, borrowed.n, &size)

@@ -5,7 +5,7 @@ from typing_extensions import Self
 from .decode import Decoder
 from .vocab import Matcher
 
-def pick(items: list[str], places: Any) -> list[str]: ...
+def pick(items: list[str], numbers: Any) -> list[str]: ...
 
 @final
 class CoreDecoders:

@@ -13,6 +13,7 @@ from .csrc.text cimport ST_ERRORS_IGNORE, ST_ERRORS_REPLACE
 from .csrc.vocab cimport *
 from .decode cimport Decoder
 from .ints cimport streamtok_small_int
+from .text cimport Items, items_of
 from .vocab cimport Matcher
 
 from cython cimport critical_section
@@ -31,13 +32,13 @@ cdef struct Numbers:
 
 cdef object read_numbers(object items, str what, Numbers *numbers):
     """Returns what must stay alive while they are used. OverflowError, TypeError: an item is no int of 64 bits."""
-    cdef const int64_t[::1] view
+    cdef Items found
     cdef Py_ssize_t i, n
     cdef int64_t value
     if type(items) is not list and type(items) is not tuple:
-        view = items
-        numbers.data, numbers.n = &view[0] if view.shape[0] else NULL, <size_t>view.shape[0]
-        return view
+        found = items_of(items, sizeof(int64_t))
+        numbers.data, numbers.n = <const int64_t *>found.data, <size_t>found.n
+        return found
     n = len(items)
     numbers.own = <int64_t *>st_malloc(<size_t>(n + 1) * sizeof(int64_t))
     if numbers.own == NULL:
@@ -54,9 +55,11 @@ cdef object read_numbers(object items, str what, Numbers *numbers):
     return items
 
 
-def pick(list items not None, const int64_t[::1] places not None):
-    """[items[place] for place in places], of places that are there."""
-    cdef Py_ssize_t i, n = places.shape[0], most = len(items)
+def pick(list items not None, numbers not None):
+    """[items[number] for number in numbers], an int64 buffer of numbers from 0 on."""
+    cdef Items found = items_of(numbers, sizeof(int64_t))
+    cdef const int64_t *places = <const int64_t *>found.data
+    cdef Py_ssize_t i, n = found.n, most = len(items)
     made = PyList_New(n)
     for i in range(n):
         if places[i] < 0 or places[i] >= most:

@@ -9,6 +9,7 @@ from libc.string cimport memset
 from .csrc.base cimport st_alloc_advise, st_alloc_large, st_free, st_ids
 from .decode cimport text_of
 from .ids cimport array_of, recycle, reserve
+from .text cimport Items, items_of
 
 from .ids import writable
 
@@ -121,20 +122,22 @@ def text_of_bytes(data not None, str errors not None):
         PyBuffer_Release(&view)
 
 
-def rows_of_bytes(data not None, const int64_t[::1] starts not None, errors):
-    """The rows data[starts[i]:starts[i + 1]], each a bytes object, or a str where `errors` is not None. ValueError: rows that are not
-    in the data."""
+def rows_of_bytes(data not None, row_starts not None, errors):
+    """The rows data[row_starts[i]:row_starts[i + 1]], each a bytes object, or a str where `errors` is not None. row_starts: a buffer
+    of int64. ValueError: rows that are not in the data."""
+    cdef Items items = items_of(row_starts, sizeof(int64_t))
+    cdef const int64_t *starts = <const int64_t *>items.data
     cdef Py_buffer view
     cdef Py_ssize_t i
     cdef int64_t before = 0
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        for i in range(starts.shape[0]):
+        for i in range(items.n):
             if not before <= starts[i] <= view.len:
                 raise ValueError(f"row {i} begins at {starts[i]}, in data of {view.len} bytes")
             before = starts[i]
         rows = []
-        for i in range(starts.shape[0] - 1):
+        for i in range(items.n - 1):
             if errors is None:
                 rows.append(PyBytes_FromStringAndSize(<const char *>view.buf + starts[i], <Py_ssize_t>(starts[i + 1] - starts[i])))
             else:

@@ -13,6 +13,9 @@ _Text: TypeAlias = str | _Data
 FAULTS: dict[int, str]
 
 @final
+class Items: ...
+
+@final
 class Utf8Copy:
     def __bytes__(self) -> bytes: ...
 

@@ -1,6 +1,6 @@
 """Text from Python, borrowed without a copy: the UTF-8 of a str, or a buffer of bytes."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_ND, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
@@ -25,6 +25,21 @@ FAULTS = {
     ST_TEXT_INVALID_CONTINUATION: "invalid continuation byte",
     ST_TEXT_UNEXPECTED_END: "unexpected end of data",
 }
+
+
+cdef class Items:
+    def __dealloc__(self):
+        PyBuffer_Release(&self.view)  # nothing, where none was got
+
+
+cdef Items items_of(object buffer, Py_ssize_t size, bint writable=False):
+    """ValueError: a buffer of other items, or of several dimensions."""
+    cdef Items items = Items.__new__(Items)
+    PyObject_GetBuffer(buffer, &items.view, PyBUF_ND | (PyBUF_WRITABLE if writable else 0))
+    if items.view.itemsize != size or items.view.ndim != 1:
+        raise ValueError(f"expected a row of items of {size} bytes, got {items.view.ndim} dimensions of {items.view.itemsize}")
+    items.data, items.n = items.view.buf, items.view.len // size
+    return items
 
 
 cdef object borrow(object source, Text *text):

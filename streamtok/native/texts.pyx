@@ -9,7 +9,7 @@ from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t
 
 from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
-from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND
+from .text cimport Items, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, items_of
 from .workers cimport TASK_CONVERT, TASK_COPY, TASK_KNOWN, TASK_MEASURE, Batch, Group, Task, do_task, is_little
 
 from .text import mend_surrogates
@@ -146,8 +146,12 @@ cdef class Texts:
     def facts(self, sizes, widths):
         """Fills two writable buffers of int64, an item a text: how many bytes or characters it has, and how many bytes of UTF-8 one
         of them may have: 1 of bytes, 2, 3 or 4 of characters."""
-        cdef int64_t[::1] to_sizes = sizes, to_widths = widths
+        cdef Items size_items = items_of(sizes, sizeof(int64_t), True), width_items = items_of(widths, sizeof(int64_t), True)
+        cdef int64_t *to_sizes = <int64_t *>size_items.data
+        cdef int64_t *to_widths = <int64_t *>width_items.data
         cdef Py_ssize_t i
+        if size_items.n < self.count or width_items.n < self.count:
+            raise IndexError(self.count)
         for i in range(self.count):
             to_sizes[i] = <int64_t>self.entries[i].n
             to_widths[i] = 1 if not self.entries[i].width else 2 if self.entries[i].width == 1 else self.entries[i].width // 2 + 2
@@ -163,12 +167,13 @@ cdef class Texts:
 
     def cut(self, spans):
         """The pieces (text, start, end), in bytes or characters of the text: rows of three int64, as a buffer."""
-        cdef const int64_t[::1] rows = spans
+        cdef Items items = items_of(spans, sizeof(int64_t))
+        cdef const int64_t *rows = <const int64_t *>items.data
         cdef Texts made = Texts.__new__(Texts)
         cdef Py_ssize_t i
         cdef Entry *entry
         made.owner, made.trusted = self, self.trusted
-        made._make_room(rows.shape[0] // 3)
+        made._make_room(items.n // 3)
         for i in range(made.count):
             if not 0 <= rows[3 * i] < self.count:
                 raise IndexError(rows[3 * i])
@@ -282,9 +287,12 @@ cdef class Layout:
 
     def sizes(self, sizes):
         """Fills a writable buffer of int64, an item a text, with the bytes that it has. Raises HasSurrogates."""
-        cdef int64_t[::1] to = sizes
+        cdef Items items = items_of(sizes, sizeof(int64_t), True)
+        cdef int64_t *to = <int64_t *>items.data
         cdef size_t at = 0, parts
         cdef Py_ssize_t i
+        if items.n < self.texts.count:
+            raise IndexError(self.texts.count)
         for i in range(self.texts.count):
             to[i] = 0
             for parts in range((self.texts.entries[i].n + A_TASK - 1) // A_TASK):

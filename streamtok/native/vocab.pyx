@@ -21,6 +21,7 @@ from .csrc.cut cimport *
 from .csrc.image cimport *
 from .csrc.longest cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
+from .text cimport Items, items_of
 
 from ..errors import VocabularyError
 
@@ -46,7 +47,7 @@ cdef class Matcher:
     flags: for each name a sum of TAKES_LEFT, TAKES_RIGHT and ALONE (csrc/special/cutter.h), for an allowed set. words: the
     characters of words, for ALONE: uint32, first and last of each range, ascending. late: the Matcher of the names that are
     sought in the text between those of this one, once it is normalized."""
-    def __cinit__(self, names, ids=None, flags=None, const uint32_t[::1] words=None, Matcher late=None):
+    def __cinit__(self, names, ids=None, flags=None, words=None, Matcher late=None):
         cdef size_t i
         self.names = list(names)
         encoded = [name.encode("utf-8") for name in self.names]
@@ -72,9 +73,10 @@ cdef class Matcher:
         self.flags = bytes(count) if flags is None else bytes(flags)
         if len(self.flags) != <Py_ssize_t>count:
             raise ValueError("there is not one number of flags for each name")
+        cdef Items items = None if words is None else items_of(words, sizeof(uint32_t))
         if any(self.flags) and st_special_set_flags(
                 self.special, <const uint8_t *>PyBytes_AS_STRING(self.flags),
-                &words[0] if words is not None and words.shape[0] else NULL, 0 if words is None else words.shape[0] // 2):
+                <const uint32_t *>items.data if words is not None else NULL, 0 if words is None else <size_t>items.n // 2):
             raise MemoryError
         if late is not None:
             self.late = late

@@ -102,9 +102,14 @@ def model(request):
     if request.param is None:
         pytest.skip("STREAMTOK_MODELS names no folder with files of models")
     try:
-        return streamtok.Encoding.from_file(request.param)
+        made = streamtok.Encoding.from_file(request.param)
     except streamtok.VocabularyError as error:
         pytest.skip(f"not supported: {error.reason}")
+    try:
+        made.count("".join(map(chr, range(32))) + "\U00080000", disallowed_special=())
+    except ValueError:
+        pytest.skip("some control characters have no ids here, and such models stay on the CPU")
+    return made
 
 
 def text_of_model(model, rng: random.Random, size: int) -> bytes:
