@@ -39,9 +39,9 @@ class Tokens:
         added: names of added tokens, of which several may have one id.
     """
 
-    def __init__(self, listing: Listing, merges: Ids, path: str, added: set[str] | None = None) -> None:
+    def __init__(self, listing: Listing, merges: Ids, path: str, added: set[str]) -> None:
         self.listing, self.merges, self.path = listing, merges, path
-        self._added = added or set()
+        self._added = added
         self.ids = np.frombuffer(listing.ids, np.uint32)
         self.lengths = np.frombuffer(listing.lengths, np.uint32)
         self.order = np.argsort(self.ids, kind="stable")  # of numbers, by id

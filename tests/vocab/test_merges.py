@@ -37,7 +37,7 @@ def letters(token: bytes) -> str:
 def pack_merges(vocab, merges, *, ignore_merges: bool = False, characters: bool = False):
     """The vocabulary of the two lists of a tokenizer.json, as loading one makes it."""
     data = json.dumps({"model": {"vocab": vocab, "merges": merges}}).encode()
-    tokens = read._tokens(data, *list_spans(data), "lists")
+    tokens = read._tokens(data, *list_spans(data), "lists", set())
     return tokens.pack_characters()[0] if characters else tokens.pack(ignore_merges, set())
 
 
