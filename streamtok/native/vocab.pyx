@@ -22,7 +22,6 @@ from .csrc.image cimport *
 from .csrc.longest cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 from .text cimport Items, items_of
-
 from ..errors import VocabularyError
 
 
@@ -73,10 +72,9 @@ cdef class Matcher:
         self.flags = bytes(count) if flags is None else bytes(flags)
         if len(self.flags) != <Py_ssize_t>count:
             raise ValueError("there is not one number of flags for each name")
-        cdef Items items = None if words is None else items_of(words, sizeof(uint32_t))
-        if any(self.flags) and st_special_set_flags(
-                self.special, <const uint8_t *>PyBytes_AS_STRING(self.flags),
-                <const uint32_t *>items.data if words is not None else NULL, 0 if words is None else <size_t>items.n // 2):
+        cdef Items items = items_of(b"" if words is None else words, 1 if words is None else sizeof(uint32_t))
+        if any(self.flags) and st_special_set_flags(self.special, <const uint8_t *>PyBytes_AS_STRING(self.flags),
+                                                    <const uint32_t *>items.data, <size_t>items.n // 2):
             raise MemoryError
         if late is not None:
             self.late = late

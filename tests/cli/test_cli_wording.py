@@ -84,18 +84,8 @@ CALL = re.compile(r"(?<![\w.\\'])([A-Za-z_]+)\((?:\w*|\w+=\.\.\.)\)")
 
 # Advice for callers of functions that the command does not call, or not in that way.
 NOT_ADVISED = {
-    *(
-        "decode",
-        "decode_batch",
-        "decode_bytes",
-        "getstate",
-        "longest_match",
-        "split",
-        "stream_encoder",
-        "token_strs",
-        "train",
-    ),
-    "truncate",
+    *("decode", "decode_batch", "decode_bytes", "getstate", "split", "stream_encoder"),
+    *("token_strs", "train", "truncate"),
 }
 
 
