@@ -183,7 +183,7 @@ def test_rows_that_come_in_parts_give_whole_characters(enc, devices, skip):
         decoder.stream(len(rows), skip_special_tokens=skip),
         [enc.stream_decoder(skip_special_tokens=skip) for _ in rows],
     )
-    done = [0] * len(rows)
+    done, got, want = [0] * len(rows), [""] * len(rows), [""] * len(rows)
     with devices[jobs.FAMILY].shuffled(5):
         for step in range(60):
             counts = [rng.choice([0, 1, 1, 2, 9]) for _ in rows]
@@ -191,13 +191,18 @@ def test_rows_that_come_in_parts_give_whole_characters(enc, devices, skip):
             done = [at + n for at, n in zip(done, counts)]
             data, starts = stream.feed([there(part) for part in parts] if step % 2 else parts)
             for i, part in enumerate(parts):
-                assert data[starts[i] : starts[i + 1]].tobytes().decode(errors="replace") == theirs[i].feed(part)
+                got[i] += data[starts[i] : starts[i + 1]].tobytes().decode(errors="replace")
+                want[i] += theirs[i].feed(part)
+                # CPython holds two bytes of a surrogate, ED A0 to ED BF, which are never text; the device gives them.
+                assert got[i][: len(want[i])] == want[i] and got[i][len(want[i]) :] in ("", "\ufffd\ufffd")
             if step == 20:
                 with pytest.raises(KeyError, match="3000001"):
                     stream.feed([[single[0xE4], 3_000_001]] * len(rows))
         data, starts = stream.flush()
     for i in range(len(rows)):
-        assert data[starts[i] : starts[i + 1]].tobytes().decode(errors="replace") == theirs[i].flush()
+        assert (
+            got[i] + data[starts[i] : starts[i + 1]].tobytes().decode(errors="replace") == want[i] + theirs[i].flush()
+        )
     one = stream.feed(there([single[0xE4], *[single[65]] * (len(rows) - 1)]))
     assert [part.tolist() for part in one] == [[65] * (len(rows) - 1), [0, *range(len(rows))]]
     stream.reset()
