@@ -16,7 +16,7 @@ from .errors import shown
 from .identity import Identified
 from .native.decode import Decoder
 from .native.encode import ENGINES, ERRORS, Coder
-from .native.vocab import Matcher
+from .native.matcher import Matcher
 from .patterns.engine import splitter_of
 from .serving import Serving
 from .streaming import Streaming

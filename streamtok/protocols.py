@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from .native.decode import Decoder
+    from .native.matcher import Matcher
     from .native.normal import Normalizer
     from .native.text import _Data, _Text
-    from .native.vocab import Matcher, Vocab
+    from .native.vocab import Vocab
 
 # ==== Values ====
 

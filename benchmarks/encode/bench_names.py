@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 import streamtok
-from streamtok.native import vocab
+from streamtok.native import matcher
 
 
 def least(call: Callable[[], object], times: int = 5) -> float:
@@ -86,7 +86,7 @@ def report(what: str, names: list[str], data: bytes) -> None:
     refused = least(lambda: enc.count(data)) - plain
     fed = least(lambda: feed_all(enc, bites, allowed_special="all"))
     fed -= least(lambda: feed_all(enc, bites, disallowed_special=()))
-    build = least(lambda: vocab.Matcher(names))
+    build = least(lambda: matcher.Matcher(names))
     ns = [1e9 * seconds / size for seconds, size in ((allowed, len(data)), (refused, len(data)), (fed, len(few)))]
     print(f"{what:40} {ns[0]:9.2f} {ns[1]:10.2f} {ns[2]:9.2f} {1000 * build:9.3f}", flush=True)
 

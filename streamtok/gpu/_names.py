@@ -12,7 +12,7 @@ from ._job import NAME_SET, PASSAGE_ID
 
 if TYPE_CHECKING:
     from ..native.encode import Coder
-    from ..native.vocab import Matcher
+    from ..native.matcher import Matcher
     from ..protocols import Data, DeviceArray, Encoding, HostArray, NamePair, Places
     from ._device import CudaDevice
 

@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Iterable, Sequence
 
 from ..errors import VocabularyError, shown
+from ..native.matcher import ALONE, TAKES_LEFT, TAKES_RIGHT, Matcher
 from ..native.normal import Normalizer
-from ..native.vocab import ALONE, TAKES_LEFT, TAKES_RIGHT, Matcher
 from ..patterns import char_sets
 from .parts import AddedToken
 

@@ -24,6 +24,7 @@ MODULES = (
     "job",
     "listing",
     "lists",
+    "matcher",
     "merges",
     "normal",
     "part",

@@ -3,7 +3,7 @@ from typing import Any, final
 from typing_extensions import Self
 
 from .decode import Decoder
-from .vocab import Matcher
+from .matcher import Matcher
 
 def pick(items: list[str], numbers: Any) -> list[str]: ...
 

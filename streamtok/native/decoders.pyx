@@ -14,7 +14,7 @@ from .csrc.vocab cimport *
 from .decode cimport Decoder
 from .ints cimport streamtok_small_int
 from .text cimport Items, items_of
-from .vocab cimport Matcher
+from .matcher cimport Matcher
 
 from cython cimport critical_section
 

@@ -6,7 +6,8 @@ from .csrc.stream cimport st_encoder, st_feed_error
 from .ids cimport Expected
 from .normal cimport Normalizer
 from .pattern cimport Pattern
-from .vocab cimport Matcher, Vocab
+from .matcher cimport Matcher
+from .vocab cimport Vocab
 
 
 cdef struct Options:

@@ -4,10 +4,11 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
+from .matcher import Matcher
 from .normal import Normalizer
 from .pattern import Pattern
 from .text import _Data, _Text
-from .vocab import Matcher, Vocab
+from .vocab import Vocab
 
 _SomeText = TypeVar("_SomeText", bound=_Text)
 

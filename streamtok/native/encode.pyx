@@ -21,7 +21,8 @@ from .text cimport (
 )
 from .normal cimport Normalizer
 from .pattern cimport Pattern, pattern_of
-from .vocab cimport Matcher, Vocab
+from .matcher cimport Matcher
+from .vocab cimport Vocab
 
 from .text import FAULTS, join_surrogate
 from ..errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error

@@ -3,8 +3,8 @@ from typing import final
 from typing_extensions import Self
 
 from .encode import Coder
+from .matcher import Matcher
 from .text import _Data, _Text
-from .vocab import Matcher
 
 @final
 class Utf8:

@@ -12,7 +12,7 @@ from .csrc.text cimport *
 from .csrc.special cimport *
 from .csrc.stream cimport *
 from .text cimport Text, borrow_apart, ends_high, give_back
-from .vocab cimport Matcher
+from .matcher cimport Matcher
 
 from .text import join_surrogate
 

@@ -6,9 +6,9 @@ from typing_extensions import Self
 
 from .encode import Coder
 from .lists import Lists
+from .matcher import Matcher
 from .pattern import Pattern
 from .text import _Data, _Text
-from .vocab import Matcher
 
 _SomeText = TypeVar("_SomeText", bound=_Text)
 

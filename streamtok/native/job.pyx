@@ -19,7 +19,7 @@ from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expec
 from .lists cimport Lists
 from .pattern cimport Pattern, pattern_of
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
-from .vocab cimport Matcher
+from .matcher cimport Matcher
 
 
 # What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.

@@ -1,8 +1,8 @@
 from typing import final
 
 from .encode import Coder
+from .matcher import Matcher
 from .text import _Data
-from .vocab import Matcher
 
 @final
 class Part:

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 from .csrc.base cimport *
 from .encode cimport Coder
 from .ids cimport IdBuffer
-from .vocab cimport Matcher
+from .matcher cimport Matcher
 
 from .checksum import crc32
 

@@ -1,8 +1,8 @@
 from typing import Literal
 
+from .matcher import Matcher
 from .normal import Normalizer
 from .text import _Text
-from .vocab import Matcher
 
 def prepared(
     source: _Text, normalizer: Normalizer, allowed: Matcher | None, disallowed: Matcher | None, again: bool = False

@@ -12,7 +12,7 @@ from .csrc.text cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 from .normal cimport Normalizer
 from .text cimport Text, borrow, give_back
-from .vocab cimport Matcher
+from .matcher cimport Matcher
 
 
 cdef bint is_utf8(const Text *text) noexcept nogil:

@@ -3,9 +3,9 @@ from typing import TypeVar, final
 
 from typing_extensions import Self
 
+from .matcher import Matcher
 from .pattern import Pattern
 from .text import _Data, _Text
-from .vocab import Matcher
 
 _SomeText = TypeVar("_SomeText", bound=_Text)
 

@@ -14,7 +14,7 @@ from .csrc.stream cimport ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, check as check_scope, end as end_scope
 from .pattern cimport Pattern, pattern_of
 from .text cimport Text, borrow_apart, borrow_spans, give_back
-from .vocab cimport Matcher
+from .matcher cimport Matcher
 
 from .text import FAULTS
 from ..errors import invalid_utf8_error, learner_busy_error

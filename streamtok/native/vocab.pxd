@@ -2,15 +2,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
 
 from .csrc.base cimport st_ids
-from .csrc.special cimport st_special
 from .csrc.vocab cimport st_names, st_vocab, st_wordpiece
-
-
-cdef class Matcher:
-    cdef st_special *special
-    cdef readonly list names
-    cdef readonly bytes flags
-    cdef readonly Matcher late
 
 
 cdef class Vocab:

@@ -14,8 +14,8 @@ from ..checks import checked
 from ..errors import disallowed_special_error, stream_busy_error
 from ..native.encode import Coder
 from ..native.gate import Gate
+from ..native.matcher import FOUND
 from ..native.text import mend_surrogates
-from ..native.vocab import FOUND
 from .splitter import PatternSplitter, PatternStream
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def encode_segments(
     """(arrays of ids, node of the text held back) of UTF-8: ordinary text between allowed special tokens.
 
     A stream takes the ordinary text and gives back what is decided; without one it is split as a whole. node: what was
-    held back of the text in front of `data`, as native.vocab.NameSearch has it.
+    held back of the text in front of `data`, as native.matcher.NameSearch has it.
     """
     import numpy as np
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import shown
-from ..native.vocab import Matcher
+from ..native.matcher import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

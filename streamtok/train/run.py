@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..errors import warn_user
+from ..native.matcher import Matcher
 from ..native.trainer import Trainer
-from ..native.vocab import Matcher
 from .checkpoint import Checkpoint
 from .counting import Counting
 from .encoding import TrainedEncoding

@@ -14,7 +14,8 @@ from linear import assert_at_most, assert_linear, cpu_seconds, feed_all
 
 import streamtok
 from streamtok import batch
-from streamtok.native import library, vocab
+from streamtok.native import library
+from streamtok.native.matcher import FOUND, NOTHING, Matcher
 
 # ==== Against the rule ====
 
@@ -62,11 +63,11 @@ def searched(matcher, chunks: list[bytes]) -> list[tuple[list[tuple[int, int, in
     for i, chunk in enumerate([*chunks, b""]):
         search = matcher.search(chunk, node)
         origin = size - matcher.length_of(node)
-        while (hit := search.next(i == len(chunks)))[0] == vocab.FOUND:
+        while (hit := search.next(i == len(chunks)))[0] == FOUND:
             found.append((origin + hit[1], origin + hit[2], hit[3]))
         size += len(chunk)
         node = search.node
-        held = size if hit[0] == vocab.NOTHING else origin + hit[1]
+        held = size if hit[0] == NOTHING else origin + hit[1]
         assert held == size - matcher.length_of(node)
         results.append((found[:], held, hit[3]))
     return results
@@ -83,7 +84,7 @@ def test_names_are_found_and_held_as_the_rule_says_wherever_the_text_is_cut():
         letters = alphabet(rng)
         names = nested_names(rng, letters)
         encoded = [name.encode() for name in names]
-        matcher = vocab.Matcher(names)
+        matcher = Matcher(names)
         text = text_of(rng, letters, names, rng.randint(1, 12)).encode()
         chunks = [bytes([byte]) for byte in text] if rng.random() < 0.3 else random_cuts(rng, text)
         seen = b""
@@ -98,7 +99,7 @@ def test_all_sets_of_short_names_in_all_short_texts():
     texts = ["".join(letters).encode() for letters in itertools.product("ab", repeat=6)]
     for count in (1, 2, 3):
         for names in itertools.combinations(words, count):
-            matcher, encoded = vocab.Matcher(names), [name.encode() for name in names]
+            matcher, encoded = Matcher(names), [name.encode() for name in names]
             for text in texts[sum(map(len, names)) % 3 :: 3]:
                 for final, result in zip((False, True), searched(matcher, [text])):
                     assert result == by_the_rule(encoded, text, final), (names, text)
@@ -144,7 +145,7 @@ def test_names_in_long_texts_that_begin_names_everywhere_are_found():
     for _ in range(120):
         letters = rng.choice(["ab", "abc", "a", "éb"])
         names = many_names(rng, letters)
-        matcher = vocab.Matcher(names)
+        matcher = Matcher(names)
         text = text_that_begins_names(rng, letters, names, rng.choice([5_000, 20_000, 100_000]))
         wanted = by_regular_expression(names, text)
         for chunks in [text], random_cuts(rng, text):
@@ -156,7 +157,7 @@ def test_beginnings_of_names_and_their_nodes_go_back_and_forth():
     rng = random.Random(2)
     for _ in range(100):
         names = nested_names(rng, alphabet(rng))
-        matcher, encoded = vocab.Matcher(names), [name.encode() for name in names]
+        matcher, encoded = Matcher(names), [name.encode() for name in names]
         beginnings = {name[:k] for name in encoded for k in range(1, len(name) + 1)}
         for text in beginnings | {text + b"a" for text in beginnings} | {b"zz"}:
             node = matcher.node_of(text)
@@ -288,12 +289,12 @@ each_hostile = pytest.mark.parametrize("names, unit", HOSTILE.values(), ids=HOST
 @pytest.mark.parametrize("role", ["allowed_special", "disallowed_special"])
 def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
     """In text that begins names everywhere. A plain search takes as many steps a byte as the longest name has bytes."""
-    matcher = vocab.Matcher(names)
+    matcher = Matcher(names)
     text = (unit * (400_000 // len(unit))).encode()
 
     def search(data: bytes) -> None:
         names = matcher.search(data)
-        while names.next(True)[0] == vocab.FOUND:
+        while names.next(True)[0] == FOUND:
             pass
 
     assert_linear(lambda n: cpu_seconds(lambda: search(text[:n])), 400_000)
@@ -308,15 +309,15 @@ def test_hostile_names_take_a_few_steps_a_byte(make_tiny, names, unit, role):
 
 
 def test_matchers_are_built_in_linear_time():
-    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(["a" * n + "b"])), 400_000)
+    assert_linear(lambda n: cpu_seconds(lambda: Matcher(["a" * n + "b"])), 400_000)
     names = [f"<|reserved_{i}|>" for i in range(160_000)]
-    assert_linear(lambda n: cpu_seconds(lambda: vocab.Matcher(names[:n])), 160_000)  # more than caches hold
+    assert_linear(lambda n: cpu_seconds(lambda: Matcher(names[:n])), 160_000)  # more than caches hold
 
 
 def test_memory_of_a_matcher_is_what_the_header_says():
     names = ["ab" * 200_000, "b" * 200_000] + [f"<{i}>" for i in range(10_000)]
     before = library.allocation_counts()
-    matcher = vocab.Matcher(names)
+    matcher = Matcher(names)
     after = library.allocation_counts()
     size = sum(len(name.encode()) for name in names)
     # The counter adds up all requests: what the matcher keeps, as much while it is built, and once more the arrays

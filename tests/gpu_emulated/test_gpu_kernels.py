@@ -22,7 +22,7 @@ from streamtok.gpu import _engine, _job
 from streamtok.gpu._engine import Named, Unusable
 from streamtok.gpu._names import Sought
 from streamtok.gpu._text import DeviceText, pack
-from streamtok.native.vocab import Matcher
+from streamtok.native.matcher import Matcher
 from streamtok.patterns import CL100K
 from streamtok.patterns.engine import kernels_of
 

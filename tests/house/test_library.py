@@ -13,7 +13,7 @@ import pytest
 
 import streamtok
 from streamtok import native
-from streamtok.native import library, text, trainer, vocab
+from streamtok.native import library, matcher, text, trainer
 
 PACKAGE = pathlib.Path(streamtok.__file__).parent
 LIBRARY = pathlib.Path(library.__file__)
@@ -68,7 +68,7 @@ def test_no_other_module_is_found_in_the_file(name):
 def test_all_modules_count_and_refuse_by_the_same_allocator():
     """If one module makes allocations fail, they fail in all others."""
     uses = [
-        lambda: vocab.Matcher(["<|x|>"]),
+        lambda: matcher.Matcher(["<|x|>"]),
         lambda: trainer.Counter("cl100k", None).count("a b"),
         lambda: text.to_utf8("\N{EURO SIGN}" * 99),
     ]

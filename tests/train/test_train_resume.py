@@ -16,7 +16,7 @@ import oracle
 import pytest
 
 import streamtok
-from streamtok.native import library, vocab
+from streamtok.native import library, matcher
 from streamtok.native.trainer import Counter, Trainer
 from streamtok.train import ResumeError, train
 
@@ -292,7 +292,7 @@ def test_each_allocation_may_fail(monkeypatch):
     alive = library.allocation_counts()[2]
 
     def once() -> Trainer:
-        special = vocab.Matcher(["<|x|>"])
+        special = matcher.Matcher(["<|x|>"])
         counter = Counter("cl100k", special)
         counter.count(text)
         blocks = counter.write(2)

@@ -13,8 +13,8 @@ from ...gpu._job import BLOCK, COUNTS, FLAG_GAP, FLAG_UTF8
 from ...gpu._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
 from ...gpu._tables import put_pattern
 from ...gpu._text import DeviceText, pack
+from ...native.matcher import FOUND
 from ...native.text import mend_surrogates
-from ...native.vocab import FOUND
 from ..counting import Counting
 from ..inputs import Stretch
 from ..records import Blocks

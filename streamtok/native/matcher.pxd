@@ -1,0 +1,8 @@
+from .csrc.special cimport st_special
+
+
+cdef class Matcher:
+    cdef st_special *special
+    cdef readonly list names
+    cdef readonly bytes flags
+    cdef readonly Matcher late
