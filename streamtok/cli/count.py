@@ -109,7 +109,7 @@ def _count(encoding: Encoding, source: Any, counts: list[_Count], options: Any, 
     this, before = counts[-1], sum(count.tokens for count in counts)
     room = None if limit is None else limit - before
 
-    def emit(ids: Ids) -> None:
+    def emit(ids: Ids, _ends: object) -> None:
         this.tokens += len(ids)
         if room is not None and this.tokens > room:
             raise _Enough

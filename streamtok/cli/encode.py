@@ -174,7 +174,7 @@ def _encode_to_stdout(encoding: Encoding, source: Any, form: str, dtype: str, op
     binary = choose_dtype(encoding, dtype)
     kept: list[int] = []
 
-    def emit(ids: Ids) -> None:
+    def emit(ids: Ids, _ends: object) -> None:
         if form == "bin":
             stdout.write(ids.astype(binary, copy=False).tobytes())
         elif form != "text":

@@ -93,7 +93,7 @@ class _Totals:
         self._offset = 0
         self.ids = self.characters = self.shown = 0
 
-    def take(self, ids: Any) -> None:
+    def take(self, ids: Any, _ends: object) -> None:
         """The next ids of the text."""
         room = len(ids) if self._limit is None else min(len(ids), self._limit - self.shown)
         tokens = ids[:room].tolist()

@@ -65,7 +65,7 @@ def _beginning(encoding: Any, source: Any, tokens: int, allowed: Any, errors: st
 
     found = 0
 
-    def emit(ids: Any) -> None:
+    def emit(ids: Any, _ends: object) -> None:
         nonlocal found
         found += len(ids)
 

@@ -32,9 +32,10 @@ def check_apart(outputs: Iterable[str], sources: Iterable[tuple[str, str | int |
                 )
 
 
-def files_of(target: str) -> tuple[str, str, str]:
-    """The files written for an output: itself, its unfinished form, and the journal."""
-    return target, f"{target}.partial", f"{target}.journal"
+def files_of(target: str) -> tuple[str, str, str, str]:
+    """The files written for an output: itself, its unfinished form, the journal, and where documents end in the
+    unfinished form."""
+    return target, f"{target}.partial", f"{target}.journal", f"{target}.partial.ends"
 
 
 def _keys(where: str | int) -> list[Any]:

@@ -16,7 +16,7 @@ from ..batch import encode_many_aside
 from ..device import DeviceCoder
 from ..errors import located_utf8_error, shortened, shown
 from ..native.encode import Coder
-from .in_order import Emit, Ids, Pipeline, Prepare
+from .in_order import NO_ENDS, Emission, Emit, Ends, Ids, Pipeline, Prepare
 from .parts import Parts
 from .sources import PathSource, Reader, StreamSource
 from .suffixes import documents_of
@@ -97,8 +97,11 @@ class Options:
 class Documents:
     """One stream encoder over many documents: `begin`, `feed` ..., `end` for each source.
 
-    Ids leave through `emit`, a callable that takes a uint32 array and keeps no reference to it; with several threads
-    they may leave late, but in order: `settle` waits for all of them. After an error the object is of no more use.
+    Ids leave through `emit(ids, ends)`: a uint32 array, to which it keeps no reference, and behind how many of these
+    ids documents end (uint64, empty without `wants_ends`). An end-of-text token that is appended belongs to its
+    document.
+    With several threads they may leave late, but in order: `settle` waits for all of them. After an error the object is
+    of no more use.
     """
 
     def __init__(
@@ -110,6 +113,7 @@ class Documents:
         device: Device | None = None,
         prepare: Prepare | None = None,
         make_parts: Callable[[Coder, NamePair, int, int], Parts] | None = None,
+        wants_ends: bool = False,
     ) -> None:
         self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS), prepare)
         self.part = _PART if device is None else device.chunk
@@ -142,6 +146,8 @@ class Documents:
         self._ways: dict[str, Way] = {}
         self.begin("<text>")
         self._eot = _eot_ids(encoding) if options.append_eot else _NO_IDS
+        self._wants_ends = wants_ends
+        self._end: Ends = np.array([len(self._eot)], np.uint64) if wants_ends else NO_ENDS
 
     @property
     def key(self) -> str:
@@ -253,8 +259,8 @@ class Documents:
 
     def count_document(self) -> None:
         """Count a document whose ids were all passed on."""
-        if len(self._eot):
-            self.pipeline.put(self._eot)
+        if len(self._eot) or len(self._end):
+            self.pipeline.put(self._eot, self._end)
         self.documents += 1
         self.is_open = False
 
@@ -272,16 +278,19 @@ class Documents:
         self.pipeline.submit(lambda: self._batch_ids(texts), explain)
         self.documents += len(texts)
 
-    def _batch_ids(self, texts: list[SomeText]) -> Ids:
+    def _batch_ids(self, texts: list[SomeText]) -> Emission:
         ids, indptr = encode_many_aside(self.coder, texts, *self.matchers)
         prefix, suffix = self.frame
         around = [*prefix, *suffix, *self._eot.tolist()]
-        if not around:
-            return ids
-        places = np.empty((len(texts), len(around)), np.int64)
         borders = np.asarray(indptr)
+        ends: Ends = NO_ENDS
+        if self._wants_ends:
+            ends = (borders[1:] + len(around) * np.arange(1, len(borders))).astype(np.uint64)
+        if not around:
+            return Emission(ids, ends)
+        places = np.empty((len(texts), len(around)), np.int64)
         places[:, : len(prefix)], places[:, len(prefix) :] = borders[:-1, None], borders[1:, None]
-        return np.insert(ids, places.ravel(), np.tile(np.array(around, np.uint32), len(texts)))
+        return Emission(np.insert(ids, places.ravel(), np.tile(np.array(around, np.uint32), len(texts))), ends)
 
     def _located(self, error: ValueError) -> ValueError:
         name = shortened(self.name)

@@ -135,16 +135,19 @@ def encode_sources(
     *,
     chunk_size: int = 1 << 20,
     tick: Tick | None = None,
+    wants_ends: bool = False,
 ) -> Documents:
     """Encode `src` without a file.
 
     Args:
         encoding: the Encoding.
         src: as for encode_file().
-        emit: called with every array of ids; it keeps no reference to it.
+        emit: called with every array of ids, to which it keeps no reference, and behind how many of them documents end
+            (uint64).
         options: what documents are, and how they are encoded.
         chunk_size: bytes of text that are read at a time.
         tick: called with the Documents and the reader after each chunk.
+        wants_ends: False leaves the arrays of ends empty.
 
     Returns:
         The Documents; its `documents` and `text_bytes` are the totals.
@@ -153,7 +156,7 @@ def encode_sources(
         OSError: a source cannot be read.
         ValueError: text that is refused.
     """
-    documents = Documents(encoding, emit, options)
+    documents = Documents(encoding, emit, options, wants_ends=wants_ends)
     for source in make_sources(src):
         documents.begin(source.name)
         documents.encode_source(source, chunk_size, tick)

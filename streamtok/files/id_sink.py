@@ -9,19 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import disk
-from ..disk import lease
 from ..disk.outputs import files_of
 from ..errors import shown
 from ..native.checksum import crc32, joined_crc32
-from .in_order import Ids
+from .growing import EndsFile, Growing
+from .in_order import NO_ENDS, Ends, Ids
 from .journal import Mark
 
 _NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
-
-# After so many bytes the system is told to drop what it has written to the disk. From half a megabyte to 8 MB the rate
-# is the same; 16 MB take more memory than is warm (docs/experiments.md).
-_LET_GO_EVERY = 8 << 20
 
 
 def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
@@ -39,66 +35,87 @@ class Block(NamedTuple):
 
 
 class IdSink:
-    """The unfinished output of one run.
+    """The unfinished output of one run: ids in `<target>.partial`, and where documents end in
+    `<target>.partial.ends` if that is wanted.
 
     `append` takes ids as they come, `sync` puts them on the disk, `finish` makes the target of them. Until then
     the target is as it was before.
     """
 
-    def __init__(self, target: str, format: str, dtype: np.dtype[Any]) -> None:
+    def __init__(self, target: str, format: str, dtype: np.dtype[Any], wants_ends: bool = False) -> None:
         if format not in ("bin", "npy"):
             raise ValueError(f"format={shown(format)} is unknown: write 'bin' or 'npy'")
         self.target = target
-        self.partial = files_of(target)[1]
+        _, self.partial, _, ends = files_of(target)
         self.ids = 0
         self.crc = 0
         self.format, self.dtype = format, dtype
         self._header_bytes = _NPY_HEADER_BYTES if format == "npy" else 0
         self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=dtype)
         self._used = 0
-        self._unadvised = 0  # bytes written since the system was told to drop pages
-        self._file: disk.File | None = None
-        self._lease: lease.Lease | None = None
+        self._data = Growing(self.partial, target)
+        self._ends = EndsFile(ends, target) if wants_ends else None
+        self._all: list[Growing] = [self._data] if self._ends is None else [self._data, self._ends]
+        self._unused = ends if self._ends is None else None  # that a run of another kind may have left
         self.has_earlier_ids = False  # whether an earlier run left some in the unfinished file
 
     @property
-    def _open_file(self) -> disk.File:
-        assert self._file is not None
-        return self._file
+    def wants_ends(self) -> bool:
+        """Whether it takes the ends of documents."""
+        return self._ends is not None
+
+    @property
+    def ends_crc(self) -> int:
+        """CRC-32 of the ends that were flushed."""
+        return 0 if self._ends is None else self._ends.crc
+
+    @property
+    def unfinished(self) -> list[str]:
+        """The files that it writes until it is done."""
+        return [each.path for each in self._all]
 
     def open(self) -> None:
-        """Open the unfinished file, with what an earlier run left in it.
+        """Open the unfinished files, with what an earlier run left in them.
 
-        Raises BlockingIOError while another process writes it, PermissionError where it is a link or another user's.
+        Raises BlockingIOError while another process writes them, PermissionError for a link or another user's file.
         """
-        self._file = disk.open_locked(self.partial, self.target)
-        self._file.copy_mode(self.target)
-        self._lease = lease.take(self._file)  # before any of it is read: from now on another writer is noticed
-        self.has_earlier_ids = self._file.size() > self._header_bytes
+        for each in self._all:
+            each.open()
+        self.has_earlier_ids = self._data.file.size() > self._header_bytes
 
     def start(self) -> None:
         """Begin with no ids; what an earlier run left is dropped."""
-        self._open_file.truncate(0)
-        self._open_file.write(self._header(0))
+        self._data.file.truncate(0)
+        self._data.file.write(self._header(0))
+        if self._ends is not None:
+            self._ends.go_on(0, 0)
+        if self._unused is not None:
+            disk.remove(self._unused)
         disk.sync_directory(self.partial)
 
     def last_whole(self, marks: Iterable[Mark]) -> Mark | None:
-        """The last of `marks` whose ids are all there and have its checksum, by one pass over the file."""
+        """The last of `marks` whose ids and ends are all there and have its checksums, by one pass over the files."""
         best, ids, crc = None, 0, 0
-        self._open_file.seek(self._header_bytes)
+        ended, ends_crc = 0, 0
+        self._data.file.seek(self._header_bytes)
+        if self._ends is not None:
+            self._ends.file.seek(0)
         for mark in marks:
-            if mark.ids < ids:
+            if mark.ids < ids or mark.documents < ended:
                 continue  # not of this run
-            missing, crc = disk.checksum(self._open_file, (mark.ids - ids) * self.dtype.itemsize, crc)
+            missing, crc = disk.checksum(self._data.file, (mark.ids - ids) * self.dtype.itemsize, crc)
+            if self._ends is not None:
+                fewer, ends_crc = self._ends.checksum(mark.documents - ended, ends_crc)
+                missing += fewer
             if missing:
                 break
-            ids = mark.ids
-            if crc == mark.crc:
+            ids, ended = mark.ids, mark.documents
+            if crc == mark.crc and ends_crc == mark.ends_crc:
                 best = mark
         return best
 
     def is_finished(self, mark: Mark) -> bool:
-        """Whether the target holds exactly the ids of `mark` and nothing unfinished lies beside it."""
+        """Whether the target holds exactly the ids of `mark` and no unfinished ids lie beside it."""
         size = self._header_bytes + mark.ids * self.dtype.itemsize
         if os.path.exists(self.partial) or not os.path.exists(self.target) or os.path.getsize(self.target) != size:
             return False
@@ -111,9 +128,11 @@ class IdSink:
         return npy_header(self.dtype, count) if self._header_bytes else b""
 
     def go_on(self, mark: Mark) -> None:
-        """Cut the file back to the ids of `mark` and append behind them."""
-        self._open_file.truncate(self._header_bytes + mark.ids * self.dtype.itemsize)
+        """Cut the files back to the ids and ends of `mark` and append behind them."""
+        self._data.file.truncate(self._header_bytes + mark.ids * self.dtype.itemsize)
         self.ids, self.crc = mark.ids, mark.crc
+        if self._ends is not None:
+            self._ends.go_on(mark.documents, mark.ends_crc)
 
     def prepare(self, ids: Ids) -> Ids | Block:
         """uint32 ids, all of which fit the dtype of the file, converted so that append() has little to do. Any thread
@@ -123,19 +142,21 @@ class IdSink:
         data = ids.astype(self.dtype, copy=False)
         return Block(data, crc32(data.data.cast("B")))
 
-    def append(self, ids: Ids | Block) -> None:
-        """Append ids, or the result of prepare()."""
+    def append(self, ids: Ids | Block, ends: Ends = NO_ENDS) -> None:
+        """Append ids, or the result of prepare(); ends: behind how many of them documents end."""
+        if len(ends) and self._ends is not None:
+            self._ends.append(ends + np.uint64(self.ids))
         ids = ids if isinstance(ids, Block) else self.prepare(ids)
         if isinstance(ids, Block):  # large enough to be written by itself
-            self.flush()
-            self._write(ids.data.data.cast("B"))
+            self._flush_ids()
+            self._data.write(ids.data.data.cast("B"))
             self.crc = joined_crc32(self.crc, ids.crc, ids.data.nbytes)
             self.ids += len(ids.data)
             return
         done, count = 0, len(ids)
         while done < count:
             if self._used == _BUFFER_IDS:
-                self.flush()
+                self._flush_ids()
             take = min(count - done, _BUFFER_IDS - self._used)
             self._buffer[self._used : self._used + take] = ids[done : done + take]
             self._used += take
@@ -157,72 +178,62 @@ class IdSink:
 
     def write_at(self, at: int, data: Any) -> None:
         """Write ids at the place that they were given. Any thread may call it."""
-        self._open_file.write_at(at, data)
-        if at // _LET_GO_EVERY != (at + len(data)) // _LET_GO_EVERY and self._is_ours():
-            self._open_file.let_go()
+        self._data.write_at(at, data)
 
     def go_behind(self) -> None:
         """append() again, behind what was written at places."""
-        self._open_file.seek(self.end)
+        self._data.file.seek(self.end)
 
     def flush(self) -> None:
         """Write what is buffered to the operating system."""
+        self._flush_ids()
+        if self._ends is not None:
+            self._ends.flush()
+
+    def _flush_ids(self) -> None:
         if self._used:
             block = self._buffer[: self._used].data.cast("B")
-            self._write(block)
+            self._data.write(block)
             self.crc = crc32(block, self.crc)
             self._used = 0
 
-    def _write(self, block: memoryview) -> None:
-        self._open_file.write(block)
-        self._unadvised += len(block)
-        if self._unadvised >= _LET_GO_EVERY and self._is_ours():  # otherwise finish() reads the file back
-            self._unadvised = 0
-            self._open_file.let_go()
-
-    def _is_ours(self) -> bool:
-        """Whether it is sure that no other program has written to the file."""
-        return self._lease is not None and self._lease.holds()
-
     def sync(self) -> None:
         """Return once every id that was flushed before would survive a power cut. Another thread may append."""
-        self._open_file.sync()
+        for each in self._all:
+            each.file.sync()
 
     def finish(self) -> None:
         """Put the finished file in the target's place; sync() was called before."""
-        file = self._open_file
+        file = self._data.file
         if self._header_bytes:
             file.seek(0)
             file.write(self._header(self.ids))
             file.sync()
         header, size = crc32(self._header(self.ids)), self.ids * self.dtype.itemsize
-        is_ours = self._lease is not None and self._lease.settle()
-        disk.check_whole(file, self._header_bytes + size, None if is_ours else joined_crc32(header, self.crc, size))
-        if os.name == "nt":
-            self.close()  # an open file cannot be renamed there
-        disk.rename(self.partial, self.target)
-        disk.sync_directory(self.target)
-        self.close()
+        self._data.check(self._header_bytes + size, joined_crc32(header, self.crc, size))
+        self._data.rename()
+        self.clean()
+
+    def clean(self) -> None:
+        """Remove what is left beside a finished target."""
+        if self._ends is not None:
+            if self._ends.is_open:
+                self._ends.discard()
+            else:
+                disk.remove(self._ends.path)
 
     def discard(self) -> None:
-        """Remove the unfinished file."""
-        if not self._open_file.is_in_place():
-            return  # another program's file has the name now
-        if os.name == "nt":
-            self.close()
-        disk.remove(self.partial)  # before the lock goes with the descriptor
-        self.close()
+        """Remove the unfinished files."""
+        for each in self._all:
+            if each.is_open:
+                each.discard()
 
     @property
     def is_open(self) -> bool:
-        """Whether the unfinished file is ours, and no other process's."""
-        return self._file is not None
+        """Whether the unfinished files are ours, and no other process's."""
+        return self._data.is_open
 
     def close(self) -> None:
-        """Close the unfinished file; it stays on the disk."""
-        if self._lease is not None:
-            self._lease.end()
-            self._lease = None
-        if self._file is not None:
-            file, self._file = self._file, None
-            file.close()
+        """Close the unfinished files; they stay on the disk."""
+        for each in self._all:
+            each.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,14 +16,27 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 Ids = np.ndarray[Any, np.dtype[np.uint32]]
-Emit = Callable[[Any], object]
+Ends = np.ndarray[Any, np.dtype[np.uint64]]
+Emit = Callable[[Any, Ends], object]
 Prepare = Callable[[Ids], Any]
+
+NO_ENDS: Ends = np.empty(0, dtype=np.uint64)
+"""The ends of documents where none ends, or where nobody asks for them."""
+
+
+class Emission(NamedTuple):
+    """Ids that follow those before, and where documents end in them: behind so many of these ids, in order."""
+
+    ids: Any
+    ends: Ends = NO_ENDS
+
 
 _AHEAD = 2  # stretches for each thread: one being encoded, one waiting for it or for its turn to be written
 
 
 class Pipeline:
-    """Ids go in by `put`, or as the work that makes them by `submit`, and leave in that order through `emit`.
+    """Ids go in by `put`, or as the work that makes them by `submit`, and leave in that order through
+    `emit(ids, ends)`.
 
     With one thread, everything is done where it is asked for, and there is neither thread nor queue. After an error the
     object is of no more use. One thread calls its methods. What emit gets of ids that were submitted is what prepare
@@ -33,26 +46,31 @@ class Pipeline:
     def __init__(self, emit: Emit, num_threads: int, prepare: Prepare | None = None) -> None:
         self.num_threads = num_threads
         self._emit, self._prepare = emit, prepare
-        self._waiting: deque[tuple[Ids | Future[Any] | Callable[[], object], Callable[[], object] | None]] = deque()
+        self._waiting: deque[tuple[Emission | Future[Emission] | Callable[[], object], Callable[[], object] | None]] = (
+            deque()
+        )
         self._submitted = 0  # of what waits
         self._pool: ThreadPoolExecutor | None = None
 
-    def put(self, ids: Ids) -> None:
+    def put(self, ids: Ids, ends: Ends = NO_ENDS) -> None:
         """Takes finished ids. An array over a stream's memory is held until its turn has come."""
         if not self._waiting:
-            self._emit(ids)
+            self._emit(ids, ends)
             return
         while len(self._waiting) >= 4 * _AHEAD * self.num_threads:
             self._next()
-        self._waiting.append((ids, None))
+        self._waiting.append((Emission(ids, ends), None))
 
-    def submit(self, encode: Callable[[], Ids], explain: Callable[[], object]) -> None:
-        """Takes the ids that `encode()` will return, on another thread. Where it raises ValueError, explain() is called
-        in its turn, and may raise a better error."""
-        prepare = self._prepare
-        work = encode if prepare is None else lambda: prepare(encode())
+    def submit(self, encode: Callable[[], Emission], explain: Callable[[], object]) -> None:
+        """Takes what `encode()` will return, on another thread. Where it raises ValueError, explain() is called in its
+        turn, and may raise a better error."""
+
+        def work() -> Emission:
+            made = encode()
+            return made if self._prepare is None else Emission(self._prepare(made.ids), made.ends)
+
         if self.num_threads == 1:
-            self._emit(self._result(work, explain))
+            self._emit(*self._result(work, explain))
             return
         while self._submitted >= _AHEAD * self.num_threads:
             self._next()
@@ -77,15 +95,15 @@ class Pipeline:
 
     def _next(self) -> None:
         first, explain = self._waiting.popleft()
-        if isinstance(first, np.ndarray):
-            self._emit(first)
+        if isinstance(first, Emission):
+            self._emit(*first)
         elif explain is None:
             cast("Callable[[], object]", first)()
         else:
             self._submitted -= 1
-            self._emit(self._result(cast("Future[Any]", first).result, explain))
+            self._emit(*self._result(cast("Future[Emission]", first).result, explain))
 
-    def _result(self, encode: Callable[[], Any], explain: Callable[[], object]) -> Any:
+    def _result(self, encode: Callable[[], Emission], explain: Callable[[], object]) -> Emission:
         try:
             return encode()
         except ValueError:

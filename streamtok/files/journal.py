@@ -38,6 +38,7 @@ class Point:
     text_bytes: int = 0  # bytes of text taken, over all sources
     ids: int = 0  # ids in the output
     crc: int = 0  # crc32 of those ids as they lie in the file
+    ends_crc: int = 0  # crc32 of where the documents end, 0 where that is not kept
     stream: bytes = b""  # StreamEncoder.getstate()
 
 
@@ -46,6 +47,8 @@ class Mark(NamedTuple):
 
     ids: int
     crc: int
+    documents: int
+    ends_crc: int
     begin: int  # byte range of its line in the journal
     end: int
 
@@ -77,7 +80,7 @@ def _to_point(record: dict[str, Any]) -> Point | None:
         point = Point(**fields)
     except (KeyError, TypeError, binascii.Error, ValueError):
         return None
-    counts = (point.source, point.offset, point.line, point.documents, point.text_bytes, point.ids, point.crc)
+    counts = (value for name, value in vars(point).items() if name not in ("is_open", "stream"))
     whole = all(type(count) is int and count >= 0 for count in counts) and type(point.is_open) is bool
     return point if whole else None
 
@@ -157,7 +160,7 @@ def read_journal(path: str) -> tuple[dict[str, Any] | None, list[Mark]]:
             elif record is not None and record.get("kind") == "point":
                 point = _to_point(record)
                 if point is not None:
-                    marks.append(Mark(point.ids, point.crc, begin, end))
+                    marks.append(Mark(point.ids, point.crc, point.documents, point.ends_crc, begin, end))
             begin = end
     if header is None and marks:
         raise ResumeError(

@@ -20,7 +20,7 @@ from ..native.encode import Coder
 from .ahead import Ahead
 from .documents import Device, Documents, Options
 from .id_sink import IdSink
-from .in_order import Aside
+from .in_order import Aside, Ends
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
 from .parts import Parts
 from .sources import PathSource, Reader, StreamSource
@@ -116,7 +116,9 @@ class FileRun:
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
         self._journal_path = files_of(sink.target)[2]
         self._header = self._make_header(encoding, options)
-        self._documents = Documents(encoding, self._emit, options, num_threads, device, sink.prepare, self._make_parts)
+        self._documents = Documents(
+            encoding, self._emit, options, num_threads, device, sink.prepare, self._make_parts, sink.wants_ends
+        )
         self._ahead = Ahead(sources, num_threads)
         is_shared = self._documents.pipeline.num_threads > 1
         self._writer = Aside(_WRITES_AHEAD if is_shared else 0)
@@ -156,6 +158,7 @@ class FileRun:
         """Write the file. With `resume`, go on from what an earlier run left."""
         marks = self._marks() if resume else []
         if marks and self._was_renamed(marks[-1]):
+            self._sink.clean()
             disk.remove(self._journal_path)
             return self._result()
         try:
@@ -232,8 +235,8 @@ class FileRun:
             if self._index < len(self._sources):
                 self._documents.begin(self._sources[self._index].name)
 
-    def _emit(self, ids: Any) -> None:
-        self._writer.do(lambda: self._sink.append(ids))
+    def _emit(self, ids: Any, ends: Ends) -> None:
+        self._writer.do(lambda: self._sink.append(ids, ends))
 
     def _tick(self, documents: Documents, reader: Reader) -> None:
         """After each chunk."""
@@ -250,7 +253,7 @@ class FileRun:
         where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
 
         def keep(ids: int, crc: int) -> None:
-            point = Point(*where, ids, crc, state)
+            point = Point(*where, ids, crc, sink.ends_crc, state)
             self._keeper.do(lambda: self._make_sure_of(point))
 
         def written() -> None:
@@ -298,7 +301,7 @@ class FileRun:
         is_final = isinstance(error, ValueError) and not isinstance(error, ResumeError)
         # No text was taken, so there is nothing to go on from. Ctrl-C is no Exception: it may come at any time.
         is_unbegun = isinstance(error, Exception) and not self._has_earlier and not self._documents.text_bytes
-        if self._sink.is_open and getattr(error, "filename", None) in (self._sink.partial, self._journal_path):
+        if self._sink.is_open and getattr(error, "filename", None) in (*self._sink.unfinished, self._journal_path):
             is_unbegun = False  # a full disk is no fault of text or options, and the next run may use these ids
         if self._sink.is_open and (self._header is None or is_final or is_unbegun):
             self._discard()

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import shown
 from ..native import job
 from ..native.encode import Coder
+from .in_order import Emission
 from .json_lines import LONG, pieces_at, text_of_line
 from .lines import Lines
 from .sources import Reader
@@ -212,7 +213,7 @@ class TextWay(Way):
 
     def _submit(self, part: Chunk, explain: Callable[[], object]) -> None:
         coder, matchers = self.run.coder, self.run.matchers
-        self.run.pipeline.submit(lambda: coder.encode_array(part, *matchers), explain)
+        self.run.pipeline.submit(lambda: Emission(coder.encode_array(part, *matchers)), explain)
 
     def explain(self, chunks: Iterable[Chunk], final: bool = False) -> Callable[[], object]:
         run = self.run

@@ -240,7 +240,7 @@ def test_threads_end_with_the_run(enc, here, monkeypatch):
     encode(enc, num_threads=3)
     assert threading.active_count() == before
 
-    def full(self, ids):
+    def full(self, ids, ends):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("streamtok.files.id_sink.IdSink.append", full)

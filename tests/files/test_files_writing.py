@@ -17,7 +17,7 @@ import pytest
 from file_runs import RUNS, SEAM, Crash, _enc, _here, encode, expected, leftovers  # noqa: F401
 
 from streamtok import batch, disk
-from streamtok.files import documents, id_sink, ways
+from streamtok.files import documents, growing, id_sink, ways
 from streamtok.files.in_order import Aside
 from streamtok.files.ways import Rooms
 from streamtok.native.checksum import crc32, joined_crc32
@@ -55,7 +55,7 @@ def test_what_is_on_the_disk_may_leave_memory(enc, here, monkeypatch, advice):
             raise OSError(22, "no advice")
         os.posix_fadvise(fd, *what)
 
-    monkeypatch.setattr(id_sink, "_LET_GO_EVERY", 1000)
+    monkeypatch.setattr(growing, "_LET_GO_EVERY", 1000)
     monkeypatch.setattr(disk, "os_fadvise", None if advice == "unknown" or not hasattr(os, "posix_fadvise") else advise)
     encode(enc)
     assert pathlib.Path("out.bin").read_bytes() == wanted

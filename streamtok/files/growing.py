@@ -1,0 +1,141 @@
+"""A file that grows while a run lasts, held by this process alone, and what is known about other programs that touch
+it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .. import disk
+from ..disk import lease
+from ..native.checksum import crc32
+from .in_order import Ends
+
+# After so many bytes the system is told to drop what it has written to the disk. From half a megabyte to 8 MB the rate
+# is the same; 16 MB take more memory than is warm (docs/experiments.md).
+_LET_GO_EVERY = 8 << 20
+
+_BUFFER_ENDS = 1 << 13  # 64 KiB: a write costs little beside the documents that end there
+_END_BYTES = 8
+
+
+class Growing:
+    """The file `path`, which grows for the output `target`.
+
+    open it, then truncate it to what is to stay, write behind that, and at the end check it; rename it, or discard it.
+    """
+
+    def __init__(self, path: str, target: str) -> None:
+        self.path, self._target = path, target
+        self._unadvised = 0  # bytes written since the system was told to drop pages
+        self._file: disk.File | None = None
+        self._lease: lease.Lease | None = None
+
+    @property
+    def file(self) -> disk.File:
+        """The open file."""
+        assert self._file is not None
+        return self._file
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the file is ours, and no other process's."""
+        return self._file is not None
+
+    def open(self) -> None:
+        """Open the file, with what an earlier run left in it.
+
+        Raises BlockingIOError while another process writes it, PermissionError where it is a link or another user's.
+        """
+        self._file = disk.open_locked(self.path, self._target)
+        self._file.copy_mode(self._target)
+        self._lease = lease.take(self._file)  # before any of it is read: from now on another writer is noticed
+
+    def write(self, block: Any) -> None:
+        """Write the bytes of a buffer behind those before."""
+        self.file.write(block)
+        self._unadvised += len(block)
+        if self._unadvised >= _LET_GO_EVERY and self.is_ours():  # otherwise check() reads the file back
+            self._unadvised = 0
+            self.file.let_go()
+
+    def write_at(self, at: int, data: Any) -> None:
+        """Write the bytes of a buffer from byte `at` on. Any thread may call it."""
+        self.file.write_at(at, data)
+        if at // _LET_GO_EVERY != (at + len(data)) // _LET_GO_EVERY and self.is_ours():
+            self.file.let_go()
+
+    def is_ours(self) -> bool:
+        """Whether it is sure that no other program has written to the file."""
+        return self._lease is not None and self._lease.holds()
+
+    def check(self, size: int, crc: int) -> None:
+        """Raises OSError unless the file has this size and, where another program may have written to it, this CRC-32.
+        From now on until close(), others wait where there is a lease."""
+        is_ours = self._lease is not None and self._lease.settle()
+        disk.check_whole(self.file, size, None if is_ours else crc)
+
+    def rename(self) -> None:
+        """Put the file in the place of the target, and close it."""
+        if os.name == "nt":
+            self.close()  # an open file cannot be renamed there
+        disk.rename(self.path, self._target)
+        disk.sync_directory(self._target)
+        self.close()
+
+    def discard(self) -> None:
+        """Remove the file, and close it."""
+        if not self.file.is_in_place():
+            return  # another program's file has the name now
+        if os.name == "nt":
+            self.close()
+        disk.remove(self.path)  # before the lock goes with the descriptor
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; it stays on the disk."""
+        if self._lease is not None:
+            self._lease.end()
+            self._lease = None
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+
+class EndsFile(Growing):
+    """Where documents end, in ids from the beginning of the output: uint64, little-endian, and nothing else."""
+
+    def __init__(self, path: str, target: str) -> None:
+        super().__init__(path, target)
+        self.count = self.crc = 0
+        self._waiting: list[Ends] = []
+        self._held = 0
+
+    def append(self, ends: Ends) -> None:
+        """Take the next ends."""
+        self._waiting.append(ends)
+        self._held += len(ends)
+        self.count += len(ends)
+        if self._held >= _BUFFER_ENDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held to the operating system."""
+        if self._waiting:
+            block = b"".join(ends.astype("<u8", copy=False).tobytes() for ends in self._waiting)
+            self._waiting, self._held = [], 0
+            self.write(block)
+            self.crc = crc32(block, self.crc)
+
+    def go_on(self, count: int, crc: int) -> None:
+        """Cut the file back to so many ends, which have this CRC-32, and append behind them."""
+        self.file.truncate(count * _END_BYTES)
+        self.count, self.crc = count, crc
+
+    def checksum(self, count: int, crc: int) -> tuple[int, int]:
+        """Reads the next `count` ends: how many bytes of them are missing, and `crc` with those that are there."""
+        return disk.checksum(self.file, count * _END_BYTES, crc)
+
+    def check_all(self) -> None:
+        """Raises OSError unless the file holds the ends that were appended, and nothing else."""
+        self.check(self.count * _END_BYTES, self.crc)
