@@ -65,7 +65,16 @@ class Readable(Protocol):
 
 Path: TypeAlias = str | os.PathLike[str]
 
-Source: TypeAlias = Path | Readable
+
+class MadeSource(Protocol):
+    """A source that a class of streamtok.files stands for, as RangeSource."""
+
+    name: str
+
+    def fingerprint(self) -> dict[str, Any] | None: ...
+
+
+Source: TypeAlias = Path | Readable | MadeSource
 """Where text comes from."""
 
 

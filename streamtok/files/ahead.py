@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from io import FileIO
     from typing import BinaryIO
 
-    from .sources import StreamSource
+    from .sources import AnySource
 
 _BLOCK = 1 << 20  # bytes of text that a thread unpacks at once
 _OWN = 2  # blocks that the source which is being read may have, whatever the others have taken
@@ -128,20 +128,20 @@ class Ahead:
     """Opens sources in their order; the compressed ones among the next are being unpacked by then. One thread calls its
     methods, but for those of the unpacking threads. With one thread in all, nothing is done ahead."""
 
-    def __init__(self, sources: list[PathSource | StreamSource], num_threads: int) -> None:
+    def __init__(self, sources: list[AnySource], num_threads: int) -> None:
         self._sources, self._threads = sources, num_threads
         self._begun = 0  # sources in front of this one were looked at
         self.changed = threading.Condition()  # its lock is of all that follows, and of each source's blocks
         self._open: dict[int, _Unpacked] = {}  # by the place of the source, in order
         self._is_closed = False
 
-    def open(self, index: int, offset: int = 0) -> Reader:
-        """sources[index], from byte `offset` of its text. What a source cannot be opened for is raised here or when it
-        is read."""
+    def open(self, index: int, offset: int = 0, line: int = 0) -> Reader:
+        """sources[index], from byte `offset` of its text, behind `line` lines. What a source cannot be opened for is
+        raised here or when it is read."""
         if self._threads > 1:
             self._begin(index, offset)
         source = self._sources[index]
-        return self._open.get(index) or source.open(offset)
+        return self._open.get(index) or source.open(offset, line)
 
     def _begin(self, index: int, offset: int) -> None:
         """Start on the sources from `index` on, as many as there are threads."""

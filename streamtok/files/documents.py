@@ -18,7 +18,7 @@ from ..errors import located_utf8_error, shortened, shown
 from ..native.encode import Coder
 from .in_order import NO_ENDS, Emission, Emit, Ends, Ids, Pipeline, Prepare
 from .parts import Parts
-from .sources import PathSource, Reader, StreamSource
+from .sources import AnySource, Reader
 from .suffixes import documents_of
 from .ways import WAYS, Chunk, Way, check_kind
 
@@ -77,13 +77,13 @@ class Options:
                 raise ValueError(f"{name}={shown(value)} is one string: write a set of names, or 'all'")
             object.__setattr__(self, name, value if value == "all" else frozenset(value))
 
-    def kind_of(self, source: str) -> str:
-        """What the documents are of the source with this name."""
-        return documents_of(source) if self.documents is None else self.documents
+    def kind_of(self, source: AnySource) -> str:
+        """What the documents of the source are. Raises ValueError for what it cannot have."""
+        return source.checked_kind(documents_of(source.name) if self.documents is None else self.documents)
 
-    def as_json(self, sources: list[str]) -> dict[str, Any]:
+    def as_json(self, sources: list[AnySource]) -> dict[str, Any]:
         """These options as a journal keeps them, with the kind of documents of each of these sources."""
-        kinds = [self.kind_of(name) for name in sources]
+        kinds = [self.kind_of(source) for source in sources]
         record: dict[str, Any] = {name: getattr(self, name) for name in ("append_eot", "errors")}
         record["documents"] = kinds[0] if len(set(kinds)) == 1 else kinds
         for name in ("allowed_special", "disallowed_special"):
@@ -92,6 +92,12 @@ class Options:
         if self.add_special_tokens:
             record["add_special_tokens"] = True
         return {**record, "key": self.key if "jsonl" in kinds else None}
+
+
+class _Nothing(AnySource):
+    """What a run stands in before its first source, and where all are done."""
+
+    name = label = "<text>"
 
 
 class Documents:
@@ -144,7 +150,7 @@ class Documents:
         self.documents = 0  # ended
         self.text_bytes = 0  # taken, over all sources
         self._ways: dict[str, Way] = {}
-        self.begin("<text>")
+        self.begin(_Nothing())
         self._eot = _eot_ids(encoding) if options.append_eot else _NO_IDS
         self._wants_ends = wants_ends
         self._end: Ends = np.array([len(self._eot)], np.uint64) if wants_ends else NO_ENDS
@@ -159,10 +165,10 @@ class Documents:
         """What to do with bytes that are not UTF-8."""
         return self.options.errors
 
-    def begin(self, name: str, *, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
+    def begin(self, source: AnySource, *, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
         """Start on a source, from where an earlier run stood if it did."""
-        self.name, self.offset, self.line, self.is_open, self._uncut = name, offset, line, is_open, -1
-        self.kind = self.options.kind_of(name)
+        self.name, self.offset, self.line, self.is_open, self._uncut = source.label, offset, line, is_open, -1
+        self.kind, self.begins_file = self.options.kind_of(source), source.begins_file
         if not offset:
             self.stream.reset()  # another way may have left it where a document was cut
         if self.kind not in self._ways:
@@ -172,14 +178,14 @@ class Documents:
 
     def encode_source(
         self,
-        source: PathSource | StreamSource,
+        source: AnySource,
         chunk_size: int,
         tick: Tick | None = None,
         opened: Reader | None = None,
     ) -> None:
         """Read `source` from `self.offset` to its end; tick(self, reader) follows each chunk. opened: where it is open
         there already."""
-        with source.open(self.offset) if opened is None else opened as reader:
+        with source.open(self.offset, self.line) if opened is None else opened as reader:
             self._take_parts(source, reader, chunk_size, tick)
             while chunk := self._way.read(reader, chunk_size):
                 self.feed(chunk)
@@ -189,9 +195,7 @@ class Documents:
             source.check_unchanged(reader)
         self.end()
 
-    def _take_parts(
-        self, source: PathSource | StreamSource, reader: Reader, chunk_size: int, tick: Tick | None
-    ) -> None:
+    def _take_parts(self, source: AnySource, reader: Reader, chunk_size: int, tick: Tick | None) -> None:
         """Takes as much of a large file as can be cut into parts that the threads read themselves."""
         parts, way = self.parts, self._way
         if parts is None or self.offset == self._uncut or not parts.is_worth_it(source, reader, self.offset):

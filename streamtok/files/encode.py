@@ -23,8 +23,9 @@ from .documents import Device, Documents, Options, Tick
 from .id_sink import IdSink
 from .in_order import Emit
 from .journal import ResumeError
+from .ranges import RangeSource
 from .run import Earlier, EncodedFile, FileRun, Progress
-from .sources import PathSource, SourceError, StreamSource, make_sources
+from .sources import AnySource, SourceError, make_sources
 from .suffixes import ids_format_to_write
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ __all__ = [
     "EncodedFile",
     "Options",
     "Progress",
+    "RangeSource",
     "ResumeError",
     "SourceError",
     "choose_dtype",
@@ -119,7 +121,7 @@ def encode_file(
     return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, threads, run_on).run(resume)
 
 
-def _device_for(encoding: Encoding, device: str, sources: list[PathSource | StreamSource]) -> Device | None:
+def _device_for(encoding: Encoding, device: str, sources: list[AnySource]) -> Device | None:
     """The device that makes the ids; None for the CPU."""
     if device == "cpu":
         return None
@@ -158,7 +160,7 @@ def encode_sources(
     """
     documents = Documents(encoding, emit, options, wants_ends=wants_ends)
     for source in make_sources(src):
-        documents.begin(source.name)
+        documents.begin(source)
         documents.encode_source(source, chunk_size, tick)
     return documents
 

@@ -215,9 +215,12 @@ def _source_changes(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> 
         yield f"there were {len(before)} sources and there are {len(now)}"
         return
     for old, new in zip(before, now):
-        if old["size"] != new["size"]:
-            yield f"source {shortened(new['name'])} had {shown(old['size'])} bytes and has {new['size']}"
+        name = shortened(new["name"])
+        if old.get("range") != new.get("range"):
+            yield f"the range of source {name} was {shown(old.get('range'))} and is {shown(new.get('range'))}"
+        elif old["size"] != new["size"]:
+            yield f"source {name} had {shown(old['size'])} bytes and has {new['size']}"
         elif old["sha256"] != new["sha256"]:
-            yield f"the content of source {shortened(new['name'])} changed"
+            yield f"the content of source {name} changed"
         elif old["mtime_ns"] != new["mtime_ns"]:
-            yield f"source {shortened(new['name'])} was modified after the first run (its modification time changed)"
+            yield f"source {name} was modified after the first run (its modification time changed)"

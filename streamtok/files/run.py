@@ -23,7 +23,7 @@ from .id_sink import IdSink
 from .in_order import Aside, Ends
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
 from .parts import Parts
-from .sources import PathSource, Reader, StreamSource
+from .sources import AnySource, Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class FileRun:
     def __init__(
         self,
         encoding: Any,
-        sources: list[PathSource | StreamSource],
+        sources: list[AnySource],
         sink: IdSink,
         options: Options,
         progress: Callable[[Progress], object] | None,
@@ -145,12 +145,11 @@ class FileRun:
         prints = [source.fingerprint() for source in self._sources]
         if None in prints:
             return None
-        names = [source.name for source in self._sources]
         return {
             "streamtok": __version__,
             "encoding": encoding.name,
             "fingerprint": encoding.fingerprint,
-            "options": {"format": self._sink.format, "dtype": self._sink.dtype.name, **options.as_json(names)},
+            "options": {"format": self._sink.format, "dtype": self._sink.dtype.name, **options.as_json(self._sources)},
             "sources": prints,
         }
 
@@ -204,7 +203,7 @@ class FileRun:
         self._sink.start()
         if self._header is not None:
             self._journal = Journal.create(self._journal_path, self._header, self._sink.target)
-        self._documents.begin(self._sources[0].name)
+        self._documents.begin(self._sources[0])
 
     def _go_on(self, point: Point) -> None:
         documents = self._documents
@@ -221,19 +220,19 @@ class FileRun:
             point.ids, self._sources[min(point.source, len(self._sources) - 1)].name, point.offset, ""
         )
         if point.source < len(self._sources):
-            name = self._sources[point.source].name
-            documents.begin(name, offset=point.offset, line=point.line, is_open=point.is_open)
+            source = self._sources[point.source]
+            documents.begin(source, offset=point.offset, line=point.line, is_open=point.is_open)
 
     def _encode(self) -> None:
         self._report()
         while self._index < len(self._sources):
-            opened = self._ahead.open(self._index, self._documents.offset)
+            opened = self._ahead.open(self._index, self._documents.offset, self._documents.line)
             self._documents.encode_source(self._sources[self._index], self._chunk_size, self._tick, opened)
             self._finished_bytes += self._position
             self._position = 0
             self._index += 1
             if self._index < len(self._sources):
-                self._documents.begin(self._sources[self._index].name)
+                self._documents.begin(self._sources[self._index])
 
     def _emit(self, ids: Any, ends: Ends) -> None:
         self._writer.do(lambda: self._sink.append(ids, ends))

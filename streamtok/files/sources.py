@@ -30,8 +30,51 @@ class SourceError(OSError):
     """A source cannot be read to its end, or is no longer the file that it was."""
 
 
-def make_sources(src: Source | Sequence[Source]) -> list[PathSource | StreamSource]:
-    """The sources that `src` names: a path, an open binary stream, or a list of them.
+class AnySource:
+    """A source of text, from which documents are read.
+
+    Attributes:
+        name: of the file; its suffix says what it holds.
+        label: what messages call it, with the number of a line or a row.
+        begins_file: whether its first byte is the first of a file, where a byte order mark may stand.
+    """
+
+    name: str
+    label: str
+    begins_file = True
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on the disk, None when not known beforehand. Call fingerprint() first."""
+        raise NotImplementedError
+
+    def fingerprint(self) -> dict[str, Any] | None:
+        """What tells this source from another; None for one that cannot be read twice. Raises OSError."""
+        raise NotImplementedError
+
+    def checked_kind(self, kind: str) -> str:
+        """The kind of documents that are read of it where `kind` is asked for. Raises ValueError for what cannot be."""
+        return kind
+
+    def bytes_on_disk(self) -> int:
+        """Its size before fingerprint(); 0 when not known."""
+        raise NotImplementedError
+
+    def where(self) -> str | int | None:
+        """The path, or the descriptor, of the file, for check_apart(); None where there is no file."""
+        raise NotImplementedError
+
+    def open(self, offset: int = 0, line: int = 0) -> Reader:
+        """Open for reading from byte `offset` of the decompressed text, behind `line` lines or rows."""
+        raise NotImplementedError
+
+    def check_unchanged(self, reader: Reader) -> None:
+        """Raise SourceError when what `reader` read to its end is not what was first seen."""
+        raise NotImplementedError
+
+
+def make_sources(src: Source | Sequence[Source]) -> list[AnySource]:
+    """The sources that `src` names: a path, an open binary stream, a source, or a list of them.
 
     Raises TypeError for anything else, ValueError for an empty list.
     """
@@ -42,17 +85,20 @@ def make_sources(src: Source | Sequence[Source]) -> list[PathSource | StreamSour
     return [_make_source(each) for each in src]
 
 
-def _make_source(src: Source) -> PathSource | StreamSource:
+def _make_source(src: Source) -> AnySource:
+    if isinstance(src, AnySource):
+        return src
     if isinstance(src, (str, bytes, os.PathLike)):
         return PathSource(src)
     if hasattr(src, "read"):
-        return StreamSource(src)
+        return StreamSource(cast("Readable", src))
     raise TypeError(
         f"src is of type {type(src).__name__}: give a path, a list of paths, or a stream open in binary mode"
     )
 
 
-def _hash_ends(file: BinaryIO | FileIO, begin: int, size: int) -> str:
+def hash_ends(file: BinaryIO | FileIO, begin: int, size: int) -> str:
+    """The sha256 of the first and last 64 KB of `size` bytes of a file."""
     digest = hashlib.sha256()
     file.seek(begin)
     digest.update(file.read(min(size, _HASHED_BYTES)))
@@ -61,31 +107,35 @@ def _hash_ends(file: BinaryIO | FileIO, begin: int, size: int) -> str:
     return digest.hexdigest()
 
 
-class PathSource:
+class PathSource(AnySource):
     """A file by its path; .gz, .xz and .zst are decompressed."""
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
         self.path = os.fsdecode(path)
-        self.name = self.path
+        self.name = self.label = self.path
         self.suffix = os.path.splitext(self.path)[1].lower()
         self._seen: os.stat_result | None = None
 
-    def fingerprint(self) -> dict[str, str | int] | None:
+    def look(self) -> dict[str, Any]:
+        """Name, size and time of the file, to compare with later. Raises OSError when it is missing."""
+        self._seen = os.stat(self.path)
+        return {"name": self.name, "size": self._seen.st_size, "mtime_ns": self._seen.st_mtime_ns}
+
+    def fingerprint(self) -> dict[str, Any] | None:
         """What tells this file from another; None for a pipe or a device, which cannot be read twice.
 
         Raises OSError when the file is missing or unreadable.
         """
-        self._seen = os.stat(self.path)
-        if not stat.S_ISREG(self._seen.st_mode) and not stat.S_ISDIR(self._seen.st_mode):
+        found = self.look()
+        if not self.is_regular and self._seen is not None and not stat.S_ISDIR(self._seen.st_mode):
             return None
-        with open(self.path, "rb", buffering=0) as file:
-            size = self._seen.st_size
-            return {
-                "name": self.name,
-                "size": size,
-                "mtime_ns": self._seen.st_mtime_ns,
-                "sha256": _hash_ends(file, 0, size),
-            }
+        with self.open_raw() as file:
+            return {**found, "sha256": hash_ends(file, 0, found["size"])}
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it is known to be neither pipe nor folder nor device. Call fingerprint() or look() first."""
+        return self._seen is not None and stat.S_ISREG(self._seen.st_mode)
 
     def bytes_on_disk(self) -> int:
         """The same before fingerprint(); 0 when not known."""
@@ -101,11 +151,15 @@ class PathSource:
     @property
     def size(self) -> int | None:
         """Bytes on the disk, None when not known beforehand. Call fingerprint() first."""
-        return self._seen.st_size if self._seen and stat.S_ISREG(self._seen.st_mode) else None
+        return self._seen.st_size if self._seen is not None and self.is_regular else None
 
-    def open(self, offset: int = 0) -> Reader:
+    def open_raw(self) -> FileIO:
+        """The file, open for reading as it lies on the disk."""
+        return open(self.path, "rb", buffering=0)
+
+    def open(self, offset: int = 0, line: int = 0) -> Reader:
         """Open for reading from byte `offset` of the decompressed text."""
-        raw = open(self.path, "rb", buffering=0)
+        raw = self.open_raw()
         try:
             reader = Reader(raw, self.name, _decompressor(self.suffix, raw))
             reader.skip(offset)
@@ -116,11 +170,14 @@ class PathSource:
 
     def check_unchanged(self, reader: Reader) -> None:
         """Raise SourceError when the file behind `reader`, read to its end, is not the one first seen."""
-        seen, now = self._seen, os.fstat(reader.raw.fileno())
-        if seen is None or not stat.S_ISREG(seen.st_mode):
+        self.check_same(reader.raw, reader.position(), self.size)
+
+    def check_same(self, raw: BinaryIO | FileIO, read: int, wanted: int | None) -> None:
+        """The same for an open file of which `read` bytes were read, and `wanted` were to be read."""
+        seen, now = self._seen, os.fstat(raw.fileno())
+        if seen is None or not self.is_regular:
             return
-        read = reader.position()
-        if (now.st_size, now.st_mtime_ns) != (seen.st_size, seen.st_mtime_ns) or read != seen.st_size:
+        if (now.st_size, now.st_mtime_ns) != (seen.st_size, seen.st_mtime_ns) or read != wanted:
             raise SourceError(
                 errno.ESTALE,
                 f"the file changed while it was read: it had {seen.st_size} bytes at the start, has "
@@ -129,28 +186,33 @@ class PathSource:
             )
 
 
-class StreamSource:
+class StreamSource(AnySource):
     """An open binary stream, read from where it stands; never closed, never decompressed."""
 
     def __init__(self, stream: Readable) -> None:
         self.stream = cast("BinaryIO", stream)  # what it lacks is asked for where it is needed
         name = getattr(stream, "name", None)
-        self.name = name if isinstance(name, str) else "<stream>"
-        self.size: int | None = None
+        self.name = self.label = name if isinstance(name, str) else "<stream>"
+        self._size: int | None = None
         self._begin: int | None = None
 
-    def fingerprint(self) -> dict[str, str | int] | None:
+    @property
+    def size(self) -> int | None:
+        """As PathSource.size."""
+        return self._size
+
+    def fingerprint(self) -> dict[str, Any] | None:
         """As PathSource.fingerprint; None when the stream cannot seek."""
         try:
             if not self.stream.seekable():
                 return None
             self._begin = self.stream.tell()
-            self.size = self.stream.seek(0, os.SEEK_END) - self._begin
-            digest = _hash_ends(self.stream, self._begin, self.size)
+            self._size = self.stream.seek(0, os.SEEK_END) - self._begin
+            digest = hash_ends(self.stream, self._begin, self._size)
             self.stream.seek(self._begin)
         except (AttributeError, OSError, TypeError):
             return None
-        return {"name": self.name, "size": self.size, "mtime_ns": self._modified(), "sha256": digest}
+        return {"name": self.name, "size": self._size, "mtime_ns": self._modified(), "sha256": digest}
 
     def _modified(self) -> int:
         try:
@@ -172,7 +234,7 @@ class StreamSource:
         except (AttributeError, OSError, ValueError):
             return None
 
-    def open(self, offset: int = 0) -> Reader:
+    def open(self, offset: int = 0, line: int = 0) -> Reader:
         """Read on from `offset` bytes behind where the stream stood when it was given."""
         if self._begin is not None:
             self.stream.seek(self._begin + offset)

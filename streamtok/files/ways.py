@@ -46,6 +46,7 @@ class Run(Protocol):
     offset: int
     line: int
     is_open: bool
+    begins_file: bool
 
     @property
     def key(self) -> str: ...
@@ -330,7 +331,7 @@ class JsonWay(Way):
                     numbers, texts = [], []
                     self._encode_long([line])
                     continue
-                text = text_of_line(run.key, line, run.errors, is_first=run.line == 0)
+                text = text_of_line(run.key, line, run.errors, is_first=run.line == 0 and run.begins_file)
                 if text is not None:
                     texts.append(text)
                     numbers.append(run.line)
@@ -339,7 +340,7 @@ class JsonWay(Way):
 
     def _encode_long(self, parts: list[bytes]) -> None:
         run = self.run
-        pieces = pieces_at(run.key, parts, run.errors, is_first=run.line == 0)
+        pieces = pieces_at(run.key, parts, run.errors, is_first=run.line == 0 and run.begins_file)
         if pieces is not None:
             for piece in pieces:
                 run.pipeline.put(run.stream.feed(piece))

@@ -33,7 +33,7 @@ def little_room(tmp_path, monkeypatch):
 
 
 def in_turn(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ahead.Ahead, "open", lambda self, index, offset=0: self._sources[index].open(offset))
+    patch.setattr(ahead.Ahead, "open", lambda self, index, offset=0, line=0: self._sources[index].open(offset))
 
 
 def packed(text: bytes, kind: str, rng: random.Random) -> bytes:

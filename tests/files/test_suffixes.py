@@ -118,7 +118,7 @@ def test_json_lines_are_known_by_their_suffix_everywhere(enc, here, name):
     (found,) = open_inputs(name)
     assert [text for stretch, _ in found.stretches(0, Place(), How()) for text in stretch.texts] == TEXTS
     with open(name, "rb") as stream:  # a stream is never decompressed
-        kind = Options().kind_of(StreamSource(stream).name)
+        kind = Options().kind_of(StreamSource(stream))
     assert kind == "jsonl"
 
 
