@@ -35,7 +35,7 @@ def text_of(kind: str, rng: random.Random) -> bytes:
 def ids_of(enc, sources, kind: str, chunk_size: int = 1 << 20) -> tuple[list[int], int]:
     found: list[np.ndarray] = [np.empty(0, np.uint32)]
     options = Options(kind, append_eot=True)
-    done = encode_sources(enc, sources, lambda ids: found.append(ids.copy()), options, chunk_size=chunk_size)
+    done = encode_sources(enc, sources, lambda ids, ends: found.append(ids.copy()), options, chunk_size=chunk_size)
     return np.concatenate(found).tolist(), done.documents
 
 
@@ -107,5 +107,5 @@ def test_bad_ranges(enc, here):
     source.fingerprint()
     pathlib.Path("a.txt").write_bytes(b"one\ntw")
     with pytest.raises(SourceError, match="the file changed while it was read"):
-        encode_sources(enc, source, len, Options("lines"))
+        encode_sources(enc, source, lambda ids, ends: None, Options("lines"))
     assert sorted(path.name for path in here.iterdir()) == ["a.txt"]
