@@ -35,6 +35,12 @@ void st_job_free(st_job *job)
 
 /* ---- the work ---- */
 
+/* Whether the ids of a share are dropped as soon as they are counted. */
+static int drops_at_once(const st_job *job)
+{
+    return job->counts_only && !job->seams;
+}
+
 /* Work of a slice besides its bytes, in the unit of st_go_on (base/interrupt.h). */
 #define SLICE_COSTS 256
 
@@ -42,7 +48,7 @@ static int encode_share(st_job *job, st_encoder *encoder, st_bytes *room, st_job
 {
     for (size_t i = share->first; i < share[1].first; i++) {
         st_job_slice *slice = &job->slices[i];
-        st_status status = st_job_text_encode(&slice->span, encoder, job->counts_only, room, ids, &slice->ids);
+        st_status status = st_job_text_encode(&slice->span, encoder, drops_at_once(job), room, ids, &slice->ids);
         if (!status)
             status = st_go_on(SLICE_COSTS);
         if (status) {
@@ -61,7 +67,7 @@ static void work_on_share(st_job *job, st_encoder *encoder, st_bytes *room, size
         st_job_fail(job, share, share->first, ST_NO_MEMORY);
         return;
     }
-    if (!encode_share(job, encoder, room, share, ids) || job->counts_only) {
+    if (!encode_share(job, encoder, room, share, ids) || drops_at_once(job)) {
         st_job_give_buffer(job, ids);
         return;
     }
@@ -90,7 +96,7 @@ void st_job_work(st_job *job)
         st_workspace_return(job->vocab, encoder.workspace);
     st_encoder_free(&encoder);
     st_bytes_free(&room);
-    if (!job->counts_only && !st_count_read(&job->stopped)) { /* help those that still encode */
+    if (!drops_at_once(job) && !st_count_read(&job->stopped)) { /* help those that still encode */
         st_job_place(job);
         st_job_copy(job, job->share_count, job->share_count);
     }
@@ -101,7 +107,7 @@ void st_job_work(st_job *job)
 /* Shares are taken in order, so every share in front of one that failed was tried. */
 void st_job_finish(st_job *job)
 {
-    if (!job->counts_only)
+    if (!drops_at_once(job))
         st_job_copy_rest(job);
     job->status = ST_OK;
     for (size_t i = 0; i < job->share_count && !job->status; i++)

@@ -4,6 +4,9 @@
  * next share until there is none. The ids of a share are made in a reused buffer, and copied to their place in the result as soon
  * as it is known (job_place.c). So the result is written once, its pages are touched once, and by all threads.
  *
+ * A text of longest match may have no place for a cut. It is then cut at a loose one, and what the cut has changed is mended once
+ * the shares on both sides are encoded (job_seam.c).
+ *
  *     st_job job;
  *     st_job_init(&job, ...);                            the texts stay the caller's, and alive
  *     st_job_plan(&job, texts, count, threads, least);
@@ -23,11 +26,13 @@ typedef struct st_job_slice {
     st_job_text span;
     size_t source; /* number of its text */
     size_t ids;    /* how many it has, once encoded */
+    int loose;     /* it begins at a loose cut; then it is the first slice of its share */
 } st_job_slice;
 
 typedef struct st_job_share {
     size_t first;     /* its slices are those from here up to the first of the next share */
-    st_ids *ids;      /* encoded, and not yet copied */
+    st_ids *ids;      /* encoded, and not yet copied; */
+    size_t skipped;   /* the first of them, which are not copied */
     size_t place;     /* in the result, once `placed` is greater than the number of the share */
     size_t failed;    /* the slice that failed */
     st_status status; /* why */
@@ -43,10 +48,12 @@ typedef struct st_job {
     st_errors errors;
     const st_special *allowed, *disallowed;
     const st_normalizer *normalizer;
-    int counts_only; /* ids are counted and dropped */
+    int counts_only; /* ids are counted and dropped: at once, or where shares are joined, once they would have a place */
     st_job_slice *slices;
     st_job_share *shares; /* one more than share_count: where the last one ends */
     size_t slice_count, share_count;
+    size_t seams;    /* slices that begin at loose cuts */
+    size_t joined;   /* shares up to this number are joined with those in front of them */
     int next;    /* share to take */
     int stopped;   /* no share is taken any more */
     int abandoned; /* nor is a share finished */
@@ -82,6 +89,15 @@ void st_job_add_counts(const st_job *job, int64_t *counts);
 
 void st_job_free(st_job *job);
 
+/* Whether a text may be cut at loose cuts, the ids on both sides being joined: by longest match, where nothing but special tokens
+ * divides a text. */
+int st_has_loose_cuts(const st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer);
+
+/* ids[0..*count) are those of text[0..*n), which ends at a loose cut. Makes both smaller: to the ids that stay whatever follows, and the
+ * text in front of the others, whose first one begins between two characters. 0: that is not known. Then the text was repaired near
+ * its end, or tokens cut its characters everywhere. */
+int st_certain_part(const st_vocab *vocab, const uint32_t *ids, size_t *count, const uint8_t *text, size_t *n);
+
 /* ---- how job.c places ids: job_place.c, by any number of threads, but for st_job_copy_rest ---- */
 
 /* Shares that a thread copies for each one that it has encoded. With more than one, a backlog shrinks. With no limit, a thread
@@ -95,6 +111,10 @@ void st_job_fail(st_job *job, st_job_share *share, size_t slice, st_status statu
 
 /* Gives places to the shares that are ready. If another thread is doing so, this one returns: that thread, or a later call, does. */
 void st_job_place(st_job *job);
+
+/* Makes the ids on both sides of the loose cut at which share `index` begins those of the whole text. Both shares are encoded, that in
+ * front is joined with those in front of it, and no other thread uses them. */
+st_status st_job_join(st_job *job, size_t index);
 
 /* Copies up to `most` shares that have places, beginning with share `own`, if that is one. */
 void st_job_copy(st_job *job, size_t own, size_t most);

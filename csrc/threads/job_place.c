@@ -43,7 +43,7 @@ void st_job_fail(st_job *job, st_job_share *share, size_t slice, st_status statu
 /* Room in the result for the ids of the next share, which no thread writes to meanwhile. */
 static int make_room(st_job *job, size_t count)
 {
-    if (count <= job->out.capacity - job->out.size)
+    if (job->counts_only || count <= job->out.capacity - job->out.size)
         return 1;
     if (st_count_read(&job->copied) != job->placed)
         return 0;
@@ -54,20 +54,53 @@ static int make_room(st_job *job, size_t count)
     return !status;
 }
 
-void st_job_place(st_job *job)
+/* Must share `index` be joined with the one in front before that gets a place? */
+static int is_to_join(const st_job *job, size_t index)
 {
-    const st_ids *ids;
-    if (!st_flag_raise(&job->placing))
-        return;
-    while ((size_t)job->placed < job->share_count) {
-        st_job_share *share = &job->shares[job->placed];
-        if ((ids = st_acquire((void **)&share->ids)) == NULL || !make_room(job, ids->size))
-            break;
+    return index < job->share_count && index > job->joined && job->slices[job->shares[index].first].loose;
+}
+
+static int join_share(st_job *job, size_t index)
+{
+    const st_status status = st_job_join(job, index);
+    if (status)
+        st_job_fail(job, &job->shares[index], job->shares[index].first, status);
+    else
+        job->joined = index;
+    return !status;
+}
+
+/* Gives places to the shares that are ready. Returns the share that is not encoded yet, NULL if that is not what they wait for. */
+static st_job_share *place_ready(st_job *job)
+{
+    for (size_t index = (size_t)job->placed; index < job->share_count; index++) {
+        st_job_share *share = &job->shares[index];
+        if (!st_acquire((void **)&share->ids))
+            return share;
+        if (is_to_join(job, index + 1) && !st_acquire((void **)&share[1].ids))
+            return share + 1;
+        if (is_to_join(job, index + 1) && !join_share(job, index + 1))
+            return NULL;
+        const size_t count = share->ids->size - share->skipped;
+        if (!make_room(job, count))
+            return NULL;
         share->place = job->out.size;
-        job->out.size += ids->size;
+        job->out.size += job->counts_only ? 0 : count;
         st_count_add(&job->placed, 1);
     }
-    st_flag_lower(&job->placing);
+    return NULL;
+}
+
+/* The thread of a share that was missing may have left while this one had the flag: it is looked at again. */
+void st_job_place(st_job *job)
+{
+    st_job_share *missing;
+    do {
+        if (!st_flag_raise(&job->placing))
+            return;
+        missing = place_ready(job);
+        st_flag_lower(&job->placing);
+    } while (missing && st_acquire((void **)&missing->ids));
 }
 
 static int copy_share(st_job *job, size_t index)
@@ -76,8 +109,9 @@ static int copy_share(st_job *job, size_t index)
     st_ids *ids = st_take((void **)&share->ids);
     if (!ids)
         return 0;
-    if (ids->size)
-        memcpy(job->out.data + share->place, ids->data, ids->size * sizeof *ids->data);
+    const size_t count = ids->size - share->skipped;
+    if (count && !job->counts_only)
+        memcpy(job->out.data + share->place, ids->data + share->skipped, count * sizeof *ids->data);
     st_job_give_buffer(job, ids);
     st_count_add(&job->copied, 1);
     return 1;

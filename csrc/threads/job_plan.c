@@ -11,6 +11,7 @@ typedef struct planner {
     size_t left, wanted, size; /* bytes or characters: not in a share yet; wanted in a share; in the open share */
     size_t threads, least;
     st_bytes text; /* UTF-8 of the characters among which a cut is searched */
+    int may_join;  /* loose cuts will do */
 } planner;
 
 /* Work of planning a text or a cut, in the unit of st_go_on (base/interrupt.h). */
@@ -42,7 +43,8 @@ static st_status close_share(planner *p)
     return ST_OK;
 }
 
-static st_status add_slice(planner *p, const st_job_text *whole, size_t source, size_t start, size_t end)
+/* loose: it begins at a loose cut. */
+static st_status add_slice(planner *p, const st_job_text *whole, size_t source, size_t start, size_t end, int loose)
 {
     st_job *job = p->job;
     if (job->slice_count == p->slice_room) {
@@ -53,32 +55,36 @@ static st_status add_slice(planner *p, const st_job_text *whole, size_t source, 
         job->slices = slices;
         p->slice_room = room;
     }
-    job->slices[job->slice_count++] = (st_job_slice){st_job_text_slice(whole, start, end - start), source, 0};
+    job->slices[job->slice_count++] = (st_job_slice){st_job_text_slice(whole, start, end - start), source, 0, loose};
+    job->seams += (size_t)loose;
     p->size += end - start;
     return ST_OK;
 }
 
-/* The next cut behind `start` that does not leave a tiny rest; 0: none. */
-static size_t next_cut(planner *p, const st_job_text *whole, size_t start)
+/* The next cut behind `start` that does not leave a tiny rest; 0: none. *loose: whether it is loose. */
+static size_t next_cut(planner *p, const st_job_text *whole, size_t start, int *loose)
 {
     const st_job *job = p->job;
     const st_cut_rules rules = {job->allowed, job->disallowed, whole->flags & ST_FEED_TRUSTED, job->pattern, job->vocab,
-                                job->normalizer};
-    return st_job_text_cut(whole, start, p->wanted, &rules, &p->text);
+                                job->normalizer, 0};
+    *loose = p->may_join;
+    return st_job_text_cut(whole, start, p->wanted, &rules, loose, &p->text);
 }
 
 static st_status plan_text(planner *p, const st_job_text *whole, size_t source)
 {
     size_t start = 0, cut;
+    int loose = 0, next_loose;
     if (p->size && p->size + whole->n > p->wanted + p->wanted / 2)
         ST_TRY(close_share(p));
     ST_TRY(st_go_on(PLAN_COSTS));
-    while ((cut = next_cut(p, whole, start)) != 0) {
-        ST_TRY(add_slice(p, whole, source, start, cut));
+    while ((cut = next_cut(p, whole, start, &next_loose)) != 0) {
+        ST_TRY(add_slice(p, whole, source, start, cut, loose));
         ST_TRY(close_share(p));
         start = cut;
+        loose = next_loose;
     }
-    ST_TRY(add_slice(p, whole, source, start, whole->n));
+    ST_TRY(add_slice(p, whole, source, start, whole->n, loose));
     return p->size >= p->wanted ? close_share(p) : ST_OK;
 }
 
@@ -96,9 +102,15 @@ static st_status plan_all(planner *p, const st_job_text *texts, size_t count)
     return ST_OK;
 }
 
+int st_has_loose_cuts(const st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer)
+{
+    return vocab->longest && !vocab->wordpiece.on && pattern.family == ST_SPLIT_NONE && engine == ST_ENGINE_FAST && !normalizer;
+}
+
 st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)
 {
     planner p = {.job = job, .threads = threads ? threads : 1, .least = least ? least : 1};
+    p.may_join = st_has_loose_cuts(job->vocab, job->pattern, job->engine, job->normalizer);
     const st_status status = plan_all(&p, texts, count);
     st_bytes_free(&p.text);
     return status ? status : st_go_on(0);

@@ -72,10 +72,22 @@ static size_t last_cut(const st_job_text *whole, size_t from, size_t until, cons
     return found ? found : cut_in_characters(whole, most, until, rules, room);
 }
 
-size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, const st_cut_rules *rules, st_bytes *room)
+static size_t loose_cut(const st_job_text *whole, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room)
 {
+    st_cut_rules loose = *rules;
+    loose.loose = 1;
+    return last_cut(whole, from, until, &loose, room);
+}
+
+size_t st_job_text_cut(const st_job_text *whole, size_t start, size_t wanted, const st_cut_rules *rules, int *loose, st_bytes *room)
+{
+    const int may_be_loose = *loose;
     while (whole->n - start > wanted + wanted / 2) {
-        const size_t until = start + wanted, found = last_cut(whole, start + wanted / 2, until, rules, room);
+        const size_t from = start + wanted / 2, until = start + wanted;
+        size_t found = last_cut(whole, from, until, rules, room);
+        *loose = !found && may_be_loose;
+        if (*loose)
+            found = loose_cut(whole, from, until, rules, room);
         if (found)
             return found;
         if (st_go_on(wanted / 8))

@@ -21,8 +21,9 @@ static inline st_job_text st_job_text_slice(const st_job_text *whole, size_t sta
 }
 
 /* The place where the text may be cut (safe_cuts.h) about `wanted` units behind `from`, or the next one farther away; 0 if there
- * is none, or only a tiny rest would be left. `room`: memory that is kept between calls. */
-size_t st_job_text_cut(const st_job_text *whole, size_t from, size_t wanted, const st_cut_rules *rules, st_bytes *room);
+ * is none, or only a tiny rest would be left. *loose: whether to take a loose cut where there is no other; receives whether it is
+ * one. `room`: memory that is kept between calls. */
+size_t st_job_text_cut(const st_job_text *whole, size_t from, size_t wanted, const st_cut_rules *rules, int *loose, st_bytes *room);
 
 /* Appends the ids of the text and adds their number to *count. If they are only counted, `ids` is scratch.
  * ST_INVALID_UTF8 for characters: one of them is a surrogate. */

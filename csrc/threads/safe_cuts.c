@@ -56,10 +56,13 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The last place in text[0..n), valid UTF-8, where the two sides encode independently, apart from names; 0 = none. */
+/* The last place in text[0..n), valid UTF-8, where the two sides encode independently, apart from names; 0 = none. For loose cuts
+ * any border between characters. */
 static size_t last_place(const st_cut_rules *rules, const uint8_t *text, size_t n)
 {
     const st_cuts *cuts;
+    if (rules->loose)
+        return n ? n - st_utf8_size_before(text, n) : 0;
     if (rules->pattern.family != ST_SPLIT_NONE)
         return st_last_sync_point(rules->pattern, text, n);
     cuts = !rules->vocab || rules->vocab->unreachable ? NULL : st_vocab_cuts(rules->vocab);

@@ -11,6 +11,9 @@
  *   - Bytes that are not UTF-8 are farther away than the longest name. So repairing or dropping them can neither make nor break a
  *     name at the cut, and all bytes of a fault lie in one slice.
  *
+ * A LOOSE cut is a border between characters of which only the four points above hold. It is for texts that longest match makes
+ * tokens of: the ids on both sides are joined behind it (threads/job_seam.c).
+ *
  * Nothing here allocates or fails. Any number of threads may call. */
 #ifndef ST_THREADS_SAFE_CUTS_H
 #define ST_THREADS_SAFE_CUTS_H
@@ -26,6 +29,7 @@ typedef struct st_cut_rules {
     st_pattern pattern;
     st_vocab *vocab;                        /* used without a pattern; NULL: there are no cuts */
     const st_normalizer *normalizer;        /* NULL = none */
+    int loose;                              /* loose cuts are wanted; without a pattern */
 } st_cut_rules;
 
 /* The last such place p, from < p <= until <= n, in the ST_CUT_REACH bytes of text[0..n) in front of `until`; 0 if there is none.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..batch import encode_array
 from ..errors import shown
 from ..native import job
 from ..native.encode import Coder
@@ -179,6 +180,8 @@ class TextWay(Way):
     def _feed_parts(self, chunks: list[Chunk], data: Chunk) -> None:
         """data: the chunks, joined."""
         cuts = self._cuts(data)
+        if not cuts and len(data) > _MOST_HELD and self._feed_joined(chunks, data):
+            return
         if not cuts and len(data) > _MOST_HELD:
             self._enter_stream(self.run.offset)
             for chunk in chunks:
@@ -191,6 +194,30 @@ class TextWay(Way):
             self._submit(memoryview(data)[a:b], explain)
             self.run.take(b - a)
         self._tail = _behind(chunks, cuts[-1]) if cuts else chunks
+
+    def _feed_joined(self, chunks: list[Chunk], data: Chunk) -> bool:
+        """Takes what is certain of text without a cut, which all threads encode together. The rest is read as the
+        beginning of what follows: a token begins there. False: the stream has to take all of it."""
+        run, core = self.run, self.run.core
+        if run.coder is not core or not isinstance(core, Coder) or not job.has_loose_cuts(core):
+            return False
+        cuts = job.cuts(data, len(data), *run.matchers, core, loose=True)
+        if not cuts:
+            return False
+        part = memoryview(data)[: cuts[-1]]
+        try:
+            ids = encode_array(core, part, *run.matchers, run.pipeline.num_threads)
+        except ValueError:
+            self.explain(chunks)()  # raises the error with the offset in the whole text
+            raise
+        known = job.certain_part(core, ids, part)
+        if known is None:
+            return False
+        count, size = known
+        run.pipeline.put(ids[:count])
+        run.take(size)
+        self._tail = _behind(chunks, size)
+        return True
 
     def _leave_stream(self, chunk: Chunk) -> None:
         """Up to the first cut the text belongs to what the stream holds."""

@@ -188,10 +188,11 @@ cdef class Job:
         return lists
 
 
-def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by):
+def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by, bint loose=False):
     """Ascending offsets, about `size` bytes apart, where a stretch of a longer text may be cut: the left and the
     right side encode independently. data: a buffer of bytes, which may begin and end anywhere. by: the Coder that encodes,
-    or the Pattern, or the name of one, that splits; None: nothing of the core, which gives no cuts."""
+    or the Pattern, or the name of one, that splits; None: nothing of the core, which gives no cuts. loose: loose cuts
+    (csrc/threads/safe_cuts.h) instead, for a Coder that has them."""
     cdef st_cut_rules rules
     cdef Py_buffer view
     cdef size_t n, at, margin, found, ahead
@@ -201,7 +202,7 @@ def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by):
     cdef Pattern pattern = (<Coder>by).pattern if isinstance(by, Coder) else pattern_of(by)
     rules.pattern = pattern.pattern
     rules.vocab = (<Coder>by).vocab.vocab if isinstance(by, Coder) else NULL
-    rules.normalizer = NULL
+    rules.normalizer, rules.loose = NULL, loose
     if isinstance(by, Coder) and (<Coder>by).normalizer is not None:
         rules.normalizer = &(<Coder>by).normalizer.normalizer
     margin = st_cut_margin(&rules)
@@ -217,6 +218,29 @@ def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by):
     finally:
         PyBuffer_Release(&view)
     return result
+
+
+def has_loose_cuts(Coder coder not None):
+    """Whether a text may be cut at any border between characters, if certain() says which ids to keep."""
+    return bool(st_has_loose_cuts(coder.vocab.vocab, coder.options.pattern, <st_engine>coder.options.engine,
+                                  &coder.normalizer.normalizer if coder.normalizer is not None else NULL))
+
+
+def certain_part(Coder coder not None, ids not None, text not None):
+    """ids: a buffer of uint32, the ids of `text`, bytes that end at a loose cut. (how many of them, from the first on, stay
+    whatever follows, and how many bytes of the text they have). None where that is not known: there the text was repaired, or
+    tokens cut its characters everywhere."""
+    cdef Py_buffer numbers, view
+    cdef size_t count, n
+    PyObject_GetBuffer(ids, &numbers, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)
+        count, n = <size_t>numbers.len // sizeof(uint32_t), <size_t>view.len
+        known = st_certain_part(coder.vocab.vocab, <const uint32_t *>numbers.buf, &count, <const uint8_t *>view.buf, &n)
+        PyBuffer_Release(&view)
+    finally:
+        PyBuffer_Release(&numbers)
+    return (count, n) if known else None
 
 
 # ---- where names lie ----

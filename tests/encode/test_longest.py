@@ -11,6 +11,7 @@ from longest_match import ALPHABETS, BYTES, WORDS, longest, random_text, random_
 
 import streamtok
 from streamtok import Encoding, VocabularyError
+from streamtok.native.job import Job
 
 
 def streamed(rng: random.Random, encoding: Encoding, text: bytes) -> list[int]:
@@ -220,3 +221,64 @@ def test_long_texts_without_cuts_are_those_of_the_definition(seed):
             *stream.feed(text[40_000:]),
             *stream.flush(),
         ]
+
+
+def vocabulary_without_cuts(rng: random.Random) -> dict[bytes, int]:
+    """Any two letters of its texts are a token. Walks from different places fall in with each other soon, late or
+    never."""
+    if rng.random() < 0.3:
+        return BYTES | {b"a" * k: 300 + k for k in range(2, rng.choice((3, 30, 300)))}
+    size, count = rng.choice((2, 5, 30, 200)), rng.choice((5, 300, 3000))
+    pairs = {bytes(pair): 5000 + i for i, pair in enumerate(((97, 97), (97, 98), (98, 97), (98, 98)))}
+    return BYTES | {bytes(rng.choices(b"ab", k=rng.randint(2, size))): 300 + i for i in range(count)} | pairs
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_threads_share_a_text_without_cuts(seed):
+    """Shares begin anywhere, and are joined with what is in front of them. There are shares of a few bytes, shorter
+    than tokens, too; special tokens, and bytes that are repaired."""
+    rng = random.Random(seed)
+    tokens = vocabulary_without_cuts(rng)
+    encoding = Encoding.longest_match("test", tokens, special_tokens={"<s>": 9000})
+    texts: list[str | bytes] = ["".join(rng.choices("ab", k=size)) for size in (3, 100, 5000, 20_000)]
+    texts += ["a" * rng.choice((17, 1000, 20_001)), "é" + "ab" * 300 + "<s>" + "ba" * 2000]
+    texts += [texts[2].encode() + b"\xff" * rng.randint(1, 3) + texts[3].encode()]  # type: ignore[union-attr]
+    seams = 0
+    for allowed in ("all", set()):
+        names = encoding._matchers_for(allowed, ())
+        want = [
+            encoding.encode_to_numpy(text, allowed_special=allowed, disallowed_special=(), errors="replace")
+            for text in texts
+        ]
+        for chosen in [[i] for i in range(len(texts))] + [list(range(len(texts)))]:
+            expected = [token for i in chosen for token in want[i].tolist()]
+            for least in (1, rng.randint(1, 300), 2048):
+                for counts_only in (False, True):
+                    job = Job(
+                        encoding._coder_for("replace"),
+                        [texts[i] for i in chosen],
+                        *names,
+                        rng.randint(2, 8),
+                        least,
+                        counts_only,
+                    )
+                    if not job.share_count:
+                        continue
+                    job.work(rng.choice((0, 3)))
+                    assert (job.count() if counts_only else job.array().tolist()) == (
+                        len(expected) if counts_only else expected
+                    )
+                    seams += job.share_count - 1 if len(chosen) == 1 else 0
+    assert seams > 1000
+
+
+def test_a_seam_is_sought_in_linear_time():
+    """Where walks never fall in with each other, what was encoded behind a seam is encoded once more, and no more."""
+    encoding = Encoding.longest_match("test", BYTES | {b"a" * k: 300 + k for k in range(2, 300)}, special_tokens={})
+
+    def run(n: int) -> None:
+        job = Job(encoding._coder, [b"a" * n], None, None, 8, 4096)
+        job.work()
+        assert job.share_count > 8 and job.array().tolist() == [599] * (n // 299) + [300 + n % 299]
+
+    assert_linear(lambda n: cpu_seconds(lambda: run(n)), 4_000_003)

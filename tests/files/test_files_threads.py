@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gzip
+import itertools
 import json
 import os
 import pathlib
@@ -18,7 +20,9 @@ import oracle
 import pytest
 from english import ENGLISH
 from file_runs import RUNS, TEXT, Crash, _enc, _here, encode, leftovers  # noqa: F401
+from longest_match import BYTES
 
+import streamtok
 from streamtok import batch, disk
 from streamtok.files import documents, encode_file, in_order, ways
 
@@ -94,6 +98,50 @@ def test_every_number_of_threads_writes_the_same_or_fails_alike(name, kind, tmp_
             "journal_bytes": rng.choice((100, 1000, 1 << 26)),
         }
         assert_threads_do_not_matter(enc, rng, src=sources, **options, **rng.choice(SPECIAL))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_threads_share_text_of_longest_match_without_cuts(seed, tmp_path, monkeypatch):
+    """What is certain of each chunk is written; the next one begins with the rest."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(batch, "_LEAST_PART", 64)
+    rng, joined = random.Random(seed), []
+    tokens = {bytes(pair): 300 + i for i, pair in enumerate(itertools.product(b"ab\xc3\xa9", repeat=2))}
+    tokens |= {"".join(rng.choices("abé", k=rng.randint(2, 9))).encode(): 400 + i for i in range(50)}
+    tokens |= {b"a" * k: 500 + k for k in range(3, 30)}
+    enc = streamtok.Encoding.longest_match("test", BYTES | tokens, special_tokens={"<|endoftext|>": 900, "ba<": 901})
+    feed_joined = ways.TextWay._feed_joined
+    monkeypatch.setattr(ways.TextWay, "_feed_joined", lambda *given: joined.append(feed_joined(*given)) or joined[-1])
+    for _ in range(25):
+        parts = [
+            "".join(rng.choices("aaabé", k=rng.choice((500, 3000)))),
+            "a" * 2000,
+            rng.choice(("<|endoftext|>", "ba<")),
+        ]
+        data = "".join(rng.choices(parts, k=rng.randint(1, 4))).encode()
+        if rng.random() < 0.3:
+            at = rng.randint(0, len(data))
+            data = data[:at] + rng.choice((b"\xff", b"\xa9", b"\xc3")) + data[at:]
+        pathlib.Path("text.txt").write_bytes(data)
+        options = {
+            "errors": rng.choice(("strict", "replace", "ignore")),
+            "chunk_size": rng.choice((100, 1000, 100_000)),
+            "journal_bytes": rng.choice((100, 1000, 1 << 26)),
+        }
+        special = rng.choice(SPECIAL)
+        assert_threads_do_not_matter(enc, rng, src="text.txt", **options, **special)
+        stop = rng.randint(0, len(data))
+
+        def progress(at, stop=stop):
+            if at.bytes_read >= stop:
+                raise Crash
+
+        want = written(enc, "out.bin", src="text.txt", **options, **special)
+        with contextlib.suppress(Crash, ValueError):
+            encode_file(enc, "text.txt", "out.bin", num_threads=3, progress=progress, **options, **special)
+            os.unlink("out.bin")
+        assert written(enc, "out.bin", src="text.txt", num_threads=2, resume=True, **options, **special) == want
+    assert joined.count(True) > 50
 
 
 @pytest.mark.skipif(not disk.places_are_free, reason="this system does not read and write at places")

@@ -16,7 +16,7 @@
 #define THREADS_MOST (ST_POOL_SIZE + 8)
 
 static struct {
-    uint64_t rounds, feeds, jobs, slices, refused, backlog;
+    uint64_t rounds, feeds, jobs, slices, seams, refused, backlog;
 } counts;
 
 static st_vocab *vocab;
@@ -290,6 +290,8 @@ static void run_batch(rng *r)
     st_special *allowed = special_build(mask);
     st_special *disallowed = special_build(rng_one_in(r, 3) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~mask : 0);
     st_job_init(&job, vocab, pattern_random(r), ST_ENGINE_FAST, (st_errors)rng_below(r, 3));
+    if (vocab->longest && rng_one_in(r, 2)) /* loose cuts */
+        job.pattern = pattern_of(ST_SPLIT_NONE);
     job.allowed = allowed;
     job.disallowed = disallowed;
     job.counts_only = rng_one_in(r, 3);
@@ -307,6 +309,7 @@ static void run_batch(rng *r)
     check_batch(&job, &b);
     counts.jobs++;
     counts.slices += job.slice_count;
+    counts.seams += job.joined ? job.seams : 0;
     st_job_free(&job);
     st_ids_free(&b.ids);
     b.ids = (st_ids){0};
@@ -360,8 +363,9 @@ void harness_close(void)
         st_bytes_free(&characters[i]);
         st_ids_free(&expected[i]);
     }
-    printf("fuzz_job: %llu vocabularies shared, %llu feeds, %llu batches in %llu slices, %llu of them refused, %llu shares left to the end: no "
-           "difference\n",
+    printf("fuzz_job: %llu vocabularies shared, %llu feeds, %llu batches in %llu slices with %llu seams, %llu of them refused, %llu shares left "
+           "to the end: no difference\n",
            (unsigned long long)counts.rounds, (unsigned long long)counts.feeds, (unsigned long long)counts.jobs,
-           (unsigned long long)counts.slices, (unsigned long long)counts.refused, (unsigned long long)counts.backlog);
+           (unsigned long long)counts.slices, (unsigned long long)counts.seams, (unsigned long long)counts.refused,
+           (unsigned long long)counts.backlog);
 }
