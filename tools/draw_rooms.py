@@ -58,6 +58,8 @@ CAPTIONS = {
     "streamtok/model_files": "tokenizer.json",
     "streamtok/gpu": "CUDA devices",
     "streamtok/train": "training",
+    "streamtok/dataset": "shards, manifests",
+    "streamtok/ray": "many machines",
     "streamtok/cli": "the command",
 }
 

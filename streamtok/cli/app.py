@@ -21,7 +21,7 @@ from .wording import describe, spoken
 
 _COMMANDS = (
     *("encode", "decode", "count", "truncate", "inspect", "encodings"),
-    *("train", "bench", "tables", "info"),
+    *("dataset", "train", "bench", "tables", "info"),
 )
 
 

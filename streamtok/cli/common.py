@@ -91,7 +91,9 @@ def load_encoding(
     from streamtok.tables import is_path
 
     if encoding is not None and is_path(encoding):
-        return _load_file(encoding)
+        from ..dataset.vocabulary import load_path
+
+        return load_path(encoding)
     try:
         return streamtok.encoding_for_model(model) if model else streamtok.get_encoding(encoding or "o200k_base")
     except (KeyError, ValueError) as error:
@@ -99,16 +101,6 @@ def load_encoding(
             raise click.UsageError(f"no encoding is known for the model {shown(model)}: name one with -e") from None
         names = ", ".join(streamtok.list_encoding_names())
         raise click.UsageError(f"{str(error).splitlines()[0].rstrip('.')}: write one of {names}") from None
-
-
-def _load_file(path: str) -> Any:
-    if path.endswith(".tiktoken") or os.path.isfile(os.path.join(path, "training.json")):
-        from ..train import load
-
-        return load(path)
-    from .. import Encoding
-
-    return Encoding.from_file(path)
 
 
 def _is_saved(path: str) -> bool:

@@ -20,7 +20,7 @@ import streamtok
 from streamtok import gpu
 
 # Modules whose public names are meant for users.
-MODULES = ("", ".files", ".gpu", ".load", ".model", ".patterns", ".registry", ".tables", ".train")
+MODULES = ("", ".dataset", ".files", ".gpu", ".load", ".model", ".patterns", ".registry", ".tables", ".train")
 PACKAGES = ("mkdocs", "material", "mkdocstrings", "mkdocstrings_handlers.python", "pymdownx", "click")
 
 

@@ -1,0 +1,88 @@
+"""Sources into shards: plain files of lines by byte ranges, all other files whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..errors import shown
+from ..files.members import SUFFIXES as PACKED
+from ..files.suffixes import documents_of
+
+_LOOKED_AT = 64 << 10  # bytes read at once in search of the end of a line
+
+
+class Range(NamedTuple):
+    """A part of a source. unit: "bytes" of the file; a line belongs to the range in which its first byte lies."""
+
+    unit: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One piece of work.
+
+    Attributes:
+        source: the name of the source, as Spec.source_names() has it.
+        range: the part of it; None for all of it.
+        size: bytes of it on the disk.
+    """
+
+    source: str
+    range: Range | None
+    size: int
+
+
+def plan(sources: Iterable[str], shard_bytes: int, *, base: str = ".", documents: str | None = None) -> list[Shard]:
+    """The shards of these sources, in their order.
+
+    A plain file of lines or JSON lines is cut at ends of lines, into ranges of `shard_bytes` or a little more. A
+    compressed file is a shard, and so is a file that is one document.
+
+    Args:
+        sources: names of files.
+        shard_bytes: of a file, about so many go into a shard.
+        base: the folder that relative names start at.
+        documents: what documents are, as for encode_file.
+
+    Raises:
+        OSError: a file is missing or cannot be read.
+        ValueError: shard_bytes is below 1.
+    """
+    if shard_bytes < 1:
+        raise ValueError(f"shard_bytes={shown(shard_bytes)} takes no bytes: write 1 or more")
+    return [shard for name in sources for shard in _shards_of(name, shard_bytes, base, documents)]
+
+
+def _shards_of(name: str, shard_bytes: int, base: str, documents: str | None) -> Iterator[Shard]:
+    path = os.path.join(base, name)
+    size = os.stat(path).st_size
+    kind = documents_of(name) if documents is None else documents
+    if kind == "text" or os.path.splitext(name)[1].lower() in PACKED or size <= shard_bytes:
+        yield Shard(name, None, size)
+        return
+    with open(path, "rb", buffering=0) as file:
+        begin = 0
+        while begin < size:
+            end = _next_line(file, begin + shard_bytes, size)
+            yield Shard(name, Range("bytes", begin, end), end - begin)
+            begin = end
+
+
+def _next_line(file: Any, at: int, size: int) -> int:
+    """Where the first line begins whose first byte is at `at` or behind it; `size` where there is none."""
+    if at >= size:
+        return size
+    file.seek(at - 1)
+    at -= 1
+    while block := file.read(_LOOKED_AT):
+        found = block.find(b"\n")
+        if found >= 0:
+            begin: int = at + found + 1
+            return min(begin, size)
+        at += len(block)
+    return size

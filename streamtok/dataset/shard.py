@@ -1,0 +1,142 @@
+"""encode_shard: a part of a source into finished files, as a function of its inputs alone."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from .. import disk
+from ..disk.outputs import files_of
+from ..files.encode import choose_dtype, encode_file
+from ..files.journal import ResumeError
+from ..files.ranges import RangeSource
+from ..files.sources import AnySource, PathSource
+from . import manifest as manifests
+from .manifest import SHARD_SUFFIX, Manifest
+from .plan import Range
+from .spec import Spec
+from .vocabulary import load_encoding
+
+if TYPE_CHECKING:
+    from ..core import Encoding
+
+__all__ = ["encode_shard", "options_of"]
+
+
+def encode_shard(
+    source: str,
+    range: Range | None,
+    destination: str | os.PathLike[str],
+    spec: Spec,
+    *,
+    encoding: Encoding | None = None,
+    num_threads: int = 1,
+    device: str = "cpu",
+) -> Manifest:
+    """Encode a part of a source into the folder `destination`: its files, and beside them a manifest.
+
+    The files are named by a hash of source, range, vocabulary and options, and depend on these alone. A shard that is
+    finished is not made again. The manifest is written last, so a shard is there whole or not at all; a call that was
+    interrupted is repeated, and goes on where the other stood.
+
+    Args:
+        source: the name of a file; a relative one starts at `spec.base`.
+        range: the part of it, as plan() gives it; None for all of it.
+        destination: the folder.
+        spec: vocabulary and options; its sources and output do not count.
+        encoding: the encoding that `spec` names, if it is at hand.
+        num_threads: how many threads encode.
+        device: "cpu", "cuda", "cuda:N" or "auto", as for encode_file. The files do not depend on it.
+
+    Raises:
+        BlockingIOError: another process is writing this shard.
+        OSError: the source cannot be read, or the files cannot be written.
+        ValueError: text or options that are refused.
+    """
+    encoding = load_encoding(spec.encoding, spec.base) if encoding is None else encoding
+    folder, origin = os.fspath(destination), _source_of(spec.path_of(source), range)
+    seen = origin.fingerprint()
+    if seen is None:
+        raise ValueError(f"{origin.name} is a pipe or a device, which cannot be read twice: put the text into a file")
+    seen = {"name": source, **{name: seen[name] for name in ("size", "sha256", "mtime_ns")}}
+    inputs: dict[str, Any] = {
+        "source": {name: value for name, value in seen.items() if name != "mtime_ns"},
+        "range": None if range is None else list(range),
+        "fingerprint": encoding.fingerprint,
+        "options": options_of(spec, encoding, origin),
+    }
+    name = manifests.name_of(inputs)
+    finished = _finished(folder, name, seen)
+    if finished is not None:
+        return finished
+    target = os.path.join(folder, f"{name}.{spec.format}")
+    result = _encode(encoding, origin, target, spec, num_threads, device)
+    made = Manifest(
+        name=name,
+        source=seen,
+        range=range,
+        encoding=encoding.name,
+        fingerprint=encoding.fingerprint,
+        options=inputs["options"],
+        documents=result.documents,
+        ids=result.ids,
+        bytes=result.bytes,
+        files=tuple(manifests.facts_of_file(folder, each) for each in _files_of(folder, name)),
+    )
+    manifests.write(os.path.join(folder, name + SHARD_SUFFIX), made.as_json())
+    return made
+
+
+def options_of(spec: Spec, encoding: Encoding, source: AnySource | None = None) -> dict[str, Any]:
+    """What decides the content of shards, apart from source and vocabulary. source: with the kind of its documents."""
+    record = spec.options().as_json([] if source is None else [source])
+    if source is None:
+        record["documents"], record["key"] = spec.documents, spec.key
+    return {"format": spec.format, "dtype": choose_dtype(encoding, spec.dtype).name, **record}
+
+
+def _source_of(path: str, range: Range | None) -> AnySource:
+    return PathSource(path) if range is None else RangeSource(path, range.begin, range.end)
+
+
+def _finished(folder: str, name: str, seen: dict[str, Any]) -> Manifest | None:
+    """The manifest of a shard that is there already; None where it is not, or not of the source as it is now."""
+    try:
+        found = manifests.read_shard(os.path.join(folder, name + SHARD_SUFFIX))
+    except FileNotFoundError:
+        return None
+    except ValueError:  # damaged: the shard is made anew
+        return None
+    is_same = found.name == name and found.source == seen
+    if is_same and not any(manifests.difference(folder, each, is_hashed=False) for each in found.files):
+        return found
+    return None
+
+
+def _encode(encoding: Encoding, source: AnySource, target: str, spec: Spec, num_threads: int, device: str) -> Any:
+    options = spec.options()
+    arguments: dict[str, Any] = {
+        "format": spec.format,
+        "dtype": spec.dtype,
+        "documents": options.documents,
+        "key": options.key,
+        "append_eot": options.append_eot,
+        "add_special_tokens": options.add_special_tokens,
+        "allowed_special": options.allowed_special,
+        "disallowed_special": options.disallowed_special,
+        "errors": options.errors,
+        "num_threads": num_threads,
+        "device": device,
+    }
+    disk.remove(os.path.splitext(target)[0] + SHARD_SUFFIX)  # of a source that was changed since
+    try:
+        return encode_file(encoding, source, target, resume=True, **arguments)
+    except ResumeError:  # what another release left, or of a source that was changed since
+        return encode_file(encoding, source, target, resume=False, **arguments)
+
+
+def _files_of(folder: str, name: str) -> list[str]:
+    """The finished files of a shard, the one with the ids first."""
+    names = [each for each in os.listdir(folder) if each.startswith(f"{name}.") and not each.endswith(SHARD_SUFFIX)]
+    unfinished = {suffix for each in names for suffix in files_of(each)[1:]}
+    return sorted(set(names) - unfinished)
