@@ -112,7 +112,7 @@ def build(files: list[str], tokenizer: str, size: int, home: str) -> dict[str, f
     """MB/s of dataset.build."""
     from streamtok import dataset
 
-    spec = dataset.Spec(tuple(files), home, encoding=os.path.abspath(tokenizer), append_eot=True)
+    spec = dataset.Spec(tuple(files), home, encoding=tokenizer, append_eot=True)
     began = time.perf_counter()
     dataset.build(spec, workers=CORES)
     return {"build": size / (time.perf_counter() - began) / 1e6}
@@ -130,7 +130,7 @@ def ray(files: list[str], tokenizer: str, size: int, home: str) -> dict[str, flo
         cluster.init(num_cpus=CORES, include_dashboard=False, log_to_driver=False)
     rates = {}
     for workers in (1, CORES):
-        spec = dataset.Spec(tuple(files), f"{home}/{workers}", encoding=os.path.abspath(tokenizer), append_eot=True)
+        spec = dataset.Spec(tuple(files), f"{home}/{workers}", encoding=tokenizer, append_eot=True)
         seen: list[Any] = []
         streamtok.ray.build(spec, workers=workers, progress=seen.append)
         first, last = seen[workers - 1], seen[-1]
@@ -221,7 +221,7 @@ def measure_memory(files: list[str], wait: Callable[[], Any], tokenizer: str, ho
     from streamtok.dataset.build import work
 
     encoding = load(tokenizer)
-    spec = dataset.Spec(tuple(files), home, encoding=os.path.abspath(tokenizer), append_eot=True)
+    spec = dataset.Spec(tuple(files), home, encoding=tokenizer, append_eot=True)
     os.makedirs(home, exist_ok=True)
     before = _peak()
     for path in files:
@@ -243,6 +243,8 @@ def main() -> None:
     parser.add_argument("--home", help="where outputs go", default=None)
     chosen = parser.parse_args()
     files = [os.path.abspath(each) for each in chosen.files]
+    if os.path.exists(chosen.tokenizer):
+        chosen.tokenizer = os.path.abspath(chosen.tokenizer)
     size = sum(len(unpacked(each)) for each in files)
     best: dict[str, float] = {}
     for number in range(chosen.rounds):
