@@ -8,5 +8,6 @@ from .model import encoding_for_model as encoding_for_model
 from .model import encoding_name_for_model as encoding_name_for_model
 from .registry import get_encoding as get_encoding
 from .registry import list_encoding_names as list_encoding_names
+from .rows import pack as pack
 from .stream import StreamDecoder as StreamDecoder
 from .stream import StreamEncoder as StreamEncoder

@@ -315,6 +315,17 @@ class Encoding(Vocabulary, Protocol):
         device: str = "cpu",
     ) -> Ids: ...
 
+    def encode_ragged(
+        self,
+        texts: Iterable[SomeText],
+        *,
+        num_threads: int | None = 8,
+        allowed_special: AllowedSpecial = ...,
+        disallowed_special: DisallowedSpecial = ...,
+        errors: str = "strict",
+        device: str = "cpu",
+    ) -> tuple[Ids, Places]: ...
+
     def stream_encoder(
         self,
         allowed_special: AllowedSpecial = ...,

@@ -15,6 +15,7 @@ from ..checks import index_named
 from ..errors import shown
 from ..native.encode import ERRORS
 from ..native.texts import HasSurrogates, Texts
+from ..rows.shape import check_how, check_pack_length, shape_of
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
@@ -26,7 +27,7 @@ from ._slot import Request, Slot, Station
 from ._waiting import Steps, complete
 from .ids.decode import Kernels
 from .ids.jobs import FAMILY, IDS
-from .ids.rows import packed, padded, shape_of
+from .ids.rows import packed, padded
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, DeviceArray, DisallowedSpecial, Encoding
@@ -208,6 +209,9 @@ class GpuEncoder:
         side: str = "right",
         pad_id: int = 0,
         dtype: str = "int64",
+        truncate: str = "right",
+        max_length: int | None = None,
+        pad_to_multiple_of: int | None = None,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
         errors: str = "strict",
@@ -219,21 +223,26 @@ class GpuEncoder:
 
         Args:
             texts: as for encode_batch().
-            length: ids of a row: of a text that has more, the first ones are taken. None: as many as the longest has.
+            length: ids of a row. None: as many as the longest text has.
             side: where the pads stand, "right" or "left".
             pad_id: the id that stands where a text has none.
             dtype: of ids and mask: "uint16", "int16", "uint32", "int32", "int64" or "uint64". The mask is 1 for each id
                 of a text, 0 for each pad.
+            truncate: which ids of a text that has too many are left out, those at its "right" or at its "left" end.
+            max_length: without a length: the most ids of a text that are taken.
+            pad_to_multiple_of: without a length: the length of a row is rounded up to a multiple of it.
             allowed_special: as for Encoding.encode().
             disallowed_special: as for Encoding.encode().
             errors: as for Encoding.encode_to_numpy().
 
         Raises:
-            ValueError: a length below 1, an unknown side or dtype, a dtype that does not hold all ids; and as
-                encode_batch().
+            ValueError: a length below 1, or given beside max_length or pad_to_multiple_of; an unknown side or dtype; a
+                dtype that does not hold all ids; and as encode_batch().
             TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
         """
-        shape = shape_of(length, dtype, pad_id, self.encoding.max_token_value, side)
+        shape = shape_of(
+            length, dtype, pad_id, self.encoding.max_token_value, side, None, truncate, max_length, pad_to_multiple_of
+        )
         ids, row_starts = self.encode_batch(
             texts, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors
         )
@@ -277,10 +286,8 @@ class GpuEncoder:
             ValueError: another `how`, a batch of 2**31 ids or more; and as encode_padded().
             TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
         """
-        if how != "concatenate":
-            raise ValueError(f"how={shown(how)} is unknown: write 'concatenate'")
-        if length is None:
-            raise ValueError("length=None: write how many ids a row has, 1 or more")
+        check_how(how, ("concatenate",), hint="; streamtok.pack() knows 'best-fit', on the CPU")
+        check_pack_length(length)
         shape = shape_of(length, dtype, pad_id, self.encoding.max_token_value, end=eot)
         ids, doc_starts = self.encode_batch(
             documents, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors

@@ -31,6 +31,7 @@ MODULES = (
     "pattern",
     "prepared",
     "room",
+    "rows",
     "text",
     "texts",
     "trainer",

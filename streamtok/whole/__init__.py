@@ -10,6 +10,7 @@ from .. import batch
 from .. import device as devices
 from ..checks import checked, checked_all, checked_text, index_named
 from ..native.text import to_utf8
+from .padded import PaddedTexts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _with_few_keywords(encode_to_numpy: _Method) -> _Method:
     return encode  # type: ignore[return-value]
 
 
-class WholeTexts:
+class WholeTexts(PaddedTexts):
     """What encodes whole texts; Encoding (core.py) makes it an encoding."""
 
     max_token_value: int

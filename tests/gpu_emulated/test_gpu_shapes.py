@@ -9,13 +9,21 @@ import numpy as np
 import oracle
 import pytest
 from host_device import DeviceArray, HostDevice
+from row_shapes import packed, padded
 from test_gpu_kernels import hard_text
 
+import streamtok
 from streamtok import gpu
 from streamtok.gpu import _open
 from streamtok.gpu._shapes import ENCODING
 
-SHAPES = [(None, "left", "int64"), (7, "right", "int32"), (33, "left", "uint16"), (1, "right", "uint64")]
+SHAPES = [
+    {"side": "left", "dtype": "int64"},
+    {"length": 7, "dtype": "int32", "truncate": "left"},
+    {"length": 33, "side": "left", "dtype": "uint16"},
+    {"length": 1, "dtype": "uint64"},
+    {"max_length": 9, "pad_to_multiple_of": 8, "dtype": "int32", "truncate": "left", "side": "left"},
+]
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -31,60 +39,29 @@ def devices(monkeypatch):
     return made
 
 
-def padded(rows: list[list[int]], length: int | None, side: str, pad: int) -> tuple[np.ndarray, np.ndarray]:
-    length = max(map(len, rows), default=0) if length is None else length
-    ids, mask = np.full((len(rows), length), pad), np.zeros((len(rows), length))
-    for i, row in enumerate(rows):
-        own = row[:length]
-        at = slice(length - len(own), length) if side == "left" else slice(len(own))
-        ids[i, at], mask[i, at] = own, 1
-    return ids, mask
-
-
-def packed(rows: list[list[int]], length: int, eot: int | None, pad: int) -> tuple[np.ndarray, list[int], np.ndarray]:
-    ids, positions, begins = [], [], []
-    for row in rows:
-        for position, token in enumerate(row if eot is None else [*row, eot]):
-            is_first = position == 0 or len(ids) % length == 0
-            if is_first:
-                begins.append(len(ids))
-            positions.append(len(ids) - begins[-1])
-            ids.append(token)
-    fill = -len(ids) % length
-    shape = -1, length
-    return (
-        np.array(ids + [pad] * fill, np.int64).reshape(shape),
-        [*begins, len(ids)],
-        np.array(positions + [0] * fill, np.int64).reshape(shape),
-    )
-
-
 def batches(rng: random.Random) -> list[list[bytes]]:
     texts = [hard_text(rng, rng.choice([0, 1, 9, 60])) for _ in range(50)]
     return [[], [b""], [b"", b"", b"a", b""], texts, [b"", *texts[:9], b"", b""], [b"x"] * 700, [hard_text(rng, 700)]]
 
 
 @pytest.mark.parametrize("ids", ["uint16", "uint32", "int64"])
-def test_padded_and_truncated(devices, ids):
+def test_padded_and_truncated(devices, ids):  # and what the CPU makes of the same arguments
     enc, rng = oracle.named("r50k_base"), random.Random(ids)
     encoder = gpu.GpuEncoder(enc, ids=ids)
     for number, texts in enumerate(batches(rng)):
         rows = [enc.encode_ordinary(text.decode()) for text in texts]
-        for length, side, dtype in [
-            (None, "left", "int64"),
-            (7, "right", "int32"),
-            (33, "left", "uint16"),
-            (1, "right", "uint64"),
-        ]:
+        for options in SHAPES:
             pad = rng.choice([0, 50_256])
-            made, mask = encoder.encode_padded(
-                texts, length=length, side=side, pad_id=pad, dtype=dtype, disallowed_special=()
-            )
-            assert isinstance(made, DeviceArray) and made.dtype == mask.dtype == dtype
-            want = padded(rows, length, side, pad)
+            made, mask = encoder.encode_padded(texts, pad_id=pad, disallowed_special=(), **options)
+            assert isinstance(made, DeviceArray) and made.dtype == mask.dtype == options["dtype"]
+            most, multiple = options.get("max_length"), options.get("pad_to_multiple_of", 1)
+            side, truncate = options.get("side", "right"), options.get("truncate", "right")
+            want = padded(rows, options.get("length"), side, pad, truncate, most, multiple)
+            on_cpu = enc.encode_padded(texts, pad_id=pad, disallowed_special=(), **options)
             assert made.shape == mask.shape == want[0].shape, number
-            np.testing.assert_array_equal(made, want[0])
-            np.testing.assert_array_equal(mask, want[1])
+            for each, other in ((want[0], want[1]), on_cpu):
+                np.testing.assert_array_equal(made, each)
+                np.testing.assert_array_equal(mask, other)
     assert encoder.encode_padded(["a"], length=2, pad_id=-100)[0].tolist() == [[*enc.encode("a"), -100]]
 
 
@@ -97,6 +74,10 @@ def test_packed(devices):
         for length, eot, dtype in ways:
             with devices["none"].shuffled(number + 1) if number else devices["cl100k"].shuffled(0):
                 made = encoder.pack(texts, length, eot=eot, pad_id=9, dtype=dtype, disallowed_special=())
+            on_cpu = streamtok.pack(rows, length, eot=eot, pad_id=9, dtype=dtype)
+            for each, other in zip(made, on_cpu):
+                assert each.dtype == other.dtype
+                np.testing.assert_array_equal(each, other)
             ids, cu_seqlens, positions = packed(rows, length, eot, 9)
             assert made[0].dtype == made[2].dtype == dtype and made[1].dtype == np.int32
             np.testing.assert_array_equal(made[0], ids)
@@ -115,11 +96,12 @@ def test_arguments_that_are_refused():
         ({"dtype": "int16"}, "ids up to 32767, and this encoding has ids up to 50256"),
         ({"dtype": "uint16", "pad_id": -1}, "pad_id=-1 does not fit uint16"),
         ({"pad_id": None}, "pad_id"),
+        ({"length": 2, "max_length": 1}, "max_length=1 and length=2"),
     ]:
         with pytest.raises(ValueError, match=what):
             encoder.encode_padded(["a"], **options)
     for length, options, what in [
-        (8, {"how": "best"}, "how='best'"),
+        (8, {"how": "best-fit"}, "how='best-fit' is unknown: write 'concatenate'; streamtok.pack.. knows"),
         (None, {}, "length=None"),
         (8, {"eot": 2**70}, "eot="),
         (70_000, {"dtype": "uint16"}, "positions up to 69999"),

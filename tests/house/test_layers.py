@@ -21,7 +21,7 @@ ROOT = oracle.PROJECT
 # its place in the list.
 C_ROOMS = """
 base
-checksum text normal split pairs listing
+checksum text normal split pairs listing rows
 special vocab
 cut train longest decoders
 merge cuda
@@ -44,7 +44,7 @@ protocols
 disk
 bundled
 batch checks identity load
-arrays stream patterns offsets
+arrays stream patterns offsets rows
 gpu model_files
 device
 decoding

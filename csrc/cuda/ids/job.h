@@ -85,7 +85,9 @@ typedef struct st_pad {
     uint64_t id_bytes;
     const uint64_t *row_starts;
     uint64_t row_count, length;
-    uint64_t is_left; /* pads stand in front */
+    uint64_t most;      /* ids of a row, `length` at most; of a row that has more are left out: */
+    uint64_t keeps_end; /* those in front; else those behind */
+    uint64_t is_left;   /* pads stand in front */
     uint64_t pad;
     void *out, *mask; /* row_count * length numbers of `out_bytes` each: 2, 4 or 8 */
     uint64_t out_bytes;

@@ -15,11 +15,11 @@ ST_INLINE void st_find_longest(const st_pad *job, uint64_t first, uint64_t step)
         atomicMax((unsigned long long *)&job->report->longest, (unsigned long long)longest);
 }
 
-/* A row, or its first `length` ids; a warp a row. */
+/* A row, or its first or last ids; a warp a row. */
 ST_INLINE void st_pad_row(const st_pad *job, unsigned lane, uint64_t row)
 {
-    const uint64_t all = st_row_size(job, row), size = all < job->length ? all : job->length;
-    const uint64_t pads = job->length - size, first = job->is_left ? pads : 0, from = job->row_starts[row];
+    const uint64_t all = st_row_size(job, row), size = all < job->most ? all : job->most;
+    const uint64_t pads = job->length - size, first = job->is_left ? pads : 0, from = job->row_starts[row] + (job->keeps_end ? all - size : 0);
     for (uint64_t i = lane; i < job->length; i += 32) {
         const int is_id = i - first < size;
         const uint64_t at = row * job->length + i;

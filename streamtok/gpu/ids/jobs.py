@@ -54,7 +54,7 @@ DECODE = struct(
 HOLD = struct("text row_starts row_count final before after sizes out")
 """A st_hold."""
 
-PAD = struct("ids id_bytes row_starts row_count length is_left pad out mask out_bytes report")
+PAD = struct("ids id_bytes row_starts row_count length most keeps_end is_left pad out mask out_bytes report")
 """A st_pad."""
 
 PACK = struct(

@@ -1,0 +1,169 @@
+"""streamtok.pack against its definition in plain Python, and what it refuses."""
+
+from __future__ import annotations
+
+import array
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from row_shapes import best_fit, packed
+
+import streamtok
+from streamtok.native.rows import BEST_FIT_LENGTH, Plan, Ragged
+from streamtok.rows import packing
+
+DTYPES = {"uint16": 2**16, "int16": 2**15, "int32": 2**31, "uint32": 2**32, "int64": 2**32, "uint64": 2**32}
+
+
+@st.composite
+def batches(draw):
+    dtype = draw(st.sampled_from(list(DTYPES)))
+    length = draw(st.sampled_from([1, 2, 3, 7, 63, 64, 65, 200, 4100]))
+    sizes = draw(st.lists(st.integers(0, draw(st.sampled_from([1, 3, length, 3 * length]))), max_size=40))
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    top = DTYPES[dtype] - 1
+    documents = [rng.integers(0, top, size, dtype=np.uint32, endpoint=True).tolist() for size in sizes]
+    return documents, length, draw(st.sampled_from([None, 0, top])), draw(st.sampled_from([0, 5, top])), dtype
+
+
+def check(made: tuple[np.ndarray, ...], want: tuple, dtype: str, length: int) -> None:
+    ids, places, positions, sources = made
+    assert ids.dtype == positions.dtype == dtype and places.dtype == np.int32 and sources.dtype == np.int64
+    assert ids.shape == positions.shape == (len(want[0]), length) and ids.flags.writeable and ids.flags.c_contiguous
+    np.testing.assert_array_equal(ids, want[0])
+    assert places.tolist() == want[1]
+    np.testing.assert_array_equal(positions, want[2])
+    assert len(sources) == len(places) - 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(batches())
+def test_both_ways_are_their_definition(batch):
+    documents, length, eot, pad, dtype = batch
+    options = {"eot": eot, "pad_id": pad, "dtype": dtype, "sources": True}
+    joined = streamtok.pack(documents, length, **options)
+    check(joined, packed(documents, length, eot, pad), dtype, length)
+    fitted = streamtok.pack(documents, length, how="best-fit", **options)
+    want = best_fit(documents, length, eot, pad)
+    check(fitted, want, dtype, length)
+    assert fitted[3].tolist() == want[3]
+    for ids, places, _, sources in (joined, fitted):  # nothing is lost: each document is its sequences, joined
+        again: dict[int, list[int]] = {}
+        for number, begin, end in zip(sources.tolist(), places[:-1].tolist(), places[1:].tolist()):
+            again.setdefault(number, []).append((begin, end))
+        ends = [] if eot is None else [eot]
+        if ids is joined[0]:
+            parts = {n: [t for a, b in spans for t in ids.ravel()[a:b].tolist()] for n, spans in again.items()}
+            assert parts == {n: doc + ends for n, doc in enumerate(documents) if doc + ends}
+        else:
+            sizes = {n: sum(b - a for a, b in spans) for n, spans in again.items() if n >= 0}
+            assert sizes == {n: len(doc + ends) for n, doc in enumerate(documents) if doc + ends}
+
+
+def test_many_documents_are_written_in_several_calls(monkeypatch):
+    rng = np.random.default_rng(1)
+    documents = [rng.integers(0, 1000, size).tolist() for size in rng.integers(0, 90, 700)]
+    wants = packed(documents, 64, 7, 9), best_fit(documents, 64, 7, 9)
+    for most in (1, 100, 5000):
+        monkeypatch.setattr(packing, "_AT_ONCE", most)
+        for how, want in zip(packing.HOW, wants):
+            ids, places, positions = streamtok.pack(documents, 64, how=how, eot=7, pad_id=9)
+            np.testing.assert_array_equal(ids, want[0])
+            np.testing.assert_array_equal(positions, want[2])
+            assert places.tolist() == want[1]
+
+
+def test_every_form_of_documents_gives_the_same_rows():
+    enc = streamtok.get_encoding("o200k_base")
+    texts = ["one text", "", "another, longer text", "x"]
+    lists = enc.encode_batch(texts)
+    want = streamtok.pack(lists, 4, eot=1)
+    ids, indptr = enc.encode_ragged(texts)
+    forms = [
+        (ids, indptr),
+        (ids.astype(np.int64), indptr.astype(np.int32)),
+        (ids.tolist(), indptr.tolist()),
+        [np.array(row, np.uint16 if max(row, default=0) < 2**16 else np.int64) for row in lists],
+        [array.array("I", row) for row in lists],
+        [tuple(row) for row in lists],
+        (row for row in lists),
+    ]
+    for form in forms:
+        for made, expected in zip(streamtok.pack(form, 4, eot=1), want):
+            np.testing.assert_array_equal(made, expected)
+    square = np.arange(12, dtype=np.int32).reshape(3, 4)
+    np.testing.assert_array_equal(streamtok.pack(square[:, ::-1], 5, eot=99)[0][0], [3, 2, 1, 0, 99])
+    assert streamtok.pack([], 5)[0].shape == (0, 5) and streamtok.pack([], 5)[1].tolist() == [0]
+
+
+def test_arrow_arrays_of_lists():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    rows = [[1, 2, 3], [], [4], [5, 6]]
+    whole = pa.array(rows, pa.list_(pa.uint32()))
+    for form in (
+        whole,
+        pa.array(rows, pa.large_list(pa.int64())),
+        pa.chunked_array([whole[:1], whole[1:]]),
+        whole[0:4],
+    ):
+        assert streamtok.pack(form, 3, eot=9)[0].tolist() == streamtok.pack(rows, 3, eot=9)[0].tolist()
+    assert streamtok.pack(whole[2:], 3, eot=9)[0].tolist() == [[4, 9, 5], [6, 9, 0]]
+    for holed in (pa.array([[1], None]), pa.array([[1, None]])):
+        with pytest.raises(ValueError, match="are null: leave them out"):
+            streamtok.pack(holed, 3)
+
+
+def test_tensors_share_the_memory():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    ids, places, _ = streamtok.pack([torch.tensor([1, 2, 3]), torch.tensor([4])], 3, eot=9)
+    assert ids.tolist() == [[1, 2, 3], [9, 4, 9]]
+    for tensor in (torch.from_numpy(ids), torch.from_dlpack(ids)):
+        assert tensor.data_ptr() == ids.ctypes.data and tensor.dtype == torch.int64
+    assert torch.from_dlpack(places).dtype == torch.int32
+
+
+@pytest.mark.parametrize(
+    ("documents", "length", "options", "error", "what"),
+    [
+        ([[1]], 0, {}, ValueError, "length=0: write how many ids a row has"),
+        ([[1]], None, {}, ValueError, "length=None"),
+        ([[1]], True, {}, ValueError, "length=True"),
+        ([[1]], 8, {"how": "best"}, ValueError, "how='best' is unknown: write 'concatenate' or 'best-fit'"),
+        ([[1]], BEST_FIT_LENGTH + 1, {"how": "best-fit"}, ValueError, "rows of 16777216 ids at most"),
+        ([[1]], 8, {"dtype": "float32"}, ValueError, "dtype='float32': write one of"),
+        ([[1]], 8, {"eot": -1, "dtype": "uint32"}, ValueError, "eot=-1 does not fit uint32"),
+        ([[1]], 8, {"pad_id": 2**40, "dtype": "int32"}, ValueError, "pad_id="),
+        ([[1]], 70_000, {"dtype": "uint16"}, ValueError, "positions up to 69999 do not fit uint16"),
+        ([[1], [], [70_000]], 8, {"dtype": "uint16"}, ValueError, "document 2 has the id 70000"),
+        ([[1], ["a"]], 8, {}, TypeError, "document 1: "),
+        ([[1], "ab"], 8, {}, TypeError, "document 1 is of type str: give ids"),
+        ("ab", 8, {}, TypeError, "documents are of type str"),
+        ([[1], [-1]], 8, {}, OverflowError, "document 1: "),
+        ([np.array([1.5])], 8, {}, TypeError, "document 0: ids are integers"),
+        (np.arange(4), 8, {}, ValueError, "an array of shape .4,.: give .ids. for a single document"),
+        (([1, 2], [3, 4]), 8, {}, ValueError, "indptr must ascend from 0 to the number of ids, 2: a tuple is the pair"),
+        (([1, 2], [0, 2, 1, 2]), 8, {}, ValueError, "indptr must ascend"),
+        (([1, 2], []), 8, {}, ValueError, "indptr"),
+        (([1], [2], [3]), 8, {}, ValueError, "a tuple of 3 items"),
+        ([[]] * 3, 2**31, {"eot": 1}, ValueError, "places of sequences are 32-bit numbers"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(documents, length, options, error, what):
+    with pytest.raises(error, match=what):
+        streamtok.pack(documents, length, **options)
+
+
+def test_native_functions_check_what_would_leave_memory():
+    ids, starts = np.arange(4, dtype=np.uint32), np.array([0, 1, 4])
+    for wrong in ([0, 5, 4], [1, 1, 4], [0, 1, 3], [-1, 0, 4], []):
+        with pytest.raises(ValueError):
+            Ragged(ids, np.array(wrong, np.int64))
+    plan = Plan(Ragged(ids, starts), False, 2, True)
+    row = np.zeros(4, np.int64)
+    for room, first, last in [(row[:3], 0, 2), (row, 0, 9), (row, 2, 1)]:
+        with pytest.raises(IndexError):
+            plan.write(0, 0, 8, room, row[: len(room)].copy(), first, last)
+    with pytest.raises(ValueError):
+        plan.write(0, 0, 4, row, row.copy(), 0, 2)
