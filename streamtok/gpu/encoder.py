@@ -286,7 +286,7 @@ class GpuEncoder:
             ValueError: another `how`, a batch of 2**31 ids or more; and as encode_padded().
             TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
         """
-        check_how(how, ("concatenate",), hint="; streamtok.pack() knows 'best-fit', on the CPU")
+        check_how(how, ("concatenate",), hint="; streamtok.pack knows 'best-fit', on the CPU")
         check_pack_length(length)
         shape = shape_of(length, dtype, pad_id, self.encoding.max_token_value, end=eot)
         ids, doc_starts = self.encode_batch(

@@ -1,10 +1,16 @@
+from typing import final
+
+from typing_extensions import Self
+
 from .text import _Data
 
 BEST_FIT_LENGTH: int
 
+@final
 class Ragged:
-    count: int
-    def __init__(self, ids: _Data, starts: _Data) -> None: ...
+    def __new__(cls, ids: _Data, starts: _Data) -> Self: ...
+    @property
+    def count(self) -> int: ...
 
 def pad(
     texts: Ragged,
@@ -22,10 +28,13 @@ def pad(
     last: int,
 ) -> None: ...
 
+@final
 class Plan:
-    count: int
-    length: int
-    def __init__(self, documents: Ragged, has_end: bool, length: int, is_best_fit: bool) -> None: ...
+    def __new__(cls, documents: Ragged, has_end: bool, length: int, is_best_fit: bool) -> Self: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def length(self) -> int: ...
     @property
     def total(self) -> int: ...
     def places(self, places: _Data, numbers: _Data) -> None: ...

@@ -26,7 +26,7 @@ def ragged_of(documents: Any) -> tuple[Ids, Places]:
     if hasattr(documents, "offsets") and hasattr(documents, "values"):  # a pyarrow.ListArray or LargeListArray
         return _arrow(documents)
     if isinstance(documents, (str, bytes, bytearray)):
-        raise TypeError(f"documents are of type {type(documents).__name__}: give ids, as from encode_ragged()")
+        raise TypeError(f"documents are of type {type(documents).__name__}: give ids, as from encode_ragged")
     found = None if isinstance(documents, list) else as_numpy(documents)
     if found is None:
         return _listed(list(documents))
@@ -37,7 +37,7 @@ def ragged_of(documents: Any) -> tuple[Ids, Places]:
 
 
 def _pair(pair: tuple[Any, ...]) -> tuple[Ids, Places]:
-    form = "a tuple is the pair (ids, indptr), as encode_ragged() returns it; several documents are a list"
+    form = "a tuple is the pair (ids, indptr), as encode_ragged returns it; several documents are a list"
     if len(pair) != 2:
         raise ValueError(f"documents are a tuple of {len(pair)} items: {form}")
     given = as_numpy(pair[1])
@@ -56,7 +56,7 @@ def _arrow(lists: Any) -> tuple[Ids, Places]:
     if lists.null_count or lists.values.null_count:
         what = "documents" if lists.null_count else "ids"
         raise ValueError(
-            f"{lists.null_count or lists.values.null_count} {what} are null: leave them out, as with drop_null()"
+            f"{lists.null_count or lists.values.null_count} {what} are null: leave them out, as with drop_null"
         )
     offsets = np.asarray(lists.offsets).astype(np.int64)
     if not len(offsets):
@@ -76,7 +76,7 @@ def _row(document: Any, index: int) -> Ids:
     if type(document) is np.ndarray and document.dtype == np.uint32 and document.ndim == 1:
         return document
     if isinstance(document, (str, bytes)):
-        raise TypeError(f"document {index} is of type {type(document).__name__}: give ids, as from encode_to_numpy()")
+        raise TypeError(f"document {index} is of type {type(document).__name__}: give ids, as from encode_to_numpy")
     try:
         found = as_numpy(document) if not isinstance(document, list) else None
         if found is not None:

@@ -24,7 +24,7 @@ ARGUMENT = re.compile(r"(?<![\w.{<>=!-])([a-z][a-z0-9_]*)=(?![=\w-]*=)")
 # Arguments that no command passes on, so no message of the command is about them.
 NOT_PASSED = {
     *("chunk_size", "disallowed_special", "slots", "memory_limit", "sizes", "use_fast"),
-    *("bytes", "how", "lanes", "length", "rows", "side"),
+    *("bytes", "how", "lanes", "length", "rows", "side", "truncate"),
     *("shard_bytes", "workers"),  # the command checks its --workers itself, and a spec its shard_bytes
 }
 

@@ -101,7 +101,7 @@ def test_arguments_that_are_refused():
         with pytest.raises(ValueError, match=what):
             encoder.encode_padded(["a"], **options)
     for length, options, what in [
-        (8, {"how": "best-fit"}, "how='best-fit' is unknown: write 'concatenate'; streamtok.pack.. knows"),
+        (8, {"how": "best-fit"}, "how='best-fit' is unknown: write 'concatenate'; streamtok.pack knows"),
         (None, {}, "length=None"),
         (8, {"eot": 2**70}, "eot="),
         (70_000, {"dtype": "uint16"}, "positions up to 69999"),
