@@ -1,4 +1,4 @@
-"""Where tokens lie in text: character offsets."""
+"""Where characters begin in UTF-8, and where tokens lie in text."""
 
 from __future__ import annotations
 
@@ -18,6 +18,26 @@ _BLOCK = 1 << 18
 
 # Words whose tokens are remembered in one call.
 _WORDS_KEPT = 1 << 16
+
+
+def is_border(text: str | bytes | bytearray | memoryview, at: int) -> bool:
+    """Whether a place is between two characters of UTF-8, or of a str and not inside a pair of surrogates."""
+    if not 0 < at < len(text):
+        return True
+    if isinstance(text, str):
+        return not "\ud800" <= text[at - 1] < "\udc00" <= text[at] < "\ue000"  # of a pair, high and low
+    return not 0x80 <= text[at] < 0xC0
+
+
+def border_from(text: str | bytes | bytearray | memoryview, at: int) -> int:
+    """The first border at or behind a place; the place itself where bytes are not UTF-8 and have none near. Whoever
+    reads them raises the error."""
+    return next((each for each in range(at, at + 4) if is_border(text, each)), at)
+
+
+def border_before(text: str | bytes | bytearray | memoryview, at: int) -> int:
+    """The last border at or in front of a place; the place itself where bytes are not UTF-8 and have none near."""
+    return next((each for each in range(at, max(at - 4, -1), -1) if is_border(text, each)), at)
 
 
 def character_offsets(data: bytes, lengths: Places) -> Places:

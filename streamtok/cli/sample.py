@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..files.sources import make_sources
+from ..offsets import border_before, border_from
 
 WARM_PASSES = 5
 _LARGEST_SLICE = 4 << 20
@@ -56,7 +57,7 @@ def read_sample(name: str, source: Any, limit: int | None = None) -> Sample:
         ) from None
     size = len(data)
     data *= -(-count * _SMALLEST_SLICE // size) if size < count * _SMALLEST_SLICE else 1
-    borders = [_border(data, len(data) * i // count) for i in range(count + 1)]
+    borders = [border_from(data, len(data) * i // count) for i in range(count + 1)]
     return Sample(name, data, borders, size, is_whole)
 
 
@@ -68,15 +69,7 @@ def _read(source: Any, limit: int) -> tuple[bytes, bool]:
             data += chunk
     if len(data) <= limit:
         return bytes(data), True
-    end = next((end for end in range(limit, limit - 4, -1) if data[end] & 0xC0 != 0x80), limit)
-    return bytes(data[:end]), False
-
-
-def _border(data: bytes, at: int) -> int:
-    """The first border between two characters at or behind `at`."""
-    while at < len(data) and data[at] & 0xC0 == 0x80:
-        at += 1
-    return at
+    return bytes(data[: border_before(data, limit)]), False
 
 
 def documents(data: bytes) -> list[bytes]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..errors import shown
+from ..offsets import border_before
 
 LONG = 1 << 20
 """Bytes of a line from which it is read by `pieces_at`. A line that is parsed whole takes up to ten times its size: one
@@ -203,8 +204,7 @@ def _unescaped(line: bytearray, string: _Range) -> Iterator[str]:
 def _cut(line: bytearray, begin: int, cut: int) -> int:
     """A place at `cut` or shortly before it, inside no character, no escape and no pair of escaped surrogates. An
     escape does not span `begin`."""
-    while line[cut] & 0xC0 == 0x80:
-        cut -= 1
+    cut = border_before(line, cut)
     for _ in range(2):  # out of an escape, and out of a pair: more are malformed, and refused wherever they are cut
         last = line.rfind(b"\\", max(begin, cut - 6), cut)
         if last < 0 or _backslashes(line, begin, last + 1) % 2 == 0:

@@ -80,14 +80,13 @@ cdef class CoreDecoders:
     cdef public list stopped  # the slots whose text ended in the last call
     cdef st_decoder_scratch scratch
     cdef st_bytes out
-    cdef st_ids ends, kept
+    cdef st_ids kept
 
     def __cinit__(self, Decoder decoder not None, Py_ssize_t count, bint replace, bint skip_special):
         cdef Py_ssize_t i
         self.decoder, self.count, self.skip_special = decoder, count, skip_special
         memset(&self.scratch, 0, sizeof(self.scratch))
         memset(&self.out, 0, sizeof(self.out))
-        memset(&self.ends, 0, sizeof(self.ends))
         memset(&self.kept, 0, sizeof(self.kept))
         self.scratch.stage.errors = ST_ERRORS_REPLACE if replace else ST_ERRORS_IGNORE
         self.slots = <st_decoder *>st_calloc(<size_t>count + 1, sizeof(st_decoder))
@@ -102,7 +101,6 @@ cdef class CoreDecoders:
         st_free(self.slots)
         st_decoder_scratch_free(&self.scratch)
         st_bytes_free(&self.out)
-        st_ids_free(&self.ends)
         st_ids_free(&self.kept)
 
     cdef st_decoder *_at(self, int64_t slot) except NULL:
@@ -145,8 +143,7 @@ cdef class CoreDecoders:
                 self._check(&where, &tokens, &sizes, each)
                 if not fed:
                     return None
-                self._feed(&where, &tokens, &sizes, each)
-                return self._texts(where.n)
+                return self._feed(&where, &tokens, &sizes, each)
         finally:
             st_free(where.own)
             st_free(tokens.own)
@@ -174,22 +171,23 @@ cdef class CoreDecoders:
                     self.decoder.vocab.vocab, &self.decoder.vocab.names, <uint32_t>tokens.data[i], &n) == NULL:
                 raise KeyError(f"Invalid token for decoding: {tokens.data[i]}")
             room += 3 * n
-        self.out.size = self.ends.size = self.kept.size = 0
-        if (st_bytes_reserve(&self.out, room) or st_ids_reserve(&self.ends, where.n) or st_ids_reserve(&self.kept, tokens.n)
+        self.out.size = self.kept.size = 0
+        if (st_bytes_reserve(&self.out, room) or st_ids_reserve(&self.kept, tokens.n)
                 or st_decoder_reserve(&self.scratch, room)):
             raise MemoryError
         return 0
 
-    cdef int _feed(self, const Numbers *where, const Numbers *tokens, const Numbers *sizes, int64_t each) except -1:
+    cdef list _feed(self, const Numbers *where, const Numbers *tokens, const Numbers *sizes, int64_t each):
         cdef size_t i, k, n, at = 0
         cdef st_decoder *one
         cdef uint32_t token, stop
+        made = []
         self.stopped = []
         for i in range(where.n):
             one = &self.slots[where.data[i]]
             stop = one.stop
             n = <size_t>(sizes.data[i] if sizes.data != NULL else each)
-            self.kept.size = 0
+            self.out.size = self.kept.size = 0
             for k in range(at, at + n):
                 token = <uint32_t>tokens.data[k]
                 if tokens.data[k] != -1 and not (self.skip_special and self._is_special(token)):
@@ -200,36 +198,28 @@ cdef class CoreDecoders:
                     self.decoder.vocab.vocab, &self.decoder.vocab.names, self.kept.data, self.kept.size, False,
                     &self.scratch, one, &self.out):
                 raise MemoryError
-            if one.stop != stop:
-                self.stopped.append(where.data[i])
-            self.ends.data[i] = <uint32_t>self.out.size
-        return 0
+            made.append(self._out_of(where.data[i], stop))
+        return made
 
     cdef bint _is_special(self, uint32_t token) noexcept:
         return not self.decoder._without_special(&token, 1, &token)
 
-    cdef list _texts(self, size_t n):
-        cdef size_t i, start = 0
-        made = []
-        for i in range(n):
-            made.append(PyUnicode_DecodeUTF8(<const char *>self.out.data + start, <Py_ssize_t>(self.ends.data[i] - start), NULL))
-            start = self.ends.data[i]
-        return made
+    cdef object _out_of(self, int64_t slot, uint32_t stop):
+        """The text that came out of a slot. stop: what had ended its text before."""
+        if self.slots[slot].stop != stop:
+            self.stopped.append(slot)
+        return PyUnicode_DecodeUTF8(<const char *>self.out.data, <Py_ssize_t>self.out.size, NULL)
 
     def flush(self, int64_t slot):
         """Ends a text: what is left of it, without what may still have become a stop string."""
         cdef st_decoder *one = self._at(slot)
-        cdef st_status status
         cdef uint32_t stop = one.stop
         with critical_section(self):
             self.out.size = 0
-            status = st_decoder_feed(self.decoder.vocab.vocab, &self.decoder.vocab.names, NULL, 0, True, &self.scratch, one,
-                                     &self.out)
-            if status:
+            if st_decoder_feed(self.decoder.vocab.vocab, &self.decoder.vocab.names, NULL, 0, True, &self.scratch, one,
+                               &self.out):
                 raise MemoryError
-            if one.stop != stop:
-                self.stopped.append(slot)
-            return PyUnicode_DecodeUTF8(<const char *>self.out.data, <Py_ssize_t>self.out.size, NULL)
+            return self._out_of(slot, stop)
 
     # ---- text ----
 
@@ -241,9 +231,7 @@ cdef class CoreDecoders:
             self.out.size = 0
             if st_decoder_pass(<const uint8_t *>PyBytes_AS_STRING(text), <size_t>len(text), final, one, &self.out):
                 raise MemoryError
-            if one.stop != stop:
-                self.stopped.append(slot)
-            return PyUnicode_DecodeUTF8(<const char *>self.out.data, <Py_ssize_t>self.out.size, NULL)
+            return self._out_of(slot, stop)
 
     # ---- states ----
 

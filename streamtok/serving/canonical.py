@@ -6,6 +6,7 @@ trained on them, or asked to go on behind them, then sees ids that no text has.
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,11 +104,7 @@ class CanonicalCheck:
 
 def _unfinished(data: bytes) -> bytes:
     """The beginning of a character at the end of UTF-8."""
-    for size in range(1, min(3, len(data)) + 1):
-        if data[-size] >= 0xC0:
-            whole = 2 + (data[-size] >= 0xE0) + (data[-size] >= 0xF0)
-            return data[-size:] if size < whole else b""
-    return b""
+    return data[codecs.utf_8_decode(data, "ignore", False)[1] :]
 
 
 def _difference(given: Ids, made: Ids, before: int = 0) -> int | None:

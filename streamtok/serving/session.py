@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import shown
 from ..native.encode import CoreStream
 from ..native.gate import Utf8
+from ..offsets import border_before, border_from, is_border
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,7 +196,7 @@ class Session:
             else:
                 if bytes is None or bytes < 0:
                     raise ValueError(f"bytes={shown(bytes)} is negative: write how many bytes stay")
-                end = _border_before(whole, min(bytes, self._size))
+                end = border_before(whole, min(bytes, self._size))
             return self._replace(end, self._size, memoryview(b""))
 
     # ---- copies ----
@@ -241,7 +242,7 @@ class Session:
         first, later = bisect_right(marks, start, key=_at) - 1, bisect_left(marks, end, key=_at)
         mark = marks[first]
         old = self._read(mark.at, self._at(later))
-        if not (_is_border(old, start - mark.at) and _is_border(old, end - mark.at)):
+        if not (is_border(old, start - mark.at) and is_border(old, end - mark.at)):
             raise ValueError(f"{start} or {end} lies inside a character; write places between characters")
         run = _Run(_stream_at(self._new(), mark), mark.at, mark.ids, mark.at)
         run.feed(old[: start - mark.at] + data.tobytes() + old[end - mark.at :])
@@ -249,7 +250,7 @@ class Session:
             later += 1
             run.feed(self._read(marks[later - 1].at, self._at(later)))
         if later < len(marks):
-            splice = self._fall_in(mark, run, marks[later:], delta)
+            splice = self._fall_in(first, run, marks[later:], delta)
         else:
             splice = self._put(mark.ids, [*run.made, run.stream.copy().flush()], self._count)
             self._stream, self._stable = run.stream, run.ids
@@ -259,10 +260,10 @@ class Session:
         self._size = size + delta
         return splice
 
-    def _fall_in(self, mark: Mark, run: _Run, rest: list[Mark], delta: int) -> Splice:
-        """A run from a mark has come to the state of the first of the later marks: all behind it stays as it is."""
+    def _fall_in(self, first: int, run: _Run, rest: list[Mark], delta: int) -> Splice:
+        """A run from the mark of this number has the state of the first of `rest`: all behind that stays as it is."""
         more = run.ids - rest[0].ids
-        splice = self._put(mark.ids, run.made, rest[0].ids)
+        splice = self._put(self._marks[first].ids, run.made, rest[0].ids)
         if rest[0].at + delta - run.last < STEP // 2:
             rest = rest[1:]
         if delta or more:
@@ -270,7 +271,7 @@ class Session:
         if delta:
             self._stream.move(delta)
         self._stable += more
-        self._marks = self._marks[: self._marks.index(mark) + 1] + run.marks + rest
+        self._marks = self._marks[: first + 1] + run.marks + rest
         return splice
 
     def _put(self, first: int, made: list[Ids], behind: int) -> Splice:
@@ -317,7 +318,7 @@ class Session:
         """Bytes that a text has in common with this one: at the beginning, and at the end behind these."""
         if self._held is not None:
             old, new = np.frombuffer(self._held, np.uint8), np.frombuffer(data, np.uint8)
-            first = _border_before(data, _common_beginning(old, new))
+            first = border_before(data, _common_beginning(old, new))
             behind = _common_beginning(old[first:][::-1], new[first:][::-1])
         else:
             ids, decoder = self._room[: self._count], self.encoding._decoder
@@ -325,10 +326,10 @@ class Session:
             if count < len(ids):
                 token = np.frombuffer(self.encoding._bytes_of(ids[count : count + 1], True), np.uint8)
                 first += _common_beginning(token, np.frombuffer(data, np.uint8)[first:])
-                first = _border_before(data, first)
+                first = border_before(data, first)
             behind = decoder.match(ids[count:], data[first:], True)[1]
             behind = min(behind, self._size - first)
-        while behind and not _is_border(data, len(data) - behind):
+        while behind and not is_border(data, len(data) - behind):
             behind -= 1
         return first, behind
 
@@ -344,7 +345,7 @@ class _Run:
     def feed(self, data: bytes | memoryview) -> None:
         view, place = memoryview(data), 0
         while place < len(view):
-            end = _border_behind(view, min(place + max(self.last + STEP - self.at, 1), len(view)))
+            end = border_from(view, min(place + max(self.last + STEP - self.at, 1), len(view)))
             ids = self.stream.feed(view[place:end])
             self.made.append(ids)
             self.ids += len(ids)
@@ -411,18 +412,6 @@ def _stream_at(stream: Any, mark: Mark) -> Any:
 def _utf8(text: Text) -> memoryview:
     """The bytes of a text, without a copy where they are there already. Surrogates are taken as encode() takes them."""
     return memoryview(Utf8(text)).cast("B")
-
-
-def _is_border(data: bytes | memoryview, at: int) -> bool:
-    return not 0 < at < len(data) or not 0x80 <= data[at] < 0xC0
-
-
-def _border_before(data: bytes | memoryview, at: int) -> int:
-    return next((place for place in range(at, max(at - 4, 0), -1) if _is_border(data, place)), 0 if at < 4 else at)
-
-
-def _border_behind(data: memoryview, at: int) -> int:
-    return next((place for place in range(at, at + 4) if _is_border(data, place)), at)
 
 
 def _common_beginning(left: Any, right: Any) -> int:

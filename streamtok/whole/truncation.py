@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from ..errors import shown
+from ..offsets import border_from, is_border
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, Data, DisallowedSpecial, Encoding, Stream, Text
@@ -39,19 +40,6 @@ class _Search:
     def __init__(self, text: str | memoryview, n: int) -> None:
         self.text, self.n = text, n
 
-    def is_border(self, at: int) -> bool:
-        """Whether this place is between two characters, and not inside a pair of surrogates."""
-        text = self.text
-        if not 0 < at < len(text):
-            return True
-        if isinstance(text, str):
-            return not "\ud800" <= text[at - 1] < "\udc00" <= text[at] < "\ue000"  # of a pair, high and low
-        return not 0x80 <= text[at] < 0xC0
-
-    def border_from(self, at: int) -> int:
-        # Bytes that are not UTF-8 may have no border: the stream then raises the error.
-        return next((each for each in range(at, at + 4) if self.is_border(each)), at)
-
     def given(self, mark: _Mark, end: int) -> int:
         """The ids of text[:end] that a stream gives before the text ends."""
         return mark.ids + len(mark.stream.copy().feed(self.text[mark.at : end]))
@@ -69,7 +57,7 @@ class _Search:
         at = ids = 0
         step, tried = min(64 + 8 * self.n, _STEP), _HELD
         while at < len(self.text):
-            end = self.border_from(min(at + step, len(self.text)))
+            end = border_from(self.text, min(at + step, len(self.text)))
             ids += len(stream.feed(self.text[at:end]))
             at, step = end, _STEP
             if ids > self.n:
@@ -86,7 +74,7 @@ class _Search:
     def back(self, mark: _Mark, end: int) -> int | None:
         """The longest beginning that fits, of those that end in front of `end` and not in front of the mark."""
         end = self._first_over(mark, end)
-        near = self.border_from(max(end - _NEAR, mark.at))
+        near = border_from(self.text, max(end - _NEAR, mark.at))
         marks = [mark]
         if near < end:
             stream = mark.stream.copy()
@@ -95,7 +83,7 @@ class _Search:
         while marks:
             mark = marks.pop()
             for each in range(end - 1, mark.at - 1, -1):
-                if self.is_border(each) and self.fits(mark, each):
+                if is_border(self.text, each) and self.fits(mark, each):
                     return each
             end = mark.at
         return None
@@ -114,9 +102,9 @@ class _Search:
         if not self.fits(mark, low):
             return None
         while True:
-            middle = self.border_from((low + high + 1) // 2)
+            middle = border_from(self.text, (low + high + 1) // 2)
             if middle >= high:
-                middle = self.border_from(low + 1)
+                middle = border_from(self.text, low + 1)
             if middle >= high:
                 return low
             low, high = (middle, high) if self.fits(mark, middle) else (low, middle)
