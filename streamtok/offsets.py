@@ -163,7 +163,7 @@ def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
     return b"".join(tokens).decode("utf-8", errors="strict"), offsets
 
 
-def _shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
+def shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
     """Names of the ids that have several, as one of o200k_harmony has."""
     if len(set(encoding._added_tokens.values())) == len(encoding._added_tokens):
         return {}
@@ -173,14 +173,14 @@ def _shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
     return {token: several for token, several in names.items() if len(several) > 1}
 
 
-def token_sizes(encoding: Encoding, data: bytes, ids: Ids) -> Places:
+def token_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids) -> Places:
     """Bytes of `data` that each token stands for. Where an id has two names, the text says which of them it was."""
     import numpy as np
 
     sizes = np.empty(len(ids), np.int64)
     for first in range(0, len(ids), _BLOCK):
         sizes[first : first + _BLOCK] = encoding._token_lengths[ids[first : first + _BLOCK]]
-    names = _shared_names(encoding)
+    names = shared_names(encoding)
     if not names:
         return sizes
     shift = 0
@@ -193,3 +193,13 @@ def token_sizes(encoding: Encoding, data: bytes, ids: Ids) -> Places:
             shift += size - int(sizes[i])
             sizes[i] = size
     return sizes
+
+
+def spelled_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids, allowed: Names) -> Places | None:
+    """token_sizes() of the ids of a text; None where their bytes are not the text: after a normalizer, say. Then
+    traced_offsets() finds the places."""
+    is_plain = encoding._normalizer is None and encoding._vocab.wordpiece is None
+    if not is_plain or (allowed is not None and allowed.has_rules):
+        return None
+    sizes = token_sizes(encoding, data, ids)
+    return sizes if sizes.sum() == len(data) else None  # or some text is in no piece

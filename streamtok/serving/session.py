@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import shown
 from ..native.encode import CoreStream
 from ..native.gate import Utf8
-from ..offsets import border_before, border_from, is_border
+from ..offsets import border_before, border_from, is_border, shared_names, spelled_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,16 +133,20 @@ class Session:
 
     @property
     def text_offsets(self) -> Places:
-        """int64: the byte of the text at which each id begins. Where the ids do not spell the text (after a normalizer,
+        """int64: the byte of the text at which each id begins. Where ids may not spell the text (after a normalizer,
         say), that of the character from which an id came, as Encoding.encode_with_offsets has it."""
-        if self._held is None or self._held == self.encoding._bytes_of(self._room[: self._count]):
-            sizes = self.encoding._token_lengths[self._room[: self._count]]
-            return np.cumsum(sizes) - sizes
+        enc, ids = self.encoding, self._room[: self._count]
         allowed, disallowed = self._options
-        text = self._held.decode()
-        characters = self.encoding.encode_with_offsets(text, allowed_special=allowed, disallowed_special=disallowed)[1]
-        borders = np.flatnonzero((np.frombuffer(self._held, np.uint8) & 0xC0) != 0x80)
-        places: Places = np.append(borders, len(self._held))[characters]
+        if self._held is None:
+            sizes: Places | None = enc._token_lengths[ids]
+        else:
+            sizes = spelled_sizes(enc, self._held, ids, enc._matchers_for(allowed, disallowed)[0])
+        if sizes is not None:
+            return np.cumsum(sizes) - sizes
+        text = self.text
+        characters = enc.encode_with_offsets(text, allowed_special=allowed, disallowed_special=disallowed)[1]
+        borders = np.flatnonzero((np.frombuffer(text.encode(), np.uint8) & 0xC0) != 0x80)
+        places: Places = np.append(borders, self._size)[characters]
         return places
 
     # ---- changes ----
@@ -391,8 +395,9 @@ def _spells_its_text(enc: Encoding, stream: Any) -> bool:
     """Whether the bytes of the ids are those of the text, whatever it is."""
     if enc._spelling is not None or enc._normalizer is not None or not isinstance(stream, CoreStream):
         return False
-    takes_blanks = stream.allowed is not None and stream.allowed.has_rules
-    return not takes_blanks and enc.pattern_engine in ("blocks", "none")  # the pattern of a table may drop text
+    if stream.allowed is not None and (stream.allowed.has_rules or shared_names(enc)):
+        return False  # a name takes text beside it, or an id does not say which of its names it was
+    return enc.pattern_engine in ("blocks", "none")  # the pattern of a table may drop text
 
 
 def _state(stream: Any) -> bytes:

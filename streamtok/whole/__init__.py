@@ -196,17 +196,15 @@ class WholeTexts(PaddedTexts):
             ValueError: the text holds a disallowed special token.
             TypeError: `text` is no str.
         """
-        from ..offsets import character_count, character_offsets, token_sizes, traced_offsets
+        from ..offsets import character_count, character_offsets, spelled_sizes, traced_offsets
 
         data = to_utf8(checked(text))
         ids = self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
         allowed = self._matchers_for(allowed_special, disallowed_special)[0]
-        is_plain = self._normalizer is None and self._vocab.wordpiece is None
-        is_plain = is_plain and (allowed is None or not allowed.has_rules)
-        sizes = token_sizes(self, data, ids) if is_plain else None
-        if sizes is not None and sizes.sum() == len(data):
+        sizes = spelled_sizes(self, data, ids, allowed)
+        if sizes is not None:
             places = character_offsets(data, sizes)
-        else:  # or some text is in no piece
+        else:
             places = traced_offsets(self, data, ids, allowed)
         if add_special_tokens:
             import numpy as np
