@@ -7,20 +7,24 @@ import functools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, Protocol
 
     from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Text, TokenIds
     from .batch_decoder import BatchDecoder
     from .canonical import CanonicalCheck
+    from .completions import Completions, Spellings
+    from .segments import EncodedSegments
     from .session import Session
     from .token_table import TokenTable
 
     class _WithTable(Encoding, Protocol):
-        """An encoding with Serving's own table."""
+        """An encoding with Serving's own tables."""
 
         @property
         def _token_table(self) -> TokenTable: ...
+        @property
+        def _spellings(self) -> Spellings: ...
 
 
 class Serving:
@@ -121,3 +125,57 @@ class Serving:
         from .canonical import CanonicalCheck
 
         return CanonicalCheck(self, allowed_special)
+
+    def encode_segments(
+        self: Encoding, segments: Iterable[tuple[Text, AllowedSpecial]], *, joined: bool = True
+    ) -> EncodedSegments:
+        """Encodes a text that is given in segments, each with the special tokens that it may name.
+
+        >>> prompt = [("<|user|>", "all"), (question, set()), ("<|end|>", "all")]
+        >>> ids, starts = enc.encode_segments(prompt)
+
+        A name of a special token counts where every segment that holds bytes of it allows it: so none arises where the
+        end of one segment meets the beginning of another one that does not allow it. Leftmost names come first, of
+        those at one place the longest that counts. All other text is ordinary text; no name is refused.
+
+        Args:
+            segments: pairs of a text (a str, or a buffer of UTF-8) and the names of special tokens that are allowed in
+                it: a set, or "all". Where segments of bytes are joined, a character may lie in two of them.
+            joined: True: the ids of the joined text, in which words and characters may lie across segments; a single
+                segment then has the ids of encode(). False: the ids of each segment by itself.
+
+        Raises:
+            TypeError: a segment is no pair of text and names.
+            ValueError: joined, segments that allow different names, and an encoding whose names take text beside them.
+            UnicodeDecodeError: bytes that are not UTF-8.
+        """
+        from .segments import encode_segments
+
+        return encode_segments(self, segments, joined)
+
+    @functools.cached_property
+    def _spellings(self: _WithTable) -> Spellings:
+        from .completions import Spellings
+
+        return Spellings.of(self._token_table)
+
+    def completions(self: _WithTable, ids: Sequence[int] | TokenIds = (), text: Text = "") -> Completions:
+        """Where generation has to begin so that the end of a prompt does not decide what its next word is (token
+        healing), and which tokens may come first. See Completions.
+
+        >>> found = enc.completions(text="The link is http:")
+        >>> enc.decode(found.ids), found.prefix
+        ('The link is http', b':')
+
+        Args:
+            ids: the prompt; text may follow it.
+            text: a str, or a buffer of UTF-8 that may end inside a character. It is ordinary text.
+
+        Raises:
+            KeyError: an unknown id; other ids are refused as by decode().
+            ValueError: the ids of this encoding do not spell its text: blanks are written as another character, say.
+            UnicodeDecodeError: `text` is not UTF-8.
+        """
+        from .completions import complete
+
+        return complete(self, self._spellings, ids, text)
