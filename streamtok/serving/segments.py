@@ -17,12 +17,8 @@ from ..native.text import to_utf8
 from ..native.vocab import FOUND, HELD
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from ..native.vocab import Matcher
     from ..protocols import AllowedSpecial, Encoding, Ids, Places, Text
-
-    Segment: TypeAlias = tuple[Text, AllowedSpecial]
 
 
 class EncodedSegments(NamedTuple):
@@ -55,7 +51,7 @@ class _Piece(NamedTuple):
     size: int = 0
 
 
-def encode_segments(enc: Encoding, segments: Iterable[Segment], joined: bool) -> EncodedSegments:
+def encode_segments(enc: Encoding, segments: Iterable[tuple[Text, AllowedSpecial]], joined: bool) -> EncodedSegments:
     """Serving.encode_segments() has the arguments."""
     parts = _parts(enc, segments)
     if not joined:
@@ -66,7 +62,7 @@ def encode_segments(enc: Encoding, segments: Iterable[Segment], joined: bool) ->
     return _joined(enc, parts)
 
 
-def _parts(enc: Encoding, segments: Iterable[Segment]) -> list[_Part]:
+def _parts(enc: Encoding, segments: Iterable[tuple[Text, AllowedSpecial]]) -> list[_Part]:
     parts: list[_Part] = []
     known: dict[int, dict[bytes, int]] = {}
     for index, segment in enumerate(segments):
