@@ -14,10 +14,10 @@ import numpy as np
 from ..checks import checked_text
 from ..errors import shown
 from ..native.text import to_utf8
-from ..native.vocab import FOUND, HELD
+from ..native.matcher import FOUND, HELD
 
 if TYPE_CHECKING:
-    from ..native.vocab import Matcher
+    from ..native.matcher import Matcher
     from ..protocols import AllowedSpecial, Encoding, Ids, Places, Text
 
 
