@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from .native.texts import Texts
     from .protocols import ArrayCoder, Ids, Names, Places, SomeText, Text, TextCoder
 
     _T = TypeVar("_T")
@@ -222,6 +223,26 @@ def encode_ragged(
         ids, starts = coder.encode_many(texts, allowed, disallowed)
         indptr[:] = starts
         return ids, indptr
+    ids = job.array(counts=indptr[1:])
+    np.cumsum(indptr, out=indptr)
+    return ids, indptr
+
+
+def encode_texts(
+    coder: TextCoder, texts: Texts, allowed: Names, disallowed: Names, num_threads: int | None
+) -> tuple[Ids, Places]:
+    """encode_ragged() of texts that lie in memory."""
+    import numpy as np
+
+    threads = threads_for(num_threads)
+    indptr = np.zeros(len(texts) + 1, np.int64)
+    if not len(texts) or not isinstance(coder, Coder):
+        ids, indptr[:] = coder.encode_many([texts[i] for i in range(len(texts))], allowed, disallowed)
+        return ids, indptr
+    job = Job(coder, texts, allowed, disallowed, threads, _LEAST_SHARE) if threads > 1 else None
+    if job is None or not job.share_count:
+        job = Job(coder, texts, allowed, disallowed, 1, 0)
+    job.work(min(threads, max(job.share_count, 1)) - 1)
     ids = job.array(counts=indptr[1:])
     np.cumsum(indptr, out=indptr)
     return ids, indptr

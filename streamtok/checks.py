@@ -15,11 +15,14 @@ from .native.normal import Normalizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeGuard
+    from typing import Any, TypeGuard, TypeVar
 
     import numpy.typing as npt
 
+    from .native.texts import Texts
     from .protocols import Data, DeviceArray, Ids, SomeText, TokenIds, TokenRows
+
+    _Several = TypeVar("_Several", list[Any], Texts)
 
 # More ids than this are converted in steps, between which Python handles signals.
 _AT_ONCE = 1 << 20
@@ -49,15 +52,16 @@ def checked_all(texts: Iterable[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def index_named(texts: list[SomeText]) -> Iterator[list[SomeText]]:
-    """Adds the index of the text to a TypeError or UnicodeDecodeError that one of the texts causes."""
+def index_named(texts: _Several, what: str = "text") -> Iterator[_Several]:
+    """Adds the index of the text to a TypeError or UnicodeDecodeError that one of the texts causes; what: its name
+    there."""
     try:
         yield texts
     except TypeError:
-        _check_texts(texts)
+        _check_texts(list(texts))  # type: ignore[call-overload]
         raise
     except UnicodeDecodeError:
-        raise _first_invalid(texts) from None
+        raise _first_invalid(list(texts), what) from None  # type: ignore[call-overload]
 
 
 def _check_texts(texts: Sequence[object]) -> None:
@@ -74,14 +78,14 @@ def _is_buffer(value: object) -> TypeGuard[Data]:
     return True
 
 
-def _first_invalid(texts: Sequence[object]) -> UnicodeDecodeError:
+def _first_invalid(texts: Sequence[object], what: str) -> UnicodeDecodeError:
     """The error of the first text that is not UTF-8; one of them is not."""
     for index, text in enumerate(texts):
         try:
             if not isinstance(text, str):
                 bytes(text).decode()  # type: ignore[call-overload]
         except UnicodeDecodeError as error:
-            return UnicodeDecodeError("utf-8", error.object, error.start, error.end, f"{error.reason} (text {index})")
+            return UnicodeDecodeError("utf-8", error.object, error.start, error.end, f"{error.reason} ({what} {index})")
     raise AssertionError("every text is UTF-8")
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MODULES = (
+    "arrow",
     "cells",
     "checksum",
     "crew",

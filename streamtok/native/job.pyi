@@ -9,6 +9,7 @@ from .lists import Lists
 from .matcher import Matcher
 from .pattern import Pattern
 from .text import _Data, _Text
+from .texts import Texts
 
 _SomeText = TypeVar("_SomeText", bound=_Text)
 
@@ -20,7 +21,7 @@ class Job:
     def __new__(
         cls,
         coder: Coder,
-        texts: list[_SomeText],
+        texts: list[_SomeText] | Texts,
         allowed: Matcher | None,
         disallowed: Matcher | None,
         threads: int,

@@ -18,6 +18,7 @@ from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
 from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expected, reserve, trim
 from .lists cimport Lists
 from .pattern cimport Pattern, pattern_of
+from .texts cimport Texts
 from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
 from .matcher cimport Matcher
 
@@ -41,15 +42,16 @@ cdef void work_on_job(void *job) noexcept nogil:
 cdef class Job:
     """Whole texts, shared out among threads: work(), then a method that has the result.
 
-    share_count: how many threads can be of use; 0 where the work is not worth sharing (all methods but this are then
+    texts: a list, or Texts. share_count: how many threads can be of use; 0 where the work is not worth sharing (all methods but this are then
     out of place)."""
     cdef st_job job
     cdef Coder coder
     cdef Matcher allowed, disallowed
-    cdef list texts, owners
+    cdef object texts
+    cdef list owners
     cdef size_t units[2]  # bytes of UTF-8, characters of str
 
-    def __cinit__(self, Coder coder not None, list texts not None, Matcher allowed, Matcher disallowed, size_t threads,
+    def __cinit__(self, Coder coder not None, texts not None, Matcher allowed, Matcher disallowed, size_t threads,
                   size_t least, bint counts_only=False):
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
         self.texts, self.owners = texts, []
@@ -61,6 +63,7 @@ cdef class Job:
             self.job.normalizer = &coder.normalizer.normalizer
         self.job.counts_only = counts_only
         cdef size_t count = len(texts), total, i
+        cdef Texts lying = texts if isinstance(texts, Texts) else None
         cdef st_status status = ST_OK
         cdef Scope scope
         cdef st_job_text *spans = <st_job_text *>st_malloc(count * sizeof(st_job_text))
@@ -69,7 +72,12 @@ cdef class Job:
         begin(&scope, NULL)
         try:
             for i in range(count):
-                self._hold(texts[i], &spans[i])
+                if lying is None:
+                    self._hold(texts[i], &spans[i])
+                else:
+                    spans[i].text, spans[i].n = lying.entries[i].data, lying.entries[i].n
+                    spans[i].width = lying.entries[i].width
+                    spans[i].flags = ST_FEED_TRUSTED if spans[i].width else 0
                 self.units[spans[i].width != 0] += spans[i].n
                 if st_go_on(TEXT_COSTS):
                     break

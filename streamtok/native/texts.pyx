@@ -22,12 +22,6 @@ cdef enum:
     # Bytes and characters of the tasks that a thread does at a time.
     A_GROUP = 1 << 18
 
-cdef struct Entry:
-    const uint8_t *data
-    size_t n        # bytes, or characters
-    unsigned width  # bytes of a character; 0: these are bytes
-
-
 class HasSurrogates(Exception):
     """A str has surrogates, which are to be mended before it becomes UTF-8."""
 
@@ -70,12 +64,6 @@ cdef class Texts:
     """str and buffers of bytes, in order. trusted: all of it is certainly valid UTF-8. TypeError for anything else.
 
     texts[i] is a buffer of the UTF-8 of text i, made anew where it is a str that is not ASCII: for what is rare."""
-    cdef Entry *entries
-    cdef Py_ssize_t count
-    cdef bint is_part
-    cdef object owner
-    cdef readonly bint trusted
-
     def __cinit__(self, list texts=None):
         cdef Py_ssize_t i
         self.trusted = True
@@ -95,7 +83,7 @@ cdef class Texts:
         self.count = count
         return 0
 
-    cdef int _take(self, Py_ssize_t i, object text, Held held) except -1:
+    cdef int _take(self, Py_ssize_t i, object text, object held) except -1:
         cdef Py_buffer *view
         cdef Entry *entry = &self.entries[i]
         if PyUnicode_Check(text):
@@ -107,7 +95,7 @@ cdef class Texts:
             entry.data, entry.n = <const uint8_t *>PyBytes_AS_STRING(text), <size_t>PyBytes_GET_SIZE(text)
         else:
             try:
-                view = held.hold(text, self.count)
+                view = (<Held>held).hold(text, self.count)
             except TypeError:
                 raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(text).__name__}") from None
             entry.data, entry.n = <const uint8_t *>view.buf, <size_t>view.len

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from ..arrow import ListArray
     from ..bundled.packed import PackedVocabulary
     from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Places, SomeText, Text
     from .pieces import Pieces
@@ -408,6 +409,50 @@ class WholeTexts(PaddedTexts):
 
             ids, indptr = framed_rows(ids, indptr, self._frame)
         return ids if wanted is None else wanted.take(ids), indptr
+
+    def encode_arrow(
+        self: Encoding,
+        data: Any,
+        *,
+        column: str | None = None,
+        num_threads: int | None = 8,
+        allowed_special: AllowedSpecial = set(),  # noqa: B006
+        disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
+        errors: str = "strict",
+    ) -> ListArray:
+        """The ids of a column of text that lies in Arrow's memory. It is read there: no text is copied, and none
+        becomes a Python object.
+
+        >>> pyarrow.array(enc.encode_arrow(pyarrow.array(["hello world", None])))  # [[24912, 2375], null]
+
+        Args:
+            data: an object with Arrow's PyCapsule interface (__arrow_c_array__ or __arrow_c_stream__): an array, a
+                chunked array, a record batch or a table of pyarrow, a series or a data frame of polars or pandas. The
+                column is of type string, large_string, string_view, binary, large_binary or binary_view, or a
+                dictionary of these. A null stays one.
+            column: the column of a record batch, a table or a data frame.
+            num_threads: threads to use, up to the number of cores; None for as many as there are.
+            allowed_special: as for encode().
+            disallowed_special: as for encode().
+            add_special_tokens: as for encode(); around each row that is not null.
+            errors: as for encode_to_numpy().
+
+        Returns:
+            streamtok.arrow.ListArray: an Arrow array of type list<uint32>, as many rows as the column has.
+
+        Raises:
+            streamtok.arrow.ColumnError: a ValueError. There is no such column, it holds no text, or the array
+                contradicts itself.
+            ValueError: a text holds a disallowed special token.
+            TypeError: `data` has no Arrow interface.
+            UnicodeDecodeError: bytes that are not UTF-8, with errors="strict"; the message has the number of the row.
+        """
+        from ..arrow import encode_arrow
+
+        return encode_arrow(
+            self, data, column, num_threads, allowed_special, disallowed_special, add_special_tokens, errors
+        )
 
     def encode_with_unstable(
         self: Encoding,

@@ -47,7 +47,7 @@ batch checks identity load
 arrays stream patterns offsets rows
 gpu model_files
 device
-decoding
+decoding arrow
 files
 streaming whole serving
 core
