@@ -64,6 +64,7 @@ CAPTIONS = {
     "streamtok/dataset": "shards, manifests",
     "streamtok/ray": "many machines",
     "streamtok/cli": "the command",
+    "streamtok/integrations": "in other libraries",
 }
 
 # Nearly every room uses these: arrows to them would hide the others.

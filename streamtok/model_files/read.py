@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -90,10 +89,14 @@ def read_hf(tokenizer: Any) -> Model:
             "load it with use_fast=True, or give from_file the path of its tokenizer.json"
         )
     text = (backend or tokenizer).to_str()
-    if backend is not None:  # left there by the last call, and set anew by each
-        text = json.dumps({**json.loads(text), "truncation": None, "padding": None}, ensure_ascii=False)
     name = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
-    return read_tokenizer_json(text.encode(), name)
+    return read_tokenizer_json(text.encode(), name, None if backend is None else _without_settings)
+
+
+def _without_settings(record: Any) -> None:
+    """Takes out what the last call of transformers has left there, and each call sets anew."""
+    if isinstance(record, dict):
+        record.update(truncation=None, padding=None)
 
 
 def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | None = None) -> Model:

@@ -57,7 +57,7 @@ dataset
 ray
 info
 __init__
-cli
+cli integrations
 __main__
 """
 

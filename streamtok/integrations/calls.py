@@ -1,0 +1,161 @@
+"""What _encode_plus of a fast tokenizer of transformers returns, made with an Engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from transformers import BatchEncoding
+
+from .engine import Unserved
+from .late import LateEncodings, Settings, backend_lock
+from .rows import Rows, padding_of, truncated
+from .state import reading
+
+if TYPE_CHECKING:
+    from .engine import Engine, Texts
+    from .state import State
+
+
+def encoded(
+    tokenizer: Any,
+    state: State,
+    text: Any,
+    text_pair: Any = None,
+    add_special_tokens: bool = True,
+    padding_strategy: Any = None,
+    truncation_strategy: Any = None,
+    max_length: int | None = None,
+    stride: int = 0,
+    is_split_into_words: bool = False,
+    pad_to_multiple_of: int | None = None,
+    padding_side: str | None = None,
+    return_tensors: Any = None,
+    verbose: bool = True,
+    **wanted: Any,
+) -> BatchEncoding:
+    """The arguments are those of the original. Unserved: the original has to do it."""
+    if wanted.get("sanitize_control_tokens") or wanted.get("return_overflowing_tokens"):
+        raise Unserved("return_overflowing_tokens or sanitize_control_tokens")
+    splits = wanted.get("split_special_tokens")
+    if tokenizer.split_special_tokens if splits is None else splits:
+        raise Unserved("split_special_tokens")
+    tensors = _tensors(return_tensors)
+    if padding_strategy is None or truncation_strategy is None:
+        raise Unserved("no strategies of padding and truncation")
+    inputs, is_batched, is_pair = _inputs(text, text_pair, bool(is_split_into_words))
+    owner = tokenizer.__dict__
+    engine = state.engine(owner)
+    layout = engine.layout(is_pair, bool(add_special_tokens))
+    texts = _texts(
+        engine, state, inputs, is_pair, bool(is_split_into_words), bool(wanted.get("return_offsets_mapping"))
+    )
+    with backend_lock(), reading():
+        tokenizer.set_truncation_and_padding(
+            padding_strategy=padding_strategy,
+            truncation_strategy=truncation_strategy,
+            max_length=max_length,
+            stride=stride,
+            pad_to_multiple_of=pad_to_multiple_of,
+            padding_side=padding_side,
+        )
+        backend = owner["_tokenizer"]
+        if backend.encode_special_tokens:
+            backend.encode_special_tokens = False
+        settings = Settings.of(backend)
+        del backend
+    rows = Rows(truncated(texts, settings.truncation, layout), layout, padding_of(settings.padding))
+    if tensors is not None and not rows.width:
+        raise Unserved("tensors of rows of different lengths, or of none")
+    data = _columns(tokenizer, engine, rows, tensors is not None, **wanted)
+    if max_length is None and verbose:
+        for n in rows.widths[rows.widths > tokenizer.model_max_length].tolist():
+            tokenizer._eventual_warn_about_too_long_sequence(range(n), max_length, verbose)
+    if tensors is not None:
+        data = {name: tensors(column) for name, column in data.items()}
+    elif not is_batched:
+        data = {name: column[0] if isinstance(column[0], list) else column for name, column in data.items()}
+    options = {"add_special_tokens": add_special_tokens, "is_pretokenized": is_split_into_words}
+    late = LateEncodings(engine, owner, inputs, settings, options)
+    return BatchEncoding(data, late, n_sequences=layout.texts)
+
+
+def _tensors(kind: Any) -> Any:
+    """What makes a tensor of an array; None for lists."""
+    kind = getattr(kind, "value", kind)
+    if kind is None:
+        return None
+    if kind == "np":
+        return lambda array: array
+    if kind != "pt":
+        raise Unserved("tensors of another kind than pt and np")
+    try:
+        import torch
+    except ImportError:
+        raise Unserved("torch is not installed") from None
+    return torch.from_numpy
+
+
+def _inputs(text: Any, pair: Any, is_split: bool) -> tuple[list[Any], bool, bool]:
+    """(what encode_batch of the backend takes, whether it is a batch, whether of pairs)."""
+    if is_split:
+        is_batched = isinstance(text, (list, tuple)) and bool(text) and isinstance(text[0], (list, tuple))
+    else:
+        is_batched = isinstance(text, (list, tuple))
+    if not is_batched:
+        inputs: list[Any] = [(text, pair)] if pair else [text]
+        is_pair = bool(pair)
+    elif pair is None:
+        inputs = list(text)
+        is_pair = bool(inputs) and not is_split and type(inputs[0]) in (list, tuple)
+    else:
+        if isinstance(pair, str) or len(text) != len(pair):
+            raise Unserved("a batch of pairs of another length")
+        inputs, is_pair = list(zip(text, pair)), True
+    if not inputs:
+        raise Unserved("no texts")
+    fits = _is_words if is_split else _is_text
+    for each in inputs:
+        found = type(each) in (list, tuple) and len(each) == 2 and all(map(fits, each)) if is_pair else fits(each)
+        if not found:
+            raise Unserved("texts that are not all str, or lists of str")
+    return inputs, is_batched, is_pair
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_words(value: Any) -> bool:
+    return type(value) is list and all(map(_is_text, value))
+
+
+def _texts(
+    engine: Engine, state: State, inputs: list[Any], is_pair: bool, is_split: bool, with_offsets: bool
+) -> list[Texts]:
+    """The ids of the first texts, and of the second ones of pairs."""
+    columns = [list(column) for column in zip(*inputs)] if is_pair else [inputs]
+    whole = [each for column in columns for each in column]
+    if is_split:
+        words = [word for each in whole for word in each]
+        texts = engine.encode(words, state.num_threads, with_offsets).joined(list(map(len, whole)))
+    else:
+        texts = engine.encode(whole, state.num_threads, with_offsets)
+    n = len(inputs)
+    return [texts.part(at, at + n) for at in range(0, len(whole), n)]
+
+
+def _columns(tokenizer: Any, engine: Engine, rows: Rows, as_arrays: bool, **wanted: Any) -> dict[str, Any]:
+    names = tokenizer.model_input_names
+    types, attention = wanted.get("return_token_type_ids"), wanted.get("return_attention_mask")
+    data = {"input_ids": rows.ids(as_arrays)}
+    if "token_type_ids" in names if types is None else types:
+        data["token_type_ids"] = rows.type_ids(as_arrays)
+    if "attention_mask" in names if attention is None else attention:
+        data["attention_mask"] = rows.attention_mask(as_arrays)
+    if wanted.get("return_special_tokens_mask"):
+        data["special_tokens_mask"] = rows.special_tokens_mask(as_arrays)
+    if wanted.get("return_offsets_mapping"):
+        data["offset_mapping"] = rows.offsets(as_arrays, engine.trim)
+    if wanted.get("return_length"):
+        data["length"] = rows.lengths(as_arrays)
+    return data

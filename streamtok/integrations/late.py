@@ -1,0 +1,109 @@
+"""Encodings of tokenizers that are made when somebody asks for them: most programs never do."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .engine import Engine
+
+_lock = threading.RLock()
+
+
+def backend_lock() -> threading.RLock:
+    """Held while a tokenizer's settings for one call are in force: they lie in the tokenizer itself."""
+    return _lock
+
+
+def _renew() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)  # another thread may have held it
+
+
+class Settings(NamedTuple):
+    """Of a tokenizers.Tokenizer, for a call."""
+
+    truncation: dict[str, Any] | None
+    padding: dict[str, Any] | None
+    encode_special_tokens: bool
+
+    @classmethod
+    def of(cls, backend: Any) -> Settings:
+        return cls(backend.truncation, backend.padding, backend.encode_special_tokens)
+
+    def put(self, backend: Any) -> None:
+        if self.truncation is None:
+            backend.no_truncation()
+        else:
+            backend.enable_truncation(**self.truncation)
+        if self.padding is None:
+            backend.no_padding()
+        else:
+            backend.enable_padding(**self.padding)
+        backend.encode_special_tokens = self.encode_special_tokens
+
+
+@contextlib.contextmanager
+def in_force(backend: Any, settings: Settings) -> Iterator[None]:
+    with backend_lock():
+        before = Settings.of(backend)
+        settings.put(backend)
+        try:
+            yield
+        finally:
+            before.put(backend)
+
+
+class LateEncodings(Sequence[Any]):
+    """The encodings of a batch, as BatchEncoding.encodings has them: the original makes all at the first use of one.
+
+    Args:
+        engine: what encoded the batch.
+        owner: has the tokenizer that was used as "_tokenizer".
+        inputs: as tokenizers' encode_batch takes them.
+        settings: of the tokenizer for this call.
+        options: further arguments of encode_batch.
+    """
+
+    def __init__(
+        self, engine: Engine, owner: dict[str, Any], inputs: list[Any], settings: Settings, options: dict[str, Any]
+    ) -> None:
+        self._engine, self._owner, self._inputs = engine, owner, inputs
+        self._settings, self._options = settings, options
+        self._made: list[Any] | None = None
+
+    def _all(self) -> list[Any]:
+        if self._made is None:
+            backend = self._engine.original(self._owner)
+            with in_force(backend, self._settings):
+                self._made = backend.encode_batch(self._inputs, **self._options)
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+    def __getitem__(self, item: Any) -> Any:
+        return self._all()[item]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self._all(),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self._made is None:
+            return LateEncodings(self._engine, self._owner, self._inputs, self._settings, self._options)
+        import copy
+
+        return copy.deepcopy(self._made, memo)
+
+    def __repr__(self) -> str:
+        return repr(self._all())

@@ -1,0 +1,100 @@
+"""Of an object with another engine: the engine, what the original had to do, and what a thread is in."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from .engine import Engine, Unserved
+from .late import backend_lock
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class State:
+    """The engine for a tokenizers.Tokenizer, which may change at any time.
+
+    Args:
+        num_threads: for batches.
+
+    Attributes:
+        counts: calls that the original has done, by the reason why; those that were served under "".
+    """
+
+    def __init__(self, num_threads: int | None) -> None:
+        self.num_threads = num_threads
+        self.counts: Counter[str] = Counter()
+        self._engine: Engine | None = None
+        self._refused: tuple[Watch, str] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return State, (self.num_threads,)
+
+    def drop(self) -> None:
+        self._engine = self._refused = None
+
+    def hand_out(self) -> None:
+        """Somebody else gets the tokenizer, and may change it."""
+        found, refused = self._engine, self._refused
+        if found is not None:
+            found.watch.handed_out = True
+        if refused is not None:
+            refused[0].handed_out = True
+
+    def engine(self, owner: dict[str, Any]) -> Engine:
+        """One for the tokenizer as it is now. owner: has it as "_tokenizer". Unserved: it is not supported."""
+        found = self._engine
+        if found is not None and found.watch.holds(owner):
+            return found
+        with backend_lock():
+            found = self._engine
+            if found is not None and found.watch.holds(owner):  # made by another thread meanwhile
+                return found
+            if self._refused is not None and self._refused[0].holds(owner):
+                raise Unserved(self._refused[1])
+            self.drop()
+            found = None
+            return self._new(owner)
+
+    def _new(self, owner: dict[str, Any]) -> Engine:
+        watch = Watch(owner["_tokenizer"])
+        try:
+            self._engine = Engine(watch, str(owner.get("name_or_path", "")))
+        except Unserved as error:
+            self._refused = watch, str(error)
+            raise
+        return self._engine
+
+
+class _Inside(threading.local):
+    """What this thread is in.
+
+    depth: calls of code that reads a backend and hands it to nobody.
+    unserved: the original is to encode.
+    decoding: (tokenizer, strict) of a call that decodes.
+    """
+
+    depth = 0
+    unserved = False
+    decoding: tuple[Any, bool] | None = None
+
+
+inside = _Inside()
+
+
+@contextlib.contextmanager
+def reading(unserved: bool = False, decoding: tuple[Any, bool] | None = None) -> Iterator[None]:
+    """A part of this thread's work."""
+    before = inside.unserved, inside.decoding
+    inside.depth += 1
+    inside.unserved = unserved or before[0]
+    inside.decoding = decoding or before[1]
+    try:
+        yield
+    finally:
+        inside.depth -= 1
+        inside.unserved, inside.decoding = before

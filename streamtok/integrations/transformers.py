@@ -1,0 +1,237 @@
+"""Fast tokenizers of transformers with this package's engine, and the same output.
+
+>>> from streamtok.integrations.transformers import patch
+>>> tokenizer = patch(AutoTokenizer.from_pretrained(name))
+
+What is not served goes to the original; reasons(tokenizer) counts why. docs/integrations.md lists what is served.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, TypeVar
+
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from ..core import Encoding
+from .calls import encoded
+from .engine import Unserved
+from .late import backend_lock
+from .state import State, inside, reading
+
+__all__ = ["engine", "patch", "reasons", "refresh", "unpatch"]
+
+_T = TypeVar("_T")
+
+_HIDDEN = "_streamtok"
+"""The attribute of a patched tokenizer that holds its state."""
+
+
+def patch(tokenizer: _T, *, num_threads: int | None = 8) -> _T:
+    """Gives a tokenizer this package's engine. Every call returns what it returned before; most are faster.
+
+    The object itself changes: it gets a class of the same name that is derived from its own. The engine is made at the
+    first call, and again when the tokenizer has changed. Copies and pickles are patched, too.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers, as AutoTokenizer makes it.
+        num_threads: threads of this package for a batch, up to the number of cores; None for as many as there are.
+
+    Returns:
+        the tokenizer.
+
+    Raises:
+        TypeError: another object, as a slow tokenizer.
+        ValueError: num_threads is below 1.
+    """
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise TypeError(
+            f"a {type(tokenizer).__name__} is no fast tokenizer of transformers: those have a tokenizer of the "
+            "package tokenizers as their backend_tokenizer"
+        )
+    if num_threads is not None and num_threads < 1:
+        raise ValueError("num_threads must be greater than 0")
+    if not isinstance(tokenizer, Patched):
+        original: Any = type(tokenizer)
+        tokenizer.__class__ = _patched_class(original)
+    tokenizer.__dict__[_HIDDEN] = State(num_threads)
+    return tokenizer
+
+
+def unpatch(tokenizer: _T) -> _T:
+    """Undoes patch(). A tokenizer that is not patched stays as it is."""
+    if isinstance(tokenizer, Patched):
+        tokenizer.__class__ = tokenizer._streamtok_original
+        tokenizer.__dict__.pop(_HIDDEN, None)
+    return tokenizer
+
+
+def reasons(tokenizer: Any) -> dict[str, int]:
+    """How many calls of a patched tokenizer the original has done, by the reason why; "" counts the calls that were
+    served. TypeError: it is not patched."""
+    return dict(_state_of(tokenizer).counts)
+
+
+def engine(tokenizer: Any) -> Encoding | None:
+    """The Encoding that serves a patched tokenizer; None: the original does all. TypeError: it is not patched."""
+    try:
+        return _state_of(tokenizer).engine(tokenizer.__dict__).encoding
+    except Unserved:
+        return None
+
+
+def refresh(tokenizer: Any) -> None:
+    """Has the engine made anew at the next call. TypeError: it is not patched."""
+    _state_of(tokenizer).drop()
+
+
+def _state_of(tokenizer: Any) -> State:
+    found = tokenizer.__dict__.get(_HIDDEN)
+    if found is None:
+        if not isinstance(tokenizer, Patched):
+            raise TypeError(f"this {type(tokenizer).__name__} is not patched: call patch(tokenizer) first")
+        found = tokenizer.__dict__[_HIDDEN] = State(8)  # made by a method of its class
+    return found  # type: ignore[no-any-return]
+
+
+class Patched:
+    """Stands in front of a tokenizer's class."""
+
+    _streamtok_original: Any
+
+    @property
+    def _tokenizer(self) -> Any:
+        decoding = inside.decoding
+        if decoding is not None and decoding[0] is self:
+            return _Decodes(self, decoding[1])
+        if not inside.depth and _HIDDEN in self.__dict__:
+            self.__dict__[_HIDDEN].hand_out()
+        return self.__dict__.get("_tokenizer")
+
+    @_tokenizer.setter
+    def _tokenizer(self, backend: Any) -> None:
+        self.__dict__["_tokenizer"] = backend
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        reduced: Any = super().__reduce_ex__(protocol)
+        make, arguments, state, *rest = reduced
+        plain = tuple(self._streamtok_original if each is type(self) else each for each in arguments)
+        own = {**state, _HIDDEN: State(_state_of(self).num_threads)}  # a copy may change in other ways
+        return _revived, (make, plain), own, *rest
+
+    def _add_tokens(self, *arguments: Any, **options: Any) -> Any:
+        _state_of(self).hand_out()
+        return super()._add_tokens(*arguments, **options)  # type: ignore[misc]
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
+        state = _state_of(self)
+        try:
+            if arguments or inside.unserved or _differs(self._streamtok_original, "_encode_plus", "_convert_encoding"):
+                raise Unserved("another method encodes in a way of its own")
+            found = encoded(self, state, text, text_pair, **options)
+        except Unserved as error:
+            state.counts[str(error)] += 1
+        else:
+            state.counts[""] += 1
+            return found
+        with backend_lock(), reading():
+            return super()._encode_plus(text, text_pair, *arguments, **options)  # type: ignore[misc]
+
+    def tokenize(self, *arguments: Any, **options: Any) -> Any:
+        with reading(unserved=True):
+            return super().tokenize(*arguments, **options)  # type: ignore[misc]
+
+    def decode(self, token_ids: Any, *arguments: Any, **options: Any) -> Any:
+        if self._streamtok_original.decode is PreTrainedTokenizerBase.decode:
+            try:
+                with reading(decoding=(self, True)):
+                    return self._decoded_rows(token_ids, *arguments, **options)
+            except Unserved:  # the original first makes other lists of some ids
+                pass
+        return super().decode(token_ids, *arguments, **options)  # type: ignore[misc]
+
+    def _decoded_rows(self, token_ids: Any, *arguments: Any, **options: Any) -> Any:
+        if getattr(token_ids, "ndim", 0):
+            token_ids = token_ids.tolist()
+        if type(token_ids) not in (int, list):
+            raise Unserved("")
+        if type(token_ids) is list and token_ids and type(token_ids[0]) is list:
+            return [self._decode(row, *arguments, **options) for row in token_ids]
+        return self._decode(token_ids, *arguments, **options)
+
+    def _decode(self, *arguments: Any, **options: Any) -> Any:
+        if inside.decoding is not None and inside.decoding[0] is self:
+            return super()._decode(*arguments, **options)  # type: ignore[misc]
+        with reading(decoding=(self, False)):
+            return super()._decode(*arguments, **options)  # type: ignore[misc]
+
+
+class _Decodes:
+    """The backend of a tokenizer while it decodes. strict: what is not served raises Unserved."""
+
+    def __init__(self, tokenizer: Any, strict: bool) -> None:
+        self._owner, self._strict = tokenizer.__dict__, strict
+        self._state = _state_of(tokenizer)
+
+    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
+        try:
+            text = self._state.engine(self._owner).decode(ids, skip_special_tokens)
+        except Unserved as error:
+            if self._strict:
+                raise
+            self._state.counts[str(error)] += 1
+            return self._owner["_tokenizer"].decode(ids, skip_special_tokens=skip_special_tokens)  # type: ignore[no-any-return]
+        self._state.counts[""] += 1
+        return text
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._owner["_tokenizer"], name)
+
+
+def _differs(original: Any, *names: str) -> bool:
+    return any(getattr(original, name) is not getattr(PreTrainedTokenizerFast, name) for name in names)
+
+
+def _quiet(name: str) -> Any:
+    """A method or property that reads the backend and hands it to nobody."""
+
+    def get(self: Any) -> Any:
+        with reading():
+            return getattr(super(Patched, self), name)
+
+    def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        with reading():
+            return getattr(super(Patched, self), name)(*arguments, **options)
+
+    found = getattr(PreTrainedTokenizerFast, name)
+    return property(get) if isinstance(found, property) else functools.wraps(found)(call)
+
+
+for _name in (
+    "__len__",
+    "_convert_id_to_token",
+    "_convert_token_to_id_with_added_voc",
+    "added_tokens_decoder",
+    "convert_ids_to_tokens",
+    "convert_tokens_to_ids",
+    "convert_tokens_to_string",
+    "get_vocab",
+    "num_special_tokens_to_add",
+    "save_pretrained",
+    "set_truncation_and_padding",
+    "vocab_size",
+):
+    setattr(Patched, _name, _quiet(_name))
+
+
+@functools.cache
+def _patched_class(original: type) -> Any:
+    names = {name: getattr(original, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return type(original.__name__, (Patched, original), {**names, "_streamtok_original": original})
+
+
+def _revived(make: Any, arguments: tuple[Any, ...]) -> Any:
+    tokenizer = make(*arguments)
+    original: Any = type(tokenizer)
+    tokenizer.__class__ = _patched_class(original)
+    return tokenizer
