@@ -32,47 +32,65 @@ const st_matcher *st_vocab_matcher(st_vocab *vocab)
 
 /* ---- a step ---- */
 
-/* Writes the tokens of a list of pops, nearly always one, and returns the place behind them. */
-static inline uint32_t *put_pops(const st_matcher *m, uint32_t pops, uint32_t *to)
+/* Where matching stands, at a node that is not stuck, and where tokens go. */
+typedef struct place {
+    uint32_t node;
+    uint32_t pops; /* several that are still to be written, and are being fetched; 0: none */
+    uint32_t *to;
+} place;
+
+/* Tries to go on with a byte, and writes the tokens that are certain then. Returns whether the byte is read: then the node is
+ * ST_MATCH_STUCK where nothing goes on. If it is not, it is to be tried again, from the node that is left. */
+static inline int try_byte(const st_matcher *m, place *p, uint8_t byte)
 {
-    *to = pops;
-    if (!(pops & ST_MATCH_SEVERAL))
-        return to + 1;
-    const st_pop *pop = &m->pops[pops & ~ST_MATCH_SEVERAL];
-    uint32_t *end = to + pop->count;
-    for (uint32_t *at = end; at > to; pop = &m->pops[pop->before])
-        *--at = pop->token;
-    return end;
+    const uint32_t next = st_match_child(m, p->node, byte);
+    if (p->pops) {
+        p->to = st_match_put(m, p->pops, p->to);
+        p->pops = 0;
+    }
+    if (!next) {
+        const st_match_fail fail = m->fails[p->node];
+        p->node = fail.link;
+        if (fail.link == ST_MATCH_STUCK)
+            return 1;
+        if (fail.pops & ST_MATCH_SEVERAL) {
+            st_prefetch(&m->pops[(fail.pops & ~ST_MATCH_SEVERAL) >> ST_POPS_BITS]);
+            p->pops = fail.pops;
+        } else {
+            *p->to++ = fail.pops;
+        }
+        return 0;
+    }
+    p->node = next;
+    if (next & ST_MATCH_ENDS) {
+        *p->to++ = next & ~ST_MATCH_ENDS;
+        p->node = m->inside;
+    }
+    return 1;
 }
 
-/* One more byte, from `at`, which is not stuck: writes the tokens that it makes certain, and returns the next node; with the bit
- * ST_MATCH_STUCK where nothing goes on. */
-static inline uint32_t step(const st_matcher *m, uint32_t at, uint8_t byte, uint32_t **to)
+/* Fetches what the next try reads. */
+static inline void expect_byte(const st_matcher *m, uint32_t node, uint8_t byte)
 {
-    uint32_t next;
-    while (!(next = st_match_child(m, at, byte))) {
-        const uint32_t fail = m->nodes[at].fail;
-        if (fail & ST_MATCH_STUCK)
-            return fail;
-        *to = put_pops(m, m->nodes[at].pops, *to);
-        at = fail & ST_MATCH_LINK;
-    }
-    if (m->nodes[next].fail & ST_MATCH_ENDS) {
-        *(*to)++ = m->nodes[next].pops;
-        next = m->inside;
-    }
-    return next;
+    st_prefetch(&m->edges[node ^ byte]);
+    st_prefetch(&m->fails[node]);
+}
+
+static inline void read_byte(const st_matcher *m, place *p, uint8_t byte)
+{
+    while (!try_byte(m, p, byte))
+        ;
 }
 
 /* The text ends at a node that is not stuck: writes what is pending. Returns where that ends, NULL where the word is not covered. */
 static inline uint32_t *finish(const st_matcher *m, uint32_t node, uint32_t *to)
 {
     while (node != m->inside) {
-        const st_match_node *n = &m->nodes[node];
-        if (n->fail & ST_MATCH_STUCK)
+        const st_match_fail fail = m->fails[node];
+        if (fail.link == ST_MATCH_STUCK)
             return NULL;
-        to = put_pops(m, n->pops, to);
-        node = n->fail & ST_MATCH_LINK;
+        to = st_match_put(m, fail.pops, to);
+        node = fail.link;
     }
     return to;
 }
@@ -88,19 +106,18 @@ static int has_at_most(const uint8_t *text, size_t n, size_t most)
     return count <= most;
 }
 
-/* Words that are matched at the same time: about as many as the memory system keeps in flight, and few enough for registers and the
- * nearest cache. */
+/* Words that are matched at the same time. Most of what they read is in the nearest cache; more would only take turns longer. */
 #define LANES 8
 
 typedef struct lane {
     const uint8_t *at, *end;
-    uint32_t *to;
-    uint32_t node, word;
+    place place;
+    uint32_t word;
 } lane;
 
 static void end_word(const st_matcher *m, const st_vocab *v, const lane *l, st_match *word)
 {
-    const uint32_t *end = l->node & ST_MATCH_STUCK ? NULL : finish(m, l->node, l->to);
+    const uint32_t *end = l->place.node == ST_MATCH_STUCK ? NULL : finish(m, l->place.node, l->place.to);
     if (end) {
         word->count = (uint32_t)(end - word->tokens);
         return;
@@ -119,7 +136,7 @@ static int take_word(const st_vocab *v, lane *l, st_match *words, size_t count, 
             word->count = 1;
             continue;
         }
-        *l = (lane){word->text, word->text + word->n, word->tokens, 0, (uint32_t)(*next)++};
+        *l = (lane){word->text, word->text + word->n, {0, 0, word->tokens}, (uint32_t)(*next)++};
         return 1;
     }
     return 0;
@@ -134,9 +151,9 @@ void st_matcher_words(const st_matcher *m, const st_vocab *v, st_match *words, s
     while (active)
         for (size_t i = 0; i < active; i++) {
             lane *l = &lanes[i];
-            l->node = step(m, l->node, *l->at++, &l->to);
-            if (!(l->node & ST_MATCH_STUCK) && l->at < l->end) {
-                st_prefetch(&m->nodes[m->nodes[l->node].base ^ *l->at]);
+            l->at += try_byte(m, &l->place, *l->at);
+            if (l->place.node != ST_MATCH_STUCK && l->at < l->end) {
+                expect_byte(m, l->place.node, *l->at);
                 continue;
             }
             end_word(m, v, l, &words[l->word]);
@@ -159,25 +176,25 @@ static st_status put_unknown(const st_vocab *v, st_ids *out)
 }
 
 /* Bytes of text between two calls of st_go_on. */
-#define STEP ((size_t)1 << 14)
+#define STEP ((size_t)1 << 16)
 
 st_status st_matcher_word(const st_matcher *m, const st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
 {
-    uint32_t node = 0;
     if (!has_at_most(text, n, v->wordpiece.most))
         return put_unknown(v, out);
     ST_TRY(st_ids_reserve(out, n));
-    uint32_t *const first = out->data + out->size, *to = first;
-    for (size_t at = 0; at < n && !(node & ST_MATCH_STUCK); at++) {
-        node = step(m, node, text[at], &to);
+    uint32_t *const first = out->data + out->size;
+    place p = {0, 0, first};
+    for (size_t at = 0; at < n && p.node != ST_MATCH_STUCK; at++) {
+        read_byte(m, &p, text[at]);
         if (at % STEP == STEP - 1)
             ST_TRY(st_go_on(STEP));
     }
-    to = node & ST_MATCH_STUCK ? NULL : finish(m, node, to);
-    if (!to)
+    const uint32_t *end = p.node == ST_MATCH_STUCK ? NULL : finish(m, p.node, p.to);
+    if (!end)
         return put_unknown(v, out);
-    to_ids(v, first, to);
-    out->size += (size_t)(to - first);
+    to_ids(v, first, end);
+    out->size += (size_t)(end - first);
     return ST_OK;
 }
 
@@ -185,85 +202,102 @@ st_status st_matcher_word(const st_matcher *m, const st_vocab *v, const uint8_t 
 
 /* Much text without a cut is matched in several BLOCKS at the same time, as words are: each as if a token began at its start. Then the
  * block in front goes on into it. Where both are at the same node behind the same byte, all that follows is the same: tokens of the
- * block from there on are right. Mostly that is so after a few tokens; where it is not within SEEN bytes, the block is matched anew. */
-#define BLOCK (STEP / LANES)
+ * block from there on are right. Mostly that is so after a few tokens; where it is not within SEEN bytes, the block is matched anew.
+ * Hard texts, which go anywhere in a large trie, wait for memory: 32 blocks took 17 ns a byte where 24 took 20, 16 took 23 and 8 took
+ * 30. */
+#define BLOCKS 32
 #define SEEN 256
 
+/* Bytes of a block. Of shorter ones too much would be read twice. */
+#define LEAST_BLOCK ((size_t)512)
+
 typedef struct block {
-    uint32_t *first, *to;      /* its tokens */
-    uint32_t node;             /* at its end */
-    uint32_t nodes[SEEN];      /* behind each of its first bytes, */
-    uint16_t counts[SEEN];     /* and the tokens up to there */
+    const uint8_t *text;
+    size_t read;           /* bytes of it that were read */
+    place place;           /* behind them */
+    uint32_t *first;       /* its tokens begin here */
+    uint32_t nodes[SEEN];  /* behind each of its first bytes, */
+    uint16_t counts[SEEN]; /* and the tokens up to there */
 } block;
 
-static inline void expect_child(const st_matcher *m, uint32_t node, uint8_t byte)
+static inline void note_byte(block *b)
 {
-    st_prefetch(&m->nodes[m->nodes[node].base ^ byte]);
+    if (b->read < SEEN) {
+        b->nodes[b->read] = b->place.node;
+        b->counts[b->read] = (uint16_t)(b->place.to - b->first);
+    }
+    b->read++;
 }
 
-static void match_blocks(const st_matcher *m, block *blocks, const uint8_t *text)
+/* Reads n bytes of each block. */
+static void match_blocks(const st_matcher *m, block *blocks, size_t n)
 {
-    for (size_t i = 0; i < BLOCK; i++)
-        for (size_t k = 0; k < LANES; k++) {
-            block *b = &blocks[k];
-            b->node = step(m, b->node, text[k * BLOCK + i], &b->to);
-            expect_child(m, b->node, text[k * BLOCK + i + (i + 1 < BLOCK)]);
-            if (i >= SEEN)
+    for (size_t open = BLOCKS; open;)
+        for (block *b = blocks; b < blocks + BLOCKS; b++) {
+            if (b->read == n)
                 continue;
-            b->nodes[i] = b->node;
-            b->counts[i] = (uint16_t)(b->to - b->first);
+            if (try_byte(m, &b->place, b->text[b->read]))
+                note_byte(b);
+            if (b->read == n)
+                open--;
+            else
+                expect_byte(m, b->place.node, b->text[b->read]);
         }
 }
 
-/* Goes on from *node into a block, and writes to `to`, in front of the block's own tokens. Returns the end of what is written; *joined:
- * whether the block's own matching was met. */
-static uint32_t *go_into(const st_matcher *m, const block *b, uint32_t *node, const uint8_t *text, uint32_t *to, int *joined)
+/* Goes on from *p into a block, and writes in front of the block's own tokens. Returns whether the block's own matching was met. */
+static int go_into(const st_matcher *m, const block *b, place *p)
 {
-    for (size_t i = 0; i < BLOCK; i++) {
-        *node = step(m, *node, text[i], &to);
-        if (i >= SEEN || *node != b->nodes[i])
+    for (size_t i = 0; i < b->read; i++) {
+        read_byte(m, p, b->text[i]);
+        if (i >= SEEN || p->node != b->nodes[i])
             continue;
-        const size_t count = (size_t)(b->to - b->first) - b->counts[i];
-        memmove(to, b->first + b->counts[i], count * sizeof *to);
-        *node = b->node;
-        return to + count;
+        const size_t count = (size_t)(b->place.to - b->first) - b->counts[i];
+        memmove(p->to, b->first + b->counts[i], count * sizeof *p->to);
+        *p = (place){b->place.node, 0, p->to + count};
+        return 1;
     }
-    *joined = 0;
-    return to;
+    return 0;
 }
 
-/* Matches text[0..STEP). to: room for as many tokens, for those that are pending, and for SEEN more a block. */
-static uint32_t *match_step(const st_matcher *m, size_t longest, uint32_t *node, const uint8_t *text, uint32_t *to, int *joined)
+/* Matches BLOCKS blocks of n bytes. p->to: room for as many tokens, for those that are pending, and for SEEN more a block. Returns
+ * whether all blocks were met. */
+static int match_step(const st_matcher *m, size_t longest, place *p, const uint8_t *text, size_t n)
 {
-    block blocks[LANES];
-    for (size_t k = 0; k < LANES; k++) {
-        blocks[k].first = blocks[k].to = to + (k ? longest + k * (BLOCK + SEEN) : 0);
-        blocks[k].node = k ? m->inside : *node;
+    block blocks[BLOCKS];
+    int joined = 1;
+    for (size_t k = 0; k < BLOCKS; k++) {
+        block *b = &blocks[k];
+        b->text = text + k * n;
+        b->read = 0;
+        b->first = p->to + (k ? longest + k * (n + SEEN) : 0);
+        b->place = (place){k ? m->inside : p->node, 0, b->first};
     }
-    match_blocks(m, blocks, text);
-    to = blocks[0].to;
-    *node = blocks[0].node;
-    for (size_t k = 1; k < LANES; k++)
-        to = go_into(m, &blocks[k], node, text + k * BLOCK, to, joined);
-    return to;
+    match_blocks(m, blocks, n);
+    *p = blocks[0].place;
+    for (size_t k = 1; k < BLOCKS; k++)
+        joined &= go_into(m, &blocks[k], p);
+    return joined;
 }
 
 st_status st_matcher_feed(const st_matcher *m, const st_vocab *v, uint32_t *node, const uint8_t *text, size_t n, st_ids *out)
 {
     int joined = 1; /* blocks are tried until one was matched in vain */
     for (size_t at = 0, end; at < n; at = end) {
-        end = n - at < STEP ? n : at + STEP;
+        const size_t block = joined ? (n - at < STEP ? n - at : STEP) / BLOCKS : 0;
+        end = block >= LEAST_BLOCK ? at + BLOCKS * block : n - at < STEP ? n : at + STEP;
         /* no more tokens than bytes, those that were pending included */
-        ST_TRY(st_ids_reserve(out, end - at + v->max_length + (joined ? LANES * SEEN : 0)));
-        uint32_t *first = out->data + out->size, *to = first, here = *node;
-        if (joined && end - at == STEP)
-            to = match_step(m, v->max_length, &here, text + at, to, &joined);
+        ST_TRY(st_ids_reserve(out, end - at + v->max_length + (joined ? BLOCKS * SEEN : 0)));
+        uint32_t *first = out->data + out->size;
+        place p = {*node, 0, first};
+        if (block >= LEAST_BLOCK)
+            joined = match_step(m, v->max_length, &p, text + at, block);
         else
             for (; at < end; at++)
-                here = step(m, here, text[at], &to);
-        *node = here;
-        to_ids(v, first, to);
-        out->size += (size_t)(to - first);
+                read_byte(m, &p, text[at]);
+        *node = p.node;
+        to_ids(v, first, p.to);
+        out->size += (size_t)(p.to - first);
         if (end < n)
             ST_TRY(st_go_on(STEP));
     }

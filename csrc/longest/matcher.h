@@ -8,8 +8,9 @@
  * pending is a beginning of a token that longer tokens begin with; a token that none goes on with leaves at once. So no id is given
  * too early, and none later than it is certain.
  *
- * The trie is a double array: a node is its place, and its child by a byte lies at `base ^ byte`, if the node there names it as its
- * parent. So a step reads one line of memory, which also has the links. */
+ * The trie is a double array. A node with children is a number, its BASE, which no other node has: its edge by a byte lies at
+ * `base ^ byte`, if the edge there names it as its parent, and its failure link and pops at `base`. So it is known at once, before any
+ * of a node is read, where to look for both, and the two are fetched side by side. An edge to a node without children has its token. */
 #ifndef ST_LONGEST_MATCHER_H
 #define ST_LONGEST_MATCHER_H
 
@@ -17,34 +18,44 @@
 #include "base/prefetch.h"
 #include "longest/trie.h"
 
-/* Bits of a failure link: no token goes on behind this one; nothing can follow, the word is not covered (st_wordpiece). */
+/* A bit of a child: it has no children, and the rest is the index of its token, which no other one goes on with. */
 #define ST_MATCH_ENDS (UINT32_C(1) << 31)
+
+/* A failure link: nothing can follow, the word is not covered (st_wordpiece). */
 #define ST_MATCH_STUCK (UINT32_C(1) << 30)
-#define ST_MATCH_LINK (ST_MATCH_STUCK - 1)
 
-/* A bit of `pops`: the number of the last one of several. Without it, the index of the only one. */
+/* `pops` is the index of the only token, or this bit, the number of an st_pops << ST_POPS_BITS, and how many of its tokens are meant. */
 #define ST_MATCH_SEVERAL (UINT32_C(1) << 31)
+#define ST_POPS_BITS 4
 
-/* parent: ST_NONE where no node is; a root has itself. fail: the node of what is left behind the pops. */
-typedef struct st_match_node {
-    uint32_t base, parent, fail, pops;
-} st_match_node;
+/* parent: ST_NONE where no edge is. */
+typedef struct st_match_edge {
+    uint32_t parent, child;
+} st_match_edge;
 
-/* A list of pops from its end on: nodes share the beginnings of their lists. */
-typedef struct st_pop {
-    uint32_t token;  /* index */
-    uint32_t before; /* number of the pop in front; 0 = none */
-    uint32_t count;  /* of pops up to this one */
-} st_pop;
+/* link: the node of what is left behind the pops. */
+typedef struct st_match_fail {
+    uint32_t link, pops;
+} st_match_fail;
+
+/* The last of several pops, in a line of the cache. Nodes share the beginnings of their lists. */
+#define ST_POPS_TOKENS 13
+typedef struct st_pops {
+    uint32_t before; /* number of those in front, all of whose tokens are meant, */
+    uint32_t count;  /* if there are this many tokens in front */
+    uint32_t used;   /* tokens here */
+    uint32_t tokens[ST_POPS_TOKENS];
+} st_pops;
 
 typedef struct st_matcher {
     st_attached attached;
-    st_match_node *nodes; /* number 0 is the root */
-    size_t count;         /* of places */
+    st_match_edge *edges;
+    st_match_fail *fails; /* by node; number 0 is the root */
+    size_t count;         /* of both */
     uint32_t inside;      /* the root behind a token: 0, or that of tokens that go on in a word */
     uint16_t *depths;     /* by node: bytes of its string; NULL with WordPiece */
-    st_pop *pops;         /* number 0 is an empty list */
-    size_t pop_count, pop_capacity;
+    st_pops *pops;
+    size_t pops_count, pops_capacity;
 } st_matcher;
 
 /* The matcher of the vocabulary, built on the first call; NULL when memory is short (and tried again next time). Any thread may
@@ -79,11 +90,28 @@ st_status st_longest_reference(const st_vocab *vocab, const uint8_t *text, size_
 st_status st_matcher_build(st_matcher *matcher, const st_vocab *vocab);
 void st_matcher_free(st_matcher *matcher);
 
+/* Writes the tokens of pops, nearly always one, and returns the place behind them. */
+static inline uint32_t *st_match_put(const st_matcher *matcher, uint32_t pops, uint32_t *to)
+{
+    *to = pops;
+    if (!(pops & ST_MATCH_SEVERAL))
+        return to + 1;
+    const st_pops *last = &matcher->pops[(pops & ~ST_MATCH_SEVERAL) >> ST_POPS_BITS];
+    size_t n = pops & ((1u << ST_POPS_BITS) - 1);
+    uint32_t *const end = to + last->count + n;
+    for (;; last = &matcher->pops[last->before], n = ST_POPS_TOKENS) {
+        for (size_t i = 0; i < n; i++)
+            to[last->count + i] = last->tokens[i];
+        if (!last->count)
+            return end;
+    }
+}
+
 /* The child of `node` by `byte`, 0 if there is none. */
 static inline uint32_t st_match_child(const st_matcher *matcher, uint32_t node, uint8_t byte)
 {
-    const uint32_t child = matcher->nodes[node].base ^ byte;
-    return matcher->nodes[child].parent == node ? child : 0;
+    const st_match_edge *edge = &matcher->edges[node ^ byte];
+    return edge->parent == node ? edge->child : 0;
 }
 
 #endif
