@@ -140,6 +140,18 @@ class BaseEngine:
         job["report"] = self._report.ctypes.data
         return job
 
+    def _count_room(self, job: Record, stretches: int, size: int) -> None:
+        """Room to count the tokens of a slice's stretches, each of `size` bytes."""
+        address = self._buffers.address
+        job["tokens"] = address("tokens", stretches, np.uint32)
+        job["offsets"] = address("offsets", stretches, np.uint32)
+        job["row_slots"] = address("row_slots", stretches * (size // BLOCK), np.uint32)
+        job["tile_starts"] = address("tile_starts", -(-stretches // TILE) + 1, np.uint64)
+
+    def _count_tokens(self, job: Record, stretches: int) -> None:
+        self._device.launch("sum", job, -(-stretches // (8 * TILE)), 256)
+        self._device.launch("scan", job, 1, 32)
+
     # ---- a text ----
 
     def encode(
@@ -232,10 +244,7 @@ class Engine(BaseEngine):
         stretches = job["stretches"] = -(-size // stretch)
         job["slots"] = address("slots", stretches * stretch + LONGEST, np.uint32)
         job["spans"] = address("spans", stretches, np.uint32)
-        job["tokens"] = address("tokens", stretches, np.uint32)
-        job["offsets"] = address("offsets", stretches, np.uint32)
-        job["row_slots"] = address("row_slots", stretches * (stretch // BLOCK), np.uint32)
-        job["tile_starts"] = address("tile_starts", -(-stretches // TILE) + 1, np.uint64)
+        self._count_room(job, stretches, stretch)
         lists, deferred = ([int(size * share) + 64 for share in shares] for shares in room)
         job["list_starts"] = np.cumsum([0, *lists])
         job["lists"] = address("lists", sum(lists), np.uint64)
@@ -329,8 +338,7 @@ class Engine(BaseEngine):
         launch("lookup", job, self._device.blocks_for("lookup", -(-stretches // 8)), 256)
         launch("again", job, self._device.blocks_for("again", stretches), 128)
         launch("merge", job, self._device.blocks_for("merge", stretches), 128)
-        launch("sum", job, -(-stretches // (8 * TILE)), 256)
-        launch("scan", job, 1, 32)
+        self._count_tokens(job, stretches)
         launch("gather", job, -(-max(stretches, int(job["row_count"])) // 8), 256)
 
     # ---- pieces that no kernel merges ----

@@ -9,6 +9,7 @@
 #ifdef ST_SHORT_TEXTS
 #include "cuda/encode/short.cu"
 #else
+#include "cuda/sum_tokens.cu"
 
 ST_KERNEL st_kernel_pairs(const __grid_constant__ st_job job, const uint32_t *left, const uint32_t *right, uint64_t count)
 {
@@ -66,17 +67,6 @@ ST_KERNEL __launch_bounds__(128, 8) st_kernel_merge(const __grid_constant__ st_j
     st_merge_memory *memory = (st_merge_memory *)st_shared + ST_WARP;
     st_measure_all(&job, threadIdx.x & 31, ST_THREAD / 32, ST_THREADS / 32);
     st_merge_all(&job, memory, threadIdx.x & 31, ST_THREADS / 32);
-}
-
-ST_KERNEL __launch_bounds__(256) st_kernel_sum(const __grid_constant__ st_job job)
-{
-    for (uint64_t i = ST_THREAD / 32; i < st_tiles(&job); i += ST_THREADS / 32)
-        st_scan_tile(&job, threadIdx.x & 31, i);
-}
-
-ST_KERNEL __launch_bounds__(32) st_kernel_scan(const __grid_constant__ st_job job)
-{
-    st_scan_tiles(&job, threadIdx.x);
 }
 
 ST_KERNEL __launch_bounds__(256) st_kernel_gather(const __grid_constant__ st_job job)

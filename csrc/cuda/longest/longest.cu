@@ -3,6 +3,7 @@
 #include "cuda/longest/maps.cu"
 #include "cuda/longest/mend.cu"
 #include "cuda/starts.cu"
+#include "cuda/sum_tokens.cu"
 
 /* Blocks of a multiprocessor, by their shared memory. More threads wait for loads at a time; fewer leave more first-level cache. */
 #ifndef ST_WALK_RESIDENT
@@ -85,17 +86,6 @@ ST_KERNEL st_kernel_enter(const __grid_constant__ st_job job)
 {
     for (uint64_t i = ST_THREAD; i < st_groups(&job); i += ST_THREADS)
         st_enter_stretches(&job, i);
-}
-
-ST_KERNEL __launch_bounds__(256) st_kernel_sum(const __grid_constant__ st_job job)
-{
-    for (uint64_t i = ST_THREAD / 32; i < st_tiles(&job); i += ST_THREADS / 32)
-        st_scan_tile(&job, threadIdx.x & 31, i);
-}
-
-ST_KERNEL __launch_bounds__(32) st_kernel_scan(const __grid_constant__ st_job job)
-{
-    st_scan_tiles(&job, threadIdx.x);
 }
 
 ST_KERNEL __launch_bounds__(256) st_kernel_collect(const __grid_constant__ st_job job)

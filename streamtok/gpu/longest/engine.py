@@ -8,7 +8,7 @@ import numpy as np
 
 from ...native.cells import longest_token, trie_cells
 from .._engine import BaseEngine, Unusable, room_for_ids
-from .._job import BLOCK, FLAG_ROOM, TILE
+from .._job import FLAG_ROOM
 from .._shapes import LANE_BYTES
 from .._starts import SEGMENT_BLOCKS, add_starts, find_starts
 from .._tables import put_pattern
@@ -90,10 +90,7 @@ class LongestEngine(BaseEngine):
         job["slots"] = address("slots", stretches * WALK_STRETCH, np.uint32)
         job["fronts"] = address("fronts", stretches * WALK_STRETCH, np.uint32)
         job["spans"] = address("spans", stretches * 31, np.uint32)
-        job["tokens"] = address("tokens", stretches, np.uint32)
-        job["offsets"] = address("offsets", stretches, np.uint32)
-        job["row_slots"] = address("row_slots", stretches * (WALK_STRETCH // BLOCK), np.uint32)
-        job["tile_starts"] = address("tile_starts", -(-stretches // TILE) + 1, np.uint64)
+        self._count_room(job, stretches, WALK_STRETCH)
 
     def encoding(
         self, text: DeviceText, dtype: npt.DTypeLike, trusted: bool = True, names: Sought | None = None
@@ -152,8 +149,7 @@ class LongestEngine(BaseEngine):
                 launch("heads", job, -(-count // 256), 256)
                 if check < _MENDS:
                     launch("mend", job, blocks_for("mend", -(-count // 64)), 256)
-            launch("sum", job, -(-count // (8 * TILE)), 256)
-            launch("scan", job, 1, 32)
+            self._count_tokens(job, count)
             launch("collect", job, -(-max(count, int(job["row_count"]) // 32) // 8), 256)
 
     def _enter(self, job: Record) -> None:
