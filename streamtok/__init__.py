@@ -11,3 +11,4 @@ from .registry import list_encoding_names as list_encoding_names
 from .rows import pack as pack
 from .stream import StreamDecoder as StreamDecoder
 from .stream import StreamEncoder as StreamEncoder
+from .view import view_html as view_html

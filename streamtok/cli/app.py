@@ -20,7 +20,7 @@ from . import streams
 from .wording import describe, spoken
 
 _COMMANDS = (
-    *("encode", "decode", "count", "truncate", "inspect", "encodings"),
+    *("encode", "decode", "count", "truncate", "inspect", "view", "encodings"),
     *("dataset", "train", "bench", "tables", "info"),
 )
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..view.parts import Splitter, Token
 from .colour import color_option, console, is_coloured
 from .common import encoding_options, file_names, load_encoding, specials, text_options
 from .operands import RULE, operand, text_option
-from .token_view import Bordered, Coloured, Json, Quoted, Splitter, Token
+from .token_view import Bordered, Coloured, Json, Quoted
 
 if TYPE_CHECKING:
     from ..core import Encoding

@@ -23,7 +23,7 @@ import streamtok.files
 
 pytest.importorskip("rich")
 
-from streamtok.cli import token_view
+from streamtok.view.parts import Splitter
 
 ENGLISH = english.ENGLISH[:30_000]
 TEXT = "naïve café ☕ 日本語 👩‍👩‍👧 \t <|endoftext|> 12345\r\n 'll"
@@ -187,7 +187,7 @@ def test_inspect_shows_each_token_once(enc, here):
 
 def test_inspect_names_the_bytes_of_a_split_character():
     def shown(tokens):
-        splitter = token_view.Splitter()
+        splitter = Splitter()
         return ["".join(text for text, _ in splitter.parts(token)) for token in tokens]
 
     family = "👩".encode()

@@ -14,6 +14,7 @@ from cli_runs import _enc, on_terminal, run  # noqa: F401
 pytest.importorskip("rich")
 
 from streamtok.cli import token_view
+from streamtok.view.parts import Splitter, Token
 
 TEXT = "naïve ☕ 日本語\n\n👩‍👩‍👧 <|endoftext|> 12345"
 on_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -55,9 +56,9 @@ def test_color_never_and_always(here):
 
 
 def bordered(tokens, capsys):
-    view, splitter = token_view.Bordered(), token_view.Splitter()
+    view, splitter = token_view.Bordered(), Splitter()
     for i, (token, is_special) in enumerate(tokens):
-        view.show(token_view.Token(i, i, token, 0, is_special, list(splitter.parts(token))))
+        view.show(Token(i, i, token, 0, is_special, list(splitter.parts(token))))
     view.end()
     return capsys.readouterr().out
 

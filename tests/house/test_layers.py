@@ -52,7 +52,7 @@ files
 streaming whole serving
 core
 registry
-model tables train
+model tables train view
 dataset
 ray
 info
