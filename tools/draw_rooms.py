@@ -58,6 +58,7 @@ CAPTIONS = {
     "streamtok/files": "encode_file",
     "streamtok/whole": "whole texts",
     "streamtok/rows": "rows for models",
+    "streamtok/view": "a page of tokens",
     "streamtok/model_files": "tokenizer.json",
     "streamtok/gpu": "CUDA devices",
     "streamtok/train": "training",

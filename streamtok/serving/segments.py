@@ -13,8 +13,8 @@ import numpy as np
 
 from ..checks import checked_text
 from ..errors import shown
-from ..native.text import to_utf8
 from ..native.matcher import FOUND, HELD
+from ..native.text import to_utf8
 
 if TYPE_CHECKING:
     from ..native.matcher import Matcher

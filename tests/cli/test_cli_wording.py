@@ -25,6 +25,7 @@ ARGUMENT = re.compile(r"(?<![\w.{<>=!-])([a-z][a-z0-9_]*)=(?![=\w-]*=)")
 NOT_PASSED = {
     *("chunk_size", "disallowed_special", "slots", "memory_limit", "sizes", "use_fast"),
     *("bytes", "how", "lanes", "length", "rows", "side", "truncate"),
+    *("class", "height", "sandbox", "srcdoc", "title", "width"),  # of HTML
     *("shard_bytes", "workers"),  # the command checks its --workers itself, and a spec its shard_bytes
 }
 

@@ -121,7 +121,19 @@ def test_every_document_and_recipe_is_a_page(site):
 
 def test_every_command_is_in_the_reference(site):
     page = (site / "reference" / "command.html").read_text(encoding="utf-8")
-    for name in ("encode", "decode", "count", "truncate", "inspect", "encodings", "train", "bench", "tables", "info"):
+    for name in (
+        "encode",
+        "decode",
+        "count",
+        "truncate",
+        "inspect",
+        "view",
+        "encodings",
+        "train",
+        "bench",
+        "tables",
+        "info",
+    ):
         assert f'id="streamtok-{name}"' in page and f"Usage: streamtok {name} [OPTIONS]" in page
 
 
