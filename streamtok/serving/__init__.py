@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .batch_decoder import BatchDecoder
     from .canonical import CanonicalCheck
     from .completions import Completions, Spellings
+    from .micro_batcher import MicroBatcher as MicroBatcher
     from .segments import EncodedSegments
     from .session import Session
     from .token_table import TokenTable
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
         def _token_table(self) -> TokenTable: ...
         @property
         def _spellings(self) -> Spellings: ...
+
+
+def __getattr__(name: str) -> Any:
+    """MicroBatcher, with asyncio, is imported when it is asked for."""
+    if name != "MicroBatcher":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .micro_batcher import MicroBatcher
+
+    return MicroBatcher
 
 
 class Serving:

@@ -136,18 +136,31 @@ def test_llama_index_splitter(recipe, said, source):
     assert module.Settings.tokenizer("hello world") == [24912, 2375]
 
 
-def test_fastapi_decode(recipe):
-    module = recipe("fastapi_decode", "fastapi", "httpx")
-    client = importlib.import_module("fastapi.testclient").TestClient(module.app)
-    answer = client.post("/decode", json={"ids": expected()})
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    *events, done, end = answer.text.split("\n\n")
-    assert (done, end) == ("data: [DONE]", "")
-    texts = [json.loads(event.removeprefix("data: ")) for event in events]
-    assert "".join(texts) == TEXT and "\ufffd" not in "".join(texts)
-    cut = expected(text="🤗")[:-1]
-    assert client.post("/decode", json={"ids": cut}).text == 'data: "\\ufffd"\n\ndata: [DONE]\n\n'
-    assert client.post("/decode", json={"ids": [200_005_000]}).status_code == 422
+def test_fastapi_service(recipe):
+    module = recipe("fastapi_service", "fastapi", "httpx")
+    ids = expected()
+    with importlib.import_module("fastapi.testclient").TestClient(module.app) as client:
+
+        def said(path: str, **content: object) -> dict[str, object]:
+            return client.post(path, json=content).json()
+
+        assert said("/count", text=TEXT) == {"tokens": len(ids)}
+        assert said("/encode", text=TEXT) == {"ids": ids}
+        assert said("/decode", ids=ids) == {"text": TEXT}
+        assert client.post("/decode", json={"ids": [200_005_000]}).status_code == 422
+        assert client.post("/generate", json={"prompt": "a", "stop": [""]}).status_code == 422
+        for content, want in (
+            ({"prompt": TEXT, "tokens": len(ids)}, TEXT),
+            ({"prompt": "🤗", "tokens": len(expected(text="🤗")) - 1}, "\ufffd"),
+            ({"prompt": TEXT, "tokens": 10**9, "stop": ["it's", "12345"]}, TEXT[: TEXT.index("it's")]),
+            ({"prompt": "", "tokens": 5}, ""),
+        ):
+            answer = client.post("/generate", json=content)
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            *events, done, end = answer.text.split("\n\n")
+            assert (done, end) == ("data: [DONE]", "")
+            assert "".join(json.loads(event.removeprefix("data: ")) for event in events) == want
+        assert len(module.app.state.model.free) == module.SLOTS
 
 
 def test_polars_column(recipe, said, source):

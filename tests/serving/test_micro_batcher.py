@@ -1,0 +1,204 @@
+"""Calls of asyncio tasks that share batches: the same results, errors for those who caused them, bounds, an end."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+
+import nasty
+import oracle
+import pytest
+
+from streamtok.serving import MicroBatcher
+
+END = "<|endoftext|>"
+
+
+def run(main) -> None:
+    asyncio.run(asyncio.wait_for(main, 60))
+
+
+class Gate:
+    """Holds the thread of a batcher before each batch until it is opened."""
+
+    def __init__(self, batcher: MicroBatcher) -> None:
+        self.event, self.sizes, self.begun = threading.Event(), [], threading.Event()
+        answer = batcher._core.answer
+
+        def held(batch):
+            self.sizes.append(len(batch))
+            self.begun.set()
+            assert self.event.wait(30)
+            return answer(batch)
+
+        batcher._core.answer = held
+
+    async def has_begun(self) -> None:
+        assert await asyncio.to_thread(self.begun.wait, 30)
+
+
+def test_random_calls_of_many_tasks():
+    """Every call has the result, or the error, that it has by itself; many share a batch."""
+    enc, rng = oracle.ours("o200k_base"), random.Random(1)
+    texts = list(nasty.random_strings(rng, 400, 20, [*nasty.ALPHABET, END]))
+
+    async def call(batcher, text: str) -> None:
+        kind = rng.randrange(6)
+        allowed = rng.choice((set(), {END}, "all"))
+        await asyncio.sleep(rng.choice((0, 0, 0.001)))
+        if kind == 0:
+            want = enc.encode(text, disallowed_special=())
+            ids = await batcher.encode(text.encode(), disallowed_special=())
+            assert ids.tolist() == want and not ids.flags.writeable
+            assert ids.base is None or len(ids.base) == ids.nbytes  # it does not keep those of the batch
+        elif kind == 1:
+            assert await batcher.count(text, allowed_special="all") == enc.count(text, allowed_special="all")
+        elif kind == 2:
+            ids = enc.encode(text, disallowed_special=())[rng.randint(0, 2) :]
+            assert await batcher.decode(ids) == enc.decode(ids)
+        elif kind == 3 and END in text and not allowed:
+            with pytest.raises(ValueError, match="disallowed special token"):
+                await batcher.encode(text, allowed_special=allowed)
+        elif kind == 4:
+            with pytest.raises(UnicodeDecodeError, match="invalid start"):
+                await batcher.encode(text.encode() + b"\xff", disallowed_special=())
+        elif kind == 5:
+            with pytest.raises(KeyError, match="10000000"):
+                await batcher.decode([1, 10**7])
+
+    async def main() -> None:
+        async with MicroBatcher(enc, max_delay=0.002) as batcher:
+            await asyncio.gather(*(call(batcher, text) for text in texts))
+            assert 0 < batcher.batches < batcher.calls / 4, batcher
+
+    run(main())
+
+
+def test_calls_that_come_while_a_batch_runs_are_the_next_one():
+    enc = oracle.ours("cl100k_base")
+
+    async def main() -> None:
+        async with MicroBatcher(enc, max_batch_bytes=100 * (64 + 5)) as batcher:
+            gate = Gate(batcher)
+            first = asyncio.create_task(batcher.count("first"))
+            await gate.has_begun()
+            others = [asyncio.create_task(batcher.count("hello")) for _ in range(250)]
+            await asyncio.sleep(0)
+            gate.event.set()
+            assert await asyncio.gather(first, *others) == [1] * 251
+            assert gate.sizes == [1, 100, 100, 50]
+
+    run(main())
+
+
+def test_a_call_that_is_cancelled_leaves_the_others():
+    enc = oracle.ours("cl100k_base")
+
+    async def main() -> None:
+        async with MicroBatcher(enc) as batcher:
+            gate = Gate(batcher)
+            first = asyncio.create_task(batcher.encode("first"))
+            await gate.has_begun()
+            others = [asyncio.create_task(batcher.encode(f"text {i}")) for i in range(20)]
+            await asyncio.sleep(0)
+            for task in (first, *others[::2]):  # one in the batch that runs, and some in the next one
+                task.cancel()
+            gate.event.set()
+            found = await asyncio.gather(first, *others, return_exceptions=True)
+            assert isinstance(found[0], asyncio.CancelledError)
+            for i, ids in enumerate(found[1:]):
+                assert (
+                    isinstance(ids, asyncio.CancelledError) if i % 2 == 0 else ids.tolist() == enc.encode(f"text {i}")
+                )
+            assert gate.sizes == [1, 10]
+            assert await batcher.count("hello world") == 2
+            assert (batcher._held, batcher._waiting_bytes) == (0, 0)
+
+    run(main())
+
+
+def test_calls_wait_for_room():
+    """A bounded queue: in order, cancelled ones leave it, and a text larger than the bound passes by itself."""
+    enc = oracle.ours("cl100k_base")
+
+    async def main() -> None:
+        async with MicroBatcher(enc, max_waiting_bytes=1000) as batcher:
+            gate, order = Gate(batcher), []
+
+            async def call(number: int, size: int) -> None:
+                assert await batcher.count("a " * (size // 2)) > 0
+                order.append(number)
+
+            tasks = [asyncio.create_task(call(0, 600))]
+            await gate.has_begun()
+            tasks += [asyncio.create_task(call(number, size)) for number, size in enumerate((400, 5000, 10, 300), 1)]
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert batcher._held == 664 and len(batcher._for_room) == 4
+            tasks[1].cancel()
+            gate.event.set()
+            found = await asyncio.gather(*tasks, return_exceptions=True)
+            assert [type(each) for each in found].count(asyncio.CancelledError) == 1
+            assert order == [0, 2, 3, 4]
+            assert (batcher._held, len(batcher._for_room)) == (0, 0)
+
+    run(main())
+
+
+def test_the_end():
+    enc = oracle.ours("cl100k_base")
+
+    async def main() -> MicroBatcher:
+        batcher = MicroBatcher(enc, max_waiting_bytes=70)
+        calls = [asyncio.create_task(batcher.count("hello")) for _ in range(10)]
+        await asyncio.sleep(0)
+        await batcher.aclose()  # those that were made are answered, also if they wait for room
+        assert await asyncio.gather(*calls) == [1] * 10
+        with pytest.raises(RuntimeError, match="is closed"):
+            await batcher.count("hello")
+        await batcher.aclose()
+        async with MicroBatcher(enc):
+            pass
+        other = MicroBatcher(enc)
+        assert await other.count("hello") == 1
+        return other
+
+    other = asyncio.run(main())
+    with pytest.raises(RuntimeError, match="belongs to another event loop"):
+        asyncio.run(other.count("hello"))
+    assert not [
+        thread for thread in threading.enumerate() if thread.name.startswith("streamtok-") and thread is not _of(other)
+    ]
+
+
+def _of(batcher: MicroBatcher) -> threading.Thread:
+    (thread,) = batcher._thread._threads
+    batcher._thread.shutdown()
+    return thread
+
+
+def test_what_is_refused():
+    enc = oracle.ours("cl100k_base")
+    for arguments, words in (
+        ({"max_delay": -1}, "max_delay is -1"),
+        ({"max_delay": float("nan")}, "max_delay is nan"),
+        ({"max_batch_bytes": 0}, "max_batch_bytes is 0: write a number of bytes from 1 on"),
+        ({"max_waiting_bytes": 0}, "max_waiting_bytes is 0"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            MicroBatcher(enc, **arguments)
+
+    async def main() -> None:
+        async with MicroBatcher(enc) as batcher:
+            for call, error in (
+                (batcher.encode(3), TypeError),
+                (batcher.encode("a", allowed_special="b"), TypeError),
+                (batcher.decode([-1]), OverflowError),
+                (batcher.decode([1.5]), TypeError),
+            ):
+                with pytest.raises(error):
+                    await call
+            assert await batcher.count("") == 0
+
+    run(main())
