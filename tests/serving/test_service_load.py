@@ -15,7 +15,7 @@ import time
 import oracle
 import pytest
 
-CONNECTIONS, ROUNDS = int(os.environ.get('C','1000')), int(os.environ.get('R','4'))
+CONNECTIONS, ROUNDS = int(os.environ.get("C", "1000")), int(os.environ.get("R", "4"))
 TOKENS = 80  # of an answer
 TEXT = "wörds, 你好 and 🤗, it's 12345 of them\n"
 
