@@ -25,6 +25,7 @@ import streamtok
 from streamtok.serving import MicroBatcher
 
 SLOTS = 1024  # requests that the model runs at a time; further ones wait
+STEP = 0.002  # seconds that a step of the model takes, in a thread or a process of its own
 AHEAD = 16  # texts that wait for a reader before its request stands still
 
 encoding = streamtok.get_encoding("o200k_base")
@@ -67,7 +68,7 @@ class Model:
             await self.has_work.wait()
             self.has_work.clear()
             while self.step():
-                await asyncio.sleep(0)  # a real model takes its time here, in a thread or a process of its own
+                await asyncio.sleep(STEP)
 
     def step(self) -> bool:
         """One id for each request whose reader keeps up. Whether there was any."""
