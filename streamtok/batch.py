@@ -19,7 +19,7 @@ from .native.lists import Lists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from .native.texts import Texts
     from .protocols import ArrayCoder, Ids, Names, Places, SomeText, Text, TextCoder
@@ -237,7 +237,7 @@ def encode_texts(
     threads = threads_for(num_threads)
     indptr = np.zeros(len(texts) + 1, np.int64)
     if not len(texts) or not isinstance(coder, Coder):
-        ids, indptr[:] = coder.encode_many([texts[i] for i in range(len(texts))], allowed, disallowed)
+        ids, indptr[:] = coder.encode_many(_listed(texts), allowed, disallowed)
         return ids, indptr
     job = Job(coder, texts, allowed, disallowed, threads, _LEAST_SHARE) if threads > 1 else None
     if job is None or not job.share_count:
@@ -249,17 +249,21 @@ def encode_texts(
 
 
 def encode_many_aside(
-    coder: ArrayCoder, texts: list[SomeText], allowed: Names, disallowed: Names
+    coder: ArrayCoder, texts: list[SomeText] | Texts, allowed: Names, disallowed: Names
 ) -> tuple[Ids, list[int] | Places]:
     """coder.encode_many for a thread among others: the GIL is released once for all texts, not for each long one."""
-    if not texts or not isinstance(coder, Coder):
-        return coder.encode_many(texts, allowed, disallowed)
+    if not len(texts) or not isinstance(coder, Coder):
+        return coder.encode_many(_listed(texts), allowed, disallowed)
     import numpy as np
 
     indptr = np.zeros(len(texts) + 1, np.int64)
     job = Job(coder, texts, allowed, disallowed, 1, 0)
     job.work()
     if job.has_surrogates():
-        return coder.encode_many(texts, allowed, disallowed)
+        return coder.encode_many(_listed(texts), allowed, disallowed)
     ids = job.array(counts=indptr[1:])
     return ids, np.cumsum(indptr)
+
+
+def _listed(texts: list[Any] | Texts) -> list[Any]:
+    return texts if isinstance(texts, list) else [texts[i] for i in range(len(texts))]

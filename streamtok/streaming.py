@@ -144,6 +144,8 @@ class Streaming:
         num_threads: int | None = 1,
         device: str = "cpu",
         add_special_tokens: bool = False,
+        column: str | None = None,
+        nulls: str = "error",
     ) -> EncodedFile:
         """Encodes text files into a file of ids, in bounded memory; a run that was killed can be resumed.
 
@@ -151,7 +153,7 @@ class Streaming:
         here.
 
         Args:
-            src: a path, an open binary stream, or a list of these.
+            src: a path, an open binary stream, a source of streamtok.files, or a list of these.
             dst: the path of the file to write.
             format: "bin", "npy", or None to go by the suffix of `dst`.
             dtype: "uint16", "uint32", or "auto" for the smaller one that every id fits.
@@ -168,6 +170,8 @@ class Streaming:
             num_threads: how many threads encode; None for as many as there are cores.
             device: as for encode_to_numpy().
             add_special_tokens: put the ids of the model's template around each document.
+            column: the column of parquet and Arrow files that holds the text; None for the name in `key`.
+            nulls: what a null in it is: "error", "skip" or "empty".
         """
         from .files.encode import encode_file
 
@@ -190,4 +194,6 @@ class Streaming:
             num_threads=num_threads,
             device=device,
             add_special_tokens=add_special_tokens,
+            column=column,
+            nulls=nulls,
         )

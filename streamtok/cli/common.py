@@ -144,6 +144,19 @@ def document_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--documents", type=click.Choice(["text", "lines", "jsonl"]), help=words)(key(command))
 
 
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for sources that are tables: `column`, None for the name in `key`, and `nulls`."""
+    column = click.option("--column", help="Column of the text in parquet and Arrow files.  [default: that of --key]")
+    nulls = click.option(
+        "--nulls",
+        type=click.Choice(["error", "skip", "empty"]),
+        default="error",
+        show_default=True,
+        help="What a null in that column is: an error, no document, an empty one.",
+    )
+    return column(nulls(command))
+
+
 add_special_option = click.option(
     "--add-special-tokens", is_flag=True, help="Put the ids of the model's template around each document."
 )

@@ -17,6 +17,7 @@ from .common import (
     load_encoding,
     progress_bar,
     specials,
+    table_options,
     text_options,
 )
 from .operands import RULE, Text, operand, text_option
@@ -49,6 +50,7 @@ class _Count:
     "--max", "limit", type=click.IntRange(min=0), metavar="N", help="Stop and exit with status 1 above N tokens."
 )
 @document_options
+@table_options
 @add_special_option
 @text_options
 @encoding_options
@@ -63,6 +65,8 @@ def command(
     limit: int | None,
     documents: str | None,
     key: str,
+    column: str | None,
+    nulls: str,
     add_special_tokens: bool,
     allow_special: tuple[str, ...],
     errors: str,
@@ -72,13 +76,22 @@ def command(
 
     Each is a text of its own; memory is constant.
 
-    .gz, .xz and .zst files are decompressed, of .jsonl files the texts count, each for itself.
+    .gz, .xz and .zst files are decompressed, of .jsonl files the texts count, and of parquet and
+    Arrow files a column, each text for itself.
     """
     encoding = load_encoding(**chosen)
     from ..files.encode import Options
 
     allowed = specials(allow_special, encoding)
-    options = Options(documents, key, False, allowed, errors=errors, add_special_tokens=add_special_tokens)
+    options = Options(
+        documents,
+        key,
+        allowed_special=allowed,
+        errors=errors,
+        add_special_tokens=add_special_tokens,
+        column=column,
+        nulls=nulls,
+    )
     counts: list[_Count] = []
     is_over = failed = False
     with progress_bar("count") as move:

@@ -25,6 +25,7 @@ from .common import (
     output_option,
     progress_bar,
     specials,
+    table_options,
     text_options,
 )
 from .operands import RULE, Text, operand, text_option
@@ -51,6 +52,7 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
 )
 @click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32"]), default="auto", show_default=True)
 @document_options
+@table_options
 @add_special_option
 @click.option("--append-eot", is_flag=True, help="Put the end-of-text token behind each document.")
 @click.option("--resume", is_flag=True, help="Go on where a run that did not finish stopped.")
@@ -94,7 +96,8 @@ def command(
 ) -> None:
     """Turn FILEs or TEXTs (standard input without) into token ids.
 
-    .gz, .xz and .zst files are decompressed, .jsonl files are read as JSON lines. With -o the work survives Ctrl-C and
+    .gz, .xz and .zst files are decompressed, .jsonl files are read as JSON lines, of parquet and Arrow files a
+    column. With -o the work survives Ctrl-C and
     crashes: run the same command with --resume to go on.
     """
     chosen = {name: options.pop(name) for name in ("encoding", "model", "vocab", "pattern", "special")}

@@ -6,9 +6,9 @@ ways.py cuts the bytes of a source into documents; what they share is here: one 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,12 +18,24 @@ from ..errors import located_utf8_error, shortened, shown
 from ..native.encode import Coder
 from .in_order import NO_ENDS, Emission, Emit, Ends, Ids, Pipeline, Prepare
 from .parts import Parts
-from .sources import AnySource, Reader
+from .sources import AnySource, PathSource, Reader, make_sources
 from .suffixes import documents_of
+from .tables import SUFFIXES as TABLES
+from .tables import TableSource
 from .ways import WAYS, Chunk, Way, check_kind
 
 if TYPE_CHECKING:
-    from ..protocols import AllowedSpecial, ArrayCoder, DisallowedSpecial, Encoding, NamePair, SomeText, StreamOptions
+    from ..native.texts import Texts
+    from ..protocols import (
+        AllowedSpecial,
+        ArrayCoder,
+        DisallowedSpecial,
+        Encoding,
+        NamePair,
+        SomeText,
+        Source,
+        StreamOptions,
+    )
 
 Tick = Callable[["Documents", Reader], object]
 
@@ -56,9 +68,11 @@ class Options:
         disallowed_special: names to refuse, or "all".
         errors: "strict", "replace" or "ignore".
         add_special_tokens: put the ids of the model's template around each document.
+        column: the column of tables that holds the text; None for the name in `key`.
+        nulls: what a null in it is, "error", "skip" or "empty".
 
     Raises:
-        ValueError: an unknown value for `documents` or `errors`, names that are one str.
+        ValueError: an unknown value for `documents`, `errors` or `nulls`, names that are one str.
     """
 
     documents: str | None = None
@@ -68,9 +82,13 @@ class Options:
     disallowed_special: DisallowedSpecial = frozenset()
     errors: str = "strict"
     add_special_tokens: bool = False
+    column: str | None = None
+    nulls: str = "error"
 
     def __post_init__(self) -> None:
         check_kind(self.documents, self.errors)
+        if self.nulls not in ("error", "skip", "empty"):
+            raise ValueError(f"nulls={shown(self.nulls)} is unknown: write 'error', 'skip' or 'empty'")
         for name in ("allowed_special", "disallowed_special"):
             value = getattr(self, name)
             if isinstance(value, str) and value != "all":
@@ -91,7 +109,21 @@ class Options:
             record[name] = names if names == "all" else sorted(names)
         if self.add_special_tokens:
             record["add_special_tokens"] = True
+        if "table" in kinds:
+            record |= {"column": self.column or self.key, "nulls": self.nulls}
         return {**record, "key": self.key if "jsonl" in kinds else None}
+
+    def sources_of(self, src: Source | Sequence[Source]) -> list[AnySource]:
+        """The sources that `src` names, as make_sources() has them, and tables by their suffixes."""
+        sources = [_table_or(source) for source in make_sources(src)]
+        for source in sources:
+            source.adopt(self.column or self.key, self.nulls)
+        return sources
+
+
+def _table_or(source: AnySource) -> AnySource:
+    """The source, as a table where the suffix of its path says so."""
+    return TableSource(source.path) if isinstance(source, PathSource) and source.suffix in TABLES else source
 
 
 class _Nothing(AnySource):
@@ -169,6 +201,7 @@ class Documents:
         """Start on a source, from where an earlier run stood if it did."""
         self.name, self.offset, self.line, self.is_open, self._uncut = source.label, offset, line, is_open, -1
         self.kind, self.begins_file = self.options.kind_of(source), source.begins_file
+        self.place_of, self.nulls = source.place_of, source.nulls
         if not offset:
             self.stream.reset()  # another way may have left it where a document was cut
         if self.kind not in self._ways:
@@ -268,13 +301,13 @@ class Documents:
         self.documents += 1
         self.is_open = False
 
-    def encode_batch(self, texts: list[SomeText], lines: Iterable[int]) -> None:
+    def encode_batch(self, texts: list[SomeText] | Texts, lines: Iterable[int]) -> None:
         """Encode whole documents in one call, several times as fast as one by one; `lines` are their line numbers."""
-        name, kind = self.name, self.kind
+        standing = self.name, self.kind, self.place_of
 
         def explain() -> None:
-            self.name, self.kind = name, kind
-            for self.line, text in zip(lines, texts):  # to find the one that is refused
+            self.name, self.kind, self.place_of = standing
+            for self.line, text in zip(lines, cast("Iterable[Any]", texts)):  # to find the one that is refused
                 self.stream.reset()
                 self.stream.feed(text)
                 self.stream.flush()
@@ -282,7 +315,7 @@ class Documents:
         self.pipeline.submit(lambda: self._batch_ids(texts), explain)
         self.documents += len(texts)
 
-    def _batch_ids(self, texts: list[SomeText]) -> Emission:
+    def _batch_ids(self, texts: list[SomeText] | Texts) -> Emission:
         ids, indptr = encode_many_aside(self.coder, texts, *self.matchers)
         prefix, suffix = self.frame
         around = [*prefix, *suffix, *self._eot.tolist()]
@@ -297,8 +330,7 @@ class Documents:
         return Emission(np.insert(ids, places.ravel(), np.tile(np.array(around, np.uint32), len(texts))), ends)
 
     def _located(self, error: ValueError) -> ValueError:
-        name = shortened(self.name)
-        where = name if self.kind == "text" else f"{name}, line {self.line + 1}"
+        where = shortened(self.name) if self.kind == "text" else self.place_of(self.line)
         if isinstance(error, UnicodeDecodeError):
             return located_utf8_error(error, f"in {where}")
         return ValueError(f"{where}: {error}")

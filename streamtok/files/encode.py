@@ -25,8 +25,9 @@ from .in_order import Emit
 from .journal import ResumeError
 from .ranges import RangeSource
 from .run import Earlier, EncodedFile, FileRun, Progress
-from .sources import AnySource, SourceError, make_sources
+from .sources import AnySource, SourceError
 from .suffixes import ids_format_to_write
+from .tables import TableSource
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Path, Source
@@ -39,6 +40,7 @@ __all__ = [
     "RangeSource",
     "ResumeError",
     "SourceError",
+    "TableSource",
     "choose_dtype",
     "encode_file",
     "encode_sources",
@@ -66,12 +68,15 @@ def encode_file(
     num_threads: int | None = 1,
     device: str = "cpu",
     add_special_tokens: bool = False,
+    column: str | None = None,
+    nulls: str = "error",
 ) -> EncodedFile:
     """Encode text files into the file `dst`, in bounded memory. `dst` appears when all is done, by a rename.
 
     Args:
         encoding: the Encoding.
-        src: a path, an open binary stream, or a list of these. Paths that end in .gz, .xz or .zst are decompressed.
+        src: a path, an open binary stream, a source of streamtok.files, or a list of these. Paths that end in .gz, .xz
+            or .zst are decompressed.
         dst: the path of the file to write.
         format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads. None goes by the
             suffix of `dst`: .npy is "npy"; .bin, no suffix or an unknown one "bin"; that of another format is refused.
@@ -97,6 +102,9 @@ def encode_file(
             a run may be resumed on another.
         add_special_tokens: put the ids of the model's template around each document. The ids of one text are then made
             by one thread.
+        column: the column of parquet and Arrow files (.parquet, .arrow, .arrows, .feather, .ipc) that holds the text,
+            each row a document; None for the name in `key`.
+        nulls: what a null in it is: "error"; "skip", no document; "empty", an empty one.
 
     Raises:
         ResumeError: source, vocabulary or options are not those of the run to resume.
@@ -107,11 +115,13 @@ def encode_file(
     """
     check_device(device)
     threads = threads_for(num_threads)
-    options = Options(documents, key, append_eot, allowed_special, disallowed_special, errors, add_special_tokens)
+    options = Options(
+        documents, key, append_eot, allowed_special, disallowed_special, errors, add_special_tokens, column, nulls
+    )
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
             raise ValueError(f"{name}={shown(value)} takes no bytes: write 1 or more")
-    target, sources = _target(dst), make_sources(src)
+    target, sources = _target(dst), options.sources_of(src)
     check_apart(files_of(target), ((source.name, source.where()) for source in sources))
     format = ids_format_to_write(os.fsdecode(dst)) if format is None else format
     sink = IdSink(target, format, choose_dtype(encoding, dtype))
@@ -159,7 +169,7 @@ def encode_sources(
         ValueError: text that is refused.
     """
     documents = Documents(encoding, emit, options, wants_ends=wants_ends)
-    for source in make_sources(src):
+    for source in options.sources_of(src):
         documents.begin(source)
         documents.encode_source(source, chunk_size, tick)
     return documents

@@ -37,11 +37,13 @@ class AnySource:
         name: of the file; its suffix says what it holds.
         label: what messages call it, with the number of a line or a row.
         begins_file: whether its first byte is the first of a file, where a byte order mark may stand.
+        nulls: what a null in a table is: "error", "skip" or "empty".
     """
 
     name: str
     label: str
     begins_file = True
+    nulls = "error"
 
     @property
     def size(self) -> int | None:
@@ -55,6 +57,13 @@ class AnySource:
     def checked_kind(self, kind: str) -> str:
         """The kind of documents that are read of it where `kind` is asked for. Raises ValueError for what cannot be."""
         return kind
+
+    def adopt(self, column: str, nulls: str) -> None:
+        """Take these of the caller's options that it was not made with: the column of a table, what a null in it is."""
+
+    def place_of(self, line: int) -> str:
+        """What messages call a line of it, counted from 0."""
+        return f"{shortened(self.label)}, line {line + 1}"
 
     def bytes_on_disk(self) -> int:
         """Its size before fingerprint(); 0 when not known."""

@@ -1,7 +1,8 @@
 """The ways in which the bytes of a source become documents, in bounded memory.
 
 "text": a source is a document. "lines": a line is one; "\\n" or "\\r\\n" ends it and is no part of it, an empty line is
-an empty document. "jsonl": the string at `key` in the object on each line is one; blank lines are none.
+an empty document. "jsonl": the string at `key` in the object on each line is one; blank lines are none. "table": a
+row is one, of a source that says so itself.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from .lines import Lines
 from .sources import Reader
 
 if TYPE_CHECKING:
+    from ..native.texts import Texts
     from ..protocols import ArrayCoder, Encoder, Frame, NamePair, SomeText, TextCoder
     from .in_order import Pipeline
 
@@ -48,6 +50,7 @@ class Run(Protocol):
     line: int
     is_open: bool
     begins_file: bool
+    nulls: str
 
     @property
     def key(self) -> str: ...
@@ -61,7 +64,7 @@ class Run(Protocol):
 
     def count_document(self) -> None: ...
 
-    def encode_batch(self, texts: list[SomeText], lines: Iterable[int]) -> None: ...
+    def encode_batch(self, texts: list[SomeText] | Texts, lines: Iterable[int]) -> None: ...
 
 
 class Rooms:
@@ -375,13 +378,59 @@ class JsonWay(Way):
         run.line += 1
 
 
-WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay}
+class TableWay(Way):
+    """A row of a table is a document. run.line counts rows, whatever becomes of those that are null."""
+
+    def begin(self) -> None:
+        pass
+
+    def read(self, reader: Any, size: int) -> Any:
+        return reader.read_batch()
+
+    def feed(self, batch: Any) -> None:
+        found = batch.texts
+        texts, sizes, numbers = found.texts, np.empty(found.rows, np.int64), batch.row + np.arange(found.rows)
+        texts.facts(sizes, np.empty(found.rows, np.int64))
+        if found.null_count and self.run.nulls != "empty":
+            bits = np.frombuffer(found.nulls, np.uint8)
+            there = np.flatnonzero(np.unpackbits(bits, count=found.rows, bitorder="little"))
+            if self.run.nulls == "error":
+                first = int(np.argmax(np.append(there, -1) != np.arange(len(there) + 1)))
+                self._encode(texts.part(0, first), sizes[:first], numbers[:first])
+                raise ValueError(
+                    "the text is null; nulls='skip' passes over such rows, nulls='empty' makes them empty documents"
+                )
+            spans = np.stack([there, np.zeros(len(there), np.int64), sizes[there]], axis=1)
+            texts, sizes, numbers = texts.cut(np.ascontiguousarray(spans).ravel()), sizes[there], numbers[there]
+        self._encode(texts, sizes, numbers)
+        self.run.line = batch.row + found.rows
+
+    def _encode(self, texts: Any, sizes: Any, numbers: Any) -> None:
+        """Rows as documents, a part of a text's size at a time."""
+        run = self.run
+        ends = np.cumsum(sizes)
+        at, done = 0, 0
+        while at < len(sizes):
+            behind = min(at + _BATCH, int(np.searchsorted(ends, done + run.part)) + 1, len(sizes))
+            run.encode_batch(texts.part(at, behind), numbers[at:behind])
+            run.line = int(numbers[behind - 1]) + 1
+            run.take(int(ends[behind - 1]) - done)
+            at, done = behind, int(ends[behind - 1])
+
+    def end(self) -> None:
+        pass
+
+
+WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay, "table": TableWay}
+
+KINDS = ("text", "lines", "jsonl")
+"""Those that a caller may ask for. Sources of the other kinds say so themselves."""
 
 
 def check_kind(documents: str | None, errors: str) -> None:
     """Raises ValueError for an unknown kind of documents (None: by the suffix of each source), or of errors."""
-    if documents is not None and documents not in WAYS:
-        known = ", ".join(map(repr, WAYS))
+    if documents is not None and documents not in KINDS:
+        known = ", ".join(map(repr, KINDS))
         raise ValueError(f"documents={shown(documents)} is unknown: write one of {known}, or None")
     if errors not in ("strict", "replace", "ignore"):
         raise ValueError(f"errors={shown(errors)} is unknown: write 'strict', 'replace' or 'ignore'")
