@@ -132,7 +132,6 @@ def test_what_is_refused_says_where(enc, kind):
 def test_the_command(enc):
     write("parquet", pa.table({"body": ["one", "two words"]}), 10)
     assert run("count", "a.parquet", "--column", "body", "-e", enc.name).stdout.split() == ["3"]
-    assert not run("encode", "a.parquet", "--column", "body", "-e", enc.name, "-o", "x.bin").returncode
+    run("encode", "a.parquet", "--column", "body", "-e", enc.name, "-o", "x.bin")
     assert run("decode", "-e", enc.name, "x.bin").stdout == "onetwo words"
-    failed = run("encode", "a.parquet", "-o", "x.bin")
-    assert failed.returncode == 1 and "name one with --column" in failed.stderr
+    assert "name one with --column" in run("encode", "a.parquet", "-o", "x.bin", status=1).stderr
