@@ -5,14 +5,12 @@ Threads are started for a call and end with it: none is left behind for a fork t
 
 from __future__ import annotations
 
-import contextlib
-import math
-import os
 import sys
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 
 from .native import interrupt
+from .native.cores import cores
 from .native.encode import Coder
 from .native.job import Job
 from .native.lists import Lists
@@ -34,9 +32,6 @@ _LEAST_SHARE = 1 << 16
 _LEAST_PART = 1 << 18
 
 
-_quota: float | None = None  # cores, inf for no bound; None: not read yet
-
-
 def threads_for(num_threads: int | None) -> int:
     """How many threads to use: not more than there are cores for this process, and so many for None. Raises ValueError
     below 1."""
@@ -45,51 +40,6 @@ def threads_for(num_threads: int | None) -> int:
     if num_threads == 1:
         return 1  # asking takes longer than encoding a short text
     return cores() if num_threads is None else min(num_threads, cores())
-
-
-def cores() -> int:
-    """At least 1. The quota is read once a process."""
-    global _quota
-    if _quota is None:
-        _quota = _read_quota()
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(count, math.ceil(_quota))) if _quota < count else count
-
-
-def _read_quota(root: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> float:
-    """The least quota of this process's control groups and of those around them, in cores."""
-    least = math.inf
-    with contextlib.suppress(OSError, ValueError):
-        with open(own, encoding="utf-8", errors="replace") as file:
-            groups = [line.rstrip("\n").split(":", 2) for line in file]
-        for _, controllers, path in groups:
-            names = controllers.split(",")
-            if controllers and "cpu" not in names:
-                continue
-            top = os.path.join(root, controllers) if controllers else root
-            while True:
-                least = min(least, _quota_of(top + path.rstrip("/"), is_second=not controllers))
-                if path in ("", "/"):
-                    break
-                path = os.path.dirname(path)
-    return least
-
-
-def _quota_of(folder: str, is_second: bool) -> float:
-    """What one group may use; inf where nothing bounds it. is_second: the files are those of the second version."""
-    try:
-        if is_second:
-            with open(f"{folder}/cpu.max", encoding="ascii") as file:
-                quota, period = file.read().split()
-        else:
-            with open(f"{folder}/cpu.cfs_quota_us", encoding="ascii") as file:
-                quota = file.read().strip()
-            with open(f"{folder}/cpu.cfs_period_us", encoding="ascii") as file:
-                period = file.read().strip()
-        share = int(quota) / int(period)
-    except (OSError, ValueError, ZeroDivisionError):  # no such group seen from here, or "max"
-        return math.inf
-    return share if share > 0 else math.inf  # -1: no bound
 
 
 def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int | None) -> list[_R]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
-import os
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from ..native.cores import cores
 from ..native.workers import copy
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ _WORTH_A_THREAD = 8 << 20
 
 @functools.cache
 def _computers() -> concurrent.futures.ThreadPoolExecutor:
-    count = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    return concurrent.futures.ThreadPoolExecutor(count, "streamtok-compute")
+    return concurrent.futures.ThreadPoolExecutor(min(8, cores()), "streamtok-compute")
 
 
 class _Calls:

@@ -1,6 +1,10 @@
 """Threads for one call (crew.pxd). They are no threads of Python's: they run without the GIL from their first step, so none of them
 waits for the one before it to let go of the lock. With sixteen that took some milliseconds. They end with the call: none is left
-behind for a fork to lose, and none waits between calls."""
+behind for a fork to lose, and none waits between calls.
+
+Those of workers.pyx are others, because neither kind can do the work of both. They live on: a copy of a megabyte takes about as long as
+starting a thread. They are few, and a task of theirs ends in less than a millisecond, so that a device that waits for one is served
+soon. Here each call gets as many threads as it asks for, each may run for minutes, and Ctrl-C ends it."""
 
 from .csrc.base cimport *
 from .interrupt cimport Scope, ask, begin, check, end as end_scope

@@ -1,13 +1,14 @@
 """Threads that copy memory and convert characters, without the GIL and without Python objects.
 
 A batch of work is handed to them, and asked whether it is done, or waited for; who waits helps. The threads are begun when the
-first batch needs them, and end with the process. A forked process begins its own."""
+first batch needs them, and end with the process. A forked process begins its own. Why crew.pyx has others is said there."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
+from .cores import cores
 from .csrc.text cimport st_code_points_put, st_code_points_size
 
 import os
@@ -127,7 +128,7 @@ cdef int begin_pool() except -1:
     cdef int i, count
     if pool != NULL and process == os.getpid():
         return 0
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = cores()
     made = <Pool *>PyMem_Malloc(sizeof(Pool))  # stays: threads look at it until the process ends
     if made == NULL:
         raise MemoryError

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
 import sys
 
 import oracle
 import pytest
 
 from streamtok import batch
+from streamtok.native import cores
 from streamtok.native.ids import free_spare
 from streamtok.native.job import Job
 
@@ -20,7 +22,7 @@ def quota(tmp_path, own: str, files: dict[str, str]) -> float:
         path = tmp_path / "groups" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return batch._read_quota(str(tmp_path / "groups"), str(tmp_path / "own"))
+    return cores._read_quota(str(tmp_path / "groups"), str(tmp_path / "own"))
 
 
 def test_second_version(tmp_path):
@@ -44,15 +46,29 @@ def test_no_bound(tmp_path, text):
 
 
 def test_nothing_to_read(tmp_path):
-    assert batch._read_quota(str(tmp_path), str(tmp_path / "none")) == math.inf
+    assert cores._read_quota(str(tmp_path), str(tmp_path / "none")) == math.inf
 
 
 def test_cores_are_bounded_by_the_quota(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
     for bound, count in ((math.inf, 16), (20.0, 16), (2.5, 3), (0.1, 1)):
-        monkeypatch.setattr(batch, "_quota", bound)
+        monkeypatch.setattr(cores, "_quota", bound)
         assert (batch.cores(), batch.threads_for(None), batch.threads_for(4)) == (count, count, min(4, count))
     assert batch.threads_for(1) == 1
+
+
+def test_threads_that_copy_are_no_more_than_the_quota_gives():
+    """The threads of native/workers.pyx, one fewer than cores, as the caller has one to itself."""
+    code = """
+import os
+os.sched_getaffinity = lambda _: set(range(16))
+from streamtok.native import cores
+from streamtok.native.workers import thread_count
+cores._quota = 2.5
+print(thread_count())
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "2"
 
 
 def test_none_means_as_many_as_help():
