@@ -376,9 +376,11 @@ static st_status encode_round(st_vocab *v, st_workspace *w, batch *b, st_ids *ou
     do {
         const size_t missed = s->missed;
         more = add_spans(v, w, b);
-        st_send_for_misses(v, w, missed);
+        if (s->missed) /* a short text often has none */
+            st_send_for_misses(v, w, missed);
     } while (more);
-    st_answer_misses(v, w, text, (st_whole_pieces){b->starts, b->ends, b->whole ? b->count : 0});
+    if (s->missed)
+        st_answer_misses(v, w, text, (st_whole_pieces){b->starts, b->ends, b->whole ? b->count : 0});
     return emit(v, w, text, out);
 }
 
