@@ -15,8 +15,9 @@ import click
 from ..errors import shown
 
 RULE = (
-    "An argument is the FILE of that name; '-' is standard input. Where there is no such file, it is the TEXT itself, "
-    "unless it looks like a path: with a slash, with the suffix of a file at its end, or as a pattern such as *.md. "
+    "An argument is the FILE of that name or URL; '-' is standard input. Where there is no such file, it is the TEXT "
+    "itself, unless it looks like a path: with a slash, with the suffix of a file at its end, or as a pattern such as "
+    "*.md. "
     "Those are missing files. --text takes all arguments for texts; a text that begins with - stands behind --."
 )
 
@@ -63,6 +64,10 @@ def operand(argument: str | None, is_text: bool = False) -> Any:
             return source_of(argument)
         if not argument:
             raise FileNotFoundError(errno.ENOENT, "an empty argument names no file; for an empty text add --text")
+        from ..files.remote import is_url
+
+        if is_url(argument):
+            return argument
         if looks_like_path(argument):
             reason = f"{os.strerror(errno.ENOENT)}; if that is the text itself, add --text"
             raise FileNotFoundError(errno.ENOENT, reason, argument)

@@ -18,6 +18,7 @@ from ..errors import located_utf8_error, shortened, shown
 from ..native.encode import Coder
 from .in_order import NO_ENDS, Emission, Emit, Ends, Ids, Pipeline, Prepare
 from .parts import Parts
+from .remote import file_at
 from .sources import AnySource, PathSource, Reader, make_sources
 from .suffixes import documents_of
 from .tables import SUFFIXES as TABLES
@@ -115,15 +116,18 @@ class Options:
 
     def sources_of(self, src: Source | Sequence[Source]) -> list[AnySource]:
         """The sources that `src` names, as make_sources() has them, and tables by their suffixes."""
-        sources = [_table_or(source) for source in make_sources(src)]
+        sources = [_by_name(source) for source in make_sources(src)]
         for source in sources:
             source.adopt(self.column or self.key, self.nulls)
         return sources
 
 
-def _table_or(source: AnySource) -> AnySource:
-    """The source, as a table where the suffix of its path says so."""
-    return TableSource(source.path) if isinstance(source, PathSource) and source.suffix in TABLES else source
+def _by_name(source: AnySource) -> AnySource:
+    """The source, as what its path says that it is: a table, or a file of another machine."""
+    if type(source) is not PathSource:
+        return source
+    file = file_at(source.path)
+    return TableSource(source.path) if file.suffix in TABLES else file
 
 
 class _Nothing(AnySource):

@@ -121,7 +121,12 @@ class Parts:
 
     def is_worth_it(self, source: object, reader: Reader, offset: int) -> bool:
         """Whether the rest of a source is a plain file long enough for all threads."""
-        if not isinstance(source, PathSource) or not reader.is_plain or sys.byteorder != "little":
+        if (
+            not isinstance(source, PathSource)
+            or not source.is_local
+            or not reader.is_plain
+            or sys.byteorder != "little"
+        ):
             return False
         enough = _WORTH_IT * self.num_threads * self.part
         return disk.places_are_free and source.size is not None and source.size - offset >= enough

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from ..errors import shown
 from .members import SUFFIXES
-from .sources import AnySource, PathSource, Reader, hash_ends
+from .remote import file_at
+from .sources import AnySource, Reader, hash_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,7 @@ class RangeSource(AnySource):
     """
 
     def __init__(self, path: str | bytes | os.PathLike[str], begin: int = 0, end: int | None = None) -> None:
-        self._file = PathSource(path)
+        self._file = file_at(path)
         if self._file.suffix in SUFFIXES:
             raise ValueError(
                 f"{shown(self._file.name)} is compressed, and has no place to begin at but its first byte: "

@@ -119,6 +119,8 @@ def hash_ends(file: BinaryIO | FileIO, begin: int, size: int) -> str:
 class PathSource(AnySource):
     """A file by its path; .gz, .xz and .zst are decompressed."""
 
+    is_local = True
+
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
         self.path = os.fsdecode(path)
         self.name = self.label = self.path

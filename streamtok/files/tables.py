@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from ..errors import shortened, shown
-from .sources import AnySource, PathSource, Reader, SourceError
+from .remote import file_at
+from .sources import AnySource, Reader, SourceError
 
 if TYPE_CHECKING:
     from ..native.arrow import Column
@@ -55,7 +56,7 @@ class TableSource(AnySource):
         row_groups: tuple[int, int | None] | None = None,
         nulls: str | None = None,
     ) -> None:
-        self._file = PathSource(path)
+        self._file = file_at(path)
         self.name = self.label = self._file.name
         self._column, self._nulls = column, nulls
         begin, end = row_groups or (0, None)
