@@ -131,6 +131,7 @@ class Streaming:
         *,
         format: str | None = None,
         dtype: str = "auto",
+        index: bool = False,
         documents: str | None = None,
         key: str = "text",
         append_eot: bool = False,
@@ -155,8 +156,9 @@ class Streaming:
         Args:
             src: a path, an open binary stream, a source of streamtok.files, or a list of these.
             dst: the path of the file to write.
-            format: "bin", "npy", or None to go by the suffix of `dst`.
+            format: "bin", "npy", that of a trainer (docs/formats.md), or None to go by the suffix of `dst`.
             dtype: "uint16", "uint32", or "auto" for the smaller one that every id fits.
+            index: keep where documents end in `<dst>.ends`.
             documents: "text", "lines", "jsonl", or None to go by the suffix of each source.
             key: the key of JSON lines that holds the text.
             append_eot: put the end-of-text token behind each document.
@@ -181,6 +183,7 @@ class Streaming:
             dst,
             format=format,
             dtype=dtype,
+            index=index,
             documents=documents,
             key=key,
             append_eot=append_eot,

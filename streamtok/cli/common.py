@@ -236,12 +236,12 @@ def check_sources(outputs: Iterable[str], files: Iterable[str], vocab: str | Non
         raise click.UsageError(str(error)) from None
 
 
-def ids_dtype(encoding: Encoding, dtype: str) -> Any:
+def ids_dtype(encoding: Encoding, dtype: str, format: str = "bin") -> Any:
     """The dtype of a file of ids. Raises UsageError for one that the ids of the encoding do not fit."""
-    from ..files.encode import choose_dtype
+    from ..files.formats import STORED, format_named
 
     try:
-        return choose_dtype(encoding, dtype)
+        return STORED[format_named(format).choose_dtype(encoding, dtype)]
     except ValueError as error:
         raise click.UsageError(describe(error)) from None
 

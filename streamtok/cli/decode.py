@@ -14,7 +14,7 @@ import click
 
 from ..disk.outputs import files_of
 from ..errors import shown
-from ..files.suffixes import ids_format_to_read
+from ..files.suffixes import IDS_FORMATS, ids_format_to_read
 from .common import (
     check_sources,
     encoding_options,
@@ -31,6 +31,7 @@ from .wording import describe
 if TYPE_CHECKING:
     from ..core import Encoding
 
+_OPENED = frozenset(IDS_FORMATS) - {"bin", "npy", "nanogpt"}  # by readers that take a path
 _CHUNK = 64 << 10  # bytes read at a time
 _LONGEST_NUMBER = 20  # digits; no id is as long, so more are no number list
 _ID_CHARACTERS = set("0123456789[],; \t\r\n")
@@ -42,7 +43,7 @@ _SEPARATORS = bytes.maketrans(b"[],;", b"    ")
 @output_option
 @click.option(
     "--format",
-    type=click.Choice(["text", "bin", "npy"]),
+    type=click.Choice(["text", *IDS_FORMATS]),
     help="What FILE holds.  [default: by its suffix, text on standard input]",
 )
 @click.option(
@@ -67,7 +68,10 @@ def command(arguments: tuple[str, ...], output: str, format: str | None, dtype: 
     with contextlib.ExitStack() as opened:
         streams = [opened.enter_context(source.open()) for source in sources]
         formats = [source.format(format, stream) for stream, source in zip(streams, sources)]
-        arrays = [_ids(stream, each, encoding, dtype) for stream, each in zip(streams, formats)]
+        arrays = [
+            source.documents(each) if each in _OPENED else _ids(stream, each, encoding, dtype)
+            for source, stream, each in zip(sources, streams, formats)
+        ]
         write = opened.enter_context(open_output(output))
         position = 0
         for ids in itertools.chain.from_iterable(arrays):
@@ -88,7 +92,17 @@ class _Source:
             raise ValueError(f"{shown(argument)} is no token id, and there is no file of that name")
 
     def open(self) -> contextlib.AbstractContextManager[BinaryIO]:
-        return io.BytesIO(self._argument.encode()) if self._is_ids else open_input(self._argument)
+        if self._is_ids or os.path.isdir(self._argument):  # of a folder its files are opened later
+            return io.BytesIO(self._argument.encode())
+        return open_input(self._argument)
+
+    def documents(self, format: str) -> Iterator[Any]:
+        """The ids in a file of this format, document by document."""
+        from ..files.formats import open_documents
+
+        if not os.path.exists(self._argument):
+            raise click.UsageError(f"--format {format} is for files: {shown(self._argument)} is none")
+        return iter(open_documents(self._argument, format))
 
     def format(self, given: str | None, stream: Any) -> str:
         """Of the ids in the stream. given: --format, which is about files. Without it the suffix of a file decides, as

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..disk.outputs import files_of
-from ..files.suffixes import ids_format_to_write
+from ..files.suffixes import IDS_FORMATS, ids_format_to_write
 from .common import (
     add_special_option,
     check_output,
@@ -46,11 +46,12 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
 @output_option
 @click.option(
     "--format",
-    type=click.Choice(["text", "bin", "npy"]),
-    help="text: one id a line. bin: little-endian integers. npy: for numpy.load.  "
-    "[default: by the suffix of OUT; on standard output text, the ids of a TEXT in one line]",
+    type=click.Choice(["text", *IDS_FORMATS]),
+    help="text: one id a line. bin: little-endian integers. npy: for numpy.load. The others: for the trainers of these "
+    "names.  [default: by the suffix of OUT; on standard output text, the ids of a TEXT in one line]",
 )
-@click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32"]), default="auto", show_default=True)
+@click.option("--dtype", type=click.Choice(["auto", "uint16", "uint32", "int32"]), default="auto", show_default=True)
+@click.option("--index", is_flag=True, help="Keep where documents end in OUT.ends, for bin, npy, nanogpt and llmc.")
 @document_options
 @table_options
 @add_special_option
@@ -87,6 +88,7 @@ def command(
     output: str,
     format: str | None,
     dtype: str,
+    index: bool,
     resume: bool,
     threads: int,
     device: str,
@@ -101,7 +103,7 @@ def command(
     crashes: run the same command with --resume to go on.
     """
     chosen = {name: options.pop(name) for name in ("encoding", "model", "vocab", "pattern", "special")}
-    _check_format(output, format, resume)
+    _check_format(output, format, resume, index)
     if output == "-" and threads > 1:
         raise click.UsageError("--threads is for files: name one with -o, or leave it out")
     _check_device(device, output)
@@ -109,22 +111,26 @@ def command(
     sources = [operand(each, is_text) for each in arguments or (None,)]
     _check_files(sources, output, format, chosen["vocab"])
     _check_json(sources, output, format, as_json)
-    _check_ids(encoding, dtype, options["append_eot"])
+    _check_ids(encoding, format or "bin", dtype, options["append_eot"])
     options["allowed_special"] = specials(allow_special, encoding)
     if output == "-":
         for source in sources:
             form = "json" if as_json else format or ("line" if isinstance(source, Text) else "text")
             _encode_to_stdout(encoding, source, form, dtype, options)
     else:
-        options.update(format=format, dtype=dtype, resume=resume, num_threads=threads, device=device)
+        options.update(format=format, dtype=dtype, index=index, resume=resume, num_threads=threads, device=device)
         _encode_to_file(ctx, encoding, sources, output, as_json, options)
 
 
-def _check_format(output: str, format: str | None, resume: bool) -> None:
+def _check_format(output: str, format: str | None, resume: bool, index: bool) -> None:
     if output == "-" and resume:
         raise click.UsageError("--resume goes on with a file: name it with -o")
+    if output == "-" and index:
+        raise click.UsageError("--index makes a second file: name the first with -o")
     if output == "-" and format == "npy":
         raise click.UsageError("a .npy file begins with its length, known only at the end: name a file with -o")
+    if output == "-" and format not in (None, "text", "bin"):
+        raise click.UsageError(f"--format {format} is for files: name one with -o")
     if output != "-" and format == "text":
         raise click.UsageError("--format text is for standard output: leave out -o, or write --format bin|npy")
     if output == "-" and format == "bin" and sys.stdout.isatty():
@@ -148,8 +154,10 @@ def _check_files(sources: list[Any], output: str, format: str | None, vocab: str
     check_output(output)
     read = [source if isinstance(source, str) else "-" for source in sources if not isinstance(source, Text)]
     check_sources(files_of(os.path.realpath(output)), read, vocab)
+    from ..files.formats import format_named
+
     try:
-        format or ids_format_to_write(output)
+        format_named(format or ids_format_to_write(output)).check_target(os.path.realpath(output))
     except ValueError as error:
         raise click.UsageError(describe(error)) from None
 
@@ -163,8 +171,9 @@ def _check_json(sources: list[Any], output: str, format: str | None, as_json: bo
         raise click.UsageError("--json holds all ids of a text in memory: name a file with -o, or give a TEXT")
 
 
-def _check_ids(encoding: Encoding, dtype: str, append_eot: bool) -> None:
-    ids_dtype(encoding, dtype)
+def _check_ids(encoding: Encoding, format: str, dtype: str, append_eot: bool) -> None:
+    if format != "text":
+        ids_dtype(encoding, dtype, format)
     if append_eot and "<|endoftext|>" not in encoding.special_tokens_set:
         raise click.UsageError(f"--append-eot: {encoding.name} has no <|endoftext|>; with --vocab, --special gives one")
 

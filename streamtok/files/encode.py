@@ -20,6 +20,9 @@ from ..device import check_device, file_chunk
 from ..disk.outputs import check_apart, files_of
 from ..errors import short_file_names, shown
 from .documents import Device, Documents, Options, Tick
+from .finishing import taken
+from .formats import Format, RowFormat, format_named
+from .formats.base import STORED
 from .id_sink import IdSink
 from .in_order import Emit
 from .journal import ResumeError
@@ -55,6 +58,7 @@ def encode_file(
     *,
     format: str | None = None,
     dtype: str = "auto",
+    index: bool = False,
     documents: str | None = None,
     key: str = "text",
     append_eot: bool = False,
@@ -78,9 +82,13 @@ def encode_file(
         src: a path, an open binary stream, a source of streamtok.files, or a list of these. Paths that end in .gz, .xz
             or .zst are decompressed.
         dst: the path of the file to write.
-        format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads. None goes by the
-            suffix of `dst`: .npy is "npy"; .bin, no suffix or an unknown one "bin"; that of another format is refused.
-        dtype: "uint16" or "uint32"; "auto" is uint16 where every id of the encoding fits, else uint32.
+        format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads; docs/formats.md has
+            the others, which trainers read. None goes by the suffix of `dst`: .npy is "npy"; .bin, no suffix or an
+            unknown one "bin"; that of another format is refused.
+        dtype: "uint16" or "uint32", for "megatron" "uint16" or "int32"; "auto" is the one that the format's own program
+            takes: uint16 where every id of the encoding fits, else the other.
+        index: True keeps where documents end in `<dst>.ends` (uint64, in ids) for "bin", "npy", "nanogpt" and "llmc".
+            The other formats always tell it.
         documents: "text" makes each source a document, "lines" each line, "jsonl" the string at `key` of each line's
             object. None is "jsonl" for each source whose name ends in .jsonl or .ndjson (or that and .gz, .xz or
             .zst), "text" for every other. Documents are encoded apart from each other.
@@ -122,9 +130,14 @@ def encode_file(
         if value < 1:
             raise ValueError(f"{name}={shown(value)} takes no bytes: write 1 or more")
     target, sources = _target(dst), options.sources_of(src)
-    check_apart(files_of(target), ((source.name, source.where()) for source in sources))
-    format = ids_format_to_write(os.fsdecode(dst)) if format is None else format
-    sink = IdSink(target, format, choose_dtype(encoding, dtype))
+    places = [(source.name, source.where()) for source in sources]
+    check_apart(files_of(target), places)
+    chosen = format_named(ids_format_to_write(os.fsdecode(dst)) if format is None else format)
+    chosen.check_machine()
+    chosen.check_target(target)
+    _check_replaced(target, chosen, resume)
+    sink = IdSink(target, chosen, chosen.choose_dtype(encoding, dtype), index)
+    check_apart(sink.outputs, places)
     run_on = _device_for(encoding, device, sources)
     if run_on is not None:
         chunk_size = max(chunk_size, run_on.chunk)
@@ -176,8 +189,8 @@ def encode_sources(
 
 
 def _target(dst: Path) -> str:
-    """The file to write, links followed. Raises ValueError when a rename would destroy something else,
-    FileNotFoundError when its directory is missing."""
+    """The file to write, links followed. Raises FileNotFoundError when its directory is missing, ValueError for what is
+    neither a file nor a folder."""
     path = os.path.realpath(os.fsdecode(dst))
     try:
         mode = os.stat(path).st_mode
@@ -186,22 +199,31 @@ def _target(dst: Path) -> str:
         if not os.path.exists(folder):
             raise FileNotFoundError(errno.ENOENT, "there is no such directory; make it first", folder) from None
         return path
-    if not stat.S_ISREG(mode):
-        raise ValueError(f"dst={shown(path)} is a directory, device or pipe: name a regular file or a new one")
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise _no_file(path)
     return path
 
 
+def _no_file(path: str) -> ValueError:
+    return ValueError(f"dst={shown(path)} is a directory, device or pipe: name a regular file or a new one")
+
+
+def _check_replaced(target: str, format: Format, resume: bool) -> None:
+    """Raises ValueError where a rename would destroy what is no output of this format, FileExistsError for a folder
+    with files in it."""
+    is_folder = isinstance(format, RowFormat) and format.is_folder
+    if is_folder and os.path.isfile(target):
+        raise ValueError(f"dst={shown(target)} is a file: format={format.name!r} makes a folder, so name a new one")
+    if is_folder and os.path.isdir(target) and os.listdir(target) and not resume:
+        raise taken(target)  # a run to resume may have been killed right behind its end: put_in_place() compares
+    for path in [*format.sides(target), *([] if is_folder else [target])]:
+        if os.path.isdir(path):
+            raise _no_file(path)
+
+
 def choose_dtype(encoding: Encoding, dtype: str) -> np.dtype[Any]:
-    """The dtype of a file of ids: "auto" is the smaller of the two that every id of the encoding fits.
+    """The dtype of a file of ids and nothing else: "auto" is the smaller of the two that every id of the encoding fits.
 
     Raises ValueError where ids would be wrapped.
     """
-    fits = encoding.max_token_value <= 0xFFFF
-    if dtype not in ("auto", "uint16", "uint32"):
-        raise ValueError(f"dtype={shown(dtype)} is unknown: write 'auto', 'uint16' or 'uint32'")
-    if dtype == "uint16" and not fits:
-        raise ValueError(
-            f"dtype='uint16' holds ids up to 65535, and {shown(encoding.name)} has ids up to "
-            f"{encoding.max_token_value}: write dtype='uint32' or 'auto'"
-        )
-    return np.dtype("<u2" if dtype == "uint16" or (dtype == "auto" and fits) else "<u4")
+    return STORED[format_named("bin").choose_dtype(encoding, dtype)]

@@ -4,7 +4,10 @@ it."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from .. import disk
 from ..disk import lease
@@ -16,6 +19,7 @@ from .in_order import Ends
 _LET_GO_EVERY = 8 << 20
 
 _BUFFER_ENDS = 1 << 13  # 64 KiB: a write costs little beside the documents that end there
+_READ_ENDS = 1 << 16  # at a time
 _END_BYTES = 8
 
 
@@ -135,6 +139,12 @@ class EndsFile(Growing):
     def checksum(self, count: int, crc: int) -> tuple[int, int]:
         """Reads the next `count` ends: how many bytes of them are missing, and `crc` with those that are there."""
         return disk.checksum(self.file, count * _END_BYTES, crc)
+
+    def blocks(self) -> Iterator[Ends]:
+        """All ends, block by block."""
+        for at in range(0, self.count, _READ_ENDS):
+            self.file.seek(at * _END_BYTES)
+            yield np.frombuffer(self.file.read_all(min(_READ_ENDS, self.count - at) * _END_BYTES), "<u8")
 
     def check_all(self) -> None:
         """Raises OSError unless the file holds the ends that were appended, and nothing else."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -10,21 +11,16 @@ import numpy as np
 
 from .. import disk
 from ..disk.outputs import files_of
-from ..errors import shown
 from ..native.checksum import crc32, joined_crc32
+from .finishing import built_at, put_in_place, remove_built, rows, side_files, write_side
+from .formats import open_documents
+from .formats.base import STORED, Facts, Format, RowFormat, write_ends
+from .formats.reading import checksum
 from .growing import EndsFile, Growing
 from .in_order import NO_ENDS, Ends, Ids
 from .journal import Mark
 
-_NPY_HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
-
-
-def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
-    """The header of a one-dimensional .npy file, always _NPY_HEADER_BYTES long."""
-    text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({count},), }}"
-    room = _NPY_HEADER_BYTES - 10
-    return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + text.ljust(room - 1).encode("ascii") + b"\n"
 
 
 class Block(NamedTuple):
@@ -42,16 +38,22 @@ class IdSink:
     the target is as it was before.
     """
 
-    def __init__(self, target: str, format: str, dtype: np.dtype[Any], wants_ends: bool = False) -> None:
-        if format not in ("bin", "npy"):
-            raise ValueError(f"format={shown(format)} is unknown: write 'bin' or 'npy'")
+    def __init__(self, target: str, format: Format, dtype: str, index: bool = False) -> None:
+        """dtype: one of `format`. index: whether the ends of documents are kept in `<target>.ends`."""
         self.target = target
         _, self.partial, _, ends = files_of(target)
         self.ids = 0
         self.crc = 0
-        self.format, self.dtype = format, dtype
-        self._header_bytes = _NPY_HEADER_BYTES if format == "npy" else 0
-        self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=dtype)
+        self.format, self.dtype_name = format, dtype
+        # An int32 has the bytes of the same uint32: no id is larger.
+        self.dtype = STORED["uint32" if dtype == "int32" else dtype]
+        self._sides = format.sides(target)
+        self.has_index = index and format.can_index
+        if self.has_index:
+            self._sides = [*self._sides, f"{target}.ends"]
+        wants_ends = format.wants_ends or self.has_index
+        self._header_bytes = format.header_bytes
+        self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=self.dtype)
         self._used = 0
         self._data = Growing(self.partial, target)
         self._ends = EndsFile(ends, target) if wants_ends else None
@@ -69,10 +71,14 @@ class IdSink:
         """CRC-32 of the ends that were flushed."""
         return 0 if self._ends is None else self._ends.crc
 
+    def options(self) -> dict[str, Any]:
+        """What a journal keeps of it."""
+        return {"format": self.format.name, "dtype": self.dtype_name, "index": self.has_index}
+
     @property
-    def unfinished(self) -> list[str]:
-        """The files that it writes until it is done."""
-        return [each.path for each in self._all]
+    def outputs(self) -> list[str]:
+        """All files that it may write, finished or not, but for the target."""
+        return [*files_of(self.target)[1:], *side_files(self.target, self._sides)]
 
     def open(self) -> None:
         """Open the unfinished files, with what an earlier run left in them.
@@ -85,6 +91,7 @@ class IdSink:
 
     def start(self) -> None:
         """Begin with no ids; what an earlier run left is dropped."""
+        remove_built(built_at(self.target))
         self._data.file.truncate(0)
         self._data.file.write(self._header(0))
         if self._ends is not None:
@@ -116,16 +123,26 @@ class IdSink:
 
     def is_finished(self, mark: Mark) -> bool:
         """Whether the target holds exactly the ids of `mark` and no unfinished ids lie beside it."""
+        if os.path.exists(self.partial) or not os.path.exists(self.target):
+            return False
+        if isinstance(self.format, RowFormat):
+            return self._holds_rows(mark.crc)  # the unfinished ids were removed behind the rename
         size = self._header_bytes + mark.ids * self.dtype.itemsize
-        if os.path.exists(self.partial) or not os.path.exists(self.target) or os.path.getsize(self.target) != size:
+        if os.path.getsize(self.target) != size:
             return False
         with disk.open_plain(self.target) as file:
             if file.read_all(self._header_bytes) != self._header(mark.ids):
                 return False
             return disk.checksum(file, size - self._header_bytes, 0) == (0, mark.crc)
 
+    def _holds_rows(self, crc: int) -> bool:
+        try:
+            return checksum(open_documents(self.target, self.format.name)) == crc
+        except (OSError, ValueError):
+            return False
+
     def _header(self, count: int) -> bytes:
-        return npy_header(self.dtype, count) if self._header_bytes else b""
+        return self.format.header(self.dtype_name, count)
 
     def go_on(self, mark: Mark) -> None:
         """Cut the files back to the ids and ends of `mark` and append behind them."""
@@ -202,8 +219,19 @@ class IdSink:
         for each in self._all:
             each.file.sync()
 
-    def finish(self) -> None:
-        """Put the finished file in the target's place; sync() was called before."""
+    def check_count(self) -> None:
+        """Raises ValueError where there are more ids than the format holds."""
+        most = self.format.most_ids
+        if most is not None and self.ids > most:
+            raise ValueError(
+                f"format={self.format.name!r} holds up to {most} ids in a file, and these are more: encode fewer "
+                "sources into each file, or write another format"
+            )
+
+    def finish(self, encoding: str, sources: list[str], starts: list[int]) -> None:
+        """Put the finished files in their places; sync() was called before. starts: how many documents lie in front of
+        each source."""
+        self.check_count()
         file = self._data.file
         if self._header_bytes:
             file.seek(0)
@@ -211,19 +239,59 @@ class IdSink:
             file.sync()
         header, size = crc32(self._header(self.ids)), self.ids * self.dtype.itemsize
         self._data.check(self._header_bytes + size, joined_crc32(header, self.crc, size))
-        self._data.rename()
+        if self._ends is not None:
+            self._ends.check_all()
+        facts = self._facts(encoding, sources, starts)
+        for index, side in enumerate(self._sides):
+            write_side(side, self.target, functools.partial(self._write_side, index, facts))
+        if isinstance(self.format, RowFormat):
+            remove_built(built_at(self.target))
+            self.format.build(built_at(self.target), facts)
+            put_in_place(built_at(self.target), self.target)
+            self._data.discard()
+        else:
+            self._data.rename()
         self.clean()
+
+    def _write_side(self, index: int, facts: Facts, file: disk.File) -> None:
+        if self.has_index and index == len(self._sides) - 1:
+            write_ends(file, facts)
+        else:
+            self.format.write_side(index, file, facts)
+
+    def _facts(self, encoding: str, sources: list[str], starts: list[int]) -> Facts:
+        data, ends, offset = self._data, self._ends, self._header_bytes
+        return Facts(
+            target=self.target,
+            dtype=self.dtype_name,
+            ids=self.ids,
+            crc=self.crc,
+            documents=0 if ends is None else ends.count,
+            ends=lambda: iter(()) if ends is None else ends.blocks(),
+            rows=lambda: iter(()) if ends is None else rows(data.file, offset, STORED[self.dtype_name], ends),
+            encoding=encoding,
+            sources=tuple(sources),
+            starts=tuple(starts),
+        )
 
     def clean(self) -> None:
         """Remove what is left beside a finished target."""
+        if self._sides or isinstance(self.format, RowFormat):
+            self._remove_unfinished_sides()
         if self._ends is not None:
             if self._ends.is_open:
                 self._ends.discard()
             else:
                 disk.remove(self._ends.path)
 
+    def _remove_unfinished_sides(self) -> None:
+        for side in self._sides:
+            disk.remove(f"{side}.partial")
+        remove_built(built_at(self.target))
+
     def discard(self) -> None:
         """Remove the unfinished files."""
+        self._remove_unfinished_sides()
         for each in self._all:
             if each.is_open:
                 each.discard()

@@ -13,7 +13,7 @@ import binascii
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from .. import disk
@@ -40,6 +40,7 @@ class Point:
     crc: int = 0  # crc32 of those ids as they lie in the file
     ends_crc: int = 0  # crc32 of where the documents end, 0 where that is not kept
     stream: bytes = b""  # StreamEncoder.getstate()
+    starts: list[int] = field(default_factory=list)  # documents in front of each source but the first, if asked for
 
 
 class Mark(NamedTuple):
@@ -80,8 +81,11 @@ def _to_point(record: dict[str, Any]) -> Point | None:
         point = Point(**fields)
     except (KeyError, TypeError, binascii.Error, ValueError):
         return None
-    counts = (value for name, value in vars(point).items() if name not in ("is_open", "stream"))
-    whole = all(type(count) is int and count >= 0 for count in counts) and type(point.is_open) is bool
+    if type(point.starts) is not list:
+        return None
+    counts = [value for name, value in vars(point).items() if name not in ("is_open", "stream", "starts")]
+    whole = all(type(count) is int and count >= 0 for count in counts + point.starts)
+    whole = whole and type(point.is_open) is bool
     return point if whole else None
 
 

@@ -76,8 +76,8 @@ class EncodedFile:
         ids: number of ids in it.
         documents: number of documents.
         bytes: of text, decompressed.
-        dtype: "uint16" or "uint32".
-        format: "bin" or "npy".
+        dtype: "uint16", "uint32" or "int32".
+        format: its name.
         crc32: of the ids as they lie in the file.
         seconds: that this call took.
         resumed_ids: number of ids that an earlier run had written already.
@@ -116,6 +116,8 @@ class FileRun:
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
         self._journal_path = files_of(sink.target)[2]
         self._header = self._make_header(encoding, options)
+        self._encoding_name = encoding.name
+        self._starts = [0]  # documents in front of each source so far, if the format asks for them
         self._documents = Documents(
             encoding, self._emit, options, num_threads, device, sink.prepare, self._make_parts, sink.wants_ends
         )
@@ -149,7 +151,7 @@ class FileRun:
             "streamtok": __version__,
             "encoding": encoding.name,
             "fingerprint": encoding.fingerprint,
-            "options": {"format": self._sink.format, "dtype": self._sink.dtype.name, **options.as_json(self._sources)},
+            "options": {**self._sink.options(), **options.as_json(self._sources)},
             "sources": prints,
         }
 
@@ -214,6 +216,7 @@ class FileRun:
                 f"{shortened(self._journal_path)}: cannot resume: {error}; start over with resume=False"
             ) from None
         documents.documents, documents.text_bytes = point.documents, point.text_bytes
+        self._starts = [0, *point.starts]
         self._index, self._journaled, self._resumed_ids = point.source, point.text_bytes, point.ids
         self._finished_bytes = sum(source.size or 0 for source in self._sources[: point.source])
         self._earlier = Earlier(
@@ -233,6 +236,8 @@ class FileRun:
             self._index += 1
             if self._index < len(self._sources):
                 self._documents.begin(self._sources[self._index])
+                if self._sink.format.wants_starts:
+                    self._starts.append(self._documents.documents)
 
     def _emit(self, ids: Any, ends: Ends) -> None:
         self._writer.do(lambda: self._sink.append(ids, ends))
@@ -250,9 +255,10 @@ class FileRun:
         self._journaled = documents.text_bytes
         state = documents.state(offset) if self._journal is not None else b""
         where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
+        starts = self._starts[1:]
 
         def keep(ids: int, crc: int) -> None:
-            point = Point(*where, ids, crc, sink.ends_crc, state)
+            point = Point(*where, ids, crc, sink.ends_crc, state, starts)
             self._keeper.do(lambda: self._make_sure_of(point))
 
         def written() -> None:
@@ -265,6 +271,7 @@ class FileRun:
             documents.pipeline.when_done(lambda: self._writer.do(written))
 
     def _make_sure_of(self, point: Point) -> None:
+        self._sink.check_count()
         self._sink.sync()
         if self._journal is not None:
             self._journal.append(point)
@@ -281,7 +288,8 @@ class FileRun:
         self._documents.settle()
         self._writer.drain()
         self._keeper.drain()
-        self._sink.finish()
+        names = [source.name for source in self._sources]
+        self._sink.finish(self._encoding_name, names, self._starts)
         disk.remove(self._journal_path)
 
     def _was_renamed(self, mark: Mark) -> bool:
@@ -300,7 +308,7 @@ class FileRun:
         is_final = isinstance(error, ValueError) and not isinstance(error, ResumeError)
         # No text was taken, so there is nothing to go on from. Ctrl-C is no Exception: it may come at any time.
         is_unbegun = isinstance(error, Exception) and not self._has_earlier and not self._documents.text_bytes
-        if self._sink.is_open and getattr(error, "filename", None) in (*self._sink.unfinished, self._journal_path):
+        if self._sink.is_open and getattr(error, "filename", None) in self._sink.outputs:
             is_unbegun = False  # a full disk is no fault of text or options, and the next run may use these ids
         if self._sink.is_open and (self._header is None or is_final or is_unbegun):
             self._discard()
@@ -345,8 +353,8 @@ class FileRun:
             ids=sink.ids,
             documents=documents.documents,
             bytes=documents.text_bytes,
-            dtype=sink.dtype.name,
-            format=sink.format,
+            dtype=sink.dtype_name,
+            format=sink.format.name,
             crc32=sink.crc,
             seconds=time.monotonic() - self._began,
             resumed_ids=self._resumed_ids,

@@ -10,6 +10,9 @@ import os
 from ..errors import shown
 from .members import SUFFIXES as PACKED
 
+IDS_FORMATS = ("bin", "npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "mds", "litdata", "parquet", "arrow")
+"""The formats of an output, by name (files/formats/)."""
+
 _JSON_LINES = frozenset((".jsonl", ".ndjson"))
 
 # Ids can be read from these as integers in text, but the file that encode_file writes is none of them.

@@ -1,0 +1,18 @@
+"""bin: the ids, little-endian, and nothing else. With the ends of documents in `<dst>.ends` where that is asked for."""
+
+from __future__ import annotations
+
+from .base import Format
+from .reading import Tokenized, beside
+
+
+class Bin(Format):
+    """See the module."""
+
+    name = "bin"
+    can_index = True
+
+
+def read(path: str, dtype: str | None) -> Tokenized:
+    """Ids, and their ends in `<path>.ends`."""
+    return beside(path, "bin", dtype, 0, None)
