@@ -45,26 +45,26 @@ class App(click.Group):
             warnings.showwarning = _say_warning
             try:
                 return super().main(*args, **extra)
-            except OSError as error:  # a completion script that cannot be written; _answered() has all else
+            except OSError as error:  # a completion script that cannot be written; answered() has all else
                 click.echo(f"streamtok: {describe(error)}", err=True)
                 streams.silence_stdout()
                 sys.exit(1)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["streamtok.args"] = list(args)  # for the command that resumes
-        with _answered(ctx):  # --help may meet a full disk
+        with answered(ctx):  # --help may meet a full disk
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         streams.any_text_is_printable()
-        with _answered(ctx):
+        with answered(ctx):
             result = super().invoke(ctx)
             sys.stdout.flush()  # here, where a full disk can still be reported
             return result
 
 
 @contextlib.contextmanager
-def _answered(ctx: click.Context) -> Iterator[None]:
+def answered(ctx: click.Context) -> Iterator[None]:
     """What goes wrong inside becomes one line and a status."""
     try:
         yield

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .app import answered
 from .common import bars_between, file_names
 
 if TYPE_CHECKING:
@@ -19,10 +20,21 @@ if TYPE_CHECKING:
 _spec = click.argument("spec", metavar="SPEC", shell_complete=file_names)
 _folder = click.argument("folder", metavar="FOLDER", shell_complete=file_names)
 _json = click.option("--json", "as_json", is_flag=True, help="A JSON object.")
+_vocabulary = click.option(
+    "-e", "--encoding", metavar="NAME|FILE", help="Where the dataset was made with one that is not bundled."
+)
 _output = click.option("-o", "--output", metavar="FOLDER", help="Where to write.  [default: output in SPEC]")
 
 
-@click.group()
+class _Group(click.Group):
+    """Messages name the options of its commands."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        with answered(ctx):
+            return super().invoke(ctx)
+
+
+@click.group(cls=_Group)
 def command() -> None:
     """Turn many files into a dataset of token ids, and look at it.
 
@@ -135,3 +147,84 @@ def verify(ctx: click.Context, folder: str, is_quick: bool) -> None:
     if problems:
         ctx.exit(1)
     click.echo("all files are as the manifest says", err=True)
+
+
+# ==== merge ====
+
+
+@command.command()
+@_folder
+@click.option("-o", "--output", required=True, metavar="OUT", help="File or folder to write.")
+@click.option("--format", metavar="NAME", help="As for encode.  [default: that of the shards]")
+@click.option("--dtype", default="auto", show_default=True, metavar="NAME", help="Of the ids.")
+@click.option("--index", is_flag=True, help="Keep where documents end, in OUT.ends.")
+@_vocabulary
+@_json
+def merge(
+    folder: str, output: str, format: str | None, dtype: str, index: bool, encoding: str | None, as_json: bool
+) -> None:
+    """Join the shards of a dataset, in the order of the plan, into one output of any format."""
+    from ..dataset import merge as join
+
+    made = join(folder, output, format=format, dtype=dtype, index=index, encoding=_loaded(encoding))
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(made)))
+        return
+    click.echo(f"{made.ids:,} ids of {made.documents:,} documents in {made.path} ({made.format}, {made.dtype})", err=True)
+
+
+def _loaded(encoding: str | None) -> Any:
+    from ..dataset.vocabulary import load_encoding
+
+    return None if encoding is None else load_encoding(encoding, ".")
+
+
+# ==== stats ====
+
+
+@command.command()
+@_folder
+@click.option("--plot", metavar="FILE", help="Draw the histogram (.png, .svg or .pdf); needs the extra plot.")
+@_json
+def stats(folder: str, plot: str | None, as_json: bool) -> None:
+    """Count documents, ids and ids a document, and find documents that are there more than once."""
+    from ..dataset import plot_stats
+    from ..dataset import stats as count
+
+    found = count(folder)
+    if plot is not None:
+        plot_stats(found, plot)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(found)))
+        return
+    for name in ("shards", "documents", "ids", "bytes", "duplicates", "duplicate_ids"):
+        click.echo(f"{name.replace('_', ' '):<16}{getattr(found, name):>18,}")
+    for name, value in found.ids_per_document.items():
+        click.echo(f"{'ids, ' + name:<16}{value:>18,.1f}")
+    most = max((documents for _, documents in found.histogram), default=0)
+    for least, documents in found.histogram:
+        name = f"{least:,}" if least < 2 else f"{least:,} to {2 * least - 1:,}"
+        click.echo(f"{name:<24}{documents:>10,}  {'#' * round(40 * documents / most)}")
+
+
+# ==== sample ====
+
+
+@command.command()
+@_folder
+@click.option("-n", "--count", type=click.IntRange(min=1), default=5, show_default=True, help="How many places.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same gives the same places.")
+@click.option("--length", type=click.IntRange(min=1), default=64, show_default=True, help="Ids of each.")
+@_vocabulary
+@_json
+def sample(folder: str, count: int, seed: int, length: int, encoding: str | None, as_json: bool) -> None:
+    """Show random places of a dataset as text."""
+    from ..dataset import sample as look
+
+    places = look(folder, count, seed=seed, length=length, encoding=_loaded(encoding))
+    if as_json:
+        click.echo(json.dumps([dataclasses.asdict(place) for place in places]))
+        return
+    for place in places:
+        click.echo(f"==== {place.source}, document {place.document:,} of its shard, id {place.begin:,}")
+        click.echo(place.text)

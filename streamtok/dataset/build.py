@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import disk
 from ..errors import shortened, shown
@@ -24,6 +24,9 @@ from .plan import Shard, plan
 from .shard import encode_shard, options_of
 from .spec import Spec
 from .vocabulary import load_encoding
+
+if TYPE_CHECKING:
+    from ..core import Encoding
 
 _IDENTITY = "dataset.json"  # vocabulary and options, from the first build on
 _LOCK = "dataset.lock"
@@ -86,12 +89,7 @@ class Build:
         self.spec, self._progress = spec, progress
         self._began = time.monotonic()
         self.encoding = load_encoding(spec.encoding, spec.base)
-        self.identity: dict[str, Any] = {
-            "format_version": manifests.FORMAT_VERSION,
-            "encoding": self.encoding.name,
-            "fingerprint": self.encoding.fingerprint,
-            "options": options_of(spec, self.encoding),
-        }
+        self.identity = identity_of(spec, self.encoding)
         self.shards = plan(spec.source_names(), spec.shard_bytes, base=spec.base, documents=spec.documents)
         self._outcomes: dict[int, Outcome] = {}
         self._ids_by: dict[str, int] = {}
@@ -107,7 +105,7 @@ class Build:
                 errno.EWOULDBLOCK, "another build is writing this dataset; wait for it or choose another output", folder
             ) from None
         try:
-            self._check_identity()
+            check_identity(self.spec, self.identity)
             disk.remove(os.path.join(folder, MANIFEST))  # it speaks of an earlier state of the folder
         except BaseException:
             self.__exit__()
@@ -121,20 +119,6 @@ class Build:
                     disk.remove(self._lock.path)  # before the lock goes with the descriptor
             self._lock.close()
             self._lock = None
-
-    def _check_identity(self) -> None:
-        path = os.path.join(self.spec.folder, _IDENTITY)
-        try:
-            found = manifests.read_any(path)
-        except FileNotFoundError:
-            manifests.write(path, self.identity)
-            return
-        changes = list(_changes(found, self.identity))
-        if changes:
-            raise ResumeError(
-                f"{shortened(path)}: this folder holds shards of another dataset: {'; '.join(changes)}. Put back what "
-                "they were made with, or choose another output"
-            )
 
     def order(self) -> list[int]:
         """The places of the shards, the largest first: so the workers end at about the same time."""
@@ -185,6 +169,35 @@ class Build:
         )
         manifests.write(os.path.join(self.spec.folder, MANIFEST), result.as_json())
         return result
+
+
+def identity_of(spec: Spec, encoding: Encoding) -> dict[str, Any]:
+    """What all shards of a folder share."""
+    return {
+        "format_version": manifests.FORMAT_VERSION,
+        "encoding": encoding.name,
+        "fingerprint": encoding.fingerprint,
+        "options": options_of(spec, encoding),
+    }
+
+
+def check_identity(spec: Spec, identity: dict[str, Any]) -> None:
+    """Keep this identity in the folder of the spec, or compare it with the one that is there.
+
+    Raises ResumeError where that is another.
+    """
+    path = os.path.join(spec.folder, _IDENTITY)
+    try:
+        found = manifests.read_any(path)
+    except FileNotFoundError:
+        manifests.write(path, identity)
+        return
+    changes = list(_changes(found, identity))
+    if changes:
+        raise ResumeError(
+            f"{shortened(path)}: this folder holds shards of another dataset: {'; '.join(changes)}. Put back what "
+            "they were made with, or choose another output"
+        )
 
 
 def _changes(found: Any, wanted: dict[str, Any]) -> Iterator[str]:

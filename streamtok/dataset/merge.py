@@ -1,0 +1,95 @@
+"""The shards of a dataset joined in the order of the plan, into one output of any format."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..disk.outputs import check_apart
+from ..files.encode import check_replaced, target_of
+from ..files.formats import format_named
+from ..files.id_sink import IdSink
+from .manifest import DatasetManifest, read_dataset
+from .reading import blocks, encoding_of, open_shard
+
+if TYPE_CHECKING:
+    from ..core import Encoding
+
+__all__ = ["Merged", "merge"]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What merge() wrote: path, format and dtype of the output, how many documents and ids."""
+
+    path: str
+    format: str
+    dtype: str
+    documents: int
+    ids: int
+
+
+def merge(
+    folder: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    dtype: str = "auto",
+    index: bool = False,
+    encoding: Encoding | None = None,
+) -> Merged:
+    """Join the shards of a dataset, in the order of the plan. `dst` appears when all is done, by a rename.
+
+    The output is what encode_file writes of the same sources in this format.
+
+    Args:
+        folder: of the dataset.
+        dst: the file, or the folder, to write.
+        format: of the output, as for encode_file; None for that of the shards.
+        dtype: of the ids, as for encode_file.
+        index: keep where documents end, as for encode_file.
+        encoding: where the dataset was made with one that is not bundled.
+
+    Raises:
+        ValueError: the dataset is not complete, or does not go with the format; as sample().
+        OSError: a file cannot be read or written; nothing is left of the output then.
+    """
+    name, target = os.fspath(folder), target_of(dst)
+    dataset = read_dataset(name)
+    if not dataset.is_complete:
+        raise ValueError(f"{len(dataset.failed)} shards of this dataset failed: mend their sources, and build it again")
+    vocabulary = encoding_of(dataset, encoding)
+    chosen = format_named(dataset.options["format"] if format is None else format)
+    chosen.check_machine()
+    chosen.check_target(target)
+    check_replaced(target, chosen, False)
+    sink = IdSink(target, chosen, chosen.choose_dtype(vocabulary, dtype), index)
+    paths = [os.path.join(name, facts.name) for _, files in dataset.files() for facts in files]
+    check_apart([target, *sink.outputs], ((path, path) for path in paths))
+    try:
+        sink.open()
+        sink.start()
+        _join(name, dataset, sink)
+    except BaseException:
+        if sink.is_open:
+            sink.discard()
+        raise
+    finally:
+        sink.close()
+    return Merged(target, chosen.name, sink.dtype_name, dataset.documents, sink.ids)
+
+
+def _join(folder: str, dataset: DatasetManifest, sink: IdSink) -> None:
+    for shard in dataset.shards:
+        for ids, ends in blocks(open_shard(folder, dataset, shard)):
+            sink.append(ids, ends)
+    sink.flush()
+    sink.sync()
+    sources = list(dict.fromkeys(shard["source"] for shard in dataset.shards))
+    documents = {source: 0 for source in sources}
+    for shard in dataset.shards:
+        documents[shard["source"]] += shard["documents"]
+    starts = [0, *itertools.accumulate(documents.values())][: len(sources)]
+    sink.finish(dataset.encoding, sources, starts)

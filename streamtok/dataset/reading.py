@@ -1,0 +1,68 @@
+"""The shards of a dataset, opened one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import shortened, shown
+from ..files.formats import Tokenized, open_documents
+from .manifest import DatasetManifest
+from .vocabulary import load_encoding
+
+if TYPE_CHECKING:
+    from ..core import Encoding
+
+_AT_ONCE = 1 << 20  # ids that are read at a time
+
+
+def open_shard(folder: str, dataset: DatasetManifest, shard: dict[str, Any]) -> Tokenized:
+    """The documents of one shard.
+
+    Raises ValueError where nothing says where they end, or a file is not what the manifest says; OSError.
+    """
+    name = shard["files"][0]["name"].split("/")[0]
+    opened = open_documents(os.path.join(folder, name), dataset.options["format"], dataset.options["dtype"])
+    count = int(opened.ends[-1]) if len(opened.ends) else 0
+    if (len(opened), count) != (shard["documents"], shard["ids"]):
+        raise ValueError(
+            f"{shortened(os.path.join(folder, name))} has {count} ids in {len(opened)} documents, and the manifest says "
+            f"{shard['ids']} in {shard['documents']}: verify the dataset, and build it again"
+        )
+    return opened
+
+
+def blocks(documents: Tokenized) -> Iterator[tuple[Any, Any]]:
+    """The ids of whole documents, some at a time, and behind how many of these each ends (uint64)."""
+    import numpy as np
+
+    ends, at, begin = documents.ends, 0, 0
+    while at < len(ends):
+        following = max(int(np.searchsorted(ends, begin + _AT_ONCE, "right")), at + 1)
+        end = int(ends[following - 1])
+        if documents.ids is not None:
+            ids = documents.ids[begin:end]
+        else:
+            ids = np.concatenate([documents[i] for i in range(at, following)])
+        yield ids, np.asarray(ends[at:following]) - np.uint64(begin)
+        at, begin = following, end
+
+
+def encoding_of(dataset: DatasetManifest, given: Encoding | None) -> Encoding:
+    """The encoding that the dataset was made with. Raises ValueError where `given`, or the bundled one, is another."""
+    encoding = given
+    if encoding is None:
+        try:
+            encoding = load_encoding(dataset.encoding, ".")
+        except (OSError, ValueError):
+            raise ValueError(
+                f"the dataset was made with the encoding {shown(dataset.encoding)}, which is not bundled: name its "
+                "file, with encoding="
+            ) from None
+    if encoding.fingerprint != dataset.fingerprint:
+        raise ValueError(
+            f"the dataset was made with another vocabulary than that of {shown(encoding.name)}: name the file that it "
+            "was made with, with encoding="
+        )
+    return encoding
