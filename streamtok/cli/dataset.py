@@ -145,6 +145,7 @@ def verify(ctx: click.Context, folder: str, is_quick: bool) -> None:
     for problem in problems:
         click.echo(problem)
     if problems:
+        click.echo(f"streamtok: {len(problems):,} differences from the manifest", err=True)
         ctx.exit(1)
     click.echo("all files are as the manifest says", err=True)
 
@@ -170,7 +171,9 @@ def merge(
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(made)))
         return
-    click.echo(f"{made.ids:,} ids of {made.documents:,} documents in {made.path} ({made.format}, {made.dtype})", err=True)
+    click.echo(
+        f"{made.ids:,} ids of {made.documents:,} documents in {made.path} ({made.format}, {made.dtype})", err=True
+    )
 
 
 def _loaded(encoding: str | None) -> Any:

@@ -88,7 +88,7 @@ def _join(folder: str, dataset: DatasetManifest, sink: IdSink) -> None:
     sink.flush()
     sink.sync()
     sources = list(dict.fromkeys(shard["source"] for shard in dataset.shards))
-    documents = {source: 0 for source in sources}
+    documents = dict.fromkeys(sources, 0)
     for shard in dataset.shards:
         documents[shard["source"]] += shard["documents"]
     starts = [0, *itertools.accumulate(documents.values())][: len(sources)]

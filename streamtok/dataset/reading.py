@@ -27,8 +27,8 @@ def open_shard(folder: str, dataset: DatasetManifest, shard: dict[str, Any]) -> 
     count = int(opened.ends[-1]) if len(opened.ends) else 0
     if (len(opened), count) != (shard["documents"], shard["ids"]):
         raise ValueError(
-            f"{shortened(os.path.join(folder, name))} has {count} ids in {len(opened)} documents, and the manifest says "
-            f"{shard['ids']} in {shard['documents']}: verify the dataset, and build it again"
+            f"{shortened(os.path.join(folder, name))} has {count} ids in {len(opened)} documents, and the manifest "
+            f"says {shard['ids']} in {shard['documents']}: verify the dataset, and build it again"
         )
     return opened
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
 from .. import disk
-from ..disk.outputs import files_of
-from ..files.encode import choose_dtype, encode_file
+from ..device import check_device
+from ..disk.outputs import check_apart, files_of
+from ..files.encode import device_for
+from ..files.formats import format_named
+from ..files.id_sink import IdSink
 from ..files.journal import ResumeError
 from ..files.ranges import RangeSource
+from ..files.run import EncodedFile, FileRun
 from ..files.sources import AnySource, PathSource
 from . import manifest as manifests
 from .manifest import SHARD_SUFFIX, Manifest
@@ -21,6 +26,17 @@ if TYPE_CHECKING:
     from ..core import Encoding
 
 __all__ = ["encode_shard", "options_of"]
+
+_CHUNK = 1 << 20  # bytes of text that are read at a time
+_POINTS = 64 << 20  # bytes of text between points to resume from
+
+# What the name of an output ends in; that of a format which makes a folder ends in nothing.
+_SUFFIXES = {
+    **dict.fromkeys(("bin", "llmc", "megatron", "nanogpt"), ".bin"),
+    **dict.fromkeys(("dolma", "npy"), ".npy"),
+    **{name: f".{name}" for name in ("arrow", "parquet")},
+    "datatrove": ".ds",
+}
 
 
 def encode_shard(
@@ -69,8 +85,8 @@ def encode_shard(
     finished = _finished(folder, name, seen)
     if finished is not None:
         return finished
-    target = os.path.join(folder, f"{name}.{spec.format}")
-    result = _encode(encoding, origin, target, spec, num_threads, device)
+    _remove(folder, name)  # what is damaged, or of a source that was changed since
+    result = _run(encoding, origin, os.path.join(os.path.realpath(folder), name), spec, num_threads, device)
     made = Manifest(
         name=name,
         source=seen,
@@ -92,7 +108,9 @@ def options_of(spec: Spec, encoding: Encoding, source: AnySource | None = None) 
     record = spec.options().as_json([] if source is None else [source])
     if source is None:
         record["documents"], record["key"] = spec.documents, spec.key
-    return {"format": spec.format, "dtype": choose_dtype(encoding, spec.dtype).name, **record}
+    format = format_named(spec.format)
+    dtype = format.choose_dtype(encoding, spec.dtype)
+    return {"format": format.name, "dtype": dtype, "index": spec.index and format.can_index, **record}
 
 
 def _source_of(path: str, range: Range | None) -> AnySource:
@@ -113,30 +131,43 @@ def _finished(folder: str, name: str, seen: dict[str, Any]) -> Manifest | None:
     return None
 
 
-def _encode(encoding: Encoding, source: AnySource, target: str, spec: Spec, num_threads: int, device: str) -> Any:
-    options = spec.options()
-    arguments: dict[str, Any] = {
-        "format": spec.format,
-        "dtype": spec.dtype,
-        "documents": options.documents,
-        "key": options.key,
-        "append_eot": options.append_eot,
-        "add_special_tokens": options.add_special_tokens,
-        "allowed_special": options.allowed_special,
-        "disallowed_special": options.disallowed_special,
-        "errors": options.errors,
-        "num_threads": num_threads,
-        "device": device,
-    }
-    disk.remove(os.path.splitext(target)[0] + SHARD_SUFFIX)  # of a source that was changed since
+def _run(encoding: Encoding, source: AnySource, stem: str, spec: Spec, num_threads: int, device: str) -> EncodedFile:
+    """The run of encode_file, of which a journal is kept only once it is long, and whose output is read again."""
+    format = format_named(spec.format)
+    format.check_machine()
+    target = stem + _SUFFIXES.get(spec.format, "")
+    format.check_target(target)
+    check_device(device)
+    run_on = device_for(encoding, device, [source])
+    chunk = _CHUNK if run_on is None else max(_CHUNK, run_on.chunk)
+
+    def run(resume: bool) -> EncodedFile:
+        sink = IdSink(target, format, format.choose_dtype(encoding, spec.dtype), spec.index, keeps_pages=True)
+        check_apart([target, *sink.outputs], [(source.name, source.where())])
+        options = spec.options()
+        whole = FileRun(encoding, [source], sink, options, None, chunk, _POINTS, num_threads, run_on, late_journal=True)
+        return whole.run(resume)
+
     try:
-        return encode_file(encoding, source, target, resume=True, **arguments)
+        return run(True)
     except ResumeError:  # what another release left, or of a source that was changed since
-        return encode_file(encoding, source, target, resume=False, **arguments)
+        return run(False)
+
+
+def _remove(folder: str, name: str) -> None:
+    """Remove the manifest and the finished files of a shard, if there are any."""
+    disk.remove(os.path.join(folder, name + SHARD_SUFFIX))
+    for each in _files_of(folder, name):
+        disk.remove(os.path.join(folder, each))
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.rmdir(os.path.join(folder, name))
 
 
 def _files_of(folder: str, name: str) -> list[str]:
-    """The finished files of a shard, the one with the ids first."""
+    """The finished files of a shard, as paths in the folder; the one with the ids first."""
     names = [each for each in os.listdir(folder) if each.startswith(f"{name}.") and not each.endswith(SHARD_SUFFIX)]
-    unfinished = {suffix for each in names for suffix in files_of(each)[1:]}
+    unfinished = {suffix for each in [name, *names] for suffix in files_of(each)[1:]}
+    inside = os.path.join(folder, name)
+    if os.path.isdir(inside):
+        names += [os.path.join(name, each) for each in os.listdir(inside)]
     return sorted(set(names) - unfinished)

@@ -34,7 +34,8 @@ class Spec:
         encoding: the name of a bundled encoding, or the path of a vocabulary: a tokenizer.json, the folder of a model,
             or what `streamtok train` wrote. A relative path starts at `base`.
         format: of the shards, as for encode_file.
-        dtype: "uint16", "uint32" or "auto", as for encode_file.
+        dtype: of the ids, as for encode_file.
+        index: keep where documents end, beside formats that do not tell it; stats, sample and merge need it.
         shard_bytes: of a source, about so many go into a shard; an int, or a str such as "256MB".
         documents: what documents are, as for encode_file; None goes by the name of each source.
         key: the key of JSON lines, or the column, that holds the text.
@@ -54,6 +55,7 @@ class Spec:
     encoding: str = "o200k_base"
     format: str = "bin"
     dtype: str = "auto"
+    index: bool = True
     shard_bytes: int = 256 << 20
     documents: str | None = None
     key: str = "text"
@@ -184,7 +186,8 @@ _CHECKS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "output": (_text, 'the path of a folder, such as "tokens"'),
     "encoding": (_text, 'the name of an encoding, such as "o200k_base", or the path of a vocabulary'),
     "format": (_text, 'the name of a format, such as "bin"'),
-    "dtype": (_text, '"auto", "uint16" or "uint32"'),
+    "dtype": (_text, 'the name of a dtype, such as "auto" or "uint32"'),
+    "index": (_truth, "true or false"),
     "shard_bytes": (_size, 'a number of bytes of at least 1, such as 268435456 or "256MB"'),
     "documents": (_kind, '"text", "lines" or "jsonl"'),
     "key": (_text, 'the name of a key, such as "text"'),

@@ -78,7 +78,7 @@ def stats(folder: str | os.PathLike[str]) -> DatasetStats:
 
 def _hashes(ids: Any, ends: Any) -> Any:
     """64 bits of a hash of each document."""
-    data = memoryview(np.ascontiguousarray(ids)).cast("B")
+    data = np.ascontiguousarray(ids).data.cast("B")
     size, begin, found = ids.dtype.itemsize, 0, bytearray()
     for end in ends.tolist():
         found += hashlib.blake2b(data[begin * size : end * size], digest_size=_HASH_BYTES).digest()

@@ -129,22 +129,22 @@ def encode_file(
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
             raise ValueError(f"{name}={shown(value)} takes no bytes: write 1 or more")
-    target, sources = _target(dst), options.sources_of(src)
+    target, sources = target_of(dst), options.sources_of(src)
     places = [(source.name, source.where()) for source in sources]
     check_apart(files_of(target), places)
     chosen = format_named(ids_format_to_write(os.fsdecode(dst)) if format is None else format)
     chosen.check_machine()
     chosen.check_target(target)
-    _check_replaced(target, chosen, resume)
+    check_replaced(target, chosen, resume)
     sink = IdSink(target, chosen, chosen.choose_dtype(encoding, dtype), index)
     check_apart(sink.outputs, places)
-    run_on = _device_for(encoding, device, sources)
+    run_on = device_for(encoding, device, sources)
     if run_on is not None:
         chunk_size = max(chunk_size, run_on.chunk)
     return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, threads, run_on).run(resume)
 
 
-def _device_for(encoding: Encoding, device: str, sources: list[AnySource]) -> Device | None:
+def device_for(encoding: Encoding, device: str, sources: list[AnySource]) -> Device | None:
     """The device that makes the ids; None for the CPU."""
     if device == "cpu":
         return None
@@ -188,7 +188,7 @@ def encode_sources(
     return documents
 
 
-def _target(dst: Path) -> str:
+def target_of(dst: Path) -> str:
     """The file to write, links followed. Raises FileNotFoundError when its directory is missing, ValueError for what is
     neither a file nor a folder."""
     path = os.path.realpath(os.fsdecode(dst))
@@ -208,7 +208,7 @@ def _no_file(path: str) -> ValueError:
     return ValueError(f"dst={shown(path)} is a directory, device or pipe: name a regular file or a new one")
 
 
-def _check_replaced(target: str, format: Format, resume: bool) -> None:
+def check_replaced(target: str, format: Format, resume: bool) -> None:
     """Raises ValueError where a rename would destroy what is no output of this format, FileExistsError for a folder
     with files in it."""
     is_folder = isinstance(format, RowFormat) and format.is_folder

@@ -29,8 +29,9 @@ class Growing:
     open it, then truncate it to what is to stay, write behind that, and at the end check it; rename it, or discard it.
     """
 
-    def __init__(self, path: str, target: str) -> None:
-        self.path, self._target = path, target
+    def __init__(self, path: str, target: str, keeps_pages: bool = False) -> None:
+        """keeps_pages: the system keeps what is written in its cache, because it is read again soon."""
+        self.path, self._target, self._keeps_pages = path, target, keeps_pages
         self._unadvised = 0  # bytes written since the system was told to drop pages
         self._file: disk.File | None = None
         self._lease: lease.Lease | None = None
@@ -59,14 +60,15 @@ class Growing:
         """Write the bytes of a buffer behind those before."""
         self.file.write(block)
         self._unadvised += len(block)
-        if self._unadvised >= _LET_GO_EVERY and self.is_ours():  # otherwise check() reads the file back
-            self._unadvised = 0
-            self.file.let_go()
+        if self._unadvised >= _LET_GO_EVERY and not self._keeps_pages:
+            if self.is_ours():  # otherwise check() reads the file back
+                self._unadvised = 0
+                self.file.let_go()
 
     def write_at(self, at: int, data: Any) -> None:
         """Write the bytes of a buffer from byte `at` on. Any thread may call it."""
         self.file.write_at(at, data)
-        if at // _LET_GO_EVERY != (at + len(data)) // _LET_GO_EVERY and self.is_ours():
+        if at // _LET_GO_EVERY != (at + len(data)) // _LET_GO_EVERY and not self._keeps_pages and self.is_ours():
             self.file.let_go()
 
     def is_ours(self) -> bool:

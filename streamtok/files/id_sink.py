@@ -38,8 +38,9 @@ class IdSink:
     the target is as it was before.
     """
 
-    def __init__(self, target: str, format: Format, dtype: str, index: bool = False) -> None:
-        """dtype: one of `format`. index: whether the ends of documents are kept in `<target>.ends`."""
+    def __init__(self, target: str, format: Format, dtype: str, index: bool = False, keeps_pages: bool = False) -> None:
+        """dtype: one of `format`. index: whether the ends of documents are kept in `<target>.ends`. keeps_pages: the
+        ids stay in the system's cache, because they are read again soon."""
         self.target = target
         _, self.partial, _, ends = files_of(target)
         self.ids = 0
@@ -55,7 +56,7 @@ class IdSink:
         self._header_bytes = format.header_bytes
         self._buffer: np.ndarray[Any, np.dtype[Any]] = np.empty(_BUFFER_IDS, dtype=self.dtype)
         self._used = 0
-        self._data = Growing(self.partial, target)
+        self._data = Growing(self.partial, target, keeps_pages)
         self._ends = EndsFile(ends, target) if wants_ends else None
         self._all: list[Growing] = [self._data] if self._ends is None else [self._data, self._ends]
         self._unused = ends if self._ends is None else None  # that a run of another kind may have left

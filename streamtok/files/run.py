@@ -110,7 +110,10 @@ class FileRun:
         journal_bytes: int,
         num_threads: int,
         device: Device | None = None,
+        late_journal: bool = False,
     ) -> None:
+        """late_journal: begin it with the first point, so that a short run has none."""
+        self._is_late = late_journal
         self._began = time.monotonic()
         self._sources, self._sink = sources, sink
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
@@ -203,9 +206,13 @@ class FileRun:
             self._earlier = Earlier(0, self._sources[0].name, 0, _why_discarded(marks, resume))
         disk.remove(self._journal_path)  # before the ids that it covers
         self._sink.start()
-        if self._header is not None:
-            self._journal = Journal.create(self._journal_path, self._header, self._sink.target)
+        if not self._is_late:
+            self._begin_journal()
         self._documents.begin(self._sources[0])
+
+    def _begin_journal(self) -> None:
+        if self._header is not None and self._journal is None:
+            self._journal = Journal.create(self._journal_path, self._header, self._sink.target)
 
     def _go_on(self, point: Point) -> None:
         documents = self._documents
@@ -249,17 +256,18 @@ class FileRun:
             self._keep_point(documents.offset, documents.line, documents.is_open)
         self._report()
 
-    def _keep_point(self, offset: int = 0, line: int = 0, is_open: bool = False) -> None:
-        """Once all ids so far are written: sync them, then keep the point that covers them."""
+    def _keep_point(self, offset: int = 0, line: int = 0, is_open: bool = False, is_last: bool = False) -> None:
+        """Once all ids so far are written: sync them, then keep the point that covers them. Only for the last one no
+        journal is begun."""
         documents, sink = self._documents, self._sink
         self._journaled = documents.text_bytes
-        state = documents.state(offset) if self._journal is not None else b""
+        state = documents.state(offset) if self._header is not None else b""
         where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
         starts = self._starts[1:]
 
         def keep(ids: int, crc: int) -> None:
             point = Point(*where, ids, crc, sink.ends_crc, state, starts)
-            self._keeper.do(lambda: self._make_sure_of(point))
+            self._keeper.do(lambda: self._make_sure_of(point, is_last))
 
         def written() -> None:
             sink.flush()
@@ -270,9 +278,11 @@ class FileRun:
         else:
             documents.pipeline.when_done(lambda: self._writer.do(written))
 
-    def _make_sure_of(self, point: Point) -> None:
+    def _make_sure_of(self, point: Point, is_last: bool) -> None:
         self._sink.check_count()
         self._sink.sync()
+        if not is_last:
+            self._begin_journal()
         if self._journal is not None:
             self._journal.append(point)
 
@@ -284,7 +294,7 @@ class FileRun:
             self._progress(Progress(read, total, self._sink.ids, time.monotonic() - self._began, self._earlier))
 
     def _finish(self) -> None:
-        self._keep_point()
+        self._keep_point(is_last=True)
         self._documents.settle()
         self._writer.drain()
         self._keeper.drain()
@@ -310,7 +320,8 @@ class FileRun:
         is_unbegun = isinstance(error, Exception) and not self._has_earlier and not self._documents.text_bytes
         if self._sink.is_open and getattr(error, "filename", None) in self._sink.outputs:
             is_unbegun = False  # a full disk is no fault of text or options, and the next run may use these ids
-        if self._sink.is_open and (self._header is None or is_final or is_unbegun):
+        is_nothing_kept = self._header is None or (self._is_late and self._journal is None)
+        if self._sink.is_open and (is_nothing_kept or is_final or is_unbegun):
             self._discard()
         if not isinstance(error, OSError) or isinstance(error, BlockingIOError):
             return error
