@@ -36,6 +36,13 @@ def contents(folder: str) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
+def differ(found: dict[str, str], wanted: dict[str, str]) -> bool:
+    """Whether two folders differ; says in which files."""
+    if found != wanted:
+        print("differing:", sorted(name for name, _ in found.items() ^ wanted.items()), flush=True)
+    return found != wanted
+
+
 def at(spec: Spec, folder: str) -> Spec:
     """The spec with another folder."""
     return dataclasses.replace(spec, output=folder)
@@ -75,7 +82,7 @@ def kill_builds(path: str, home: str, runs: int, rng: random.Random) -> int:
         child.communicate()
         unfinished += not os.path.exists(os.path.join(folder, "manifest.json"))
         finish(path, folder)
-        differing += contents(folder) != wanted
+        differing += differ(contents(folder), wanted)
         shutil.rmtree(folder)
     print(f"{runs} builds killed, {unfinished} of them before their end; {differing} gave other files")
     return differing
@@ -101,7 +108,7 @@ def kill_workers(spec: Spec, home: str, runs: int, rng: random.Random) -> int:
         over.set()
         enemy.join()
         kills += enemy.kills
-        differing += contents(folder) != wanted or not made.is_complete
+        differing += differ(contents(folder), wanted) or not made.is_complete
         shutil.rmtree(folder)
     cluster.close()
     print(f"{runs} builds on Ray, {kills} workers and {runs} nodes killed; {differing} gave other files")

@@ -107,6 +107,7 @@ class Build:
         try:
             check_identity(self.spec, self.identity)
             disk.remove(os.path.join(folder, MANIFEST))  # it speaks of an earlier state of the folder
+            manifests.remove_unfinished(folder)
         except BaseException:
             self.__exit__()
             raise
@@ -167,6 +168,7 @@ class Build:
         result = DatasetManifest.of(
             self.encoding.name, self.encoding.fingerprint, self.identity["options"], done, failed
         )
+        manifests.remove_unfinished(self.spec.folder)
         manifests.write(os.path.join(self.spec.folder, MANIFEST), result.as_json())
         return result
 

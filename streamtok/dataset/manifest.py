@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,6 +21,8 @@ MANIFEST = "manifest.json"
 
 SHARD_SUFFIX = ".shard.json"
 """Behind the name of a shard: its manifest."""
+
+_UNFINISHED = re.compile(r"\.json\.\d+-[0-9a-f]{8}\.partial$")  # as disk.replace() names it
 
 _READ = 1 << 20  # bytes hashed at once
 
@@ -155,6 +158,13 @@ def write(path: str, record: dict[str, Any]) -> None:
     """Put the record at `path`, whole or not at all, so that it survives a power cut."""
     data = (json.dumps(record, indent=1, sort_keys=True) + "\n").encode()
     disk.replace(path, lambda file: file.write(data), durable=True)
+
+
+def remove_unfinished(folder: str) -> None:
+    """Remove what write() leaves where the process is killed. Nobody else may be writing there."""
+    for name in os.listdir(folder):
+        if _UNFINISHED.search(name):
+            disk.remove(os.path.join(folder, name))
 
 
 def read_shard(path: str) -> Manifest:

@@ -19,7 +19,7 @@ class EncodeBatches:
         column: of the text. A null stays a null.
         output: the name of the column of ids; one of that name is replaced.
         keep: whether the column of text stays.
-        options: for Encoding.encode_arrow.
+        options: for Encoding.encode_arrow; one thread encodes unless they say more.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class EncodeBatches:
         **options: Any,
     ) -> None:
         self._encoding = load_encoding(encoding, ".")
-        self._column, self._output, self._keep, self._options = column, output, keep, options
+        self._column, self._output, self._keep, self._options = column, output, keep, {"num_threads": 1, **options}
 
     def __call__(self, batch: Any) -> Any:
         """The Arrow table with its ids. Raises as Encoding.encode_arrow does."""

@@ -122,6 +122,14 @@ def test_another_vocabulary_or_option_in_the_same_folder_is_refused(corpus: path
     assert contents(corpus / "out") == before
 
 
+def test_what_a_killed_process_left_of_a_manifest_is_removed(corpus: pathlib.Path):
+    build(make_spec(corpus), workers=1)
+    before = contents(corpus / "out")
+    (corpus / "out" / f"{'0' * 32}.shard.json.123-0a1b2c3d.partial").write_bytes(b"{")
+    build(make_spec(corpus), workers=1)
+    assert contents(corpus / "out") == before
+
+
 def test_two_builds_in_one_folder_do_not_meet(corpus: pathlib.Path):
     with Build(make_spec(corpus)):
         with pytest.raises(BlockingIOError, match="another build is writing this dataset"):
