@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import shortened, shown
-from ..files.formats import Tokenized, open_documents
+from ..files.formats import Tokenized, format_named, open_documents
 from .manifest import DatasetManifest
 from .vocabulary import load_encoding
 
@@ -23,6 +23,10 @@ def open_shard(folder: str, dataset: DatasetManifest, shard: dict[str, Any]) -> 
     Raises ValueError where nothing says where they end, or a file is not what the manifest says; OSError.
     """
     name = shard["files"][0]["name"].split("/")[0]
+    if format_named(dataset.options["format"]).can_index and not dataset.options["index"]:
+        raise ValueError(
+            f"{shortened(folder)}: nothing says where documents end in these shards: build them with index = true"
+        )
     opened = open_documents(os.path.join(folder, name), dataset.options["format"], dataset.options["dtype"])
     count = int(opened.ends[-1]) if len(opened.ends) else 0
     if (len(opened), count) != (shard["documents"], shard["ids"]):

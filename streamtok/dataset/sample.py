@@ -53,8 +53,9 @@ def sample(
         encoding: where the dataset was made with one that is not bundled.
 
     Raises:
-        ValueError: the encoding is not that of the dataset; the manifest is damaged, or a file is not what it says.
-        FileNotFoundError: no build has ended here, or nothing says where documents end.
+        ValueError: the encoding is not that of the dataset; nothing says where documents end; the manifest is damaged,
+            or a file is not what it says.
+        FileNotFoundError: no build has ended here.
     """
     name = os.fspath(folder)
     for what, value in (("count", count), ("length", length)):

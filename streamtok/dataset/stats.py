@@ -48,8 +48,8 @@ def stats(folder: str | os.PathLike[str]) -> DatasetStats:
     duplicate is found with a probability of 3 %. Memory: 24 bytes for each document.
 
     Raises:
-        FileNotFoundError: no build has ended here, or nothing says where documents end.
-        ValueError: the manifest is damaged, or a file is not what it says.
+        FileNotFoundError: no build has ended here.
+        ValueError: nothing says where documents end; the manifest is damaged, or a file is not what it says.
     """
     name = os.fspath(folder)
     dataset = read_dataset(name)

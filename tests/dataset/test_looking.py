@@ -108,7 +108,7 @@ def test_what_needs_documents_says_so(base: pathlib.Path):
     spec = make_spec(base, "bare", index=False)
     build(spec, workers=1)
     for call in (stats, sample):
-        with pytest.raises(FileNotFoundError, match="nothing says where documents end"):
+        with pytest.raises(ValueError, match="nothing says where documents end"):
             call(spec.folder)
 
 
