@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 
+import oracle
 import pytest
 from linear import assert_linear, cpu_seconds
 from longest_match import ALPHABETS, BYTES, WORDS, longest, random_text, random_tokens
@@ -45,6 +46,28 @@ def test_ids_are_those_of_the_definition(seed):
         assert ids == reference.encode_ordinary(text)
         assert ids == streamed(rng, encoding, text.encode()) == encoding.encode_to_numpy(text, num_threads=2).tolist()
         assert encoding.count(text) == len(ids) and encoding.decode(ids) == text
+
+
+def test_random_strings_of_many_vocabularies():
+    """1,000,000 with the profile "long": whole texts as one call, and cut anywhere in a stream, against the definition
+    in C."""
+    rng, strings = random.Random(22), 0
+    while strings < oracle.RANDOM_STRINGS:
+        alphabet = rng.choice(ALPHABETS)
+        tokens = random_tokens(rng, alphabet)
+        pattern = rng.choice((None, None, WORDS))
+        fast, reference = (
+            Encoding.longest_match("test", tokens, special_tokens={}, pat_str=pattern, engine=engine)
+            for engine in ("fast", "reference")
+        )
+        texts = ["".join(rng.choices(alphabet, k=rng.choice((1, 5, 20, 60)))) for _ in range(500)]
+        ids, starts = reference.encode_ragged(texts)
+        again, places = fast.encode_ragged(texts)
+        assert ids.tolist() == again.tolist() and starts.tolist() == places.tolist()
+        if pattern is None:
+            assert longest(tokens, texts[0][:300].encode()) == fast.encode(texts[0][:300])
+        assert streamed(rng, fast, texts[1].encode()) == ids[starts[1] : starts[2]].tolist()
+        strings += len(texts)
 
 
 def test_texts_between_special_tokens_are_matched_by_themselves():
