@@ -6,6 +6,14 @@
 #include "base/search.h"
 #include "vocab/slots.h"
 
+/* Every 64-bit x86 has SSE2. */
+#if defined(__SSE2__) || (defined(_M_X64) && !defined(_M_ARM64EC))
+#include <emmintrin.h>
+#define ST_SSE2 1
+#else
+#define ST_SSE2 0
+#endif
+
 /* Ids between two calls of st_go_on. */
 #define STEP 4096
 
@@ -154,37 +162,50 @@ st_status st_decode(st_vocab *v, const st_names *names, const uint32_t *ids, siz
 /* ---- ids against a text ---- */
 
 #if ST_SWAR
+#if !ST_SSE2
 /* FIRST[8 + n] has the bits of the first n bytes of eight, for n from -8 on: none where it is negative, all from 8 on. */
 #define BITS(n) ((UINT64_C(1) << (8 * (n))) - 1)
 static const uint64_t FIRST[24] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, BITS(1), BITS(2), BITS(3), BITS(4), BITS(5), BITS(6), BITS(7), UINT64_MAX, UINT64_MAX, UINT64_MAX,
     UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+#endif
 
-/* Whether a slot's bytes, of which there are n, are those at a place with room for COPIED bytes. Without a branch on n, which
+/* Not 0 if a slot has no bytes, or they are not those at a place with room for COPIED bytes. Without a branch on their number, which
  * nothing predicts. */
-static inline int slot_matches(const st_slot *slot, const uint8_t *at, size_t n)
+static inline uint64_t slot_differs(const st_slot *slot, const uint8_t *at)
 {
+    const size_t n = slot->length;
+#if ST_SSE2
+    const __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)slot), _mm_loadu_si128((const __m128i *)at));
+    const uint32_t first = n ? (UINT32_C(1) << n) - 1 : UINT32_MAX;
+    return ~(uint32_t)_mm_movemask_epi8(same) & first; /* the mask has 16 bits: its complement is not 0 where n is */
+#else
     const uint8_t *bytes = slot->bytes;
     const uint64_t low = st_load64(bytes) ^ st_load64(at), high = st_load64(bytes + 8) ^ st_load64(at + 8);
-    return !((low & FIRST[8 + n]) | (high & FIRST[n]));
+    return (low & FIRST[8 + n]) | (high & FIRST[n]) | !n;
+#endif
 }
 
-/* The ids, from the first on, that have slots and that the text goes on with; *at moves behind them. */
+/* The ids, from the first on, that have slots and that the text goes on with; *at moves behind them. Four at a time: one branch says
+ * that all of them fit, and otherwise they are looked at one by one. */
 static size_t match_slots(const st_slots *slots, const uint32_t *ids, size_t count, const uint8_t **at, const uint8_t *end)
 {
     const uint8_t *place = *at;
-    const size_t fit = (size_t)(end - place) / COPIED;
+    const size_t fit = (size_t)(end - place) / COPIED, ids_with_slots = slots->count;
     size_t i = 0;
-    for (count = fit < count ? fit : count; i < count; i++) {
-        const uint32_t id = ids[i];
-        if (id >= slots->count)
+    for (count = fit < count ? fit : count; i + 4 <= count; i += 4) {
+        const uint32_t a = ids[i], b = ids[i + 1], c = ids[i + 2], d = ids[i + 3];
+        if (a >= ids_with_slots || b >= ids_with_slots || c >= ids_with_slots || d >= ids_with_slots)
             break;
-        const st_slot *slot = &slots->slot[id];
-        const size_t n = slot->length;
-        if (!n || !slot_matches(slot, place, n))
+        const st_slot *slot = slots->slot;
+        const uint8_t *second = place + slot[a].length, *third = second + slot[b].length, *fourth = third + slot[c].length;
+        if (slot_differs(&slot[a], place) | slot_differs(&slot[b], second) | slot_differs(&slot[c], third)
+            | slot_differs(&slot[d], fourth))
             break;
-        place += n;
+        place = fourth + slot[d].length;
     }
+    for (; i < count && ids[i] < ids_with_slots && !slot_differs(&slots->slot[ids[i]], place); i++)
+        place += slots->slot[ids[i]].length;
     *at = place;
     return i;
 }

@@ -118,7 +118,8 @@ class Serving:
                 of ordinary tokens that spell one are a difference.
 
         Raises:
-            KeyError: an unknown id; other ids are refused as by decode().
+            KeyError: an unknown id, unless the ids far in front of it differ already; other ids are refused as by
+                decode().
         """
         from .canonical import first_difference
 

@@ -87,6 +87,8 @@ def test_long_ids_in_parts_of_any_size():
     wrong = [*ids[:at], *respelled(enc, rng, ids[at : at + 10]), *ids[at + 10 :]]
     want = brute_force(enc, wrong)
     assert want is not None
+    assert (enc.first_difference(wrong), enc.is_canonical(ids)) == (want, True)
+    assert enc.first_difference(ids[:-1] + [ids[-1], enc.encode_single_token(b"\xe4")]) == len(ids)
     for sizes in ((1000, 5000), (100_000,), (10**6,)):
         check = enc.canonical_check()
         for part in oracle.random_cuts(rng, wrong, sizes):
