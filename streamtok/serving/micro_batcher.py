@@ -326,6 +326,6 @@ class _Core:
 
 def _apart(ids: Ids) -> Ids:
     """Ids in memory of their own: a view would keep those of the whole batch."""
-    row = ids.copy()
+    row: Ids = ids.copy()
     row.flags.writeable = False
     return row
