@@ -1,7 +1,8 @@
-"""Sources into shards: plain files of lines by byte ranges, all other files whole."""
+"""Sources into shards: plain files of lines by byte ranges, parquet files by row groups, all other files whole."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,13 +10,15 @@ from typing import Any, NamedTuple
 
 from ..errors import shown
 from ..files.members import SUFFIXES as PACKED
+from ..files.remote import file_at, is_url
 from ..files.suffixes import documents_of
 
 _LOOKED_AT = 64 << 10  # bytes read at once in search of the end of a line
 
 
 class Range(NamedTuple):
-    """A part of a source. unit: "bytes" of the file; a line belongs to the range in which its first byte lies."""
+    """A part of a source: begin .. end - 1. unit: "bytes" of the file, where a line belongs to the range in which its
+    first byte lies; or "row groups"."""
 
     unit: str
     begin: int
@@ -41,7 +44,8 @@ def plan(sources: Iterable[str], shard_bytes: int, *, base: str = ".", documents
     """The shards of these sources, in their order.
 
     A plain file of lines or JSON lines is cut at ends of lines, into ranges of `shard_bytes` or a little more. A
-    compressed file is a shard, and so is a file that is one document.
+    compressed file is a shard, and so is a file that is one document. The row groups of a parquet file are joined up to
+    `shard_bytes` of their unpacked size.
 
     Args:
         sources: names of files.
@@ -59,8 +63,14 @@ def plan(sources: Iterable[str], shard_bytes: int, *, base: str = ".", documents
 
 
 def _shards_of(name: str, shard_bytes: int, base: str, documents: str | None) -> Iterator[Shard]:
-    path = os.path.join(base, name)
+    path = name if is_url(name) else os.path.join(base, name)
+    if is_url(name):
+        yield Shard(name, None, file_at(name).bytes_on_disk())
+        return
     size = os.stat(path).st_size
+    if name.lower().endswith(".parquet"):
+        yield from _row_groups(name, path, shard_bytes, size)
+        return
     kind = documents_of(name) if documents is None else documents
     if kind == "text" or os.path.splitext(name)[1].lower() in PACKED or size <= shard_bytes:
         yield Shard(name, None, size)
@@ -71,6 +81,29 @@ def _shards_of(name: str, shard_bytes: int, base: str, documents: str | None) ->
             end = _next_line(file, begin + shard_bytes, size)
             yield Shard(name, Range("bytes", begin, end), end - begin)
             begin = end
+
+
+def _row_groups(name: str, path: str, shard_bytes: int, size: int) -> Iterator[Shard]:
+    """Shards of a parquet file; it is one where its row groups cannot be read, which encoding it will explain."""
+    try:
+        import pyarrow.parquet
+
+        with open(path, "rb") as file:
+            facts = pyarrow.parquet.read_metadata(file)
+            sizes = [facts.row_group(number).total_byte_size for number in range(facts.num_row_groups)]
+    except Exception:
+        sizes = []
+    borders, held = [0], 0
+    for number, each in enumerate(sizes):
+        held += each
+        if held >= shard_bytes or number + 1 == len(sizes):
+            borders.append(number + 1)
+            held = 0
+    if len(borders) <= 2:
+        yield Shard(name, None, size)
+        return
+    for begin, end in itertools.pairwise(borders):
+        yield Shard(name, Range("row groups", begin, end), size * sum(sizes[begin:end]) // max(1, sum(sizes)))
 
 
 def _next_line(file: Any, at: int, size: int) -> int:

@@ -15,7 +15,8 @@ from ..files.id_sink import IdSink
 from ..files.journal import ResumeError
 from ..files.ranges import RangeSource
 from ..files.run import EncodedFile, FileRun
-from ..files.sources import AnySource, PathSource
+from ..files.sources import AnySource
+from ..files.tables import TableSource
 from . import manifest as manifests
 from .manifest import SHARD_SUFFIX, Manifest
 from .plan import Range
@@ -70,10 +71,12 @@ def encode_shard(
         ValueError: text or options that are refused.
     """
     encoding = load_encoding(spec.encoding, spec.base) if encoding is None else encoding
-    folder, origin = os.fspath(destination), _source_of(spec.path_of(source), range)
+    folder, origin = os.fspath(destination), _source_of(spec, source, range)
     seen = origin.fingerprint()
     if seen is None:
-        raise ValueError(f"{origin.name} is a pipe or a device, which cannot be read twice: put the text into a file")
+        raise ValueError(
+            f"{origin.name} is a pipe, a device or a stream, which cannot be read twice: put the text into a file"
+        )
     seen = {"name": source, **{name: seen[name] for name in ("size", "sha256", "mtime_ns")}}
     inputs: dict[str, Any] = {
         "source": {name: value for name, value in seen.items() if name != "mtime_ns"},
@@ -113,8 +116,12 @@ def options_of(spec: Spec, encoding: Encoding, source: AnySource | None = None) 
     return {"format": format.name, "dtype": dtype, "index": spec.index and format.can_index, **record}
 
 
-def _source_of(path: str, range: Range | None) -> AnySource:
-    return PathSource(path) if range is None else RangeSource(path, range.begin, range.end)
+def _source_of(spec: Spec, name: str, range: Range | None) -> AnySource:
+    path: Any = spec.path_of(name)
+    if range is not None:
+        borders = range.begin, range.end
+        path = RangeSource(path, *borders) if range.unit == "bytes" else TableSource(path, row_groups=borders)
+    return spec.options().sources_of(path)[0]
 
 
 def _finished(folder: str, name: str, seen: dict[str, Any]) -> Manifest | None:

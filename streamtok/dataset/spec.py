@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import shortened, shown
 from ..files import Options
+from ..files.remote import is_url
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 _SIZE = re.compile(r"(\d+)\s*([A-Za-z]*)")
@@ -29,7 +30,8 @@ class Spec:
     """What a dataset is made of.
 
     Attributes:
-        sources: paths and patterns (*, ?, [...] and ** for folders) of files; relative ones start at `base`.
+        sources: paths and patterns (*, ?, [...] and ** for folders) of files, and URLs that fsspec opens; relative ones
+            start at `base`.
         output: the folder that the dataset is written to; a relative one starts at `base`.
         encoding: the name of a bundled encoding, or the path of a vocabulary: a tokenizer.json, the folder of a model,
             or what `streamtok train` wrote. A relative path starts at `base`.
@@ -38,7 +40,9 @@ class Spec:
         index: keep where documents end, beside formats that do not tell it; stats, sample and merge need it.
         shard_bytes: of a source, about so many go into a shard; an int, or a str such as "256MB".
         documents: what documents are, as for encode_file; None goes by the name of each source.
-        key: the key of JSON lines, or the column, that holds the text.
+        key: the key of JSON lines that holds the text.
+        column: the column of parquet and Arrow files that holds it; None for the name in `key`.
+        nulls: what a null in it is: "error"; "skip", no document; "empty", an empty one.
         append_eot: put the end-of-text token behind each document.
         add_special_tokens: put the ids of the model's template around each document.
         allowed_special: names of special tokens that become their ids where the text spells them, or "all".
@@ -64,6 +68,8 @@ class Spec:
     allowed_special: tuple[str, ...] | str = ()
     disallowed_special: tuple[str, ...] | str = ()
     errors: str = "strict"
+    column: str | None = None
+    nulls: str = "error"
     base: str = "."
 
     def __post_init__(self) -> None:
@@ -89,11 +95,13 @@ class Spec:
             disallowed_special=_names(self.disallowed_special),
             errors=self.errors,
             add_special_tokens=self.add_special_tokens,
+            column=self.column,
+            nulls=self.nulls,
         )
 
     def path_of(self, name: str) -> str:
         """Where the file of this name lies."""
-        return os.path.join(self.base, name)
+        return name if is_url(name) else os.path.join(self.base, name)
 
     @property
     def folder(self) -> str:
@@ -119,6 +127,8 @@ class Spec:
 
     def _matches(self, pattern: str) -> list[str]:
         path = self.path_of(pattern)
+        if is_url(pattern):
+            return [pattern]
         if os.path.exists(path) or not glob.has_magic(pattern):
             os.stat(path)  # which names a missing file in its error
             return [pattern.replace(os.sep, "/")]
@@ -195,6 +205,8 @@ _CHECKS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "add_special_tokens": (_truth, "true or false"),
     "allowed_special": (_special, 'a list of names of special tokens, or "all"'),
     "disallowed_special": (_special, 'a list of names of special tokens, or "all"'),
+    "column": (_kind, "the name of a column"),
+    "nulls": (_text, '"error", "skip" or "empty"'),
     "errors": (_text, '"strict", "replace" or "ignore"'),
     "base": (_text, "the path of a folder"),
 }
