@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from transformers import BatchEncoding
 
 from .engine import Unserved
+from .inputs import check_inputs, texts_of
 from .late import LateEncodings, Settings, backend_lock
 from .rows import Rows, padding_of, truncated
 from .state import reading
 
 if TYPE_CHECKING:
-    from .engine import Engine, Texts
+    from .engine import Engine
     from .state import State
 
 
@@ -46,8 +47,13 @@ def encoded(
     owner = tokenizer.__dict__
     engine = state.engine(owner)
     layout = engine.layout(is_pair, bool(add_special_tokens))
-    texts = _texts(
-        engine, state, inputs, is_pair, bool(is_split_into_words), bool(wanted.get("return_offsets_mapping"))
+    texts = texts_of(
+        engine,
+        state.num_threads,
+        inputs,
+        is_pair,
+        bool(is_split_into_words),
+        bool(wanted.get("return_offsets_mapping")),
     )
     with backend_lock(), reading():
         tokenizer.set_truncation_and_padding(
@@ -113,35 +119,8 @@ def _inputs(text: Any, pair: Any, is_split: bool) -> tuple[list[Any], bool, bool
         inputs, is_pair = list(zip(text, pair)), True
     if not inputs:
         raise Unserved("no texts")
-    fits = _is_words if is_split else _is_text
-    for each in inputs:
-        found = type(each) in (list, tuple) and len(each) == 2 and all(map(fits, each)) if is_pair else fits(each)
-        if not found:
-            raise Unserved("texts that are not all str, or lists of str")
+    check_inputs(inputs, is_pair, is_split)
     return inputs, is_batched, is_pair
-
-
-def _is_text(value: Any) -> bool:
-    return type(value) is str
-
-
-def _is_words(value: Any) -> bool:
-    return type(value) is list and all(map(_is_text, value))
-
-
-def _texts(
-    engine: Engine, state: State, inputs: list[Any], is_pair: bool, is_split: bool, with_offsets: bool
-) -> list[Texts]:
-    """The ids of the first texts, and of the second ones of pairs."""
-    columns = [list(column) for column in zip(*inputs)] if is_pair else [inputs]
-    whole = [each for column in columns for each in column]
-    if is_split:
-        words = [word for each in whole for word in each]
-        texts = engine.encode(words, state.num_threads, with_offsets).joined(list(map(len, whole)))
-    else:
-        texts = engine.encode(whole, state.num_threads, with_offsets)
-    n = len(inputs)
-    return [texts.part(at, at + n) for at in range(0, len(whole), n)]
 
 
 def _columns(tokenizer: Any, engine: Engine, rows: Rows, as_arrays: bool, **wanted: Any) -> dict[str, Any]:

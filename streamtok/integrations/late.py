@@ -73,20 +73,27 @@ class LateEncodings(Sequence[Any]):
         inputs: as tokenizers' encode_batch takes them.
         settings: of the tokenizer for this call.
         options: further arguments of encode_batch.
+        method: what makes them.
     """
 
     def __init__(
-        self, engine: Engine, owner: dict[str, Any], inputs: list[Any], settings: Settings, options: dict[str, Any]
+        self,
+        engine: Engine,
+        owner: dict[str, Any],
+        inputs: list[Any],
+        settings: Settings,
+        options: dict[str, Any],
+        method: str = "encode_batch",
     ) -> None:
         self._engine, self._owner, self._inputs = engine, owner, inputs
-        self._settings, self._options = settings, options
+        self._settings, self._options, self._method = settings, options, method
         self._made: list[Any] | None = None
 
     def _all(self) -> list[Any]:
         if self._made is None:
             backend = self._engine.original(self._owner)
             with in_force(backend, self._settings):
-                self._made = backend.encode_batch(self._inputs, **self._options)
+                self._made = getattr(backend, self._method)(self._inputs, **self._options)
         return self._made
 
     def __len__(self) -> int:
@@ -100,7 +107,7 @@ class LateEncodings(Sequence[Any]):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if self._made is None:
-            return LateEncodings(self._engine, self._owner, self._inputs, self._settings, self._options)
+            return LateEncodings(self._engine, self._owner, self._inputs, self._settings, self._options, self._method)
         import copy
 
         return copy.deepcopy(self._made, memo)

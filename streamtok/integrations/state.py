@@ -20,19 +20,20 @@ class State:
 
     Args:
         num_threads: for batches.
+        trusts: only what is cheap is compared, whoever holds the tokenizer.
 
     Attributes:
         counts: calls that the original has done, by the reason why; those that were served under "".
     """
 
-    def __init__(self, num_threads: int | None) -> None:
-        self.num_threads = num_threads
+    def __init__(self, num_threads: int | None, trusts: bool = False) -> None:
+        self.num_threads, self.trusts = num_threads, trusts
         self.counts: Counter[str] = Counter()
         self._engine: Engine | None = None
         self._refused: tuple[Watch, str] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return State, (self.num_threads,)
+        return State, (self.num_threads, self.trusts)
 
     def drop(self) -> None:
         self._engine = self._refused = None
@@ -61,7 +62,7 @@ class State:
             return self._new(owner)
 
     def _new(self, owner: dict[str, Any]) -> Engine:
-        watch = Watch(owner["_tokenizer"])
+        watch = Watch(owner["_tokenizer"], self.trusts)
         try:
             self._engine = Engine(watch, str(owner.get("name_or_path", "")))
         except Unserved as error:

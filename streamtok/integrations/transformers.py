@@ -27,7 +27,7 @@ _HIDDEN = "_streamtok"
 """The attribute of a patched tokenizer that holds its state."""
 
 
-def patch(tokenizer: _T, *, num_threads: int | None = 8) -> _T:
+def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False) -> _T:
     """Gives a tokenizer this package's engine. Every call returns what it returned before; most are faster.
 
     The object itself changes: it gets a class of the same name that is derived from its own. The engine is made at the
@@ -36,6 +36,8 @@ def patch(tokenizer: _T, *, num_threads: int | None = 8) -> _T:
     Args:
         tokenizer: a fast tokenizer of transformers, as AutoTokenizer makes it.
         num_threads: threads of this package for a batch, up to the number of cores; None for as many as there are.
+        trusts: the program promises that it changes added tokens, pre-tokenizer and model through methods of the
+            tokenizer alone. Then they are not compared while somebody holds the backend, as servers do.
 
     Returns:
         the tokenizer.
@@ -54,7 +56,7 @@ def patch(tokenizer: _T, *, num_threads: int | None = 8) -> _T:
     if not isinstance(tokenizer, Patched):
         original: Any = type(tokenizer)
         tokenizer.__class__ = _patched_class(original)
-    tokenizer.__dict__[_HIDDEN] = State(num_threads)
+    tokenizer.__dict__[_HIDDEN] = State(num_threads, trusts)
     return tokenizer
 
 
@@ -114,14 +116,19 @@ class Patched:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         reduced: Any = super().__reduce_ex__(protocol)
+        if type(self).__reduce__ is not object.__reduce__:  # of a class that a program has derived from this one
+            return reduced
         make, arguments, state, *rest = reduced
         plain = tuple(self._streamtok_original if each is type(self) else each for each in arguments)
-        own = {**state, _HIDDEN: State(_state_of(self).num_threads)}  # a copy may change in other ways
+        known = _state_of(self)
+        own = {**state, _HIDDEN: State(known.num_threads, known.trusts)}  # a copy may change in other ways
         return _revived, (make, plain), own, *rest
 
     def _add_tokens(self, *arguments: Any, **options: Any) -> Any:
-        _state_of(self).hand_out()
-        return super()._add_tokens(*arguments, **options)  # type: ignore[misc]
+        with reading():
+            made = super()._add_tokens(*arguments, **options)  # type: ignore[misc]
+        refresh(self)
+        return made
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
         state = _state_of(self)
@@ -233,5 +240,6 @@ def _patched_class(original: type) -> Any:
 def _revived(make: Any, arguments: tuple[Any, ...]) -> Any:
     tokenizer = make(*arguments)
     original: Any = type(tokenizer)
-    tokenizer.__class__ = _patched_class(original)
+    if not issubclass(original, Patched):
+        tokenizer.__class__ = _patched_class(original)
     return tokenizer

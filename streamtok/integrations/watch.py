@@ -20,13 +20,14 @@ class Watch:
 
     Args:
         backend: the tokenizers.Tokenizer.
+        trusts: parts that take long to read are never compared.
 
     Attributes:
         handed_out: somebody else was given the tokenizer since the last check.
     """
 
-    def __init__(self, backend: Any) -> None:
-        self.backend = backend
+    def __init__(self, backend: Any, trusts: bool = False) -> None:
+        self.backend, self._trusts = backend, trusts
         self.handed_out = True
         self._seen = False  # somebody may hold a part of it
         self._is_gone = False
@@ -48,6 +49,8 @@ class Watch:
     def _is_same(self) -> bool:
         if self._quick_facts() != self._quick:
             return False
+        if self._trusts:
+            return True
         shared = _references(self) > _ALONE
         if shared or self.handed_out:
             self._seen, self.handed_out = True, False

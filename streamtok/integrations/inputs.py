@@ -1,0 +1,42 @@
+"""What encode_batch of a tokenizers.Tokenizer takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .engine import Unserved
+
+if TYPE_CHECKING:
+    from .engine import Engine, Texts
+
+
+def check_inputs(inputs: list[Any], is_pair: bool, is_split: bool) -> None:
+    """Unserved: they are not all of one kind: str; lists of str, if is_split; pairs of these, if is_pair."""
+    fits = _is_words if is_split else _is_text
+    for each in inputs:
+        found = type(each) in (list, tuple) and len(each) == 2 and all(map(fits, each)) if is_pair else fits(each)
+        if not found:
+            raise Unserved("texts that are not all str, or lists of str")
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_words(value: Any) -> bool:
+    return type(value) is list and all(map(_is_text, value))
+
+
+def texts_of(
+    engine: Engine, num_threads: int | None, inputs: list[Any], is_pair: bool, is_split: bool, with_offsets: bool
+) -> list[Texts]:
+    """The ids of the first texts, and of the second ones of pairs."""
+    columns = [list(column) for column in zip(*inputs)] if is_pair else [inputs]
+    whole = [each for column in columns for each in column]
+    if is_split:
+        words = [word for each in whole for word in each]
+        texts = engine.encode(words, num_threads, with_offsets).joined(list(map(len, whole)))
+    else:
+        texts = engine.encode(whole, num_threads, with_offsets)
+    n = len(inputs)
+    return [texts.part(at, at + n) for at in range(0, len(whole), n)]
