@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import BatchEncoding
 
 from .engine import Unserved
-from .inputs import check_inputs, texts_of
+from .inputs import check_inputs, check_length, texts_of
 from .late import LateEncodings, Settings, backend_lock
 from .rows import Rows, padding_of, truncated
 from .state import reading
@@ -44,6 +44,7 @@ def encoded(
     if padding_strategy is None or truncation_strategy is None:
         raise Unserved("no strategies of padding and truncation")
     inputs, is_batched, is_pair = _inputs(text, text_pair, bool(is_split_into_words))
+    check_length(inputs)
     owner = tokenizer.__dict__
     engine = state.engine(owner)
     layout = engine.layout(is_pair, bool(add_special_tokens))

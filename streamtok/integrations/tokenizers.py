@@ -16,7 +16,7 @@ from typing import Any
 import tokenizers
 
 from .engine import Unserved
-from .inputs import check_inputs, texts_of
+from .inputs import check_inputs, check_length, texts_of
 from .late import LateEncodings, Settings, backend_lock
 from .rows import Rows, padding_of, truncated
 from .state import State
@@ -106,6 +106,7 @@ class Tokenizer:
             if is_pair and method == "encode_batch_fast":  # has other token types
                 raise Unserved("encode_batch_fast of pairs")
             check_inputs(inputs, is_pair, is_split)
+            check_length(inputs)
             engine = state.engine(owner)
             layout = engine.layout(is_pair, adds)
             with backend_lock():

@@ -14,7 +14,14 @@ from tokenizers import AddedToken, decoders, normalizers
 from tokenizers import Tokenizer as Original
 from twins import FIELDS, outcome, random_inputs
 
+from streamtok.integrations import inputs
 from streamtok.integrations.tokenizers import DecodeStream, Tokenizer
+
+
+@pytest.fixture(autouse=True)
+def all_lengths(monkeypatch):
+    monkeypatch.setattr(inputs, "SHORT", 0)
+
 
 COUNT = {"default": 120, "ci": 600, "long": 6000}[oracle.PROFILE]
 

@@ -21,9 +21,10 @@ transformers = pytest.importorskip(
 pytest.importorskip("torch", reason="torch is not installed: pip install 'streamtok[transformers]'")
 
 from small_models import LLAMA3, added, record, split_by  # noqa: E402
-from tokenizers import AddedToken, normalizers, pre_tokenizers, processors  # noqa: E402
+from tokenizers import AddedToken, decoders, normalizers, pre_tokenizers, processors  # noqa: E402
 from twins import assert_same, assert_same_encodings, check_calls, outcome  # noqa: E402
 
+from streamtok.integrations import inputs  # noqa: E402
 from streamtok.integrations.transformers import engine, patch, reasons, refresh, unpatch  # noqa: E402
 
 COUNT = {"default": 120, "ci": 600, "long": 6000}[oracle.PROFILE]
@@ -35,7 +36,8 @@ NAMES = ["<s>", "</s>", "<x>", "<y>", "<pad>"]
 
 
 @pytest.fixture(autouse=True)
-def quiet():
+def quiet(monkeypatch):
+    monkeypatch.setattr(inputs, "SHORT", 0)
     logging.disable(logging.ERROR)
     yield
     logging.disable(logging.NOTSET)
@@ -316,6 +318,38 @@ def test_classes_with_methods_of_their_own(tmp_path):
     assert reasons(tok) == {"another method encodes in a way of its own": 1}
     assert tok.decode(tok("hello")["input_ids"]) == twin.decode(twin("hello")["input_ids"])
     assert reasons(tok)[""] == 1
+
+
+def test_a_short_text_is_left_to_the_original(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "SHORT", 128)
+    tok, twin = patch(load(tmp_path, llama3())), load(tmp_path, llama3())
+    for text in ("hello", "hello " * 30, ["hello"], ["hello"] * 9):
+        assert_same(tok(text), twin(text), text)
+    assert reasons(tok) == {"one short text, which takes as long here": 2, "": 2}
+
+
+def test_classes_derived_from_a_patched_one(tmp_path):
+    """Servers make such ones, which keep lists of special tokens, or take tokenizers from a pool."""
+    tok, twin = patch(load(tmp_path, llama3()), trusts=True), load(tmp_path, llama3())
+
+    class Derived(type(tok)):
+        def get_vocab(self):
+            return {}
+
+        def __reduce__(self):
+            return patch, (tok,)
+
+    other = copy.copy(tok)
+    other.__class__ = Derived
+    text = "hello <x> Größe"
+    for made in (other, pickle.loads(pickle.dumps(other)), copy.copy(other)):
+        assert_same(made(text), twin(text), text)
+        assert made.decode([1, 2, 3]) == twin.decode([1, 2, 3])
+    stream = decoders.DecodeStream(skip_special_tokens=True)
+    assert other.get_vocab() == {} and stream.step(other._tokenizer, 65)
+    for each in (other, twin):
+        each.add_tokens(["ell"])
+    assert_same(other(text), twin(text), "trusts, and changed by a method")
 
 
 def test_what_is_not_supported_is_done_by_the_original(tmp_path):
