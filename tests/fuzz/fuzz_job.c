@@ -296,6 +296,12 @@ static void run_batch(rng *r)
     job.disallowed = disallowed;
     job.counts_only = rng_one_in(r, 3);
     text_random(r, vocab, 1 + rng_size(r, 6000), &text);
+    if (vocab->longest && rng_one_in(r, 2)) { /* mostly without cuts */
+        st_bytes run = {0};
+        text_endless(r, 1 + rng_below(r, 3000), &run);
+        CHECK(st_bytes_append(&text, run.data, run.size) == ST_OK);
+        st_bytes_free(&run);
+    }
     if (rng_one_in(r, 2)) { /* mostly something to encode */
         st_bytes sound = {0};
         CHECK(st_bytes_reserve(&sound, 1) == ST_OK);
