@@ -146,7 +146,10 @@ def document_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for sources that are tables: `column`, None for the name in `key`, and `nulls`."""
-    column = click.option("--column", help="Column of the text in parquet and Arrow files.  [default: that of --key]")
+    column = click.option(
+        "--column",
+        help="Column of the text in parquet and Arrow files; extension of members of tar files.  [default: that of --key; txt]",
+    )
     nulls = click.option(
         "--nulls",
         type=click.Choice(["error", "skip", "empty"]),

@@ -23,6 +23,8 @@ from .sources import AnySource, PathSource, Reader, make_sources
 from .suffixes import documents_of
 from .tables import SUFFIXES as TABLES
 from .tables import TableSource
+from .tars import SUFFIXES as TARS
+from .tars import TarSource
 from .ways import WAYS, Chunk, Way, check_kind
 
 if TYPE_CHECKING:
@@ -112,13 +114,15 @@ class Options:
             record["add_special_tokens"] = True
         if "table" in kinds:
             record |= {"column": self.column or self.key, "nulls": self.nulls}
+        if "tar" in kinds:
+            record["column"] = [self.column, self.key]
         return {**record, "key": self.key if "jsonl" in kinds else None}
 
     def sources_of(self, src: Source | Sequence[Source]) -> list[AnySource]:
         """The sources that `src` names, as make_sources() has them, and tables by their suffixes."""
         sources = [_by_name(source) for source in make_sources(src)]
         for source in sources:
-            source.adopt(self.column or self.key, self.nulls)
+            source.adopt(self.column, self.key, self.nulls)
         return sources
 
 
@@ -127,7 +131,9 @@ def _by_name(source: AnySource) -> AnySource:
     if type(source) is not PathSource:
         return source
     file = file_at(source.path)
-    return TableSource(source.path) if file.suffix in TABLES else file
+    if file.suffix in TABLES:
+        return TableSource(source.path)
+    return TarSource(source.path) if file.path.lower().endswith(TARS) else file
 
 
 class _Nothing(AnySource):

@@ -31,6 +31,7 @@ from .run import Earlier, EncodedFile, FileRun, Progress
 from .sources import AnySource, SourceError
 from .suffixes import ids_format_to_write
 from .tables import TableSource
+from .tars import TarSource
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Path, Source
@@ -44,6 +45,7 @@ __all__ = [
     "ResumeError",
     "SourceError",
     "TableSource",
+    "TarSource",
     "choose_dtype",
     "encode_file",
     "encode_sources",
@@ -111,7 +113,8 @@ def encode_file(
         add_special_tokens: put the ids of the model's template around each document. The ids of one text are then made
             by one thread.
         column: the column of parquet and Arrow files (.parquet, .arrow, .arrows, .feather, .ipc) that holds the text,
-            each row a document; None for the name in `key`.
+            each row a document; None for the name in `key`. Of tar archives the extension of the members that are
+            documents, "txt" for None.
         nulls: what a null in it is: "error"; "skip", no document; "empty", an empty one.
 
     Raises:

@@ -58,7 +58,7 @@ class AnySource:
         """The kind of documents that are read of it where `kind` is asked for. Raises ValueError for what cannot be."""
         return kind
 
-    def adopt(self, column: str, nulls: str) -> None:
+    def adopt(self, column: str | None, key: str, nulls: str) -> None:
         """Take these of the caller's options that it was not made with: the column of a table, what a null in it is."""
 
     def place_of(self, line: int) -> str:

@@ -67,8 +67,8 @@ class TableSource(AnySource):
         self.column, self.nulls = column or "text", nulls or "error"
         self._starts: list[tuple[int, int]] = []  # (first row, number) of each group that was begun
 
-    def adopt(self, column: str, nulls: str) -> None:
-        self.column, self.nulls = self._column or column, self._nulls or nulls
+    def adopt(self, column: str | None, key: str, nulls: str) -> None:
+        self.column, self.nulls = self._column or column or key, self._nulls or nulls
 
     def checked_kind(self, kind: str) -> str:
         return "table"

@@ -19,7 +19,7 @@ from ..errors import shown
 from ..native import job
 from ..native.encode import Coder
 from .in_order import Emission
-from .json_lines import LONG, pieces_at, text_of_line
+from .json_lines import LONG, pieces_at, text_at, text_of_line
 from .lines import Lines
 from .sources import Reader
 
@@ -421,7 +421,36 @@ class TableWay(Way):
         pass
 
 
-WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay, "table": TableWay}
+class TarWay(Way):
+    """A member of an archive is a document, or the string at the key of the object in it. run.line counts documents."""
+
+    def begin(self) -> None:
+        pass
+
+    def read(self, reader: Any, size: int) -> Any:
+        return reader.read_batch()
+
+    def feed(self, batch: Any) -> None:
+        run = self.run
+        texts: list[Any] = batch.texts
+        if batch.is_json:
+            texts = []
+            for at, member in enumerate(batch.texts):
+                try:
+                    texts.append(text_at(run.key, member.decode("utf-8", run.errors)))
+                except ValueError:
+                    run.encode_batch(texts, range(batch.row, batch.row + at))
+                    run.line = batch.row + at
+                    raise
+        run.encode_batch(texts, range(batch.row, batch.row + len(texts)))
+        run.line = batch.row + len(texts)
+        run.take(sum(map(len, batch.texts)))
+
+    def end(self) -> None:
+        pass
+
+
+WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay, "table": TableWay, "tar": TarWay}
 
 KINDS = ("text", "lines", "jsonl")
 """Those that a caller may ask for. Sources of the other kinds say so themselves."""

@@ -1,0 +1,166 @@
+"""Tar archives, as WebDataset writes them: each member with a certain extension is a document."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tarfile
+from collections import deque
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+from ..errors import shortened
+from .remote import file_at
+from .sources import AnySource, Reader, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIXES = (".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.zst")
+"""What the names of archives end in."""
+
+_BATCH_BYTES = 1 << 20  # of members that are encoded in one call
+_BATCH = 1 << 12  # members, for the same
+_BLOCK = 512  # bytes of a block of a tar file
+_TAIL = 1 << 16  # bytes that are kept of what was read: more than tarfile reads at once, 20 blocks
+_NAMES = 1 << 16  # members whose names are kept for messages
+
+
+class Members(NamedTuple):
+    """Members of an archive. row: the number of the first one, counted from the first one that is a document."""
+
+    texts: list[bytes]
+    row: int
+    is_json: bool
+
+
+class TarSource(AnySource):
+    """The members of a tar archive with one extension, a document each; it may be compressed (.gz, .xz, .zst).
+
+    Args:
+        path: of the archive.
+        column: the extension, all that stands behind the first dot of a member's name: "txt", also where None is given
+            here and by the caller's `column`; of "json" and names that end in ".json" the string at `key` of the object
+            in the member is the document.
+    """
+
+    def __init__(self, path: str | bytes | os.PathLike[str], column: str | None = None) -> None:
+        self._file = file_at(path)
+        if self._file.suffix == ".tgz":
+            self._file.suffix = ".gz"
+        self.name = self.label = self._file.name
+        self._column = column
+        self.column = column or "txt"
+        self._names: deque[tuple[int, str]] = deque(maxlen=_NAMES)
+
+    def adopt(self, column: str | None, key: str, nulls: str) -> None:
+        self.column = self._column or column or "txt"
+
+    def checked_kind(self, kind: str) -> str:
+        return "tar"
+
+    @property
+    def size(self) -> int | None:
+        """As PathSource.size."""
+        return self._file.size
+
+    def fingerprint(self) -> dict[str, Any] | None:
+        """As PathSource.fingerprint."""
+        return self._file.fingerprint()
+
+    def bytes_on_disk(self) -> int:
+        """As PathSource.bytes_on_disk."""
+        return self._file.bytes_on_disk()
+
+    def where(self) -> str:
+        """The path, for check_apart()."""
+        return self._file.where()
+
+    def place_of(self, line: int) -> str:
+        """The member, by its name where that is still known."""
+        name = next((name for number, name in self._names if number == line), f"number {line}")
+        return f"{shortened(self.label)}, member {shortened(name)}"
+
+    def open(self, offset: int = 0, line: int = 0) -> Reader:
+        """Open for reading from document `line` on: what lies in front of it is read and dropped."""
+        return cast("Reader", TarReader(self, self._file.open(), line))
+
+    def check_unchanged(self, reader: Reader) -> None:
+        """Raise SourceError when the archive, read to its end, is not the one first seen."""
+        self._file.check_unchanged(reader)
+
+    def note(self, row: int, name: str) -> None:
+        """This document has this name."""
+        self._names.append((row, name))
+
+
+class TarReader:
+    """An open archive: `read_batch` gives members, `position` says how far the file is read."""
+
+    is_plain = False
+
+    def __init__(self, source: TarSource, reader: Reader, row: int) -> None:
+        self._source, self._reader, self._skip = source, reader, row
+        self.raw = reader.raw
+        self._tail, self._behind = b"", 0  # what was read last, and where it ends
+        self._is_json = source.column.rpartition(".")[2] == "json"
+        self._found = self._texts()
+
+    def read(self, n: int) -> bytes:
+        """Bytes of the archive, for tarfile."""
+        parts = []
+        while n and (part := self._reader.read(n)):
+            parts.append(part)
+            n -= len(part)
+        data = b"".join(parts)
+        self._tail, self._behind = (self._tail + data)[-_TAIL:], self._behind + len(data)
+        return data
+
+    def read_batch(self) -> Members | None:
+        """The next members; None at the end."""
+        texts: list[bytes] = []
+        size, first = 0, 0
+        for row, text in self._found:
+            first = first if texts else row
+            texts.append(text)
+            size += len(text)
+            if size >= _BATCH_BYTES or len(texts) >= _BATCH:
+                break
+        return Members(texts, first, self._is_json) if texts else None
+
+    def _texts(self) -> Iterator[tuple[int, bytes]]:
+        row = 0
+        try:
+            with tarfile.open(fileobj=cast("BinaryIO", self), mode="r|") as archive:
+                for member in archive:
+                    cast("Any", archive).members = []  # else all are kept
+                    if not member.isfile() or os.path.basename(member.name).partition(".")[2] != self._source.column:
+                        continue
+                    if row >= self._skip:
+                        self._source.note(row, member.name)
+                        yield row, cast("Any", archive.extractfile(member)).read()
+                    row += 1
+        except (tarfile.TarError, UnicodeError, ValueError, OverflowError) as error:
+            raise self._damaged(str(error) or "it is no tar archive") from None
+        # tarfile takes the end of the file, and a header that is damaged, for the end of the archive.
+        at = archive.offset - (self._behind - len(self._tail))
+        if self._tail[at : at + _BLOCK] != bytes(_BLOCK):
+            raise self._damaged(f"at byte {archive.offset} is neither a member nor the end: it is cut off, or damaged")
+        while self._reader.read(1 << 20):
+            pass
+
+    def _damaged(self, reason: str) -> SourceError:
+        return SourceError(errno.EBADMSG, f"the archive cannot be read: {shortened(reason)}", self._source.name)
+
+    def position(self) -> int:
+        """Bytes of the file read so far."""
+        return self._reader.position()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._reader.close()
+
+    def __enter__(self) -> TarReader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
