@@ -148,7 +148,8 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for sources that are tables: `column`, None for the name in `key`, and `nulls`."""
     column = click.option(
         "--column",
-        help="Column of the text in parquet and Arrow files; extension of members of tar files.  [default: that of --key; txt]",
+        help="Column of the text in parquet and Arrow files; the extension of members of tar files.  "
+        "[default: that of --key; txt]",
     )
     nulls = click.option(
         "--nulls",
