@@ -319,6 +319,8 @@ def test_core_modules_import_no_optional_package_at_their_top():
         imports.visit(tree)
         names = {name.split(".")[0] for name in imports.other}
         assert not names & {"tiktoken", "cupy"}, path
+        if layer_name(module_of(path)) != "integrations":
+            assert "torch" not in names, path
         if layer_name(module_of(path)) not in ("cli", "patterns"):
             assert not names & {"regex", "click", "rich"}, path
 
