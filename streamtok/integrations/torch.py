@@ -198,8 +198,7 @@ class TokenLoader:
 
     Raises:
         ValueError: options that the dataset decides (batch_size, shuffle, sampler, batch_sampler, drop_last), or that
-        would
-            change the order (in_order, persistent_workers).
+            would change the order (in_order, persistent_workers).
     """
 
     def __init__(self, dataset: TokenDataset, **options: Any) -> None:

@@ -66,7 +66,7 @@ def build(
         The manifest, as streamtok.dataset.build does.
 
     Raises:
-        As streamtok.dataset.build; ImportError without ray.
+        ImportError: ray is not installed; other errors are those of streamtok.dataset.build.
     """
     ray = _ray()
     for name, value in (("workers", workers), ("gpu_workers", gpu_workers), ("threads", threads)):
