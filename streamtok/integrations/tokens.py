@@ -25,6 +25,9 @@ class Tokens:
     def _open(self) -> None:
         paths, format, dtype = self._how
         self._files: list[Tokenized] = [open_documents(path, format, dtype) for path in paths]
+        # As plain arrays: to cut a piece out of a numpy.memmap takes several times as long.
+        self._ids = [None if each.ids is None else np.asarray(each.ids) for each in self._files]
+        self._ends = [np.asarray(each.ends) for each in self._files]
         counts = [int(each.ends[-1]) if len(each) else 0 for each in self._files]
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(counts, np.int64))])
         sizes = np.array([len(each) for each in self._files], np.int64)
@@ -58,19 +61,19 @@ class Tokens:
             begin, file = max(begin, min(end, behind)), file + 1
 
     def _part(self, file: int, first: int, last: int) -> Array:
-        opened = self._files[file]
-        if opened.ids is not None:
-            return opened.ids[first:last]
-        low = int(np.searchsorted(opened.ends, np.uint64(first), "right"))  # a format that has no row of all ids
-        high = int(np.searchsorted(opened.ends, np.uint64(last), "left"))
-        start = int(opened.ends[low - 1]) if low else 0
+        ids, ends, opened = self._ids[file], self._ends[file], self._files[file]
+        if ids is not None:
+            return ids[first:last]
+        low = int(np.searchsorted(ends, np.uint64(first), "right"))  # a format that has no row of all ids
+        high = int(np.searchsorted(ends, np.uint64(last), "left"))
+        start = int(ends[low - 1]) if low else 0
         return np.concatenate([opened[i] for i in range(low, high + 1)])[first - start : last - start]
 
     def borders(self, begin: int, end: int) -> Array:
         """Where documents begin behind `begin` and in front of `end`, counted from `begin`."""
         found = [np.zeros(0, np.int64)]
         for file, first, last in self._parts(begin, end):
-            ends, start = self._files[file].ends, int(self._starts[file])
+            ends, start = self._ends[file], int(self._starts[file])
             low, high = (np.searchsorted(ends, np.uint64(at), "right") for at in (first, last))
             found.append(np.asarray(ends[low:high]).astype(np.int64) + start - begin)
         borders = np.unique(np.concatenate(found))

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from torch.utils.data import DataLoader  # noqa: E402
 
 from streamtok.files.formats import open_documents  # noqa: E402
+from streamtok.integrations import tokens  # noqa: E402
 from streamtok.integrations.order import Order, permutation  # noqa: E402
 from streamtok.integrations.torch import TokenDataset, TokenLoader  # noqa: E402
 
@@ -71,6 +72,17 @@ def test_rows_say_where_documents_begin(files):
         assert (
             batch["position_ids"].ravel().tolist() == want and batch["position_ids"].shape == batch["input_ids"].shape
         )
+
+
+def test_formats_that_have_no_row_of_all_ids(files, monkeypatch):
+    def opened(*arguments):
+        made = open_documents(*arguments)
+        made.ids = None
+        return made
+
+    want = [plain(dataset(files, length, documents=True, shuffle=5)) for length in (1, 9, 128)]
+    monkeypatch.setattr(tokens, "open_documents", opened)
+    assert [plain(dataset(files, length, documents=True, shuffle=5)) for length in (1, 9, 128)] == want
 
 
 def test_documents_as_samples(files):
