@@ -8,6 +8,7 @@ import random
 import shutil
 
 import numpy as np
+import oracle
 import pytest
 from emulated import EmulatedDevice, at_the_end_of_memory, library
 from longest_match import ALPHABETS, BYTES, WORDS, longest, random_text, random_tokens
@@ -61,7 +62,7 @@ def lane_bytes(request, monkeypatch):
 @pytest.mark.parametrize(("lane_bytes", "pattern"), [(64, None), (128, None), (128, WORDS)], indirect=["lane_bytes"])
 def test_ids_are_those_of_the_definition(lane_bytes, pattern, monkeypatch):
     rng = random.Random(f"{lane_bytes} {pattern}")
-    for round_number in range(10):
+    for round_number in range(oracle.RANDOM_STRINGS // 400):  # of twelve strings
         alphabet = rng.choice(ALPHABETS)
         tokens = random_tokens(rng, alphabet)
         encoding = Encoding.longest_match("random", tokens, special_tokens={}, pat_str=pattern)
