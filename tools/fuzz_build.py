@@ -33,6 +33,7 @@ HARNESSES = (
     "split",
     "normal",
     "table",
+    "rows",
 )
 SHARED = ["support", "texts", "vocabularies", "tables"]
 STREAMS = ["subject", "odds"]  # of feed and state alone

@@ -26,6 +26,7 @@ NOT_PASSED = {
     *("chunk_size", "disallowed_special", "slots", "memory_limit", "sizes", "use_fast"),
     *("bytes", "how", "lanes", "length", "rows", "side", "truncate"),
     *("class", "height", "sandbox", "srcdoc", "title", "width"),  # of HTML
+    *("batch_size", "drop_last", "epoch", "in_order", "overlap", "persistent_workers", "rank", "world_size"),
     "row_groups",  # of TableSource
     *("shard_bytes", "workers"),  # the command checks its --workers itself, and a spec its shard_bytes
 }

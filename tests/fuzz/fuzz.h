@@ -16,6 +16,7 @@
  *     fuzz_split.c   the splitter in blocks against the table that defines the pieces
  *     fuzz_normal.c  normalizers, in parts and whole
  *     fuzz_table.c   tables of patterns, by chance
+ *     fuzz_rows.c    padded and packed rows, against what each place must hold
  *
  * Each defines the two functions below. libFuzzer calls the first, or driver.c does, where there is no libFuzzer: what an
  * input does follows from its bytes alone (and from the files named in STREAMTOK_FUZZ_VOCAB). tools/fuzz.py builds and
