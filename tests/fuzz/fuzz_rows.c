@@ -129,7 +129,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 void harness_close(void)
 {
-    printf("rows: %llu padded, %llu packed, %llu by best fit, %llu sequences, %llu of pads, %llu failed allocations\n", (unsigned long long)counts.padded,
+    printf("fuzz_rows: %llu padded, %llu packed, %llu by best fit, %llu sequences, %llu of pads, %llu failed allocations: no difference\n",
+           (unsigned long long)counts.padded,
            (unsigned long long)counts.packed, (unsigned long long)counts.best_fit, (unsigned long long)counts.sequences,
            (unsigned long long)counts.pads, (unsigned long long)counts.failed_allocations);
 }
