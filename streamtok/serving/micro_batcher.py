@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Text, TokenIds
 
-    Outcome = tuple[bool, Any]  # (whether it is an error, it or the result)
-
 _CALL = 64
 """What a call counts beside its text, in bytes: so that calls on empty texts fill a batch, too."""
 
@@ -35,6 +33,13 @@ class _Call(NamedTuple):
     item: Any
     size: int
     done: asyncio.Future[Any]
+
+
+class Outcome(NamedTuple):
+    """What came of a call: its result, or the error that it gets."""
+
+    is_error: bool
+    value: Any
 
 
 class MicroBatcher:
@@ -283,7 +288,7 @@ class _Core:
 
     def answer(self, batch: list[_Call]) -> list[Outcome]:
         groups: dict[tuple[bool, Any], list[int]] = {}
-        outcomes: list[Outcome] = [(True, None)] * len(batch)
+        outcomes: list[Outcome] = [Outcome(True, None)] * len(batch)
         for index, call in enumerate(batch):
             groups.setdefault((call.kind == "decode", call.options), []).append(index)
         for group in groups.values():
@@ -295,13 +300,13 @@ class _Core:
         """The outcomes of calls of one kind. Where one of them fails, each is made by itself."""
         if len(calls) > 1:
             try:
-                return [(False, value) for value in self._together(calls)]
+                return [Outcome(False, value) for value in self._together(calls)]
             except BaseException:
                 return [outcome for call in calls for outcome in self._group([call])]
         try:
-            return [(False, self._alone(calls[0]))]
+            return [Outcome(False, self._alone(calls[0]))]
         except BaseException as error:
-            return [(True, error)]
+            return [Outcome(True, error)]
 
     def _together(self, calls: list[_Call]) -> list[Any]:
         enc, options, items = self.encoding, dict(calls[0].options), [call.item for call in calls]
