@@ -31,7 +31,9 @@ def read(path: str, dtype: str | None) -> Tokenized:
             newer = np.lib.format.read_array_header_2_0
             found = (np.lib.format.read_array_header_1_0 if version == (1, 0) else newer)(file)
             at = file.tell()
-    except ValueError as error:
+    except OSError:
+        raise
+    except Exception as error:  # numpy runs Python's own tokenizer and parser on the header, with all their errors
         raise no_file(path, ".npy file", str(error)) from None
     shape, _, held = found
     name = {stored: name for name, stored in STORED.items()}.get(held)
