@@ -3,7 +3,6 @@
 #include "base/prefetch.h"
 #include "base/search.h"
 #include "cut/cuts.h"
-#include "lookup/displaced.h"
 
 static const st_piece_entry *line_of(const st_piece_table *pieces, uint64_t hash)
 {
@@ -51,10 +50,9 @@ static inline int is_many(uint32_t count)
 
 /* Looks for the short misses up to number `end` of their list, each in the line of the piece table where it belongs, without a
  * branch on what is there. Those that are not found are listed. */
-static void look_at_lines(const st_vocab *v, st_hot *hot, st_spans *s, size_t end)
+static void look_at_lines(const st_piece_table *table, st_hot *hot, st_spans *s, size_t end)
 {
-    const st_piece_table pieces = v->pieces;
-    const st_displaced displaced = *st_vocab_displaced_known(v);
+    const st_piece_table pieces = *table;
     size_t absent = s->absent_count, others = s->other_count, many = s->many_count;
     for (size_t i = s->looked; i < end; i++) {
         const size_t m = s->shorts[i];
@@ -62,8 +60,7 @@ static void look_at_lines(const st_vocab *v, st_hot *hot, st_spans *s, size_t en
         const st_piece_entry *line = line_of(&pieces, s->hashes[m]);
         const int first = st_piece_matches(line, key), second = st_piece_matches(line + 1, key), is_there = first | second;
         const st_piece_entry *entry = line + second;
-        const int is_few = st_piece_count(entry) <= ST_INLINE_IDS;
-        const int is_other = (is_there ^ 1) & st_line_overflowed(line) & st_may_be_displaced(&displaced, s->hashes[m]);
+        const int is_few = st_piece_count(entry) <= ST_INLINE_IDS, is_other = (is_there ^ 1) & st_line_overflowed(line);
         const size_t keep = 0 - (size_t)(is_there & is_few);
         s->ids[m] = ids_of(&pieces, entry, &s->counts[m]);
         st_prefetch(s->ids[m]); /* the ids of many lie in `more` */
@@ -113,7 +110,7 @@ void st_send_for_misses(const st_vocab *v, st_workspace *w, size_t from)
     st_spans *s = &w->spans;
     const size_t absent = s->absent_count, other = s->other_count, sent = s->short_count, many = s->many_count;
     send_for_lines(&v->pieces, s, from);
-    look_at_lines(v, &w->hot, s, sent);
+    look_at_lines(&v->pieces, &w->hot, s, sent);
     put_many(&w->hot, s, many);
     send_for_more(&v->pieces, w, absent, other);
 }
@@ -286,7 +283,6 @@ static void remember(st_workspace *w, const st_word *word, uint64_t hash)
 static void merge_words(st_vocab *v, st_workspace *w, size_t words)
 {
     st_spans *s = &w->spans;
-    st_displaced_prepare(v, words);
     /* The cuts are built when the first piece is long enough to be cut. Until then all words begin as bytes. */
     if (st_words_to_tokens(v, st_vocab_cuts_built(v), w->words, words))
         return; /* what is not answered is encoded alone, which fails in the same way and says so */
@@ -304,7 +300,7 @@ void st_answer_misses(st_vocab *v, st_workspace *w, const uint8_t *text, st_whol
 {
     st_spans *s = &w->spans;
     const size_t absent = s->absent_count, other = s->other_count;
-    look_at_lines(v, &w->hot, s, s->short_count);
+    look_at_lines(&v->pieces, &w->hot, s, s->short_count);
     send_for_more(&v->pieces, w, absent, other);
     look_again(v, w, text, pieces);
     if (s->absent_count)

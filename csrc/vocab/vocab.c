@@ -439,7 +439,6 @@ void st_vocab_free(st_vocab *v)
     release(v->matcher);
     release(v->cuts);
     release(v->sure_pairs);
-    release(v->displaced);
     release(v->slots);
     st_string_table_free(&v->whole);
     st_free(v->unsound);

@@ -68,8 +68,6 @@ typedef struct st_vocab {
     st_attached *cuts;               /* cut/cuts.h */
     st_attached *sure_pairs;         /* merge/sure_pairs.h, */
     uint64_t merged_without;         /* and the words merged without them */
-    st_attached *displaced;          /* lookup/displaced.h, */
-    uint64_t merged_before;          /* and the words merged before it was there */
     st_attached *slots;              /* vocab/slots.h, */
     uint64_t spent_decoding;         /* and what was decoded without them */
     st_attached *pool[ST_POOL_SIZE]; /* lookup/workspace.h: workspaces not in use */

@@ -2,14 +2,13 @@
  * entered in a vocabulary: no id of any text changes. */
 #include "fuzz.h"
 #include "image/frequent_words.h"
-#include "lookup/displaced.h"
 #include "vocab/packed_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 static struct {
-    uint64_t lists, damaged, entered, displaced, texts, failed_allocations;
+    uint64_t lists, damaged, entered, texts, failed_allocations;
 } counts;
 
 /* ---- packed lists ---- */
@@ -157,28 +156,6 @@ static void check_text(rng *r, st_vocab *v, const st_bytes *words)
     counts.texts++;
 }
 
-/* The look-up of an entry that lies in a later line than its own is never spared. */
-static void check_displaced(st_vocab *v)
-{
-    const st_piece_table *pieces = &v->pieces;
-    const st_displaced *displaced = NULL;
-    for (int64_t succeeding = 0; !displaced; succeeding = next_failure(succeeding)) {
-        st_alloc_fail_after(succeeding);
-        displaced = st_vocab_displaced(v);
-        st_alloc_fail_after(-1);
-        CHECK((displaced ? displaced : st_vocab_displaced_known(v)) == st_vocab_displaced_known(v));
-        counts.failed_allocations += !displaced;
-    }
-    for (uint64_t i = 0; i < 2 * (pieces->mask + 1); i++) {
-        const st_piece_entry *entry = &pieces->entries[i];
-        const uint64_t hash = st_hash_key((st_key){entry->key.low, entry->key.high & UINT64_MAX >> 4});
-        if (!st_piece_count(entry) || hash >> pieces->shift == i / 2)
-            continue;
-        CHECK(st_may_be_displaced(displaced, hash));
-        counts.displaced++;
-    }
-}
-
 static void check_entered(rng *r)
 {
     const size_t count = rng_below(r, MOST_ENTERED);
@@ -202,8 +179,6 @@ static void check_entered(rng *r)
         CHECK(!status || st_alloc_read().live == live);
         counts.failed_allocations += status == ST_NO_MEMORY;
     }
-    if (rng_one_in(r, 2))
-        check_displaced(v);
     check_text(r, v, &words);
     counts.entered += count;
     st_vocab_free(v);
@@ -225,8 +200,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 void harness_close(void)
 {
-    printf("fuzz_words: %llu lists, %llu of them damaged, %llu words entered, %llu of them displaced, %llu texts, %llu failed allocations: no "
+    printf("fuzz_words: %llu lists, %llu of them damaged, %llu words entered, %llu texts, %llu failed allocations: no "
            "difference\n",
-           (unsigned long long)counts.lists, (unsigned long long)counts.damaged, (unsigned long long)counts.entered, (unsigned long long)counts.displaced,
+           (unsigned long long)counts.lists, (unsigned long long)counts.damaged, (unsigned long long)counts.entered,
            (unsigned long long)counts.texts, (unsigned long long)counts.failed_allocations);
 }
