@@ -178,11 +178,9 @@ def _binary_ids(stream: BinaryIO, dtype: Any, count: int | None) -> Iterator[Any
 
 
 def _read_npy_header(stream: BinaryIO) -> tuple[Any, int]:
-    import numpy as np
+    from ..files.formats.npy import read_header
 
-    version = np.lib.format.read_magic(stream)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(stream)
+    shape, dtype = read_header(stream)
     if len(shape) != 1 or dtype.kind not in "ui":
         raise ValueError(f"the .npy file holds {dtype} of shape {shape}: one row of integers is needed")
     return dtype, shape[0]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import disk
 from ..errors import shortened, shown
 from ..files.journal import ResumeError
+from ..native.cores import cores
 from . import manifest as manifests
 from .manifest import MANIFEST, DatasetManifest, Manifest
 from .plan import Shard, plan
@@ -301,7 +302,7 @@ def build(
     if workers is not None and workers < 1:
         raise ValueError(f"workers={shown(workers)} does no work: write 1 or more")
     with Build(spec, progress) as job:
-        count = min(workers or os.cpu_count() or 1, len(job.shards))
+        count = min(workers or cores(), len(job.shards))
         if count == 1:
             for place in job.order():
                 job.take(place, work(spec, job.shards[place], encoding=job.encoding))

@@ -6,14 +6,13 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import shown
 from ..files.members import SUFFIXES as PACKED
+from ..files.ranges import line_at
 from ..files.remote import file_at, is_url
 from ..files.suffixes import documents_of
-
-_LOOKED_AT = 64 << 10  # bytes read at once in search of the end of a line
 
 
 class Range(NamedTuple):
@@ -78,7 +77,7 @@ def _shards_of(name: str, shard_bytes: int, base: str, documents: str | None) ->
     with open(path, "rb", buffering=0) as file:
         begin = 0
         while begin < size:
-            end = _next_line(file, begin + shard_bytes, size)
+            end = line_at(file, min(begin + shard_bytes, size), size)
             yield Shard(name, Range("bytes", begin, end), end - begin)
             begin = end
 
@@ -104,18 +103,3 @@ def _row_groups(name: str, path: str, shard_bytes: int, size: int) -> Iterator[S
         return
     for begin, end in itertools.pairwise(borders):
         yield Shard(name, Range("row groups", begin, end), size * sum(sizes[begin:end]) // max(1, sum(sizes)))
-
-
-def _next_line(file: Any, at: int, size: int) -> int:
-    """Where the first line begins whose first byte is at `at` or behind it; `size` where there is none."""
-    if at >= size:
-        return size
-    file.seek(at - 1)
-    at -= 1
-    while block := file.read(_LOOKED_AT):
-        found = block.find(b"\n")
-        if found >= 0:
-            begin: int = at + found + 1
-            return min(begin, size)
-        at += len(block)
-    return size

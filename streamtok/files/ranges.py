@@ -103,12 +103,12 @@ class RangeSource(AnySource):
         if self._lines is None:
             size = raw.seek(0, os.SEEK_END)
             end = size if self.end is None else min(self.end, size)
-            first = _line_at(raw, min(self.begin, size), size)
-            self._lines = first, max(first, _line_at(raw, end, size))
+            first = line_at(raw, min(self.begin, size), size)
+            self._lines = first, max(first, line_at(raw, end, size))
         return self._lines
 
 
-def _line_at(raw: BinaryIO | FileIO, at: int, size: int) -> int:
+def line_at(raw: BinaryIO | FileIO, at: int, size: int) -> int:
     """Where the first line begins that begins at byte `at` or behind it; the size of the file where none does."""
     if at == 0:
         return 0

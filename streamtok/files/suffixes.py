@@ -21,9 +21,12 @@ _TEXT = frozenset(
     ".srt".split()
 )
 
-# Known formats that hold no ids as they lie in memory.
+# Suffixes of an output that name its format.
+_OWN = {".bin": "bin", ".npy": "npy", ".parquet": "parquet", ".arrow": "arrow"}
+
+# Known formats that are none of an output.
 _OTHER = frozenset(PACKED) | frozenset(
-    ".bz2 .lzma .lz4 .br .zip .7z .rar .tar .tgz .txz .tzst .parquet .arrow .feather .orc .avro .npz .pt .pth .ckpt "
+    ".bz2 .lzma .lz4 .br .zip .7z .rar .tar .tgz .txz .tzst .feather .orc .avro .npz .pt .pth .ckpt "
     ".safetensors .gguf .onnx .h5 .hdf5 .pkl .pickle .sqlite .db .pdf .docx .xlsx .epub .png .jpg .jpeg .gif".split()
 )
 
@@ -37,7 +40,8 @@ def documents_of(name: str) -> str:
 
 
 def ids_format_to_write(name: str) -> str:
-    """The format of a file of ids to be written: "npy" for .npy, "bin" for .bin, no suffix or an unknown one.
+    """The format of a file of ids to be written: that of its suffix (.bin, .npy, .parquet, .arrow), "bin" without one
+    or with an unknown one.
 
     Raises ValueError for the suffix of another known format, which the file would not have.
     """
@@ -47,7 +51,7 @@ def ids_format_to_write(name: str) -> str:
             f"dst={shown(name)} ends in {suffix}, and what is written is binary ids: name a .bin or .npy file, "
             "or write format='bin' or format='npy' to have them under this name"
         )
-    return "npy" if suffix == ".npy" else "bin"
+    return _OWN.get(suffix, "bin")
 
 
 def ids_format_to_read(name: str) -> str:
@@ -64,7 +68,7 @@ def ids_format_to_read(name: str) -> str:
         )
     if suffix in _TEXT:
         return "text"
-    return "npy" if suffix == ".npy" else "bin"
+    return _OWN.get(suffix, "bin")
 
 
 def _suffix(name: str) -> str:

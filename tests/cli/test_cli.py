@@ -104,6 +104,7 @@ def test_decode_gives_the_text_back(enc, here):
         ([], b"15 4000000", "id 4000000 at position 1 is no token of o200k_base"),
         (["--format", "bin"], b"\0\0\0\0\0", "end inside a number: 1 bytes"),
         (["--format", "npy"], b"not numpy", "magic"),
+        (["--format", "npy"], b"\x93NUMPY\x01\x00\x04\x00(((\n", "multi-line statement"),
     ],
 )
 def test_decode_of_what_are_no_ids(here, args, data, complaint):

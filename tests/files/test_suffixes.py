@@ -62,9 +62,16 @@ def test_a_target_with_the_suffix_of_another_format_is_refused(enc, here, name):
     suffix = os.path.splitext(name)[1].lower()
     with pytest.raises(ValueError, match=rf"ends in {re.escape(suffix)}, .*format='bin'"):
         encode_file(enc, "in.txt", here / name)
-    if suffix in (".txt", ".parquet"):
+    if suffix in (".txt", ".feather"):
         assert f"ends in {suffix}, " in run("encode", "in.txt", "-o", name, status=2).stderr
     assert os.listdir() == ["in.txt"]
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_the_suffix_of_a_table_is_its_format(enc, here, format):
+    pytest.importorskip("pyarrow")
+    assert encode_file(enc, "in.txt", f"x.{format}").format == format
+    assert run("decode", f"x.{format}").stdout_bytes == TEXT.encode()
 
 
 def test_a_format_that_is_named_is_used(enc, here):
@@ -80,9 +87,9 @@ def test_decode_reads_what_the_suffix_names(enc, here):
     for name, text in (("x.txt", "\n".join(map(str, ids))), ("x.json", json.dumps(ids)), ("x.csv", str(ids)[1:-1])):
         pathlib.Path(name).write_text(text)
         assert run("decode", name).stdout_bytes == TEXT.encode()
-    pathlib.Path("x.bin.gz").touch(), pathlib.Path("x.parquet").touch()
+    pathlib.Path("x.bin.gz").touch(), pathlib.Path("x.feather").touch()
     assert "unpacked" in run("decode", "x.bin.gz", status=2).stderr
-    assert "names no file of ids" in run("decode", "x.parquet", status=2).stderr
+    assert "names no file of ids" in run("decode", "x.feather", status=2).stderr
 
 
 def test_ids_in_text_without_a_suffix_are_not_taken_for_binary_ones(enc, here):

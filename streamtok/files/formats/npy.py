@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, BinaryIO
+
 import numpy as np
 
 from .base import STORED, Format
@@ -23,19 +25,27 @@ class Npy(Format):
         return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + text.ljust(room - 1).encode("ascii") + b"\n"
 
 
-def read(path: str, dtype: str | None) -> Tokenized:
-    """Ids behind numpy's header, and their ends in `<path>.ends`."""
+def read_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of an .npy file, which is read up to its first number. Raises ValueError for another file."""
     try:
-        with open(path, "rb") as file:
-            version = np.lib.format.read_magic(file)
-            newer = np.lib.format.read_array_header_2_0
-            found = (np.lib.format.read_array_header_1_0 if version == (1, 0) else newer)(file)
-            at = file.tell()
+        version = np.lib.format.read_magic(file)
+        newer = np.lib.format.read_array_header_2_0
+        shape, _, dtype = (np.lib.format.read_array_header_1_0 if version == (1, 0) else newer)(file)
     except OSError:
         raise
     except Exception as error:  # numpy runs Python's own tokenizer and parser on the header, with all their errors
-        raise no_file(path, ".npy file", str(error)) from None
-    shape, _, held = found
+        raise ValueError(str(error)) from None
+    return shape, dtype
+
+
+def read(path: str, dtype: str | None) -> Tokenized:
+    """Ids behind numpy's header, and their ends in `<path>.ends`."""
+    with open(path, "rb") as file:
+        try:
+            shape, held = read_header(file)
+        except ValueError as error:
+            raise no_file(path, ".npy file", str(error)) from None
+        at = file.tell()
     name = {stored: name for name, stored in STORED.items()}.get(held)
     if len(shape) != 1 or name is None:
         raise no_file(path, "row of ids", f"it holds {held} of shape {shape}")
