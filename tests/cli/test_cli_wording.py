@@ -24,7 +24,7 @@ ARGUMENT = re.compile(r"(?<![\w.{<>=!-])([a-z][a-z0-9_]*)=(?![=\w-]*=)")
 # Arguments that no command passes on, so no message of the command is about them.
 NOT_PASSED = {
     *("chunk_size", "disallowed_special", "slots", "memory_limit", "sizes", "use_fast"),
-    *("bytes", "how", "lanes", "length", "rows", "side", "truncate"),
+    *("bytes", "how", "joined", "lanes", "length", "rows", "side", "truncate"),
     *("class", "height", "sandbox", "srcdoc", "title", "width"),  # of HTML
     *("batch_size", "drop_last", "epoch", "in_order", "overlap", "persistent_workers", "rank", "world_size"),
     "row_groups",  # of TableSource
@@ -89,7 +89,7 @@ CALL = re.compile(r"(?<![\w.\\'])([A-Za-z_]+)\((?:\w*|\w+=\.\.\.)\)")
 # Advice for callers of functions that the command does not call, or not in that way.
 NOT_ADVISED = {
     *("decode", "decode_batch", "decode_bytes", "getstate", "split", "stream_encoder"),
-    *("token_strs", "train", "truncate"),
+    *("patch", "token_strs", "train", "truncate"),
 }
 
 
