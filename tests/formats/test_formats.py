@@ -50,6 +50,8 @@ NAMED = {
 
 
 def write(enc, format, dst=None, **options):
+    if format in ("parquet", "arrow"):
+        pytest.importorskip("pyarrow")
     options = {"documents": "lines", "index": True, **options}
     return encode_file(enc, ["a.txt", "b.txt"], dst or NAMED[format], format=format, **options)
 

@@ -83,6 +83,12 @@ def test_the_picture_of_the_rooms_has_the_arrows_of_the_code():
     run("tools/draw_rooms.py", "--check")
 
 
+def test_each_file_of_tests_has_a_name_of_its_own():
+    """pytest imports the files of all folders by their names alone."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert not {name for name in names if names.count(name) > 1}
+
+
 # ==== what is shipped ====
 
 
