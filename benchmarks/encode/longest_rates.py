@@ -15,7 +15,7 @@ import argparse
 import os
 import pathlib
 import random
-import time
+import timeit
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -39,12 +39,7 @@ Encode = Callable[[list[str]], list[list[int]]]
 
 def best(call: Callable[[], Any], times: int = 7) -> float:
     """Seconds of the fastest call."""
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - start)
-    return min(found)
+    return min(timeit.repeat(call, number=1, repeat=times))
 
 
 def fed(encoding: Encoding, data: bytes) -> list[Any]:

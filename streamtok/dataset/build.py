@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import disk
 from ..errors import shortened, shown
-from ..files.journal import ResumeError
+from ..files.journal import ResumeError, changes_of_ids
 from ..native.cores import cores
 from . import manifest as manifests
 from .manifest import MANIFEST, DatasetManifest, Manifest
@@ -210,13 +210,7 @@ def _changes(found: Any, wanted: dict[str, Any]) -> Iterator[str]:
     if found.get("format_version") != wanted["format_version"]:
         yield f"another release wrote it (format version {shown(found.get('format_version'))})"
         return
-    if found.get("encoding") != wanted["encoding"]:
-        yield f"the encoding was {shown(found.get('encoding'))} and is {shown(wanted['encoding'])}"
-    elif found.get("fingerprint") != wanted["fingerprint"]:
-        yield f"the vocabulary, pattern or special tokens of {shown(wanted['encoding'])} changed"
-    for name, value in wanted["options"].items():
-        if found["options"].get(name) != value:
-            yield f"option {name} was {shown(found['options'].get(name))} and is {shown(value)}"
+    yield from changes_of_ids(found, wanted)
 
 
 # ==== One shard ====

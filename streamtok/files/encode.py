@@ -85,8 +85,8 @@ def encode_file(
             or .zst are decompressed.
         dst: the path of the file to write.
         format: "bin" is the ids, little-endian, and nothing else; "npy" is what numpy.load reads; docs/formats.md has
-            the others, which trainers read. None goes by the suffix of `dst`: .npy is "npy"; .bin, no suffix or an
-            unknown one "bin"; that of another format is refused.
+            the others, which trainers read. None goes by the suffix of `dst`: .npy, .parquet and .arrow are the formats
+            of these names; .bin, no suffix or an unknown one "bin"; that of another format is refused.
         dtype: "uint16" or "uint32", for "megatron" "uint16" or "int32"; "auto" is the one that the format's own program
             takes: uint16 where every id of the encoding fits, else the other.
         index: True keeps where documents end in `<dst>.ends` (uint64, in ids) for "bin", "npy", "nanogpt" and "llmc".

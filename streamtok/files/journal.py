@@ -203,6 +203,13 @@ def _changes(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
         return
     if found.get("streamtok") != wanted["streamtok"]:
         yield f"streamtok {shown(found.get('streamtok'))} began it and this is streamtok {wanted['streamtok']}"
+    yield from changes_of_ids(found, wanted)
+    yield from _source_changes(found["sources"], wanted["sources"])
+
+
+def changes_of_ids(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
+    """What of two records decides other ids for the same text: `encoding`, its `fingerprint`, `options`. A phrase a
+    change."""
     if found.get("encoding") != wanted["encoding"]:
         yield f"the encoding was {shown(found.get('encoding'))} and is {shown(wanted['encoding'])}"
     elif found.get("fingerprint") != wanted["fingerprint"]:
@@ -211,7 +218,6 @@ def _changes(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
     for name, value in wanted["options"].items():
         if before.get(name) != value:
             yield f"option {name} was {shown(before.get(name))} and is {shown(value)}"
-    yield from _source_changes(found["sources"], wanted["sources"])
 
 
 def _source_changes(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> Iterator[str]:

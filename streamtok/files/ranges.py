@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from ..errors import shown
 from .members import SUFFIXES
-from .remote import file_at
-from .sources import AnySource, Reader, hash_ends
+from .remote import InFile
+from .sources import Reader, hash_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BLOCK = 64 << 10  # bytes looked through at once for the end of a line
 
 
-class RangeSource(AnySource):
+class RangeSource(InFile):
     r"""The lines of a plain file whose first byte is one of the bytes begin .. end - 1: a source for
     documents="lines" or "jsonl".
 
@@ -34,7 +34,7 @@ class RangeSource(AnySource):
     """
 
     def __init__(self, path: str | bytes | os.PathLike[str], begin: int = 0, end: int | None = None) -> None:
-        self._file = file_at(path)
+        super().__init__(path)
         if self._file.suffix in SUFFIXES:
             raise ValueError(
                 f"{shown(self._file.name)} is compressed, and has no place to begin at but its first byte: "
@@ -44,8 +44,9 @@ class RangeSource(AnySource):
             raise ValueError(
                 f"there is no range of bytes from {shown(begin)} to {shown(end)}: begin is 0 or more, end not below it"
             )
-        self.name, self.begin, self.end = self._file.name, begin, end
-        self.label = f"{self.name} from byte {begin}" if begin else self.name
+        self.begin, self.end = begin, end
+        if begin:
+            self.label = f"{self.name} from byte {begin}"
         self.begins_file = not begin
         self._lines: tuple[int, int] | None = None  # where the lines begin and end
 
@@ -72,10 +73,6 @@ class RangeSource(AnySource):
         size = self._file.bytes_on_disk()
         return max(0, min(size, size if self.end is None else self.end) - self.begin)
 
-    def where(self) -> str:
-        """The path, for check_apart()."""
-        return self._file.where()
-
     @property
     def size(self) -> int | None:
         """Bytes of the lines, None when not known beforehand. Call fingerprint() first."""
@@ -83,15 +80,13 @@ class RangeSource(AnySource):
 
     def open(self, offset: int = 0, line: int = 0) -> Reader:
         """Open for reading from byte `offset` of the lines."""
-        raw = self._file.open_raw()
-        try:
-            first, behind = self._bounds(raw)
-            reader = Reader(cast("BinaryIO", _Window(raw, first, behind)), self.name, None)
-            reader.skip(offset)
-        except BaseException:
-            raw.close()
-            raise
-        return reader
+
+        def reader(raw: FileIO) -> Reader:
+            made = Reader(cast("BinaryIO", _Window(raw, *self._bounds(raw))), self.name, None)
+            made.skip(offset)
+            return made
+
+        return self._file.opened(reader)
 
     def check_unchanged(self, reader: Reader) -> None:
         """Raise SourceError when the file behind `reader`, read to the end of the range, is not the one first seen."""

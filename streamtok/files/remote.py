@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import shortened
-from .sources import PathSource, SourceError, hash_ends
+from .sources import AnySource, PathSource, SourceError, hash_ends
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,6 +31,32 @@ def is_url(path: str) -> bool:
 def file_at(path: str | bytes | os.PathLike[str]) -> PathSource:
     """The file with this path or URL."""
     return RemoteSource(path) if is_url(os.fsdecode(path)) else PathSource(path)
+
+
+class InFile(AnySource):
+    """A source that lies in the file with this path or URL, and is read in a way of its own. Name, size and place are
+    those of the file."""
+
+    def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
+        self._file = file_at(path)
+        self.name = self.label = self._file.name
+
+    @property
+    def size(self) -> int | None:
+        """As PathSource.size, of the whole file."""
+        return self._file.size
+
+    def fingerprint(self) -> dict[str, Any] | None:
+        """As PathSource.fingerprint."""
+        return self._file.fingerprint()
+
+    def bytes_on_disk(self) -> int:
+        """As PathSource.bytes_on_disk."""
+        return self._file.bytes_on_disk()
+
+    def where(self) -> str:
+        """The path, for check_apart()."""
+        return self._file.where()
 
 
 class RemoteSource(PathSource):

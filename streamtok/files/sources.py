@@ -7,7 +7,7 @@ import hashlib
 import os
 import stat
 from io import FileIO
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from ..errors import shortened
 from .members import SUFFIXES, DamagedError, Members
@@ -24,6 +24,8 @@ _HASHED_BYTES = 64 << 10
 _WORTH_ADVISING = 1 << 20
 
 _advise: Any = getattr(os, "posix_fadvise", None)
+
+_Made = TypeVar("_Made")
 
 
 class SourceError(OSError):
@@ -168,16 +170,24 @@ class PathSource(AnySource):
         """The file, open for reading as it lies on the disk."""
         return open(self.path, "rb", buffering=0)
 
-    def open(self, offset: int = 0, line: int = 0) -> Reader:
-        """Open for reading from byte `offset` of the decompressed text."""
+    def opened(self, make: Callable[[FileIO], _Made]) -> _Made:
+        """make(the file, open for reading as it lies on the disk). The file is closed if that raises."""
         raw = self.open_raw()
         try:
-            reader = Reader(raw, self.name, _decompressor(self.suffix, raw))
-            reader.skip(offset)
+            return make(raw)
         except BaseException:
             raw.close()
             raise
-        return reader
+
+    def open(self, offset: int = 0, line: int = 0) -> Reader:
+        """Open for reading from byte `offset` of the decompressed text."""
+
+        def reader(raw: FileIO) -> Reader:
+            made = Reader(raw, self.name, _decompressor(self.suffix, raw))
+            made.skip(offset)
+            return made
+
+        return self.opened(reader)
 
     def check_unchanged(self, reader: Reader) -> None:
         """Raise SourceError when the file behind `reader`, read to its end, is not the one first seen."""

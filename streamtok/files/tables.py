@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from ..errors import shortened, shown
-from .remote import file_at
-from .sources import AnySource, Reader, SourceError
+from .remote import InFile
+from .sources import Reader, SourceError
 
 if TYPE_CHECKING:
     from ..native.arrow import Column
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".parquet", ".arrow", ".arrows", ".feather", ".ipc")
 """What the names of tables end in."""
 
-_BATCH_BYTES = (
-    4 << 20
-)  # of text, as the file's own numbers promise: what is in memory beside what pyarrow has to unpack
+# Of text, as the file's own numbers promise: what is in memory beside what pyarrow has to unpack.
+_BATCH_BYTES = 4 << 20
 _LEAST_ROWS = 16  # of a batch: other columns count in the file's numbers, and may be a thousand times as large
 _MOST_ROWS = 1 << 16  # of a batch: what is kept about each is small beside the text
 _BUFFER = 1 << 20  # bytes of a column that pyarrow reads at once
@@ -36,7 +35,7 @@ class Batch(NamedTuple):
     row: int  # the number of the first one, counted from the first row of the source
 
 
-class TableSource(AnySource):
+class TableSource(InFile):
     """The column of text of a parquet or Arrow file, a document for each row.
 
     Args:
@@ -56,8 +55,7 @@ class TableSource(AnySource):
         row_groups: tuple[int, int | None] | None = None,
         nulls: str | None = None,
     ) -> None:
-        self._file = file_at(path)
-        self.name = self.label = self._file.name
+        super().__init__(path)
         self._column, self._nulls = column, nulls
         begin, end = row_groups or (0, None)
         if begin < 0 or (end is not None and end < begin):
@@ -73,25 +71,12 @@ class TableSource(AnySource):
     def checked_kind(self, kind: str) -> str:
         return "table"
 
-    @property
-    def size(self) -> int | None:
-        """As PathSource.size, of the whole file."""
-        return self._file.size
-
     def fingerprint(self) -> dict[str, Any] | None:
         """As PathSource.fingerprint, with the row groups."""
-        found = self._file.fingerprint()
+        found = super().fingerprint()
         if found is None:
             raise ValueError(f"{shown(self.name)} is no regular file: a table is read in several places")
         return found if self.row_groups is None else {**found, "range": list(self.row_groups)}
-
-    def bytes_on_disk(self) -> int:
-        """As PathSource.bytes_on_disk."""
-        return self._file.bytes_on_disk()
-
-    def where(self) -> str:
-        """The path, for check_apart()."""
-        return self._file.where()
 
     def place_of(self, line: int) -> str:
         """The row for messages. Rows and row groups count from 0."""
@@ -100,12 +85,7 @@ class TableSource(AnySource):
 
     def open(self, offset: int = 0, line: int = 0) -> Reader:
         """Open for reading from row `line` on."""
-        raw = self._file.open_raw()
-        try:
-            return cast("Reader", TableReader(self, cast("BinaryIO", raw), line))
-        except BaseException:
-            raw.close()
-            raise
+        return cast("Reader", self._file.opened(lambda raw: TableReader(self, cast("BinaryIO", raw), line)))
 
     def check_unchanged(self, reader: Reader) -> None:
         """Raise SourceError when the file behind `reader` is not the one first seen."""

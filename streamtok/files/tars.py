@@ -9,8 +9,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from ..errors import shortened
-from .remote import file_at
-from .sources import AnySource, Reader, SourceError
+from .remote import InFile
+from .sources import Reader, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Members(NamedTuple):
     is_json: bool
 
 
-class TarSource(AnySource):
+class TarSource(InFile):
     """The members of a tar archive with one extension, a document each; it may be compressed (.gz, .xz, .zst).
 
     Args:
@@ -44,10 +44,9 @@ class TarSource(AnySource):
     """
 
     def __init__(self, path: str | bytes | os.PathLike[str], column: str | None = None) -> None:
-        self._file = file_at(path)
+        super().__init__(path)
         if self._file.suffix == ".tgz":
             self._file.suffix = ".gz"
-        self.name = self.label = self._file.name
         self._column = column
         self.column = column or "txt"
         self._names: deque[tuple[int, str]] = deque(maxlen=_NAMES)
@@ -57,23 +56,6 @@ class TarSource(AnySource):
 
     def checked_kind(self, kind: str) -> str:
         return "tar"
-
-    @property
-    def size(self) -> int | None:
-        """As PathSource.size."""
-        return self._file.size
-
-    def fingerprint(self) -> dict[str, Any] | None:
-        """As PathSource.fingerprint."""
-        return self._file.fingerprint()
-
-    def bytes_on_disk(self) -> int:
-        """As PathSource.bytes_on_disk."""
-        return self._file.bytes_on_disk()
-
-    def where(self) -> str:
-        """The path, for check_apart()."""
-        return self._file.where()
 
     def place_of(self, line: int) -> str:
         """The member, by its name where that is still known."""

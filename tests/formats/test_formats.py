@@ -8,6 +8,7 @@ import struct
 
 import numpy as np
 import pytest
+from file_runs import _enc  # noqa: F401
 
 import streamtok
 from streamtok.files import encode_file, formats
@@ -15,11 +16,6 @@ from streamtok.files.formats import open_documents
 from streamtok.files.suffixes import IDS_FORMATS as NAMES
 
 TEXTS = ["A first document.", "", "naïve café ☕ 日本語", "the end " * 40, "", "x"]
-
-
-@pytest.fixture(scope="module", name="enc")
-def _enc():
-    return streamtok.get_encoding("r50k_base")
 
 
 @pytest.fixture(name="here")

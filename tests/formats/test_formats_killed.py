@@ -12,7 +12,7 @@ import sys
 
 import pytest
 from english import ENGLISH
-from file_runs import SEAM, Crash
+from file_runs import SEAM, Crash, _enc  # noqa: F401
 from test_formats import NAMED, NAMES, contents
 
 import streamtok
@@ -98,11 +98,6 @@ def _has_pyarrow():
     except ImportError:
         return False
     return True
-
-
-@pytest.fixture(scope="module", name="enc")
-def _enc():
-    return streamtok.get_encoding("r50k_base")
 
 
 @pytest.fixture(name="here")
