@@ -100,8 +100,8 @@ def kill_workers(spec: Spec, home: str, runs: int, rng: random.Random) -> int:
     seconds = (time.monotonic() - began) / 6  # three kills, at random moments that are so far apart at most
     wanted, differing, kills = contents(os.path.join(home, "whole")), 0, 0
     cluster = _Cluster()
-    for _ in range(runs):
-        folder = os.path.join(home, "run")
+    for run in range(runs):
+        folder, began = os.path.join(home, "run"), time.monotonic()
         over = threading.Event()
         enemy = _Enemy(cluster, rng, over, seconds)
         made = streamtok.ray.build(at(spec, folder), workers=3, progress=enemy.note)
@@ -109,6 +109,7 @@ def kill_workers(spec: Spec, home: str, runs: int, rng: random.Random) -> int:
         enemy.join()
         kills += enemy.kills
         differing += differ(contents(folder), wanted) or not made.is_complete
+        print(f"run {run}: {time.monotonic() - began:.1f} s, {enemy.kills} workers and a node killed", flush=True)
         shutil.rmtree(folder)
     cluster.close()
     print(f"{runs} builds on Ray, {kills} workers and {runs} nodes killed; {differing} gave other files")
