@@ -4,6 +4,7 @@
     python benchmarks/dataset/rates.py FOLDER/*.jsonl.zst --tokenizer tokenizer.json --what datatrove megatron
     python benchmarks/dataset/rates.py FOLDER/*.jsonl.zst --what memory
     python benchmarks/dataset/rates.py FOLDER/*.jsonl.zst --what ray
+    python benchmarks/dataset/rates.py FOLDER/*.jsonl.zst --what formats
 
 parts: decompression (zstandard), JSON (json.loads of each line) and encoding (encode_ragged), each by itself, in
 memory, with one process for each core; the rate of all three is that of their times together. build: dataset.build
@@ -12,7 +13,7 @@ without shuffling, one task for each core. megatron: the loop of tools/preproces
 Face, a pool of one process for each core that returns lists of ids, and one writer (IndexedDatasetBuilder.add_item
 and end_document, with NumPy in place of torch); it is written here after the program, which no package has. ray: one
 actor against two. memory: the largest resident set of each worker, above that of a process that has loaded the
-vocabulary and encoded a megabyte.
+vocabulary and encoded a megabyte. formats: build, for each format of the shards; all ids are compared with bin's.
 
 Each is run --rounds times in turn, and the fastest counts. Rates are MB of text (JSON lines, unpacked) a second.
 """
@@ -20,6 +21,7 @@ Each is run --rounds times in turn, and the fastest counts. Rates are MB of text
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import multiprocessing
 import os
@@ -137,6 +139,36 @@ def ray(files: list[str], tokenizer: str, size: int, home: str) -> dict[str, flo
         share = (last.bytes_read - first.bytes_read) / last.bytes_total
         rates[f"ray {workers}"] = size * share / (last.seconds - first.seconds) / 1e6
     return rates
+
+
+def formats(files: list[str], tokenizer: str, size: int, home: str) -> dict[str, float]:
+    """MB/s of dataset.build into each format."""
+    from streamtok import dataset
+
+    rates, wanted = {}, ""
+    for name in ("bin", "datatrove", "dolma", "megatron", "mds", "litdata", "arrow", "parquet"):
+        spec = dataset.Spec(tuple(files), f"{home}/{name}", encoding=tokenizer, append_eot=True, format=name)
+        began = time.perf_counter()
+        dataset.build(spec, workers=CORES)
+        rates[name] = size / (time.perf_counter() - began) / 1e6
+        found = hash_of_ids(spec.folder)
+        wanted = wanted or found
+        if found != wanted:
+            raise SystemExit(f"{name}: these are not the ids of bin")
+        shutil.rmtree(spec.folder)
+    return rates
+
+
+def hash_of_ids(folder: str) -> str:
+    """A hash of the ids of all documents, in the order of the plan."""
+    from streamtok.dataset import read_dataset
+    from streamtok.dataset.reading import open_shard
+
+    digest, dataset = hashlib.sha256(), read_dataset(folder)
+    for shard in dataset.shards:
+        for ids in open_shard(folder, dataset, shard):
+            digest.update(ids.astype("<u4").tobytes())
+    return digest.hexdigest()
 
 
 # ==== others ====
@@ -274,6 +306,7 @@ _MEASURES: dict[str, Callable[..., dict[str, float]]] = {
     "parts": _parts,
     "build": _made(build),
     "ray": _made(ray),
+    "formats": _made(formats),
     "datatrove": _made(datatrove),
     "megatron": _made(megatron),
     "memory": _made(memory),

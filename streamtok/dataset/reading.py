@@ -23,13 +23,15 @@ def open_shard(folder: str, dataset: DatasetManifest, shard: dict[str, Any]) -> 
     Raises ValueError where nothing says where they end, or a file is not what the manifest says; OSError.
     """
     name = shard["files"][0]["name"].split("/")[0]
-    if format_named(dataset.options["format"]).can_index and not dataset.options["index"]:
+    format = format_named(dataset.options["format"])
+    if format.can_index and not dataset.options["index"]:
         raise ValueError(
             f"{shortened(folder)}: nothing says where documents end in these shards: build them with index = true"
         )
-    opened = open_documents(os.path.join(folder, name), dataset.options["format"], dataset.options["dtype"])
+    opened = open_documents(os.path.join(folder, name), format.name, dataset.options["dtype"])
     count = int(opened.ends[-1]) if len(opened.ends) else 0
-    if (len(opened), count) != (shard["documents"], shard["ids"]):
+    is_whole = len(opened) == shard["documents"] or (len(opened) < shard["documents"] and not format.keeps_empty)
+    if not is_whole or count != shard["ids"]:
         raise ValueError(
             f"{shortened(os.path.join(folder, name))} has {count} ids in {len(opened)} documents, and the manifest "
             f"says {shard['ids']} in {shard['documents']}: verify the dataset, and build it again"

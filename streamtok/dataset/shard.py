@@ -89,7 +89,8 @@ def encode_shard(
     if finished is not None:
         return finished
     _remove(folder, name)  # what is damaged, or of a source that was changed since
-    result = _run(encoding, origin, os.path.join(os.path.realpath(folder), name), spec, num_threads, device)
+    target = os.path.join(os.path.realpath(folder), _name_of_ids(name, spec))
+    result = _run(encoding, origin, target, spec, num_threads, device)
     made = Manifest(
         name=name,
         source=seen,
@@ -100,7 +101,9 @@ def encode_shard(
         documents=result.documents,
         ids=result.ids,
         bytes=result.bytes,
-        files=tuple(manifests.facts_of_file(folder, each) for each in _files_of(folder, name)),
+        files=tuple(
+            manifests.facts_of_file(folder, each) for each in _files_of(folder, name, _name_of_ids(name, spec))
+        ),
     )
     manifests.write(os.path.join(folder, name + SHARD_SUFFIX), made.as_json())
     return made
@@ -138,11 +141,10 @@ def _finished(folder: str, name: str, seen: dict[str, Any]) -> Manifest | None:
     return None
 
 
-def _run(encoding: Encoding, source: AnySource, stem: str, spec: Spec, num_threads: int, device: str) -> EncodedFile:
+def _run(encoding: Encoding, source: AnySource, target: str, spec: Spec, num_threads: int, device: str) -> EncodedFile:
     """The run of encode_file, of which a journal is kept only once it is long, and whose output is read again."""
     format = format_named(spec.format)
     format.check_machine()
-    target = stem + _SUFFIXES.get(spec.format, "")
     format.check_target(target)
     check_device(device)
     run_on = device_for(encoding, device, [source])
@@ -170,11 +172,16 @@ def _remove(folder: str, name: str) -> None:
         os.rmdir(os.path.join(folder, name))
 
 
-def _files_of(folder: str, name: str) -> list[str]:
-    """The finished files of a shard, as paths in the folder; the one with the ids first."""
+def _name_of_ids(name: str, spec: Spec) -> str:
+    """The file or folder with the ids of a shard."""
+    return name + _SUFFIXES.get(spec.format, "")
+
+
+def _files_of(folder: str, name: str, first: str = "") -> list[str]:
+    """The finished files of a shard, as paths in the folder; `first` in front of all others."""
     names = [each for each in os.listdir(folder) if each.startswith(f"{name}.") and not each.endswith(SHARD_SUFFIX)]
     unfinished = {suffix for each in [name, *names] for suffix in files_of(each)[1:]}
     inside = os.path.join(folder, name)
     if os.path.isdir(inside):
         names += [os.path.join(name, each) for each in os.listdir(inside)]
-    return sorted(set(names) - unfinished)
+    return sorted(set(names) - unfinished, key=lambda each: (each != first, each))

@@ -11,7 +11,8 @@ import pytest
 from datasets import contents, documents, make_corpus, make_spec
 
 import streamtok
-from streamtok.dataset import build, merge, sample, stats
+from streamtok.dataset import build, merge, read_dataset, sample, stats, verify
+from streamtok.dataset.reading import open_shard
 from streamtok.files import encode_file
 from streamtok.files.formats import open_documents
 
@@ -54,16 +55,19 @@ def test_merging_gives_what_encode_file_writes(base: pathlib.Path, tmp_path: pat
     assert (made.documents, made.format) == (len(TEXTS), format)
 
 
-def test_a_dataset_in_another_format_has_the_same_documents(base: pathlib.Path, ids: list[list[int]]):
-    for format in ("megatron", "datatrove"):
-        spec = make_spec(base, format, format=format)
-        made = build(spec, workers=1)
-        names = [shard["files"][0]["name"] for shard in made.shards]
-        found = [each for name in names for each in open_documents(f"{spec.folder}/{name}", format)]
-        assert [each.tolist() for each in found] == ids
-        merge(spec.folder, base / f"{format}.bin", format="bin")
-        merge(base / "out", base / "plain.bin")
-        assert (base / f"{format}.bin").read_bytes() == (base / "plain.bin").read_bytes()
+@pytest.mark.parametrize("format", ["megatron", "datatrove", "dolma", "mds", "litdata", "arrow", "parquet"])
+def test_a_dataset_in_another_format_has_the_same_documents(base: pathlib.Path, ids: list[list[int]], format: str):
+    if format in ("arrow", "parquet"):
+        pytest.importorskip("pyarrow")
+    spec = make_spec(base, format, format=format, append_eot=False)
+    made = build(spec, workers=1)
+    dataset, empty = read_dataset(spec.folder), format in ("mds", "litdata")  # these hold no empty documents
+    wanted = [each[:-1] for each in ids if len(each) > 1 or not empty]
+    found = [each.tolist() for shard in dataset.shards for each in open_shard(spec.folder, dataset, shard)]
+    assert found == wanted and len(ids) == made.documents
+    joined = merge(spec.folder, base / f"{format}.bin", format="datatrove")
+    assert [each.tolist() for each in open_documents(joined.path)] == wanted and joined.documents == len(wanted)
+    assert all(not verify(spec.folder) and place.text for place in sample(spec.folder, 2))
 
 
 def test_statistics_are_those_of_the_documents(base: pathlib.Path, ids: list[list[int]], tmp_path: pathlib.Path):

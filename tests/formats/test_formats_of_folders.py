@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import hashlib
+import importlib
+import io
+import json
 import os
 import pathlib
 import random
@@ -10,6 +16,7 @@ import numpy as np
 import pytest
 from test_formats import NAMED, NAMES, _enc, _here, contents, documents, write  # noqa: F401
 
+from streamtok.files import encode_file
 from streamtok.files.formats import open_documents
 
 
@@ -17,7 +24,6 @@ from streamtok.files.formats import open_documents
 def test_litdatas_own_writer(enc, here):
     writer = pytest.importorskip("litdata.streaming.writer", exc_type=ImportError)
     loader = pytest.importorskip("litdata.streaming.item_loader", exc_type=ImportError)
-    import json
 
     import torch
 
@@ -54,6 +60,51 @@ def test_rows_as_pyarrow_reads_them(enc, here):
     for table in tables:
         assert table.schema.field("input_ids").type == pa.list_(pa.uint32())
         assert table.to_pydict() == {"document": list(range(6)), "input_ids": documents(enc)}
+    ids = pq.read_metadata("o.parquet").row_group(0).column(1)
+    assert (ids.compression, ids.is_stats_set, ids.has_dictionary_page) == ("UNCOMPRESSED", False, False)
+
+
+@pytest.mark.parametrize("format, limit", [("mds", "SIZE_LIMIT"), ("litdata", "CHUNK_BYTES")])
+def test_documents_are_spread_over_files_as_their_programs_do(enc, here, monkeypatch, format, limit):
+    rng, most = random.Random(format), 600
+    texts = [rng.choice(["", "a b c", "x " * 90, "long " * 400]) for _ in range(300)]
+    pathlib.Path("a.txt").write_text("\n".join(texts) + "\n")
+    monkeypatch.setattr(importlib.import_module(f"streamtok.files.formats.{format}"), limit, most)
+    monkeypatch.setattr("streamtok.files.finishing._ROWS_AT_ONCE", 500)
+    encode_file(enc, "a.txt", "o", format=format, documents="lines")
+    wanted = [ids for ids in map(enc.encode_ordinary, texts) if ids]
+    assert [ids.tolist() for ids in open_documents("o", format)] == wanted
+    index = json.loads(pathlib.Path("o/index.json").read_bytes())
+    name, key = ("samples", "shards") if format == "mds" else ("chunk_size", "chunks")
+    counts = [each[name] for each in index[key]]
+    # MDSWriter counts what is in front of a sample, and closes a file before it looks at what is in it.
+    files: list[list[int]] = [[]]
+    config = {"column_encodings": ["ndarray:uint16"], "column_names": ["tokens"], "column_sizes": [None]}
+    config |= {"compression": None, "format": "mds", "hashes": [], "size_limit": most, "version": 2}
+    empty = 8 + len(json.dumps(config, sort_keys=True)) if format == "mds" else 0
+    for ids in wanted:
+        size = 2 * len(ids) + (4 + 4 + 1 + (1 if len(ids) < 256 else 2) if format == "mds" else 0)
+        if empty + sum(files[-1]) + size > most and (files[-1] or format == "mds"):
+            files.append([])
+        files[-1].append(size)
+    assert counts == list(map(len, files)) and len(counts) > 20
+
+
+def test_the_table_of_dolma_is_that_of_its_writer(enc, here, monkeypatch):
+    monkeypatch.setattr("streamtok.files.formats.dolma._ROWS_AT_ONCE", 3)
+    sources = {'a,"b.txt': ["one", "", "two words"] * 3, "none.txt": [], "naïve c.txt": ["x"] * 4, "d.txt": ["y y"]}
+    for name, texts in sources.items():
+        pathlib.Path(name).write_text("".join(f"{text}\n" for text in texts))
+    encode_file(enc, list(sources), "o.npy", format="dolma", documents="lines")
+    rows, at = [], 0
+    for name, texts in sources.items():
+        for number, text in enumerate(texts, 1):
+            begin, at = at, at + len(enc.encode_ordinary(text))
+            key = hashlib.sha256(name.encode()).hexdigest()
+            rows.append([str(begin), str(at), f"{key}-{number}", name, str(number)])
+    wanted = io.StringIO()
+    csv.writer(wanted).writerows(rows)
+    assert gzip.decompress(pathlib.Path("o.csv.gz").read_bytes()).decode() == wanted.getvalue()
 
 
 @pytest.mark.parametrize("format", NAMES)

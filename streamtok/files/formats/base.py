@@ -67,6 +67,7 @@ class Format:
         most_ids: that a file holds; None for any number.
         wants_ends: whether it needs to know where documents end.
         wants_starts: whether it needs to know which documents are of which source.
+        keeps_empty: whether an empty document stays one.
         can_index: whether the ends are kept in `<dst>.ends` where that is asked for.
     """
 
@@ -76,6 +77,7 @@ class Format:
     most_ids: int | None = None
     wants_ends = False
     wants_starts = False
+    keeps_empty = True
     can_index = False
 
     def choose_dtype(self, encoding: Encoding, dtype: str) -> str:

@@ -8,10 +8,9 @@ import csv
 import gzip
 import hashlib
 import io
-import itertools
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,31 +39,43 @@ class Dolma(Format):
         return [_table_of(target)]
 
     def write_side(self, index: int, file: File, facts: Facts) -> None:
-        packer = zlib.compressobj(wbits=31)  # a gzip file without a name and a time: the same for the same documents
-        rows = _rows(facts)
-        while some := list(itertools.islice(rows, _ROWS_AT_ONCE)):
-            text = io.StringIO()
-            csv.writer(text).writerows(some)
-            file.write(packer.compress(text.getvalue().encode("utf-8", "surrogateescape")))
+        # A gzip file without a name and a time: the same for the same documents. Level 1 takes a third of the time of
+        # the default, and a fifth more bytes.
+        packer = zlib.compressobj(1, wbits=31)
+        for text in _rows(facts):
+            file.write(packer.compress(text.encode("utf-8", "surrogateescape")))
         file.write(packer.flush())
 
 
-def _rows(facts: Facts) -> Iterator[tuple[int, int, str, str, int]]:
-    starts = [*facts.starts[1:], facts.documents]
-    begin = number = source = 0
-    name = facts.sources[0]
-    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-    first = 0
+def _rows(facts: Facts) -> Iterator[str]:
+    """The table, some rows at a time."""
+    borders = [*facts.starts[1:], facts.documents]  # behind the documents of each source
+    number = begin = source = 0
+    row = _row_of(facts.sources[0])
     for ends in facts.ends():
-        for end in ends.tolist():
-            while source < len(starts) - 1 and number >= starts[source]:
-                first = starts[source]
+        places, at = ends.tolist(), 0
+        while at < len(places):
+            while source < len(borders) - 1 and number >= borders[source]:
                 source += 1
-                name = facts.sources[source]
-                digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-            number += 1
-            yield begin, end, f"{digest}-{number - first}", name, number - first
-            begin = end
+                row = _row_of(facts.sources[source])
+            first = borders[source - 1] if source else 0
+            following = min(at + _ROWS_AT_ONCE, len(places))
+            if source < len(borders) - 1:
+                following = min(following, at + borders[source] - number)
+            some = places[at:following]
+            numbers = range(number - first + 1, number - first + 1 + len(some))
+            yield "".join(map(row, [begin, *some], some, numbers))
+            number += len(some)
+            at, begin = following, some[-1]
+
+
+def _row_of(name: str) -> Callable[[int, int, int], str]:
+    """What makes rows of the documents of this source: begin, end, number."""
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    text = io.StringIO()
+    csv.writer(text).writerow(["", name, ""])
+    quoted = text.getvalue().rstrip("\r\n")  # between its commas
+    return lambda begin, end, number: f"{begin},{end},{digest}-{number}{quoted}{number}\r\n"
 
 
 def _table_of(target: str) -> str:

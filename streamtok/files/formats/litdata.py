@@ -14,7 +14,7 @@ import numpy as np
 
 from .base import STORED, Facts, RowFormat
 from .reading import Array, Tokenized, no_file
-from .shards import documents, list_in, read_index, sample_file, tokenized, whole_lengths, write_file, write_samples
+from .shards import Samples, list_in, read_index, sample_file, tokenized, whole_lengths, write_file, write_samples
 
 CHUNK_BYTES = 64_000_000
 """Bytes of ids that a chunk has at most, if no document is longer: "64MB" for litdata."""
@@ -28,28 +28,17 @@ class LitData(RowFormat):
     name = "litdata"
     dtypes = ("uint16", "int32")
     is_folder = True
+    keeps_empty = False
 
     def build(self, out: str, facts: Facts) -> None:
         os.mkdir(out)
         chunks: list[dict[str, Any]] = []
-        samples: list[bytes] = []
-        held = 0
-
-        def close() -> None:
-            name = f"chunk-0-{len(chunks)}.bin"
-            size = write_samples(os.path.join(out, name), samples)
-            ids = sum(map(len, samples)) // STORED[facts.dtype].itemsize
-            chunks.append({"chunk_bytes": size, "chunk_size": len(samples), "dim": ids, "filename": name})
-            samples.clear()
-
-        for ids in documents(facts):
-            if samples and held + ids.nbytes > CHUNK_BYTES:
-                close()
-                held = 0
-            samples.append(ids.tobytes())
-            held += ids.nbytes
-        if samples:
-            close()
+        ids, width = Samples(facts), STORED[facts.dtype].itemsize
+        for lengths in ids.files(lambda count: count * width, 0, CHUNK_BYTES):
+            if lengths:
+                name, count = f"chunk-0-{len(chunks)}.bin", sum(lengths)
+                size = write_samples(os.path.join(out, name), [each * width for each in lengths], ids.take(count))
+                chunks.append({"chunk_bytes": size, "chunk_size": len(lengths), "dim": count, "filename": name})
         index = {"chunks": chunks, "config": _config(facts.dtype), "updated_at": f"{facts.crc}.{facts.ids}"}
         write_file(os.path.join(out, "index.json"), json.dumps(index, sort_keys=True).encode())
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .base import STORED, Facts, RowFormat
 from .reading import Array, Tokenized, no_file
-from .shards import documents, list_in, read_index, sample_file, tokenized, whole_lengths, write_file, write_samples
+from .shards import Samples, list_in, read_index, sample_file, tokenized, whole_lengths, write_file, write_samples
 
 SIZE_LIMIT = 1 << 26
 """Bytes of a shard at which MDSWriter begins another, if it is not told otherwise."""
 
 _COLUMN = "tokens"
+_IDS_AT_ONCE = 1 << 18  # that are written at a time
 _BYTES_A_SAMPLE = 4  # that the writer counts beside its bytes: its offset
 
 
@@ -24,32 +26,25 @@ class Mds(RowFormat):
 
     name = "mds"
     is_folder = True
+    keeps_empty = False
 
     def build(self, out: str, facts: Facts) -> None:
         os.mkdir(out)
         config = _config(facts.dtype)
         header = json.dumps(config, sort_keys=True).encode()
         shards: list[dict[str, Any]] = []
-        samples: list[bytes] = []
+        ids, width = Samples(facts), STORED[facts.dtype].itemsize
 
-        def close() -> None:
+        def size_of(count: int) -> int:
+            return len(_head(count, width)) + count * width + _BYTES_A_SAMPLE
+
+        for lengths in ids.files(size_of, 4 + 4 + len(header), SIZE_LIMIT):
             name = f"shard.{len(shards):05}.mds"
-            size = write_samples(os.path.join(out, name), samples, header)
+            heads = {count: _head(count, width) for count in set(lengths)}
+            sizes = [len(heads[count]) + count * width for count in lengths]
+            size = write_samples(os.path.join(out, name), sizes, _samples(ids, lengths, heads), header)
             raw = {"basename": name, "bytes": size, "hashes": {}}
-            shards.append({"samples": len(samples), "raw_data": raw, "zip_data": None, **config})
-            samples.clear()
-
-        empty = size = 4 + 4 + len(header)
-        for ids in documents(facts):
-            sample = _sample(ids)
-            counted = len(sample) + _BYTES_A_SAMPLE
-            if SIZE_LIMIT < size + counted:
-                close()
-                size = empty
-            samples.append(sample)
-            size += counted
-        if samples:
-            close()
+            shards.append({"samples": len(lengths), "raw_data": raw, "zip_data": None, **config})
         index = json.dumps({"version": 2, "shards": shards}, sort_keys=True)
         write_file(os.path.join(out, "index.json"), index.encode())
 
@@ -67,12 +62,25 @@ def _config(dtype: str) -> dict[str, Any]:
     }
 
 
-def _sample(ids: Array) -> bytes:
-    """A row of one column: its size, the number of axes and the width of the length, the length, the ids."""
-    width = next(code for code in range(4) if len(ids) < 1 << (8 << code))
-    shape = bytes([1 << 2 | width]) + len(ids).to_bytes(1 << width, "little")
-    data = shape + ids.tobytes()
-    return len(data).to_bytes(4, "little") + data
+def _head(count: int, width: int) -> bytes:
+    """What stands in front of `count` ids in a row of one column: its size, the number of axes and the width of the
+    length, the length."""
+    code = next(code for code in range(4) if count < 1 << (8 << code))
+    shape = bytes([1 << 2 | code]) + count.to_bytes(1 << code, "little")
+    return (len(shape) + count * width).to_bytes(4, "little") + shape
+
+
+def _samples(ids: Samples, lengths: list[int], heads: dict[int, bytes]) -> Iterator[bytes]:
+    parts: list[Any] = []
+    held = 0
+    for count in lengths:
+        parts.append(heads[count])
+        parts.extend(ids.take(count))
+        held += count
+        if held >= _IDS_AT_ONCE:
+            yield b"".join(parts)
+            parts, held = [], 0
+    yield b"".join(parts)
 
 
 def read(path: str, dtype: str | None) -> Tokenized:

@@ -1,4 +1,8 @@
-"""parquet: a Parquet file with a row for each document, the columns of `arrow`. Needs pyarrow."""
+"""parquet: a Parquet file with a row for each document, the columns of `arrow`. Needs pyarrow.
+
+The ids lie there as they are: neither a dictionary of them, nor statistics, nor compression. With all three, which are
+pyarrow's defaults, the file is about half as large, and writing it takes three times as long.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +26,16 @@ class Parquet(Arrow):
     def build(self, out: str, facts: Facts) -> None:
         pa = pyarrow()
         columns = schema(facts.dtype)
-        with disk.named(out), pa.parquet.ParquetWriter(out, columns) as writer:
+        plain = {"use_dictionary": False, "write_statistics": ["document"], "compression": "none"}
+        with disk.named(out), pa.parquet.ParquetWriter(out, columns, **plain) as writer:
             held: list[Any] = []
+            count = 0
             for batch in batches(facts):
                 held.append(batch)
-                if sum(len(each.column(1).values) for each in held) >= _GROUP_IDS:
+                count += len(batch.column(1).values)
+                if count >= _GROUP_IDS:
                     writer.write_table(pa.Table.from_batches(held, columns))
-                    held = []
+                    held, count = [], 0
             if held:
                 writer.write_table(pa.Table.from_batches(held, columns))
         put_on_disk(out)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ... import disk
+from . import base
 from .base import STORED, Facts
 from .reading import Array, Tokenized, bounded, mapped, no_file
 
@@ -21,28 +22,62 @@ _MOST_BYTES = 1 << 32  # of a file: its offsets are uint32
 _MOST_INDEX = 1 << 30  # bytes of an index.json that is read
 
 
-def documents(facts: Facts) -> Iterator[Array]:
-    """The ids of each document that has any."""
-    for ids, ends in facts.rows():
-        begin = 0
-        for end in ends.tolist():
-            if end > begin:
-                yield ids[begin:end]
-            begin = end
+class Samples:
+    """The ids of all documents that have any, in their order: as samples, or as ids behind each other."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._blocks = facts.rows()
+        self._ids: Array = np.empty(0, STORED[facts.dtype])
+
+    def files(self, size_of: Callable[[int], int], empty: int, limit: int) -> Iterator[list[int]]:
+        """How many ids each sample of each file has. size_of(count): what the program counts for a sample; empty: for a
+        file without one; limit: of a file, behind which it begins another."""
+        lengths: list[int] = []
+        size = empty
+        for block in base.lengths(self._facts):
+            for count in block[block > 0].tolist():
+                more = size_of(count)
+                if size + more > limit:
+                    yield lengths
+                    lengths, size = [], empty
+                lengths.append(count)
+                size += more
+        if lengths:
+            yield lengths
+
+    def take(self, count: int) -> Iterator[Array]:
+        """The next `count` ids, some at a time."""
+        while count:
+            if not len(self._ids):
+                self._ids = next(self._blocks)[0]
+            yield self._ids[:count]
+            taken = min(count, len(self._ids))
+            self._ids = self._ids[taken:]
+            count -= taken
 
 
-def write_samples(path: str, samples: list[bytes], between: bytes = b"") -> int:
-    """Write a file of samples and put it on the disk. between: the bytes behind the offsets. Returns its size.
+def write_samples(path: str, sizes: list[int], samples: Iterable[Any], between: bytes = b"") -> int:
+    """Write a file of samples and put it on the disk. Returns its size.
+
+    Args:
+        path: of the file, which does not exist.
+        sizes: bytes of each sample.
+        samples: all of them behind each other, as buffers of any size.
+        between: the bytes behind the offsets.
 
     Raises ValueError where it would be too long for its offsets.
     """
-    first = 4 + 4 * (len(samples) + 1) + len(between)
-    offsets = first + np.cumsum([0, *map(len, samples)], dtype=np.int64)
+    first = 4 + 4 * (len(sizes) + 1) + len(between)
+    offsets = first + np.cumsum([0, *sizes], dtype=np.int64)
     size = int(offsets[-1])
     if size >= _MOST_BYTES:
         raise ValueError(f"a document of {size} bytes is longer than the offsets of this format can tell: split it")
-    head = len(samples).to_bytes(4, "little") + offsets.astype("<u4").tobytes() + between
-    write_file(path, b"".join([head, *samples]))
+    with disk.open_new(path) as file:
+        file.write(len(sizes).to_bytes(4, "little") + offsets.astype("<u4").tobytes() + between)
+        for block in samples:
+            file.write(block)
+        file.sync()
     return size
 
 
