@@ -18,7 +18,9 @@ import numpy as np
 from .. import disk
 from .growing import EndsFile
 
-_ROWS_AT_ONCE = 1 << 20  # ids that are read at a time, if the next document is not longer
+# Ids that are read at a time, if the next document is not longer: what is read is still in the cache of the core when
+# it is written. 2**16 to 2**18 take the same time, 2**20 takes 1.7 times as long.
+_ROWS_AT_ONCE = 1 << 18
 
 
 def side_files(target: str, sides: list[str]) -> list[str]:

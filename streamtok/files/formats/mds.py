@@ -17,7 +17,6 @@ SIZE_LIMIT = 1 << 26
 """Bytes of a shard at which MDSWriter begins another, if it is not told otherwise."""
 
 _COLUMN = "tokens"
-_IDS_AT_ONCE = 1 << 18  # that are written at a time
 _BYTES_A_SAMPLE = 4  # that the writer counts beside its bytes: its offset
 
 
@@ -36,12 +35,12 @@ class Mds(RowFormat):
         ids, width = Samples(facts), STORED[facts.dtype].itemsize
 
         def size_of(count: int) -> int:
-            return len(_head(count, width)) + count * width + _BYTES_A_SAMPLE
+            return 5 + _bytes_of(count) + count * width + _BYTES_A_SAMPLE
 
         for lengths in ids.files(size_of, 4 + 4 + len(header), SIZE_LIMIT):
             name = f"shard.{len(shards):05}.mds"
             heads = {count: _head(count, width) for count in set(lengths)}
-            sizes = [len(heads[count]) + count * width for count in lengths]
+            sizes = [size_of(count) - _BYTES_A_SAMPLE for count in lengths]
             size = write_samples(os.path.join(out, name), sizes, _samples(ids, lengths, heads), header)
             raw = {"basename": name, "bytes": size, "hashes": {}}
             shards.append({"samples": len(lengths), "raw_data": raw, "zip_data": None, **config})
@@ -62,25 +61,30 @@ def _config(dtype: str) -> dict[str, Any]:
     }
 
 
+def _bytes_of(count: int) -> int:
+    """Of the length of an array of so many ids."""
+    return 1 if count < 1 << 8 else 2 if count < 1 << 16 else 4 if count < 1 << 32 else 8
+
+
 def _head(count: int, width: int) -> bytes:
     """What stands in front of `count` ids in a row of one column: its size, the number of axes and the width of the
     length, the length."""
-    code = next(code for code in range(4) if count < 1 << (8 << code))
-    shape = bytes([1 << 2 | code]) + count.to_bytes(1 << code, "little")
+    size = _bytes_of(count)
+    shape = bytes([1 << 2 | size.bit_length() - 1]) + count.to_bytes(size, "little")
     return (len(shape) + count * width).to_bytes(4, "little") + shape
 
 
 def _samples(ids: Samples, lengths: list[int], heads: dict[int, bytes]) -> Iterator[bytes]:
-    parts: list[Any] = []
-    held = 0
-    for count in lengths:
-        parts.append(heads[count])
-        parts.extend(ids.take(count))
-        held += count
-        if held >= _IDS_AT_ONCE:
-            yield b"".join(parts)
-            parts, held = [], 0
-    yield b"".join(parts)
+    following = iter(lengths)
+    for block in ids.take(sum(lengths)):  # of whole documents
+        parts: list[Any] = []
+        view, at = block.data, 0
+        while at < len(view):
+            count = next(following)
+            parts.append(heads[count])
+            parts.append(view[at : at + count])
+            at += count
+        yield b"".join(parts)
 
 
 def read(path: str, dtype: str | None) -> Tokenized:
