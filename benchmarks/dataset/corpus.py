@@ -93,9 +93,9 @@ def _write_jsonl(path: pathlib.Path, rows: list[str]) -> None:
 
 
 def _write_zst(path: pathlib.Path, rows: list[str]) -> None:
-    import zstandard
+    from backports import zstd
 
-    path.write_bytes(zstandard.ZstdCompressor(level=3).compress(_lines(rows)))
+    path.write_bytes(zstd.compress(_lines(rows), level=3))
 
 
 def _write_parquet(path: pathlib.Path, rows: list[str]) -> None:

@@ -6,7 +6,7 @@
     python benchmarks/dataset/rates.py FOLDER/*.jsonl.zst --what ray
     python benchmarks/dataset/rates.py FOLDER/*.jsonl.zst --what formats
 
-parts: decompression (zstandard), JSON (json.loads of each line) and encoding (encode_ragged), each by itself, in
+parts: decompression (zstd), JSON (json.loads of each line) and encoding (encode_ragged), each by itself, in
 memory, with one process for each core; the rate of all three is that of their times together. build: dataset.build
 from the files to a finished folder, with the start of its workers. datatrove: JsonlReader and DocumentTokenizer,
 without shuffling, one task for each core. megatron: the loop of tools/preprocess_data.py with a tokenizer of Hugging
@@ -33,7 +33,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import zstandard
+from backports import zstd
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -41,7 +41,7 @@ CORES = len(os.sched_getaffinity(0))
 def unpacked(path: str) -> bytes:
     """The JSON lines of a file."""
     with open(path, "rb") as file:
-        return zstandard.ZstdDecompressor().stream_reader(file).read()
+        return zstd.decompress(file.read())
 
 
 # ==== in processes ====

@@ -10,6 +10,8 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .members import SUFFIXES
 from .sources import PathSource, Reader
 
@@ -34,7 +36,8 @@ class _Unpacked(Reader):
         self.name, self.is_plain = source.name, False
         self._ahead, self._source, self._offset = ahead, source, offset
         self._reader: Reader | None = None
-        self._blocks: deque[tuple[bytes, int]] = deque()  # text, and how far the file was read for it
+        # Text, and how far the file was read for it and what came with it; the end of a file may have none.
+        self._blocks: deque[tuple[bytes, int]] = deque()
         self.held = 0  # bytes in them
         self._is_over = False  # no more blocks come, but this error, or the end
         self._error: BaseException | None = None
@@ -66,14 +69,14 @@ class _Unpacked(Reader):
                 parts.append(part)
                 left -= len(part)
         finally:
-            self._ahead.put(self, b"".join(parts), reader.position())
+            self._ahead.put(self, parts, reader.position())
         return not left
 
     # ---- for Ahead, which holds its lock ----
 
-    def add(self, text: bytes, position: int) -> None:
-        self._blocks.append((text, position))
-        self.held += len(text)
+    def add(self, parts: list[bytes], position: int) -> None:
+        self._blocks.extend((part, position) for part in parts or [b""])
+        self.held += sum(map(len, parts))
 
     # ---- on the thread that reads ----
 
@@ -82,9 +85,9 @@ class _Unpacked(Reader):
         return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
     def read_into(self, room: memoryview) -> int:
-        at = 0
+        at, whole = 0, np.frombuffer(room, np.uint8)
         for part in self._take(len(room)):
-            room[at : at + len(part)] = part
+            whole[at : at + len(part)] = np.frombuffer(part, np.uint8)  # numpy lets go of Python's lock
             at += len(part)
         return at
 
@@ -194,7 +197,7 @@ class Ahead:
         room = _ROOM * (self._threads - nearer)
         return sum(each.held for each in waiting) < room
 
-    def put(self, unpacked: _Unpacked, text: bytes, position: int) -> None:
+    def put(self, unpacked: _Unpacked, parts: list[bytes], position: int) -> None:
         with self.changed:
-            unpacked.add(text, position)
+            unpacked.add(parts, position)
             self.changed.notify_all()

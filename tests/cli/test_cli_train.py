@@ -12,6 +12,7 @@ import time
 import oracle
 import pytest
 from cli_runs import process, run
+from packing import zst
 
 import streamtok
 from streamtok.train import load, train
@@ -46,11 +47,10 @@ def test_it_writes_what_train_returns(here):
 
 
 def test_both_ways_of_the_readme_write_the_same_files(here):
-    zstandard = pytest.importorskip("zstandard")
     (here / "corpus").mkdir()
     for i in range(2):
         text = (here / f"{i}.txt").read_bytes() + b"<|endoftext|>"
-        (here / "corpus" / f"{i}.txt.zst").write_bytes(zstandard.ZstdCompressor().compress(text))
+        (here / "corpus" / f"{i}.txt.zst").write_bytes(zst(text))
     page = (oracle.PROJECT / "README.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"^```python\n(from streamtok\.train import .*?)^```", page, re.M | re.S)
     (line,) = re.findall(r'^streamtok (train "corpus/.*)$', page, re.M)

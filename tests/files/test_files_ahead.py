@@ -184,7 +184,7 @@ def test_a_pipe_is_opened_in_its_turn(enc):
 
 def test_a_read_that_fails_on_a_thread(enc, monkeypatch):
     """The error names the file when its turn comes, whatever was unpacked ahead; what was done is resumed."""
-    monkeypatch.setattr(members, "_READ", 50)
+    monkeypatch.setattr(members, "_PIECE", 50)
     text = "".join(nasty.random_strings(random.Random(3), 40, 60)).encode()
     names = [f"{i}.txt.gz" for i in range(4)]
     for name in names:

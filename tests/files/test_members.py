@@ -14,6 +14,7 @@ import sys
 
 import numpy as np
 import pytest
+from packing import zst
 
 import streamtok
 from streamtok.files import SourceError, encode_file
@@ -31,7 +32,7 @@ def compressed(data, suffix):
         return gzip.compress(data)
     if suffix == ".xz":
         return lzma.compress(data)
-    return pytest.importorskip("zstandard").ZstdCompressor(write_checksum=True).compress(data)
+    return zst(data)
 
 
 def text_of(data, suffix, n=1 << 20):
@@ -74,6 +75,23 @@ def mutated(rng, suffix):
     elif act == "double":
         data += data[at:]
     return bytes(data), act in ("none", "cut")
+
+
+def text_or_damage(data):
+    try:
+        return text_of(data, ".gz")
+    except DamagedError as error:
+        return str(error)
+
+
+def test_gzip_is_read_alike_with_zlib_ng_and_without(monkeypatch):
+    pytest.importorskip("zlib_ng")
+    rng = random.Random(7)
+    files = [mutated(rng, ".gz")[0] for _ in range(MUTATIONS)]
+    fast = [text_or_damage(data) for data in files]
+    monkeypatch.setitem(sys.modules, "zlib_ng", None)
+    assert [text_or_damage(data) for data in files] == fast
+    assert len({type(each) for each in fast}) == 2
 
 
 def verdicts(tool, folder, count):

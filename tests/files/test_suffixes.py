@@ -12,6 +12,7 @@ import cli_runs
 import numpy as np
 import pytest
 from file_runs import _enc  # noqa: F401
+from packing import zst
 
 from streamtok import batch
 from streamtok.files import Options, ResumeError, encode_file, suffixes
@@ -110,7 +111,7 @@ LINES = "".join(json.dumps({"text": text, "other": "x y"}) + "\n" for text in TE
 def write(name, text):
     pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(os.path.splitext(name)[1], bytes)
     if name.endswith(".zst"):
-        pack = pytest.importorskip("zstandard").ZstdCompressor().compress
+        pack = zst
     pathlib.Path(name).write_bytes(pack(text.encode()))
 
 

@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 # What only some calls need, and some installations lack.
-NOT_AT_IMPORT = ("cupy", "regex", "tiktoken", "numpy", "click", "rich", "zstandard", "asyncio", "concurrent.futures")
+NOT_AT_IMPORT = ("cupy", "regex", "tiktoken", "numpy", "click", "rich", "backports", "asyncio", "concurrent.futures")
 
 
 def fresh_modules(code: str) -> set[str]:
