@@ -24,7 +24,7 @@ SHARD_SUFFIX = ".shard.json"
 
 _UNFINISHED = re.compile(r"\.json\.\d+-[0-9a-f]{8}\.partial$")  # as disk.replace() names it
 
-_READ = 1 << 20  # bytes hashed at once
+_READ = 1 << 18  # bytes hashed at once: what is read is still in the cache of the core
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["encode_shard", "options_of"]
 
-_CHUNK = 1 << 20  # bytes of text that are read at a time
+_CHUNK = 1 << 22  # bytes of text that are read at a time: what unpacks them finds its tables in the cache again
 _POINTS = 64 << 20  # bytes of text between points to resume from
 
 # What the name of an output ends in; that of a format which makes a folder ends in nothing.

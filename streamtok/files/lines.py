@@ -12,13 +12,13 @@ class Lines:
     def feed(self, chunk: bytes) -> tuple[list[bytes], list[bytes], int] | None:
         """The first line that ends in the chunk, in the pieces that it came in; the other lines that end in it; and how
         many bytes these lines have together, with what ends them. None where no line ends."""
-        head, newline, tail = chunk.partition(b"\n")
+        head, *whole = chunk.split(b"\n")
         self._held.append(head)
-        if not newline:
+        if not whole:
             return None
-        *whole, rest = tail.split(b"\n")
-        first, self._held = self._held, [rest]
-        return first, whole, sum(map(len, first)) + 1 + len(tail) - len(rest)
+        first, rest = self._held, whole.pop()
+        self._held = [rest]
+        return first, whole, sum(map(len, first)) + len(chunk) - len(head) - len(rest)
 
     def end(self) -> list[bytes]:
         """What stands behind the last line that ended, in the pieces that it came in; b"" are left out."""

@@ -12,7 +12,7 @@ import pytest
 
 import streamtok
 from streamtok.files import encode_file, json_lines
-from streamtok.files.json_lines import pieces_at, text_at
+from streamtok.files.json_lines import pieces_at, text_at, text_of_line
 from streamtok.train import train
 
 CHARACTERS = [
@@ -104,7 +104,7 @@ def by_pieces(parts, errors, is_first):
 
 
 @pytest.mark.parametrize("errors", ["strict", "replace", "ignore"])
-def test_pieces_are_what_the_parser_finds(small, errors):
+def test_pieces_and_short_lines_are_what_the_parser_finds(small, errors):
     rng = random.Random(errors)
     found = dict.fromkeys((str, tuple, type(None)), 0)
     for _ in range(8000):
@@ -114,7 +114,8 @@ def test_pieces_are_what_the_parser_finds(small, errors):
         is_first = rng.random() < 0.5
         want = outcome(lambda: whole(line, errors, is_first))  # noqa: B023
         got = outcome(lambda: by_pieces(parts, errors, is_first))  # noqa: B023
-        assert got == want, line
+        at_once = outcome(lambda: text_of_line("text", line, errors, is_first=is_first))  # noqa: B023
+        assert got == at_once == want, line
         found[type(want)] += 1
     assert min(found.values()) > 20 and found[str] > 500
 
