@@ -147,6 +147,7 @@ class Streaming:
         add_special_tokens: bool = False,
         column: str | None = None,
         nulls: str = "error",
+        carry: Sequence[str] = (),
     ) -> EncodedFile:
         """Encodes text files into a file of ids, in bounded memory; a run that was killed can be resumed.
 
@@ -174,6 +175,7 @@ class Streaming:
             add_special_tokens: put the ids of the model's template around each document.
             column: the column of parquet and Arrow files that holds the text; None for the name in `key`.
             nulls: what a null in it is: "error", "skip" or "empty".
+            carry: names of columns whose values go with the documents, into formats that have columns.
         """
         from .files.encode import encode_file
 
@@ -199,4 +201,5 @@ class Streaming:
             add_special_tokens=add_special_tokens,
             column=column,
             nulls=nulls,
+            carry=carry,
         )

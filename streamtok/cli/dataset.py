@@ -159,15 +159,23 @@ def verify(ctx: click.Context, folder: str, is_quick: bool) -> None:
 @click.option("--format", metavar="NAME", help="As for encode.  [default: that of the shards]")
 @click.option("--dtype", default="auto", show_default=True, metavar="NAME", help="Of the ids.")
 @click.option("--index", is_flag=True, help="Keep where documents end, in OUT.ends.")
+@click.option("--no-carry", is_flag=True, help="Leave out the columns that the shards carry.")
 @_vocabulary
 @_json
 def merge(
-    folder: str, output: str, format: str | None, dtype: str, index: bool, encoding: str | None, as_json: bool
+    folder: str,
+    output: str,
+    format: str | None,
+    dtype: str,
+    index: bool,
+    no_carry: bool,
+    encoding: str | None,
+    as_json: bool,
 ) -> None:
     """Join the shards of a dataset, in the order of the plan, into one output of any format."""
     from ..dataset import merge as join
 
-    made = join(folder, output, format=format, dtype=dtype, index=index, encoding=_loaded(encoding))
+    made = join(folder, output, format=format, dtype=dtype, index=index, encoding=_loaded(encoding), carry=not no_carry)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(made)))
         return
@@ -226,8 +234,10 @@ def sample(folder: str, count: int, seed: int, length: int, encoding: str | None
 
     places = look(folder, count, seed=seed, length=length, encoding=_loaded(encoding))
     if as_json:
-        click.echo(json.dumps([dataclasses.asdict(place) for place in places]))
+        click.echo(json.dumps([dataclasses.asdict(place) for place in places], default=str))
         return
     for place in places:
         click.echo(f"==== {place.source}, document {place.document:,} of its shard, id {place.begin:,}")
+        for name, value in place.carried.items():
+            click.echo(f"== {name}: {value}")
         click.echo(place.text)

@@ -54,6 +54,13 @@ _STDOUT_CHUNK = 64 << 10  # ids become Python integers here, 40 times the size o
 @click.option("--index", is_flag=True, help="Keep where documents end in OUT.ends, for bin, npy, nanogpt and llmc.")
 @document_options
 @table_options
+@click.option(
+    "--carry",
+    metavar="NAME[:TYPE]",
+    multiple=True,
+    help="A column, or a key of JSON objects, whose values go with the documents into parquet, arrow or mds "
+    "(repeatable). TYPE is that of values in JSON: string, int64, double, bool, json.  [default: that of all of them]",
+)
 @add_special_option
 @click.option("--append-eot", is_flag=True, help="Put the end-of-text token behind each document.")
 @click.option("--resume", is_flag=True, help="Go on where a run that did not finish stopped.")
@@ -104,6 +111,8 @@ def command(
     """
     chosen = {name: options.pop(name) for name in ("encoding", "model", "vocab", "pattern", "special")}
     _check_format(output, format, resume, index)
+    if output == "-" and options["carry"]:
+        raise click.UsageError("--carry is for files of a format with columns: name one with -o")
     if output == "-" and threads > 1:
         raise click.UsageError("--threads is for files: name one with -o, or leave it out")
     _check_device(device, output)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..disk.outputs import check_apart
+from ..errors import shown
+from ..files.carried import Carrier, Carrying, columns_of, joined_type
 from ..files.encode import check_replaced, target_of
 from ..files.formats import format_named
 from ..files.id_sink import IdSink
@@ -39,6 +41,7 @@ def merge(
     dtype: str = "auto",
     index: bool = False,
     encoding: Encoding | None = None,
+    carry: bool = True,
 ) -> Merged:
     """Join the shards of a dataset, in the order of the plan. `dst` appears when all is done, by a rename.
 
@@ -51,9 +54,11 @@ def merge(
         dtype: of the ids, as for encode_file.
         index: keep where documents end, as for encode_file.
         encoding: where the dataset was made with one that is not bundled.
+        carry: keep the columns that the shards carry; False leaves them out, for a format without columns.
 
     Raises:
-        ValueError: the dataset is not complete, or does not go with the format; as sample().
+        ValueError: the dataset is not complete, or does not go with the format; shards carry a column in different
+            types; as sample().
         OSError: a file cannot be read or written; nothing is left of the output then.
     """
     name, target = os.fspath(folder), target_of(dst)
@@ -65,7 +70,10 @@ def merge(
     chosen.check_machine()
     chosen.check_target(target)
     check_replaced(target, chosen, False)
-    sink = IdSink(target, chosen, chosen.choose_dtype(vocabulary, dtype), index)
+    carrying = _carrying(name, dataset) if carry else None
+    if carrying is not None:
+        chosen.check_carried(carrying)
+    sink = IdSink(target, chosen, chosen.choose_dtype(vocabulary, dtype), index, carrying=carrying)
     paths = [os.path.join(name, facts.name) for _, files in dataset.files() for facts in files]
     check_apart([target, *sink.outputs], ((path, path) for path in paths))
     try:
@@ -81,14 +89,46 @@ def merge(
     return Merged(target, chosen.name, sink.dtype_name, documents, sink.ids)
 
 
+def _carrying(folder: str, dataset: DatasetManifest) -> Carrying | None:
+    """The columns that the shards carry, in types that hold the values of all. Raises ValueError for one without."""
+    columns = columns_of(dataset.options.get("carry", ()))
+    if not columns:
+        return None
+    types: list[Any] = [None] * len(columns)
+    seen = [""] * len(columns)
+    for shard in dataset.shards:
+        found = open_shard(folder, dataset, shard).columns(0, 0).schema
+        for at, column in enumerate(columns):
+            if column.name not in found.names:
+                raise ValueError(f"a shard of {shown(shard['source'])} has no column {shown(column.name)}: verify")
+            kind = found.field(column.name).type
+            joined = joined_type(types[at], kind)
+            if joined is None:
+                raise ValueError(
+                    f"the column {shown(column.name)} is {types[at]} in {shown(seen[at])} and {kind} in "
+                    f'{shown(shard["source"])}: state its type in the spec, as carry = ["{column.name}:json"], and '
+                    "build anew; or merge without columns, with carry=False (--no-carry)"
+                )
+            if joined != types[at]:
+                types[at], seen[at] = joined, shard["source"]
+    return Carrying([column.name for column in columns], types)
+
+
 def _join(folder: str, dataset: DatasetManifest, sink: IdSink) -> int:
     """All documents into the sink; returns how many."""
     documents = dict.fromkeys((shard["source"] for shard in dataset.shards), 0)
+    carrier = None if sink.carrying is None else Carrier(sink.carrying, sink.carry)
     for shard in dataset.shards:
-        for ids, ends in blocks(open_shard(folder, dataset, shard)):
+        opened, begin = open_shard(folder, dataset, shard), 0
+        for ids, ends in blocks(opened):
             sink.append(ids, ends)
             documents[shard["source"]] += len(ends)  # a format without empty documents has fewer than the manifest says
+            if carrier is not None:
+                for batch in opened.columns(begin, begin + len(ends)).to_batches():
+                    carrier.rows(batch)
+            begin += len(ends)
     sink.flush()
+    sink.flush_carried()
     sink.sync()
     starts = [0, *itertools.accumulate(documents.values())][: len(documents)]
     sink.finish(dataset.encoding, list(documents), starts)

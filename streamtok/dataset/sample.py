@@ -6,7 +6,7 @@ import bisect
 import itertools
 import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import shown
@@ -30,6 +30,7 @@ class Place:
         begin: how many ids of the document lie in front.
         ids: how many these are.
         text: bytes that are no whole character are U+FFFD.
+        carried: the values of the columns that the document carries, by name.
     """
 
     source: str
@@ -38,6 +39,7 @@ class Place:
     begin: int
     ids: int
     text: str
+    carried: dict[str, Any] = field(default_factory=dict)
 
 
 def sample(
@@ -83,4 +85,4 @@ def _place(documents: Any, shard: dict[str, Any], at: int, length: int, decoder:
     begin = at - (int(documents.ends[number - 1]) if number else 0)
     ids = documents[number][begin : begin + length]
     text = decoder.decode_bytes(ids.tolist()).decode("utf-8", "replace")
-    return Place(shard["source"], shard["name"], number, begin, len(ids), text)
+    return Place(shard["source"], shard["name"], number, begin, len(ids), text, documents.values(number))

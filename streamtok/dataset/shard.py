@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .. import disk
 from ..device import check_device
 from ..disk.outputs import check_apart, files_of
-from ..files.encode import device_for
+from ..files.carried import Carrying
+from ..files.encode import carrying_of, device_for
 from ..files.formats import format_named
 from ..files.id_sink import IdSink
 from ..files.journal import ResumeError
@@ -116,6 +117,9 @@ def options_of(spec: Spec, encoding: Encoding, source: AnySource | None = None) 
         record["documents"], record["key"] = spec.documents, spec.key
     format = format_named(spec.format)
     dtype = format.choose_dtype(encoding, spec.dtype)
+    if spec.carry:
+        names = [column.name for column in spec.options().columns]
+        format.check_carried(Carrying(names, [None] * len(names)))
     return {"format": format.name, "dtype": dtype, "index": spec.index and format.can_index, **record}
 
 
@@ -149,11 +153,13 @@ def _run(encoding: Encoding, source: AnySource, target: str, spec: Spec, num_thr
     check_device(device)
     run_on = device_for(encoding, device, [source])
     chunk = _CHUNK if run_on is None else max(_CHUNK, run_on.chunk)
+    options = spec.options()
+    carrying = carrying_of(options, [source], format)
 
     def run(resume: bool) -> EncodedFile:
-        sink = IdSink(target, format, format.choose_dtype(encoding, spec.dtype), spec.index, keeps_pages=True)
+        dtype = format.choose_dtype(encoding, spec.dtype)
+        sink = IdSink(target, format, dtype, spec.index, keeps_pages=True, carrying=carrying)
         check_apart([target, *sink.outputs], [(source.name, source.where())])
-        options = spec.options()
         whole = FileRun(encoding, [source], sink, options, None, chunk, _POINTS, num_threads, run_on, late_journal=True)
         return whole.run(resume)
 

@@ -43,6 +43,7 @@ class Spec:
         key: the key of JSON lines that holds the text.
         column: the column of parquet and Arrow files that holds it; None for the name in `key`.
         nulls: what a null in it is: "error"; "skip", no document; "empty", an empty one.
+        carry: columns, or keys of JSON objects, whose values go with the documents, as for encode_file.
         append_eot: put the end-of-text token behind each document.
         add_special_tokens: put the ids of the model's template around each document.
         allowed_special: names of special tokens that become their ids where the text spells them, or "all".
@@ -70,6 +71,7 @@ class Spec:
     errors: str = "strict"
     column: str | None = None
     nulls: str = "error"
+    carry: tuple[str, ...] = ()
     base: str = "."
 
     def __post_init__(self) -> None:
@@ -97,6 +99,7 @@ class Spec:
             add_special_tokens=self.add_special_tokens,
             column=self.column,
             nulls=self.nulls,
+            carry=self.carry,
         )
 
     def path_of(self, name: str) -> str:
@@ -206,6 +209,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "allowed_special": (_special, 'a list of names of special tokens, or "all"'),
     "disallowed_special": (_special, 'a list of names of special tokens, or "all"'),
     "column": (_kind, "the name of a column"),
+    "carry": (_list, 'a list of names of columns, such as ["url", "score:double"]'),
     "nulls": (_text, '"error", "skip" or "empty"'),
     "errors": (_text, '"strict", "replace" or "ignore"'),
     "base": (_text, "the path of a folder"),

@@ -16,16 +16,18 @@ from ..batch import encode_many_aside
 from ..device import DeviceCoder
 from ..errors import located_utf8_error, shortened, shown
 from ..native.encode import Coder
+from .carried import Carrier, Column, columns_of
 from .in_order import NO_ENDS, Emission, Emit, Ends, Ids, Pipeline, Prepare
 from .parts import Parts
 from .remote import file_at
+from .row_ways import TableWay, TarWay
 from .sources import AnySource, PathSource, Reader, make_sources
 from .suffixes import documents_of
 from .tables import SUFFIXES as TABLES
 from .tables import TableSource
 from .tars import SUFFIXES as TARS
 from .tars import TarSource
-from .ways import WAYS, Chunk, Way, check_kind
+from .ways import Chunk, JsonWay, LineWay, TextWay, Way, check_kind
 
 if TYPE_CHECKING:
     from ..native.texts import Texts
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     )
 
 Tick = Callable[["Documents", Reader], object]
+
+WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay, "table": TableWay, "tar": TarWay}
 
 _PART = 1 << 20  # bytes of a text that a thread encodes at once
 _OWN_PARTS = 2  # times as many where the threads read themselves: what Python does for a part is half as much then
@@ -73,6 +77,7 @@ class Options:
         add_special_tokens: put the ids of the model's template around each document.
         column: the column of tables that holds the text; None for the name in `key`.
         nulls: what a null in it is, "error", "skip" or "empty".
+        carry: columns that are carried along, "NAME" or "NAME:TYPE" each.
 
     Raises:
         ValueError: an unknown value for `documents`, `errors` or `nulls`, names that are one str.
@@ -87,9 +92,12 @@ class Options:
     add_special_tokens: bool = False
     column: str | None = None
     nulls: str = "error"
+    carry: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         check_kind(self.documents, self.errors)
+        object.__setattr__(self, "carry", self.carry if isinstance(self.carry, str) else tuple(self.carry))
+        columns_of(self.carry)
         if self.nulls not in ("error", "skip", "empty"):
             raise ValueError(f"nulls={shown(self.nulls)} is unknown: write 'error', 'skip' or 'empty'")
         for name in ("allowed_special", "disallowed_special"):
@@ -97,6 +105,11 @@ class Options:
             if isinstance(value, str) and value != "all":
                 raise ValueError(f"{name}={shown(value)} is one string: write a set of names, or 'all'")
             object.__setattr__(self, name, value if value == "all" else frozenset(value))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What `carry` says."""
+        return columns_of(self.carry)
 
     def kind_of(self, source: AnySource) -> str:
         """What the documents of the source are. Raises ValueError for what it cannot have."""
@@ -116,13 +129,17 @@ class Options:
             record |= {"column": self.column or self.key, "nulls": self.nulls}
         if "tar" in kinds:
             record["column"] = [self.column, self.key]
+        if self.carry:
+            record["carry"] = list(self.carry)
         return {**record, "key": self.key if "jsonl" in kinds else None}
 
     def sources_of(self, src: Source | Sequence[Source]) -> list[AnySource]:
         """The sources that `src` names, as make_sources() has them, and tables by their suffixes."""
         sources = [_by_name(source) for source in make_sources(src)]
+        names = tuple(column.name for column in self.columns)
         for source in sources:
             source.adopt(self.column, self.key, self.nulls)
+            source.carry = names
         return sources
 
 
@@ -195,6 +212,7 @@ class Documents:
         self.begin(_Nothing())
         self._eot = _eot_ids(encoding) if options.append_eot else _NO_IDS
         self._wants_ends = wants_ends
+        self.carrier: Carrier | None = None  # takes the columns that are carried along
         self._end: Ends = np.array([len(self._eot)], np.uint64) if wants_ends else NO_ENDS
 
     @property

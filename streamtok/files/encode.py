@@ -19,6 +19,7 @@ from ..batch import threads_for
 from ..device import check_device, file_chunk
 from ..disk.outputs import check_apart, files_of
 from ..errors import short_file_names, shown
+from .carried import Carrying
 from .documents import Device, Documents, Options, Tick
 from .finishing import taken
 from .formats import Format, RowFormat, format_named
@@ -76,6 +77,7 @@ def encode_file(
     add_special_tokens: bool = False,
     column: str | None = None,
     nulls: str = "error",
+    carry: Sequence[str] = (),
 ) -> EncodedFile:
     """Encode text files into the file `dst`, in bounded memory. `dst` appears when all is done, by a rename.
 
@@ -116,6 +118,9 @@ def encode_file(
             each row a document; None for the name in `key`. Of tar archives the extension of the members that are
             documents, "txt" for None.
         nulls: what a null in it is: "error"; "skip", no document; "empty", an empty one.
+        carry: names of columns of tables, or keys of JSON objects, whose values go with the documents into formats that
+            have columns (docs/formats.md). "NAME:TYPE" states the type of values in JSON: "string", "int64", "double",
+            "bool", or "json" for JSON text; else it is the one that all of them have in common.
 
     Raises:
         ResumeError: source, vocabulary or options are not those of the run to resume.
@@ -127,7 +132,16 @@ def encode_file(
     check_device(device)
     threads = threads_for(num_threads)
     options = Options(
-        documents, key, append_eot, allowed_special, disallowed_special, errors, add_special_tokens, column, nulls
+        documents,
+        key,
+        append_eot,
+        allowed_special,
+        disallowed_special,
+        errors,
+        add_special_tokens,
+        column,
+        nulls,
+        carry,
     )
     for name, value in (("chunk_size", chunk_size), ("journal_bytes", journal_bytes)):
         if value < 1:
@@ -139,12 +153,25 @@ def encode_file(
     chosen.check_machine()
     chosen.check_target(target)
     check_replaced(target, chosen, resume)
-    sink = IdSink(target, chosen, chosen.choose_dtype(encoding, dtype), index)
+    carrying = carrying_of(options, sources, chosen)
+    sink = IdSink(target, chosen, chosen.choose_dtype(encoding, dtype), index, carrying=carrying)
     check_apart(sink.outputs, places)
     run_on = device_for(encoding, device, sources)
     if run_on is not None:
         chunk_size = max(chunk_size, run_on.chunk)
     return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, threads, run_on).run(resume)
+
+
+def carrying_of(options: Options, sources: list[AnySource], format: Format) -> Carrying | None:
+    """The columns that these options carry of these sources; None for none.
+
+    Raises ValueError for a source or a format without columns, ImportError without pyarrow, OSError.
+    """
+    if not options.carry:
+        return None
+    made = Carrying.of(options.columns, ((source, options.kind_of(source)) for source in sources))
+    format.check_carried(made)
+    return made
 
 
 def device_for(encoding: Encoding, device: str, sources: list[AnySource]) -> Device | None:

@@ -12,6 +12,8 @@ import numpy as np
 from .. import disk
 from ..disk.outputs import files_of
 from ..native.checksum import crc32, joined_crc32
+from .carried import Carrying
+from .carried_file import CarriedFile
 from .finishing import built_at, put_in_place, remove_built, rows, side_files, write_side
 from .formats import open_documents
 from .formats.base import STORED, Facts, Format, RowFormat, write_ends
@@ -31,18 +33,26 @@ class Block(NamedTuple):
 
 
 class IdSink:
-    """The unfinished output of one run: ids in `<target>.partial`, and where documents end in
-    `<target>.partial.ends` if that is wanted.
+    """The unfinished output of one run: ids in `<target>.partial`, where documents end in `<target>.partial.ends` and
+    columns that are carried along in `<target>.partial.carried`, if these are wanted.
 
     `append` takes ids as they come, `sync` puts them on the disk, `finish` makes the target of them. Until then
     the target is as it was before.
     """
 
-    def __init__(self, target: str, format: Format, dtype: str, index: bool = False, keeps_pages: bool = False) -> None:
+    def __init__(
+        self,
+        target: str,
+        format: Format,
+        dtype: str,
+        index: bool = False,
+        keeps_pages: bool = False,
+        carrying: Carrying | None = None,
+    ) -> None:
         """dtype: one of `format`. index: whether the ends of documents are kept in `<target>.ends`. keeps_pages: the
-        ids stay in the system's cache, because they are read again soon."""
+        ids stay in the system's cache, because they are read again soon. carrying: the columns that are carried."""
         self.target = target
-        _, self.partial, _, ends = files_of(target)
+        _, self.partial, _, ends, carried = files_of(target)
         self.ids = 0
         self.crc = 0
         self.format, self.dtype_name = format, dtype
@@ -58,8 +68,10 @@ class IdSink:
         self._used = 0
         self._data = Growing(self.partial, target, keeps_pages)
         self._ends = EndsFile(ends, target) if wants_ends else None
-        self._all: list[Growing] = [self._data] if self._ends is None else [self._data, self._ends]
-        self._unused = ends if self._ends is None else None  # that a run of another kind may have left
+        self._carried = None if carrying is None else CarriedFile(carried, target, carrying)
+        self._all: list[Growing] = [each for each in (self._data, self._ends, self._carried) if each is not None]
+        # What a run of another kind may have left.
+        self._unused = [*([ends] if self._ends is None else []), *([carried] if self._carried is None else [])]
         self.has_earlier_ids = False  # whether an earlier run left some in the unfinished file
 
     @property
@@ -71,6 +83,11 @@ class IdSink:
     def ends_crc(self) -> int:
         """CRC-32 of the ends that were flushed."""
         return 0 if self._ends is None else self._ends.crc
+
+    @property
+    def carrying(self) -> Carrying | None:
+        """The columns that it takes beside the ids."""
+        return None if self._carried is None else self._carried.carrying
 
     def options(self) -> dict[str, Any]:
         """What a journal keeps of it."""
@@ -97,28 +114,36 @@ class IdSink:
         self._data.file.write(self._header(0))
         if self._ends is not None:
             self._ends.go_on(0, 0)
-        if self._unused is not None:
-            disk.remove(self._unused)
+        if self._carried is not None:
+            self._carried.go_on(0, 0)
+        for path in self._unused:
+            disk.remove(path)
         disk.sync_directory(self.partial)
 
     def last_whole(self, marks: Iterable[Mark]) -> Mark | None:
-        """The last of `marks` whose ids and ends are all there and have its checksums, by one pass over the files."""
+        """The last of `marks` whose ids, ends and columns are all there and have its checksums, by one pass over the
+        files."""
         best, ids, crc = None, 0, 0
         ended, ends_crc = 0, 0
+        carried, carried_crc = 0, 0
         self._data.file.seek(self._header_bytes)
-        if self._ends is not None:
-            self._ends.file.seek(0)
+        for each in (self._ends, self._carried):
+            if each is not None:
+                each.file.seek(0)
         for mark in marks:
-            if mark.ids < ids or mark.documents < ended:
+            if mark.ids < ids or mark.documents < ended or mark.carried < carried:
                 continue  # not of this run
             missing, crc = disk.checksum(self._data.file, (mark.ids - ids) * self.dtype.itemsize, crc)
             if self._ends is not None:
                 fewer, ends_crc = self._ends.checksum(mark.documents - ended, ends_crc)
                 missing += fewer
+            if self._carried is not None:
+                fewer, carried_crc = disk.checksum(self._carried.file, mark.carried - carried, carried_crc)
+                missing += fewer
             if missing:
                 break
-            ids, ended = mark.ids, mark.documents
-            if crc == mark.crc and ends_crc == mark.ends_crc:
+            ids, ended, carried = mark.ids, mark.documents, mark.carried
+            if (crc, ends_crc, carried_crc) == (mark.crc, mark.ends_crc, mark.carried_crc):
                 best = mark
         return best
 
@@ -151,6 +176,21 @@ class IdSink:
         self.ids, self.crc = mark.ids, mark.crc
         if self._ends is not None:
             self._ends.go_on(mark.documents, mark.ends_crc)
+        if self._carried is not None:
+            self._carried.go_on(mark.carried, mark.carried_crc)
+
+    def carry(self, batch: Any, kinds: tuple[int, ...]) -> None:
+        """Take the carried columns of the next documents, as Carrier emits them. One thread calls this and
+        flush_carried(); another may append ids."""
+        assert self._carried is not None
+        self._carried.append(batch, kinds)
+
+    def flush_carried(self) -> tuple[int, int]:
+        """Write the columns so far to the operating system; returns how many bytes they are, and their CRC-32."""
+        if self._carried is None:
+            return 0, 0
+        self._carried.flush()
+        return self._carried.size, self._carried.crc
 
     def prepare(self, ids: Ids) -> Ids | Block:
         """uint32 ids, all of which fit the dtype of the file, converted so that append() has little to do. Any thread
@@ -242,6 +282,8 @@ class IdSink:
         self._data.check(self._header_bytes + size, joined_crc32(header, self.crc, size))
         if self._ends is not None:
             self._ends.check_all()
+        if self._carried is not None:
+            self._carried.check_all()
         facts = self._facts(encoding, sources, starts)
         for index, side in enumerate(self._sides):
             write_side(side, self.target, functools.partial(self._write_side, index, facts))
@@ -273,17 +315,18 @@ class IdSink:
             encoding=encoding,
             sources=tuple(sources),
             starts=tuple(starts),
+            carried=None if self._carried is None else self._carried.settled(),
         )
 
     def clean(self) -> None:
         """Remove what is left beside a finished target."""
         if self._sides or isinstance(self.format, RowFormat):
             self._remove_unfinished_sides()
-        if self._ends is not None:
-            if self._ends.is_open:
-                self._ends.discard()
-            else:
-                disk.remove(self._ends.path)
+        for each in (self._ends, self._carried):
+            if each is not None and each.is_open:
+                each.discard()
+            elif each is not None:
+                disk.remove(each.path)
 
     def _remove_unfinished_sides(self) -> None:
         for side in self._sides:

@@ -39,6 +39,8 @@ class Point:
     ids: int = 0  # ids in the output
     crc: int = 0  # crc32 of those ids as they lie in the file
     ends_crc: int = 0  # crc32 of where the documents end, 0 where that is not kept
+    carried: int = 0  # bytes of the columns that are carried along
+    carried_crc: int = 0  # crc32 of those
     stream: bytes = b""  # StreamEncoder.getstate()
     starts: list[int] = field(default_factory=list)  # documents in front of each source but the first, if asked for
 
@@ -50,6 +52,8 @@ class Mark(NamedTuple):
     crc: int
     documents: int
     ends_crc: int
+    carried: int
+    carried_crc: int
     begin: int  # byte range of its line in the journal
     end: int
 
@@ -164,7 +168,8 @@ def read_journal(path: str) -> tuple[dict[str, Any] | None, list[Mark]]:
             elif record is not None and record.get("kind") == "point":
                 point = _to_point(record)
                 if point is not None:
-                    marks.append(Mark(point.ids, point.crc, point.documents, point.ends_crc, begin, end))
+                    sums = point.ends_crc, point.carried, point.carried_crc
+                    marks.append(Mark(point.ids, point.crc, point.documents, *sums, begin, end))
             begin = end
     if header is None and marks:
         raise ResumeError(

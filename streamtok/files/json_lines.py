@@ -26,6 +26,9 @@ LONG = 1 << 20
 """Bytes of a line from which it is read by `pieces_at`. A line that is parsed whole takes up to ten times its size: one
 character beyond the basic plane makes four bytes of each."""
 
+BLANK: Any = object()
+"""In the place of what a blank line holds."""
+
 _LONG_STRING = 64 << 10  # bytes of a string that is left out for the parser
 _PIECE = 1 << 20  # bytes of a long string that are unescaped at once; more than _cut may step back, 15
 _BLOCK = 4096  # bytes looked through at once for backslashes
@@ -34,10 +37,19 @@ _MARK = "\ufeff"  # a byte order mark in front of the first line is no JSON
 
 def text_at(key: str, line: str) -> str:
     """The string at `key` of the JSON object that a line holds. Raises ValueError, saying what is there instead."""
+    return text_in(key, record_at(line))
+
+
+def record_at(line: str) -> Any:
+    """The JSON that a line holds. Raises ValueError."""
     try:
-        record = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError) as error:
         raise _no_json(str(error)) from None
+
+
+def text_in(key: str, record: Any) -> str:
+    """The string at `key` of a JSON object. Raises ValueError, saying what is there instead."""
     text: str = _value_at(key, record)
     return text
 
@@ -52,10 +64,19 @@ def text_of_line(key: str, line: bytes, errors: str, *, is_first: bool = False) 
         else:
             if type(found) is str:
                 return found
-    text = line.decode("utf-8", errors)
-    if is_first:
-        text = text.removeprefix(_MARK)
+    text = _line_of(line, errors, is_first)
     return text_at(key, text) if text.strip() else None
+
+
+def record_of_line(line: bytes, errors: str, *, is_first: bool = False) -> Any:
+    """record_at() of the bytes of a line; BLANK for a blank line."""
+    text = _line_of(line, errors, is_first)
+    return record_at(text) if text.strip() else BLANK
+
+
+def _line_of(line: bytes, errors: str, is_first: bool) -> str:
+    text = line.decode("utf-8", errors)
+    return text.removeprefix(_MARK) if is_first else text
 
 
 def _no_json(reason: str) -> ValueError:
@@ -87,18 +108,21 @@ class _Range(NamedTuple):
         return "'...'"
 
 
-def pieces_at(key: str, parts: list[bytes], errors: str, *, is_first: bool = False) -> Iterator[str] | None:
+def pieces_at(
+    key: str, parts: list[bytes], errors: str, *, is_first: bool = False, carried: dict[str, Any] | None = None
+) -> Iterator[str] | None:
     """What text_at() returns, piece by piece; None for a blank line.
 
     Args:
         parts: the bytes of the line, in the pieces that they came in; the list is emptied, to free them.
         errors: what to do with bytes that are not UTF-8.
         is_first: a byte order mark may begin the line.
+        carried: gets the values at these of its keys, before the first piece; they are held whole.
 
     Raises UnicodeDecodeError, and ValueError as text_at() does; also while the pieces are taken.
     """
     line, is_blank = _mended(parts, errors, is_first)
-    return None if is_blank else _pieces_of_value(key, line)
+    return None if is_blank else _pieces_of_value(key, line, carried or {})
 
 
 def _mended(parts: list[bytes], errors: str, is_first: bool) -> tuple[bytearray, bool]:
@@ -122,7 +146,7 @@ def _mended(parts: list[bytes], errors: str, is_first: bool) -> tuple[bytearray,
     return line, is_blank
 
 
-def _pieces_of_value(key: str, line: bytearray) -> Iterator[str]:
+def _pieces_of_value(key: str, line: bytearray, carried: dict[str, Any]) -> Iterator[str]:
     skeleton, constants, shifts = _skeleton(line)
     remaining = iter(constants)
 
@@ -146,10 +170,23 @@ def _pieces_of_value(key: str, line: bytearray) -> Iterator[str]:
             for _ in _unescaped(line, found):
                 pass  # to see that it is a string
     value = _value_at(key, record)
+    for name in carried:
+        carried[name] = _whole(line, record.get(name))
     if isinstance(value, str):
         yield value
     else:
         yield from _unescaped(line, value)
+
+
+def _whole(line: bytearray, value: Any) -> Any:
+    """A value of JSON with the long strings in it."""
+    if isinstance(value, _Range):
+        return "".join(_unescaped(line, value))
+    if isinstance(value, list):
+        return [_whole(line, each) for each in value]
+    if isinstance(value, dict):
+        return {name: _whole(line, each) for name, each in value.items()}
+    return value
 
 
 def _skeleton(line: bytearray) -> tuple[bytearray, list[_Range | None], list[tuple[int, int]]]:

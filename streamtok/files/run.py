@@ -18,6 +18,7 @@ from ..disk.outputs import files_of
 from ..errors import shortened
 from ..native.encode import Coder
 from .ahead import Ahead
+from .carried import Carrier
 from .documents import Device, Documents, Options
 from .id_sink import IdSink
 from .in_order import Aside, Ends
@@ -124,6 +125,8 @@ class FileRun:
         self._documents = Documents(
             encoding, self._emit, options, num_threads, device, sink.prepare, self._make_parts, sink.wants_ends
         )
+        if sink.carrying is not None:
+            self._documents.carrier = Carrier(sink.carrying, sink.carry)
         self._ahead = Ahead(sources, num_threads)
         is_shared = self._documents.pipeline.num_threads > 1
         self._writer = Aside(_WRITES_AHEAD if is_shared else 0)
@@ -263,10 +266,10 @@ class FileRun:
         self._journaled = documents.text_bytes
         state = documents.state(offset) if self._header is not None else b""
         where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
-        starts = self._starts[1:]
+        starts, carried = self._starts[1:], sink.flush_carried()
 
         def keep(ids: int, crc: int) -> None:
-            point = Point(*where, ids, crc, sink.ends_crc, state, starts)
+            point = Point(*where, ids, crc, sink.ends_crc, *carried, state, starts)
             self._keeper.do(lambda: self._make_sure_of(point, is_last))
 
         def written() -> None:

@@ -40,12 +40,14 @@ class AnySource:
         label: what messages call it, with the number of a line or a row.
         begins_file: whether its first byte is the first of a file, where a byte order mark may stand.
         nulls: what a null in a table is: "error", "skip" or "empty".
+        carry: names of columns that are carried along.
     """
 
     name: str
     label: str
     begins_file = True
     nulls = "error"
+    carry: tuple[str, ...] = ()
 
     @property
     def size(self) -> int | None:
@@ -62,6 +64,10 @@ class AnySource:
 
     def adopt(self, column: str | None, key: str, nulls: str) -> None:
         """Take these of the caller's options that it was not made with: the column of a table, what a null in it is."""
+
+    def types_of(self, names: Sequence[str]) -> list[Any]:
+        """The Arrow types in which columns of it are carried; of what is no table it has none."""
+        return []
 
     def place_of(self, line: int) -> str:
         """What messages call a line of it, counted from 0."""

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from ..errors import shortened, shown
+from .carried import plain, plain_type
 from .remote import InFile
 from .sources import Reader, SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from ..native.arrow import Column
 
 SUFFIXES = (".parquet", ".arrow", ".arrows", ".feather", ".ipc")
@@ -29,10 +32,11 @@ _PARQUET, _FILE = b"PAR1", b"ARROW1"  # how such files begin; another one is tak
 
 
 class Batch(NamedTuple):
-    """Rows of a table, one behind the other."""
+    """Rows of a table, one behind the other. carried: a record batch with the columns that are carried, if any are."""
 
     texts: Column
     row: int  # the number of the first one, counted from the first row of the source
+    carried: Any = None
 
 
 class TableSource(InFile):
@@ -78,6 +82,11 @@ class TableSource(InFile):
             raise ValueError(f"{shown(self.name)} is no regular file: a table is read in several places")
         return found if self.row_groups is None else {**found, "range": list(self.row_groups)}
 
+    def types_of(self, names: Sequence[str]) -> list[Any]:
+        """As AnySource.types_of. Raises ValueError where a column is missing or of a type that is not carried."""
+        with self._file.opened(lambda raw: TableReader(self, cast("BinaryIO", raw), 0)) as reader:
+            return reader.types_of(names)
+
     def place_of(self, line: int) -> str:
         """The row for messages. Rows and row groups count from 0."""
         first, number = max((start for start in self._starts if start[0] <= line), default=(0, self._groups[0]))
@@ -112,8 +121,12 @@ class TableReader:
         self._errors = (pa.ArrowException, OSError, ColumnError, UnicodeError, OverflowError, MemoryError)
         try:
             if magic.startswith(_PARQUET):
-                self._batches = self._of_parquet(_parquet().ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER))
+                file = _parquet().ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER)
+                self._open: Callable[[], Any] = lambda: file.schema_arrow
+                self._batches = self._of_parquet(file)
             else:
+                opened = pa.ipc.open_file if magic.startswith(_FILE) else pa.ipc.open_stream
+                self._open = lambda: opened(raw).schema
                 self._batches = self._of_arrow(pa, magic.startswith(_FILE))
         except self._errors as error:
             raise self._damaged(error) from None
@@ -158,27 +171,52 @@ class TableReader:
             )
         return range(begin, count if end is None else end)
 
-    def _column(self, schema: Any) -> int:
-        """The place of the column. Raises ValueError where there is none, or it holds no text."""
-        name, wanted = shortened(self._source.name), self._source.column
+    def types_of(self, names: Sequence[str]) -> list[Any]:
+        """The types in which these columns are carried."""
+        try:
+            schema = self._open()
+        except self._errors as error:
+            raise self._damaged(error) from None
+        types = []
+        for name in names:
+            field = schema.field(self._place(schema, name, "carry="))
+            try:
+                types.append(plain_type(field.type))
+            except ValueError as error:
+                raise ValueError(f"{shortened(self._source.name)}: column {shown(name)}: {error}") from None
+        return types
+
+    def _place(self, schema: Any, wanted: str, option: str) -> int:
+        """The place of the column of this name. Raises ValueError where there is none."""
         places = schema.get_all_field_indices(wanted)
         if len(places) != 1:
             count = len(places) or "no"
             raise ValueError(
-                f"{name}: {count} columns are called {shown(wanted)}; there are {shown(schema.names)}: "
-                "name one with column="
+                f"{shortened(self._source.name)}: {count} columns are called {shown(wanted)}; there are "
+                f"{shown(schema.names)}: name one with {option}"
             )
-        kind = schema.field(places[0]).type
+        return int(places[0])
+
+    def _places(self, schema: Any) -> list[int]:
+        """The places of all columns that are read."""
+        carried = [self._place(schema, name, "carry=") for name in self._source.carry]
+        return sorted({self._column(schema), *carried})
+
+    def _column(self, schema: Any) -> int:
+        """The place of the column. Raises ValueError where there is none, or it holds no text."""
+        name, wanted = shortened(self._source.name), self._source.column
+        place = self._place(schema, wanted, "column=")
+        kind = schema.field(place).type
         if str(kind.value_type if str(kind).startswith("dictionary<") else kind) not in _TEXT:
             raise ValueError(
                 f"{name}: column {shown(wanted)} is of type {shortened(str(kind))}, and a column of text is needed: "
                 "name another with column="
             )
-        return int(places[0])
+        return place
 
     def _of_parquet(self, file: Any) -> Iterator[Batch]:
-        facts, name = file.metadata, self._source.column
-        self._column(file.schema_arrow)
+        facts = file.metadata
+        names = [file.schema_arrow.names[place] for place in self._places(file.schema_arrow)]
         chosen = self._chosen(facts.num_row_groups)
         row = 0
         for done, number in enumerate(chosen):
@@ -189,8 +227,8 @@ class TableReader:
                 rows = _BATCH_BYTES * group.num_rows // max(1, group.total_byte_size)
                 size = max(1, min(_MOST_ROWS, max(_LEAST_ROWS, rows)))
                 at = row
-                for batch in file.iter_batches(size, row_groups=[number], columns=[name], use_threads=False):
-                    yield from self._rest(batch.column(batch.schema.get_field_index(name)), at)
+                for batch in file.iter_batches(size, row_groups=[number], columns=names, use_threads=False):
+                    yield from self._rest(batch, at)
                     at += batch.num_rows
                     self._done = (done + (at - row) / max(1, group.num_rows)) / len(chosen)
             row += group.num_rows
@@ -198,16 +236,16 @@ class TableReader:
     def _of_arrow(self, pa: Any, is_file: bool) -> Iterator[Batch]:
         if is_file:
             file = pa.ipc.open_file(self.raw)
-            place = self._column(file.schema)
-            file = pa.ipc.open_file(self.raw, options=pa.ipc.IpcReadOptions(included_fields=[place], use_threads=False))
+            places = self._places(file.schema)
+            file = pa.ipc.open_file(self.raw, options=pa.ipc.IpcReadOptions(included_fields=places, use_threads=False))
             chosen = self._chosen(file.num_record_batches)
             batches = ((number, file.get_batch(number)) for number in chosen)
         else:
             file = pa.ipc.open_stream(self.raw)
-            place = self._column(file.schema)
+            places = self._places(file.schema)
             self.raw.seek(0)
             file = pa.ipc.open_stream(
-                self.raw, options=pa.ipc.IpcReadOptions(included_fields=[place], use_threads=False)
+                self.raw, options=pa.ipc.IpcReadOptions(included_fields=places, use_threads=False)
             )
             begin, end = self._source._groups
             batches = (
@@ -219,17 +257,21 @@ class TableReader:
         for number, batch in batches:
             self._source.begin_group(row, number)
             for at in range(0, batch.num_rows, _MOST_ROWS):
-                yield from self._rest(batch.column(0)[at : at + _MOST_ROWS], row + at)
+                yield from self._rest(batch[at : at + _MOST_ROWS], row + at)
             row += batch.num_rows
             self._done = min(1.0, self.raw.tell() / max(1, self._source.size or 1))
 
-    def _rest(self, array: Any, row: int) -> Iterator[Batch]:
-        """What is left of an array that begins at `row`, behind the rows that are to be passed over."""
+    def _rest(self, batch: Any, row: int) -> Iterator[Batch]:
+        """What is left of a batch that begins at `row`, behind the rows that are to be passed over."""
         from ..arrow import column_of
 
-        if row + len(array) > self._skip:
+        if row + batch.num_rows > self._skip:
             first = max(0, self._skip - row)
-            yield Batch(column_of(array[first:] if first else array), row + first)
+            batch = batch[first:] if first else batch
+            carry, schema = self._source.carry, batch.schema
+            carried = [plain(batch.column(schema.get_field_index(name))) for name in carry]
+            made = _pyarrow().record_batch(carried, names=list(carry)) if carry else None
+            yield Batch(column_of(batch.column(schema.get_field_index(self._source.column))), row + first, made)
 
 
 _TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")

@@ -26,11 +26,13 @@ _NAMES = 1 << 16  # members whose names are kept for messages
 
 
 class Members(NamedTuple):
-    """Members of an archive. row: the number of the first one, counted from the first one that is a document."""
+    """Members of an archive. row: the number of the first one, counted from the first one that is a document. objects:
+    with columns to carry, the .json member of the same sample for each; None where a sample has none."""
 
     texts: list[bytes]
     row: int
     is_json: bool
+    objects: list[bytes | None] | None = None
 
 
 class TarSource(InFile):
@@ -100,27 +102,55 @@ class TarReader:
     def read_batch(self) -> Members | None:
         """The next members; None at the end."""
         texts: list[bytes] = []
+        objects: list[bytes | None] = []
         size, first = 0, 0
-        for row, text in self._found:
+        for row, text, beside in self._found:
             first = first if texts else row
             texts.append(text)
-            size += len(text)
+            objects.append(beside)
+            size += len(text) + len(beside or b"")
             if size >= _BATCH_BYTES or len(texts) >= _BATCH:
                 break
-        return Members(texts, first, self._is_json) if texts else None
+        carries = bool(self._source.carry) and not self._is_json
+        return Members(texts, first, self._is_json, objects if carries else None) if texts else None
 
-    def _texts(self) -> Iterator[tuple[int, bytes]]:
+    def _texts(self) -> Iterator[tuple[int, bytes, bytes | None]]:
+        """Number, text and, with columns to carry, the .json member of each document's sample: the members that stand
+        behind each other and have one name up to its first dot."""
+        if not self._source.carry or self._is_json:
+            for row, _, text in self._members(self._source.column):
+                yield row, text, None
+            return
+        sample, beside = "", None
+        waiting: list[tuple[int, bytes]] = []
+        for row, name, data in self._members(self._source.column, "json"):
+            if name != sample:
+                yield from ((number, text, beside) for number, text in waiting)
+                sample, beside, waiting = name, None, []
+            if row is None:
+                beside = data
+            else:
+                waiting.append((row, data))
+        yield from ((number, text, beside) for number, text in waiting)
+
+    def _members(self, column: str, beside: str = "") -> Iterator[tuple[Any, str, bytes]]:
+        """Number, name of the sample and content of the members with the extension `column`, and with `beside` those
+        without a number."""
         row = 0
         try:
             with tarfile.open(fileobj=cast("BinaryIO", self), mode="r|") as archive:
                 for member in archive:
                     cast("Any", archive).members = []  # else all are kept
-                    if not member.isfile() or os.path.basename(member.name).partition(".")[2] != self._source.column:
+                    stem, _, extension = os.path.basename(member.name).partition(".")
+                    if not member.isfile() or extension not in (column, beside or column):
                         continue
-                    if row >= self._skip:
+                    sample = os.path.join(os.path.dirname(member.name), stem)
+                    number = row if extension == column else None
+                    if number is not None and number >= self._skip:
                         self._source.note(row, member.name)
-                        yield row, cast("Any", archive.extractfile(member)).read()
-                    row += 1
+                    if number is None or number >= self._skip:
+                        yield number, sample, cast("Any", archive.extractfile(member)).read()
+                    row += number is not None
         except (tarfile.TarError, UnicodeError, ValueError, OverflowError) as error:
             raise self._damaged(str(error) or "it is no tar archive") from None
         # tarfile takes the end of the file, and a header that is damaged, for the end of the archive.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -19,18 +19,19 @@ from ..errors import shown
 from ..native import job
 from ..native.encode import Coder
 from .in_order import Emission
-from .json_lines import LONG, pieces_at, text_at, text_of_line
+from .json_lines import BLANK, LONG, pieces_at, record_of_line, text_in, text_of_line
 from .lines import Lines
 from .sources import Reader
 
 if TYPE_CHECKING:
     from ..native.texts import Texts
     from ..protocols import ArrayCoder, Encoder, Frame, NamePair, SomeText, TextCoder
+    from .carried import Carrier
     from .in_order import Pipeline
 
 Chunk = bytes | memoryview
 
-_BATCH = 1 << 14  # documents encoded at once: what is kept about each is small beside the text
+BATCH = 1 << 14  # documents encoded at once: what is kept about each is small beside the text
 _MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through the stream, which holds less
 
 
@@ -51,6 +52,7 @@ class Run(Protocol):
     is_open: bool
     begins_file: bool
     nulls: str
+    carrier: Carrier | None
 
     @property
     def key(self) -> str: ...
@@ -303,8 +305,8 @@ class LineWay(Way):
             self.run.pipeline.put(self.run.stream.feed(lines.pop(0)))
             self.run.close_document()
             self.run.line += 1
-        for at in range(0, len(lines), _BATCH):
-            batch = lines[at : at + _BATCH]
+        for at in range(0, len(lines), BATCH):
+            batch = lines[at : at + BATCH]
             self.run.encode_batch(batch, itertools.count(self.run.line))
             self.run.line += len(batch)
         self.run.take(taken)
@@ -352,105 +354,63 @@ class JsonWay(Way):
 
     def _encode_lines(self, lines: list[bytes]) -> None:
         run = self.run
-        for at in range(0, len(lines), _BATCH):
+        for at in range(0, len(lines), BATCH):
             numbers: list[int] = []
             texts: list[str] = []
-            for line in lines[at : at + _BATCH]:
+            records: list[Any] = []  # with columns to carry
+            for line in lines[at : at + BATCH]:
                 if len(line) > LONG:
-                    run.encode_batch(texts, numbers)
-                    numbers, texts = [], []
+                    self._encode_batch(texts, numbers, records)
+                    numbers, texts, records = [], [], []
                     self._encode_long([line])
                     continue
-                text = text_of_line(run.key, line, run.errors, is_first=run.line == 0 and run.begins_file)
+                text = self._text(line, records)
                 if text is not None:
                     texts.append(text)
                     numbers.append(run.line)
                 run.line += 1
-            run.encode_batch(texts, numbers)
+            self._encode_batch(texts, numbers, records)
+
+    def _text(self, line: bytes, records: list[Any]) -> str | None:
+        run = self.run
+        is_first = run.line == 0 and run.begins_file
+        if run.carrier is None:
+            return text_of_line(run.key, line, run.errors, is_first=is_first)
+        record = record_of_line(line, run.errors, is_first=is_first)
+        if record is BLANK:
+            return None
+        text = text_in(run.key, record)
+        records.append(record)
+        return text
+
+    def _encode_batch(self, texts: list[Any], numbers: list[int], records: list[Any]) -> None:
+        self.run.encode_batch(texts, numbers)
+        carry_objects(self.run, records, numbers)
 
     def _encode_long(self, parts: list[bytes]) -> None:
         run = self.run
-        pieces = pieces_at(run.key, parts, run.errors, is_first=run.line == 0 and run.begins_file)
+        is_first = run.line == 0 and run.begins_file
+        carried: dict[str, Any] = {} if run.carrier is None else dict.fromkeys(run.carrier.carrying.names)
+        pieces = pieces_at(run.key, parts, run.errors, is_first=is_first, carried=carried)
         if pieces is not None:
             for piece in pieces:
                 run.pipeline.put(run.stream.feed(piece))
             run.close_document()
+            carry_objects(run, [carried], [run.line])
         run.line += 1
 
 
-class TableWay(Way):
-    """A row of a table is a document. run.line counts rows, whatever becomes of those that are null."""
+def carry_objects(run: Run, records: list[Any], numbers: Sequence[int]) -> None:
+    """Pass on what is carried of these objects, which are at these lines. Raises ValueError, with run.line at the first
+    one that is refused."""
+    if run.carrier is None:
+        return
+    try:
+        run.carrier.objects(records)
+    except ValueError:
+        run.line = numbers[run.carrier.first_refused(records)]
+        raise
 
-    def begin(self) -> None:
-        pass
-
-    def read(self, reader: Any, size: int) -> Any:
-        return reader.read_batch()
-
-    def feed(self, batch: Any) -> None:
-        found = batch.texts
-        texts, sizes, numbers = found.texts, np.empty(found.rows, np.int64), batch.row + np.arange(found.rows)
-        texts.facts(sizes, np.empty(found.rows, np.int64))
-        if found.null_count and self.run.nulls != "empty":
-            bits = np.frombuffer(found.nulls, np.uint8)
-            there = np.flatnonzero(np.unpackbits(bits, count=found.rows, bitorder="little"))
-            if self.run.nulls == "error":
-                first = int(np.argmax(np.append(there, -1) != np.arange(len(there) + 1)))
-                self._encode(texts.part(0, first), sizes[:first], numbers[:first])
-                raise ValueError(
-                    "the text is null; nulls='skip' passes over such rows, nulls='empty' makes them empty documents"
-                )
-            spans = np.stack([there, np.zeros(len(there), np.int64), sizes[there]], axis=1)
-            texts, sizes, numbers = texts.cut(np.ascontiguousarray(spans).ravel()), sizes[there], numbers[there]
-        self._encode(texts, sizes, numbers)
-        self.run.line = batch.row + found.rows
-
-    def _encode(self, texts: Any, sizes: Any, numbers: Any) -> None:
-        """Rows as documents, a part of a text's size at a time."""
-        run = self.run
-        ends = np.cumsum(sizes)
-        at, done = 0, 0
-        while at < len(sizes):
-            behind = min(at + _BATCH, int(np.searchsorted(ends, done + run.part)) + 1, len(sizes))
-            run.encode_batch(texts.part(at, behind), numbers[at:behind])
-            run.line = int(numbers[behind - 1]) + 1
-            run.take(int(ends[behind - 1]) - done)
-            at, done = behind, int(ends[behind - 1])
-
-    def end(self) -> None:
-        pass
-
-
-class TarWay(Way):
-    """A member of an archive is a document, or the string at the key of the object in it. run.line counts documents."""
-
-    def begin(self) -> None:
-        pass
-
-    def read(self, reader: Any, size: int) -> Any:
-        return reader.read_batch()
-
-    def feed(self, batch: Any) -> None:
-        run = self.run
-        texts: list[Any] = batch.texts
-        if batch.is_json:
-            texts = []
-            for at, member in enumerate(batch.texts):
-                try:
-                    texts.append(text_at(run.key, member.decode("utf-8", run.errors)))
-                except ValueError:
-                    run.encode_batch(texts, range(batch.row, batch.row + at))
-                    run.line = batch.row + at
-                    raise
-        run.encode_batch(texts, range(batch.row, batch.row + len(texts)))
-        run.line = batch.row + len(texts)
-        run.take(sum(map(len, batch.texts)))
-
-    def end(self) -> None:
-        pass
-
-
-WAYS: dict[str, type[Way]] = {"text": TextWay, "lines": LineWay, "jsonl": JsonWay, "table": TableWay, "tar": TarWay}
 
 KINDS = ("text", "lines", "jsonl")
 """Those that a caller may ask for. Sources of the other kinds say so themselves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pathlib
 import random
@@ -39,7 +40,7 @@ def mutated(record: dict, rng: random.Random) -> dict:
         if rng.random() < 0.2:
             del inside[key]
         else:
-            inside[key] = rng.choice(ODD)
+            inside[key] = copy.deepcopy(rng.choice(ODD))  # a list may be changed next
         if not record:
             return record
     return record

@@ -23,7 +23,7 @@ from streamtok.files.sources import make_sources
 def small(monkeypatch):
     monkeypatch.setattr(documents, "_PART", 64)
     monkeypatch.setattr(ways, "_MOST_HELD", 300)
-    monkeypatch.setattr(ways, "_BATCH", 5)
+    monkeypatch.setattr(ways, "BATCH", 5)
     monkeypatch.setattr(batch, "cores", lambda: 64)
     monkeypatch.setattr(id_sink, "_BUFFER_IDS", 64)
 

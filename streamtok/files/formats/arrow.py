@@ -1,17 +1,23 @@
-"""arrow: an Arrow file with a row for each document: `document`, its number from 0 (uint64), and `input_ids`, a list of
-uint32 (or int32). Needs pyarrow."""
+"""arrow: an Arrow file with a row for each document: `document`, its number from 0 (uint64), `input_ids`, a list of
+uint32 (or int32), and the columns that are carried along. Needs pyarrow."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import disk
-from .base import STORED, Facts, RowFormat
+from .base import STORED, Facts, RowFormat, rows_with_columns
 from .reading import Array, Tokenized, no_file
+
+if TYPE_CHECKING:
+    from ..carried import Carrying
+
+OWN = ("document", "input_ids")
+"""The columns that every such file has."""
 
 _MOST_IDS = (1 << 31) - 1  # of a batch: its offsets are int32
 
@@ -25,10 +31,15 @@ class Arrow(RowFormat):
     def check_machine(self) -> None:
         pyarrow()
 
+    def check_carried(self, carrying: Carrying) -> None:
+        for name in carrying.names:
+            if name in OWN:
+                raise ValueError(f"format={self.name!r} has a column {name!r} of its own: rename the one in the source")
+
     def build(self, out: str, facts: Facts) -> None:
         pa = pyarrow()
         with disk.named(out), pa.OSFile(out, "wb") as sink:
-            with pa.ipc.new_file(sink, schema(facts.dtype)) as writer:
+            with pa.ipc.new_file(sink, schema_of(facts)) as writer:
                 for batch in batches(facts):
                     writer.write_batch(batch)
         put_on_disk(out)
@@ -44,22 +55,23 @@ def pyarrow() -> Any:
     return pa
 
 
-def schema(dtype: str) -> Any:
+def schema_of(facts: Facts) -> Any:
     """The columns of a row."""
     pa = pyarrow()
-    return pa.schema([("document", pa.uint64()), ("input_ids", pa.list_(getattr(pa, dtype)()))])
+    carried = [] if facts.carried is None else list(zip(facts.carried.names, facts.carried.types))
+    return pa.schema([*zip(OWN, (pa.uint64(), pa.list_(getattr(pa, facts.dtype)()))), *carried])
 
 
 def batches(facts: Facts) -> Iterator[Any]:
     """All documents as record batches."""
-    pa, first = pyarrow(), 0
-    for ids, ends in facts.rows():
+    pa, first, columns = pyarrow(), 0, schema_of(facts)
+    for ids, ends, carried in rows_with_columns(facts):
         if len(ids) > _MOST_IDS:
             raise ValueError(f"a document of {len(ids)} ids is longer than a list of Arrow can be: split it")
         offsets = pa.array(np.concatenate([np.zeros(1, np.int32), ends.astype(np.int32)]))
         lists = pa.ListArray.from_arrays(offsets, pa.array(ids))
         numbers = pa.array(np.arange(first, first + len(ends), dtype=np.uint64))
-        yield pa.record_batch([numbers, lists], schema=schema(facts.dtype))
+        yield pa.record_batch([numbers, lists, *carried], schema=columns)
         first += len(ends)
 
 
@@ -86,6 +98,24 @@ def lists_of(path: str, column: Any) -> tuple[Array, Array]:
     return column.values.to_numpy(), column.offsets.to_numpy()
 
 
+def carried_names(found: Any) -> list[str]:
+    """The columns beside the ids, which are in a file once each."""
+    return [name for name in found.names if name not in OWN and found.names.count(name) == 1]
+
+
+def sliced(found: Any, group: Callable[[int], Any], firsts: Any, begin: int, end: int) -> Any:
+    """The rows begin .. end - 1 of the columns of the schema `found`. group(i): a table of them; firsts: the first row
+    of each, and the number of all."""
+    first = int(np.searchsorted(firsts, begin, "right")) - 1
+    last = max(first + 1, int(np.searchsorted(firsts, end, "left")))
+    tables = [found.empty_table()]
+    for i in range(first, min(last, len(firsts) - 1)):
+        table, at = group(i), int(firsts[i])
+        table.validate(full=True)
+        tables.append(table[max(0, begin - at) : max(0, end - at)])
+    return pyarrow().concat_tables(tables)
+
+
 def read(path: str, dtype: str | None) -> Tokenized:
     """Rows of a list of ids, mapped."""
     pa = pyarrow()
@@ -107,4 +137,15 @@ def read(path: str, dtype: str | None) -> Tokenized:
         at = i - int(firsts[group])
         return ids[offsets[at] : offsets[at + 1]].astype(STORED[found], copy=False)
 
-    return Tokenized(path, "arrow", found, ends, take)
+    names = carried_names(opened.schema)
+    schema = pa.schema([opened.schema.field(name) for name in names])
+
+    def columns(begin: int, end: int) -> Any:
+        try:
+            return sliced(
+                schema, lambda i: pa.Table.from_batches([opened.get_batch(i).select(names)]), firsts, begin, end
+            )
+        except (pa.ArrowException, OSError) as error:
+            raise no_file(path, "Arrow file", str(error)) from None
+
+    return Tokenized(path, "arrow", found, ends, take, carried=names, columns=columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,13 +35,23 @@ class Tokenized:
         dtype: "uint16", "uint32" or "int32".
         ends: behind how many ids of all each document ends, uint64.
         ids: all ids behind each other, where the file has them so; else None.
+        carried: names of the columns beside the ids.
     """
 
     def __init__(
-        self, path: str, format: str, dtype: str, ends: Array, take: Callable[[int], Array], ids: Array | None = None
+        self,
+        path: str,
+        format: str,
+        dtype: str,
+        ends: Array,
+        take: Callable[[int], Array],
+        ids: Array | None = None,
+        carried: Sequence[str] = (),
+        columns: Callable[[int, int], Any] | None = None,
     ) -> None:
         self.path, self.format, self.dtype, self.ends, self.ids = path, format, dtype, ends, ids
-        self._take = take
+        self.carried = tuple(carried)
+        self._take, self._columns = take, columns
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -51,6 +61,23 @@ class Tokenized:
         if not 0 <= at < len(self):
             raise IndexError(f"there is no document {i}: the file has {len(self)}")
         return self._take(at)
+
+    def columns(self, begin: int = 0, end: int | None = None) -> Any:
+        """The carried columns of the documents begin .. end - 1: a pyarrow.Table. Raises ValueError where the file is
+        damaged, or has none."""
+        end = len(self) if end is None else min(end, len(self))
+        if not self.carried or self._columns is None:
+            raise ValueError(f"{shortened(self.path)} has no columns beside the ids")
+        if not 0 <= begin <= end:
+            raise ValueError(f"there are no documents from {begin} to {end}: the file has {len(self)}")
+        return self._columns(begin, end)
+
+    def values(self, i: int) -> dict[str, Any]:
+        """What document i carries: a value for each name in `carried`."""
+        at = i + len(self) if i < 0 else i
+        if not 0 <= at < len(self):
+            raise IndexError(f"there is no document {i}: the file has {len(self)}")
+        return dict(self.columns(at, at + 1).to_pylist()[0]) if self.carried else {}
 
     def __iter__(self) -> Iterator[Array]:
         return map(self._take, range(len(self)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,9 +130,16 @@ def sample_file(folder: str, name: Any, count: Any) -> tuple[Array, Array]:
 
 
 def tokenized(
-    folder: str, format: str, dtype: str, lengths: list[Array], take: Callable[[int, int], Array]
+    folder: str,
+    format: str,
+    dtype: str,
+    lengths: list[Array],
+    take: Callable[[int, int], Array],
+    carried: Sequence[str] = (),
+    columns: Callable[[int, int], Any] | None = None,
 ) -> Tokenized:
-    """The documents of all files. lengths: how many ids each sample has, file by file. take(file, i): those of one."""
+    """The documents of all files. lengths: how many ids each sample has, file by file. take(file, i): those of one.
+    carried, columns: as for Tokenized."""
     firsts = np.cumsum([0, *map(len, lengths)])
     sizes = np.concatenate([np.empty(0, np.int64), *lengths])
 
@@ -140,7 +147,8 @@ def tokenized(
         file = int(np.searchsorted(firsts, i, "right")) - 1
         return take(file, i - int(firsts[file]))
 
-    return Tokenized(folder, format, dtype, np.cumsum(sizes).astype(np.uint64), take_one)
+    ends = np.cumsum(sizes).astype(np.uint64)
+    return Tokenized(folder, format, dtype, ends, take_one, carried=carried, columns=columns)
 
 
 def whole_lengths(path: str, sizes: Array, dtype: str) -> Array:
