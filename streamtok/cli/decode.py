@@ -75,7 +75,7 @@ def command(arguments: tuple[str, ...], output: str, format: str | None, dtype: 
         write = opened.enter_context(open_output(output))
         position = 0
         for ids in itertools.chain.from_iterable(arrays):
-            write(_decode(encoding, ids, position))
+            write(bytes_of(encoding, ids, position))
             position += len(ids)
 
 
@@ -131,7 +131,8 @@ class _Source:
             )
 
 
-def _decode(encoding: Encoding, ids: Any, position: int) -> bytes:
+def bytes_of(encoding: Encoding, ids: Any, position: int) -> bytes:
+    """The bytes of ids that stand behind `position` others. Raises ValueError naming the id that the encoding lacks."""
     try:
         text: bytes = encoding._bytes_of(ids, position > 0)
         return text

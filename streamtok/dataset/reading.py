@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import shortened, shown
 from ..files.formats import Tokenized, format_named, open_documents
-from .manifest import DatasetManifest
+from .manifest import DatasetManifest, read_dataset
 from .vocabulary import load_encoding
 
 if TYPE_CHECKING:
@@ -37,6 +40,70 @@ def open_shard(folder: str, dataset: DatasetManifest, shard: dict[str, Any]) -> 
             f"says {shard['ids']} in {shard['documents']}: verify the dataset, and build it again"
         )
     return opened
+
+
+@dataclass(frozen=True)
+class Found:
+    """A document of a dataset.
+
+    Attributes:
+        source: the name of its source.
+        shard: the name of its shard.
+        documents: of the shard.
+        number: of the document in the shard, from 0.
+        begin: how many of its ids lie in front of the id that was asked for.
+    """
+
+    source: str
+    shard: str
+    documents: Tokenized
+    number: int
+    begin: int = 0
+
+    @property
+    def ids(self) -> Any:
+        """Those of the document."""
+        return self.documents[self.number]
+
+
+class Shards:
+    """The documents of a dataset, in the order of the plan. One shard is open at a time: a folder may hold very many.
+
+    Raises ValueError, OSError as open_shard() and read_dataset() do.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder, self.dataset = folder, read_dataset(folder)
+        self._totals = list(itertools.accumulate(shard["ids"] for shard in self.dataset.shards))
+        self._opened: tuple[int, Tokenized] | None = None
+
+    def document(self, number: int) -> Found:
+        """The document with this number among those of all shards, from 0. Raises IndexError where there is none."""
+        keeps_empty, behind = format_named(self.dataset.options["format"]).keeps_empty, 0
+        for place, shard in enumerate(self.dataset.shards):
+            count = shard["documents"] if keeps_empty else len(self._open(place))
+            if number < behind + count:
+                return self._found(place, number - behind)
+            behind += count
+        raise IndexError(f"there is no document {number}: the dataset has {behind}")
+
+    def holder_of(self, at: int) -> Found:
+        """The document with the id `at` among all ids of the dataset."""
+        place = bisect.bisect_right(self._totals, at)
+        at -= self._totals[place] - self.dataset.shards[place]["ids"]
+        ends = self._open(place).ends
+        number = int(ends.searchsorted(at, "right"))
+        return self._found(place, number, at - (int(ends[number - 1]) if number else 0))
+
+    def _open(self, place: int) -> Tokenized:
+        if self._opened is None or self._opened[0] != place:
+            self._opened = None  # before another one is opened
+            self._opened = place, open_shard(self._folder, self.dataset, self.dataset.shards[place])
+        return self._opened[1]
+
+    def _found(self, place: int, number: int, begin: int = 0) -> Found:
+        shard = self.dataset.shards[place]
+        return Found(shard["source"], shard["name"], self._open(place), number, begin)
 
 
 def blocks(documents: Tokenized) -> Iterator[tuple[Any, Any]]:

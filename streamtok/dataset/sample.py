@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import os
 import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import shown
-from .manifest import read_dataset
-from .reading import encoding_of, open_shard
+from .reading import Found, Shards, encoding_of
 
 if TYPE_CHECKING:
     from ..core import Encoding
@@ -63,26 +60,15 @@ def sample(
     for what, value in (("count", count), ("length", length)):
         if value < 1:
             raise ValueError(f"{what}={shown(value)} shows nothing: write 1 or more")
-    dataset = read_dataset(name)
-    decoder = encoding_of(dataset, encoding)
-    totals = list(itertools.accumulate(shard["ids"] for shard in dataset.shards))
-    if not totals or not totals[-1]:
-        return []
+    shards = Shards(name)
+    decoder = encoding_of(shards.dataset, encoding)
+    total = shards.dataset.ids
     generator = random.Random(seed)
-    opened: dict[int, Any] = {}
-    found = []
-    for at in (generator.randrange(totals[-1]) for _ in range(count)):
-        place = bisect.bisect_right(totals, at)
-        shard = dataset.shards[place]
-        if place not in opened:
-            opened = {place: open_shard(name, dataset, shard)}  # one at a time: a folder may hold very many
-        found.append(_place(opened[place], shard, at - (totals[place] - shard["ids"]), length, decoder))
-    return found
+    return [_place(shards.holder_of(generator.randrange(total)), length, decoder) for _ in range(count if total else 0)]
 
 
-def _place(documents: Any, shard: dict[str, Any], at: int, length: int, decoder: Encoding) -> Place:
-    number = int(documents.ends.searchsorted(at, "right"))
-    begin = at - (int(documents.ends[number - 1]) if number else 0)
-    ids = documents[number][begin : begin + length]
+def _place(found: Found, length: int, decoder: Encoding) -> Place:
+    ids = found.ids[found.begin : found.begin + length]
     text = decoder.decode_bytes(ids.tolist()).decode("utf-8", "replace")
-    return Place(shard["source"], shard["name"], number, begin, len(ids), text, documents.values(number))
+    values = found.documents.values(found.number)
+    return Place(found.source, found.shard, found.number, found.begin, len(ids), text, values)

@@ -108,6 +108,24 @@ def test_samples_are_parts_of_the_documents(base: pathlib.Path):
         sample(base / "out", encoding=streamtok.get_encoding("cl100k_base"))
 
 
+def test_a_document_of_a_dataset_is_shown_with_the_encoding_that_made_it(base: pathlib.Path):
+    for number in (0, 70, len(TEXTS) - 1):
+        page = run("view", base / "out", "--document", number, "--html", "-").stdout
+        want = streamtok.view_html(
+            TEXTS[number] + "<|endoftext|>",
+            "r50k_base",
+            title=f"Tokens of document {number} of out",
+            allowed_special="all",
+        )
+        assert page == str(want)
+    said = run("view", base / "out", "--document", len(TEXTS), "--html", "-", status=1).stderr
+    assert f"there is no document {len(TEXTS)}: the dataset has {len(TEXTS)}" in said
+    assert (
+        "another vocabulary"
+        in run("view", base / "out", "--document", 0, "-e", "o200k_base", "--html", "-", status=1).stderr
+    )
+
+
 def test_what_needs_documents_says_so(base: pathlib.Path):
     spec = make_spec(base, "bare", index=False)
     build(spec, workers=1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import html.parser
+import json
 import re
 import shutil
 
+import numpy as np
 import pytest
 from cli_runs import run
 
@@ -143,6 +145,49 @@ def test_the_command(tmp_path):
         "in.txt",
         "out.html",
     ]
+
+
+NAMES = {"bin": "o.bin", "npy": "o.npy", "llmc": "l.bin", "megatron": "m.bin", "datatrove": "o.ds", "dolma": "d.npy"}
+NAMES |= {"nanogpt": "n.bin", "mds": "mds", "litdata": "litdata", "parquet": "o.parquet", "arrow": "o.arrow"}
+
+
+@pytest.mark.parametrize("format", NAMES)
+def test_the_command_shows_a_document_of_a_file_of_ids(tmp_path, format):
+    if format in ("parquet", "arrow"):
+        pytest.importorskip("pyarrow")
+    enc, texts, out = streamtok.get_encoding("gpt2"), ["a ☕", "\n".join(HOSTILE[:5]), "x"], tmp_path / "out.html"
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    path = tmp_path / NAMES[format]
+    enc.encode_file(tmp_path / "in.jsonl", path, format=format, append_eot=True, index=True)
+    options = ["--format", "nanogpt"] if format == "nanogpt" else []
+    run("view", path, *options, "--document", 1, "-e", "gpt2", "-e", "o200k_base", "--html", out)
+    title = f"Tokens of document 1 of {NAMES[format]}"
+    text = texts[1] + "<|endoftext|>"
+    want = streamtok.view_html(text, ["gpt2", "o200k_base"], title=title, allowed_special={"<|endoftext|>"})
+    first, second = (str(want).index(f"<h2>{name}") for name in ("gpt2", "o200k_base"))
+    page = out.read_text(encoding="utf-8")
+    assert page[:second] == str(want)[:second] and first < second
+    # What the other encoding makes of the text takes special tokens for text, as everywhere without --allow-special.
+    plain = [int(token["data-i"]) for token in Reader(page[second:]).tokens]
+    assert plain == streamtok.get_encoding("o200k_base").encode_ordinary(text)
+    said = run("view", path, *options, "--document", 3, "--html", "-", status=1).stderr
+    assert "there is no document 3: the file has 3" in said
+
+
+def test_documents_that_cannot_be_shown(tmp_path):
+    path = tmp_path / "o.bin"
+    path.write_bytes(np.array([5, 199_000, 7], "<u4").tobytes())
+    (tmp_path / "o.bin.ends").write_bytes(np.array([1, 3], "<u8").tobytes())
+    said = run("view", path, "--document", 1, "-e", "gpt2", "--html", "-", status=1).stderr
+    assert "id 199000 at position 0 is no token of gpt2: name the encoding that made the ids with -e" in said
+    for arguments, status, what in [
+        (["-t", "a", "--document", 0], 2, "--document is about files of ids"),
+        ([path, "--format", "bin"], 2, "add --document N"),
+        ([tmp_path / "none.bin", "--document", 0], 1, "No such file"),
+        ([path, "--document", -1], 2, "-1"),
+        ([tmp_path, "--document", 0], 1, "index.json"),
+    ]:
+        assert what in run("view", *arguments, "--html", "-", status=status).stderr
 
 
 # ==== In a browser ====
