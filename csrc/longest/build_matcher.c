@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/interrupt.h"
 #include "longest/matcher.h"
@@ -370,7 +371,7 @@ static st_status place_and_link(places *p)
     return status;
 }
 
-st_status st_matcher_build(st_matcher *matcher, const st_vocab *vocab)
+static st_status build(st_matcher *matcher, const st_vocab *vocab)
 {
     st_trie trie;
     ST_TRY(st_trie_build(&trie, vocab));
@@ -381,10 +382,28 @@ st_status st_matcher_build(st_matcher *matcher, const st_vocab *vocab)
     return status;
 }
 
-void st_matcher_free(st_matcher *m)
+static void release(st_attached *attached)
 {
+    st_matcher *m = (st_matcher *)attached; /* its first member */
     st_free(m->edges);
     st_free(m->fails);
     st_free(m->depths);
     st_free(m->pops);
+    st_free(m);
+}
+
+const st_matcher *st_vocab_matcher(st_vocab *vocab)
+{
+    st_matcher *m = st_acquire((void **)&vocab->matcher);
+    if (m)
+        return m;
+    m = st_calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->attached.release = release;
+    if (build(m, vocab)) {
+        release(&m->attached);
+        return NULL;
+    }
+    return st_attach(&vocab->matcher, &m->attached);
 }

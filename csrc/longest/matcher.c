@@ -3,32 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/atomic.h"
 #include "base/interrupt.h"
 #include "base/utf8.h"
-
-static void release(st_attached *attached)
-{
-    st_matcher *m = (st_matcher *)attached; /* its first member */
-    st_matcher_free(m);
-    st_free(m);
-}
-
-const st_matcher *st_vocab_matcher(st_vocab *vocab)
-{
-    st_matcher *m = st_acquire((void **)&vocab->matcher);
-    if (m)
-        return m;
-    m = st_calloc(1, sizeof *m);
-    if (!m)
-        return NULL;
-    m->attached.release = release;
-    if (st_matcher_build(m, vocab)) {
-        release(&m->attached);
-        return NULL;
-    }
-    return st_attach(&vocab->matcher, &m->attached);
-}
 
 /* ---- a step ---- */
 

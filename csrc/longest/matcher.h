@@ -87,9 +87,6 @@ st_status st_longest_reference(const st_vocab *vocab, const uint8_t *text, size_
 
 /* ---- for build_matcher.c and matcher.c ---- */
 
-st_status st_matcher_build(st_matcher *matcher, const st_vocab *vocab);
-void st_matcher_free(st_matcher *matcher);
-
 /* Writes the tokens of pops, nearly always one, and returns the place behind them. */
 static inline uint32_t *st_match_put(const st_matcher *matcher, uint32_t pops, uint32_t *to)
 {

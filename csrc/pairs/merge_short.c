@@ -3,7 +3,7 @@
 #define NOTHING_MERGES INT32_MAX
 
 /* merged << 8 | position orders candidates as BPE wants them: smallest token first, leftmost of equal ones first. */
-static int32_t candidate(const st_pairs *pairs, uint32_t left, uint32_t right, size_t position)
+static int32_t candidate_of(const st_pairs *pairs, uint32_t left, uint32_t right, size_t position)
 {
     uint32_t merged = st_pairs_find(pairs, left, right);
     return merged == ST_NONE ? NOTHING_MERGES : (int32_t)(merged << 8 | (uint32_t)position);
@@ -39,7 +39,7 @@ size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint
         previous[i] = (uint8_t)(i - 1);
     }
     for (size_t i = 0; i + 1 < n; i++)
-        candidates[i] = candidate(pairs, tokens[i], tokens[i + 1], i);
+        candidates[i] = candidate_of(pairs, tokens[i], tokens[i + 1], i);
     for (size_t i = n - 1; i < groups * GROUP; i++)
         candidates[i] = NOTHING_MERGES;
     for (size_t i = 0; i < groups; i++)
@@ -59,10 +59,10 @@ size_t st_merge_short(const st_pairs *pairs, const uint8_t *text, size_t n, uint
             candidates[gone] = NOTHING_MERGES;
             next[at] = (uint8_t)after;
             previous[after] = (uint8_t)at;
-            candidates[at] = candidate(pairs, tokens[at], tokens[after], at);
+            candidates[at] = candidate_of(pairs, tokens[at], tokens[after], at);
         }
         if (at)
-            candidates[before] = candidate(pairs, tokens[before], tokens[at], before);
+            candidates[before] = candidate_of(pairs, tokens[before], tokens[at], before);
         of_groups[at / GROUP] = smallest_of_group(candidates + at / GROUP * GROUP);
         if (gone / GROUP != at / GROUP)
             of_groups[gone / GROUP] = smallest_of_group(candidates + gone / GROUP * GROUP);

@@ -56,14 +56,11 @@ static st_status find_identity(st_dfa *dfa, const st_dfa_table *t)
     return ST_OK;
 }
 
-/* Every mark stays as it is. */
-static const st_dfa_effect no_effect = {.marks = {0, 1, 2, 3, 4, 5, 6, 7}};
-
 /* What the op at ops[number] does, as one effect; 0: it is no op. */
 static int read_op(const st_dfa_table *t, size_t number, st_dfa_effect *effect)
 {
     unsigned drop = 0;
-    *effect = no_effect;
+    *effect = st_dfa_no_effect;
     for (; number < t->op_count; number++) {
         const unsigned code = load16(t->ops + 2 * number), what = code >> 8, a = code & 15, b = code >> 4 & 15;
         const int names_a = what == OP_EMIT_MARK || (what >= OP_MOVE && what <= OP_MARK_BACK);
@@ -84,20 +81,6 @@ static int read_op(const st_dfa_table *t, size_t number, st_dfa_effect *effect)
             effect->marks[a] = what == OP_MARK_HERE ? ST_FROM_HERE : ST_FROM_BACK;
     }
     return 0;
-}
-
-st_dfa_effect st_dfa_effect_at(const st_dfa *dfa, size_t at)
-{
-    const uint32_t entry = dfa->entries[at];
-    uint8_t drop = entry & ST_DFA_DROP ? ST_END_DROPS : 0;
-    st_dfa_effect effect = no_effect;
-    if (entry & ST_DFA_SLOW)
-        return dfa->effects[dfa->effect_of[at]];
-    if (entry & ST_DFA_BACK)
-        effect.ends[effect.end_count++] = (uint8_t)(ST_FROM_BACK | drop);
-    if (entry & ST_DFA_EMIT)
-        effect.ends[effect.end_count++] = (uint8_t)(ST_FROM_HERE | drop);
-    return effect;
 }
 
 /* ---- memory ---- */
