@@ -67,6 +67,7 @@ def plan(spec: str, as_json: bool) -> None:
         return
     for each in shards:
         part = "" if each.range is None else f"  {each.range.unit} {each.range.begin:,} to {each.range.end:,}"
+        part = f"  and {len(each.joined) - 1:,} more, to {each.joined[-1]}" if each.joined else part
         click.echo(f"{each.size:>16,}  {each.source}{part}")
     click.echo(f"{sum(each.size for each in shards):>16,}  bytes in {len(shards):,} shards")
 

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ from ..native.cores import cores
 from . import manifest as manifests
 from .manifest import MANIFEST, DatasetManifest, Manifest
 from .plan import Shard, plan
-from .shard import encode_shard, options_of
+from .shard import check_source, encode_shard, options_of, remove_shard
 from .spec import Spec
 from .vocabulary import load_encoding
 
@@ -66,12 +66,20 @@ class BuildProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a shard: its manifest, or what is wrong with its source. made: in this build."""
+    """What became of a shard: its manifest, or what is wrong with its source. made: in this build. refused: of a shard
+    of several sources those that it is without, and what is wrong with each."""
 
     manifest: Manifest | None
     error: str = ""
     made: bool = True
     worker: str = ""
+    refused: tuple[tuple[str, str], ...] = ()
+
+    def failures_of(self, shard: Shard) -> list[tuple[str, str]]:
+        """The sources that were not encoded, and why."""
+        if self.refused or self.manifest is not None:
+            return list(self.refused)
+        return [(source, self.error) for source in shard.sources]
 
 
 class Build:
@@ -143,7 +151,7 @@ class Build:
             sum(each.size for each in self.shards),
             sum(each.manifest.ids for each in outcomes if each.manifest),
             sum(not each.made for each in outcomes),
-            sum(each.manifest is None for each in outcomes),
+            sum(each.manifest is None or bool(each.refused) for each in outcomes),
             seconds,
             {worker: ids / max(seconds, 1e-9) for worker, ids in self._ids_by.items()},
         )
@@ -160,18 +168,37 @@ class Build:
     def finish(self) -> DatasetManifest:
         """Write the manifest, once there is an outcome of every shard, and return it."""
         made = [self._outcomes[place] for place in range(len(self.shards))]
-        failed = [
-            {"source": shard.source, "range": shard.range and list(shard.range), "error": outcome.error}
+        failed: list[dict[str, Any]] = [
+            {"source": source, "range": shard.range and list(shard.range), "error": error}
             for shard, outcome in zip(self.shards, made)
-            if outcome.manifest is None
+            for source, error in outcome.failures_of(shard)
         ]
         done = [outcome.manifest for outcome in made if outcome.manifest is not None]
         result = DatasetManifest.of(
             self.encoding.name, self.encoding.fingerprint, self.identity["options"], done, failed
         )
         manifests.remove_unfinished(self.spec.folder)
+        self._remove_replaced(done, {each["source"] for each in failed})
         manifests.write(os.path.join(self.spec.folder, MANIFEST), result.as_json())
         return result
+
+    def _remove_replaced(self, done: list[Manifest], failed: set[str]) -> None:
+        """Remove shards of small files that were joined otherwise in an earlier build: their documents would be in the
+        folder twice."""
+        joined = {each["name"] for shard in done for each in shard.joined} - failed
+        sources = {shard.source["name"] for shard in done} - failed | joined
+        names = {shard.name for shard in done}
+        for each in os.listdir(self.spec.folder):
+            name = each.removesuffix(manifests.SHARD_SUFFIX)
+            if name == each or name in names:
+                continue
+            try:
+                found = manifests.read_shard(os.path.join(self.spec.folder, each))
+            except (OSError, ValueError):
+                continue
+            of = {one["name"] for one in found.joined or (found.source,)}
+            if (found.joined or of <= joined) and of <= sources:
+                remove_shard(self.spec.folder, name)
 
 
 def identity_of(spec: Spec, encoding: Encoding) -> dict[str, Any]:
@@ -238,8 +265,32 @@ def work(
 def _work(spec: Spec, shard: Shard, worker: str, **how: Any) -> Outcome:
     began = time.time_ns()
     worker = worker or f"process {os.getpid()}"
+    refused: list[tuple[str, str]] = []
     try:
-        made = encode_shard(shard.source, shard.range, spec.folder, spec, **how)
+        made = _encode(shard.sources, shard, spec, how)
+    except _Refused as error:
+        if not shard.joined:
+            return Outcome(None, str(error), worker=worker)
+        refused = list(_refused(shard, spec, how))
+        rest = [source for source in shard.joined if source not in dict(refused)]
+        if not refused or not rest:
+            return Outcome(None, str(error), worker=worker, refused=tuple(refused))
+        try:
+            made = _encode(rest, shard, spec, how)
+        except _Refused as second:
+            return Outcome(None, str(second), worker=worker)
+    path = os.path.join(spec.folder, made.name + manifests.SHARD_SUFFIX)
+    return Outcome(made, "", os.stat(path).st_mtime_ns >= began, worker, tuple(refused))
+
+
+class _Refused(Exception):
+    """A source is damaged or refused; the text says why."""
+
+
+def _encode(sources: Sequence[str], shard: Shard, spec: Spec, how: dict[str, Any]) -> Manifest:
+    """The shard of these sources. Raises _Refused for a fault of a source, OSError for one of the folder."""
+    try:
+        return encode_shard(sources, shard.range, spec.folder, spec, **how)
     except (OSError, ValueError, RecursionError) as error:
         cause = error.__cause__ if isinstance(error, OSError) and isinstance(error.__cause__, OSError) else error
         if isinstance(error, BlockingIOError):
@@ -247,9 +298,17 @@ def _work(spec: Spec, shard: Shard, worker: str, **how: Any) -> Outcome:
         if isinstance(cause, OSError) and _is_of_folder(cause, spec):
             reason = f"{cause.strerror or cause}; finished shards stay: put this right and build again"
             raise OSError(cause.errno, reason, cause.filename or spec.folder) from None
-        return Outcome(None, _said(cause, spec), worker=worker)
-    path = os.path.join(spec.folder, made.name + manifests.SHARD_SUFFIX)
-    return Outcome(made, made=os.stat(path).st_mtime_ns >= began, worker=worker)
+        raise _Refused(_said(cause, spec)) from None
+
+
+def _refused(shard: Shard, spec: Spec, how: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Which of a shard's sources cannot be encoded, and why: each is encoded for itself, and its ids are dropped."""
+    encoding = how.get("encoding") or load_encoding(spec.encoding, spec.base)
+    for source in shard.joined:
+        try:
+            check_source(source, spec, encoding)
+        except (OSError, ValueError, RecursionError) as error:
+            yield source, _said(error, spec)
 
 
 def _is_of_folder(error: OSError, spec: Spec) -> bool:

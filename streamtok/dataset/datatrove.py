@@ -48,11 +48,11 @@ class BuildShards(PipelineStep):
         for shard in shards[rank::world_size]:
             with self.track_time():
                 outcome = work(spec, shard, encoding=encoding)
+            failed += [f"{source}: {error}" for source, error in outcome.failures_of(shard)]
             if outcome.manifest is None:
-                failed.append(f"{shard.source}: {outcome.error}")
                 continue
             self.stat_update("shards")
             self.stat_update("documents", value=outcome.manifest.documents)
             self.stat_update("tokens", value=outcome.manifest.ids)
         if failed:
-            raise ValueError(f"{len(failed)} shards of this rank were not encoded: {'; '.join(failed)}")
+            raise ValueError(f"{len(failed)} sources of this rank were not encoded: {'; '.join(failed)}")

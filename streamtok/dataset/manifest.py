@@ -51,6 +51,7 @@ class Manifest:
         ids: number of ids.
         bytes: of text, decompressed.
         files: the finished files, the one with the ids first.
+        joined: of a shard of several sources, what `source` says of each, in their order, and its documents.
     """
 
     name: str
@@ -63,11 +64,15 @@ class Manifest:
     ids: int
     bytes: int
     files: tuple[FileFacts, ...]
+    joined: tuple[dict[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As it lies in a file."""
         range = None if self.range is None else list(self.range)
-        return {"format_version": FORMAT_VERSION, "kind": "shard", **asdict(self), "range": range}
+        record = {"format_version": FORMAT_VERSION, "kind": "shard", **asdict(self), "range": range}
+        if not self.joined:
+            del record["joined"]
+        return record
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Manifest:
@@ -75,7 +80,11 @@ class Manifest:
         values = _of_kind(record, "shard")
         values["range"] = None if values["range"] is None else _range_of(values["range"])
         values["files"] = tuple(_facts_of(each) for each in values["files"])
+        values["joined"] = tuple(values.get("joined", ()))
         manifest = cls(**values)
+        for each in manifest.joined:
+            _check_texts(each["name"])
+            _check_counts(each["documents"])
         _check_counts(manifest.documents, manifest.ids, manifest.bytes)
         _check_texts(manifest.name, manifest.encoding, manifest.fingerprint, manifest.source["name"])
         if not manifest.files or not isinstance(manifest.options, dict):
@@ -90,7 +99,8 @@ class DatasetManifest:
     Attributes:
         encoding, fingerprint, options: as in Manifest, of all shards.
         documents, ids, bytes: of all shards.
-        shards: of each shard in the order of the plan: name, source (its name), range, documents, ids, bytes, files.
+        shards: of each shard in the order of the plan: name, source (its name), range, documents, ids, bytes, files; of
+            one of several sources also joined: the name of each and its documents.
         failed: of each shard that could not be made: source, range and the error. Empty where all is well.
     """
 
@@ -139,8 +149,17 @@ class DatasetManifest:
         return [(shard, [FileFacts(**each) for each in shard["files"]]) for shard in self.shards]
 
 
+def sources_of(entry: dict[str, Any]) -> list[tuple[str, int]]:
+    """The sources of a shard in the manifest of a dataset, and how many documents it has of each, in their order."""
+    if "joined" in entry:
+        return [(name, documents) for name, documents in entry["joined"]]
+    return [(entry["source"], entry["documents"])]
+
+
 def _entry(shard: Manifest) -> dict[str, Any]:
+    joined = [[each["name"], each["documents"]] for each in shard.joined]
     return {
+        **({"joined": joined} if joined else {}),
         "name": shard.name,
         "source": shard.source["name"],
         "range": None if shard.range is None else list(shard.range),
@@ -189,6 +208,11 @@ def read_dataset(folder: str | os.PathLike[str]) -> DatasetManifest:
         for shard in manifest.shards:
             _check_counts(shard["documents"], shard["ids"], shard["bytes"])
             _check_texts(shard["name"], shard["source"])
+            counts = sources_of(shard)
+            _check_texts(*(name for name, _ in counts))
+            _check_counts(*(count for _, count in counts))
+            if sum(count for _, count in counts) != shard["documents"]:
+                raise ValueError
             if not [_facts_of(each) for each in shard["files"]]:
                 raise ValueError
         for each in manifest.failed:

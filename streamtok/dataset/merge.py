@@ -11,9 +11,9 @@ from ..disk.outputs import check_apart
 from ..errors import shown
 from ..files.carried import Carrier, Carrying, columns_of, joined_type
 from ..files.encode import check_replaced, target_of
-from ..files.formats import format_named
+from ..files.formats import Format, format_named
 from ..files.id_sink import IdSink
-from .manifest import DatasetManifest, read_dataset
+from .manifest import DatasetManifest, read_dataset, sources_of
 from .reading import blocks, encoding_of, open_shard
 
 if TYPE_CHECKING:
@@ -114,15 +114,32 @@ def _carrying(folder: str, dataset: DatasetManifest) -> Carrying | None:
     return Carrying([column.name for column in columns], types)
 
 
+def _counts(shard: dict[str, Any], documents: int, format: Format) -> list[tuple[str, int]]:
+    """How many of a shard's documents are of which source. Raises ValueError where the format has to know, and nothing
+    tells."""
+    counts = sources_of(shard)
+    if len(counts) == 1:
+        return [(counts[0][0], documents)]  # a format without empty documents has fewer than the manifest says
+    if documents != shard["documents"] and format.wants_starts:
+        raise ValueError(
+            f"format={format.name!r} tells the source of each document, and a shard of {len(counts)} sources has left "
+            "out its empty ones: merge into another format, or build the shards in one that keeps them"
+        )
+    return counts
+
+
 def _join(folder: str, dataset: DatasetManifest, sink: IdSink) -> int:
     """All documents into the sink; returns how many."""
-    documents = dict.fromkeys((shard["source"] for shard in dataset.shards), 0)
+    documents: dict[str, int] = {}
+    total = 0
     carrier = None if sink.carrying is None else Carrier(sink.carrying, sink.carry)
     for shard in dataset.shards:
         opened, begin = open_shard(folder, dataset, shard), 0
+        total += len(opened)
+        for source, count in _counts(shard, len(opened), sink.format):
+            documents[source] = documents.get(source, 0) + count
         for ids, ends in blocks(opened):
             sink.append(ids, ends)
-            documents[shard["source"]] += len(ends)  # a format without empty documents has fewer than the manifest says
             if carrier is not None:
                 for batch in opened.columns(begin, begin + len(ends)).to_batches():
                     carrier.rows(batch)
@@ -132,4 +149,4 @@ def _join(folder: str, dataset: DatasetManifest, sink: IdSink) -> int:
     sink.sync()
     starts = [0, *itertools.accumulate(documents.values())][: len(documents)]
     sink.finish(dataset.encoding, list(documents), starts)
-    return sum(documents.values())
+    return total

@@ -1,4 +1,5 @@
-"""Sources into shards: plain files of lines by byte ranges, parquet files by row groups, all other files whole."""
+"""Sources into shards: plain files of lines by byte ranges, parquet files by row groups, all other files whole, small
+ones several together."""
 
 from __future__ import annotations
 
@@ -29,14 +30,27 @@ class Shard:
     """One piece of work.
 
     Attributes:
-        source: the name of the source, as Spec.source_names() has it.
+        source: the name of the source, as Spec.source_names() has it; of several the first.
         range: the part of it; None for all of it.
-        size: bytes of it on the disk.
+        size: bytes on the disk.
+        joined: the names of all sources, in their order, where it has several.
     """
 
     source: str
     range: Range | None
     size: int
+    joined: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of all its sources."""
+        return self.joined or (self.source,)
+
+
+_SMALL = 16  # a file of less than this part of shard_bytes is joined with others
+_TOGETHER = 4  # up to this part of it: there are shards enough for many workers
+_UNPACKED = 4  # a compressed file counts as so many times its size
+_MOST_JOINED = 10_000  # files of a shard: its manifest names each
 
 
 def plan(sources: Iterable[str], shard_bytes: int, *, base: str = ".", documents: str | None = None) -> list[Shard]:
@@ -44,7 +58,11 @@ def plan(sources: Iterable[str], shard_bytes: int, *, base: str = ".", documents
 
     A plain file of lines or JSON lines is cut at ends of lines, into ranges of `shard_bytes` or a little more. A
     compressed file is a shard, and so is a file that is one document. The row groups of a parquet file are joined up to
-    `shard_bytes` of their unpacked size.
+    up to `shard_bytes` of their unpacked size.
+
+    Files of less than a sixteenth of `shard_bytes` that stand behind each other are joined, whole and in their order,
+    up to a quarter of it, and up to 10,000; a compressed one counts as four times its size. So the documents of all
+    shards are those of the sources, in their order.
 
     Args:
         sources: names of files.
@@ -58,7 +76,34 @@ def plan(sources: Iterable[str], shard_bytes: int, *, base: str = ".", documents
     """
     if shard_bytes < 1:
         raise ValueError(f"shard_bytes={shown(shard_bytes)} takes no bytes: write 1 or more")
-    return [shard for name in sources for shard in _shards_of(name, shard_bytes, base, documents)]
+    shards = (shard for name in sources for shard in _shards_of(name, shard_bytes, base, documents))
+    return list(_joined(shards, shard_bytes))
+
+
+def _joined(shards: Iterable[Shard], shard_bytes: int) -> Iterator[Shard]:
+    """The shards, small files joined."""
+    held: list[Shard] = []
+    size = 0
+    for shard in shards:
+        counted = shard.size * (_UNPACKED if shard.source.lower().endswith(tuple(PACKED)) else 1)
+        is_small = shard.range is None and counted * _SMALL < shard_bytes
+        if held and (not is_small or (size + counted) * _TOGETHER > shard_bytes or len(held) == _MOST_JOINED):
+            yield _one_of(held)
+            held, size = [], 0
+        if is_small:
+            held.append(shard)
+            size += counted
+        else:
+            yield shard
+    if held:
+        yield _one_of(held)
+
+
+def _one_of(held: list[Shard]) -> Shard:
+    if len(held) == 1:
+        return held[0]
+    names = tuple(each.source for each in held)
+    return Shard(names[0], None, sum(each.size for each in held), names)
 
 
 def _shards_of(name: str, shard_bytes: int, base: str, documents: str | None) -> Iterator[Shard]:

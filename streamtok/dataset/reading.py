@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import shortened, shown
 from ..files.formats import Tokenized, format_named, open_documents
-from .manifest import DatasetManifest, read_dataset
+from .manifest import DatasetManifest, read_dataset, sources_of
 from .vocabulary import load_encoding
 
 if TYPE_CHECKING:
@@ -102,8 +102,17 @@ class Shards:
         return self._opened[1]
 
     def _found(self, place: int, number: int, begin: int = 0) -> Found:
-        shard = self.dataset.shards[place]
-        return Found(shard["source"], shard["name"], self._open(place), number, begin)
+        shard, opened = self.dataset.shards[place], self._open(place)
+        return Found(_source_of(shard, number, len(opened)), shard["name"], opened, number, begin)
+
+
+def _source_of(shard: dict[str, Any], number: int, documents: int) -> str:
+    """The source of document `number` of a shard with so many."""
+    counts = sources_of(shard)
+    if len(counts) > 1 and documents != shard["documents"]:  # which ones are empty, and were left out, is not known
+        return f"{counts[0][0]} or one of {len(counts) - 1} others"
+    borders = list(itertools.accumulate(count for _, count in counts))
+    return counts[0][0] if len(counts) == 1 else counts[bisect.bisect_right(borders, number)][0]
 
 
 def blocks(documents: Tokenized) -> Iterator[tuple[Any, Any]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import disk
 from ..device import check_device
 from ..disk.outputs import check_apart, files_of
-from ..files.carried import Carrying
+from ..files.carried import Carrier, Carrying
+from ..files.documents import Documents
 from ..files.encode import carrying_of, device_for
 from ..files.formats import format_named
 from ..files.id_sink import IdSink
@@ -27,7 +29,7 @@ from .vocabulary import load_encoding
 if TYPE_CHECKING:
     from ..core import Encoding
 
-__all__ = ["encode_shard", "options_of"]
+__all__ = ["check_source", "encode_shard", "options_of", "remove_shard"]
 
 _CHUNK = 1 << 22  # bytes of text that are read at a time: what unpacks them finds its tables in the cache again
 _POINTS = 64 << 20  # bytes of text between points to resume from
@@ -42,7 +44,7 @@ _SUFFIXES = {
 
 
 def encode_shard(
-    source: str,
+    source: str | Sequence[str],
     range: Range | None,
     destination: str | os.PathLike[str],
     spec: Spec,
@@ -51,15 +53,16 @@ def encode_shard(
     num_threads: int = 1,
     device: str = "cpu",
 ) -> Manifest:
-    """Encode a part of a source into the folder `destination`: its files, and beside them a manifest.
+    """Encode a part of a source, or several sources, into the folder `destination`: its files, and beside them a
+    manifest.
 
-    The files are named by a hash of source, range, vocabulary and options, and depend on these alone. A shard that is
+    The files are named by a hash of sources, range, vocabulary and options, and depend on these alone. A shard that is
     finished is not made again. The manifest is written last, so a shard is there whole or not at all; a call that was
     interrupted is repeated, and goes on where the other stood.
 
     Args:
-        source: the name of a file; a relative one starts at `spec.base`.
-        range: the part of it, as plan() gives it; None for all of it.
+        source: the name of a file; a relative one starts at `spec.base`. Several are read in their order.
+        range: the part of it, as plan() gives it; None for all of it, and with several.
         destination: the folder.
         spec: vocabulary and options; its sources and output do not count.
         encoding: the encoding that `spec` names, if it is at hand.
@@ -72,29 +75,27 @@ def encode_shard(
         ValueError: text or options that are refused.
     """
     encoding = load_encoding(spec.encoding, spec.base) if encoding is None else encoding
-    folder, origin = os.fspath(destination), _source_of(spec, source, range)
-    seen = origin.fingerprint()
-    if seen is None:
-        raise ValueError(
-            f"{origin.name} is a pipe, a device or a stream, which cannot be read twice: put the text into a file"
-        )
-    seen = {"name": source, **{name: seen[name] for name in ("size", "sha256", "mtime_ns")}}
+    names = [source] if isinstance(source, str) else list(source)
+    folder, origins = os.fspath(destination), [_source_of(spec, each, range) for each in names]
+    seen = [_seen(each, origin) for each, origin in zip(names, origins)]
+    facts = [{name: value for name, value in each.items() if name != "mtime_ns"} for each in seen]
     inputs: dict[str, Any] = {
-        "source": {name: value for name, value in seen.items() if name != "mtime_ns"},
+        "source": facts[0],
         "range": None if range is None else list(range),
         "fingerprint": encoding.fingerprint,
-        "options": options_of(spec, encoding, origin),
+        "options": options_of(spec, encoding, origins),
+        **({"joined": facts} if len(facts) > 1 else {}),
     }
     name = manifests.name_of(inputs)
     finished = _finished(folder, name, seen)
     if finished is not None:
         return finished
-    _remove(folder, name)  # what is damaged, or of a source that was changed since
+    remove_shard(folder, name)  # what is damaged, or of a source that was changed since
     target = os.path.join(os.path.realpath(folder), _name_of_ids(name, spec))
-    result = _run(encoding, origin, target, spec, num_threads, device)
+    result, counts = _run(encoding, origins, target, spec, num_threads, device)
     made = Manifest(
         name=name,
-        source=seen,
+        source=seen[0],
         range=range,
         encoding=encoding.name,
         fingerprint=encoding.fingerprint,
@@ -105,15 +106,39 @@ def encode_shard(
         files=tuple(
             manifests.facts_of_file(folder, each) for each in _files_of(folder, name, _name_of_ids(name, spec))
         ),
+        joined=tuple({**each, "documents": count} for each, count in zip(seen, counts)) if len(seen) > 1 else (),
     )
     manifests.write(os.path.join(folder, name + SHARD_SUFFIX), made.as_json())
     return made
 
 
-def options_of(spec: Spec, encoding: Encoding, source: AnySource | None = None) -> dict[str, Any]:
-    """What decides the content of shards, apart from source and vocabulary. source: with the kind of its documents."""
-    record = spec.options().as_json([] if source is None else [source])
-    if source is None:
+def check_source(name: str, spec: Spec, encoding: Encoding) -> None:
+    """Raise what encode_shard() raises for this source alone; nothing is written."""
+    origin, options = _source_of(spec, name, None), spec.options()
+    _seen(name, origin)
+    carrying = carrying_of(options, [origin], format_named(spec.format))
+    documents = Documents(encoding, lambda *_: None, options)
+    if carrying is not None:
+        documents.carrier = Carrier(carrying, lambda *_: None)
+    documents.begin(origin)
+    documents.encode_source(origin, _CHUNK)
+
+
+def _seen(name: str, origin: AnySource) -> dict[str, Any]:
+    """What a manifest says of a source. Raises ValueError for one that cannot be read twice."""
+    seen = origin.fingerprint()
+    if seen is None:
+        raise ValueError(
+            f"{origin.name} is a pipe, a device or a stream, which cannot be read twice: put the text into a file"
+        )
+    return {"name": name, **{fact: seen[fact] for fact in ("size", "sha256", "mtime_ns")}}
+
+
+def options_of(spec: Spec, encoding: Encoding, sources: Sequence[AnySource] = ()) -> dict[str, Any]:
+    """What decides the content of shards, apart from sources and vocabulary. sources: with the kinds of their
+    documents."""
+    record = spec.options().as_json(list(sources))
+    if not sources:
         record["documents"], record["key"] = spec.documents, spec.key
     format = format_named(spec.format)
     dtype = format.choose_dtype(encoding, spec.dtype)
@@ -131,37 +156,41 @@ def _source_of(spec: Spec, name: str, range: Range | None) -> AnySource:
     return spec.options().sources_of(path)[0]
 
 
-def _finished(folder: str, name: str, seen: dict[str, Any]) -> Manifest | None:
-    """The manifest of a shard that is there already; None where it is not, or not of the source as it is now."""
+def _finished(folder: str, name: str, seen: list[dict[str, Any]]) -> Manifest | None:
+    """The manifest of a shard that is there already; None where it is not, or not of the sources as they are now."""
     try:
         found = manifests.read_shard(os.path.join(folder, name + SHARD_SUFFIX))
     except FileNotFoundError:
         return None
     except ValueError:  # damaged: the shard is made anew
         return None
-    is_same = found.name == name and found.source == seen
+    known = [{fact: each.get(fact) for fact in seen[0]} for each in found.joined or (found.source,)]
+    is_same = found.name == name and known == seen
     if is_same and not any(manifests.difference(folder, each, is_hashed=False) for each in found.files):
         return found
     return None
 
 
-def _run(encoding: Encoding, source: AnySource, target: str, spec: Spec, num_threads: int, device: str) -> EncodedFile:
-    """The run of encode_file, of which a journal is kept only once it is long, and whose output is read again."""
+def _run(
+    encoding: Encoding, sources: list[AnySource], target: str, spec: Spec, num_threads: int, device: str
+) -> tuple[EncodedFile, list[int]]:
+    """The run of encode_file, of which a journal is kept only once it is long, and whose output is read again; and how
+    many documents are of each source."""
     format = format_named(spec.format)
     format.check_machine()
     format.check_target(target)
     check_device(device)
-    run_on = device_for(encoding, device, [source])
+    run_on = device_for(encoding, device, sources)
     chunk = _CHUNK if run_on is None else max(_CHUNK, run_on.chunk)
     options = spec.options()
-    carrying = carrying_of(options, [source], format)
+    carrying = carrying_of(options, sources, format)
 
-    def run(resume: bool) -> EncodedFile:
+    def run(resume: bool) -> tuple[EncodedFile, list[int]]:
         dtype = format.choose_dtype(encoding, spec.dtype)
         sink = IdSink(target, format, dtype, spec.index, keeps_pages=True, carrying=carrying)
-        check_apart([target, *sink.outputs], [(source.name, source.where())])
-        whole = FileRun(encoding, [source], sink, options, None, chunk, _POINTS, num_threads, run_on, late_journal=True)
-        return whole.run(resume)
+        check_apart([target, *sink.outputs], [(source.name, source.where()) for source in sources])
+        whole = FileRun(encoding, sources, sink, options, None, chunk, _POINTS, num_threads, run_on, late_journal=True)
+        return whole.run(resume), whole.documents_of_sources()
 
     try:
         return run(True)
@@ -169,7 +198,7 @@ def _run(encoding: Encoding, source: AnySource, target: str, spec: Spec, num_thr
         return run(False)
 
 
-def _remove(folder: str, name: str) -> None:
+def remove_shard(folder: str, name: str) -> None:
     """Remove the manifest and the finished files of a shard, if there are any."""
     disk.remove(os.path.join(folder, name + SHARD_SUFFIX))
     for each in _files_of(folder, name):

@@ -7,6 +7,7 @@ With several threads, some unpack sources, one reads and cuts, some encode, one 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -113,7 +114,8 @@ class FileRun:
         device: Device | None = None,
         late_journal: bool = False,
     ) -> None:
-        """late_journal: begin it with the first point, so that a short run has none."""
+        """late_journal: a shard: its journal is begun with the first point, so that a short run has none, and of each
+        source it is known how many documents it has."""
         self._is_late = late_journal
         self._began = time.monotonic()
         self._sources, self._sink = sources, sink
@@ -121,7 +123,8 @@ class FileRun:
         self._journal_path = files_of(sink.target)[2]
         self._header = self._make_header(encoding, options)
         self._encoding_name = encoding.name
-        self._starts = [0]  # documents in front of each source so far, if the format asks for them
+        self._starts = [0]  # documents in front of each source so far, if somebody asks for them
+        self._keeps_starts = sink.format.wants_starts or (late_journal and len(sources) > 1)
         self._documents = Documents(
             encoding, self._emit, options, num_threads, device, sink.prepare, self._make_parts, sink.wants_ends
         )
@@ -246,7 +249,7 @@ class FileRun:
             self._index += 1
             if self._index < len(self._sources):
                 self._documents.begin(self._sources[self._index])
-                if self._sink.format.wants_starts:
+                if self._keeps_starts:
                     self._starts.append(self._documents.documents)
 
     def _emit(self, ids: Any, ends: Ends) -> None:
@@ -311,8 +314,13 @@ class FileRun:
         if point.source < len(self._sources) or not self._sink.is_finished(mark):
             return False
         self._documents.documents, self._documents.text_bytes = point.documents, point.text_bytes
+        self._starts = [0, *point.starts]
         self._sink.ids, self._sink.crc, self._resumed_ids = point.ids, point.crc, point.ids
         return True
+
+    def documents_of_sources(self) -> list[int]:
+        """How many documents are of each source, once a shard is done."""
+        return [b - a for a, b in itertools.pairwise([*self._starts, self._documents.documents])]
 
     def _leave(self, error: BaseException) -> BaseException:
         """Keep what a later run can go on from, remove what none can; returns the error to raise."""

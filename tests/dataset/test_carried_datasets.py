@@ -56,11 +56,11 @@ def test_shards_carry_columns_and_merging_joins_them(tmp_path: pathlib.Path):
 
 def test_shards_whose_types_differ_are_not_merged(tmp_path: pathlib.Path):
     write(tmp_path, [[1], ["one"]])
-    spec = make_spec(tmp_path, format="arrow", carry=("x",))
+    spec = make_spec(tmp_path, format="arrow", carry=("x",), shard_bytes=100)
     build(spec, workers=1)
     with pytest.raises(ValueError, match=r"'x' is int64 in 'corpus/0\.jsonl' and string in 'corpus/1\.jsonl'.*x:json"):
         merge(spec.folder, tmp_path / "all.arrow")
-    stated = make_spec(tmp_path, "stated", format="arrow", carry=("x:json",))
+    stated = make_spec(tmp_path, "stated", format="arrow", carry=("x:json",), shard_bytes=100)
     build(stated, workers=1)
     merge(stated.folder, tmp_path / "all.arrow")
     assert open_documents(tmp_path / "all.arrow").columns()["x"].to_pylist() == ["1", '"one"']
