@@ -36,6 +36,8 @@ ST_INLINE void st_report(const st_job *job, uint64_t tokens)
     job->counts->tokens = tokens;
     if (tokens > job->out_room)
         job->counts->flags |= ST_FLAG_ROOM;
+    if (job->learned_count)
+        job->counts->learned = *job->learned_count;
     *job->report = *job->counts;
 }
 

@@ -68,6 +68,7 @@ typedef struct st_counts {
     uint32_t lists[ST_CLASSES]; /* atoms in each list */
     uint32_t specials;          /* names found, including those for which `found` had no room */
     uint32_t heads[3];          /* stretches of longest match that are to be walked anew (cuda/longest/mend.cu), a check each */
+    uint32_t learned;           /* words learned by all calls, at the end of this slice; may exceed the room */
     uint32_t arrived;           /* thread blocks that have arrived at st_meet, for short texts */
 } st_counts;
 
@@ -104,6 +105,9 @@ typedef struct st_job {
     uint64_t characters;       /* may atoms begin as whole characters (st_whole_character)? */
     uint64_t identity;         /* is each token its own id? */
     const st_dfa *dfa;         /* the table of the pattern; NULL without a pattern */
+    uint4 *learned;            /* words that were merged before (cuda/encode/learned.cu), two uint4 each */
+    uint64_t learned_room;     /* words; 0: none are learned */
+    uint32_t *learned_count;
 
     /* the text */
     const uint4 *source;  /* where a short text is copied from; NULL: it is in `text` already */

@@ -18,6 +18,7 @@ from ._job import (
     FLAG_WORD,
     FLAG_WORK,
     LONGEST,
+    SHORT_CLASSES,
     SHORT_STRETCH,
     STRETCH,
     TILE,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..protocols import DeviceArray, HostArray, Places, Record
     from ._device import CudaDevice
     from ._tables import Tables
+    from ._words import Words
 
     Rooms = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -216,7 +218,8 @@ class Engine(BaseEngine):
     def __init__(self, device: CudaDevice, encode_piece: Callable[[bytes], list[int]], tables: Tables) -> None:
         super().__init__(device)
         self._encode_piece, self._tables = encode_piece, tables
-        self._short: tuple[tuple[int, int, Sought | None, int], Record, object] | None = None
+        self._words = tables.words.now
+        self._short: tuple[tuple[int, int, Sought | None, int, Words], Record, object] | None = None
 
     def forget(self) -> None:
         super().forget()
@@ -227,7 +230,10 @@ class Engine(BaseEngine):
     def _job_for(self, text: DeviceText, id_bytes: int, room: Rooms, is_short: bool) -> Record:
         """A job for all stages, in one launch or not, with lists of the sizes that `room` gives."""
         job, address = self._text_job(text), self._buffers.address
-        for name, value in self._tables.fields.items():
+        if self._words is not self._tables.words.now:
+            self._device.synchronize()  # a launch that was given up may still point to the old ones
+            self._words = self._tables.words.now
+        for name, value in (self._tables.fields | self._words.fields).items():
             job[name] = value
         add_starts(job, self._buffers, _SHORT_SEGMENT_BLOCKS if is_short else SEGMENT_BLOCKS)
         job["atoms"] = address("atoms", int(job["blocks"]), np.uint64)
@@ -270,6 +276,7 @@ class Engine(BaseEngine):
             (self._run_short if is_short else self._run)(job)
             yield self._device.moment()
             counts = self._answer(text, names)
+            self._note(counts)
             tokens = int(counts["tokens"])
             if counts["flags"] & FLAG_LISTS and room is ALL_ROOM:
                 raise Unusable("a list that holds all that there can be is too short")
@@ -282,6 +289,10 @@ class Engine(BaseEngine):
                     row_starts[-1] = tokens
                 return self._with_huge(text, out[:tokens], row_starts, int(counts["huge"]))
             del out  # freed before the new one is allocated
+
+    def _note(self, counts: np.void) -> None:
+        if counts["learned"] >= self._words.room:
+            self._tables.words.note(self._words, int(counts["lists"][:SHORT_CLASSES].sum()))
 
     def encode_short(
         self, source: int, size: int, dtype: npt.DTypeLike, trusted: bool, names: Sought | None, out: Any = None
@@ -301,6 +312,7 @@ class Engine(BaseEngine):
         self._run_short(job)
         self._device.synchronize()
         counts = self._answer(text, names)
+        self._note(counts)
         tokens = int(counts["tokens"])
         if out is None and counts["flags"]:
             return self.encode(text, dtype)[0]
@@ -312,11 +324,12 @@ class Engine(BaseEngine):
         """(job, text on the device) for texts of up to a power of two bytes: most of a job stays as it was."""
         room = max(_LEAST_SHORT, 1 << (size - 1).bit_length())
         data = self._buffers.array("short_text", room, np.uint8)
-        if self._short is None or self._short[0] != (room, id_bytes, names, self._buffers.moves):
+        key = room, id_bytes, names, self._buffers.moves, self._tables.words.now
+        if self._short is None or self._short[0] != key:
             job = self._job_for(DeviceText(data, room), id_bytes, ALL_ROOM, True)
             self._look_for(job, names)
             # Kept with the names that the job points to: the next text may have others.
-            self._short = (room, id_bytes, names, self._buffers.moves), job, self._names
+            self._short = (*key[:3], self._buffers.moves, self._words), job, self._names
         return self._short[1], data
 
     def _run_short(self, job: Record) -> None:
@@ -327,9 +340,13 @@ class Engine(BaseEngine):
         find_starts(self._device, job)
         stretches, at_once = -(-int(job["size"]) // STRETCH), int(job["stretches"])
         self._device.launch("cuts", job, self._device.blocks_for("cuts", -(-stretches // 8)), 256)
-        for first in range(0, stretches, at_once):
-            job["first_stretch"], job["stretches"] = first, min(at_once, stretches - first)
+        first, words = 0, self._words
+        while first < stretches:
+            count = min(at_once, words.next_slice(stretches - first))
+            job["first_stretch"], job["stretches"] = first, count
             self._run_slice(job)
+            words.read += count * STRETCH
+            first += count
 
     def _run_slice(self, job: Record) -> None:
         launch, stretches = self._device.launch, int(job["stretches"])

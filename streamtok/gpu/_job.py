@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-CLASSES = 9
+SHORT_CLASSES, CLASSES = 5, 9
 LONGEST = 512
 STRETCH, SHORT_STRETCH = 1024, 128
 BLOCK = 64
@@ -16,7 +16,7 @@ LONGEST_GAP = 1 << 18
 
 _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
-token_bytes token_starts long_tokens long_mask filter cuts characters identity dfa
+token_bytes token_starts long_tokens long_mask filter cuts characters identity dfa learned learned_room learned_count
 source text size blocks marks
 segment_blocks starts atoms unsynced high hard gaps
 first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}
@@ -53,6 +53,7 @@ COUNTS = np.dtype(
         ("lists", "<u4", (CLASSES,)),
         ("specials", "<u4"),
         ("heads", "<u4", (3,)),
+        ("learned", "<u4"),
         ("arrived", "<u4"),
     ],
     align=True,

@@ -12,6 +12,8 @@ DEFAULT_SLICE = 1 << 30
 """Bytes of text encoded at once where there is no limit: far fewer keep the device busy."""
 
 LEAST_SLICE = 1 << 18
+"""Bytes of text that a limit must leave room for, beside the tables and the words learned (_words.py), which are a
+part of them."""
 
 
 def bytes_for(id_bytes: int) -> int:

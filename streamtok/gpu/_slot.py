@@ -51,7 +51,10 @@ class Station:
         self.device, self._encoding = device, encoding
         vocab, pattern = vocab_for(encoding, is_limited), splitter_of(encoding._split)
         self.tables: Tables | LongestTables
-        self.tables = (LongestTables if vocab.is_longest else Tables)(device, vocab, pattern)
+        if vocab.is_longest:
+            self.tables = LongestTables(device, vocab, pattern)
+        else:
+            self.tables = Tables(device, vocab, pattern, is_limited)
         self.normalizer = encoding._normalizer
         device.synchronize()  # slots have streams of their own
 

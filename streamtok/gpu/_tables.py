@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..bundled import mapped
-from ._job import JOB
+from ._words import FIRST_PLACES, LearnedWords, job_of
 
 if TYPE_CHECKING:
     from ..native.pattern import Pattern
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 PAIR_PLACES = 8
 """Places for each pair in the hash. At so low a load nearly all buckets of two have a free place: one load decides."""
-
-FIRST_PLACES = 6
-"""Places an entry in the first table, at least: 32 MB for a bundled vocabulary of the package, 64 MB with all words.
-With three, in half the memory, English text takes 4 % longer."""
 
 FILTER_BITS = 20
 """Bits of the filter of long tokens: ST_FILTER_BITS."""
@@ -55,11 +51,13 @@ def _bits(places: int) -> int:
 
 
 class Tables:
-    """fields: the fields of a job that point to the tables. Keeps the arrays alive.
+    """fields: the fields of a job that point to the tables. words: the first table and words learned, with fields of
+    their own. Keeps the arrays alive.
 
-    pattern: what splits."""
+    pattern: what splits. is_limited: memory is, so fewer words are learned.
+    """
 
-    def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None):
+    def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None, is_limited: bool = False):
         if vocab.spells:
             raise ValueError(
                 "a vocabulary whose symbols are characters, or that lacks bytes, is not encoded on a device; "
@@ -75,11 +73,9 @@ class Tables:
         entries = 2 << (64 - numbers["piece_shift"])
         first_bits = _bits(entries // 2 * FIRST_PLACES)
         self._pairs = device.full(1 << pair_bits, np.uint64, 2**64 - 1)
-        self._first = device.full(4 << first_bits, np.uint32, 0)
         self._filter = device.full((1 << FILTER_BITS) // 32, np.uint32, 0)
         cuts = not numbers["unreachable"]
         self.fields = {
-            "first": pointer(self._first),
             "first_shift": 32 - first_bits,
             "entries": at["entries"],
             "piece_shift": numbers["piece_shift"],
@@ -102,19 +98,15 @@ class Tables:
             "identity": numbers["identity"],
             "dfa": 0 if self._pattern is None else pointer(self._pattern),
         }
-        self._build(device, at["left"], at["right"], numbers["count"], 1 << first_bits)
+        self._build(device, at["left"], at["right"], numbers["count"])
+        self.words = LearnedWords(device, self.fields, entries, 1 << first_bits, is_limited)
 
     @property
     def nbytes(self) -> int:
-        return int(sum(array.nbytes for array in (self._image, self._bytes, self._pairs, self._first)))
+        arrays = (self._image, self._bytes, self._pairs, self._filter)
+        return int(sum(array.nbytes for array in arrays)) + self.words.now.nbytes
 
-    def _build(self, device: CudaDevice, left: int, right: int, count: int, places: int) -> None:
-        job = np.zeros((), JOB)
-        for name, value in self.fields.items():
-            job[name] = value
-        orders, crowded = device.full(places, np.uint32, 2**32 - 1), device.full(places, np.uint32, 0)
+    def _build(self, device: CudaDevice, left: int, right: int, count: int) -> None:
+        job = job_of(self.fields)
         device.launch_builder("pairs", job, left, right, count)
         device.launch_builder("filter", job, count)
-        device.launch_builder("claim", job, device.pointer(orders), device.pointer(crowded))
-        device.launch_builder("take", job, device.pointer(orders))
-        device.launch_builder("mark", job, device.pointer(crowded))

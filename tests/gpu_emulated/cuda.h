@@ -105,6 +105,13 @@ static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long
     return expected;
 }
 
+static inline uint32_t atomicCAS(uint32_t *at, uint32_t expected, uint32_t value)
+{
+    emulated_yield();
+    __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return expected;
+}
+
 static inline int __popc(unsigned value) { return __builtin_popcount(value); }
 static inline int __clzll(long long value) { return value ? __builtin_clzll((unsigned long long)value) : 64; }
 static inline int __popcll(unsigned long long value) { return __builtin_popcountll(value); }

@@ -81,6 +81,7 @@ def test_constants_are_those_of_the_source():
     job = constants("cuda/job.h")
     names = (
         "CLASSES",
+        "SHORT_CLASSES",
         "LONGEST",
         "TILE",
         "GAPS",

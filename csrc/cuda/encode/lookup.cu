@@ -4,7 +4,7 @@
  * is appended to a list, for second_look.cu. Slots never run ahead of the text: the slots of a stretch begin where its first atom
  * starts, so the slots that its last atom needs behind the end of the stretch are free. */
 #include "cuda/encode/queue.h"
-#include "cuda/encode/tables.cu"
+#include "cuda/encode/learned.cu"
 
 #define ST_BATCH 256         /* atoms looked up before the first id is written: an English stretch has 230 */
 #define ST_NOT_ONE UINT32_MAX
@@ -152,6 +152,21 @@ ST_FORCE_INLINE uint32_t st_first_look(const st_lookup *l, unsigned at, unsigned
     return differs ? entry.w >> ST_FIRST_CROWDED : entry.w & ~(~0u << ST_FIRST_LENGTH);
 }
 
+/* The same of a word learned, where the first look found nothing, and of words that are longer than a key of the first table. */
+ST_INLINE uint32_t st_look_learned(const st_lookup *l, uint4 key, unsigned at, unsigned n)
+{
+    const st_job *job = l->job;
+    if (n > ST_KEY_BYTES || !job->learned_room)
+        return 0;
+    const uint32_t *words = (const uint32_t *)l->memory->text + at / 4;
+    const uint32_t tail = __funnelshift_r(words[3], words[4], 8 * (at & 3)) & st_keep_bytes(n, 3);
+    const uint4 entry = job->first[st_other_place(key, tail, n, job->first_shift)];
+    if (!st_is_entry_of(entry, key, n))
+        return 0;
+    const uint32_t known = entry.w & ~(~0u << ST_FIRST_LENGTH);
+    return n <= ST_FIRST_BYTES || st_tail_of(job, known & ST_FIRST_ID) == tail ? known : 0;
+}
+
 /* What becomes of an atom. */
 typedef enum st_fate { ST_ONE_ID, ST_SOME_IDS, ST_LATER, ST_BY_HOST, ST_NO_TEXT } st_fate;
 
@@ -166,7 +181,7 @@ ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
 ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, uint32_t first, uint32_t *found, unsigned *width)
 {
     const uint4 key = st_first_key(l, at, n);
-    const unsigned byte = ((const uint8_t *)l->memory->text)[at], ids = first >> ST_FIRST_IDS; /* the last atom may be empty */
+    const unsigned byte = ((const uint8_t *)l->memory->text)[at]; /* the last atom may be empty */
     *width = 1;
     if (byte >= ST_PAD) {
         *found = byte == ST_ID ? key.x >> 8 | key.y << 24 : ST_HOLE;
@@ -174,9 +189,11 @@ ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, ui
     }
     if (n > ST_LONGEST)
         return ST_BY_HOST;
+    const uint32_t known = n <= ST_FIRST_BYTES && first >> ST_FIRST_IDS ? first : st_look_learned(l, key, at, n);
+    const unsigned ids = known >> ST_FIRST_IDS;
     *width = ids ? ids : n;
     if (ids) {
-        *found = first & ST_FIRST_ID;
+        *found = known & ST_FIRST_ID;
         return ST_SOME_IDS;
     }
     const unsigned characters = n - st_tail_bytes(key.x) - st_tail_bytes(key.y) - st_tail_bytes(key.z);
@@ -226,15 +243,26 @@ ST_FORCE_INLINE void st_look_first(const st_lookup *l, st_batch *batch, uint32_t
     __syncwarp();
 }
 
-ST_INLINE void st_put_ids(uint32_t *slots, const st_piece_entry *entry, unsigned count)
+/* Writes the ids of an entry of the image, or of a word learned, as the first table numbers them. */
+ST_INLINE void st_put_ids(const st_job *job, uint32_t *slots, uint32_t number, unsigned count)
 {
-    const uint4 ids = *(const uint4 *)entry->ids;
+    const uint64_t entries = st_entry_count(job);
+    const uint4 *word = job->learned + 2 * (number - entries);
+    const uint4 ids = number < entries ? *(const uint4 *)job->entries[number].ids : st_load_new(word);
     slots[0] = ids.x;
     slots[1] = ids.y;
     if (count > 2)
         slots[2] = ids.z;
     if (count > 3)
         slots[3] = ids.w;
+    if (count <= 4)
+        return;
+    const uint4 more = st_load_new(word + 1);
+    slots[4] = more.x;
+    if (count > 5)
+        slots[5] = more.y;
+    if (count > 6)
+        slots[6] = more.z;
 }
 
 /* Looks at the others number k + lane, in front of which there are `more` more slots than atoms; returns that number for the ones
@@ -265,7 +293,7 @@ ST_INLINE uint32_t st_look_at_others(st_lookup *l, st_batch *batch, uint32_t k, 
     if (there && (fate == ST_ONE_ID || fate == ST_NO_TEXT))
         job->slots[slot] = found;
     else if (fate == ST_SOME_IDS)
-        st_put_ids(job->slots + slot, &job->entries[found], width);
+        st_put_ids(job, job->slots + slot, found, width);
     else if (fate == ST_BY_HOST)
         st_leave_huge(job, batch->stretch * ST_STRETCH + at, job->slots + slot);
     batch->tokens += fate == ST_LATER || fate == ST_NO_TEXT ? 0 : width;

@@ -1,7 +1,7 @@
 /* second_look.cu - the atoms that the first look left, a thread an atom. They are looked up in the image's tables, which hold every
  * token and frequent word. An atom that these do not hold is entered into the list of its class, for merge.cu. */
 #include "cuda/encode/queue.h"
-#include "cuda/encode/tables.cu"
+#include "cuda/encode/learned.cu"
 
 /* An atom: the slots that it owns and its bytes. */
 typedef struct st_atom {

@@ -80,7 +80,7 @@ ST_INLINE void st_claim_place(const st_piece_entry *entry, uint64_t shift, uint3
         crowded[place] = 1;
 }
 
-/* Second pass: writes the entries that got a place. Two frequent words may have the same order; the one written last stays. */
+/* Second pass: writes the entries that got a place. `first` must be UINT32_MAX before. Two frequent words may have the same order; the one written last stays. */
 ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uint64_t shift, const uint32_t *orders, uint4 *first)
 {
     const st_piece_entry *entry = &entries[number];
@@ -97,12 +97,12 @@ ST_INLINE void st_take_place(const st_piece_entry *entries, uint64_t number, uin
     first[place] = taken;
 }
 
-/* Third pass: marks the crowded places. */
+/* Third pass: marks the crowded places. A place that nothing took has 0 for its length then, and bytes that no text holds. */
 ST_INLINE void st_mark_place(uint64_t place, const uint32_t *crowded, uint4 *first)
 {
-    first[place].w |= crowded[place] << ST_FIRST_CROWDED;
+    const uint32_t taken = first[place].w == UINT32_MAX ? 0 : first[place].w;
+    first[place].w = taken | crowded[place] << ST_FIRST_CROWDED;
 }
-
 
 /* ---- long tokens ---- */
 

@@ -1,0 +1,121 @@
+"""Words that a device has merged, kept there to be looked up: csrc/cuda/encode/learned.cu."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._job import JOB, STRETCH
+
+if TYPE_CHECKING:
+    from ..protocols import Record
+    from ._device import CudaDevice
+
+FIRST_PLACES = 6
+"""Places an entry in the first table, at least: 32 MB for a bundled vocabulary of the package, 64 MB with all words.
+With three, in half the memory, English text takes 4 % longer."""
+
+SHARE = 4
+"""Of so many places in the first table one is for a word learned, at most: with more of them taken, more words would
+find none. Records take 16 MB for a bundled vocabulary of the package then, 32 MB with all words."""
+
+LIMITED_SHARE = 64
+"""The same where memory is limited: 1 MB."""
+
+NUMBERS = 1 << 21
+"""Numbers of entries of the image and of words learned: ST_FIRST_ID has as many."""
+
+RECORD = 8
+"""Numbers of 32 bits in the record of a word."""
+
+FIRST_SLICE = 4 << 20
+"""Bytes of the first slice of a text, before words are learned."""
+
+RENEWAL = 16
+"""A table that is full is given up after so many atoms for each of its words were merged in vain. Making a new one
+takes less time than merging them."""
+
+
+class Words:
+    """The first table, and room for words that are learned. fields: those of a job that point there."""
+
+    def __init__(self, device: CudaDevice, fields: dict[str, int], entries: int, places: int, is_limited: bool):
+        room = max(0, min(places // (LIMITED_SHARE if is_limited else SHARE), NUMBERS - entries))
+        self._first = device.full(4 * places, np.uint32, 2**32 - 1)
+        self._records = device.empty(RECORD * max(1, room), np.uint32)
+        self._count = device.full(1, np.uint32, 0)
+        pointer = device.pointer
+        self.fields = {
+            "first": pointer(self._first),
+            "learned": pointer(self._records),
+            "learned_room": room,
+            "learned_count": pointer(self._count),
+        }
+        self.room, self.read, self.merged = room, 0, 0
+        self._build(device, job_of(fields | self.fields), places)
+
+    def _build(self, device: CudaDevice, job: Record, places: int) -> None:
+        orders, crowded = device.full(places, np.uint32, 2**32 - 1), device.full(places, np.uint32, 0)
+        device.launch_builder("claim", job, device.pointer(orders), device.pointer(crowded))
+        device.launch_builder("take", job, device.pointer(orders))
+        device.launch_builder("mark", job, device.pointer(crowded))
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._first.nbytes + self._records.nbytes)
+
+    def count(self, device: CudaDevice) -> int:
+        """Words learned so far."""
+        return min(self.room, int(device.get(self._count)[0]))
+
+    def next_slice(self, stretches: int) -> int:
+        """Stretches of the next slice, if there are so many left. Atoms of a slice are all looked up before one of
+        them is merged, so a word is merged each time that it stands in the slice in which it is new. So a slice is not
+        much longer than all that was read before it."""
+        usual = max(FIRST_SLICE, self.read) // STRETCH
+        return usual if stretches > 2 * usual else stretches
+
+
+class LearnedWords:
+    """The Words in use, which are given up when they are full and other words come.
+
+    Jobs that point to the old ones may be under way: whoever launches one keeps its Words until it is done.
+
+    Args:
+        fields: those of a job that point to the vocabulary's other tables.
+        entries: entries of its image.
+        is_limited: memory is: there is room for fewer words, and none for old and new ones at a time.
+    """
+
+    def __init__(self, device: CudaDevice, fields: dict[str, int], entries: int, places: int, is_limited: bool):
+        self._device, self._facts, self._is_limited = device, (fields, entries, places, is_limited), is_limited
+        self._lock = threading.Lock()
+        self.now: Words
+        self.renew()
+
+    def note(self, words: Words, merged: int) -> None:
+        """After a call with these words, which are full: how many atoms it had to merge. Called by any thread."""
+        if not words.room or self._is_limited:
+            return
+        with self._lock:
+            words.merged += merged
+            if words is not self.now or words.merged < RENEWAL * words.room:
+                return
+            words.merged = 0  # where memory is short they serve for as long again
+            with contextlib.suppress(MemoryError):
+                self.renew()
+
+    def renew(self) -> None:
+        """Begins with no words."""
+        self.now = Words(self._device, *self._facts)
+
+
+def job_of(fields: dict[str, int]) -> Record:
+    """A job that knows the tables alone."""
+    job = np.zeros((), JOB)
+    for name, value in fields.items():
+        job[name] = value
+    return job
