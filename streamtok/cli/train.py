@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..errors import shortened, shown
-from .common import bars_between, check_sources, document_options, file_names
+from .common import bars_between, check_sources, document_options, file_names, table_options
 from .operands import source_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
@@ -65,6 +65,7 @@ class _Number(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @click.option("--max-token-length", type=click.IntRange(min=1), metavar="N", help="Bytes of the longest token.")
 @document_options
+@table_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads that count.  [default: all cores]")
 @click.option("--max-memory", type=_Bytes(), metavar="SIZE", help="Memory that may be taken, such as 2GB.")
@@ -101,7 +102,7 @@ def command(
     """Learn a vocabulary of N tokens from FILEs.
 
     '-' is standard input; globs are expanded. .gz, .xz and .zst files are decompressed, .jsonl files are read as JSON
-    lines. The result does not depend on threads or memory.
+    lines, of parquet and Arrow files a column. The result does not depend on threads or memory.
     """
     if plot is not None and held_out is None:
         raise click.UsageError("--plot draws what --held-out reports: name a text there")
@@ -129,13 +130,13 @@ def command(
         err=True,
     )
     if held_out is not None:
-        _report(encoding, held_out, plot, options["key"])
+        _report(encoding, held_out, plot, {name: options[name] for name in ("key", "column", "nulls")})
 
 
-def _report(encoding: Any, held_out: str, plot: str | None, key: str) -> None:
+def _report(encoding: Any, held_out: str, plot: str | None, how: dict[str, Any]) -> None:
     from ..train import draw, report
 
-    points = report(encoding, source_of(held_out), key=key)
+    points = report(encoding, source_of(held_out), **how)
     click.echo(f"{'tokens':>9}  bytes/token of {held_out}")
     for point in points:
         click.echo(f"{point.n_vocab:>9,}  {point.bytes_per_token:.3f}")

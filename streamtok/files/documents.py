@@ -135,7 +135,7 @@ class Options:
 
     def sources_of(self, src: Source | Sequence[Source]) -> list[AnySource]:
         """The sources that `src` names, as make_sources() has them, and tables by their suffixes."""
-        sources = [_by_name(source) for source in make_sources(src)]
+        sources = [by_name(source) for source in make_sources(src)]
         names = tuple(column.name for column in self.columns)
         for source in sources:
             source.adopt(self.column, self.key, self.nulls)
@@ -143,7 +143,7 @@ class Options:
         return sources
 
 
-def _by_name(source: AnySource) -> AnySource:
+def by_name(source: AnySource) -> AnySource:
     """The source, as what its path says that it is: a table, or a file of another machine."""
     if type(source) is not PathSource:
         return source

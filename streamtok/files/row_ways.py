@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .json_lines import record_at, text_in
 from .ways import BATCH, Way, carry_objects
+
+if TYPE_CHECKING:
+    from ..native.arrow import Column
+    from ..native.texts import Texts
+
+
+IS_NULL = "the text is null; nulls='skip' passes over such rows, nulls='empty' makes them empty documents"
+
+
+def kept_rows(found: Column, nulls: str) -> tuple[Texts, Any, Any]:
+    """The rows of a column that are documents: texts, their sizes in bytes, and which rows these are (int64). With
+    nulls="error" those in front of the first null: there are fewer than the column has, then."""
+    texts, sizes, rows = found.texts, np.empty(found.rows, np.int64), np.arange(found.rows)
+    texts.facts(sizes, np.empty(found.rows, np.int64))
+    if not found.null_count or nulls == "empty":
+        return texts, sizes, rows
+    bits = np.frombuffer(found.nulls or b"", np.uint8)
+    there = np.flatnonzero(np.unpackbits(bits, count=found.rows, bitorder="little"))
+    if nulls == "error":
+        first = int(np.argmax(np.append(there, -1) != np.arange(len(there) + 1)))
+        return texts.part(0, first), sizes[:first], rows[:first]
+    spans = np.stack([there, np.zeros(len(there), np.int64), sizes[there]], axis=1)
+    return texts.cut(np.ascontiguousarray(spans).ravel()), sizes[there], there
+
+
+def member_text(key: str, member: bytes, errors: str) -> str:
+    """The string at `key` of the JSON object that a member of an archive holds. Raises ValueError."""
+    return text_in(key, record_at(member.decode("utf-8", errors)))
 
 
 class TableWay(Way):
@@ -21,27 +49,14 @@ class TableWay(Way):
         return reader.read_batch()
 
     def feed(self, batch: Any) -> None:
-        found = batch.texts
-        texts, sizes, numbers = found.texts, np.empty(found.rows, np.int64), batch.row + np.arange(found.rows)
-        texts.facts(sizes, np.empty(found.rows, np.int64))
-        if found.null_count and self.run.nulls != "empty":
-            bits = np.frombuffer(found.nulls, np.uint8)
-            there = np.flatnonzero(np.unpackbits(bits, count=found.rows, bitorder="little"))
-            if self.run.nulls == "error":
-                first = int(np.argmax(np.append(there, -1) != np.arange(len(there) + 1)))
-                self._encode(texts.part(0, first), sizes[:first], numbers[:first])
-                raise ValueError(
-                    "the text is null; nulls='skip' passes over such rows, nulls='empty' makes them empty documents"
-                )
-            if batch.carried is not None:
-                batch = batch._replace(carried=batch.carried.take(there))
-            spans = np.stack([there, np.zeros(len(there), np.int64), sizes[there]], axis=1)
-            texts, sizes, numbers = texts.cut(np.ascontiguousarray(spans).ravel()), sizes[there], numbers[there]
-        self._encode(texts, sizes, numbers)
+        texts, sizes, there = kept_rows(batch.texts, self.run.nulls)
+        self._encode(texts, sizes, batch.row + there)
+        if self.run.nulls == "error" and len(there) < batch.texts.rows:
+            raise ValueError(IS_NULL)
         self.run.line = batch.row
         if batch.carried is not None and self.run.carrier is not None:
-            self.run.carrier.rows(batch.carried)
-        self.run.line = batch.row + found.rows
+            self.run.carrier.rows(batch.carried.take(there) if len(there) < batch.texts.rows else batch.carried)
+        self.run.line = batch.row + batch.texts.rows
 
     def _encode(self, texts: Any, sizes: Any, numbers: Any) -> None:
         """Rows as documents, a part of a text's size at a time."""

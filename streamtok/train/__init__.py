@@ -49,6 +49,8 @@ def train(
     key: str = "text",
     errors: str = "strict",
     name: str = "trained",
+    column: str | None = None,
+    nulls: str = "error",
 ) -> TrainedEncoding:
     """Learn a byte-level BPE vocabulary (Sennrich et al. 2016, over bytes as GPT-2 has it) and return its Encoding.
 
@@ -57,8 +59,9 @@ def train(
 
     Args:
         sources: a path, a glob, an open binary file, or a list of these; `bytes`, one text; any other iterable, texts
-            as str or bytes (for a list of texts write iter(texts)). .gz, .xz and .zst are decompressed. Nothing is
-            merged across the end of a text.
+            as str or bytes (for a list of texts write iter(texts)). .gz, .xz and .zst are decompressed; of parquet and
+            Arrow files a column is read, of tar archives the members with an extension, and URLs are opened with
+            fsspec, as by encode_file. Nothing is merged across the end of a text.
         vocab_size: tokens in all: the 256 bytes, the merges and the special tokens. Fewer, with a warning, where the
             text has no more merges.
         pattern: how text splits: "cl100k", "o200k", "r50k", a regex, or None for pieces that are whole texts.
@@ -82,6 +85,8 @@ def train(
             line. None: "jsonl" for .jsonl and .ndjson, "text" for others.
         errors: "strict", "replace" or "ignore": what to do with bytes that are not UTF-8.
         name: the encoding's.
+        column: the column of tables, or the extension of an archive's members, as for encode_file.
+        nulls: what a null in a table is, as for encode_file.
 
     Raises:
         ValueError: arguments that are refused, sources without text, max_memory too small for the distinct pieces.
@@ -104,6 +109,8 @@ def train(
         documents=documents,
         key=key,
         errors=errors,
+        column=column,
+        nulls=nulls,
     )
     check_size(vocab_size, len(options.special_tokens))
     count = threads_for(1 << 16 if threads is None else threads)

@@ -1,4 +1,5 @@
-"""What to train on, read piece by piece: files, globs, open streams, JSON lines, or texts from an iterable.
+"""What to train on, read piece by piece: files, globs, URLs, tables, archives, open streams, JSON lines, or texts from
+an iterable.
 
 Every input yields stretches: texts that may be split apart from each other, with the place that a later run would go on
 from. Nothing is read twice, and no more is held than a stretch, however large the input.
@@ -19,11 +20,16 @@ from typing import Any, NamedTuple
 
 from ..disk import places_are_free
 from ..errors import located_utf8_error, shortened, shown
+from ..files.documents import by_name
 from ..files.json_lines import LONG, pieces_at, text_of_line
 from ..files.lines import Lines
 from ..files.parts import LARGEST_REST, next_cut, read_part
-from ..files.sources import PathSource, Reader, StreamSource
+from ..files.remote import is_url
+from ..files.row_ways import IS_NULL, kept_rows, member_text
+from ..files.sources import AnySource, PathSource, Reader, StreamSource
 from ..files.suffixes import documents_of
+from ..files.tables import Batch, TableSource
+from ..files.tars import TarSource
 from ..files.ways import check_kind
 from ..native import job
 from ..native.pattern import Pattern
@@ -98,7 +104,7 @@ class _OpenFile:
 @dataclass(frozen=True)
 class How:
     """How inputs become texts. cuts: a text may be cut where `special` and this pattern allow it; None: nowhere. sums:
-    places have their CRC-32. aside: texts may be FilePart."""
+    places have their CRC-32. aside: texts may be FilePart. column, nulls: of tables, as for encode_file."""
 
     documents: str | None = None
     key: str = "text"
@@ -107,22 +113,25 @@ class How:
     cuts: Pattern | None = None
     sums: bool = False
     aside: bool = False
+    column: str | None = None
+    nulls: str = "error"
 
     def __post_init__(self) -> None:
         check_kind(self.documents, self.errors)
 
 
-def open_inputs(sources: Any) -> list[FileInput | TextsInput]:
+def open_inputs(sources: Any) -> list[AnyInput]:
     """The inputs that `sources` names. Files are looked at now, all of them, so that none turns out to be missing when
     hours of work are done.
 
-    A str or a path names a file or, with * ? or [, files; a list holds paths, open binary streams and texts as bytes.
+    A str or a path names a file, also by URL, or, with * ? or [, files; a list holds paths, open binary streams,
+    sources of streamtok.files and texts as bytes.
     bytes are one text. Any other iterable gives texts, str or bytes.
 
     Raises TypeError for what is none of these, FileNotFoundError where a glob matches nothing, OSError naming the first
     file that cannot be read.
     """
-    if isinstance(sources, (str, os.PathLike)) or hasattr(sources, "read"):
+    if isinstance(sources, (str, os.PathLike, AnySource)) or hasattr(sources, "read"):
         sources = [sources]
     if isinstance(sources, (bytes, bytearray, memoryview)):
         return [TextsInput([sources])]
@@ -135,11 +144,13 @@ def open_inputs(sources: Any) -> list[FileInput | TextsInput]:
     if not sources:
         raise ValueError("there is nothing to train on: sources is empty")
     inputs = list(itertools.chain.from_iterable(map(_open, sources)))
-    _look_at([each for each in inputs if isinstance(each, FileInput)])
+    _look_at([each for each in inputs if not isinstance(each, TextsInput)])
     return inputs
 
 
-def _open(source: Any) -> list[FileInput | TextsInput]:
+def _open(source: Any) -> list[AnyInput]:
+    if isinstance(source, AnySource):
+        return [_input_of(source)]
     if isinstance(source, (bytes, bytearray, memoryview)):
         return [TextsInput([source])]
     if hasattr(source, "read"):
@@ -153,17 +164,21 @@ def _open(source: Any) -> list[FileInput | TextsInput]:
     paths = matching(path)
     if not paths:
         raise FileNotFoundError(errno.ENOENT, _for_no_path("no file matches this pattern", path), path)
-    return [FileInput(PathSource(each)) for each in paths]
+    return [_input_of(by_name(PathSource(each))) for each in paths]
+
+
+def _input_of(source: AnySource) -> FileInput | RowsInput:
+    return RowsInput(source) if isinstance(source, (TableSource, TarSource)) else FileInput(source)
 
 
 def matching(path: str) -> list[str]:
-    """The files that a glob stands for; the path itself where it is none, or names a file."""
-    if not any(character in path for character in "*?[") or os.path.exists(path):
+    """The files that a glob stands for; the path itself where it is none, is a URL, or names a file."""
+    if is_url(path) or not any(character in path for character in "*?[") or os.path.exists(path):
         return [path]
     return sorted(each for each in glob.glob(path, recursive=True) if not os.path.isdir(each))
 
 
-def _look_at(inputs: list[FileInput]) -> None:
+def _look_at(inputs: list[FileInput | RowsInput]) -> None:
     """Raises the OSError of the first file that cannot be read, and says how many more there are."""
     failed: list[OSError] = []
     for each in inputs:
@@ -171,7 +186,10 @@ def _look_at(inputs: list[FileInput]) -> None:
             each.look()
         except OSError as error:
             failed.append(error)
-        except ValueError as error:  # a NUL, which no path can hold
+        except ValueError as error:
+            if isinstance(each, RowsInput):
+                raise
+            # a NUL, which no path can hold
             raise ValueError(f"{_TEXTS}; {shown(each.name)} is no path: {error}") from None
     if failed:
         first = failed[0]
@@ -193,9 +211,9 @@ def _for_no_path(reason: str, path: str) -> str:
 
 
 class FileInput:
-    """A file or an open binary stream."""
+    """A file, a range of one, or an open binary stream."""
 
-    def __init__(self, source: PathSource | StreamSource) -> None:
+    def __init__(self, source: AnySource) -> None:
         self.source = source
         self.name = source.name
         self.fingerprint: dict[str, Any] | None = None
@@ -214,7 +232,7 @@ class FileInput:
 
     def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
         """The stretches from `start` on, each with how far the file on the disk is read."""
-        kind = how.documents or documents_of(self.name)
+        kind = self.source.checked_kind(how.documents or documents_of(self.name))
         with self.source.open(start.offset) as reader:
             if kind == "text" and how.aside and how.cuts and reader.is_plain and self.is_regular and not how.sums:
                 for stretch in self._parts_aside(reader, index, start, how):
@@ -235,7 +253,8 @@ class FileInput:
     @property
     def is_regular(self) -> bool:
         """Whether any part of the file can be read at any time."""
-        return places_are_free and isinstance(self.source, PathSource) and self.source.size is not None
+        source = self.source
+        return places_are_free and isinstance(source, PathSource) and source.is_local and source.size is not None
 
     def _parts_aside(self, reader: Reader, index: int, start: Place, how: How) -> Iterator[Stretch]:
         """Parts of a long text, up to where no more of them can be cut off; reading goes on there."""
@@ -341,6 +360,72 @@ def _chunks(reader: Reader) -> Iterator[bytes]:
         yield chunk
 
 
+class RowsInput:
+    """A table or an archive, whose rows or members are texts. An offset in it counts these."""
+
+    def __init__(self, source: AnySource) -> None:
+        self.source, self.name = source, source.name
+        self.fingerprint: dict[str, Any] | None = None
+
+    def where(self) -> str | int | None:
+        """As that of its source."""
+        return self.source.where()
+
+    def look(self) -> None:
+        self.fingerprint = self.source.fingerprint()
+
+    @property
+    def size(self) -> int | None:
+        """As FileInput.size."""
+        return self.source.size
+
+    def begins_as(self, place: Place) -> bool:
+        """As FileInput.begins_as: a file that was changed is another one."""
+        return False
+
+    def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
+        """As FileInput.stretches."""
+        self.source.adopt(how.column, how.key, how.nulls)
+        with self.source.open(0, start.offset) as opened:
+            reader: Any = opened
+            while batch := reader.read_batch():
+                texts, behind = self._texts(batch, how)
+                begin = size = 0
+                read = reader.position()
+                for at, text in enumerate(texts):
+                    size += len(text)
+                    if size >= CHUNK or at + 1 - begin == _MANY:
+                        after = Place(index, batch.row + at + 1) if how.nulls != "skip" else None
+                        yield Stretch(texts[begin : at + 1], size, self.name, batch.row + begin, after, True), read
+                        begin, size = at + 1, 0
+                done = Place(index, behind)
+                yield Stretch(texts[begin:], size, self.name, batch.row + begin, done, True), read
+            self.source.check_unchanged(opened)
+            yield Stretch([], 0, self.name, 0, Place(index + 1), True), reader.position()
+
+    def _texts(self, batch: Any, how: How) -> tuple[list[Any], int]:
+        """The texts of a batch, and how many rows lie in front of what follows it."""
+        at = batch.row
+        try:
+            if isinstance(batch, Batch):
+                kept, _, rows = kept_rows(batch.texts, self.source.nulls)
+                if self.source.nulls == "error" and len(rows) < batch.texts.rows:
+                    at += len(rows)
+                    raise ValueError(IS_NULL)
+                return [memoryview(kept[i]) for i in range(len(kept))], batch.row + batch.texts.rows
+            texts: list[Any] = batch.texts
+            if batch.is_json:
+                texts = []
+                for member in batch.texts:
+                    texts.append(member_text(how.key, member, how.errors))
+                    at += 1
+            return texts, batch.row + len(texts)
+        except UnicodeDecodeError as error:
+            raise located_utf8_error(error, f"in {self.source.place_of(at)}") from None
+        except ValueError as error:
+            raise ValueError(f"{self.source.place_of(at)}: {error}") from None
+
+
 class TextsInput:
     """Texts from an iterable, each a document. A later run is given the same ones, and passes over what was done."""
 
@@ -408,3 +493,6 @@ def _checked(text: Any, number: int) -> Any:
     if isinstance(text, (bytearray, memoryview)):
         return bytes(text)
     raise TypeError(f"text {number} of the iterable is of type {type(text).__name__}: texts are str or bytes")
+
+
+AnyInput = FileInput | RowsInput | TextsInput

@@ -41,10 +41,13 @@ class Options:
     documents: str | None
     key: str
     errors: str
+    column: str | None = None
+    nulls: str = "error"
 
     def as_json(self) -> dict[str, Any]:
         """As a checkpoint keeps them, and as a saved vocabulary tells them."""
-        return {
+        tables = {"column": self.column, "nulls": self.nulls}
+        record: dict[str, Any] = {
             "pattern": self.pat_str,
             "special_tokens": list(self.special_tokens),
             "min_frequency": self.min_frequency,
@@ -55,6 +58,7 @@ class Options:
             "key": self.key,
             "errors": self.errors,
         }
+        return record | {name: value for name, value in tables.items() if value not in (None, "error")}
 
     @property
     def longest(self) -> int:
@@ -70,6 +74,8 @@ def make_options(**given: Any) -> Options:
         raise ValueError(f"ties={shown(ties)} is unknown: write one of {', '.join(map(repr, ALPHABETS))}")
     if given["min_frequency"] < 0:
         raise ValueError(f"min_frequency={shown(given['min_frequency'])} is below 0")
+    if given.get("nulls", "error") not in ("error", "skip", "empty"):
+        raise ValueError(f"nulls={shown(given['nulls'])} is unknown: write 'error', 'skip' or 'empty'")
     longest = given["max_token_length"]
     if longest is not None and longest < 1:
         raise ValueError(f"max_token_length={shown(longest)}: a token has at least 1 byte; None means no limit")

@@ -34,7 +34,15 @@ class Point(NamedTuple):
         return self.bytes / self.tokens if self.tokens else 0.0
 
 
-def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = None, key: str = "text") -> list[Point]:
+def report(
+    encoding: Encoding,
+    held_out: Any,
+    *,
+    sizes: Iterable[int] | None = None,
+    key: str = "text",
+    column: str | None = None,
+    nulls: str = "error",
+) -> list[Point]:
     """Count the tokens of held-out text with the vocabulary as it was at several sizes of its growth. Special tokens
     are plain text.
 
@@ -44,6 +52,8 @@ def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = N
         sizes: numbers of ordinary tokens, 256 being the bytes alone; by default a dozen, each about the same factor
             above the one before.
         key: the key of JSON lines that holds the text.
+        column: the column of tables, or the extension of an archive's members, as for train().
+        nulls: what a null in a table is, as for train().
 
     Raises:
         ValueError: a size that the vocabulary does not have, or no text.
@@ -65,7 +75,7 @@ def report(encoding: Encoding, held_out: Any, *, sizes: Iterable[int] | None = N
         for size in sizes
     ]
     tokens, total = [0] * len(cut), 0
-    how = How(key=key, cuts=core_splitter(encoding._pat_str))
+    how = How(key=key, cuts=core_splitter(encoding._pat_str), column=column, nulls=nulls)
     for index, each in enumerate(open_inputs(held_out)):
         for text in _texts(each, index, how):
             total += len(text.encode() if isinstance(text, str) else text)

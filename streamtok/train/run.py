@@ -81,7 +81,9 @@ class Run:
         special = Matcher(options.special_tokens) if options.special_tokens else None
         cuts = core_splitter(options.pat_str)
         sums, aside = checkpoint is not None, device == "cpu" and threads > 1
-        self.how = How(options.documents, options.key, options.errors, special, cuts, sums, aside)
+        self.how = How(
+            options.documents, options.key, options.errors, special, cuts, sums, aside, options.column, options.nulls
+        )
         self.began = time.monotonic()
         self.totals = dict(_NOTHING)
         self.folder = None if checkpoint is None else os.fspath(checkpoint)
