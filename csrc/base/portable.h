@@ -15,6 +15,7 @@ typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
+typedef long long int64_t;
 #define UINT32_MAX 0xFFFFFFFFu
 #define UINT64_MAX 0xFFFFFFFFFFFFFFFFull
 #define UINT64_C(digits) digits##ull

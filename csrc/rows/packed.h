@@ -1,29 +1,16 @@
 /* packed.h - documents packed into rows of one length. First a plan says which part of which document lies where, then the rows are
- * written.
- *
- * A SEQUENCE is what of a document lies in one row. Each document is taken with its end, an id of its own, if there is one. */
+ * written. Each document is taken with its end, an id of its own, if there is one. */
 #ifndef ST_ROWS_PACKED_H
 #define ST_ROWS_PACKED_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/status.h"
+#include "rows/sequence.h"
 
 typedef struct st_documents {
     const int64_t *starts; /* document i has the ids starts[i] .. starts[i + 1] - 1 */
     size_t count; /* less than ST_PADS */
     int has_end;  /* one more id behind those of each */
 } st_documents;
-
-typedef struct st_sequence {
-    int64_t place;     /* where it begins, in all rows one behind the other */
-    int64_t first;     /* the number of its first id among those of all documents */
-    uint32_t document; /* its number; ST_PADS: these are pads */
-    uint32_t has_end;  /* its last id is the end of the document */
-} st_sequence;
-
-#define ST_PADS UINT32_MAX
 
 /* The largest row of st_plan_best_fit: it has a list of rows for each room that a row can have left, 4 bytes each. */
 #define ST_BEST_FIT_LENGTH ((size_t)1 << 24)

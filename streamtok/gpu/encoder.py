@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..checks import index_named
 from ..errors import shown
 from ..native.encode import ERRORS
 from ..native.texts import HasSurrogates, Texts
-from ..rows.shape import check_how, check_pack_length, shape_of
+from ..rows.shape import check_packing, shape_of
 from . import _open
 from ._engine import SHORT
 from ._errors import explained
@@ -24,16 +25,13 @@ from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
 from ._pieces import cut_device, host_slices, own_rows, short_bytes, slices, utf8_of
 from ._slot import Request, Slot, Station
-from ._waiting import Steps, complete
+from ._waiting import complete
 from .ids.decode import Kernels
 from .ids.jobs import FAMILY, IDS
-from .ids.rows import packed, padded
+from .ids.rows import framed, packed, packed_best_fit, padded
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, DeviceArray, DisallowedSpecial, Encoding
-
-
-_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +128,7 @@ class GpuEncoder:
         *,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
         errors: str = "strict",
         timing: bool = False,
     ) -> Any:
@@ -139,6 +138,7 @@ class GpuEncoder:
             text: a str, a buffer of UTF-8 bytes, or one row of uint8 on a device (__cuda_array_interface__ or DLPack).
             allowed_special: as for Encoding.encode().
             disallowed_special: as for Encoding.encode().
+            add_special_tokens: as for Encoding.encode().
             errors: as for Encoding.encode_to_numpy().
             timing: measure the call, which then waits for the device.
 
@@ -148,6 +148,16 @@ class GpuEncoder:
             TypeError: text on a device that is not one row of uint8.
             DeviceError: the device failed. DeviceMemoryError: it has too little memory.
         """
+        if add_special_tokens and any(self.encoding._frame):
+            ids, _, *more = self.encode_batch(
+                [text],
+                allowed_special=allowed_special,
+                disallowed_special=disallowed_special,
+                add_special_tokens=True,
+                errors=errors,
+                timing=timing,
+            )
+            return (ids, *more) if timing else ids
         if not timing and errors in ERRORS:
             ids = self._short(text, allowed_special, disallowed_special)
             if ids is not None:
@@ -178,6 +188,7 @@ class GpuEncoder:
         *,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
         errors: str = "strict",
         timing: bool = False,
     ) -> Any:
@@ -189,6 +200,7 @@ class GpuEncoder:
             texts: an iterable of what encode() takes.
             allowed_special: as for Encoding.encode().
             disallowed_special: as for Encoding.encode().
+            add_special_tokens: as for Encoding.encode().
             errors: as for Encoding.encode_to_numpy().
             timing: as for encode().
 
@@ -198,8 +210,12 @@ class GpuEncoder:
         """
         call = _Call(self, allowed_special, disallowed_special, errors, timing)
         with index_named(list(texts)) as several:
-            result = call.run(several, is_batch=True)
-        return (*result, call.timing()) if timing else result
+            ids, row_starts = call.run(several, is_batch=True)
+        if add_special_tokens and any(self.encoding._frame):
+            assert row_starts is not None
+            with self._shaping() as kernels:
+                ids, row_starts = framed(kernels, ids, row_starts, self.encoding._frame)
+        return (ids, row_starts, call.timing()) if timing else (ids, row_starts)
 
     def encode_padded(
         self,
@@ -214,6 +230,7 @@ class GpuEncoder:
         pad_to_multiple_of: int | None = None,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
         errors: str = "strict",
     ) -> tuple[Any, Any]:
         """(ids, mask) of many texts in rows of one length, CuPy arrays of shape (texts, length) on the device. Text and
@@ -228,16 +245,19 @@ class GpuEncoder:
             pad_id: the id that stands where a text has none.
             dtype: of ids and mask: "uint16", "int16", "uint32", "int32", "int64" or "uint64". The mask is 1 for each id
                 of a text, 0 for each pad.
-            truncate: which ids of a text that has too many are left out, those at its "right" or at its "left" end.
-            max_length: without a length: the most ids of a text that are taken.
+            truncate: which ids of a text that has too many are left out, those at its "right" or at its "left" end. The
+                ids of add_special_tokens are never left out.
+            max_length: without a length: the most ids of a text that are taken, those of add_special_tokens included.
             pad_to_multiple_of: without a length: the length of a row is rounded up to a multiple of it.
             allowed_special: as for Encoding.encode().
             disallowed_special: as for Encoding.encode().
+            add_special_tokens: as for Encoding.encode().
             errors: as for Encoding.encode_to_numpy().
 
         Raises:
             ValueError: a length below 1, or given beside max_length or pad_to_multiple_of; an unknown side or dtype; a
-                dtype that does not hold all ids; and as encode_batch().
+                dtype that does not hold all ids; rows with no room for the ids of add_special_tokens; and as
+                encode_batch().
             TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
         """
         shape = shape_of(
@@ -246,7 +266,9 @@ class GpuEncoder:
         ids, row_starts = self.encode_batch(
             texts, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors
         )
-        return self._shaped(lambda kernels: padded(kernels, ids, row_starts, shape))
+        frame = self.encoding._frame if add_special_tokens else ((), ())
+        with self._shaping() as kernels:
+            return complete(padded(kernels, ids, row_starts, shape, frame))
 
     def pack(
         self,
@@ -257,49 +279,61 @@ class GpuEncoder:
         eot: int | None = None,
         pad_id: int = 0,
         dtype: str = "int64",
+        sources: bool = False,
         allowed_special: AllowedSpecial = frozenset(),
         disallowed_special: DisallowedSpecial = "all",
+        add_special_tokens: bool = False,
         errors: str = "strict",
-    ) -> tuple[Any, Any, Any]:
+    ) -> tuple[Any, ...]:
         """(ids, cu_seqlens, position_ids) of documents packed into rows, CuPy arrays on the device. Text and ids do not
         come to the host.
 
-        The documents stand one behind the other, and each row takes the next `length` ids. A sequence is what of a
-        document lies in one row. ids and position_ids have the shape (rows, length); positions count from 0 in each
-        sequence. cu_seqlens, int32, says where sequences begin in ids.ravel(), and where the last one ends: behind that
-        stand pads, at the end of the last row, with position 0.
+        The rows are those of streamtok.pack(), which says what they are. With how="best-fit" the host gets the sizes of
+        the documents and plans the rows; the device fills them.
 
         >>> ids, cu_seqlens, position_ids = gpu.pack(documents, 4096, eot=enc.eot_token)
 
         Args:
             documents: as the texts of encode_batch().
             length: ids of a row.
-            how: "concatenate".
+            how: "concatenate" or "best-fit", as for streamtok.pack().
             eot: the id that ends each document; None: none does.
-            pad_id: the id that fills the last row.
+            pad_id: the id that fills rows. Pads have position 0.
             dtype: of ids and positions, as for encode_padded().
+            sources: as for streamtok.pack().
             allowed_special: as for Encoding.encode().
             disallowed_special: as for Encoding.encode().
+            add_special_tokens: as for Encoding.encode().
             errors: as for Encoding.encode_to_numpy().
 
         Raises:
-            ValueError: another `how`, a batch of 2**31 ids or more; and as encode_padded().
+            ValueError: an unknown `how`; a length below 1, and above 2**24 with "best-fit"; a batch of 2**31 ids or
+                more; and as encode_padded().
             TypeError, UnicodeDecodeError, DeviceError, DeviceMemoryError: as for encode_batch().
         """
-        check_how(how, ("concatenate",), hint="; streamtok.pack knows 'best-fit', on the CPU")
-        check_pack_length(length)
+        check_packing(how, length)
         shape = shape_of(length, dtype, pad_id, self.encoding.max_token_value, end=eot)
         ids, doc_starts = self.encode_batch(
-            documents, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors
+            documents,
+            allowed_special=allowed_special,
+            disallowed_special=disallowed_special,
+            add_special_tokens=add_special_tokens,
+            errors=errors,
         )
-        return self._shaped(lambda kernels: packed(kernels, ids, doc_starts, shape))
+        with self._shaping() as kernels:
+            if how == "best-fit":
+                made = packed_best_fit(kernels, ids, doc_starts, shape, sources)
+            else:
+                made = complete(packed(kernels, ids, doc_starts, shape, sources))
+        return tuple(made) if sources else made[:3]
 
-    def _shaped(self, steps: Callable[[Kernels], Steps[_T]]) -> _T:
-        """What kernels that take ids make of a batch."""
+    @contextlib.contextmanager
+    def _shaping(self) -> Iterator[Kernels]:
+        """The kernels that take ids, for one call."""
         with self._lock, explained(self.device), self._device.caller_stream(self._stream):
             if self._kernels is None:
                 self._kernels = Kernels(_open.open_device(FAMILY, self._device.ordinal, (IDS,)))
-            return complete(steps(self._kernels))
+            yield self._kernels
 
     @property
     def memory(self) -> int:

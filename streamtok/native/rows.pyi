@@ -1,6 +1,6 @@
 from typing import final
 
-from typing_extensions import Self
+from typing_extensions import Buffer, Self
 
 from .text import _Data
 
@@ -8,7 +8,7 @@ BEST_FIT_LENGTH: int
 
 @final
 class Ragged:
-    def __new__(cls, ids: _Data, starts: _Data) -> Self: ...
+    def __new__(cls, ids: _Data | None, starts: _Data) -> Self: ...
     @property
     def count(self) -> int: ...
 
@@ -29,7 +29,7 @@ def pad(
 ) -> None: ...
 
 @final
-class Plan:
+class Plan(Buffer):
     def __new__(cls, documents: Ragged, has_end: bool, length: int, is_best_fit: bool) -> Self: ...
     @property
     def count(self) -> int: ...

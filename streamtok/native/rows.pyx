@@ -3,6 +3,7 @@
 Texts, or documents, are a row of uint32 ids and int64 row starts, one more than there are texts. Arguments are checked by callers
 (streamtok/rows); what would lead out of the memory of an array is checked here, too."""
 
+from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .csrc.base cimport *
@@ -14,16 +15,17 @@ BEST_FIT_LENGTH = ST_BEST_FIT_LENGTH
 
 
 cdef class Ragged:
-    """Ids and row starts, which are held and checked: ValueError where they do not ascend from 0 to the number of ids."""
+    """Ids and row starts, which are held and checked: ValueError where they do not ascend from 0 to the number of ids. ids None: they lie
+    on a device, and are not read here."""
     cdef Items ids, starts
     cdef readonly Py_ssize_t count
 
     def __cinit__(self, ids, starts):
         cdef Py_ssize_t i
         cdef const int64_t *at
-        self.ids, self.starts = items_of(ids, sizeof(uint32_t)), items_of(starts, sizeof(int64_t))
+        self.ids, self.starts = None if ids is None else items_of(ids, sizeof(uint32_t)), items_of(starts, sizeof(int64_t))
         self.count, at = self.starts.n - 1, <const int64_t *>self.starts.data
-        if self.count < 0 or at[0] != 0 or at[self.count] != self.ids.n:
+        if self.count < 0 or at[0] != 0 or self.ids is not None and at[self.count] != self.ids.n:
             raise ValueError
         for i in range(self.count):
             if at[i] > at[i + 1]:
@@ -37,6 +39,8 @@ def pad(Ragged texts not None, prefix, suffix, size_t length, size_t most, bint 
     cdef Items front = items_of(prefix, sizeof(uint32_t)), back = items_of(suffix, sizeof(uint32_t))
     cdef Items to = items_of(out, width, True), marks = items_of(mask, width, True)
     cdef st_padding job
+    if texts.ids is None:
+        raise ValueError
     job.ids, job.starts = <const uint32_t *>texts.ids.data, <const int64_t *>texts.starts.data
     job.prefix, job.prefix_size = <const uint32_t *>front.data, <size_t>front.n
     job.suffix, job.suffix_size = <const uint32_t *>back.data, <size_t>back.n
@@ -83,6 +87,10 @@ cdef class Plan:
     def __dealloc__(self):
         st_free(self.sequences)
 
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        """The sequences as they lie in memory, and the one behind the last: st_sequence of csrc/rows/sequence.h."""
+        PyBuffer_FillInfo(view, self, self.sequences, <Py_ssize_t>((self.count + 1) * sizeof(st_sequence)), 1, flags)
+
     @property
     def total(self):
         return self.sequences[self.count].place
@@ -104,6 +112,8 @@ cdef class Plan:
         `width` bytes."""
         cdef Items to = items_of(out, width, True), at = items_of(positions, width, True)
         cdef st_packing job
+        if self.documents.ids is None:
+            raise ValueError
         job.ids, job.plan = <const uint32_t *>self.documents.ids.data, self.sequences
         job.count, job.room, job.end, job.pad, job.width = self.count, <uint64_t>to.n, eot, value, width
         job.out, job.positions = to.data, at.data

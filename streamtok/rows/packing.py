@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ..native.rows import Plan
     from .shape import Shape
 
-HOW = "concatenate", "best-fit"
-
 
 def pack(
     documents: Any,
@@ -62,12 +60,10 @@ def pack(
 
     from ..native.rows import Plan, Ragged
     from .documents import check_ids, ragged_of
-    from .shape import check_how, check_pack_length, check_room, shape_of
+    from .shape import check_packing, check_room, shape_of
 
-    check_how(how, HOW)
-    check_pack_length(length)
+    check_packing(how, length)
     shape = shape_of(length, dtype, pad_id, None, end=eot)
-    _check_best_fit(how, length)
     ids, starts = ragged_of(documents)
     check_ids(ids, starts, shape.dtype)
     check_room(len(ids) + (len(starts) - 1 if eot is not None else 0))
@@ -93,13 +89,3 @@ def _write(plan: Plan, shape: Shape, ids: npt.NDArray[Any], positions: npt.NDArr
     for first in range(0, max(1, plan.count), step):
         last = min(first + step, plan.count)
         plan.write(end, pad, shape.dtype.itemsize, ids, positions, first, last)
-
-
-def _check_best_fit(how: str, length: int) -> None:
-    from ..native.rows import BEST_FIT_LENGTH
-
-    if how == "best-fit" and length > BEST_FIT_LENGTH:
-        raise ValueError(
-            f"length={length}: best-fit makes rows of {BEST_FIT_LENGTH} ids at most; "
-            "write how='concatenate' for longer ones"
-        )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..batch import thread_map
-from ..errors import shown
 from ..native.rows import Ragged, pad
+from .shape import check_frame
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,10 +29,7 @@ def padded(
     longest = int(np.diff(starts).max(initial=0)) + around if texts else 0
     length = shape.row_length(longest)
     kept = shape.ids_kept(longest)
-    if texts and kept < around:
-        raise ValueError(
-            f"rows of {shown(kept)} ids have no room for the {around} ids of add_special_tokens: make them longer"
-        )
+    check_frame(kept, around if texts else 0)
     out, mask = (np.empty(texts * length, shape.dtype) for _ in range(2))
     ragged, value, width = Ragged(ids, starts), shape.pad % 2**64, shape.dtype.itemsize
 

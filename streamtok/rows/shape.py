@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import shown
+from ..native.rows import BEST_FIT_LENGTH
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+HOW = "concatenate", "best-fit"
 
 DTYPES = "uint16", "int16", "uint32", "int32", "int64", "uint64"
 
@@ -100,11 +103,22 @@ def check_room(room: int) -> None:
         raise ValueError(f"{room} ids in one batch: places of sequences are 32-bit numbers, so pack fewer documents")
 
 
-def check_how(how: str, known: tuple[str, ...], hint: str = "") -> None:
-    if how not in known:
-        raise ValueError(f"how={shown(how)} is unknown: write {' or '.join(map(repr, known))}{hint}")
+def check_frame(kept: int, around: int) -> None:
+    """kept: the most ids of a row. around: those that are never left out."""
+    if kept < around:
+        raise ValueError(
+            f"rows of {shown(kept)} ids have no room for the {around} ids of add_special_tokens: make them longer"
+        )
 
 
-def check_pack_length(length: int) -> None:
+def check_packing(how: str, length: int) -> None:
+    """Raises ValueError for an unknown way to pack, and for a length that it cannot have."""
+    if how not in HOW:
+        raise ValueError(f"how={shown(how)} is unknown: write {' or '.join(map(repr, HOW))}")
     if length is None:
         raise ValueError("length=None: write how many ids a row has, 1 or more")
+    if how == "best-fit" and isinstance(length, int) and length > BEST_FIT_LENGTH:
+        raise ValueError(
+            f"length={length}: best-fit makes rows of {BEST_FIT_LENGTH} ids at most; "
+            "write how='concatenate' for longer ones"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import shutil
 
@@ -16,6 +17,7 @@ import streamtok
 from streamtok import gpu
 from streamtok.gpu import _open
 from streamtok.gpu._shapes import ENCODING
+from streamtok.rows.shape import HOW
 
 SHAPES = [
     {"side": "left", "dtype": "int64"},
@@ -86,6 +88,84 @@ def test_packed(devices):
     assert encoder.memory > 0
 
 
+def test_packed_by_best_fit_and_with_sources(devices):
+    enc, rng = oracle.named("cl100k_base"), random.Random(4)
+    encoder = gpu.GpuEncoder(enc, ids="int64")
+    ways = [(64, enc.eot_token, "int64"), (5, None, "int32"), (1, 7, "int64"), (3000, None, "uint32"), (9, 3, "int32")]
+    for number, texts in enumerate([*batches(rng), [b"ab " * rng.choice((0, 1, 7, 70)) for _ in range(1500)]]):
+        rows = [enc.encode_ordinary(text.decode()) for text in texts]
+        for length, eot, dtype in ways:
+            options = {"eot": eot, "pad_id": 9, "dtype": dtype, "sources": True}
+            for how in HOW:
+                with devices["none"].shuffled(number + 1) if number else devices["cl100k"].shuffled(0):
+                    made = encoder.pack(texts, length, how=how, disallowed_special=(), **options)
+                want = streamtok.pack(rows, length, how=how, **options)
+                assert len(made) == len(want) == 4
+                for each, other in zip(made, want):
+                    assert isinstance(each, DeviceArray) and each.dtype == other.dtype and each.shape == other.shape
+                    np.testing.assert_array_equal(each, other)
+
+
+@pytest.mark.parametrize("frame", [((7, 8), (9,)), ((5,), ()), ((), (6, 6, 6)), ((), ())])
+@pytest.mark.parametrize("ids", ["uint16", "int64"])
+def test_ids_of_a_template_stand_around_each_text(devices, monkeypatch, frame, ids):
+    enc, rng = oracle.named("r50k_base"), random.Random(str(frame))
+    monkeypatch.setattr(enc, "_frame", frame)
+    encoder = gpu.GpuEncoder(enc, ids=ids)
+    options = {"disallowed_special": (), "add_special_tokens": True}
+    for texts in batches(rng):
+        want, starts = enc.encode_ragged(texts, **options)
+        got, got_starts = encoder.encode_batch(texts, **options)
+        assert got.dtype == ids and got_starts.dtype == np.int64
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(got_starts, starts)
+        for shape in [each for each in SHAPES if each.get("length", 9) > 3] + [{"length": 3}]:
+            for made, other in zip(
+                encoder.encode_padded(texts, pad_id=3, **shape, **options),
+                enc.encode_padded(texts, pad_id=3, **shape, **options),
+            ):
+                np.testing.assert_array_equal(made, other)
+        for how in HOW:
+            made = encoder.pack(texts, 40, how=how, eot=2, **options)
+            for each, other in zip(made, streamtok.pack((want, starts), 40, how=how, eot=2)):
+                np.testing.assert_array_equal(each, other)
+    assert encoder.encode("two words", **options).tolist() == enc.encode("two words", add_special_tokens=True)
+    assert len(encoder.encode("two words", timing=True, **options)) == 2
+    if sum(map(len, frame)) > 2:
+        with pytest.raises(ValueError) as theirs:
+            enc.encode_padded(["a"], length=2, **options)
+        with pytest.raises(ValueError) as ours:
+            encoder.encode_padded(["a"], length=2, **options)
+        assert str(ours.value) == str(theirs.value)
+
+
+def test_faces_are_twins():
+    """A method of the device takes what the CPU's takes, but for where and how it runs, with the same defaults."""
+    choices = {"allowed_special", "disallowed_special", "add_special_tokens", "errors"}
+    for theirs, ours, of_cpu, of_device in [
+        (streamtok.Encoding.encode_padded, gpu.GpuEncoder.encode_padded, {"num_threads", "device"}, set()),
+        (
+            streamtok.Encoding.encode_ragged,
+            gpu.GpuEncoder.encode_batch,
+            {"num_threads", "device", "dtype", "out"},
+            {"timing"},
+        ),
+        (streamtok.pack, gpu.GpuEncoder.pack, {"self"}, {"self"} | choices),
+    ]:
+        one, other = (inspect.signature(each).parameters for each in (theirs, ours))
+        assert {*one} - of_cpu == {*other} - of_device
+        shared = {*one} & {*other} - choices
+        assert {name: one[name].default for name in shared} == {name: other[name].default for name in shared}
+
+
+def test_arrays_are_handed_on_without_a_copy():
+    encoder = gpu.GpuEncoder(oracle.named("r50k_base"))
+    made = encoder.pack(["a b c", "d"], 4, how="best-fit", sources=True)
+    for array in (*encoder.encode_padded(["a", "b c"]), *made):
+        taken = np.from_dlpack(array)
+        assert taken.ctypes.data == array.ctypes.data and taken.shape == array.shape and taken.dtype == array.dtype
+
+
 def test_arguments_that_are_refused():
     encoder = gpu.GpuEncoder(oracle.named("r50k_base"))
     for options, what in [
@@ -101,7 +181,8 @@ def test_arguments_that_are_refused():
         with pytest.raises(ValueError, match=what):
             encoder.encode_padded(["a"], **options)
     for length, options, what in [
-        (8, {"how": "best-fit"}, "how='best-fit' is unknown: write 'concatenate'; streamtok.pack knows"),
+        (8, {"how": "worst-fit"}, "how='worst-fit' is unknown: write 'concatenate' or 'best-fit'"),
+        (2**24 + 1, {"how": "best-fit"}, "best-fit makes rows of 16777216 ids at most"),
         (None, {}, "length=None"),
         (8, {"eot": 2**70}, "eot="),
         (70_000, {"dtype": "uint16"}, "positions up to 69999"),

@@ -13,6 +13,7 @@ from row_shapes import best_fit, packed
 import streamtok
 from streamtok.native.rows import BEST_FIT_LENGTH, Plan, Ragged
 from streamtok.rows import packing
+from streamtok.rows.shape import HOW
 
 DTYPES = {"uint16": 2**16, "int16": 2**15, "int32": 2**31, "uint32": 2**32, "int64": 2**32, "uint64": 2**32}
 
@@ -68,7 +69,7 @@ def test_many_documents_are_written_in_several_calls(monkeypatch):
     wants = packed(documents, 64, 7, 9), best_fit(documents, 64, 7, 9)
     for most in (1, 100, 5000):
         monkeypatch.setattr(packing, "_AT_ONCE", most)
-        for how, want in zip(packing.HOW, wants):
+        for how, want in zip(HOW, wants):
             ids, places, positions = streamtok.pack(documents, 64, how=how, eot=7, pad_id=9)
             np.testing.assert_array_equal(ids, want[0])
             np.testing.assert_array_equal(positions, want[2])

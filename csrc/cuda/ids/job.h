@@ -5,6 +5,7 @@
 #define ST_CUDA_IDS_JOB_H
 
 #include "cuda/grid.h"
+#include "rows/sequence.h"
 
 /* Ids that a warp takes at a time: so many of each lane, which are on their way from memory together. */
 #define ST_IDS_A_LANE 8
@@ -80,17 +81,30 @@ typedef struct st_hold {
     uint8_t *out;
 } st_hold;
 
+/* Rows one behind the other, each with ids around its own. */
+typedef struct st_frame {
+    const void *ids; /* as made by encoding: `id_bytes` each, 2, 4 or 8 */
+    uint64_t id_bytes;
+    const uint64_t *row_starts;
+    uint64_t row_count, total; /* ids with those around */
+    void *out;                 /* of `id_bytes` */
+    const uint32_t *prefix, *suffix; /* around the ids of each row */
+    uint64_t prefix_size, suffix_size;
+} st_frame;
+
 typedef struct st_pad {
     const void *ids; /* as made by encoding: `id_bytes` each, 2, 4 or 8 */
     uint64_t id_bytes;
     const uint64_t *row_starts;
     uint64_t row_count, length;
-    uint64_t most;      /* ids of a row, `length` at most; of a row that has more are left out: */
+    uint64_t most;      /* ids of a row, those around included: `length` at most; of a row that has more are left out: */
     uint64_t keeps_end; /* those in front; else those behind */
     uint64_t is_left;   /* pads stand in front */
     uint64_t pad;
     void *out, *mask; /* row_count * length numbers of `out_bytes` each: 2, 4 or 8 */
     uint64_t out_bytes;
+    const uint32_t *prefix, *suffix; /* around the ids of each row, never left out */
+    uint64_t prefix_size, suffix_size;
     st_id_report *report;
 } st_pad;
 
@@ -106,6 +120,17 @@ typedef struct st_pack {
     uint64_t out_bytes;
     uint64_t *tiles;       /* tile: sequences that begin in it, and then those before it */
     uint32_t *sequences;   /* sequence: place where it begins */
+    uint64_t *sources;     /* sequence: its document; NULL: they are not asked for */
 } st_pack;
+
+/* Sequences where a plan of the host puts them (rows/sequence.h): `count`, and one more that says where the last one ends. */
+typedef struct st_planned {
+    const void *ids;
+    uint64_t id_bytes;
+    const st_sequence *plan;
+    uint64_t count, room, end, pad;
+    void *out, *positions; /* place: numbers of `out_bytes` each */
+    uint64_t out_bytes;
+} st_planned;
 
 #endif

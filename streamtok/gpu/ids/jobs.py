@@ -33,6 +33,8 @@ IDS = Module(
         "pad": 8,
         "pack_rows": 8,
         "sequences": 8,
+        "pack_plan": 8,
+        "frame": 8,
         "add_up": 1,
         "tell": 1,
     },
@@ -54,10 +56,20 @@ DECODE = struct(
 HOLD = struct("text row_starts row_count final before after sizes out")
 """A st_hold."""
 
-PAD = struct("ids id_bytes row_starts row_count length most keeps_end is_left pad out mask out_bytes report")
+PAD = struct(
+    "ids id_bytes row_starts row_count length most keeps_end is_left pad out mask out_bytes prefix suffix prefix_size "
+    "suffix_size report"
+)
 """A st_pad."""
 
+FRAME = struct("ids id_bytes row_starts row_count total out prefix suffix prefix_size suffix_size")
+"""A st_frame."""
+
 PACK = struct(
-    "ids id_bytes doc_starts doc_count length total room has_end end pad out positions out_bytes tiles sequences"
+    "ids id_bytes doc_starts doc_count length total room has_end end pad out positions out_bytes tiles sequences "
+    "sources"
 )
 """A st_pack."""
+
+PLANNED = struct("ids id_bytes plan count room end pad out positions out_bytes")
+"""A st_planned."""
