@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from .gpu._select import Auto
     from .gpu.decode_pipeline import GpuDecodePipeline
-    from .gpu.pipeline import GpuPipeline
+    from .gpu.pipeline import GpuPipeline, PipelineCoder
     from .gpu.stream import GpuStream
-    from .protocols import ArrayCoder, Encoding, Ids, NamePair, Names, Places, SomeText, Text
+    from .native.texts import Texts
+    from .protocols import Encoding, Ids, NamePair, Names, Places, SomeText, Text
 
     _T = TypeVar("_T")
 
@@ -122,18 +123,26 @@ class DeviceCoder:
         self._devices, self._device, self._errors = devices_of(encoding), device, errors
         self._coder = encoding._coder_for(errors)
 
-    def _run(self, size: int, work: Callable[[ArrayCoder], _T]) -> _T:
-        pipeline = self._devices.choose(self._device, lambda: size, 1)
-        return self._devices.run(
-            self._device, pipeline, lambda gpu: work(gpu.coder(self._errors)), lambda: work(self._coder)
-        )
+    def _run(self, size: Callable[[], int], on_gpu: Callable[[PipelineCoder], _T], on_cpu: Callable[[], _T]) -> _T:
+        pipeline = self._devices.choose(self._device, size, 1)
+        return self._devices.run(self._device, pipeline, lambda gpu: on_gpu(gpu.coder(self._errors)), on_cpu)
 
     def encode_array(self, source: Text, allowed: Names, disallowed: Names) -> Ids:
-        return self._run(_size_of(source), lambda coder: coder.encode_array(source, allowed, disallowed))
+        return self._run(
+            lambda: _size_of(source),
+            lambda gpu: gpu.encode_array(source, allowed, disallowed),
+            lambda: self._coder.encode_array(source, allowed, disallowed),
+        )
 
-    def encode_many(self, sources: list[SomeText], allowed: Names, disallowed: Names) -> tuple[Ids, list[int] | Places]:
-        size = sum(map(_size_of, sources))
-        return self._run(size, lambda coder: coder.encode_many(sources, allowed, disallowed))
+    def encode_many(
+        self, sources: list[SomeText] | Texts, allowed: Names, disallowed: Names
+    ) -> tuple[Ids, list[int] | Places]:
+        """Texts are read where they lie: no object is made for one."""
+        return self._run(
+            lambda: _size_of_all(sources),
+            lambda gpu: gpu.encode_many(sources, allowed, disallowed),
+            lambda: batch.encode_many_aside(self._coder, sources, allowed, disallowed),
+        )
 
 
 def devices_of(encoding: Encoding) -> Devices:
@@ -174,6 +183,15 @@ def _size_of(text: Text) -> int:
         return 0  # not a text: the CPU's encoder raises the error
 
 
+def _size_of_all(texts: list[Any] | Texts) -> int:
+    if not isinstance(texts, list):
+        return texts.size
+    try:
+        return sum(map(len, texts))
+    except TypeError:
+        return 0  # as above
+
+
 def encode_array(
     encoding: Encoding, device: str, text: Text, matchers: NamePair, errors: str, num_threads: int | None
 ) -> Ids:
@@ -191,17 +209,26 @@ def encode_ragged(
     encoding: Encoding, device: str, texts: list[SomeText], matchers: NamePair, errors: str, num_threads: int | None
 ) -> tuple[Ids, Places]:
     devices = devices_of(encoding)
-    pipeline = devices.choose(device, lambda: sum(map(_size_of, texts)), num_threads)
-
-    def on_gpu(gpu: GpuPipeline) -> tuple[Ids, Places]:
-        ids, indptr = gpu.coder(errors).encode_many(texts, *matchers)
-        return ids, indptr
-
+    pipeline = devices.choose(device, lambda: _size_of_all(texts), num_threads)
     return devices.run(
         device,
         pipeline,
-        on_gpu,
+        lambda gpu: gpu.coder(errors).encode_many(texts, *matchers),
         lambda: batch.encode_ragged(encoding._coder_for(errors), texts, *matchers, num_threads),
+    )
+
+
+def encode_texts(
+    encoding: Encoding, device: str, texts: Texts, matchers: NamePair, errors: str, num_threads: int | None
+) -> tuple[Ids, Places]:
+    """encode_ragged() of texts that lie in memory."""
+    devices = devices_of(encoding)
+    pipeline = devices.choose(device, lambda: texts.size, num_threads)
+    return devices.run(
+        device,
+        pipeline,
+        lambda gpu: gpu.coder(errors).encode_many(texts, *matchers),
+        lambda: batch.encode_texts(encoding._coder_for(errors), texts, *matchers, num_threads),
     )
 
 
@@ -214,7 +241,7 @@ def encode_lists(
         return [ids[a:b] for a, b in pairwise(borders)]
 
     devices = devices_of(encoding)
-    pipeline = devices.choose(device, lambda: sum(map(len, texts)), num_threads)
+    pipeline = devices.choose(device, lambda: _size_of_all(texts), num_threads)
     on_cpu = lambda: batch.encode_lists(encoding._coder, texts, *matchers, num_threads)  # noqa: E731
     return devices.run(device, pipeline, on_gpu, on_cpu)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import device as devices
 from ..batch import encode_texts
 from ..checks import index_named
 from ..native.arrow import Column, ColumnError, lists_array, lists_schema
@@ -87,13 +88,17 @@ def encode_arrow(
     disallowed_special: DisallowedSpecial,
     add_special_tokens: bool,
     errors: str,
+    device: str,
 ) -> ListArray:
     """As Encoding.encode_arrow."""
     matchers = encoding._matchers_for(allowed_special, disallowed_special)
     coder = encoding._coder_for(errors)
     found = column_of(data, column)
     with index_named(found.texts, "row") as texts:
-        ids, indptr = encode_texts(coder, texts, *matchers, num_threads)
+        if device != "cpu":
+            ids, indptr = devices.encode_texts(encoding, device, texts, matchers, errors, num_threads)
+        else:
+            ids, indptr = encode_texts(coder, texts, *matchers, num_threads)
     if add_special_tokens:
         ids, indptr = _framed(ids, indptr, encoding, found)
     return ListArray(ids, indptr, found.nulls, found.null_count)

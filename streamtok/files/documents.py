@@ -344,7 +344,10 @@ class Documents:
         self.documents += len(texts)
 
     def _batch_ids(self, texts: list[SomeText] | Texts) -> Emission:
-        ids, indptr = encode_many_aside(self.coder, texts, *self.matchers)
+        if isinstance(self.coder, DeviceCoder):
+            ids, indptr = self.coder.encode_many(texts, *self.matchers)
+        else:
+            ids, indptr = encode_many_aside(self.coder, texts, *self.matchers)
         prefix, suffix = self.frame
         around = [*prefix, *suffix, *self._eot.tolist()]
         borders = np.asarray(indptr)

@@ -179,7 +179,7 @@ class GpuPipeline:
 
     # ---- how it is done ----
 
-    def _encode(self, texts: list[SomeText], matchers: NamePair, errors: str, out: Any) -> tuple[Any, Any]:
+    def _encode(self, texts: list[SomeText] | Texts, matchers: NamePair, errors: str, out: Any) -> tuple[Any, Any]:
         coder = self.encoding._coder_for(errors)
         if self._lost is not None:
             raise self._lost
@@ -188,13 +188,15 @@ class GpuPipeline:
                 ids = self._short(texts[0], matchers, out) if len(texts) == 1 else None
                 if ids is not None:
                     return ids, np.array([0, len(ids)], np.int64)
-                return self._encode_texts(Texts(texts), coder, matchers, out)
+                laid = texts if isinstance(texts, Texts) else Texts(texts)
+                return self._encode_texts(laid, coder, matchers, out)
         except DeviceError as error:
             self._lost = error if error.lasting else None
             raise
         except ValueError as error:
             if not isinstance(error, _NoRoom):
-                coder.encode_many(list(texts), *matchers)  # the error of the whole text, not of a piece
+                whole: Any = list(texts)  # type: ignore[arg-type]
+                coder.encode_many(whole, *matchers)  # the error of the whole text, not of a piece
             raise
 
     def _short(self, text: Text, matchers: NamePair, out: Any) -> Any:
@@ -303,7 +305,7 @@ class PipelineCoder:
         ids.flags.writeable = False
         return ids
 
-    def encode_many(self, sources: list[SomeText], allowed: Names, disallowed: Names) -> tuple[Ids, Places]:
+    def encode_many(self, sources: list[SomeText] | Texts, allowed: Names, disallowed: Names) -> tuple[Ids, Places]:
         """(a read-only array of the ids of all texts, row starts)."""
         ids, indptr = self.pipeline._encode(sources, (allowed, disallowed), self._errors, None)
         ids.flags.writeable = False

@@ -131,6 +131,14 @@ cdef class Texts:
         st_code_points_put(data, n, entry.width, <uint8_t *>PyBytes_AS_STRING(result))
         return result
 
+    @property
+    def size(self):
+        """Bytes of all texts, or characters of each that is a str and not ASCII."""
+        cdef size_t all = 0
+        for i in range(self.count):
+            all += self.entries[i].n
+        return all
+
     def facts(self, sizes, widths):
         """Fills two writable buffers of int64, an item a text: how many bytes or characters it has, and how many bytes of UTF-8 one
         of them may have: 1 of bytes, 2, 3 or 4 of characters."""
@@ -204,7 +212,6 @@ cdef class Layout:
     cdef size_t task_count, group_count
     cdef readonly bint has_characters
     cdef object room  # keeps the memory that is written
-    cdef readonly Py_ssize_t units
 
     def __cinit__(self, Texts texts not None):
         cdef Py_ssize_t i
@@ -213,7 +220,6 @@ cdef class Layout:
         for i in range(texts.count):
             n = texts.entries[i].n
             count += (n + A_TASK - 1) // A_TASK
-            self.units += <Py_ssize_t>n
             self.has_characters = self.has_characters or texts.entries[i].width != 0
         self.tasks = <Task *>PyMem_Malloc((count + 1) * sizeof(Task))
         self.groups = <Group *>PyMem_Malloc((count + 1) * sizeof(Group))
@@ -229,6 +235,13 @@ cdef class Layout:
     cdef void _add(self, const Entry *entry) noexcept:
         cdef size_t at = 0
         cdef Task *task
+        if not self.has_characters and self.task_count:
+            # Texts of a column stand one behind the other in memory: one copy takes many of them.
+            task = &self.tasks[self.task_count - 1]
+            if task.source + task.n == entry.data and entry.n <= A_TASK - task.n:
+                task.n += entry.n
+                task.size = task.n
+                return
         while at < entry.n:
             task = &self.tasks[self.task_count]
             self.task_count += 1
@@ -282,6 +295,9 @@ cdef class Layout:
         if items.n < self.texts.count:
             raise IndexError(self.texts.count)
         for i in range(self.texts.count):
+            if not self.has_characters:
+                to[i] = <int64_t>self.texts.entries[i].n
+                continue
             to[i] = 0
             for parts in range((self.texts.entries[i].n + A_TASK - 1) // A_TASK):
                 if self.tasks[at].size == ST_NOT_CONVERTED:

@@ -420,9 +420,10 @@ class WholeTexts(PaddedTexts):
         disallowed_special: DisallowedSpecial = "all",
         add_special_tokens: bool = False,
         errors: str = "strict",
+        device: str = "cpu",
     ) -> ListArray:
-        """The ids of a column of text that lies in Arrow's memory. It is read there: no text is copied, and none
-        becomes a Python object.
+        """The ids of a column of text that lies in Arrow's memory. It is read there: no text is copied on the CPU, and
+        none becomes a Python object. To a device it goes straight from there.
 
         >>> pyarrow.array(enc.encode_arrow(pyarrow.array(["hello world", None])))  # [[24912, 2375], null]
 
@@ -437,6 +438,7 @@ class WholeTexts(PaddedTexts):
             disallowed_special: as for encode().
             add_special_tokens: as for encode(); around each row that is not null.
             errors: as for encode_to_numpy().
+            device: as for encode_to_numpy().
 
         Returns:
             streamtok.arrow.ListArray: an Arrow array of type list<uint32>, as many rows as the column has.
@@ -447,11 +449,12 @@ class WholeTexts(PaddedTexts):
             ValueError: a text holds a disallowed special token.
             TypeError: `data` has no Arrow interface.
             UnicodeDecodeError: bytes that are not UTF-8, with errors="strict"; the message has the number of the row.
+            streamtok.gpu.DeviceError: a device asked for by name cannot be used.
         """
         from ..arrow import encode_arrow
 
         return encode_arrow(
-            self, data, column, num_threads, allowed_special, disallowed_special, add_special_tokens, errors
+            self, data, column, num_threads, allowed_special, disallowed_special, add_special_tokens, errors, device
         )
 
     def encode_with_unstable(
