@@ -161,6 +161,12 @@ def _lists(coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names
     return lists
 
 
+def listed(ids: Ids, indptr: Places) -> list[list[int]]:
+    """The rows of ids and row starts as lists."""
+    every, borders = ids.tolist(), indptr.tolist()
+    return [every[a:b] for a, b in pairwise(borders)]
+
+
 def encode_ragged(
     coder: TextCoder, texts: list[SomeText], allowed: Names, disallowed: Names, num_threads: int | None
 ) -> tuple[Ids, Places]:
@@ -191,8 +197,8 @@ def encode_texts(
         return ids, indptr
     job = Job(coder, texts, allowed, disallowed, threads, _LEAST_SHARE) if threads > 1 else None
     if job is None or not job.share_count:
-        job = Job(coder, texts, allowed, disallowed, 1, 0)
-    job.work(min(threads, max(job.share_count, 1)) - 1)
+        threads, job = 1, Job(coder, texts, allowed, disallowed, 1, 0)
+    job.work(min(threads, job.share_count) - 1)
     ids = job.array(counts=indptr[1:])
     np.cumsum(indptr, out=indptr)
     return ids, indptr

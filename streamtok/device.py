@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import _thread
 from collections.abc import Callable
-from itertools import pairwise
 
 from . import batch
 from .checks import lies_on_a_device
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from .gpu._select import Auto
     from .gpu.decode_pipeline import GpuDecodePipeline
-    from .gpu.pipeline import GpuPipeline, PipelineCoder
+    from .gpu.pipeline import GpuPipeline
     from .gpu.stream import GpuStream
     from .native.texts import Texts
     from .protocols import Encoding, Ids, NamePair, Names, Places, SomeText, Text
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
 # Bytes of a file that a device gets at once. They keep it busy long enough, and the text and ids in flight fit memory
 # that is reused. Fresh memory costs more than anything else here: with 32 MB the host alone reached 0.4 GB/s.
 _FILE_CHUNK = 8 << 20
+
+LITTLE = 4096
+"""Bytes that the CPU encodes before a device has begun: a launch alone takes 30 us and more."""
 
 _lock = _thread.allocate_lock()
 
@@ -86,34 +88,27 @@ class Devices:
 
     @property
     def auto(self) -> Auto:
-        with _lock:
-            if self._auto is None:
-                from .gpu._select import Auto
+        if self._auto is None:
+            from .gpu._select import Auto
 
-                self._auto = Auto(self._encoding, self._family)
-            return self._auto
-
-    def choose(self, device: str, size: Callable[[], int], num_threads: int | None) -> GpuPipeline | None:
-        """The pipeline that takes a text of size() bytes; None for the CPU."""
-        if check_device(device) == "cpu":
-            return None
-        return self.auto.pipeline_for(size(), num_threads) if device == "auto" else self.pipeline(device)
+            with _lock:
+                if self._auto is None:
+                    self._auto = Auto(self._encoding, self._family)
+        return self._auto
 
     def run(
-        self, device: str, pipeline: GpuPipeline | None, on_gpu: Callable[[GpuPipeline], _T], on_cpu: Callable[[], _T]
+        self,
+        device: str,
+        facts: Callable[[], tuple[str, int, int, int | None]],
+        on_gpu: Callable[[GpuPipeline], _T],
+        on_cpu: Callable[[], _T],
     ) -> _T:
-        """on_gpu(pipeline), or on_cpu() where there is no pipeline; and where it fails under "auto"."""
-        if pipeline is None:
-            return on_cpu()
-        try:
-            return on_gpu(pipeline)
-        except RuntimeError as error:
-            from .gpu import DeviceError
-
-            if device != "auto" or not isinstance(error, DeviceError):
-                raise
-            self.auto.give_up(error)
-        return on_cpu()
+        """on_gpu(pipeline), or on_cpu(): where no kernel serves the encoding; and under "auto" where the CPU is faster,
+        or the device fails. facts: what is to be encoded, as gpu/_calibration.py's Load has it."""
+        if device == "auto":
+            return self.auto.choose(*facts(), on_gpu, on_cpu)
+        pipeline = self.pipeline(check_device(device))
+        return on_cpu() if pipeline is None else on_gpu(pipeline)
 
 
 class DeviceCoder:
@@ -123,14 +118,11 @@ class DeviceCoder:
         self._devices, self._device, self._errors = devices_of(encoding), device, errors
         self._coder = encoding._coder_for(errors)
 
-    def _run(self, size: Callable[[], int], on_gpu: Callable[[PipelineCoder], _T], on_cpu: Callable[[], _T]) -> _T:
-        pipeline = self._devices.choose(self._device, size, 1)
-        return self._devices.run(self._device, pipeline, lambda gpu: on_gpu(gpu.coder(self._errors)), on_cpu)
-
     def encode_array(self, source: Text, allowed: Names, disallowed: Names) -> Ids:
-        return self._run(
-            lambda: _size_of(source),
-            lambda gpu: gpu.encode_array(source, allowed, disallowed),
+        return self._devices.run(
+            self._device,
+            lambda: facts_of(source, 1),
+            lambda gpu: gpu.coder(self._errors).encode_array(source, allowed, disallowed),
             lambda: self._coder.encode_array(source, allowed, disallowed),
         )
 
@@ -138,24 +130,30 @@ class DeviceCoder:
         self, sources: list[SomeText] | Texts, allowed: Names, disallowed: Names
     ) -> tuple[Ids, list[int] | Places]:
         """Texts are read where they lie: no object is made for one."""
-        return self._run(
-            lambda: _size_of_all(sources),
-            lambda gpu: gpu.encode_many(sources, allowed, disallowed),
+        return self._devices.run(
+            self._device,
+            lambda: facts_of_all(sources, 1),
+            lambda gpu: gpu.coder(self._errors).encode_many(sources, allowed, disallowed),
             lambda: batch.encode_many_aside(self._coder, sources, allowed, disallowed),
         )
 
 
 def devices_of(encoding: Encoding) -> Devices:
-    with _lock:
-        if encoding._devices is None:
-            encoding._devices = Devices(encoding)
-        found: Devices = encoding._devices
-        return found
+    if encoding._devices is None:
+        with _lock:
+            if encoding._devices is None:
+                encoding._devices = Devices(encoding)
+    found: Devices = encoding._devices
+    return found
 
 
-def file_chunk(encoding: Encoding, device: str, size: int) -> int | None:
+def file_chunk(encoding: Encoding, device: str, size: int, num_threads: int) -> int | None:
     """Bytes of a file to take at once for a device; None where the CPU takes it. size: of all text, as far as known."""
-    pipeline = devices_of(encoding).choose(device, lambda: size, 1)
+    devices = devices_of(encoding)
+    if check_device(device) == "auto":
+        pipeline = devices.auto.for_file(size, num_threads)
+    else:
+        pipeline = devices.pipeline(device)
     return None if pipeline is None else min(pipeline.chunk, _FILE_CHUNK)
 
 
@@ -176,30 +174,44 @@ def cuda_facts() -> dict[str, object]:
 # ==== What class Encoding calls where a device was named ====
 
 
-def _size_of(text: Text) -> int:
+def facts_of(text: Any, num_threads: int | None) -> tuple[str, int, int, int | None]:
+    """What a call has to do, for "auto"."""
+    kind = "str" if isinstance(text, str) and not text.isascii() else "bytes"
     try:
-        return len(text)  # type: ignore[arg-type]
+        return kind, len(text), 1, num_threads
     except TypeError:
-        return 0  # not a text: the CPU's encoder raises the error
+        return kind, 0, 1, num_threads  # not a text: the CPU's encoder raises the error
 
 
-def _size_of_all(texts: list[Any] | Texts) -> int:
+def facts_of_all(
+    texts: list[Any] | Texts, num_threads: int | None, kind: str = "texts"
+) -> tuple[str, int, int, int | None]:
     if not isinstance(texts, list):
-        return texts.size
+        return "column", texts.size, len(texts), num_threads
+    if kind == "texts" and len(texts) == 1:
+        return facts_of(texts[0], num_threads)
     try:
-        return sum(map(len, texts))
+        return kind, sum(map(len, texts)), len(texts), num_threads
     except TypeError:
-        return 0  # as above
+        return kind, 0, 1, num_threads  # as above
+
+
+def is_little(texts: list[Any] | Texts) -> bool:
+    """Whether these are so short that "auto" need not ask."""
+    if not isinstance(texts, list):
+        return texts.size <= LITTLE
+    try:
+        return len(texts) <= 64 and sum(map(len, texts)) <= LITTLE
+    except TypeError:
+        return False  # the CPU's encoder raises the error
 
 
 def encode_array(
     encoding: Encoding, device: str, text: Text, matchers: NamePair, errors: str, num_threads: int | None
 ) -> Ids:
-    devices = devices_of(encoding)
-    pipeline = devices.choose(device, lambda: _size_of(text), num_threads)
-    return devices.run(
+    return devices_of(encoding).run(
         device,
-        pipeline,
+        lambda: facts_of(text, num_threads),
         lambda gpu: gpu.coder(errors).encode_array(text, *matchers),
         lambda: batch.encode_array(encoding._coder_for(errors), text, *matchers, num_threads),
     )
@@ -208,11 +220,11 @@ def encode_array(
 def encode_ragged(
     encoding: Encoding, device: str, texts: list[SomeText], matchers: NamePair, errors: str, num_threads: int | None
 ) -> tuple[Ids, Places]:
-    devices = devices_of(encoding)
-    pipeline = devices.choose(device, lambda: _size_of_all(texts), num_threads)
-    return devices.run(
+    if device == "auto" and is_little(texts):
+        return batch.encode_ragged(encoding._coder_for(errors), texts, *matchers, num_threads)
+    return devices_of(encoding).run(
         device,
-        pipeline,
+        lambda: facts_of_all(texts, num_threads),
         lambda gpu: gpu.coder(errors).encode_many(texts, *matchers),
         lambda: batch.encode_ragged(encoding._coder_for(errors), texts, *matchers, num_threads),
     )
@@ -222,11 +234,11 @@ def encode_texts(
     encoding: Encoding, device: str, texts: Texts, matchers: NamePair, errors: str, num_threads: int | None
 ) -> tuple[Ids, Places]:
     """encode_ragged() of texts that lie in memory."""
-    devices = devices_of(encoding)
-    pipeline = devices.choose(device, lambda: texts.size, num_threads)
-    return devices.run(
+    if device == "auto" and is_little(texts):
+        return batch.encode_texts(encoding._coder_for(errors), texts, *matchers, num_threads)
+    return devices_of(encoding).run(
         device,
-        pipeline,
+        lambda: facts_of_all(texts, num_threads),
         lambda gpu: gpu.coder(errors).encode_many(texts, *matchers),
         lambda: batch.encode_texts(encoding._coder_for(errors), texts, *matchers, num_threads),
     )
@@ -235,15 +247,14 @@ def encode_texts(
 def encode_lists(
     encoding: Encoding, device: str, texts: list[str], matchers: NamePair, num_threads: int | None
 ) -> list[list[int]]:
-    def on_gpu(gpu: GpuPipeline) -> list[list[int]]:
-        ids, indptr = gpu.coder("strict").encode_many(texts, *matchers)
-        ids, borders = ids.tolist(), indptr.tolist()
-        return [ids[a:b] for a, b in pairwise(borders)]
-
-    devices = devices_of(encoding)
-    pipeline = devices.choose(device, lambda: _size_of_all(texts), num_threads)
-    on_cpu = lambda: batch.encode_lists(encoding._coder, texts, *matchers, num_threads)  # noqa: E731
-    return devices.run(device, pipeline, on_gpu, on_cpu)
+    if device == "auto" and is_little(texts):
+        return batch.encode_lists(encoding._coder, texts, *matchers, num_threads)
+    return devices_of(encoding).run(
+        device,
+        lambda: facts_of_all(texts, num_threads, "lists"),
+        lambda gpu: batch.listed(*gpu.coder("strict").encode_many(texts, *matchers)),
+        lambda: batch.encode_lists(encoding._coder, texts, *matchers, num_threads),
+    )
 
 
 def stream(encoding: Encoding, device: str, matchers: NamePair, errors: str, copy: bool) -> GpuStream | None:

@@ -180,7 +180,7 @@ def _run(
     format.check_machine()
     format.check_target(target)
     check_device(device)
-    run_on = device_for(encoding, device, sources)
+    run_on = device_for(encoding, device, sources, num_threads)
     chunk = _CHUNK if run_on is None else max(_CHUNK, run_on.chunk)
     options = spec.options()
     carrying = carrying_of(options, sources, format)

@@ -156,7 +156,7 @@ def encode_file(
     carrying = carrying_of(options, sources, chosen)
     sink = IdSink(target, chosen, chosen.choose_dtype(encoding, dtype), index, carrying=carrying)
     check_apart(sink.outputs, places)
-    run_on = device_for(encoding, device, sources)
+    run_on = device_for(encoding, device, sources, threads)
     if run_on is not None:
         chunk_size = max(chunk_size, run_on.chunk)
     return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, threads, run_on).run(resume)
@@ -174,11 +174,11 @@ def carrying_of(options: Options, sources: list[AnySource], format: Format) -> C
     return made
 
 
-def device_for(encoding: Encoding, device: str, sources: list[AnySource]) -> Device | None:
+def device_for(encoding: Encoding, device: str, sources: list[AnySource], num_threads: int) -> Device | None:
     """The device that makes the ids; None for the CPU."""
     if device == "cpu":
         return None
-    chunk = file_chunk(encoding, device, sum(source.bytes_on_disk() for source in sources))
+    chunk = file_chunk(encoding, device, sum(source.bytes_on_disk() for source in sources), num_threads)
     return None if chunk is None else Device(device, chunk)
 
 

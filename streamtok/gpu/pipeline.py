@@ -18,7 +18,7 @@ from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
 from ..native.room import IdRoom
-from ..native.texts import HasSurrogates, Texts
+from ..native.texts import HasSurrogates, Memory, Texts
 from . import _open
 from ._engine import SHORT
 from ._errors import DeviceError, explained
@@ -199,8 +199,10 @@ class GpuPipeline:
                 coder.encode_many(whole, *matchers)  # the error of the whole text, not of a piece
             raise
 
-    def _short(self, text: Text, matchers: NamePair, out: Any) -> Any:
+    def _short(self, text: Any, matchers: NamePair, out: Any) -> Any:
         """The ids of one short text; None where it takes more than that: a name in it, broken UTF-8, slots in use."""
+        if isinstance(text, Memory):  # of a column of one row
+            text = np.frombuffer(memoryview(text), np.uint8)
         data = short_bytes(text, min(SHORT, self.chunk))
         if data is None:
             return None

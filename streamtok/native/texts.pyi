@@ -1,6 +1,6 @@
 from typing import Any, final
 
-from typing_extensions import Self
+from typing_extensions import Buffer, Self
 
 from .text import _Data
 from .workers import Batch
@@ -11,7 +11,7 @@ class HasSurrogates(Exception): ...
 class Held: ...
 
 @final
-class Memory:
+class Memory(Buffer):
     def __len__(self) -> int: ...
 
 @final

@@ -166,7 +166,7 @@ class WholeTexts(PaddedTexts):
 
                 ids = framed(ids, self._frame)
             return ids if wanted is None else wanted.take(ids)
-        if device != "cpu":
+        if device != "cpu" and (device != "auto" or not isinstance(text, (str, bytes)) or len(text) > devices.LITTLE):
             return devices.encode_array(self, device, text, (allowed, disallowed), errors, num_threads)
         if num_threads == 1 and errors == "strict":
             return self._coder.encode_array(text, allowed, disallowed)

@@ -62,6 +62,40 @@ def test_rows_that_come_in_parts(cupy):
     assert got == enc.decode_bytes_batch(list(block[:, :60].get()))
 
 
+@pytest.mark.parametrize("ids", ["uint16", "int64"])
+def test_shapes_are_those_of_the_cpu(cupy, monkeypatch, ids):
+    enc, rng = streamtok.get_encoding("r50k_base"), random.Random(3)
+    monkeypatch.setattr(enc, "_frame", ((7, 8), (9,)))
+    encoder = gpu.GpuEncoder(enc, ids=ids)
+    texts = [b"", *cut_at_random(rng, corpus("multilingual")[:3_000_000], 4000), b"", b"a"]
+    options = {"errors": "replace", "disallowed_special": ()}
+    for around in (True, False):
+        options["add_special_tokens"] = around
+        ragged = enc.encode_ragged(texts, **options)
+        for made, want in zip(encoder.encode_batch(texts, **options), ragged):
+            np.testing.assert_array_equal(made.get(), want)
+        for shape in ({"length": 100, "truncate": "left", "side": "left"}, {"max_length": 999, "dtype": "int32"}):
+            for made, want in zip(
+                encoder.encode_padded(texts, **shape, **options), enc.encode_padded(texts, **shape, **options)
+            ):
+                np.testing.assert_array_equal(made.get(), want)
+        for length, eot in ((512, 5), (100_000, None), (7, None)):
+            for how in ("concatenate", "best-fit"):
+                made = encoder.pack(texts, length, how=how, eot=eot, pad_id=3, sources=True, **options)
+                for each, want in zip(made, streamtok.pack(ragged, length, how=how, eot=eot, pad_id=3, sources=True)):
+                    assert each.dtype == want.dtype
+                    np.testing.assert_array_equal(each.get(), want)
+
+
+def test_columns(enc):
+    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    texts = cut_at_random(random.Random(4), corpus("multilingual")[:40_000_000], 9000)
+    strings = [None if number % 9 == 3 else text.decode("utf-8", "replace") for number, text in enumerate(texts)]
+    column = pa.chunked_array([pa.array(strings)[5:], pa.array(strings[:99])])
+    lists = [pa.array(enc.encode_arrow(column, disallowed_special=(), device=where)) for where in ("cuda", "cpu")]
+    assert lists[0].equals(lists[1])
+
+
 def test_shapes_and_torch(cupy):
     torch = pytest.importorskip("torch", reason="needs torch with CUDA")
     enc = streamtok.get_encoding("o200k_base")
@@ -78,5 +112,8 @@ def test_shapes_and_torch(cupy):
     want = packed(rows, 1024, enc.eot_token, 0)
     assert (ids.cpu().numpy() == want[0]).all() and (positions.cpu().numpy() == want[2]).all()
     assert cu_seqlens.dtype == torch.int32 and cu_seqlens.tolist() == want[1]
+    for made in encoder.pack(texts, 1024, how="best-fit", sources=True, **options):
+        tensor = torch.from_dlpack(made)
+        assert tensor.data_ptr() == made.data.ptr and tensor.shape == made.shape
     data, starts = decoder.decode_bytes_batch(ids)
     assert [data.get().tobytes(), starts.get().tolist()] == on_cpu(enc, list(ids.cpu().numpy()))

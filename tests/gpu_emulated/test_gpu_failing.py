@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from host_device import CUDARuntimeError, HostDevice, OutOfMemoryError
 import streamtok
 from streamtok import gpu
 from streamtok.gpu import _calibration, _open, _select
+from streamtok.gpu._calibration import Load
 from streamtok.gpu._starts import Buffers
 from streamtok.gpu._text import DeviceText
 from streamtok.gpu._waiting import Steps
@@ -170,7 +172,7 @@ def device(fresh, monkeypatch):
     device = HostDevice("cl100k")
     monkeypatch.setattr(_open, "open_device", lambda family, ordinal, modules: device)
     monkeypatch.setattr(_select, "has_cupy", lambda: True)
-    monkeypatch.setattr(_calibration, "measure", lambda encoding, on_device: _calibration.Rates(1, 1e-9, 1e-12))
+    monkeypatch.setattr(_calibration, "measure", lambda encoding, coder: rates_of(1.0, 1e-9, 1e-12))
     return device
 
 
@@ -179,8 +181,9 @@ def device(fresh, monkeypatch):
     ("error", "lasts"),
     [(CUDARuntimeError("cudaErrorDevicesUnavailable"), True), (OutOfMemoryError("no memory"), False)],
 )
-def test_a_device_that_fails_later(device, enc, error, lasts):
+def test_a_device_that_fails_later(device, enc, monkeypatch, error, lasts):
     text = "some text " * 50
+    monkeypatch.setattr(streamtok.device, "LITTLE", 0)
     launches = []
     launch = device.launch
     device.launch = lambda *arguments: (launches.append(arguments[0]), launch(*arguments))
@@ -264,23 +267,79 @@ def test_an_address_counts_as_given_up_where_there_is_no_memory_for_the_next():
     assert buffers.moves > moves
 
 
-def test_rates_choose_by_size_and_threads():
-    rates = _calibration.Rates(cpu=1e-8, start=1e-4, device=1e-10)
-    assert not rates.device_is_faster(1000, 1)
-    assert rates.device_is_faster(100_000, 1)
-    assert not rates.device_is_faster(100_000, 16)
-    assert not _calibration.Rates().device_is_faster(10_000, 1)
-    assert _calibration.Rates().device_is_faster(10_000_000, 1)
+@pytest.mark.parametrize("kind", _calibration.KINDS)
+def test_rates_choose_by_kind_size_and_threads(monkeypatch, kind):
+    """A thread takes 1e-8 s a byte, and four of them help; the device takes 1e-4 s, and 1e-10 a byte."""
+    monkeypatch.setattr(_calibration.batch, "cores", lambda: 16)
+    rates = rates_of(1e-8, 1e-4, 1e-10)
+
+    def is_faster(size, threads, **more):
+        load = Load(kind, size, max(1, size // _calibration.DOCUMENT), threads, **more)
+        return rates.on_device(load) < rates.on_cpu(load)
+
+    assert [is_faster(size, 1) for size in (0, 1000, 9000, 11_000, 10**9)] == [False] * 3 + [True] * 2
+    assert [is_faster(size, 4) for size in (11_000, 39_000, 42_000, 10**9)] == [False] * 2 + [True] * 2
+    assert is_faster(42_000, 16)  # more threads than help
+    rates = rates_of(1e-8, 1e-4, 1e-10, threads=8)  # around the device a file takes the time of six threads
+    assert is_faster(10**9, 8) and is_faster(10**9, 5, is_file=True) and not is_faster(10**9, 8, is_file=True)
+
+
+def test_many_short_texts_count():
+    rates = dataclasses.replace(rates_of(1e-8, 1e-4, 1e-10), cpu_text=1e-6, device_text=1e-5)
+    for texts, on_device in ((49, True), (1000, False)):
+        load = Load("texts", 100_000, texts)
+        assert (rates.on_device(load) < rates.on_cpu(load)) is on_device
+
+
+def test_what_calls_took_corrects_what_was_measured(monkeypatch):
+    """A call that is slower than predicted, again and again, goes to the other side; and is tried there once more."""
+    auto = _select.Auto(streamtok.get_encoding("cl100k_base"), "cl100k")
+    clock, load = [0.0], Load("bytes", 12_000)
+    monkeypatch.setattr(_select, "time", types.SimpleNamespace(perf_counter=lambda: clock[0]))
+    auto._rates, auto._pipeline = rates_of(1e-8, 1e-4, 1e-10), "device"
+    takes = {"device": 1.4e-4, "cpu": 1.15e-4}
+
+    def spend(side):
+        clock[0] += takes[side]
+        return side
+
+    def ran(load=load):
+        return auto.choose(*load[:4], lambda _: spend("device"), lambda: spend("cpu"))
+
+    ways = [ran() for _ in range(300)]
+    assert ways[:3] == ["device"] * 3 and ways[20:].count("device") < 30 and "device" in ways[100:]  # seldom, again
+    takes["device"] = 0.9e-4
+    ways = [ran() for _ in range(300)]
+    assert ways[-1] == "device"
+    takes["device"] = 1.0  # once, by chance
+    ran()
+    takes["device"] = 0.9e-4
+    assert [ran() for _ in range(300)] == ["device"] * 300
+    assert len(auto._paces) == 1 and ran(Load("str", 11_000)) == "device" and ran(Load("bytes", 100)) == "cpu"
+
+
+def rates_of(cpu, start, device, threads=4):
+    """Of all kinds alike. threads: how many help."""
+    of_cpu = [(1000, 1000 * cpu / threads), (10**6, 10**6 * cpu / threads)]
+    of_device = [(1000, start + 1000 * device), (10**6, start + 10**6 * device)]
+    return _calibration.Rates(
+        dict.fromkeys(_calibration.KINDS, of_cpu),
+        dict.fromkeys(_calibration.KINDS, cpu),
+        dict.fromkeys(_calibration.KINDS, of_device),
+    )
 
 
 def test_rates_are_kept(fresh, tmp_path):
-    rates = _calibration.Rates(1.5, 2.5, 3.5)
+    rates = rates_of(1.5, 2.5, 3.5)
     assert _calibration.read("x") is None
     _calibration.write("x", rates)
-    _calibration.write("y", _calibration.Rates())
+    _calibration.write("y", rates_of(1, 1, 1))
     assert _calibration.read("x") == rates
     assert os.listdir(tmp_path) == ["devices.json"]
-    for damaged in ("", "[]", "{", json.dumps({"x": 3}), json.dumps({"x": {"cpu": "a"}}), json.dumps({"x": {"no": 1}})):
+    whole = json.loads((tmp_path / "devices.json").read_text())["x"]
+    bad = [3, {"cpu": "a"}, {"no": 1}, {**whole, "one": {}}, {**whole, "cpu": {**whole["cpu"], "str": [[1, 2]]}}]
+    bad += [{**whole, "device": {**whole["device"], "str": [[2, 2.0], [1, 2.0]]}}, {"cpu": 1, "start": 1, "device": 1}]
+    for damaged in ("", "[]", "{", *(json.dumps({"x": each}) for each in bad)):
         (tmp_path / "devices.json").write_text(damaged)
         assert _calibration.read("x") is None
     _calibration.write("x", rates)
@@ -290,7 +349,7 @@ def test_rates_are_kept(fresh, tmp_path):
 def test_rates_that_cannot_be_kept_are_no_error(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "file" / "below"))
-    _calibration.write("x", _calibration.Rates())
+    _calibration.write("x", rates_of(1, 1, 1))
     assert _calibration.read("x") is None
 
 
@@ -299,7 +358,10 @@ def test_calibration_measures_and_keeps(fresh, monkeypatch, enc, tmp_path):
     monkeypatch.setattr(_calibration, "_SIZES", (1 << 10, 1 << 13))
     monkeypatch.setattr(_open, "open_device", HostDevice)
     rates = gpu.calibrate(enc)
-    assert rates.cpu > 0 and rates.start > 0 and rates.device > 0
+    for kind in _calibration.KINDS:
+        for curve in (rates.cpu[kind], rates.device[kind]):
+            assert [size for size, _ in curve] == [1 << 10, 1 << 13] and all(seconds > 0 for _, seconds in curve)
+        assert 0 < rates.one[kind] < 1e-5
     (key,) = json.loads((tmp_path / "devices.json").read_text())
     assert "emulated 0 cl100k" in key
     assert _select.rates_of(enc, gpu.GpuPipeline(enc)) == rates
