@@ -1,26 +1,35 @@
 """dolma: ids without a header in NAME.npy, and NAME.csv.gz with a row for each document: where it begins and ends, in
 ids, its name, its source, and its number in the source from 1. The name is what dolma gives a document that has none:
-the sha256 of the source's name, and the number."""
+the sha256 of the source's name, and the number; or what is carried as `id`."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import hashlib
+import importlib.util
 import io
+import itertools
 import zlib
 from array import array
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import shown
+from ..carried import pyarrow
 from .base import Facts, Format, with_suffix
 from .reading import Tokenized, flat, no_file
 
 if TYPE_CHECKING:
     from ...disk import File
+    from ..carried import Carrying
+    from ..carried_file import CarriedColumns
 
+_ID = "id"
+_WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_BYTES_AT_ONCE = 1 << 22  # of names
 _ROWS_AT_ONCE = 1 << 12
 _LONGEST_ROW = 1 << 16  # characters; a path has fewer
 
@@ -31,6 +40,14 @@ class Dolma(Format):
     name = "dolma"
     wants_ends = True
     wants_starts = True
+
+    def check_carried(self, carrying: Carrying) -> None:
+        for name, kind in zip(carrying.names, carrying.types):
+            if name != _ID or str(kind) not in ("None", "null", "string", "large_string", *_WHOLE):
+                raise ValueError(
+                    f"format='dolma' has a place for one carried column, {_ID!r}, of text or whole numbers, not for "
+                    f"{shown(name)}: leave it out, or write format='parquet', format='arrow' or format='mds'"
+                )
 
     def check_target(self, target: str) -> None:
         with_suffix(target, self.name, ".npy", "and NAME.csv.gz")
@@ -47,8 +64,23 @@ class Dolma(Format):
         file.write(packer.flush())
 
 
+class _Ids:
+    """The names of documents that are carried, in their order."""
+
+    def __init__(self, columns: CarriedColumns) -> None:
+        self._reader = columns.reader()
+
+    def take(self, count: int) -> Iterator[Any]:
+        """Those of the next `count` documents; None where one has none."""
+        while count:
+            some = self._reader.take(count, _BYTES_AT_ONCE)[0].to_pylist()
+            count -= len(some)
+            yield from some
+
+
 def _rows(facts: Facts) -> Iterator[str]:
     """The table, some rows at a time."""
+    carried = None if facts.carried is None else _Ids(facts.carried)
     borders = [*facts.starts[1:], facts.documents]  # behind the documents of each source
     number = begin = source = 0
     row = _row_of(facts.sources[0])
@@ -64,18 +96,27 @@ def _rows(facts: Facts) -> Iterator[str]:
                 following = min(following, at + borders[source] - number)
             some = places[at:following]
             numbers = range(number - first + 1, number - first + 1 + len(some))
-            yield "".join(map(row, [begin, *some], some, numbers))
+            names = itertools.repeat(None) if carried is None else carried.take(len(some))
+            yield "".join(map(row, [begin, *some], some, numbers, names))
             number += len(some)
             at, begin = following, some[-1]
 
 
-def _row_of(name: str) -> Callable[[int, int, int], str]:
-    """What makes rows of the documents of this source: begin, end, number."""
+def _row_of(name: str) -> Callable[[int, int, int, Any], str]:
+    """What makes rows of the documents of this source: begin, end, number, and its own name or None."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
     text = io.StringIO()
     csv.writer(text).writerow(["", name, ""])
     quoted = text.getvalue().rstrip("\r\n")  # between its commas
-    return lambda begin, end, number: f"{begin},{end},{digest}-{number}{quoted}{number}\r\n"
+
+    def row(begin: int, end: int, number: int, own: Any) -> str:
+        if own is None:
+            return f"{begin},{end},{digest}-{number}{quoted}{number}\r\n"
+        text = io.StringIO()
+        csv.writer(text).writerow([begin, end, own, name, number])
+        return text.getvalue()
+
+    return row
 
 
 def _table_of(target: str) -> str:
@@ -96,4 +137,19 @@ def read(path: str, dtype: str | None) -> Tokenized:
                 before = end
     except (IndexError, OverflowError, EOFError, zlib.error, gzip.BadGzipFile, csv.Error) as error:
         raise no_file(table, "table of documents", str(error)) from None
-    return flat(path, "dolma", dtype, 0, None, np.frombuffer(ends, np.uint64) if ends else np.empty(0, np.uint64))
+    found = flat(path, "dolma", dtype, 0, None, np.frombuffer(ends, np.uint64) if ends else np.empty(0, np.uint64))
+    if importlib.util.find_spec("pyarrow") is None:
+        return found
+    return found.with_columns([_ID], lambda begin, end: _ids_in(table, begin, end))
+
+
+def _ids_in(table: str, begin: int, end: int) -> Any:
+    """The names of the documents begin .. end - 1, as an Arrow table."""
+    pa = pyarrow()
+    with gzip.open(table, "rt", encoding="utf-8", errors="replace", newline="") as lines:
+        rows = csv.reader(iter(lambda: lines.readline(_LONGEST_ROW), ""))
+        try:
+            ids = [row[2] for row in itertools.islice(rows, begin, end)]
+        except (IndexError, EOFError, zlib.error, gzip.BadGzipFile, csv.Error) as error:
+            raise no_file(table, "table of documents", str(error)) from None
+    return pa.table({_ID: pa.array(ids, pa.string())})

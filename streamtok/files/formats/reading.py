@@ -62,6 +62,11 @@ class Tokenized:
             raise IndexError(f"there is no document {i}: the file has {len(self)}")
         return self._take(at)
 
+    def with_columns(self, carried: Sequence[str], columns: Callable[[int, int], Any]) -> Tokenized:
+        """The same with columns beside the ids; returns itself."""
+        self.carried, self._columns = tuple(carried), columns
+        return self
+
     def columns(self, begin: int = 0, end: int | None = None) -> Any:
         """The carried columns of the documents begin .. end - 1: a pyarrow.Table. Raises ValueError where the file is
         damaged, or has none."""
