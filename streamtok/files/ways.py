@@ -364,18 +364,20 @@ class JsonWay(Way):
                     numbers, texts, records = [], [], []
                     self._encode_long([line])
                     continue
-                text = self._text(line, records)
+                is_first = run.line == 0 and run.begins_file
+                if run.carrier is None:
+                    text = text_of_line(run.key, line, run.errors, is_first=is_first)
+                else:
+                    text = self._text_beside(line, is_first, records)
                 if text is not None:
                     texts.append(text)
                     numbers.append(run.line)
                 run.line += 1
             self._encode_batch(texts, numbers, records)
 
-    def _text(self, line: bytes, records: list[Any]) -> str | None:
+    def _text_beside(self, line: bytes, is_first: bool, records: list[Any]) -> str | None:
+        """The text of a line; its object is put to the records."""
         run = self.run
-        is_first = run.line == 0 and run.begins_file
-        if run.carrier is None:
-            return text_of_line(run.key, line, run.errors, is_first=is_first)
         record = record_of_line(line, run.errors, is_first=is_first)
         if record is BLANK:
             return None

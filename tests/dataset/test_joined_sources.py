@@ -13,6 +13,7 @@ from streamtok.dataset import build, encode_shard, merge, plan, read_dataset, sa
 from streamtok.dataset.manifest import sources_of
 from streamtok.files import encode_file
 from streamtok.files.formats import open_documents
+from streamtok.files.run import FileRun
 
 
 @pytest.fixture(name="small")
@@ -84,6 +85,33 @@ def test_a_shard_of_several_sources_is_made_once(small: pathlib.Path):
     assert encode_shard(names[::-1], None, spec.folder, spec).name != made.name
     (small / names[1]).write_bytes(gzip.compress(lines(["other"])) if names[1].endswith("gz") else lines(["other"]))
     assert encode_shard(names, None, spec.folder, spec).name != made.name
+
+
+def test_a_shard_that_was_interrupted_knows_the_documents_of_each_source(
+    small: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+):
+    spec = make_spec(small, shard_bytes=100_000)
+    names = max((each.joined for each in plan(spec.source_names(), 100_000, base=str(small))), key=len)
+    (small / "whole").mkdir()
+    whole = encode_shard(names, None, small / "whole", spec)
+    monkeypatch.setattr("streamtok.dataset.shard._POINTS", 900)
+    (small / "cut").mkdir()
+    tick, left = FileRun._tick, [0]
+
+    def crash(*arguments: object) -> None:
+        tick(*arguments)  # type: ignore[arg-type]
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(FileRun, "_tick", crash)
+    for count in (5, 4, 3):
+        left[0] = count
+        with pytest.raises(KeyboardInterrupt):
+            encode_shard(names, None, small / "cut", spec)
+    assert any(name.name.endswith(".journal") for name in (small / "cut").iterdir())
+    assert encode_shard(names, None, small / "cut", spec) == whole
+    assert contents(small / "cut") == contents(small / "whole")
 
 
 def test_a_damaged_file_is_named_and_those_beside_it_are_encoded(small: pathlib.Path):
