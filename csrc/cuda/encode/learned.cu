@@ -1,9 +1,9 @@
-/* learned.cu - words that were merged, so that the next ones are looked up: a table on the device that all slices and calls of an
- * encoder share.
+/* learned.cu - words that took more than one look, so that the next ones are found at once: a table on the device that all slices and
+ * calls of an encoder share.
  *
  * A word learned has an entry in the first table (tables.cu), in a place that no token and no frequent word took. Its number there is
  * the one of a record here, counted behind the entries of the image. The place is that of its hash or, if that is taken, the other one
- * of the same 32 bytes. A word that is longer than a key of the first table has one place, by all of its bytes; the last ones are in
+ * of the same 32 bytes. That of a word that is longer than a key of the first table is by all of its bytes; those behind the key are in
  * its record. What finds no free place, or no free record, is not learned.
  *
  * Kernels of other streams may read a place while it is written, and see any mixture of old and new words of 32 bits. A free place
@@ -14,8 +14,13 @@
 
 #include "cuda/encode/tables.cu"
 
-#define ST_LEARNED_IDS 7 /* of a record: two uint4, the last number of which has the bytes behind those of the entry */
-#define ST_CLAIMED 1u    /* of a place that is being written: no length, and a number */
+/* A record is two uint4: the ids, and st_mark_of the word. One of more than ST_KEY_BYTES has another record behind it, for the bytes
+ * behind the key. A word of one id has ST_HOLE for its second one: the first look trusts an entry of one id. */
+#define ST_LEARNED_IDS 7
+#define ST_LEARNED_BYTES 44
+#define ST_LEARNED_WORDS (ST_LEARNED_BYTES / 4)
+#define ST_KEY_WORDS (ST_FIRST_BYTES / 4)
+#define ST_CLAIMED 1u /* of a place that is being written: no length, and a number */
 
 /* Loads what another multiprocessor may have written during this launch. */
 ST_FORCE_INLINE uint4 st_load_new(const uint4 *at)
@@ -32,30 +37,92 @@ ST_FORCE_INLINE uint4 st_load_new(const uint4 *at)
 #endif
 }
 
+ST_FORCE_INLINE uint32_t st_load_new(const uint32_t *at)
+{
+#ifdef __CUDA_ARCH__
+    uint32_t value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+#else
+    return *at;
+#endif
+}
+
 /* Entries of the image: the numbers of words learned begin behind them. */
 ST_FORCE_INLINE uint64_t st_entry_count(const st_job *job)
 {
     return 2 * (job->piece_mask + 1);
 }
 
-/* The bytes of a word behind those that its entry holds. */
-ST_FORCE_INLINE uint32_t st_tail_of(const st_job *job, uint32_t number)
+ST_FORCE_INLINE const uint4 *st_record_of(const st_job *job, uint32_t number)
 {
-    return st_load_new(job->learned + 2 * (number - st_entry_count(job)) + 1).w;
+    return job->learned + 2 * (number - st_entry_count(job));
 }
 
-/* The place of a word of n bytes that is not in that of its first bytes. */
-ST_FORCE_INLINE uint32_t st_other_place(uint4 key, uint32_t tail, unsigned n, uint64_t shift)
+/* A word of n bytes, at most ST_LEARNED_BYTES, zero filled. */
+typedef struct st_word {
+    unsigned n;
+    uint32_t words[ST_LEARNED_WORDS];
+} st_word;
+
+ST_FORCE_INLINE uint32_t st_part(const st_word &word, unsigned k)
 {
-    const uint32_t hash = st_first_hash(key.x ^ tail * ST_FACTOR_LAST, key.y, key.z);
-    return (hash >> shift) ^ (n <= ST_FIRST_BYTES);
+    return word.words[k];
 }
 
-/* Has the entry these bytes and this length? */
-ST_FORCE_INLINE int st_is_entry_of(uint4 entry, uint4 key, unsigned n)
+/* What tells words apart that have the same entry: the bytes behind the key, or for a long word its length. */
+template <typename Word> ST_FORCE_INLINE uint32_t st_mark_of(const Word &word)
 {
-    return !((entry.x ^ key.x) | (entry.y ^ key.y) | (entry.z ^ key.z) | ((entry.w >> ST_FIRST_LENGTH & 15) ^ n));
+    return word.n > ST_KEY_BYTES ? word.n << 24 : word.n > ST_FIRST_BYTES ? st_part(word, ST_KEY_WORDS) : 0;
 }
+
+/* Where a word is looked for next: behind the first look, or the place by all of its bytes. */
+template <typename Word> ST_FORCE_INLINE uint32_t st_other_place(const Word &word, uint64_t shift)
+{
+    uint32_t rest = 0;
+    for (unsigned k = ST_KEY_WORDS; 4 * k < word.n; k++)
+        rest = (rest ^ st_part(word, k)) * ST_FACTOR_LAST;
+    const uint32_t hash = st_first_hash(st_part(word, 0) ^ rest ^ rest >> 15, st_part(word, 1), st_part(word, 2));
+    return (hash >> shift) ^ (word.n <= ST_FIRST_BYTES);
+}
+
+/* Has the entry the first bytes and the length of the word? */
+template <typename Word> ST_FORCE_INLINE int st_is_entry_of(uint4 entry, const Word &word)
+{
+    return !((entry.x ^ st_part(word, 0)) | (entry.y ^ st_part(word, 1)) | (entry.z ^ st_part(word, 2)) |
+             ((entry.w >> ST_FIRST_LENGTH & 15) ^ min(word.n, 15u)));
+}
+
+/* Has the record the other bytes? */
+template <typename Word> ST_INLINE int st_is_record_of(const uint4 *record, const Word &word)
+{
+    if (word.n <= ST_FIRST_BYTES)
+        return 1;
+    if (st_load_new(record + 1).w != st_mark_of(word))
+        return 0;
+    if (word.n <= ST_KEY_BYTES)
+        return 1;
+    for (unsigned k = ST_KEY_WORDS; 4 * k < word.n; k++)
+        if (st_load_new((const uint32_t *)(record + 2) + k - ST_KEY_WORDS) != st_part(word, k))
+            return 0;
+    return 1;
+}
+
+/* Looks up a word that the first look did not find: its number and ids as in the first table; 0: it is not there. */
+template <typename Word> ST_INLINE uint32_t st_find_learned(const st_job *job, const Word &word)
+{
+    const uint32_t place = st_other_place(word, job->first_shift);
+#pragma unroll 1
+    for (uint32_t i = 0; i < (word.n > ST_FIRST_BYTES ? 2 : 1); i++) {
+        const uint4 entry = job->first[place ^ i];
+        const uint32_t known = entry.w & ~(~0u << ST_FIRST_LENGTH);
+        if (st_is_entry_of(entry, word) && st_is_record_of(st_record_of(job, known & ST_FIRST_ID), word))
+            return known;
+    }
+    return 0;
+}
+
+/* ---- learning ---- */
 
 /* A place that this thread is to write, NULL: there is none; and the entry's bit that says whether it is crowded. */
 typedef struct st_claim {
@@ -64,7 +131,7 @@ typedef struct st_claim {
 } st_claim;
 
 /* Claims `place` for a word, if it is free. Returns whether that decides: 0 if another word is there. */
-ST_INLINE int st_claim_free(uint4 *place, uint4 key, unsigned n, st_claim *claim)
+ST_INLINE int st_claim_free(uint4 *place, const st_word *word, st_claim *claim)
 {
     const uint4 entry = st_load_new(place);
     const uint32_t crowded = entry.w & 1u << ST_FIRST_CROWDED;
@@ -74,45 +141,46 @@ ST_INLINE int st_claim_free(uint4 *place, uint4 key, unsigned n, st_claim *claim
         return 1;
     }
     const int is_written = (entry.w >> ST_FIRST_LENGTH & 15) != 0; /* else it may be for this word */
-    return !is_written || st_is_entry_of(entry, key, n);
+    return !is_written || st_is_entry_of(entry, *word);
 }
 
-ST_FORCE_INLINE uint4 st_entry_key(st_key bytes)
-{
-    uint4 key;
-    key.x = (uint32_t)bytes.low, key.y = (uint32_t)(bytes.low >> 32), key.z = (uint32_t)bytes.high, key.w = 0;
-    return key;
-}
-
-ST_FORCE_INLINE uint32_t st_key_tail(st_key bytes)
-{
-    return (uint32_t)(bytes.high >> 32) & 0xFFFFFF;
-}
-
-/* Claims a place for a word of n bytes, unless it has one. */
-ST_INLINE st_claim st_claim_place(const st_job *job, st_key bytes, unsigned n)
+/* Claims a place for a word, unless it has one. */
+ST_INLINE st_claim st_claim_place(const st_job *job, const st_word *word)
 {
     uint4 *first = (uint4 *)job->first;
-    const uint4 key = st_entry_key(bytes);
-    const uint32_t other = st_other_place(key, st_key_tail(bytes), n, job->first_shift);
+    const uint32_t other = st_other_place(*word, job->first_shift);
     st_claim claim = {0, 0};
-    if (n > ST_FIRST_BYTES || !st_claim_free(&first[other ^ 1], key, n, &claim))
-        st_claim_free(&first[other], key, n, &claim);
+    const uint32_t before = word->n <= ST_FIRST_BYTES; /* which of the two is looked at first */
+    if (!st_claim_free(&first[other ^ before], word, &claim))
+        st_claim_free(&first[other ^ before ^ 1], word, &claim);
     return claim;
 }
 
-/* Writes the word and its `count` ids; zeros follow them. */
-ST_INLINE void st_write_word(const st_job *job, st_claim claim, st_key bytes, unsigned n, const uint32_t *ids, uint32_t count)
+/* May a word of n bytes and so many ids be learned? */
+ST_FORCE_INLINE int st_may_learn(const st_job *job, unsigned n, uint32_t count)
 {
-    const uint64_t number = atomicAdd(job->learned_count, 1u);
-    if (number >= job->learned_room)
+    return n >= 2 && n <= ST_LEARNED_BYTES && count <= ST_LEARNED_IDS && *job->learned_count < job->learned_room;
+}
+
+/* Writes the word and its `count` ids; zeros follow them. */
+ST_INLINE void st_write_word(const st_job *job, st_claim claim, const st_word *word, uint32_t *ids, uint32_t count)
+{
+    const uint32_t records = word->n > ST_KEY_BYTES ? 2 : 1;
+    const uint64_t number = atomicAdd(job->learned_count, records);
+    if (number + records > job->learned_room)
         return; /* the place stays claimed: as many as there are threads at most */
-    uint4 low, high, entry = st_entry_key(bytes);
-    low.x = ids[0], low.y = ids[1], low.z = ids[2], low.w = ids[3];
-    high.x = ids[4], high.y = ids[5], high.z = ids[6], high.w = st_key_tail(bytes);
-    job->learned[2 * number] = low;
-    job->learned[2 * number + 1] = high;
-    entry.w = (uint32_t)(st_entry_count(job) + number) | count << ST_FIRST_IDS | n << ST_FIRST_LENGTH | claim.crowded;
+    if (count == 1)
+        ids[1] = ST_HOLE, count = 2;
+    uint4 *record = job->learned + 2 * number;
+    uint32_t *numbers = (uint32_t *)record;
+    for (unsigned i = 0; i < ST_LEARNED_IDS; i++)
+        numbers[i] = ids[i];
+    numbers[ST_LEARNED_IDS] = st_mark_of(*word);
+    for (unsigned k = ST_KEY_WORDS; k < ST_LEARNED_WORDS && records > 1; k++)
+        numbers[8 + k - ST_KEY_WORDS] = st_part(*word, k);
+    uint4 entry;
+    entry.x = st_part(*word, 0), entry.y = st_part(*word, 1), entry.z = st_part(*word, 2);
+    entry.w = (uint32_t)(st_entry_count(job) + number) | count << ST_FIRST_IDS | min(word->n, 15u) << ST_FIRST_LENGTH | claim.crowded;
     __threadfence();
     *claim.place = entry;
 }

@@ -152,19 +152,25 @@ ST_FORCE_INLINE uint32_t st_first_look(const st_lookup *l, unsigned at, unsigned
     return differs ? entry.w >> ST_FIRST_CROWDED : entry.w & ~(~0u << ST_FIRST_LENGTH);
 }
 
-/* The same of a word learned, where the first look found nothing, and of words that are longer than a key of the first table. */
-ST_INLINE uint32_t st_look_learned(const st_lookup *l, uint4 key, unsigned at, unsigned n)
+/* An atom of the stretch, as st_word has words. */
+typedef struct st_stretch_word {
+    unsigned n, shift;
+    const uint32_t *words;
+} st_stretch_word;
+
+ST_FORCE_INLINE uint32_t st_part(const st_stretch_word &word, unsigned k)
 {
-    const st_job *job = l->job;
-    if (n > ST_KEY_BYTES || !job->learned_room)
+    return __funnelshift_r(word.words[k], word.words[k + 1], word.shift) & st_keep_bytes(word.n, (int)k);
+}
+
+/* The same of a word learned, where the first look found nothing, and of words that are longer than a key of the first table. */
+ST_INLINE uint32_t st_look_learned(const st_lookup *l, unsigned at, unsigned n)
+{
+    const int is_here = n <= ST_KEY_BYTES || at + n + 4 <= ST_STRETCH + 32;
+    if (n > ST_LEARNED_BYTES || !is_here || !l->job->learned_room)
         return 0;
-    const uint32_t *words = (const uint32_t *)l->memory->text + at / 4;
-    const uint32_t tail = __funnelshift_r(words[3], words[4], 8 * (at & 3)) & st_keep_bytes(n, 3);
-    const uint4 entry = job->first[st_other_place(key, tail, n, job->first_shift)];
-    if (!st_is_entry_of(entry, key, n))
-        return 0;
-    const uint32_t known = entry.w & ~(~0u << ST_FIRST_LENGTH);
-    return n <= ST_FIRST_BYTES || st_tail_of(job, known & ST_FIRST_ID) == tail ? known : 0;
+    const st_stretch_word word = {n, 8 * (at & 3), (const uint32_t *)l->memory->text + at / 4};
+    return st_find_learned(l->job, word);
 }
 
 /* What becomes of an atom. */
@@ -180,22 +186,23 @@ ST_FORCE_INLINE unsigned st_tail_bytes(uint32_t word)
  * a deferred atom its characters << 1 | whether the image's tables may hold it. *width: the slots that it takes. */
 ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, uint32_t first, uint32_t *found, unsigned *width)
 {
-    const uint4 key = st_first_key(l, at, n);
     const unsigned byte = ((const uint8_t *)l->memory->text)[at]; /* the last atom may be empty */
     *width = 1;
     if (byte >= ST_PAD) {
+        const uint4 key = st_first_key(l, at, n);
         *found = byte == ST_ID ? key.x >> 8 | key.y << 24 : ST_HOLE;
         return byte == ST_ID ? ST_ONE_ID : ST_NO_TEXT;
     }
     if (n > ST_LONGEST)
         return ST_BY_HOST;
-    const uint32_t known = n <= ST_FIRST_BYTES && first >> ST_FIRST_IDS ? first : st_look_learned(l, key, at, n);
+    const uint32_t known = n <= ST_FIRST_BYTES && first >> ST_FIRST_IDS ? first : st_look_learned(l, at, n);
     const unsigned ids = known >> ST_FIRST_IDS;
     *width = ids ? ids : n;
     if (ids) {
         *found = known & ST_FIRST_ID;
         return ST_SOME_IDS;
     }
+    const uint4 key = st_first_key(l, at, n);
     const unsigned characters = n - st_tail_bytes(key.x) - st_tail_bytes(key.y) - st_tail_bytes(key.z);
     *found = n > ST_FIRST_BYTES ? 1 : characters << 1 | (first & 1);
     return ST_LATER;
@@ -243,12 +250,11 @@ ST_FORCE_INLINE void st_look_first(const st_lookup *l, st_batch *batch, uint32_t
     __syncwarp();
 }
 
-/* Writes the ids of an entry of the image, or of a word learned, as the first table numbers them. */
-ST_INLINE void st_put_ids(const st_job *job, uint32_t *slots, uint32_t number, unsigned count)
+/* Writes the ids of an entry of the image, or of a word learned, as the first table numbers them; returns how many. */
+ST_INLINE uint32_t st_put_ids(const st_job *job, uint32_t *slots, uint32_t number, unsigned count)
 {
-    const uint64_t entries = st_entry_count(job);
-    const uint4 *word = job->learned + 2 * (number - entries);
-    const uint4 ids = number < entries ? *(const uint4 *)job->entries[number].ids : st_load_new(word);
+    const uint4 *word = st_record_of(job, number);
+    const uint4 ids = number < st_entry_count(job) ? *(const uint4 *)job->entries[number].ids : st_load_new(word);
     slots[0] = ids.x;
     slots[1] = ids.y;
     if (count > 2)
@@ -256,13 +262,14 @@ ST_INLINE void st_put_ids(const st_job *job, uint32_t *slots, uint32_t number, u
     if (count > 3)
         slots[3] = ids.w;
     if (count <= 4)
-        return;
+        return count - (ids.y == ST_HOLE);
     const uint4 more = st_load_new(word + 1);
     slots[4] = more.x;
     if (count > 5)
         slots[5] = more.y;
     if (count > 6)
         slots[6] = more.z;
+    return count;
 }
 
 /* Looks at the others number k + lane, in front of which there are `more` more slots than atoms; returns that number for the ones
@@ -276,7 +283,7 @@ ST_INLINE uint32_t st_look_at_others(st_lookup *l, st_batch *batch, uint32_t k, 
     const uint16_t *starts = l->memory->starts + batch->first + i;
     const unsigned at = starts[0], n = starts[1] - at;
     unsigned width = 1;
-    uint32_t found = 0, total;
+    uint32_t found = 0, tokens = 1, total;
     const st_fate fate = there ? st_look_closer(l, at, n, other & ~(~0u << ST_FIRST_LENGTH), &found, &width) : ST_NO_TEXT;
     const uint32_t before = more + st_prefix(width - 1, l->lane, &total), slot = batch->slot + i + before;
     if (there)
@@ -293,10 +300,10 @@ ST_INLINE uint32_t st_look_at_others(st_lookup *l, st_batch *batch, uint32_t k, 
     if (there && (fate == ST_ONE_ID || fate == ST_NO_TEXT))
         job->slots[slot] = found;
     else if (fate == ST_SOME_IDS)
-        st_put_ids(job, job->slots + slot, found, width);
+        tokens = st_put_ids(job, job->slots + slot, found, width);
     else if (fate == ST_BY_HOST)
         st_leave_huge(job, batch->stretch * ST_STRETCH + at, job->slots + slot);
-    batch->tokens += fate == ST_LATER || fate == ST_NO_TEXT ? 0 : width;
+    batch->tokens += fate == ST_LATER || fate == ST_NO_TEXT ? 0 : tokens;
     if (there)
         st_mark_passage(job, batch, at, slot);
     st_defer(l, fate == ST_LATER, n, ST_RECORD(slot, batch->base + at - slot, n, found >> 1, found & 1));

@@ -60,34 +60,33 @@ ST_FORCE_INLINE uint32_t st_candidate(uint32_t found, uint32_t place)
 
 /* ---- learning ---- */
 
-/* Do the tokens, `step` apart, spell the n bytes of the key? */
-ST_INLINE int st_spell(const st_job *job, st_key key, unsigned n, const uint32_t *tokens, unsigned step, uint32_t count)
+/* Do the tokens, `step` apart, spell the word? */
+ST_INLINE int st_spell(const st_job *job, const st_word *word, const uint32_t *tokens, unsigned step, uint32_t count)
 {
     unsigned at = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t start = job->token_starts[tokens[i * step]], end = job->token_starts[tokens[i * step] + 1];
         for (uint32_t from = start; from < end; from++, at++)
-            if (at >= n || job->token_bytes[from] != ((at < 8 ? key.low : key.high) >> 8 * (at & 7) & 0xFF))
+            if (at >= word->n || job->token_bytes[from] != (word->words[at / 4] >> 8 * (at & 3) & 0xFF))
                 return 0;
     }
-    return at == n;
+    return at == word->n;
 }
 
 /* Remembers what an atom was merged to: `count` tokens, `step` apart. The bytes are read anew: they may have changed, if a caller
  * writes to memory of its own while it is encoded, and other texts must not suffer from that. */
 ST_INLINE void st_learn(const st_job *job, const st_atom *atom, const uint32_t *tokens, unsigned step, uint32_t count)
 {
-    if (atom->n > ST_KEY_BYTES || count < 2 || count > ST_LEARNED_IDS || *job->learned_count >= job->learned_room)
+    if (count < 2 || !st_may_learn(job, atom->n, count))
         return;
-    const st_key key = st_key_at(atom->text, atom->n);
-    const st_claim claim = st_claim_place(job, key, atom->n);
+    const st_word word = st_word_at(atom->text, atom->n);
+    const st_claim claim = st_claim_place(job, &word);
     uint32_t ids[ST_LEARNED_IDS];
-    if (!claim.place || !st_spell(job, key, atom->n, tokens, step, count))
+    if (!claim.place || !st_spell(job, &word, tokens, step, count))
         return; /* in the second case the place stays claimed */
-#pragma unroll
     for (uint32_t i = 0; i < ST_LEARNED_IDS; i++)
         ids[i] = i < count ? st_id_of(job, tokens[i * step]) : 0;
-    st_write_word(job, claim, key, atom->n, ids, count);
+    st_write_word(job, claim, &word, ids, count);
 }
 
 /* ---- a thread an atom ---- */
@@ -170,8 +169,7 @@ ST_INLINE void st_merge_symbols(const st_job *job, const st_atom *atom, uint32_t
         job->slots[atom->slot + count++] = st_id_of(job, token);
     }
     st_account(job, atom, count);
-    if (Lanes == 32)
-        st_learn(job, atom, candidates, Lanes, count);
+    st_learn(job, atom, candidates, Lanes, count);
 }
 
 template <typename Mask, unsigned Lanes>

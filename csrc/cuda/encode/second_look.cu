@@ -125,6 +125,36 @@ ST_FORCE_INLINE void st_copy_ids(uint32_t *to, const uint32_t *ids, uint32_t cou
     }
 }
 
+/* n bytes of text, at most ST_LEARNED_BYTES. */
+ST_INLINE st_word st_word_at(const uint8_t *text, unsigned n)
+{
+    st_word word = {n, {0}};
+    for (unsigned k = 0; 4 * k < n; k++) {
+        const unsigned left = n - 4 * k < 4 ? n - 4 * k : 4;
+        word.words[k] = (uint32_t)st_load_eight_at(text + 4 * k, left) & 0xFFFFFFFFu >> (32 - 8 * left);
+    }
+    return word;
+}
+
+ST_INLINE st_word st_word_of(st_key key, unsigned n)
+{
+    const uint32_t high = (uint32_t)(key.high >> 32) & 0xFFFFFF; /* without the length */
+    const st_word word = {n, {(uint32_t)key.low, (uint32_t)(key.low >> 32), (uint32_t)key.high, high}};
+    return word;
+}
+
+/* Learns a word that the tables hold, so that it needs no second look. */
+ST_INLINE void st_learn_found(const st_job *job, const st_word *word, const uint32_t *from, uint32_t count)
+{
+    const st_claim claim = st_claim_place(job, word);
+    uint32_t ids[ST_LEARNED_IDS] = {0};
+    if (!claim.place)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        ids[i] = from[i];
+    st_write_word(job, claim, word, ids, count);
+}
+
 /* Puts the ids of an atom that the tables hold into its slots; returns how many, 0 if they do not hold it. */
 ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom, st_key key)
 {
@@ -135,6 +165,10 @@ ST_INLINE uint32_t st_look_again_short(const st_job *job, const st_atom *atom, s
     const uint32_t count = many ? entry->ids[1] : st_piece_count(entry);
     const uint32_t *ids = many ? job->more + entry->ids[0] : entry->ids;
     st_copy_ids(job->slots + atom->slot, ids, count);
+    if (st_may_learn(job, atom->n, count)) {
+        const st_word word = st_word_of(key, atom->n);
+        st_learn_found(job, &word, ids, count);
+    }
     return count;
 }
 
@@ -144,9 +178,14 @@ ST_INLINE uint32_t st_look_again_long(const st_job *job, const st_atom *atom)
     if (!(job->filter[place / 32] >> (place & 31) & 1))
         return 0;
     const uint32_t token = st_long_token(job, atom->text, atom->n);
-    if (token)
-        job->slots[atom->slot] = st_id_of(job, token - 1);
-    return token != 0;
+    if (!token)
+        return 0;
+    const uint32_t id = job->slots[atom->slot] = st_id_of(job, token - 1);
+    if (st_may_learn(job, atom->n, 1)) {
+        const st_word word = st_word_at(job->token_bytes + job->token_starts[token - 1], atom->n);
+        st_learn_found(job, &word, &id, 1);
+    }
+    return 1;
 }
 
 /* ---- symbols ---- */
