@@ -57,7 +57,7 @@ def plan(sources: Iterable[str], shard_bytes: int, *, base: str = ".", documents
     """The shards of these sources, in their order.
 
     A plain file of lines or JSON lines is cut at ends of lines, into ranges of `shard_bytes` or a little more. A
-    compressed file is a shard, and so is a file that is one document. The row groups of a parquet file are joined up to
+    compressed file is a shard, and so is a file that is one document. The row groups of a parquet file are joined
     up to `shard_bytes` of their unpacked size.
 
     Files of less than a sixteenth of `shard_bytes` that stand behind each other are joined, whole and in their order,
