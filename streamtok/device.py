@@ -37,6 +37,8 @@ _lock = _thread.allocate_lock()
 
 def check_device(device: str) -> str:
     """Raises ValueError unless it is "cpu", "auto", "cuda" or "cuda:N"."""
+    if device in ("cpu", "cuda", "auto"):
+        return device
     import re
 
     if not isinstance(device, str) or not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):

@@ -32,11 +32,18 @@ ST_INLINE void st_meet(uint32_t *arrived, uint32_t *meetings)
     __syncthreads();
 }
 
-/* To be called after the last barrier. The block that leaves last sets `arrived` to 0; until then others may still read it. */
-ST_INLINE void st_leave(uint32_t *arrived, uint32_t meetings)
+/* To be called after the last barrier. The block that leaves last sets `arrived` to 0; until then others may still read it.
+ * Returns 1 to one thread of that block. */
+ST_INLINE unsigned st_leave(uint32_t *arrived, uint32_t meetings)
 {
-    if (gridDim.x > 1 && threadIdx.x == 0 && atomicAdd(arrived, 1u) + 1 == meetings + gridDim.x)
+    if (threadIdx.x)
+        return 0;
+    if (gridDim.x > 1) {
+        if (atomicAdd(arrived, 1u) + 1 != meetings + gridDim.x)
+            return 0;
         *arrived = 0;
+    }
+    return 1;
 }
 
 #endif

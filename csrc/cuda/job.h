@@ -70,6 +70,7 @@ typedef struct st_counts {
     uint32_t heads[3];          /* stretches of longest match that are to be walked anew (cuda/longest/mend.cu), a check each */
     uint32_t learned;           /* words learned by all calls, at the end of this slice; may exceed the room */
     uint32_t arrived;           /* thread blocks that have arrived at st_meet, for short texts */
+    uint32_t done;              /* 0; in `report` 1 once all that a short text's launch writes can be read by the host */
 } st_counts;
 
 /* A set of names as special/names.h has it. */
@@ -111,6 +112,7 @@ typedef struct st_job {
 
     /* the text */
     const uint4 *source;  /* where a short text is copied from; NULL: it is in `text` already */
+    uint64_t source_size; /* bytes that are copied: the text, or all blocks with the marks and rows behind them */
     const uint8_t *text;  /* at a multiple of 16 */
     uint64_t size;        /* bytes; with marks those of all blocks */
     uint64_t blocks;

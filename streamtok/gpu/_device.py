@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import sys
 import weakref
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..native.launch import Driver, Launch
 from ..native.room import Block
 from ..native.workers import clear
 from ._shapes import ENCODING, Module, module_of
@@ -35,6 +37,54 @@ _PORTABLE = 1  # cudaHostRegisterPortable: pinned for all devices
 def _unregister(runtime: Any, address: int) -> None:
     with contextlib.suppress(Exception):  # the context may be gone
         runtime.hostUnregister(address)
+
+
+class _Functions:
+    """The driver's functions that Launch calls, and the context that is current for this thread."""
+
+    def __init__(self) -> None:
+        library: Any
+        if sys.platform == "win32":
+            library = ctypes.WinDLL("nvcuda.dll")
+        else:
+            library = ctypes.CDLL("libcuda.so.1")
+        names = "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuLaunchCooperativeKernel", "cuStreamQuery"
+        self.driver = Driver(*(address_of(getattr(library, name)) for name in names))
+        self._get_current = library.cuCtxGetCurrent
+
+    def context(self) -> int:
+        found = ctypes.c_void_p()
+        self._get_current(ctypes.byref(found))
+        return int(found.value or 0)
+
+
+def address_of(function: Any) -> int:
+    """Where a function of ctypes begins."""
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+@functools.cache
+def _functions() -> _Functions:
+    return _Functions()
+
+
+class PreparedLaunch:
+    """A Launch on a device. run(blocks) returns when the kernel, on the stream that is current, has done all."""
+
+    def __init__(self, device: CudaDevice, launch: Launch) -> None:
+        self._device, self.launch = device, launch
+
+    def run(self, blocks: int) -> None:
+        device = self._device
+        finish(device, *self.launch.run(device.current_stream(), blocks))
+
+
+def finish(device: CudaDevice, status: int, is_over: bool) -> None:
+    """What is to be done after Launch.run: raises the driver's error, or waits for the current stream."""
+    if status:
+        device.check(status)
+    if not is_over:
+        device.synchronize()
 
 
 class _Current:
@@ -185,6 +235,23 @@ class CudaDevice:
                 )
             else:
                 driver.launchKernel(handle, grid, 1, 1, block, 1, 1, shared, stream, ctypes.addressof(arguments), 0)
+
+    def prepared(self, kernel: str, job: Record, block: int, done: int) -> PreparedLaunch:
+        """A launch of a kernel that is made again and again. done: address of a number of 32 bits in pinned memory that
+        the kernel makes 1 at its end. The job stays where it is."""
+        handle, shared, _ = self._launch_of(kernel, block)
+        with self._cuda:
+            functions = _functions()
+            launch = Launch(functions.driver, functions.context(), handle, block, shared, job.ctypes.data, done)
+        return PreparedLaunch(self, launch)
+
+    def check(self, status: int) -> None:
+        """Raises CuPy's error for the status of a call of the driver's."""
+        self._driver.check_status(status)
+
+    def current_stream(self) -> int:
+        """The handle of the stream that is current."""
+        return int(self._cupy.cuda.get_current_stream().ptr)
 
     def launch_builder(self, kernel: str, job: Record, *arguments: int) -> None:
         with self._cuda:

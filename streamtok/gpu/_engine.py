@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..native.launch import TextLaunch
 from ._job import (
     BLOCK,
     CLASSES,
@@ -17,24 +18,25 @@ from ._job import (
     FLAG_UTF8,
     FLAG_WORD,
     FLAG_WORK,
+    JOB,
     LONGEST,
     SHORT_CLASSES,
     SHORT_STRETCH,
     STRETCH,
     TILE,
+    place_in,
 )
 from ._names import Sought
 from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
-from ._text import DeviceText
+from ._text import DeviceText, ShortText, bytes_in_blocks
 from ._waiting import Steps, complete
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..protocols import DeviceArray, HostArray, Places, Record
-    from ._device import CudaDevice
+    from ._device import CudaDevice, PreparedLaunch
     from ._tables import Tables
-    from ._words import Words
 
     Rooms = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -43,6 +45,12 @@ SLICE = 256 << 20
 
 SHORT = 1 << 20
 """Bytes of text up to which all stages are one launch."""
+
+SHORT_ON_HOST = 6 << 20
+"""The same from and to host memory: what many launches cost the host counts for more there than what they gain."""
+
+SHORT_ROWS = 1 << 14
+"""Texts of which a short one may consist."""
 
 # Blocks that a thread splits in a short text: more threads have some (cuda/job.h).
 _SHORT_SEGMENT_BLOCKS = 1
@@ -206,6 +214,38 @@ class BaseEngine:
         return counts
 
 
+# Which of a job's numbers these fields are.
+_SOURCE, _SOURCE_SIZE, _SIZE, _BLOCKS, _STRETCHES, _TRUSTED, _OUT, _OUT_ROOM, _MARKS, _ROWS, _ROW_STARTS, _ROW_COUNT = (
+    place_in(JOB, field) // 8
+    for field in "source source_size size blocks stretches trusted out out_room marks rows row_starts row_count".split()
+)
+
+
+class _ShortCall:
+    """A job for short texts, its launch, and what both point to. key: what they are made for."""
+
+    def __init__(self, key: object, job: Record, data: DeviceArray, launch: PreparedLaunch, held: object) -> None:
+        self.key, self.data, self.launch, self._held = key, data, launch, (job, held)
+        # An item of an array of numbers takes a third of the time of a field of a record.
+        self.numbers = job.reshape(1).view(np.uint64)
+        self._text = int(job["text"])
+
+    def begin(self, text: ShortText, out: int, room: int) -> None:
+        """Tells the job of a text without rows, and where ids go."""
+        numbers, size = self.numbers, text.size
+        numbers[_SOURCE], numbers[_SOURCE_SIZE], numbers[_SIZE] = text.source, text.bytes, size
+        numbers[_BLOCKS], numbers[_STRETCHES] = -(-size // BLOCK), -(-size // SHORT_STRETCH)
+        numbers[_TRUSTED], numbers[_OUT], numbers[_OUT_ROOM] = text.trusted, out, room
+        numbers[_MARKS] = numbers[_ROW_COUNT] = 0
+
+    def set_rows(self, text: ShortText, starts: int) -> None:
+        """Tells it of the rows, and where their starts go."""
+        assert text.rows is not None
+        numbers = self.numbers
+        numbers[_MARKS], numbers[_ROWS] = self._text + text.size, self._text + text.place_of_rows
+        numbers[_ROW_STARTS], numbers[_ROW_COUNT] = starts, text.rows
+
+
 class Engine(BaseEngine):
     """Encodes texts that lie on one device. Not for two threads at once: its buffers are reused.
 
@@ -219,7 +259,7 @@ class Engine(BaseEngine):
         super().__init__(device)
         self._encode_piece, self._tables = encode_piece, tables
         self._words = tables.words.now
-        self._short: tuple[tuple[int, int, Sought | None, int, Words], Record, object] | None = None
+        self._short: _ShortCall | None = None
 
     def forget(self) -> None:
         super().forget()
@@ -295,42 +335,76 @@ class Engine(BaseEngine):
             self._tables.words.note(self._words, int(counts["lists"][:SHORT_CLASSES].sum()))
 
     def encode_short(
-        self, source: int, size: int, dtype: npt.DTypeLike, trusted: bool, names: Sought | None, out: Any = None
-    ) -> Any:
-        """The ids of one text of at most SHORT bytes, in one launch, which reads the text where it is: at the address
-        `source`, a multiple of 16, on the device or in pinned memory.
+        self, text: ShortText, names: Sought | None, out: Any = None, starts: Any = None
+    ) -> tuple[Any, Any]:
+        """(ids, row starts) of one text of at most SHORT bytes, in one launch, which reads the text where it is.
 
-        out: pinned memory of the dtype, whose beginning is returned; None: a new array on the device. Raises as
-        encode(), and Unusable where `out` has no room or a piece is one for the CPU.
+        out: pinned memory of the dtype, whose beginning is returned; None: a new array on the device. starts: pinned
+        memory of int64, an item a row and one more, for a text with rows; the row starts are None for one without.
+        Raises as encode(), and Unusable where `out` has no room, a piece is one for the CPU, or ids of a text with rows
+        are to stay on the device.
         """
-        job, data = self._short_job(size, out.itemsize if out is not None else np.dtype(dtype).itemsize, names)
-        text = DeviceText(data, size)
-        job["source"], job["size"], job["blocks"] = source, size, -(-size // BLOCK)
-        job["stretches"], job["trusted"] = -(-size // SHORT_STRETCH), trusted
-        ids = self._device.empty(room_for_ids(size), dtype) if out is None else out
-        job["out"], job["out_room"] = self._device.pointer(ids) if out is None else out.ctypes.data, len(ids)
-        self._run_short(job)
-        self._device.synchronize()
-        counts = self._answer(text, names)
+        if out is None and text.rows is not None:
+            raise Unusable("ids of rows on the device take the other way")
+        call = self._short_call(text, names)
+        ids = self._device.empty(room_for_ids(text.size), text.dtype) if out is None else out
+        call.begin(text, self._device.pointer(ids) if out is None else out.ctypes.data, len(ids))
+        if text.rows is not None:
+            call.set_rows(text, starts.ctypes.data)
+        call.launch.run(self._device.blocks_for("short", -(-text.size // (8 * SHORT_STRETCH))))
+        there = DeviceText(call.data, text.size)
+        counts = self._answer(there, names)
         self._note(counts)
         tokens = int(counts["tokens"])
-        if out is None and counts["flags"]:
-            return self.encode(text, dtype)[0]
-        if out is not None and (counts["flags"] or counts["huge"]):
+        if out is None:
+            if counts["flags"]:
+                return self.encode(there, text.dtype)[0], None
+            return self._with_huge(there, ids[:tokens], None, int(counts["huge"]))[0], None
+        if counts["flags"] or counts["huge"]:
             raise Unusable("no room, or a piece for the CPU")
-        return ids[:tokens] if out is not None else self._with_huge(text, ids[:tokens], None, int(counts["huge"]))[0]
+        if text.rows is None:
+            return ids[:tokens], None
+        starts[text.rows] = tokens
+        return ids[:tokens], starts[: text.rows + 1]
 
-    def _short_job(self, size: int, id_bytes: int, names: Sought | None) -> tuple[Record, DeviceArray]:
-        """(job, text on the device) for texts of up to a power of two bytes: most of a job stays as it was."""
-        room = max(_LEAST_SHORT, 1 << (size - 1).bit_length())
+    def text_launch(self, room: HostArray, out: HostArray, names: Sought | None) -> tuple[TextLaunch, object]:
+        """(what encodes one text after another, in `room`, pinned uint8 with 16 bytes more, into `out`, pinned memory
+        of the dtype, on the stream that is current; `place` as long as it may be used)."""
+        call = self._short_call(ShortText(room.ctypes.data, len(room) - 16, out.dtype, False), names)
+        assert self._report is not None
+        doubts = place_in(COUNTS, "flags"), place_in(COUNTS, "specials"), place_in(COUNTS, "huge")
+        report, place = self._report.view(np.uint8), place_in(COUNTS, "tokens")
+        most, stream = self._device.blocks_for("short", 1 << 20), self._device.current_stream()
+        target, block_bytes = out.ctypes.data, 8 * SHORT_STRETCH
+        places = _SOURCE, _SOURCE_SIZE, _SIZE, _BLOCKS, _STRETCHES, _TRUSTED, _MARKS, _ROW_COUNT, _OUT, _OUT_ROOM
+        facts = report, place, doubts, room, target, len(out), most, block_bytes, SHORT_STRETCH, stream
+        return TextLaunch(call.launch.launch, call.numbers, places, *facts), self.place
+
+    @property
+    def place(self) -> object:
+        """Changes when addresses of buffers do, and of the words that were learned."""
+        return self._buffers.moves, self._tables.words.now
+
+    def note_short(self) -> None:
+        """To be called when a launch of text_launch() is done."""
+        assert self._report is not None
+        self._note(self._report[0])
+
+    def _short_call(self, text: ShortText, names: Sought | None) -> _ShortCall:
+        """What texts of up to a power of two bytes have in common: most of a job stays as it was."""
+        size = short_room(text.size)
+        room = bytes_in_blocks(size // BLOCK, SHORT_ROWS)
         data = self._buffers.array("short_text", room, np.uint8)
-        key = room, id_bytes, names, self._buffers.moves, self._tables.words.now
-        if self._short is None or self._short[0] != key:
-            job = self._job_for(DeviceText(data, room), id_bytes, ALL_ROOM, True)
+        key = size, text.dtype.itemsize, names, self._buffers.moves, self._tables.words.now
+        if self._short is None or self._short.key != key:
+            job = self._job_for(DeviceText(data, size), text.dtype.itemsize, ALL_ROOM, True)
             self._look_for(job, names)
             # Kept with the names that the job points to: the next text may have others.
-            self._short = (*key[:3], self._buffers.moves, self._words), job, self._names
-        return self._short[1], data
+            key = *key[:3], self._buffers.moves, self._words
+            assert self._report is not None
+            launch = self._device.prepared("short", job, 256, self._report.ctypes.data + place_in(COUNTS, "done"))
+            self._short = _ShortCall(key, job, data, launch, self._names)
+        return self._short
 
     def _run_short(self, job: Record) -> None:
         blocks = self._device.blocks_for("short", -(-int(job["stretches"]) // 8))
@@ -390,6 +464,11 @@ def _slice_size(size: int, room: Rooms) -> int:
     """Bytes of a text that are one slice."""
     size = min(SLICE, size)
     return size if room is USUAL_ROOM else max(STRETCH, size // SMALLER // STRETCH * STRETCH)
+
+
+def short_room(size: int) -> int:
+    """Bytes of the buffers that a short text of so many shares with others."""
+    return max(_LEAST_SHORT, 1 << (size - 1).bit_length()) if size <= SHORT else -(-size // SHORT) * SHORT
 
 
 def room_for_ids(size: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 SHORT_CLASSES, CLASSES = 5, 9
@@ -17,7 +19,7 @@ LONGEST_GAP = 1 << 18
 _FIELDS = f"""
 first first_shift entries piece_shift piece_mask more pairs pair_mask dense dense_side byte_tokens ids
 token_bytes token_starts long_tokens long_mask filter cuts characters identity dfa learned learned_room learned_count
-source text size blocks marks
+source source_size text size blocks marks
 segment_blocks starts atoms unsynced high hard gaps
 first_stretch stretches slots spans tokens row_slots deferred deferred_rooms:2 lists list_starts:{CLASSES + 1}
 huge_starts huge_ends huge_tokens huge_room
@@ -46,6 +48,13 @@ PACKING = struct("source starts sizes blocks passages count text marks")
 PASSAGE_ID = 1 << 63
 """Added to an id in place of a passage's size."""
 
+
+def place_in(record: np.dtype[Any], field: str) -> int:
+    """Bytes of a record before one of its fields."""
+    assert record.fields is not None
+    return int(record.fields[field][1])
+
+
 COUNTS = np.dtype(
     [("tokens", "<u8"), ("flags", "<u4"), ("hard", "<u4"), ("gaps", "<u4"), ("huge", "<u4"), ("next", "<u4")]
     + [
@@ -55,6 +64,7 @@ COUNTS = np.dtype(
         ("heads", "<u4", (3,)),
         ("learned", "<u4"),
         ("arrived", "<u4"),
+        ("done", "<u4"),
     ],
     align=True,
 )

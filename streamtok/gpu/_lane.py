@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ._device import CudaDevice
 
 # Asking whether memory is pinned takes longer than copying fewer bytes than this.
-_WORTH_ASKING = 1 << 16
+WORTH_ASKING = 1 << 16
 
 PINNED = 64 << 20
 """Bytes. Pinned memory is the only one that a device copies to at full speed, and making it is slow: kept, and never
@@ -39,7 +39,7 @@ class Lane:
 
     def is_pinned(self, data: HostArray) -> bool:
         """Whether an array on the host is pinned, so that the device can copy from it and to it by itself."""
-        return bool(data.nbytes > _WORTH_ASKING and self.device.is_pinned(data))
+        return bool(data.nbytes > WORTH_ASKING and self.device.is_pinned(data))
 
     def staged(self, data: HostArray, alignment: int = 1) -> Steps[HostArray]:
         """Host bytes in pinned memory at a multiple of `alignment`: where they are, or copied."""

@@ -56,17 +56,6 @@ def utf8_of(text: Any) -> Any:
         return Texts([text]).mended()[0]
 
 
-def short_bytes(text: Any, most: int) -> Any:
-    """A short str without surrogates, or short bytes or row of uint8 on the host, as a buffer; None for all else."""
-    if type(text) is str and len(text) <= most:
-        try:
-            text = text.encode()
-        except UnicodeEncodeError:
-            return None
-    is_row = type(text) is np.ndarray and text.dtype == np.uint8 and text.ndim == 1 and text.flags.c_contiguous
-    return text if (is_row or type(text) is bytes) and len(text) <= most else None
-
-
 def cut_host(text: Any, size: int, names: Names) -> list[int]:
     """Borders of the pieces of a buffer, its two ends among them: pieces encode independently, and have `size` bytes at
     most, more where there is no place to cut."""
@@ -140,6 +129,9 @@ def host_slices(texts: Texts, most: int, names: Names, most_room: int | None = N
 
     most_room: bytes that a slice may have, whatever its characters are; None: `most`. Raises HasSurrogates."""
     room = most_room or most
+    if len(texts) and BLOCK * texts.most()[1] <= most:  # all are one slice
+        yield Slice(texts, np.arange(len(texts)), len(texts), False)
+        return
     units, widths = facts_of(texts)
     weights = np.maximum(units, units * widths * most // room)
     pieces, rows = texts, np.arange(len(texts))

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..native.launch import TextLaunch
 from ..native.prepared import prepared
+from ..native.room import copied_ids
 from ..native.texts import Layout, Texts
 from ..patterns.engine import splitter_of
-from ._engine import Engine, Named, Unusable
+from ._device import finish
+from ._engine import SHORT, SHORT_ON_HOST, Engine, Named, Unusable, room_for_ids, short_room
 from ._errors import NotForDevice
 from ._job import BLOCK
-from ._lane import PINNED, Lane
+from ._lane import PINNED, WORTH_ASKING, Lane
 from ._names import Names, cut_at
 from ._normal import made_ready
 from ._pieces import Slice
 from ._tables import Tables, vocab_for
-from ._text import DeviceText, pack
+from ._text import DeviceText, ShortText, bytes_in_blocks, pack
 from ._waiting import Steps, complete, ended
 from .longest.engine import LongestEngine, LongestTables
 
@@ -28,6 +31,16 @@ if TYPE_CHECKING:
     from ..native.normal import Normalizer
     from ..protocols import ArrayCoder, DeviceArray, Encoding, HostArray, Places
     from ._device import CudaDevice
+
+
+_WORTH_A_ROOM = 1 << 16
+"""Bytes of ids that are copied to memory which an earlier result has left. numpy keeps smaller pieces itself."""
+
+
+_MOST_PINNED = PINNED + PINNED // 32
+"""Text in blocks has marks and rows besides."""
+
+_TOO_MANY_NAMES = "names of special tokens that are too long or too many"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +77,23 @@ class Station:
         return Engine(self.device, self._encoding._coder.encode_piece, self.tables)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Quick:
+    """A launch for texts of up to `most` bytes, which writes ids to `out`. It looks for `names`, and holds addresses of
+    an engine that is at this place. note: to be called when a launch is done."""
+
+    launch: TextLaunch
+    out: HostArray
+    most: int
+    names: Names
+    place: object
+    note: Callable[[], None]
+
+    def serves(self, size: int, request: Request, engine: Any) -> bool:
+        """Whether it may be used for a text of so many bytes, or characters."""
+        return size <= self.most and self.names is request.names and self.place == engine.place
+
+
 class Slot(Lane):
     """Encodes for one thread at a time. Arrays that it returns have no other user."""
 
@@ -71,6 +101,7 @@ class Slot(Lane):
         super().__init__(station.device)
         self.station, self.engine = station, station.engine()
         self._text: DeviceArray | None = None
+        self._quick: _Quick | None = None
         self.spans: list[tuple[str, object, object]] | None = (
             None  # (what, begin, end) of timed work; None: nothing is timed
         )
@@ -83,7 +114,7 @@ class Slot(Lane):
     def forget(self) -> None:
         """Gives up the buffers."""
         super().forget()
-        self._text = None
+        self._text = self._quick = None
         self.engine.forget()
 
     @contextlib.contextmanager
@@ -112,10 +143,9 @@ class Slot(Lane):
         self.device.upload(room, staged)
         return room
 
-    def _laid_out(self, some: Slice) -> Steps[tuple[HostArray, Places]]:
+    def _one_behind_the_other(self, layout: Layout, some: Slice) -> Steps[tuple[HostArray, Places]]:
         """(UTF-8 of all pieces one behind the other, for an upload; the bytes of each)."""
-        layout, sizes = Layout(some.pieces), np.empty(len(some.pieces), np.int64)
-        yield from ended(layout.measure())
+        sizes = np.empty(len(some.pieces), np.int64)
         layout.sizes(sizes)
         total = int(sizes.sum())
         if len(sizes) == 1 and total and not layout.has_characters:
@@ -139,12 +169,59 @@ class Slot(Lane):
         try:
             if some.is_large:
                 raise NotForDevice("more than a slice without a place to cut")
-            data, sizes = yield from self._laid_out(some)
-            if self.station.normalizer is not None:
-                return (yield from self._encode_normal(data, sizes, some.rows, request, self.station.normalizer))
+            layout, normalizer = Layout(some.pieces), self.station.normalizer
+            yield from ended(layout.measure())
+            if normalizer is None and len(some.pieces) > 1 and not layout.is_joined:
+                return (yield from self._encode_blocks(layout, len(some.pieces), some.rows, request))
+            data, sizes = yield from self._one_behind_the_other(layout, some)
+            if normalizer is not None:
+                return (yield from self._encode_normal(data, sizes, some.rows, request, normalizer))
             return (yield from self._encode_host(data, sizes, some.rows, request))
         except (NotForDevice, Unusable):
             return self.encode_on_cpu(some.pieces, some.rows, request)
+
+    def _encode_blocks(
+        self, layout: Layout, pieces: int, rows: Places, request: Request
+    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
+        """The same of several pieces that the host lays out as the kernels take them."""
+        blocks = layout.count_blocks()
+        if not blocks:
+            return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
+        if not request.names.sought.fits:
+            raise NotForDevice(_TOO_MANY_NAMES)
+        size = bytes_in_blocks(blocks, len(rows))
+        room = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
+        yield from ended(layout.write_blocks(room, rows))
+        source, marks, begun = self._load(room), BLOCK * blocks, bytes_in_blocks(blocks, 0)
+        row_blocks = source[begun:size].view(np.uint64)
+        with self._timed("kernel"):
+            text = DeviceText(source, BLOCK * blocks, source[marks : marks + blocks], row_blocks)
+            try:
+                encoding = self.engine.encoding(text, request.dtype, request.trusted, request.names.sought)
+                ids, row_starts = yield from encoding
+            except Named as named:
+                sizes = np.empty(pieces, np.int64)
+                layout.sizes(sizes)
+                taken = -(-sizes // BLOCK)
+                starts = BLOCK * (np.cumsum(taken) - taken)
+                ids, row_starts = yield from self._encode_cut(source, starts, sizes, rows, named.places, named, request)
+        return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
+
+    def _encode_cut(
+        self,
+        source: DeviceArray,
+        starts: Places,
+        sizes: Places,
+        rows: Places,
+        places: Places,
+        named: Named,
+        request: Request,
+    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
+        """Of pieces in which names stand, at `places` of the source: with the ids of those that are allowed."""
+        taken = request.names.taken(places, named.numbers)
+        passage_of = np.searchsorted(starts, taken[0], "right") - 1
+        text = pack(self.device, source, *cut_at(starts, sizes, rows, taken, passage_of), put=self._put)
+        return (yield from self.engine.encoding(text, request.dtype, request.trusted))
 
     def _encode_host(
         self, data: HostArray, sizes: Places, rows: Places, request: Request
@@ -183,50 +260,108 @@ class Slot(Lane):
         row_starts = np.append(np.asarray(starts, np.int64)[rows], len(ids))
         return self.device.put(ids.astype(request.dtype)), self._row_starts(row_starts)
 
-    def encode_short(self, data: Any, request: Request, to_host: bool = False, out: Any = None) -> Any:
-        """Ids of one text of at most SHORT bytes that holds none of the names, in one launch from and to pinned memory:
-        Python takes as long for a short text as the device does, so this way has no detours.
+    def encode_quickly(self, text: str | bytes, request: Request) -> Any:
+        """The ids on the host of one text of at most SHORT bytes; None where it takes more than this. It is as
+        encode_short(), but nearly all of it is one call."""
+        quick = self._quick
+        if quick is None or not quick.serves(len(text), request, self.engine):
+            with self.stream:
+                quick = self._quick = self._make_quick(text, request)
+            if quick is None:
+                return None
+        ended = quick.launch.run(text)
+        if ended is None:
+            return None
+        if ended != (0, True):
+            with self.stream:
+                finish(self.device, *ended)
+        quick.note()
+        count = quick.launch.tokens()
+        return None if count < 0 else _copied(quick.out[:count])
+
+    def _make_quick(self, text: str | bytes, request: Request) -> _Quick | None:
+        if not isinstance(self.engine, Engine) or self.station.normalizer is not None or not request.names.sought.fits:
+            return None
+        size = len(text) * (1 if isinstance(text, bytes) or text.isascii() else 3)
+        most = min(SHORT_ON_HOST, short_room(size))
+        room, out = self.pinned("quick in", most + 16), self._pinned_ids("quick out", most, request)
+        launch, place = self.engine.text_launch(room, out, request.names.sought)
+        return _Quick(launch, out, most, request.names, place, self.engine.note_short)
+
+    def encode_short(self, texts: Texts, request: Request, to_host: bool = False, out: Any = None) -> Any:
+        """(ids, row starts) of texts that take at most SHORT bytes and hold none of the names, in one launch from and
+        to pinned memory: Python takes as long for a short text as the device does, so this way has no detours. The row
+        starts of one text are None.
 
         to_host: they are to come to the host, into the beginning of `out` if that is given. The result is None where
-        the text takes more than that.
+        the texts take more than that. Raises HasSurrogates.
         """
-        size = len(data)
-        if not size or not self._is_normal(data, request):
+        text = self._put_short(texts, request, to_host) if self._suits(texts, request) else None
+        if text is None:
             return None
-        staged, target = complete(self.staged(np.frombuffer(data, np.uint8), 16)), None
+        target = starts = None
         if to_host:
             is_target = out is not None and self.is_pinned(out)
-            target = out if is_target else self.pinned("out", size * request.dtype.itemsize).view(request.dtype)
-        ids = self._in_one_launch(staged.ctypes.data, size, request, target)
-        if ids is None or target is out:
-            return ids
-        if out is None:
-            return ids.copy()
+            target = out if is_target else self._pinned_ids("out", text.size, request)
+        if text.rows is not None:
+            starts = self.pinned("starts", 8 * (text.rows + 1)).view(np.int64)
+        ids, starts = self._in_one_launch(text, request, target, starts)
+        if ids is None:
+            return None
+        if out is None or not to_host:
+            return _copied(ids) if to_host else ids, None if starts is None else starts.copy()
+        if target is out:
+            return ids, None
         if len(ids) > len(out):
             return None
         out[: len(ids)] = ids
-        return out[: len(ids)]
+        return out[: len(ids)], None
 
-    def _is_normal(self, data: Any, request: Request) -> bool:
+    def _pinned_ids(self, name: str, size: int, request: Request) -> HostArray:
+        """Pinned memory for the ids of so many bytes."""
+        room: HostArray = self.pinned(name, room_for_ids(size) * request.dtype.itemsize).view(request.dtype)
+        return room
+
+    def _suits(self, texts: Texts, request: Request) -> bool:
+        """Whether the texts can be encoded as they are."""
         normalizer = self.station.normalizer
-        return normalizer is None or prepared(data, normalizer, *request.names.matchers) is True
+        if normalizer is not None and (
+            len(texts) > 1 or prepared(texts[0], normalizer, *request.names.matchers) is not True
+        ):
+            return False
+        return request.names.sought.fits
 
-    def _in_one_launch(self, source: int, size: int, request: Request, target: Any = None) -> Any:
-        if not request.names.sought.fits:
+    def _put_short(self, texts: Texts, request: Request, to_host: bool) -> ShortText | None:
+        """The texts in pinned memory; None where they are too long or empty."""
+        layout = Layout(texts, True)
+        complete(ended(layout.measure()))
+        rows = None if len(texts) == 1 else len(texts)
+        size = layout.size() if rows is None else BLOCK * layout.count_blocks()
+        if not 0 < size <= (SHORT_ON_HOST if to_host else SHORT):
             return None
+        if rows is None and size > WORTH_ASKING and not layout.has_characters:
+            there = np.frombuffer(texts[0], np.uint8)
+            if there.ctypes.data % 16 == 0 and self.is_pinned(there):
+                return ShortText(there.ctypes.data, size, request.dtype, request.trusted)
+        room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0))
+        text = ShortText(room.ctypes.data, size, request.dtype, request.trusted, rows)
+        complete(ended(layout.write(room) if rows is None else layout.write_blocks(room, np.arange(rows))))
+        return text
+
+    def _in_one_launch(self, text: ShortText, request: Request, target: Any = None, starts: Any = None) -> Any:
         try:
-            return self.engine.encode_short(source, size, request.dtype, request.trusted, request.names.sought, target)
+            return self.engine.encode_short(text, request.names.sought, target, starts)
         except (Unusable, Named):
-            return None
+            return None, None
 
     # ---- on the device ----
 
     def encode_short_there(self, source: DeviceArray, request: Request) -> Any:
         """The same of a short text on the device: ids that stay there."""
         address = self.device.pointer(source)
-        if self.station.normalizer is not None:
+        if self.station.normalizer is not None or not request.names.sought.fits or address % 16 or not len(source):
             return None
-        return None if address % 16 or not len(source) else self._in_one_launch(address, len(source), request)
+        return self._in_one_launch(ShortText(address, len(source), request.dtype, request.trusted), request)[0]
 
     def encode_device(
         self, source: DeviceArray, starts: Places, sizes: Places, rows: Places, request: Request, is_large: bool
@@ -248,7 +383,7 @@ class Slot(Lane):
     ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """The same of any pieces, if there is room for them. Raises NotForDevice, Unusable."""
         if not request.names.sought.fits:
-            raise NotForDevice("names of special tokens that are too long or too many")
+            raise NotForDevice(_TOO_MANY_NAMES)
         with self._timed("kernel"):
             text, is_alone = self._lay_out(source, starts, sizes, rows)
             try:
@@ -256,10 +391,7 @@ class Slot(Lane):
                 ids, row_starts = yield from encoding
             except Named as named:
                 places = named.places + int(starts[0]) if is_alone else _in_source(named.places, starts, sizes)
-                taken = request.names.taken(places, named.numbers)
-                passage_of = np.searchsorted(starts, taken[0], "right") - 1
-                text = pack(self.device, source, *cut_at(starts, sizes, rows, taken, passage_of), put=self._put)
-                ids, row_starts = yield from self.engine.encoding(text, request.dtype, request.trusted)
+                ids, row_starts = yield from self._encode_cut(source, starts, sizes, rows, places, named, request)
         return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
 
     def _lay_out(self, source: DeviceArray, starts: Places, sizes: Places, rows: Places) -> tuple[DeviceText, bool]:
@@ -269,6 +401,13 @@ class Slot(Lane):
             if self.device.pointer(data) % 16 == 0:
                 return DeviceText(data, int(sizes[0])), True
         return pack(self.device, source, starts.astype(np.uint64), sizes.astype(np.uint64), rows, put=self._put), False
+
+
+def _copied(ids: HostArray) -> HostArray:
+    """A copy of ids that lie in pinned memory."""
+    is_small = ids.nbytes < _WORTH_A_ROOM or ids.nbytes % 4
+    copy: HostArray = ids.copy() if is_small else copied_ids(ids.view(np.uint32)).view(ids.dtype)
+    return copy
 
 
 def _in_source(places: Places, starts: Places, sizes: Places) -> Places:

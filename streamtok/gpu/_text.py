@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,36 @@ class DeviceText:
     size: int
     marks: DeviceArray | None = None
     rows: DeviceArray | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ShortText:
+    """A text that one launch copies to the device and encodes (csrc/cuda/encode/short.cu).
+
+    source: where it lies, at a multiple of 16, on the device or in pinned memory. size: its bytes, of all blocks if it
+    has rows. dtype: of the ids. trusted: it is known to be UTF-8. rows: how many, and then marks and rows lie behind
+    the blocks (native/texts.pyx); None: it is one text.
+    """
+
+    source: int
+    size: int
+    dtype: np.dtype[Any]
+    trusted: bool
+    rows: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """How many are copied."""
+        return self.size if self.rows is None else self.place_of_rows + 8 * self.rows
+
+    @property
+    def place_of_rows(self) -> int:
+        return bytes_in_blocks(self.size // BLOCK, 0)
+
+
+def bytes_in_blocks(blocks: int, rows: int) -> int:
+    """Room for so many blocks, their marks and rows, as Layout.write_blocks writes them."""
+    return -(-(BLOCK + 1) * blocks // 16) * 16 + 8 * rows
 
 
 def pack(

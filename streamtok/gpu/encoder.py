@@ -23,7 +23,7 @@ from ._errors import explained
 from ._fits import family_or_reason, modules_for
 from ._memory import LEAST_SLICE, slice_for
 from ._names import KeptNames
-from ._pieces import cut_device, host_slices, own_rows, short_bytes, slices, utf8_of
+from ._pieces import cut_device, host_slices, own_rows, slices, utf8_of
 from ._slot import Request, Slot, Station
 from ._waiting import complete
 from .ids.decode import Kernels
@@ -168,19 +168,25 @@ class GpuEncoder:
 
     def _short(self, text: Any, allowed: AllowedSpecial, disallowed: DisallowedSpecial) -> Any:
         """The ids of one short text; None where it takes more than that."""
-        data = short_bytes(text, self._short_size)
         names = self._names.of(self.encoding._matchers_for(allowed, disallowed))
         request = Request(None, names, self._dtype, type(text) is str)
         with self._lock, explained(self.device), self._device.caller_stream(self._stream):
             try:
-                if data is not None:
-                    return self._slot.encode_short(data, request)
-                there = None if type(text) in _ON_HOST else self._device.adopt(text)
+                if type(text) in _ON_HOST:
+                    return self._short_of_host(text, request)
+                there = self._device.adopt(text)
                 if there is None or len(_flat(there)) > self._short_size:
                     return None
                 return self._slot.encode_short_there(there, request)
-            except MemoryError:
-                return None  # the other way gives memory back first
+            except (MemoryError, HasSurrogates):
+                return None  # the other way gives memory back first, or mends the text
+
+    def _short_of_host(self, text: Any, request: Request) -> Any:
+        texts = Texts([text])
+        if not 0 < texts.count_units() <= self._short_size:
+            return None
+        found = self._slot.encode_short(texts, request)
+        return None if found is None else found[0]
 
     def encode_batch(
         self,

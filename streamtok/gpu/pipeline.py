@@ -18,15 +18,15 @@ from ..arrays import id_dtype
 from ..checks import index_named
 from ..errors import shown
 from ..native.room import IdRoom
-from ..native.texts import HasSurrogates, Memory, Texts
+from ..native.texts import HasSurrogates, Texts
 from . import _open
-from ._engine import SHORT
+from ._engine import SHORT_ON_HOST, SHORT_ROWS
 from ._errors import DeviceError, explained
 from ._fits import modules_for
 from ._lane import PINNED
 from ._names import KeptNames
 from ._ordered import Output, Overflow, Work, row_starts_of, run_in_order
-from ._pieces import facts_of, host_slices, short_bytes
+from ._pieces import host_slices
 from ._slot import Request, Slot, Station
 from .encoder import family_for, ordinal_of
 
@@ -104,6 +104,7 @@ class GpuPipeline:
         self._free = list(self._slots)
         self._freed = threading.Condition()
         self._names = KeptNames(encoding)
+        self._plain_request: Request | None = None  # of the last short text
         self._lost: DeviceError | None = None
         self._expected = 0.5  # ids for a byte that a long text may have
 
@@ -167,7 +168,7 @@ class GpuPipeline:
         """
         matchers = self.encoding._matchers_for(allowed_special, disallowed_special)
         with index_named(list(texts)) as several:
-            return self._encode(several, matchers, errors, None)
+            return _with_starts(*self._encode(several, matchers, errors, None))
 
     def coder(self, errors: str) -> PipelineCoder:
         """This pipeline with the methods of the core's coder, which files and batches call.
@@ -180,16 +181,21 @@ class GpuPipeline:
     # ---- how it is done ----
 
     def _encode(self, texts: list[SomeText] | Texts, matchers: NamePair, errors: str, out: Any) -> tuple[Any, Any]:
+        """(ids, row starts). The row starts of one text may be None."""
         coder = self.encoding._coder_for(errors)
         if self._lost is not None:
             raise self._lost
         try:
+            is_one = isinstance(texts, list) and len(texts) == 1 and out is None
+            ids = self._quickly(texts[0], matchers) if is_one else None
+            if ids is not None:
+                return ids, None
             with explained(self._where):
-                ids = self._short(texts[0], matchers, out) if len(texts) == 1 else None
-                if ids is not None:
-                    return ids, np.array([0, len(ids)], np.int64)
-                laid = texts if isinstance(texts, Texts) else Texts(texts)
-                return self._encode_texts(laid, coder, matchers, out)
+                given = texts if isinstance(texts, Texts) else Texts(texts)
+                found: tuple[Any, Any] | None = self._short(given, matchers, out)
+                if found is not None:
+                    return found
+                return self._encode_texts(given, coder, matchers, out)
         except DeviceError as error:
             self._lost = error if error.lasting else None
             raise
@@ -199,27 +205,52 @@ class GpuPipeline:
                 coder.encode_many(whole, *matchers)  # the error of the whole text, not of a piece
             raise
 
-    def _short(self, text: Any, matchers: NamePair, out: Any) -> Any:
-        """The ids of one short text; None where it takes more than that: a name in it, broken UTF-8, slots in use."""
-        if isinstance(text, Memory):  # of a column of one row
-            text = np.frombuffer(memoryview(text), np.uint8)
-        data = short_bytes(text, min(SHORT, self.chunk))
-        if data is None:
+    def _quickly(self, text: SomeText, matchers: NamePair) -> Any:
+        """The ids of a short str, or of bytes; None where it takes more than that."""
+        if not isinstance(text, (str, bytes)) or not 0 < len(text) <= min(SHORT_ON_HOST, self.chunk):
             return None
-        request = Request(None, self._names.of(matchers), self._dtype, type(text) is str)
-        with self._freed:
-            if not self._free:
-                return None
-            slot = self._free.pop(0)
+        request = self._plain_request
+        if request is None or request.names.matchers != matchers:
+            request = self._plain_request = Request(None, self._names.of(matchers), self._dtype)
+        slot = self._first_slot()
+        if slot is None:
+            return None
         try:
-            with slot.stream:
-                return slot.encode_short(data, request, to_host=True, out=out)
+            return slot.encode_quickly(text, request)
         except MemoryError:
             return None  # the other way gives memory back first
+        except Exception:
+            with explained(self._where):
+                raise
         finally:
-            with self._freed:
-                self._free.insert(0, slot)
-                self._freed.notify()
+            self._give_back(slot)
+
+    def _first_slot(self) -> Slot | None:
+        """A slot, if one is free."""
+        with self._freed:
+            return self._free.pop(0) if self._free else None
+
+    def _give_back(self, slot: Slot) -> None:
+        with self._freed:
+            self._free.insert(0, slot)
+            self._freed.notify()
+
+    def _short(self, texts: Texts, matchers: NamePair, out: Any) -> Any:
+        """(ids, row starts) of short texts, as Slot.encode_short gives them; None where it takes more than that: a name
+        in them, broken UTF-8, slots in use."""
+        if not 0 < len(texts) <= SHORT_ROWS or not 0 < texts.count_units() <= min(SHORT_ON_HOST, self.chunk):
+            return None
+        request = Request(None, self._names.of(matchers), self._dtype, texts.trusted)
+        slot = self._first_slot()
+        if slot is None:
+            return None
+        try:
+            with slot.stream:
+                return slot.encode_short(texts, request, to_host=True, out=out)
+        except (MemoryError, HasSurrogates):
+            return None  # the other way gives memory back first, or mends the texts
+        finally:
+            self._give_back(slot)
 
     def _encode_texts(self, texts: Texts, coder: ArrayCoder, matchers: NamePair, out: Any) -> tuple[Any, Any]:
         request = Request(coder, self._names.of(matchers), self._dtype, texts.trusted)
@@ -243,8 +274,7 @@ class GpuPipeline:
         # A str of wide characters is nearly all ASCII, or has few bytes more than a chunk.
         slices = list(host_slices(texts, chunk, request.names, max(chunk, min(2 * chunk, PINNED))))
         works: list[Work] = [functools.partial(Slot.encode_host, some=some, request=request) for some in slices]
-        units, widths = facts_of(texts)
-        ids, results = self._run(works, int((units * widths).sum()), out)
+        ids, results = self._run(works, texts.most()[0], out)
         return ids, row_starts_of(results, [some.begun for some in slices])
 
     def _run(self, works: list[Work], size: int, out: Any) -> tuple[Any, list[Any]]:
@@ -309,9 +339,13 @@ class PipelineCoder:
 
     def encode_many(self, sources: list[SomeText] | Texts, allowed: Names, disallowed: Names) -> tuple[Ids, Places]:
         """(a read-only array of the ids of all texts, row starts)."""
-        ids, indptr = self.pipeline._encode(sources, (allowed, disallowed), self._errors, None)
+        ids, indptr = _with_starts(*self.pipeline._encode(sources, (allowed, disallowed), self._errors, None))
         ids.flags.writeable = False
         return ids, indptr
+
+
+def _with_starts(ids: Any, starts: Any) -> tuple[Any, Any]:
+    return ids, np.array([0, len(ids)], np.int64) if starts is None else starts
 
 
 class _NoRoom(ValueError):
@@ -329,7 +363,7 @@ class _Room:
     def __init__(self, count: int, most: int, dtype: np.dtype[Any]) -> None:
         self._dtype = dtype
         self._room = IdRoom(*(-(-size * dtype.itemsize // 4) + 1 for size in (count, most)))
-        self.array = np.frombuffer(memoryview(self._room), dtype)
+        self.array = np.frombuffer(memoryview(self._room), dtype, 4 * self._room.capacity // dtype.itemsize)
 
     def taken(self, count: int) -> Any:
         """The first ids. Nothing else may refer to `array`."""

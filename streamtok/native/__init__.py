@@ -23,6 +23,7 @@ MODULES = (
     "ids",
     "interrupt",
     "job",
+    "launch",
     "listing",
     "lists",
     "matcher",

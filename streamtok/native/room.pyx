@@ -4,12 +4,13 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, P
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_XDECREF, PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .csrc.base cimport st_alloc_advise, st_alloc_large, st_free, st_ids
 from .decode cimport text_of
 from .ids cimport array_of, recycle, reserve
 from .text cimport Items, items_of
+from .workers cimport Batch, begin_copy, is_little
 
 from .ids import writable
 
@@ -92,6 +93,20 @@ cdef class IdRoom:
         self.ids.size = size
         self.is_taken = True
         return writable(array_of(&self.ids))
+
+
+def copied_ids(source not None):
+    """A copy of a buffer of numbers of 32 bits, as a writable array of uint32, in memory that another array has left, if there is some
+    that fits. Several threads copy where it is long."""
+    cdef Items items = items_of(source, sizeof(uint32_t))
+    cdef IdRoom room = IdRoom(<size_t>items.n, <size_t>items.n)
+    cdef Batch batch
+    if is_little(<size_t>items.n * sizeof(uint32_t)):
+        memcpy(room.ids.data, items.data, <size_t>items.n * sizeof(uint32_t))
+    else:
+        batch = begin_copy(room.ids.data, items.data, <size_t>items.n * sizeof(uint32_t))
+        batch.wait()
+    return room.taken(<size_t>items.n)
 
 
 cdef class Block:

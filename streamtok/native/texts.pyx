@@ -6,7 +6,8 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyB
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_Check
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memset
 
 from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
 from .text cimport Items, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, items_of
@@ -21,9 +22,22 @@ cdef enum:
     A_TASK = 1 << 18
     # Bytes and characters of the tasks that a thread does at a time.
     A_GROUP = 1 << 18
+    # A character that is converted, or measured, takes as long as so many bytes that are copied.
+    CONVERTED = 4
+    # As kernels take texts (csrc/cuda/job.h): each from a block of its own on, and a mark for each block.
+    BLOCK = 64
+    MARK_BEGIN = 0x80
+    PAD = 0xFE
+    # Marks and rows of blocks begin at multiples of this.
+    ALIGNED = 16
 
 class HasSurrogates(Exception):
     """A str has surrogates, which are to be mended before it becomes UTF-8."""
+
+
+cdef size_t most_bytes(unsigned width) noexcept:
+    """Bytes of UTF-8 that one of a text's units may have, which takes `width` bytes; 0: it is a byte of UTF-8."""
+    return 1 if width == 0 else 2 if width == 1 else width // 2 + 2
 
 
 cdef class Held:
@@ -150,7 +164,25 @@ cdef class Texts:
             raise IndexError(self.count)
         for i in range(self.count):
             to_sizes[i] = <int64_t>self.entries[i].n
-            to_widths[i] = 1 if not self.entries[i].width else 2 if self.entries[i].width == 1 else self.entries[i].width // 2 + 2
+            to_widths[i] = <int64_t>most_bytes(self.entries[i].width)
+
+    def count_units(self):
+        """How many bytes, or characters, all texts have."""
+        cdef Py_ssize_t i
+        cdef size_t count = 0
+        for i in range(self.count):
+            count += self.entries[i].n
+        return count
+
+    def most(self):
+        """(bytes of UTF-8 that all texts may have, blocks of 64 bytes that they may take if each begins with one of its own)."""
+        cdef Py_ssize_t i
+        cdef size_t size, total = 0, blocks = 0
+        for i in range(self.count):
+            size = self.entries[i].n * most_bytes(self.entries[i].width)
+            total += size
+            blocks += (size + BLOCK - 1) // BLOCK
+        return total, blocks
 
     def part(self, Py_ssize_t first, Py_ssize_t last):
         """The texts first .. last - 1."""
@@ -198,22 +230,30 @@ cdef class Texts:
         return data.decode(f"utf-{8 * entry.width}-{sys.byteorder[0]}e", "surrogatepass")
 
 
+cdef size_t aligned(size_t size) noexcept:
+    return (size + ALIGNED - 1) // ALIGNED * ALIGNED
+
+
 cdef class Layout:
-    """The UTF-8 of all texts, one behind the other.
+    """The UTF-8 of all texts, one behind the other, or in blocks.
 
     >>> layout = Layout(texts)
     >>> batch = layout.measure()     # None, or wait for it
     >>> layout.sizes(sizes)          # bytes of each text
     >>> batch = layout.write(room)   # None, or wait for it
+
+    >>> blocks = layout.count_blocks()
+    >>> batch = layout.write_blocks(room, rows)
     """
     cdef Texts texts
     cdef Task *tasks
     cdef Group *groups
     cdef size_t task_count, group_count
-    cdef readonly bint has_characters
+    cdef readonly bint has_characters, is_joined
     cdef object room  # keeps the memory that is written
 
-    def __cinit__(self, Texts texts not None):
+    def __cinit__(self, Texts texts not None, bint apart=False):
+        """apart: each text has tasks of its own, as write_blocks() wants it."""
         cdef Py_ssize_t i
         cdef size_t count = 0, n
         self.texts = texts
@@ -226,21 +266,22 @@ cdef class Layout:
         if self.tasks == NULL or self.groups == NULL:
             raise MemoryError
         for i in range(texts.count):
-            self._add(&texts.entries[i])
+            self._add(&texts.entries[i], apart)
 
     def __dealloc__(self):
         PyMem_Free(self.tasks)
         PyMem_Free(self.groups)
 
-    cdef void _add(self, const Entry *entry) noexcept:
+    cdef void _add(self, const Entry *entry, bint apart) noexcept:
         cdef size_t at = 0
         cdef Task *task
-        if not self.has_characters and self.task_count:
+        if not self.has_characters and self.task_count and not apart:
             # Texts of a column stand one behind the other in memory: one copy takes many of them.
             task = &self.tasks[self.task_count - 1]
             if task.source + task.n == entry.data and entry.n <= A_TASK - task.n:
                 task.n += entry.n
                 task.size = task.n
+                self.is_joined = self.is_joined or entry.n != 0
                 return
         while at < entry.n:
             task = &self.tasks[self.task_count]
@@ -284,40 +325,116 @@ cdef class Layout:
         for i in range(self.task_count):
             self.tasks[i].kind = TASK_MEASURE if self.tasks[i].width else TASK_KNOWN
             characters += self.tasks[i].n if self.tasks[i].width else 0
-        return self._do(characters)
+        return self._do(CONVERTED * characters)
 
     def sizes(self, sizes):
         """Fills a writable buffer of int64, an item a text, with the bytes that it has. Raises HasSurrogates."""
         cdef Items items = items_of(sizes, sizeof(int64_t), True)
         cdef int64_t *to = <int64_t *>items.data
-        cdef size_t at = 0, parts
+        cdef size_t at = 0
         cdef Py_ssize_t i
         if items.n < self.texts.count:
             raise IndexError(self.texts.count)
         for i in range(self.texts.count):
-            if not self.has_characters:
-                to[i] = <int64_t>self.texts.entries[i].n
-                continue
-            to[i] = 0
-            for parts in range((self.texts.entries[i].n + A_TASK - 1) // A_TASK):
-                if self.tasks[at].size == ST_NOT_CONVERTED:
-                    raise HasSurrogates
-                to[i] += <int64_t>self.tasks[at].size
-                at += 1
+            to[i] = <int64_t>self._size(i, &at)
+
+    def size(self):
+        """Bytes of all texts. Raises HasSurrogates."""
+        cdef size_t at = 0, size = 0
+        cdef Py_ssize_t i
+        for i in range(self.texts.count):
+            size += self._size(i, &at)
+        return size
+
+    cdef size_t _size(self, Py_ssize_t i, size_t *at) except? 0:
+        """Bytes of text i, whose tasks begin with number `at`, which then is the next text's, unless texts are joined."""
+        cdef size_t parts, size = 0
+        if not self.has_characters:
+            at[0] += (self.texts.entries[i].n + A_TASK - 1) // A_TASK
+            return self.texts.entries[i].n
+        for parts in range((self.texts.entries[i].n + A_TASK - 1) // A_TASK):
+            if self.tasks[at[0]].size == ST_NOT_CONVERTED:
+                raise HasSurrogates
+            size += self.tasks[at[0]].size
+            at[0] += 1
+        return size
 
     def write(self, room):
         """Writes all bytes, at once, or a Batch does it. room: a writable buffer of as many bytes or more; ValueError if it has
         less."""
-        cdef size_t i, total = 0
+        cdef size_t i, total = 0, work = 0
         cdef Py_buffer view
         PyObject_GetBuffer(room, &view, PyBUF_WRITABLE)
         try:
             for i in range(self.task_count):
                 self.tasks[i].to, self.tasks[i].kind = <uint8_t *>view.buf + total, TASK_CONVERT if self.tasks[i].width else TASK_COPY
                 total += self.tasks[i].size
+                work += self.tasks[i].size * (CONVERTED if self.tasks[i].width else 1)
             if total > <size_t>view.len:
                 raise ValueError(f"the room has {view.len} bytes, and the texts have {total}: give room for them")
             self.room = room
-            return self._do(total)
+            return self._do(work)
         finally:
             PyBuffer_Release(&view)
+
+    def count_blocks(self):
+        """How many blocks of 64 bytes the texts take, each from one of its own on. Raises HasSurrogates."""
+        cdef size_t at = 0, blocks = 0
+        cdef Py_ssize_t i
+        for i in range(self.texts.count):
+            blocks += (self._size(i, &at) + BLOCK - 1) // BLOCK
+        return blocks
+
+    def write_blocks(self, room, rows):
+        """Writes all texts as kernels take them, at once, or a Batch does it: the blocks; a mark for each, a byte; and where each row
+        begins, a number of 64 bits that counts blocks. Marks and rows begin at multiples of 16 bytes.
+
+        room: a writable buffer; ValueError if it is too small. rows: a buffer of int64, for each row the number of the text that it
+        begins with, ascending, or how many texts there are, if none follows; IndexError for any other."""
+        if self.is_joined:
+            raise ValueError("texts are joined: make a Layout(texts, True)")
+        cdef Items items = items_of(rows, sizeof(int64_t))
+        cdef const int64_t *firsts = <const int64_t *>items.data
+        cdef size_t at = 0, block = 0, size, blocks = self.count_blocks(), room_for_rows = aligned(BLOCK * blocks + blocks)
+        cdef Py_ssize_t i, row = 0
+        cdef Py_buffer view
+        cdef uint8_t *to
+        cdef uint64_t *row_blocks
+        PyObject_GetBuffer(room, &view, PyBUF_WRITABLE)
+        try:
+            if room_for_rows + sizeof(uint64_t) * <size_t>items.n > <size_t>view.len:
+                raise ValueError(f"the room has {view.len} bytes: give room for {blocks} blocks, their marks and {items.n} rows")
+            to, row_blocks = <uint8_t *>view.buf, <uint64_t *>(<uint8_t *>view.buf + room_for_rows)
+            for i in range(self.texts.count + 1):
+                while row < items.n and firsts[row] == i:
+                    row_blocks[row] = block
+                    row += 1
+                if i < self.texts.count:
+                    size = self._place(i, &at, to + BLOCK * block)
+                    mark(to + BLOCK * blocks + block, to + BLOCK * block, size)
+                    block += (size + BLOCK - 1) // BLOCK
+            if row < items.n:
+                raise IndexError(firsts[row])
+            self.room = room
+            return self._do(BLOCK * blocks * (CONVERTED if self.has_characters else 1))
+        finally:
+            PyBuffer_Release(&view)
+
+    cdef size_t _place(self, Py_ssize_t i, size_t *at, uint8_t *to) except? 0:
+        """Makes the tasks of text i write it, and returns its size."""
+        cdef size_t first = at[0], size = self._size(i, at), number
+        for number in range(first, at[0]):
+            self.tasks[number].to, self.tasks[number].kind = to, TASK_CONVERT if self.tasks[number].width else TASK_COPY
+            to += self.tasks[number].size
+        return size
+
+
+cdef void mark(uint8_t *marks, uint8_t *text, size_t size) noexcept:
+    """The marks of a text's blocks, and what is behind its end in the last one."""
+    cdef size_t whole = size // BLOCK, rest = size % BLOCK
+    memset(marks, BLOCK, whole)
+    if rest:
+        marks[whole] = <uint8_t>rest
+        memset(text + size, PAD, BLOCK - rest)
+    if size:
+        marks[0] |= MARK_BEGIN

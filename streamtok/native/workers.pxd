@@ -46,4 +46,7 @@ cdef class Batch:
 # Whether so little is to be done that waking a thread takes longer.
 cdef bint is_little(size_t bytes) noexcept nogil
 
+# Copies memory that stays where it is until the batch is done.
+cdef Batch begin_copy(void *target, const void *source, size_t n)
+
 cdef void do_task(Task *task) noexcept nogil

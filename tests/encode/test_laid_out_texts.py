@@ -185,3 +185,45 @@ def test_a_forked_process_has_threads_of_its_own():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     batch.wait()
     assert target.all() and sys.getrefcount(source) < 9
+
+
+# ==== As kernels take them ====
+
+
+def in_blocks(texts: list[bytes], rows: list[int]) -> bytes:
+    """Blocks, marks and rows, as csrc/cuda/job.h describes them."""
+    blocks, marks, begun = [], bytearray(), []
+    for text in texts:
+        begun.append(len(marks))
+        for at in range(0, len(text), 64):
+            blocks.append(text[at : at + 64].ljust(64, b"\xfe"))
+            marks.append(len(text[at : at + 64]) | (0 if at else 0x80))
+    begun.append(len(marks))
+    marks += bytes(-len(marks) % 16)
+    return b"".join(blocks) + marks + np.array([begun[row] for row in rows], np.uint64).tobytes()
+
+
+def waited(batch) -> None:
+    if batch is not None:
+        batch.wait()
+
+
+@pytest.mark.parametrize("most", [1, 70, 300, 20_000, 400_000])
+def test_blocks_marks_and_rows(most):
+    rng = random.Random(most)
+    for _ in range(4):
+        given = [random_text(rng, rng.randint(0, most)) for _ in range(rng.choice([1, 3, 9 if most > 50_000 else 300]))]
+        rows = sorted(rng.choices(range(len(given) + 1), k=rng.randint(1, 40)))
+        utf8s = [utf8(text) for text in given]
+        want = in_blocks(utf8s, rows)
+        layout = Layout(Texts(given), True)
+        waited(layout.measure())
+        assert layout.size() == sum(map(len, utf8s)) and 64 * layout.count_blocks() <= len(want)
+        room = np.full(len(want) + 5, 0xA5, np.uint8)
+        room[len(want) - 8 * len(rows) - 15 :] = 0
+        waited(layout.write_blocks(room, np.array(rows)))
+        assert room[: len(want)].tobytes() == want
+        with pytest.raises(ValueError, match="give room for"):
+            layout.write_blocks(room[: len(want) - 1], np.array(rows))
+        with pytest.raises(IndexError):
+            layout.write_blocks(np.empty(len(want) + 80, np.uint8), np.array([len(given) + 1]))

@@ -51,6 +51,7 @@ static inline uint32_t __ballot_sync(unsigned, int some)
 static inline int __any_sync(unsigned mask, int some) { return __ballot_sync(mask, some) != 0; }
 static inline int __all_sync(unsigned mask, int some) { return __ballot_sync(mask, some) == 0xFFFFFFFFu; }
 static inline void __threadfence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static inline void __threadfence_system(void) { __threadfence(); }
 static inline void __syncthreads(void) { emulated_exchange("syncthreads", 0); }
 static inline void __syncwarp(void) { emulated_exchange("syncwarp", 0); }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import pydoc_data.topics
 import random
@@ -21,7 +22,7 @@ import streamtok
 from streamtok.gpu import _engine, _job
 from streamtok.gpu._engine import Named, Unusable
 from streamtok.gpu._names import Sought
-from streamtok.gpu._text import DeviceText, pack
+from streamtok.gpu._text import DeviceText, ShortText, pack
 from streamtok.native.matcher import Matcher
 from streamtok.patterns import CL100K
 from streamtok.patterns.engine import kernels_of
@@ -209,17 +210,14 @@ def test_short_texts_from_host_memory_and_to_it(name):
         staged, out = s.device.pinned(len(data) + 15), s.device.pinned(4 * len(data)).view(np.uint32)
         staged[: len(data)] = np.frombuffer(data, np.uint8)
         want = s.encoding.encode_to_numpy(data, disallowed_special=())
-        np.testing.assert_array_equal(
-            s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, False, None), want
-        )
+        text = ShortText(staged.ctypes.data, len(data), np.dtype(np.uint32), False)
+        np.testing.assert_array_equal(s.engine.encode_short(text, None)[0], want)
         try:
-            np.testing.assert_array_equal(
-                s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, False, None, out), want
-            )
+            np.testing.assert_array_equal(s.engine.encode_short(text, None, out)[0], want)
         except Unusable:
             assert int(s.engine._report[0]["huge"])
     with pytest.raises(Named):
-        s.engine.encode_short(staged.ctypes.data, len(data), np.uint32, True, Sought([Matcher([data.decode()[0]])]))
+        s.engine.encode_short(dataclasses.replace(text, trusted=True), Sought([Matcher([data.decode()[0]])]))
 
 
 @needs_compiler

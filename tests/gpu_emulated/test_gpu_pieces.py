@@ -73,6 +73,11 @@ def test_str_of_wide_characters_goes_to_the_device_in_pieces(devices):
     texts = [unit * rng.randint(200, 400) + plain[: rng.randint(0, 500)] for unit in WIDE]
     texts += [unit * 3 for unit in WIDE] * 3 + ["", "ascii " * 100, plain * 2]
     want = enc.encode_ragged(texts, disallowed_special=())
+    named = [*texts, "a<|endoftext|>" + WIDE[1] * 30, WIDE[0] * 90 + "<|endoftext|>"]
+    for part, wanted in zip(
+        pipeline.encode_batch(named, allowed_special="all"), enc.encode_ragged(named, allowed_special="all")
+    ):
+        np.testing.assert_array_equal(part, wanted)
     for made in (
         pipeline.encode_batch(texts, disallowed_special=()),
         encoder.encode_batch(texts, disallowed_special=()),

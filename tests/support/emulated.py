@@ -9,6 +9,7 @@ import mmap
 import os
 import pathlib
 import subprocess
+import threading
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -16,9 +17,12 @@ from typing import Any
 import numpy as np
 import oracle
 
+from streamtok.gpu._device import PreparedLaunch, address_of
 from streamtok.gpu._engine import Engine
+from streamtok.gpu._job import COUNTS, JOB, place_in
 from streamtok.gpu._shapes import ENCODING, LONG_TEXTS, Module, module_of
 from streamtok.gpu._tables import Tables
+from streamtok.native.launch import Driver, Launch
 from streamtok.patterns.engine import splitter_of
 
 PROGRAMS = {
@@ -79,6 +83,54 @@ def engine_on(device: EmulatedDevice, encoding: Any) -> Engine:
     return Engine(device, encoding._coder.encode_piece, tables)
 
 
+class DriverFunctions:
+    """What Launch calls of a driver, over an emulated device, whose launches are done when they return.
+
+    errors: what launches raised. late: they do not tell the host that they are done."""
+
+    def __init__(self, device: EmulatedDevice) -> None:
+        self.device, self.errors, self.kernels, self.late = device, [], [], 0
+        self.current = threading.local()  # the contexts that a thread has pushed
+        pointer, number = ctypes.c_void_p, ctypes.c_uint
+        self._held = [
+            ctypes.CFUNCTYPE(ctypes.c_int, pointer)(self.push),
+            ctypes.CFUNCTYPE(ctypes.c_int, pointer)(self.pop),
+            ctypes.CFUNCTYPE(ctypes.c_int, pointer, *[number] * 7, pointer, ctypes.POINTER(pointer))(self.launch),
+            ctypes.CFUNCTYPE(ctypes.c_int, pointer)(self.query),
+        ]
+        self.driver = Driver(*map(address_of, self._held))
+
+    def number_of(self, kernel: str) -> int:
+        if kernel not in self.kernels:
+            self.kernels.append(kernel)
+        return self.kernels.index(kernel) + 1
+
+    def push(self, context: int) -> int:
+        self.current.depth = getattr(self.current, "depth", 0) + 1
+        return 0 if context == 1 else 201  # CUDA_ERROR_INVALID_CONTEXT
+
+    def pop(self, before: int) -> int:
+        self.current.depth -= 1
+        return 0
+
+    def launch(self, kernel: int, *given: Any) -> int:
+        if self.current.depth != 1:
+            return 201
+        blocks, threads, arguments = given[0], given[3], given[8]
+        job = np.frombuffer((ctypes.c_uint8 * JOB.itemsize).from_address(arguments[0]), JOB)
+        try:
+            self.device.launch(self.kernels[kernel - 1], job, blocks, threads)
+        except BaseException as error:
+            self.errors.append(error)
+            return 700  # CUDA_ERROR_ILLEGAL_ADDRESS
+        if self.late:
+            ctypes.c_uint32.from_address(int(job["report"][0]) + place_in(COUNTS, "done")).value = 0
+        return 0
+
+    def query(self, stream: int) -> int:
+        return 600 if self.late else 0  # CUDA_ERROR_NOT_READY
+
+
 class EmulatedDevice:
     """The methods of a device that streamtok.gpu calls (streamtok/gpu/_device.py), with numpy arrays as its memory."""
 
@@ -126,6 +178,20 @@ class EmulatedDevice:
 
     def launch(self, kernel: str, argument: np.ndarray, grid: int, block: int) -> None:
         getattr(self._library(kernel), f"run_{kernel}")(grid, block, ctypes.c_void_p(argument.ctypes.data))
+
+    def prepared(self, kernel: str, job: np.ndarray, block: int, done: int) -> PreparedLaunch:
+        launch = Launch(self._functions.driver, 1, self._functions.number_of(kernel), block, 0, job.ctypes.data, done)
+        return PreparedLaunch(self, launch)
+
+    @functools.cached_property
+    def _functions(self) -> DriverFunctions:
+        return DriverFunctions(self)
+
+    def check(self, status: int) -> None:
+        raise self._functions.errors.pop()
+
+    def current_stream(self) -> int:
+        return 0
 
     @contextlib.contextmanager
     def shuffled(self, seed: int) -> Iterator[None]:

@@ -13,6 +13,19 @@ ST_INLINE void st_look_at_block(const st_job *job, uint64_t block)
         st_find_names(job, block);
 }
 
+/* After the last barrier: the last block tells the host, which looks for it, that all blocks have written what they had to. The host sees
+ * it sooner than the end of the launch. */
+ST_INLINE void st_tell_host(const st_job *job, uint32_t *arrived, uint32_t meetings)
+{
+    __syncthreads();
+    if (threadIdx.x == 0)
+        __threadfence_system(); /* also for what the other threads of the block wrote */
+    if (st_leave(arrived, meetings)) {
+        __threadfence_system();
+        *(volatile uint32_t *)&job->report->done = 1;
+    }
+}
+
 ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_job job)
 {
     const uint64_t thread = ST_THREAD, threads = ST_THREADS, warp = thread / 32, warps = threads / 32;
@@ -20,7 +33,7 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_j
     uint32_t *arrived = &job.counts->arrived, meetings = 0;
     if (thread == 0)
         st_begin(&job);
-    for (uint64_t i = thread; job.source && i < (job.size + 15) / 16; i += threads)
+    for (uint64_t i = thread; job.source && i < (job.source_size + 15) / 16; i += threads)
         ((uint4 *)job.text)[i] = job.source[i];
     st_meet(arrived, &meetings);
     for (uint64_t i = (thread + threads / 2) % threads; i < job.blocks; i += threads) /* by warps without a segment to split */
@@ -59,5 +72,5 @@ ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_j
         st_gather_stretch<ST_NOT_SCANNED>(&job, lane, i);
     for (uint64_t i = warp; i < job.row_count; i += warps)
         st_row_start<ST_NOT_SCANNED>(&job, lane, i);
-    st_leave(arrived, meetings);
+    st_tell_host(&job, arrived, meetings);
 }

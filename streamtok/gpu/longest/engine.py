@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...protocols import DeviceArray, Record
     from .._device import CudaDevice
     from .._names import Sought
-    from .._text import DeviceText
+    from .._text import DeviceText, ShortText
 
 WALK_STRETCH = 31 * LANE_BYTES
 """Bytes of text that a warp walks: ST_WALK_STRETCH."""
@@ -124,8 +124,8 @@ class LongestEngine(BaseEngine):
             del out  # freed before the new one is allocated
 
     def encode_short(
-        self, source: int, size: int, dtype: npt.DTypeLike, trusted: bool, names: Sought | None, out: Any = None
-    ) -> Any:
+        self, text: ShortText, names: Sought | None, out: Any = None, starts: Any = None
+    ) -> tuple[Any, Any]:
         raise Unusable("there is no single launch for longest match")
 
     def _find(self, job: Record) -> None:

@@ -1,0 +1,44 @@
+from typing import Any, final
+
+from typing_extensions import Self
+
+from .text import _Data
+
+@final
+class Driver:
+    def __new__(cls, push: int, pop: int, launch: int, query: int) -> Self: ...
+
+@final
+class Launch:
+    def __new__(
+        cls,
+        driver: Driver,
+        context: int,
+        kernel: int,
+        threads: int,
+        memory: int,
+        argument: int,
+        done: int,
+    ) -> Self: ...
+    def run(self, stream: int, blocks: int) -> tuple[int, bool]: ...
+
+@final
+class TextLaunch:
+    def __new__(
+        cls,
+        launch: Launch,
+        numbers: _Data,
+        places: tuple[int, ...],
+        report: _Data,
+        tokens_at: int,
+        doubts: tuple[int, int, int],
+        room: _Data,
+        out: int,
+        out_room: int,
+        blocks: int,
+        block_bytes: int,
+        stretch: int,
+        stream: int,
+    ) -> Self: ...
+    def run(self, text: Any) -> tuple[int, bool] | None: ...
+    def tokens(self) -> int: ...
