@@ -68,6 +68,9 @@ _FOUND_ROOM = 4096
 # Short texts share buffers by powers of two, from here on.
 _LEAST_SHORT = 1 << 16
 
+# And by multiples of this, from here on.
+_LARGE_SHORT = 1 << 20
+
 
 class Unusable(Exception):
     """The device gave no usable result; the message says why. The caller encodes the text otherwise."""
@@ -468,7 +471,9 @@ def _slice_size(size: int, room: Rooms) -> int:
 
 def short_room(size: int) -> int:
     """Bytes of the buffers that a short text of so many shares with others."""
-    return max(_LEAST_SHORT, 1 << (size - 1).bit_length()) if size <= SHORT else -(-size // SHORT) * SHORT
+    if size <= _LARGE_SHORT:
+        return max(_LEAST_SHORT, 1 << (size - 1).bit_length())
+    return -(-size // _LARGE_SHORT) * _LARGE_SHORT
 
 
 def room_for_ids(size: int) -> int:
