@@ -88,7 +88,7 @@ def command(
     allow_special: tuple[str, ...],
     errors: str,
 ) -> None:
-    """Write a page of HTML that shows the tokens of a text, or of a document in a file of ids.
+    """Show the tokens of a text or of a document as a page of HTML.
 
     The page is one file and needs no network: tokens in colours, their ids and bytes under the pointer, a search, and
     with several encodings their tokens side by side. A text of any size is read; of its tokens the first N are shown.

@@ -7,6 +7,7 @@ gets, and are read piece by piece; all else of the line goes through the parser 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -14,13 +15,13 @@ from typing import Any, NamedTuple
 from ..errors import shown
 from ..offsets import border_before
 
-_quick: Callable[[bytes], Any] | None
-try:
-    # Twice as fast as the standard library's parser, which decides about each line that this one refuses. It also takes
-    # some that the other refuses: nested up to 1,024 deep, numbers of more digits than sys.get_int_max_str_digits().
-    from orjson import loads as _quick
-except ImportError:
-    _quick = None
+# Twice as fast as the standard library's parser, which decides about each line that this one refuses. It also takes
+# some that the other refuses: nested up to 1,024 deep, numbers of more digits than sys.get_int_max_str_digits().
+_quick: Callable[[bytes], Any] | None = None
+with contextlib.suppress(ImportError):
+    import orjson
+
+    _quick = orjson.loads
 
 LONG = 1 << 20
 """Bytes of a line from which it is read by `pieces_at`. A line that is parsed whole takes up to ten times its size: one
