@@ -222,27 +222,33 @@ def encode_array(
 def encode_ragged(
     encoding: Encoding, device: str, texts: list[SomeText], matchers: NamePair, errors: str, num_threads: int | None
 ) -> tuple[Ids, Places]:
-    if device == "auto" and is_little(texts):
-        return batch.encode_ragged(encoding._coder_for(errors), texts, *matchers, num_threads)
-    return devices_of(encoding).run(
-        device,
-        lambda: facts_of_all(texts, num_threads),
-        lambda gpu: gpu.coder(errors).encode_many(texts, *matchers),
-        lambda: batch.encode_ragged(encoding._coder_for(errors), texts, *matchers, num_threads),
-    )
+    return _encode_many(batch.encode_ragged, encoding, device, texts, matchers, errors, num_threads)
 
 
 def encode_texts(
     encoding: Encoding, device: str, texts: Texts, matchers: NamePair, errors: str, num_threads: int | None
 ) -> tuple[Ids, Places]:
     """encode_ragged() of texts that lie in memory."""
+    return _encode_many(batch.encode_texts, encoding, device, texts, matchers, errors, num_threads)
+
+
+def _encode_many(
+    on_cpu: Callable[..., tuple[Ids, Places]],
+    encoding: Encoding,
+    device: str,
+    texts: list[SomeText] | Texts,
+    matchers: NamePair,
+    errors: str,
+    num_threads: int | None,
+) -> tuple[Ids, Places]:
+    """(ids of all texts, row starts), on the CPU by this function of `batch`."""
     if device == "auto" and is_little(texts):
-        return batch.encode_texts(encoding._coder_for(errors), texts, *matchers, num_threads)
+        return on_cpu(encoding._coder_for(errors), texts, *matchers, num_threads)
     return devices_of(encoding).run(
         device,
         lambda: facts_of_all(texts, num_threads),
         lambda gpu: gpu.coder(errors).encode_many(texts, *matchers),
-        lambda: batch.encode_texts(encoding._coder_for(errors), texts, *matchers, num_threads),
+        lambda: on_cpu(encoding._coder_for(errors), texts, *matchers, num_threads),
     )
 
 

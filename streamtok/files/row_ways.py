@@ -39,14 +39,21 @@ def member_text(key: str, member: bytes, errors: str) -> str:
     return text_in(key, record_at(member.decode("utf-8", errors)))
 
 
-class TableWay(Way):
-    """A row of a table is a document. run.line counts rows, whatever becomes of those that are null."""
+class _RowWay(Way):
+    """A source gives batches of documents, and none of them goes on in the next one."""
 
     def begin(self) -> None:
         pass
 
     def read(self, reader: Any, size: int) -> Any:
         return reader.read_batch()
+
+    def end(self) -> None:
+        pass
+
+
+class TableWay(_RowWay):
+    """A row of a table is a document. run.line counts rows, whatever becomes of those that are null."""
 
     def feed(self, batch: Any) -> None:
         texts, sizes, there = kept_rows(batch.texts, self.run.nulls)
@@ -70,18 +77,9 @@ class TableWay(Way):
             run.take(int(ends[behind - 1]) - done)
             at, done = behind, int(ends[behind - 1])
 
-    def end(self) -> None:
-        pass
 
-
-class TarWay(Way):
+class TarWay(_RowWay):
     """A member of an archive is a document, or the string at the key of the object in it. run.line counts documents."""
-
-    def begin(self) -> None:
-        pass
-
-    def read(self, reader: Any, size: int) -> Any:
-        return reader.read_batch()
 
     def feed(self, batch: Any) -> None:
         run = self.run
@@ -110,6 +108,3 @@ class TarWay(Way):
         if not isinstance(record, dict):
             raise ValueError(f"the .json member holds a JSON {type(record).__name__}, an object is needed")
         return record
-
-    def end(self) -> None:
-        pass

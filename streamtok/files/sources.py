@@ -26,6 +26,7 @@ _WORTH_ADVISING = 1 << 20
 _advise: Any = getattr(os, "posix_fadvise", None)
 
 _Made = TypeVar("_Made")
+_C = TypeVar("_C", bound="Closing")
 
 
 class SourceError(OSError):
@@ -278,7 +279,21 @@ class StreamSource(AnySource):
             )
 
 
-class Reader:
+class Closing:
+    """What a `with` closes at its end."""
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        raise NotImplementedError
+
+    def __enter__(self: _C) -> _C:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class Reader(Closing):
     """An open source. `read` gives text, `position` says how far the file on the disk is read."""
 
     def __init__(
@@ -376,12 +391,6 @@ class Reader:
         """Close what was opened here."""
         if self._owned:
             self.raw.close()
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 def _decompressor(suffix: str, raw: BinaryIO | FileIO) -> Members | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from ..errors import shortened, shown
 from .carried import plain, plain_type
 from .remote import InFile
-from .sources import Reader, SourceError
+from .sources import Closing, Reader, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,7 +105,7 @@ class TableSource(InFile):
         self._starts.append((row, number))
 
 
-class TableReader:
+class TableReader(Closing):
     """An open table: `read_batch` gives rows, `position` says about how far the file is read."""
 
     is_plain = False
@@ -148,12 +148,6 @@ class TableReader:
     def close(self) -> None:
         """Close the file."""
         self.raw.close()
-
-    def __enter__(self) -> TableReader:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def _damaged(self, error: Exception, where: str = "") -> SourceError:
         reason = " ".join(str(error).split()) or type(error).__name__

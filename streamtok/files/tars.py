@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from ..errors import shortened
 from .remote import InFile
-from .sources import Reader, SourceError
+from .sources import Closing, Reader, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ class TarSource(InFile):
         self._names.append((row, name))
 
 
-class TarReader:
+class TarReader(Closing):
     """An open archive: `read_batch` gives members, `position` says how far the file is read."""
 
     is_plain = False
@@ -170,9 +170,3 @@ class TarReader:
     def close(self) -> None:
         """Close the file."""
         self._reader.close()
-
-    def __enter__(self) -> TarReader:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()

@@ -269,12 +269,12 @@ class Slot(Lane):
                 quick = self._quick = self._make_quick(text, request)
             if quick is None:
                 return None
-        ended = quick.launch.run(text)
-        if ended is None:
+        outcome = quick.launch.run(text)
+        if outcome is None:
             return None
-        if ended != (0, True):
+        if outcome != (0, True):
             with self.stream:
-                finish(self.device, *ended)
+                finish(self.device, *outcome)
         quick.note()
         count = quick.launch.tokens()
         return None if count < 0 else _copied(quick.out[:count])

@@ -210,8 +210,8 @@ def _for_no_path(reason: str, path: str) -> str:
     return f"{reason}; {_TEXTS}"
 
 
-class FileInput:
-    """A file, a range of one, or an open binary stream."""
+class _SourceInput:
+    """A source of streamtok.files."""
 
     def __init__(self, source: AnySource) -> None:
         self.source = source
@@ -229,6 +229,10 @@ class FileInput:
     def size(self) -> int | None:
         """Bytes on the disk, None where that is not known."""
         return self.source.size
+
+
+class FileInput(_SourceInput):
+    """A file, a range of one, or an open binary stream."""
 
     def stretches(self, index: int, start: Place, how: How) -> Iterator[tuple[Stretch, int]]:
         """The stretches from `start` on, each with how far the file on the disk is read."""
@@ -360,24 +364,8 @@ def _chunks(reader: Reader) -> Iterator[bytes]:
         yield chunk
 
 
-class RowsInput:
+class RowsInput(_SourceInput):
     """A table or an archive, whose rows or members are texts. An offset in it counts these."""
-
-    def __init__(self, source: AnySource) -> None:
-        self.source, self.name = source, source.name
-        self.fingerprint: dict[str, Any] | None = None
-
-    def where(self) -> str | int | None:
-        """As that of its source."""
-        return self.source.where()
-
-    def look(self) -> None:
-        self.fingerprint = self.source.fingerprint()
-
-    @property
-    def size(self) -> int | None:
-        """As FileInput.size."""
-        return self.source.size
 
     def begins_as(self, place: Place) -> bool:
         """As FileInput.begins_as: a file that was changed is another one."""
