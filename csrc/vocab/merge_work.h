@@ -1,4 +1,4 @@
-/* merge_work.h - what merge_list.c and merge_rest.c, which find canonical merges, share (merge_list.h). */
+/* merge_work.h - what merge_list.c and merge_rest.c share. Both find canonical merges (merge_list.h). */
 #ifndef ST_VOCAB_MERGE_WORK_H
 #define ST_VOCAB_MERGE_WORK_H
 
