@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..errors import shown
+from ..files.arrow_package import parquet
 from ..files.members import SUFFIXES as PACKED
 from ..files.ranges import line_at
 from ..files.remote import file_at, is_url
@@ -130,10 +131,8 @@ def _shards_of(name: str, shard_bytes: int, base: str, documents: str | None) ->
 def _row_groups(name: str, path: str, shard_bytes: int, size: int) -> Iterator[Shard]:
     """Shards of a parquet file; it is one where its row groups cannot be read, which encoding it will explain."""
     try:
-        import pyarrow.parquet
-
         with open(path, "rb") as file:
-            facts = pyarrow.parquet.read_metadata(file)
+            facts = parquet().read_metadata(file)
             sizes = [facts.row_group(number).total_byte_size for number in range(facts.num_row_groups)]
     except Exception:
         sizes = []

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import shortened, shown
+from .arrow_package import pyarrow
 
 if TYPE_CHECKING:
     from .sources import AnySource
@@ -46,18 +47,6 @@ def columns_of(carry: Iterable[str]) -> tuple[Column, ...]:
         if names.count(name) > 1:
             raise ValueError(f"carry has the column {shown(name)} twice: leave one out")
     return tuple(columns)
-
-
-def pyarrow() -> Any:
-    """The package. Raises ImportError that says what to install."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-    except ImportError as error:
-        raise ImportError(
-            f"carrying columns needs the pyarrow package: pip install 'streamtok[arrow]' ({error})"
-        ) from None
-    return pyarrow
 
 
 class Carrying:

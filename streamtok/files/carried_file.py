@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..native.checksum import crc32
-from .carried import Carrying, converted, pyarrow
+from .arrow_package import pyarrow
+from .carried import Carrying, converted
 from .growing import Growing
 
 _BLOCK = 1 << 20  # bytes of values that are held before they are written

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from ..errors import shortened, shown
+from .arrow_package import parquet, pyarrow
 from .carried import plain, plain_type
 from .remote import InFile
 from .sources import Closing, Reader, SourceError
@@ -115,13 +116,13 @@ class TableReader(Closing):
         self._done = 0.0  # of the file
         magic = raw.read(len(_FILE))
         raw.seek(0)
-        pa = _pyarrow()
+        pa = pyarrow()
         from ..arrow import ColumnError
 
         self._errors = (pa.ArrowException, OSError, ColumnError, UnicodeError, OverflowError, MemoryError)
         try:
             if magic.startswith(_PARQUET):
-                file = _parquet().ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER)
+                file = parquet().ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER)
                 self._open: Callable[[], Any] = lambda: file.schema_arrow
                 self._batches = self._of_parquet(file)
             else:
@@ -264,25 +265,8 @@ class TableReader(Closing):
             batch = batch[first:] if first else batch
             carry, schema = self._source.carry, batch.schema
             carried = [plain(batch.column(schema.get_field_index(name))) for name in carry]
-            made = _pyarrow().record_batch(carried, names=list(carry)) if carry else None
+            made = pyarrow().record_batch(carried, names=list(carry)) if carry else None
             yield Batch(column_of(batch.column(schema.get_field_index(self._source.column))), row + first, made)
 
 
 _TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.ipc
-    except ImportError:
-        raise ImportError(
-            "reading parquet and Arrow files needs the pyarrow package: pip install 'streamtok[arrow]'"
-        ) from None
-    return pyarrow
-
-
-def _parquet() -> Any:
-    import pyarrow.parquet
-
-    return pyarrow.parquet

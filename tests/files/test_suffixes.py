@@ -7,6 +7,7 @@ import lzma
 import os
 import pathlib
 import re
+import sys
 
 import cli_runs
 import numpy as np
@@ -73,6 +74,18 @@ def test_the_suffix_of_a_table_is_its_format(enc, here, format):
     pytest.importorskip("pyarrow")
     assert encode_file(enc, "in.txt", f"x.{format}").format == format
     assert run("decode", f"x.{format}").stdout_bytes == TEXT.encode()
+
+
+def test_all_that_needs_pyarrow_asks_for_the_extra_in_the_same_words(enc, here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    pathlib.Path("t.parquet").write_bytes(b"PAR1PAR1"), pathlib.Path("t.jsonl").write_text('{"text": "a", "n": 1}')
+    asked = "parquet and Arrow files, and columns that are carried, need the pyarrow package: pip install 'streamtok"
+    calls = [("t.parquet", {"column": "text"}), ("t.jsonl", {"format": "mds", "carry": ["n"]})]
+    calls += [("t.jsonl", {"format": "arrow"}), ("t.jsonl", {"format": "parquet"})]
+    for source, options in calls:
+        with pytest.raises(ImportError, match=re.escape(asked + "[arrow]'")):
+            encode_file(enc, source, "out", **options)
+        assert sorted(os.listdir()) == ["in.txt", "t.jsonl", "t.parquet"]
 
 
 def test_a_format_that_is_named_is_used(enc, here):

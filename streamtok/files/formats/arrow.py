@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import disk
+from ..arrow_package import pyarrow
 from .base import STORED, Facts, RowFormat, rows_with_columns
 from .reading import Array, Tokenized, no_file
 
@@ -43,16 +44,6 @@ class Arrow(RowFormat):
                 for batch in batches(facts):
                     writer.write_batch(batch)
         put_on_disk(out)
-
-
-def pyarrow() -> Any:
-    """The package, with the parts that are needed here. Raises ImportError that says what to install."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(f"this format needs pyarrow: pip install pyarrow ({error})") from None
-    return pa
 
 
 def schema_of(facts: Facts) -> Any:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import shown
-from ..carried import pyarrow
+from ..arrow_package import pyarrow
 from .base import Facts, Format, with_suffix
 from .reading import Tokenized, flat, no_file
 

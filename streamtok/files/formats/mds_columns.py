@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import shown
-from ..carried import pyarrow
+from ..arrow_package import pyarrow
 from .reading import Array, no_file
 
 _NUMBERS = {

@@ -13,7 +13,8 @@ import numpy as np
 
 from ... import disk
 from ...errors import shown
-from .arrow import OWN, Arrow, batches, carried_names, dtype_of, lists_of, put_on_disk, pyarrow, schema_of, sliced
+from ..arrow_package import parquet, pyarrow
+from .arrow import OWN, Arrow, batches, carried_names, dtype_of, lists_of, put_on_disk, schema_of, sliced
 from .base import STORED, Facts
 from .reading import Array, Tokenized, no_file
 
@@ -29,12 +30,15 @@ class Parquet(Arrow):
 
     name = "parquet"
 
+    def check_machine(self) -> None:
+        parquet()
+
     def check_carried(self, carrying: Carrying) -> None:
         super().check_carried(carrying)
         pa = pyarrow()
         for name, kind in zip(carrying.names, carrying.types):
             try:
-                with pa.parquet.ParquetWriter(pa.BufferOutputStream(), pa.schema([(name, kind or pa.null())])):
+                with parquet().ParquetWriter(pa.BufferOutputStream(), pa.schema([(name, kind or pa.null())])):
                     pass
             except pa.ArrowException as error:
                 raise ValueError(
@@ -45,7 +49,7 @@ class Parquet(Arrow):
     def build(self, out: str, facts: Facts) -> None:
         pa = pyarrow()
         columns = schema_of(facts)
-        with disk.named(out), pa.parquet.ParquetWriter(out, columns, **_how(columns)) as writer:
+        with disk.named(out), parquet().ParquetWriter(out, columns, **_how(columns)) as writer:
             held: list[Any] = []
             count = held_bytes = 0
             for batch in batches(facts):
@@ -64,9 +68,9 @@ def _how(columns: Any) -> dict[str, Any]:
     """How columns are written: carried ones with pyarrow's defaults."""
     pa = pyarrow()
     empty = pa.BufferOutputStream()
-    with pa.parquet.ParquetWriter(empty, columns):
+    with parquet().ParquetWriter(empty, columns):
         pass
-    leaves = pa.parquet.read_metadata(pa.BufferReader(empty.getvalue())).schema
+    leaves = parquet().read_metadata(pa.BufferReader(empty.getvalue())).schema
     carried = [leaves.column(at).path for at in range(len(OWN), len(leaves))]
     return {
         "use_dictionary": carried or False,
@@ -80,7 +84,7 @@ def read(path: str, dtype: str | None) -> Tokenized:
     document is read with its row group, which is kept until one of another is asked for."""
     pa = pyarrow()
     try:
-        opened = pa.parquet.ParquetFile(path)
+        opened = parquet().ParquetFile(path)
         found = dtype_of(path, opened.schema_arrow)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
