@@ -32,6 +32,9 @@ _FILE_CHUNK = 8 << 20
 LITTLE = 4096
 """Bytes that the CPU encodes before a device has begun: a launch alone takes 30 us and more."""
 
+_LITTLE_ROWS = 64
+"""The same for the texts that have these bytes."""
+
 _lock = _thread.allocate_lock()
 
 
@@ -101,14 +104,14 @@ class Devices:
     def run(
         self,
         device: str,
-        facts: Callable[[], tuple[str, int, int, int | None]],
+        facts: tuple[str, int, int, int | None] | None,
         on_gpu: Callable[[GpuPipeline], _T],
         on_cpu: Callable[[], _T],
     ) -> _T:
         """on_gpu(pipeline), or on_cpu(): where no kernel serves the encoding; and under "auto" where the CPU is faster,
-        or the device fails. facts: what is to be encoded, as gpu/_calibration.py's Load has it."""
-        if device == "auto":
-            return self.auto.choose(*facts(), on_gpu, on_cpu)
+        or the device fails. facts: what "auto" is to encode, as gpu/_calibration.py's Load has it; else None."""
+        if facts is not None:
+            return self.auto.choose(*facts, on_gpu, on_cpu)
         pipeline = self.pipeline(check_device(device))
         return on_cpu() if pipeline is None else on_gpu(pipeline)
 
@@ -123,7 +126,7 @@ class DeviceCoder:
     def encode_array(self, source: Text, allowed: Names, disallowed: Names) -> Ids:
         return self._devices.run(
             self._device,
-            lambda: facts_of(source, 1),
+            facts_of(source, 1) if self._device == "auto" else None,
             lambda gpu: gpu.coder(self._errors).encode_array(source, allowed, disallowed),
             lambda: self._coder.encode_array(source, allowed, disallowed),
         )
@@ -134,7 +137,7 @@ class DeviceCoder:
         """Texts are read where they lie: no object is made for one."""
         return self._devices.run(
             self._device,
-            lambda: facts_of_all(sources, 1),
+            facts_of_all(sources, 1) if self._device == "auto" else None,
             lambda gpu: gpu.coder(self._errors).encode_many(sources, allowed, disallowed),
             lambda: batch.encode_many_aside(self._coder, sources, allowed, disallowed),
         )
@@ -198,22 +201,21 @@ def facts_of_all(
         return kind, 0, 1, num_threads  # as above
 
 
-def is_little(texts: list[Any] | Texts) -> bool:
-    """Whether these are so short that "auto" need not ask."""
-    if not isinstance(texts, list):
-        return texts.size <= LITTLE
-    try:
-        return len(texts) <= 64 and sum(map(len, texts)) <= LITTLE
-    except TypeError:
-        return False  # the CPU's encoder raises the error
+def _is_for_cpu(encoding: Encoding, facts: tuple[str, int, int, int | None]) -> bool:
+    """Whether "auto" need not weigh the two sides now: most short calls take no longer than that would."""
+    _, size, texts, _ = facts
+    return (size <= LITTLE and texts <= _LITTLE_ROWS) or devices_of(encoding).auto.is_for_cpu(*facts)
 
 
 def encode_array(
     encoding: Encoding, device: str, text: Text, matchers: NamePair, errors: str, num_threads: int | None
 ) -> Ids:
+    facts = facts_of(text, num_threads) if device == "auto" else None
+    if facts is not None and _is_for_cpu(encoding, facts):
+        return batch.encode_array(encoding._coder_for(errors), text, *matchers, num_threads)
     return devices_of(encoding).run(
         device,
-        lambda: facts_of(text, num_threads),
+        facts,
         lambda gpu: gpu.coder(errors).encode_array(text, *matchers),
         lambda: batch.encode_array(encoding._coder_for(errors), text, *matchers, num_threads),
     )
@@ -242,11 +244,12 @@ def _encode_many(
     num_threads: int | None,
 ) -> tuple[Ids, Places]:
     """(ids of all texts, row starts), on the CPU by this function of `batch`."""
-    if device == "auto" and is_little(texts):
+    facts = facts_of_all(texts, num_threads) if device == "auto" else None
+    if facts is not None and _is_for_cpu(encoding, facts):
         return on_cpu(encoding._coder_for(errors), texts, *matchers, num_threads)
     return devices_of(encoding).run(
         device,
-        lambda: facts_of_all(texts, num_threads),
+        facts,
         lambda gpu: gpu.coder(errors).encode_many(texts, *matchers),
         lambda: on_cpu(encoding._coder_for(errors), texts, *matchers, num_threads),
     )
@@ -255,11 +258,12 @@ def _encode_many(
 def encode_lists(
     encoding: Encoding, device: str, texts: list[str], matchers: NamePair, num_threads: int | None
 ) -> list[list[int]]:
-    if device == "auto" and is_little(texts):
+    facts = facts_of_all(texts, num_threads, "lists") if device == "auto" else None
+    if facts is not None and _is_for_cpu(encoding, facts):
         return batch.encode_lists(encoding._coder, texts, *matchers, num_threads)
     return devices_of(encoding).run(
         device,
-        lambda: facts_of_all(texts, num_threads, "lists"),
+        facts,
         lambda gpu: batch.listed(*gpu.coder("strict").encode_many(texts, *matchers)),
         lambda: batch.encode_lists(encoding._coder, texts, *matchers, num_threads),
     )

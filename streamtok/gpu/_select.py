@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import itertools
 import threading
 import time
 import warnings
@@ -70,6 +69,28 @@ def _stepped(pace: float, ratio: float) -> float:
     return min(pace * _STEP, _MOST_PACE) if ratio > pace else max(pace / _STEP, 1 / _MOST_PACE)
 
 
+_UNSEEN, _SHORT = 7, 1e-4
+"""Calls of fewer seconds are timed and decided anew once in eight: to do so takes a microsecond or two."""
+
+
+class _Choice:
+    """What is known of calls of one kind, and of about one size: seconds predicted on the device and on the CPU, the
+    side that is in use, and for how many calls more it is without a question. pace: None where no pace sends such a
+    call to the device."""
+
+    __slots__ = "cpu", "device", "left", "on_device", "pace"
+
+    def __init__(self, device: float, cpu: float, pace: Pace) -> None:
+        self.device, self.cpu, self.on_device, self.left = device, cpu, False, 0
+        self.pace = None if cpu * _MOST_PACE**2 < device else pace
+
+
+def _about(count: int) -> int:
+    """The count with its four highest bits alone: what is predicted for it differs by an eighth at most."""
+    shift = count.bit_length() - 4
+    return count >> shift << shift if shift > 0 else count
+
+
 class Auto:
     """The choice for one encoding. A device that failed for good is not asked again."""
 
@@ -78,9 +99,19 @@ class Auto:
         self._pipeline: GpuPipeline | None = None
         self._rates: _calibration.Rates | None = None
         self._paces: collections.defaultdict[tuple[str, int], Pace] = collections.defaultdict(Pace)
-        self._for_cpu: dict[tuple[str, int, int, int | None], bool] = {}
+        self._choices: dict[tuple[str, int, int, int | None], _Choice] = {}
         self._seen, self._given_up = 0, family is None
         self._lock = threading.Lock()
+
+    def is_for_cpu(self, kind: str, size: int, texts: int, threads: int | None) -> bool:
+        """Whether the CPU is to take a call that is like the last ones, without a question."""
+        choice = self._choices.get((kind, _about(size), _about(texts), threads))
+        if choice is None:
+            return self._given_up
+        if choice.on_device:
+            return False
+        choice.left -= 1
+        return choice.left >= 0 or choice.pace is None
 
     def choose(
         self,
@@ -92,29 +123,37 @@ class Auto:
         on_cpu: Callable[[], _T],
     ) -> _T:
         """One of the two, and on_cpu() as well where the device fails. What it took counts for later calls."""
-        about = kind, size.bit_length(), texts.bit_length(), threads
-        if self._for_cpu.get(about):
+        about = kind, _about(size), _about(texts), threads
+        choice = self._choices.get(about) or self._new_choice(about, Load(kind, size, texts, threads))
+        if choice is None or choice.pace is None:
             return on_cpu()
-        load = Load(kind, size, texts, threads)
-        predicted = self._predicted(load)
-        if predicted is None or not size:
-            return on_cpu()
-        device, cpu = predicted
-        if about not in self._for_cpu:
-            self._for_cpu[about] = self._is_surely_for_cpu(load)
-        if cpu * _MOST_PACE**2 < device:
-            return on_cpu()
-        pace = self._paces[kind, size.bit_length() // 2]
-        pipeline = self._pipeline if device * pace.device < cpu * pace.cpu else None
-        start = time.perf_counter()
+        is_looked_at = choice.left <= 0  # below it where threads count at once
+        if is_looked_at:
+            pace = choice.pace
+            choice.on_device = choice.device * pace.device < choice.cpu * pace.cpu
+            start = time.perf_counter()
+        else:
+            choice.left -= 1
+        pipeline = self._pipeline if choice.on_device else None
         try:
             result = on_cpu() if pipeline is None else on_gpu(pipeline)
         except DeviceError as error:
             self.give_up(error)
             return on_cpu()
-        took = time.perf_counter() - start
-        pace.observe(pipeline is not None, took / (cpu if pipeline is None else device))
+        if is_looked_at:
+            took = time.perf_counter() - start
+            pace.observe(pipeline is not None, took / (choice.cpu if pipeline is None else choice.device))
+            choice.left = _UNSEEN if took < _SHORT else 0
         return result
+
+    def _new_choice(self, about: tuple[str, int, int, int | None], load: Load) -> _Choice | None:
+        """None where there is no device, or none yet, or no text."""
+        predicted = self._predicted(load)
+        if predicted is None or not load.size:
+            return None
+        choice = _Choice(*predicted, self._paces[load.kind, load.size.bit_length() // 2])
+        self._choices[about] = choice
+        return choice
 
     def for_file(self, size: int, threads: int) -> GpuPipeline | None:
         """The pipeline for a file of so many bytes, if it is predicted to be faster than these threads."""
@@ -134,14 +173,6 @@ class Auto:
                 return None
         assert self._rates is not None
         return self._rates.on_device(load), self._rates.on_cpu(load)
-
-    def _is_surely_for_cpu(self, load: Load) -> bool:
-        """Whether no pace sends this, or any load of about this size, to the device. Most short calls are such ones: to
-        predict what they take would take as long as they do."""
-        ends = (((1 << count.bit_length()) >> 1, (1 << count.bit_length()) - 1) for count in (load.size, load.texts))
-        loads = [load._replace(size=size, texts=texts) for size, texts in itertools.product(*ends)]
-        predicted = [self._predicted(each) for each in loads]
-        return all(each is not None and each[1] * _MOST_PACE**2 < each[0] for each in predicted)
 
     def _open(self) -> bool:
         with self._lock:

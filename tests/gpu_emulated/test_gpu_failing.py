@@ -315,7 +315,43 @@ def test_what_calls_took_corrects_what_was_measured(monkeypatch):
     ran()
     takes["device"] = 0.9e-4
     assert [ran() for _ in range(300)] == ["device"] * 300
-    assert len(auto._paces) == 1 and ran(Load("str", 11_000)) == "device" and ran(Load("bytes", 100)) == "cpu"
+    assert (
+        len(auto._paces) == 1
+        and not auto.is_for_cpu(*load[:4])
+        and ran(Load("str", 11_000)) == "device"
+        and ran(Load("bytes", 100)) == "cpu"
+    )
+
+
+def test_short_calls_are_weighed_once_in_eight(monkeypatch):
+    auto = _select.Auto(streamtok.get_encoding("cl100k_base"), "cl100k")
+    clock, takes = [0.0], {"device": 9e-5, "cpu": 4e-5}
+    looks = []
+
+    def perf_counter():
+        looks.append(clock[0])
+        return clock[0]
+
+    monkeypatch.setattr(_select, "time", types.SimpleNamespace(perf_counter=perf_counter))
+    auto._rates, auto._pipeline = rates_of(1e-8, 5e-5, 1e-9), "device"
+
+    def spend(side):
+        clock[0] += takes[side]
+        return side
+
+    def ran(size):
+        facts = "bytes", size, 1, 1
+        if auto.is_for_cpu(*facts):
+            return spend("cpu")
+        return auto.choose(*facts, lambda _: spend("device"), lambda: spend("cpu"))
+
+    assert [ran(5000 + i % 100) for i in range(80)] == ["cpu"] * 80
+    assert len(looks) == 2 * 10
+    takes["cpu"] = 9.9e-5  # twice as slow as predicted, as a text with other words may be
+    takes["device"] = 5e-5
+    ways = [ran(5000) for _ in range(400)]
+    assert ways[0] == "cpu" and ways[-1] == "device"
+    assert len(auto._choices) == 1
 
 
 def rates_of(cpu, start, device, threads=4):
