@@ -142,7 +142,8 @@ def measured(encoding: Any, theirs: dict[str, Any], corpus: str, data: bytes, op
         ways = ours(encoding, is_batch) | {way: pair[is_batch] for way, pair in theirs.items()}
         first = texts[0]
         want = flat((encoding.encode_ragged if is_batch else encoding.encode_to_numpy)(first, **shared.OPTIONS), False)
-        row: shared.Row = {"encoding": encoding.name, "corpus": corpus, "text": name, "ms": {}, "share": {}}
+        label = encoding.name if encoding.name in streamtok.list_encoding_names() else options.family
+        row: shared.Row = {"encoding": label, "corpus": corpus, "text": name, "ms": {}, "share": {}}
         for way, call in ways.items():
             try:
                 got = flat(call(first), is_batch)
