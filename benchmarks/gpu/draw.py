@@ -1,8 +1,10 @@
-"""The plots of docs/gpu.md, from what run_all.py wrote: latency by size, and rate by corpus and encoding.
+"""The plots of docs/gpu.md: latency by size, and rate by corpus and encoding, from what run_all.py wrote; and others
+that use a GPU, from what on_the_card.py wrote.
 
     python benchmarks/gpu/draw.py benchmarks/gpu/results/1-x-nvidia-h200.json
+    python benchmarks/gpu/draw.py --card benchmarks/gpu/results/on-the-card-h200.json
 
-Writes gpu-latency.svg and gpu-rate.svg into --out, docs/ by default. Needs matplotlib, and no GPU.
+Writes gpu-latency.svg and gpu-rate.svg, or gpu-card.svg, into --out, docs/ by default. Needs matplotlib, and no GPU.
 """
 
 from __future__ import annotations
@@ -33,6 +35,15 @@ LINES = {
     "CPU,": (OURS, ":", "CPU core, all cores"),
     "tiktoken": (LIBRARIES["tiktoken"], "-", "tiktoken"),
     "gigatoken": (LIBRARIES["gigatoken"], "-", "gigatoken"),
+}
+
+
+ON_THE_CARD = {
+    "arrays": (OURS, "-", "streamtok, array"),
+    "lists": (OURS, "--", "streamtok, list"),
+    "toktier, lists": (LIBRARIES["tiktoken"], "--", "toktier, list"),
+    "toktier, arrays": (LIBRARIES["tiktoken"], "-", "toktier, array"),
+    "GPUTOK": (LIBRARIES["gigatoken"], "--", "GPUTOK, list"),
 }
 
 
@@ -90,14 +101,48 @@ def rate(resident: list[dict[str, Any]], through: list[dict[str, Any]], path: pa
     save(figure, path)
 
 
+def bytes_of(text: str) -> int:
+    """A size as shared.in_units() writes it."""
+    number, unit = text.split()
+    return int(float(number) * {"B": 1, "KB": 1 << 10, "MB": 1 << 20}[unit])
+
+
+def card(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
+    """A panel for each vocabulary: texts of English by size, from and to the host."""
+    rows = [row for row in rows if row["corpus"] == "english" and " " in row["text"] and "," not in row["text"]]
+    encodings = list(dict.fromkeys(row["encoding"] for row in rows))
+    figure, axes = plt.subplots(1, len(encodings), figsize=(4.2 * len(encodings), 3.6), sharey=True, squeeze=False)
+    for axis, encoding in zip(axes[0], encodings):
+        own = [row for row in rows if row["encoding"] == encoding]
+        for name, (colour, dashes, label) in ON_THE_CARD.items():
+            points = [(bytes_of(row["text"]), row["ms"][name]) for row in own if name in row["ms"]]
+            if points:
+                shares = [row["share"].get(name, 1) for row in own]
+                some = "" if min(shares) == 1 else f" ({min(shares):.0%} to {max(shares):.0%} of the tokens)"
+                axis.plot(*zip(*points), color=colour, linestyle=dashes, marker=".", linewidth=1.6, label=label + some)
+        axis.set_xscale("log", base=4)
+        axis.set_yscale("log")
+        sizes = [bytes_of(row["text"]) for row in own]
+        axis.set_xticks(sizes, [in_units(size) for size in sizes], fontsize=7)
+        axis.minorticks_off()
+        axis.grid(axis="y", color=INK, alpha=0.25, linewidth=0.6)
+        axis.set_title(f"{encoding}, english")
+        axis.legend(frameon=False, fontsize=7)
+    axes[0][0].set_ylabel("milliseconds for a text")
+    save(figure, path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("results", type=pathlib.Path, nargs="?")
+    parser.add_argument("--card", type=pathlib.Path, help="what on_the_card.py wrote with --json")
     parser.add_argument("--out", type=pathlib.Path, default=HERE.parent.parent / "docs")
     options = parser.parse_args()
-    tables = json.loads(options.results.read_text(encoding="utf-8"))["tables"]
+    tables = json.loads(options.results.read_text(encoding="utf-8"))["tables"] if options.results else {}
     rows = {name: kept["rows"] for name, kept in tables.items()}
     with matplotlib.rc_context(ON_ANY_PAGE):
+        if options.card:
+            card(json.loads(options.card.read_text(encoding="utf-8"))["rows"], options.out / "gpu-card.svg")
         if rows.get("latency"):
             latency(rows["latency"], options.out / "gpu-latency.svg")
         if rows.get("resident"):
