@@ -12,7 +12,7 @@
 
 static void release(st_attached *attached)
 {
-    st_cuts *cuts = (st_cuts *)attached; /* its first member */
+    st_cuts *cuts = (st_cuts *)attached;
     st_free(cuts->own);
     st_free(cuts);
 }
@@ -22,38 +22,30 @@ const st_cuts *st_vocab_cuts_built(const st_vocab *vocab)
     return st_acquire((void **)&vocab->cuts);
 }
 
-static st_cuts *new_cuts(st_cut_tables *own, const st_cut_tables *tables)
-{
-    st_cuts *cuts = st_malloc(sizeof *cuts);
-    if (cuts)
-        *cuts = (st_cuts){{release}, own, tables};
-    return cuts;
-}
-
 st_status st_vocab_set_cuts(st_vocab *vocab, const st_cut_tables *tables)
 {
-    vocab->cuts = (st_attached *)new_cuts(NULL, tables);
-    return vocab->cuts ? ST_OK : ST_NO_MEMORY;
+    st_cuts *cuts = st_malloc(sizeof *cuts);
+    if (!cuts)
+        return ST_NO_MEMORY;
+    *cuts = (st_cuts){{release}, NULL, tables};
+    vocab->cuts = &cuts->attached;
+    return ST_OK;
 }
 
-static st_cuts *build_cuts(const st_vocab *vocab)
+static st_status build(st_attached *made, const st_vocab *vocab)
 {
-    st_cut_tables *tables = st_alloc_table(sizeof *tables);
-    st_cuts *cuts = tables ? new_cuts(tables, tables) : NULL;
-    if (cuts)
-        st_fill_cuts(tables, vocab);
-    else
-        st_free(tables);
-    return cuts;
+    st_cuts *cuts = (st_cuts *)made; /* its first member */
+    cuts->tables = cuts->own = st_alloc_table(sizeof *cuts->own);
+    if (!cuts->own)
+        return ST_NO_MEMORY;
+    st_fill_cuts(cuts->own, vocab);
+    return ST_OK;
 }
 
 const st_cuts *st_vocab_cuts(st_vocab *vocab)
 {
-    st_cuts *cuts = st_acquire((void **)&vocab->cuts);
-    if (cuts)
-        return cuts;
-    cuts = build_cuts(vocab);
-    return cuts ? st_attach(&vocab->cuts, &cuts->attached) : NULL;
+    static const st_attached_kind kind = {sizeof(st_cuts), build, release};
+    return st_attached_at(&vocab->cuts, &kind, vocab);
 }
 
 /* st_char_bits of the character at `text`; n bytes can be read. One load of four bytes where there are so many. */

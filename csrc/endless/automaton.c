@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/atomic.h"
 #include "base/interrupt.h"
 #include "base/search.h"
 
@@ -86,8 +85,9 @@ static st_status make_nodes(st_automaton *a)
     return ST_OK;
 }
 
-static st_status build(st_automaton *a, const st_vocab *vocab)
+static st_status build(st_attached *made, const st_vocab *vocab)
 {
+    st_automaton *a = (st_automaton *)made; /* its first member */
     if (st_trie_build(&a->trie, vocab) || make_nodes(a) || link_all(a) || collect_held(a, vocab))
         return ST_NO_MEMORY;
     st_trie_trim(&a->trie);
@@ -96,7 +96,7 @@ static st_status build(st_automaton *a, const st_vocab *vocab)
 
 static void release(st_attached *attached)
 {
-    st_automaton *a = (st_automaton *)attached; /* its first member */
+    st_automaton *a = (st_automaton *)attached;
     st_free(a->nodes);
     st_trie_free(&a->trie);
     st_free(a->held);
@@ -105,18 +105,8 @@ static void release(st_attached *attached)
 
 const st_automaton *st_vocab_automaton(st_vocab *vocab)
 {
-    st_automaton *a = st_acquire((void **)&vocab->automaton);
-    if (a)
-        return a;
-    a = st_calloc(1, sizeof *a);
-    if (!a)
-        return NULL;
-    a->attached.release = release;
-    if (build(a, vocab)) {
-        release(&a->attached);
-        return NULL;
-    }
-    return st_attach(&vocab->automaton, &a->attached);
+    static const st_attached_kind kind = {sizeof(st_automaton), build, release};
+    return st_attached_at(&vocab->automaton, &kind, vocab);
 }
 
 /* Whether a token stands before the text in the order of bytes. */

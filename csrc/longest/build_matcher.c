@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/interrupt.h"
 #include "longest/matcher.h"
@@ -371,8 +370,9 @@ static st_status place_and_link(places *p)
     return status;
 }
 
-static st_status build(st_matcher *matcher, const st_vocab *vocab)
+static st_status build(st_attached *made, const st_vocab *vocab)
 {
+    st_matcher *matcher = (st_matcher *)made; /* its first member */
     st_trie trie;
     ST_TRY(st_trie_build(&trie, vocab));
     places p = {.matcher = matcher, .trie = &trie};
@@ -384,7 +384,7 @@ static st_status build(st_matcher *matcher, const st_vocab *vocab)
 
 static void release(st_attached *attached)
 {
-    st_matcher *m = (st_matcher *)attached; /* its first member */
+    st_matcher *m = (st_matcher *)attached;
     st_free(m->edges);
     st_free(m->fails);
     st_free(m->depths);
@@ -394,16 +394,6 @@ static void release(st_attached *attached)
 
 const st_matcher *st_vocab_matcher(st_vocab *vocab)
 {
-    st_matcher *m = st_acquire((void **)&vocab->matcher);
-    if (m)
-        return m;
-    m = st_calloc(1, sizeof *m);
-    if (!m)
-        return NULL;
-    m->attached.release = release;
-    if (build(m, vocab)) {
-        release(&m->attached);
-        return NULL;
-    }
-    return st_attach(&vocab->matcher, &m->attached);
+    static const st_attached_kind kind = {sizeof(st_matcher), build, release};
+    return st_attached_at(&vocab->matcher, &kind, vocab);
 }

@@ -45,8 +45,9 @@ static void enter_token(st_sure_pairs *sure, const st_vocab *v, uint32_t token)
         enter(&sure->entries[st_sure_place(bytes[0], bytes[1])], ST_SURE_RIGHT, token);
 }
 
-static void fill(st_sure_pairs *sure, const st_vocab *v)
+static st_status build(st_attached *made, const st_vocab *v)
 {
+    st_sure_pairs *sure = (st_sure_pairs *)made; /* its first member */
     const uint32_t *left = v->left, *right = v->right, count = v->count, last = last_byte(v);
     for (size_t i = 0; i < sizeof sure->entries / sizeof *sure->entries; i++)
         sure->entries[i] = ST_SURE_NOTHING;
@@ -58,6 +59,7 @@ static void fill(st_sure_pairs *sure, const st_vocab *v)
             leave_out_later(sure, v, left[token], token);
             leave_out_later(sure, v, right[token], token);
         }
+    return ST_OK;
 }
 
 const st_sure_pairs *st_vocab_sure_pairs_built(const st_vocab *vocab)
@@ -67,15 +69,8 @@ const st_sure_pairs *st_vocab_sure_pairs_built(const st_vocab *vocab)
 
 const st_sure_pairs *st_vocab_sure_pairs(st_vocab *vocab)
 {
-    st_sure_pairs *sure = st_acquire((void **)&vocab->sure_pairs);
-    if (sure)
-        return sure;
-    sure = st_alloc_table(sizeof *sure);
-    if (!sure)
-        return NULL;
-    sure->attached.release = release;
-    fill(sure, vocab);
-    return st_attach(&vocab->sure_pairs, &sure->attached);
+    static const st_attached_kind kind = {sizeof(st_sure_pairs), build, release};
+    return st_attached_at(&vocab->sure_pairs, &kind, vocab);
 }
 
 /* Each token of the vocabulary takes some 5 ns when the table is built, and with it a word is merged some 10 ns faster (Zen 5). So it

@@ -27,8 +27,10 @@ static void release(st_attached *attached)
     st_free(attached); /* its first member */
 }
 
-static void fill(const st_vocab *v, st_slots *slots)
+static st_status build(st_attached *made, const st_vocab *v)
 {
+    st_slots *slots = (st_slots *)made; /* its first member */
+    slots->count = slots_for(v);
     for (uint32_t i = 0; i < v->count; i++) {
         const size_t n = st_token_length(v, i);
         if (v->ids[i] >= slots->count || n > ST_SLOT_BYTES)
@@ -37,18 +39,7 @@ static void fill(const st_vocab *v, st_slots *slots)
         memcpy(slot->bytes, st_token_bytes(v, i), n);
         slot->length = (uint8_t)n;
     }
-}
-
-static const st_slots *make(st_vocab *v)
-{
-    const size_t count = slots_for(v);
-    st_slots *slots = st_alloc_table(sizeof *slots + count * sizeof *slots->slot);
-    if (!slots)
-        return NULL;
-    slots->attached.release = release;
-    slots->count = count;
-    fill(v, slots);
-    return st_attach(&v->slots, &slots->attached);
+    return ST_OK;
 }
 
 const st_slots *st_vocab_slots(st_vocab *v, size_t ids)
@@ -57,5 +48,9 @@ const st_slots *st_vocab_slots(st_vocab *v, size_t ids)
     if (made)
         return made;
     const uint64_t costs = ids * (uint64_t)(v->identity ? ID_COSTS : SEARCHED_ID_COSTS);
-    return st_number_add(&v->spent_decoding, costs) < SLOT_COSTS * (uint64_t)slots_for(v) ? NULL : make(v);
+    const size_t count = slots_for(v);
+    if (st_number_add(&v->spent_decoding, costs) < SLOT_COSTS * (uint64_t)count)
+        return NULL;
+    const st_attached_kind kind = {sizeof(st_slots) + count * sizeof(st_slot), build, release};
+    return st_attach(&v->slots, &kind, v);
 }
