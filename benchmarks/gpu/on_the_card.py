@@ -3,8 +3,7 @@
     python benchmarks/gpu/on_the_card.py --corpus FOLDER --model tokenizer.json --merges merges.txt --program FILE
 
 - toktier (PyPI): with the tokenizer.json of a model for which it has tables, named by --family. Its engine in Rust with
-  its prebuilt kernels is asked for itself, without its sessions and its choice of a backend; and, where torch is, its
-  batches in Python, which give arrays.
+  its prebuilt kernels is asked for itself, without its sessions and its choice of a backend. It gives lists.
 - GPUTOK (gputok_binding.cu of venugopalkadamba/gpu-tokenizer, built as the module gputok_gpu): with GPT-2's merges.txt.
 - MultiBlockBPE (SPARTACUS5329/MultiBlockBPE): its program, run in the folder that has its assets. It gives the time of
   its kernel alone, without its lexer on the host and the copies.
@@ -21,7 +20,6 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -63,13 +61,7 @@ def toktier_of(path: pathlib.Path, family: str, cache: pathlib.Path) -> dict[str
         reference=reference,
     )
     runtime = _native.NativeRuntime(["gpu", "hf"], [0, 0], reference, None, made.engine, False, bytes(32), 64, False)
-    ways = {"toktier, lists": (lambda text: runtime.encode(text, None, False), runtime.encode_batch)}
-    if find_spec("torch"):
-        from toktier.engine.gpu.engine import GpuEngine
-
-        engine = GpuEngine.create({family: handle}, cache_dir=cache, delivery="prebuilt")
-        ways["toktier, arrays"] = engine.encoder(family, kind="fused").encode_np, engine.batched(family).encode_batch
-    return ways
+    return {"toktier, lists": (lambda text: runtime.encode(text, None, False), runtime.encode_batch)}
 
 
 # ---- GPUTOK ----

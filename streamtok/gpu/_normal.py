@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..native.prepared import prepared
+from ..native.prepared import changed, has_names, prepared
 from ._errors import NotForDevice
 from ._job import PASSAGE_ID
 from ._waiting import Steps, computed
 
 if TYPE_CHECKING:
     from ..native.normal import Normalizer
+    from ..native.texts import Texts
     from ..protocols import HostArray, NamePair, Places
+
+
+_A_PART = 8 << 20
+"""Bytes of texts that are looked at by one call: worth waking a thread."""
+
+_ONE_PART = 16
+"""Bytes of the parts of a text without names, as prepared() gives them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,28 +37,63 @@ class Ready:
     rows: Places
 
 
-def made_ready(
-    pieces: list[HostArray], rows: Places, normalizer: Normalizer, matchers: NamePair
-) -> Steps[Ready | None]:
-    """Pieces of UTF-8, uint8 each, normalized, and their names found, by the host; None: all are normal as they are.
+def made_normal(
+    texts: Texts, room: HostArray, starts: Places, sizes: Places, normalizer: Normalizer, matchers: NamePair
+) -> Steps[Texts | None]:
+    """The texts, whose UTF-8 is room[start : start + size] each, with normalized ones in place of those that the
+    normalizer changes; None where that is not enough: a name stands in such a text, before or after.
+
+    Raises NotForDevice for a text that is not UTF-8, or holds a disallowed name: the CPU has the error."""
+    size = int(sizes.sum())
+
+    def look(part: range) -> list[int] | None:
+        return changed(room, starts, sizes, normalizer, texts.trusted, part.start, part.stop)
+
+    found = yield from computed(look, _parts(len(texts), size), size)
+    others: dict[int, bytes] = {}
+    for numbers in found:
+        if numbers is None:
+            raise NotForDevice("text that is not UTF-8")
+        if numbers and not (yield from _replace(texts, numbers, normalizer, matchers, others)):
+            return None
+    return texts.replaced(others) if others else texts
+
+
+def _parts(count: int, size: int) -> list[range]:
+    """Numbers of texts, some for each thread."""
+    step = max(1, count * _A_PART // max(size, 1))
+    return [range(at, min(at + step, count)) for at in range(0, count, step)]
+
+
+def _replace(
+    texts: Texts, numbers: list[int], normalizer: Normalizer, matchers: NamePair, others: dict[int, bytes]
+) -> Steps[bool]:
+    """Normalizes these texts into `others`; False: a name stands in one of them."""
+    pieces = [texts[i] for i in numbers]
+    look = functools.partial(_prepared, normalizer=normalizer, matchers=matchers)
+    for i, made in zip(numbers, (yield from computed(look, pieces, sum(map(len, pieces))))):
+        if made is None:
+            raise NotForDevice("text that is refused")
+        text, parts = made
+        if len(parts) > _ONE_PART or has_names(text, *matchers):
+            return False
+        others[i] = text
+    return True
+
+
+def made_ready(pieces: list[HostArray], rows: Places, normalizer: Normalizer, matchers: NamePair) -> Steps[Ready]:
+    """Pieces of UTF-8, uint8 each, normalized, and their names found, by the host.
 
     Raises NotForDevice for a piece that is not UTF-8, or holds a disallowed name: the CPU has the error."""
-    size = sum(map(len, pieces))
     look = functools.partial(_prepared, normalizer=normalizer, matchers=matchers)
-    found = yield from computed(look, pieces, size)
-    if all(each is True for each in found):
-        return None
-    changed = [i for i, each in enumerate(found) if each is True]
-    again = yield from computed(functools.partial(look, again=True), [pieces[i] for i in changed], size)
-    for i, each in zip(changed, again):
-        found[i] = each
+    found = yield from computed(look, pieces, sum(map(len, pieces)))
     if any(each is None for each in found):
         raise NotForDevice("text that is refused")
     return _joined(found, rows)
 
 
-def _prepared(piece: Any, normalizer: Normalizer, matchers: NamePair, again: bool = False) -> Any:
-    return prepared(piece, normalizer, *matchers, again)
+def _prepared(piece: Any, normalizer: Normalizer, matchers: NamePair) -> Any:
+    return prepared(piece, normalizer, *matchers)
 
 
 def _joined(pieces: list[tuple[bytes, bytes]], rows: Places) -> Ready:

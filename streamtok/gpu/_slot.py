@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..native.launch import TextLaunch
-from ..native.prepared import prepared
 from ..native.room import copied_ids
 from ..native.texts import Layout, Texts
 from ..patterns.engine import splitter_of
@@ -20,7 +19,7 @@ from ._errors import NotForDevice
 from ._job import BLOCK
 from ._lane import PINNED, WORTH_ASKING, Lane
 from ._names import Names, cut_at
-from ._normal import made_ready
+from ._normal import made_normal, made_ready
 from ._pieces import Slice
 from ._tables import Tables, vocab_for
 from ._text import DeviceText, ShortText, bytes_in_blocks, pack
@@ -143,13 +142,13 @@ class Slot(Lane):
         self.device.upload(room, staged)
         return room
 
-    def _one_behind_the_other(self, layout: Layout, some: Slice) -> Steps[tuple[HostArray, Places]]:
+    def _one_behind_the_other(self, layout: Layout, texts: Texts) -> Steps[tuple[HostArray, Places]]:
         """(UTF-8 of all pieces one behind the other, for an upload; the bytes of each)."""
-        sizes = np.empty(len(some.pieces), np.int64)
+        sizes = np.empty(len(texts), np.int64)
         layout.sizes(sizes)
         total = int(sizes.sum())
         if len(sizes) == 1 and total and not layout.has_characters:
-            data = np.frombuffer(some.pieces[0], np.uint8)
+            data = np.frombuffer(texts[0], np.uint8)
             if total > PINNED or self.is_pinned(data):
                 return data, sizes
         room = self.pinned("in", total) if total <= PINNED else np.empty(total, np.uint8)
@@ -169,41 +168,57 @@ class Slot(Lane):
         try:
             if some.is_large:
                 raise NotForDevice("more than a slice without a place to cut")
-            layout, normalizer = Layout(some.pieces), self.station.normalizer
-            yield from ended(layout.measure())
-            if normalizer is None and len(some.pieces) > 1 and not layout.is_joined:
-                return (yield from self._encode_blocks(layout, len(some.pieces), some.rows, request))
-            data, sizes = yield from self._one_behind_the_other(layout, some)
-            if normalizer is not None:
-                return (yield from self._encode_normal(data, sizes, some.rows, request, normalizer))
-            return (yield from self._encode_host(data, sizes, some.rows, request))
+            return (yield from self._encode_texts(some.pieces, some.rows, request))
         except (NotForDevice, Unusable):
             return self.encode_on_cpu(some.pieces, some.rows, request)
 
-    def _encode_blocks(
-        self, layout: Layout, pieces: int, rows: Places, request: Request
+    def _encode_texts(
+        self, texts: Texts, rows: Places, request: Request, is_normal: bool = False
     ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
-        """The same of several pieces that the host lays out as the kernels take them."""
-        blocks = layout.count_blocks()
+        """is_normal: the normalizer, if there is one, leaves them as they are."""
+        layout, normalizer = Layout(texts), self.station.normalizer
+        yield from ended(layout.measure())
+        in_blocks = len(texts) > 1 and not layout.is_joined
+        put = self._in_blocks(layout, len(texts), rows) if in_blocks else self._one_behind_the_other(layout, texts)
+        data, sizes = yield from put
+        if normalizer is not None and not is_normal:
+            starts = _starts_of(sizes, in_blocks)
+            normal = yield from made_normal(texts, data, starts, sizes, normalizer, request.names.matchers)
+            if normal is None:
+                return (yield from self._encode_normal(data, starts, sizes, rows, request, normalizer))
+            if normal is not texts:
+                return (yield from self._encode_texts(normal, rows, request, True))
+        if in_blocks:
+            return (yield from self._encode_blocks(data, sizes, rows, request))
+        return (yield from self._encode_host(data, sizes, rows, request))
+
+    def _in_blocks(self, layout: Layout, count: int, rows: Places) -> Steps[tuple[HostArray, Places]]:
+        """(several pieces laid out as the kernels take them, the bytes of each)."""
+        sizes = np.empty(count, np.int64)
+        layout.sizes(sizes)
+        size = bytes_in_blocks(layout.count_blocks(), len(rows))
+        room = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
+        yield from ended(layout.write_blocks(room, rows))
+        return room, sizes
+
+    def _encode_blocks(
+        self, room: HostArray, sizes: Places, rows: Places, request: Request
+    ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
+        """The same of several pieces that the host laid out as the kernels take them."""
+        blocks = int((-(-sizes // BLOCK)).sum())
         if not blocks:
             return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
         if not request.names.sought.fits:
             raise NotForDevice(_TOO_MANY_NAMES)
-        size = bytes_in_blocks(blocks, len(rows))
-        room = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
-        yield from ended(layout.write_blocks(room, rows))
         source, marks, begun = self._load(room), BLOCK * blocks, bytes_in_blocks(blocks, 0)
-        row_blocks = source[begun:size].view(np.uint64)
+        row_blocks = source[begun : len(room)].view(np.uint64)
         with self._timed("kernel"):
             text = DeviceText(source, BLOCK * blocks, source[marks : marks + blocks], row_blocks)
             try:
                 encoding = self.engine.encoding(text, request.dtype, request.trusted, request.names.sought)
                 ids, row_starts = yield from encoding
             except Named as named:
-                sizes = np.empty(pieces, np.int64)
-                layout.sizes(sizes)
-                taken = -(-sizes // BLOCK)
-                starts = BLOCK * (np.cumsum(taken) - taken)
+                starts = _starts_of(sizes, True)
                 ids, row_starts = yield from self._encode_cut(source, starts, sizes, rows, named.places, named, request)
         return ids, None if row_starts is None or _is_one(rows) else row_starts.view(np.int64)
 
@@ -231,14 +246,11 @@ class Slot(Lane):
         return (yield from self._encode_loaded(self._load(data), np.cumsum(sizes) - sizes, sizes, rows, request))
 
     def _encode_normal(
-        self, data: HostArray, sizes: Places, rows: Places, request: Request, normalizer: Normalizer
+        self, data: HostArray, starts: Places, sizes: Places, rows: Places, request: Request, normalizer: Normalizer
     ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
-        """The same where text is normalized. Nearly all text is normal already: the host only looks."""
-        ends = np.cumsum(sizes).tolist()
-        pieces = [data[end - size : end] for end, size in zip(ends, sizes.tolist())]
+        """The same where text is normalized that has names in it: the host finds them."""
+        pieces = [data[start : start + size] for start, size in zip(starts.tolist(), sizes.tolist())]
         texts = yield from made_ready(pieces, rows, normalizer, request.names.matchers)
-        if texts is None:
-            return (yield from self._encode_host(data, sizes, rows, dataclasses.replace(request, trusted=True)))
         if not len(texts.sizes) or not texts.sizes.any():
             return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
         ready = np.frombuffer(texts.data, np.uint8)
@@ -296,7 +308,7 @@ class Slot(Lane):
         to_host: they are to come to the host, into the beginning of `out` if that is given. The result is None where
         the texts take more than that. Raises HasSurrogates.
         """
-        text = self._put_short(texts, request, to_host) if self._suits(texts, request) else None
+        text = self._put_short(texts, request, to_host)
         if text is None:
             return None
         target = starts = None
@@ -322,31 +334,45 @@ class Slot(Lane):
         room: HostArray = self.pinned(name, room_for_ids(size) * request.dtype.itemsize).view(request.dtype)
         return room
 
-    def _suits(self, texts: Texts, request: Request) -> bool:
-        """Whether the texts can be encoded as they are."""
-        normalizer = self.station.normalizer
-        if normalizer is not None and (
-            len(texts) > 1 or prepared(texts[0], normalizer, *request.names.matchers) is not True
-        ):
-            return False
-        return request.names.sought.fits
+    def _put_short(self, texts: Texts, request: Request, to_host: bool, is_normal: bool = False) -> ShortText | None:
+        """The texts in pinned memory; None where they are too long or empty, or take more than one launch.
 
-    def _put_short(self, texts: Texts, request: Request, to_host: bool) -> ShortText | None:
-        """The texts in pinned memory; None where they are too long or empty."""
+        is_normal: the normalizer, if there is one, leaves them as they are."""
         layout = Layout(texts, True)
         complete(ended(layout.measure()))
         rows = None if len(texts) == 1 else len(texts)
         size = layout.size() if rows is None else BLOCK * layout.count_blocks()
-        if not 0 < size <= (SHORT_ON_HOST if to_host else SHORT):
+        if not request.names.sought.fits or not 0 < size <= (SHORT_ON_HOST if to_host else SHORT):
             return None
-        if rows is None and size > WORTH_ASKING and not layout.has_characters:
-            there = np.frombuffer(texts[0], np.uint8)
-            if there.ctypes.data % 16 == 0 and self.is_pinned(there):
-                return ShortText(there.ctypes.data, size, request.dtype, request.trusted)
-        room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0))
-        text = ShortText(room.ctypes.data, size, request.dtype, request.trusted, rows)
-        complete(ended(layout.write(room) if rows is None else layout.write_blocks(room, np.arange(rows))))
-        return text
+        room = self._read_in_place(texts, layout) if rows is None and size > WORTH_ASKING else None
+        if room is None:
+            room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0))
+            complete(ended(layout.write(room) if rows is None else layout.write_blocks(room, np.arange(rows))))
+        if self.station.normalizer is not None and not is_normal:
+            sizes = np.empty(len(texts), np.int64)
+            layout.sizes(sizes)
+            normal = self._made_normal(texts, room, sizes, rows is not None, request)
+            if normal is not texts:
+                return None if normal is None else self._put_short(normal, request, to_host, True)
+        return ShortText(room.ctypes.data, size, request.dtype, request.trusted, rows)
+
+    def _read_in_place(self, texts: Texts, layout: Layout) -> HostArray | None:
+        """Pinned memory in which one text lies, as the kernel can read it; None: it is to be copied."""
+        if layout.has_characters:
+            return None
+        there = np.frombuffer(texts[0], np.uint8)
+        return there if there.ctypes.data % 16 == 0 and self.is_pinned(there) else None
+
+    def _made_normal(
+        self, texts: Texts, room: HostArray, sizes: Places, in_blocks: bool, request: Request
+    ) -> Texts | None:
+        """As made_normal(), and None for what is refused."""
+        normalizer, starts = self.station.normalizer, _starts_of(sizes, in_blocks)
+        assert normalizer is not None
+        try:
+            return complete(made_normal(texts, room, starts, sizes, normalizer, request.names.matchers))
+        except NotForDevice:
+            return None
 
     def _in_one_launch(self, text: ShortText, request: Request, target: Any = None, starts: Any = None) -> Any:
         try:
@@ -408,6 +434,13 @@ def _copied(ids: HostArray) -> HostArray:
     is_small = ids.nbytes < _WORTH_A_ROOM or ids.nbytes % 4
     copy: HostArray = ids.copy() if is_small else copied_ids(ids.view(np.uint32)).view(ids.dtype)
     return copy
+
+
+def _starts_of(sizes: Places, in_blocks: bool) -> Places:
+    """Where texts of these sizes begin: each in a block of its own, or one behind the other."""
+    taken = BLOCK * -(-sizes // BLOCK) if in_blocks else sizes
+    starts: Places = np.cumsum(taken) - taken
+    return starts
 
 
 def _in_source(places: Places, starts: Places, sizes: Places) -> Places:

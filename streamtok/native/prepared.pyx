@@ -1,7 +1,7 @@
 """Texts that are normalized on the host, for a device that splits and merges."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from .csrc.base cimport *
@@ -11,7 +11,7 @@ from .csrc.stream cimport ST_FEED_TRUSTED, st_prepare
 from .csrc.text cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 from .normal cimport Normalizer
-from .text cimport Text, borrow, give_back
+from .text cimport Items, Text, borrow, give_back, items_of
 from .matcher cimport Matcher
 
 
@@ -30,29 +30,24 @@ cdef bint holds(const Text *text, const st_special *names) noexcept nogil:
     return st_special_find(names, &search, text.data, text.n, text.n, True, &match) == ST_SPECIAL_FOUND
 
 
-def prepared(source, Normalizer normalizer not None, Matcher allowed, Matcher disallowed, bint again=False):
+def prepared(source, Normalizer normalizer not None, Matcher allowed, Matcher disallowed):
     """What a device is to encode in place of a text.
 
-    True: the text itself, which the normalizer leaves as it is, whatever names stand in it; not with `again`. (normalized, parts): UTF-8, and for each part of it
-    that lies in front of an allowed name or the end two int64, in this machine's order: where it ends, and the id of the name, -1
-    at the end. None: a text that is refused; encoding it raises the error."""
+    (normalized, parts): UTF-8, and for each part of it that lies in front of an allowed name or the end two int64, in this machine's
+    order: where it ends, and the id of the name, -1 at the end. None: a text that is refused; encoding it raises the error."""
     cdef st_bytes[2] out
     cdef st_status status = ST_OK
     cdef Scope scope
     cdef Text text
-    cdef bint refused, keeps = False
+    cdef bint refused
     cdef const st_special *names = allowed.special if allowed is not None else NULL
     cdef const st_special *others = disallowed.special if disallowed is not None else NULL
     memset(out, 0, sizeof(out))
     alive = borrow(source, &text)
     begin(&scope, NULL)
     with nogil:
-        refused = not is_utf8(&text)
-        if not refused and not again:
-            keeps = st_normalizer_keeps(&normalizer.normalizer, text.data, text.n)
-        if not refused and not keeps:
-            refused = holds(&text, others)
-        if not refused and not keeps:
+        refused = not is_utf8(&text) or holds(&text, others)
+        if not refused:
             status = st_prepare(&normalizer.normalizer, names, text.data, text.n, &out[0], &out[1])
     end_scope(&scope)
     give_back(&text)
@@ -60,10 +55,48 @@ def prepared(source, Normalizer normalizer not None, Matcher allowed, Matcher di
         check(&scope)
         if status:
             raise MemoryError
-        if refused or keeps:
-            return None if refused else True
+        if refused:
+            return None
         return (PyBytes_FromStringAndSize(<const char *>out[0].data, <Py_ssize_t>out[0].size),
                 PyBytes_FromStringAndSize(<const char *>out[1].data, <Py_ssize_t>out[1].size))
     finally:
         st_bytes_free(&out[0])
         st_bytes_free(&out[1])
+
+
+def changed(room not None, starts not None, sizes not None, Normalizer normalizer not None, bint trusted, Py_ssize_t first, Py_ssize_t last):
+    """Which of the texts first .. last - 1, room[start : start + size] each, the normalizer changes, as a list of numbers; None: one
+    is not UTF-8. starts, sizes: buffers of int64. trusted: all is UTF-8. IndexError for a text that is not in the room."""
+    cdef Items data = items_of(room, 1), start_items = items_of(starts, sizeof(int64_t)), size_items = items_of(sizes, sizeof(int64_t))
+    cdef const int64_t *froms = <const int64_t *>start_items.data
+    cdef const int64_t *counts = <const int64_t *>size_items.data
+    cdef Text text
+    cdef Py_ssize_t i
+    cdef bint is_kept
+    found = []
+    if not 0 <= first <= last <= min(start_items.n, size_items.n):
+        raise IndexError((first, last))
+    text.flags = ST_FEED_TRUSTED if trusted else 0
+    for i in range(first, last):
+        if counts[i] < 0 or not 0 <= froms[i] <= data.n - counts[i]:
+            raise IndexError(froms[i])
+        text.data, text.n = <const uint8_t *>data.data + froms[i], <size_t>counts[i]
+        with nogil:
+            is_kept = is_utf8(&text)
+        if not is_kept:
+            return None
+        with nogil:
+            is_kept = st_normalizer_keeps(&normalizer.normalizer, text.data, text.n)
+        if not is_kept:
+            found.append(i)
+    return found
+
+
+def has_names(bytes text not None, Matcher allowed, Matcher disallowed):
+    """Whether any name stands in UTF-8."""
+    cdef Text given
+    alive = borrow(text, &given)
+    try:
+        return (allowed is not None and holds(&given, allowed.special)) or (disallowed is not None and holds(&given, disallowed.special))
+    finally:
+        give_back(&given)

@@ -212,6 +212,20 @@ cdef class Texts:
             made.entries[i].n, made.entries[i].width = <size_t>(rows[3 * i + 2] - rows[3 * i + 1]), entry.width
         return made
 
+    def replaced(self, dict others):
+        """The same texts, but others[i] in place of text i: bytes of valid UTF-8."""
+        cdef Texts made = Texts.__new__(Texts)
+        cdef Py_ssize_t i
+        made._make_room(self.count)
+        for i in range(self.count):
+            made.entries[i] = self.entries[i]
+        for i, other in others.items():
+            if not 0 <= i < self.count:
+                raise IndexError(i)
+            made.entries[i] = Entry(<const uint8_t *>PyBytes_AS_STRING(other), <size_t>PyBytes_GET_SIZE(other), 0)
+        made.owner, made.trusted = (self, others.copy()), self.trusted
+        return made
+
     def mended(self):
         """The same texts without surrogates, as encode() replaces them. They are copies, where they have to be."""
         texts = []

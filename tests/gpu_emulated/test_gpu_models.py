@@ -19,6 +19,7 @@ from row_texts import texts as row_texts
 from streamtok import Encoding, gpu
 from streamtok.gpu import _open, stream
 from streamtok.gpu._shapes import Module
+from streamtok.gpu._slot import Slot
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the kernels for the CPU")
 
@@ -96,6 +97,35 @@ def check(enc: Encoding, many: list[bytes]) -> None:
 @pytest.mark.parametrize("form", ["NFC", "NFKC", "NFD", "Lowercase", None])
 def test_models_with_a_normalizer(tmp_path: Any, form: str | None) -> None:
     check(model(tmp_path, form), list(strings(31, 16)))
+
+
+def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are encoded with the others in one launch, unless a name stands in them, before or after."""
+    enc, rng = model(tmp_path, "NFC"), random.Random(36)
+    ways: list[str] = []
+
+    def count_calls(name: str) -> None:
+        method = getattr(Slot, name)
+        monkeypatch.setattr(Slot, name, lambda *given, **named: ways.append(name) or method(*given, **named))
+
+    def check_ids(texts: list[Any], *wanted: str) -> None:
+        want = outcome(enc.encode_ragged, texts, allowed_special="all")
+        ways.clear()
+        assert outcome(enc.encode_ragged, texts, allowed_special="all", device="cuda") == want
+        assert ways == list(wanted)
+
+    count_calls("encode_host")
+    count_calls("_encode_normal")
+    kinds = ["plain text ", "caf\u00e9 ", "cafe\u0301 ", "\u212b and \u2126 ", "한국 ", "\u1100\u1161\u11a8 "]
+    for count in (1, 2, 9, 200):
+        texts: list[Any] = ["".join(rng.choices(kinds, k=rng.randint(0, 30))) for _ in range(count)]
+        texts[0] += kinds[2]
+        texts[1::3] = [text.encode() for text in texts[1::3]]
+        check_ids(texts)
+    check_ids(["caf\u00e9 <s>", "cafe\u0301"], "encode_host")  # the name stands in a text that is left as it is
+    check_ids(["cafe\u0301 <s>", "cafe\u0301"], "encode_host", "_encode_normal")
+    check_ids(["e\u0301e\u0301 text", "plain"], "encode_host", "_encode_normal")  # normalized, it holds a name
+    check_ids([b"cafe\xcc\x81", b"caf\xe9"], "encode_host")  # not UTF-8
 
 
 @pytest.mark.parametrize("ignore", [False, True])
