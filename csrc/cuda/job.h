@@ -131,7 +131,7 @@ typedef struct st_job {
     uint32_t *slots;       /* byte of the slice: tokens, in order, with holes */
     uint32_t *spans;       /* stretch: first slot << 16 | slots in use */
     uint32_t *tokens;      /* stretch: how many */
-    uint32_t *row_slots;   /* block of the slice in which a passage begins: its first slot */
+    uint32_t *row_slots;   /* block of the slice in which a passage begins: its first slot, counted from its stretch's */
     uint64_t *deferred;    /* records of the atoms that the first look did not find: those that fit a key, then longer ones */
     uint64_t deferred_rooms[2];
     uint64_t *lists;       /* records of the atoms to merge, class by class */

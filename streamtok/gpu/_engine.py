@@ -417,23 +417,27 @@ class Engine(BaseEngine):
         find_starts(self._device, job)
         stretches, at_once = -(-int(job["size"]) // STRETCH), int(job["stretches"])
         self._device.launch("cuts", job, self._device.blocks_for("cuts", -(-stretches // 8)), 256)
-        first, words = 0, self._words
-        while first < stretches:
-            count = min(at_once, words.next_slice(stretches - first))
-            job["first_stretch"], job["stretches"] = first, count
+        for first in range(0, stretches, at_once):
+            job["first_stretch"], job["stretches"] = first, min(at_once, stretches - first)
             self._run_slice(job)
-            words.read += count * STRETCH
-            first += count
 
     def _run_slice(self, job: Record) -> None:
+        stretches, done = int(job["stretches"]), 0
+        while done < stretches:
+            count = self._words.next_part(stretches - done)
+            self._run_part(_part_of(job, done, count))
+            self._words.read += count * STRETCH
+            done += count
+        self._count_tokens(job, stretches)
+        self._device.launch("gather", job, -(-max(stretches, int(job["row_count"])) // 8), 256)
+
+    def _run_part(self, job: Record) -> None:
         launch, stretches = self._device.launch, int(job["stretches"])
         if int(job["first_stretch"]):
             launch("begin", job, 1, 32)
         launch("lookup", job, self._device.blocks_for("lookup", -(-stretches // 8)), 256)
         launch("again", job, self._device.blocks_for("again", stretches), 128)
         launch("merge", job, self._device.blocks_for("merge", stretches), 128)
-        self._count_tokens(job, stretches)
-        launch("gather", job, -(-max(stretches, int(job["row_count"])) // 8), 256)
 
     # ---- pieces that no kernel merges ----
 
@@ -461,6 +465,15 @@ class Engine(BaseEngine):
             rows = get(row_starts)
             row_starts = self._device.put(rows + growth[np.searchsorted(places, rows)].astype(np.uint64))
         return self._device.concatenate([*parts, ids[done:]]), row_starts
+
+
+def _part_of(job: Record, first: int, count: int) -> Record:
+    """A job for `count` stretches of the slice from number `first` on, whose ids go to their places in the slice."""
+    part = job.copy()
+    part["first_stretch"], part["stretches"] = int(job["first_stretch"]) + first, count
+    for name, size in ("spans", 4), ("tokens", 4), ("slots", 4 * STRETCH), ("row_slots", 4 * (STRETCH // BLOCK)):
+        part[name] += first * size
+    return part
 
 
 def _slice_size(size: int, room: Rooms) -> int:

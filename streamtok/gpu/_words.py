@@ -31,8 +31,11 @@ NUMBERS = 1 << 21
 RECORD = 8
 """Numbers of 32 bits in the record of a word."""
 
-FIRST_SLICE = 4 << 20
-"""Bytes of the first slice of a text, before words are learned."""
+FIRST_PART = 4 << 20
+"""Bytes of text that are looked up before the first words are learned."""
+
+GROWTH = 2
+"""How much text is read after a part, of what was read before it, if it does not end."""
 
 RENEWAL = 16
 """A table that is full is given up after so many atoms for each of its words were merged in vain. Making a new one
@@ -71,11 +74,11 @@ class Words:
         """Words learned so far."""
         return min(self.room, int(device.get(self._count)[0]))
 
-    def next_slice(self, stretches: int) -> int:
-        """Stretches of the next slice, if there are so many left. Atoms of a slice are all looked up before one of
-        them is merged, so a word is merged each time that it stands in the slice in which it is new. So a slice is not
-        much longer than all that was read before it."""
-        usual = max(FIRST_SLICE, self.read) // STRETCH
+    def next_part(self, stretches: int) -> int:
+        """Stretches of a slice that are looked up next, of so many that are left. Atoms of a part are all looked up
+        before one of them is merged, so a word is merged each time that it stands in the part in which it is new. So a
+        part is not much longer than all that was read before it."""
+        usual = max(FIRST_PART, (GROWTH - 1) * self.read) // STRETCH
         return usual if stretches > 2 * usual else stretches
 
 

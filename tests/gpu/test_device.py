@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 from oracle import assert_same
+from test_gpu_words import of_many_ids
 from texts import CORPORA, UNITS, any_characters, corpus, cut_at_random, random_strings
 
 OPTIONS = {"disallowed_special": ()}
@@ -38,6 +39,17 @@ def test_a_megabyte_of_one_unit(enc, encoder_of, unit):
 
 def test_characters_of_all_planes(enc, encoder_of):
     check(encoder_of(enc), any_characters(1, 300_000))
+
+
+def test_words_of_many_ids_again_and_again(enc, encoder_of):
+    """Learned in the first pass; then in other surroundings, and cut at random."""
+    rng = random.Random(9)
+    words = of_many_ids(rng, 20_000)
+    for _ in range(3):
+        rng.shuffle(words)
+        text = b"\n the people".join(words)
+        check(encoder_of(enc), text)
+        check_batch(encoder_of(enc), cut_at_random(rng, text, 900))
 
 
 def test_runs_where_threads_meet(enc, encoder_of):

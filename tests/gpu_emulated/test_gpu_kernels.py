@@ -19,7 +19,7 @@ from emulated import EmulatedDevice, at_the_end_of_memory, engine_on
 from linear import assert_at_most, assert_linear, cpu_seconds
 
 import streamtok
-from streamtok.gpu import _engine, _job
+from streamtok.gpu import _engine, _job, _words
 from streamtok.gpu._engine import Named, Unusable
 from streamtok.gpu._names import Sought
 from streamtok.gpu._text import DeviceText, ShortText, pack
@@ -230,10 +230,13 @@ def test_dtypes(dtype):
 
 
 @needs_compiler
-def test_slices(monkeypatch):
+@pytest.mark.parametrize("parts", [1 << 30, 1024])
+def test_slices_and_their_parts(parts, monkeypatch):
     monkeypatch.setattr(_engine, "SLICE", 4096)
+    monkeypatch.setattr(_words, "FIRST_PART", parts)
     rng = random.Random(5)
     for name in ENCODINGS:
+        subject(name).engine._tables.words.renew()
         subject(name).check(hard_text(rng, 3000) + b"-" * 9000 + hard_text(rng, 50) + b"x" * 800)
         subject(name).check_batch([hard_text(rng, rng.randint(0, 200)) for _ in range(30)])
 

@@ -68,7 +68,7 @@ template <st_scanned Scanned> ST_INLINE void st_row_start(const st_job *job, uns
     }
     const uint64_t stretch = (block - first) / ST_STRETCH_BLOCKS;
     uint32_t used, total = 0;
-    const uint32_t *slots = st_slots_of(job, stretch, &used), *stop = job->slots + job->row_slots[block - first];
+    const uint32_t *slots = st_slots_of(job, stretch, &used), *stop = job->slots + stretch * ST_STRETCH + job->row_slots[block - first];
     for (uint32_t i = lane; slots + i < stop; i += 32)
         total += slots[i] != ST_HOLE;
     st_prefix(total, lane, &used);

@@ -14,10 +14,17 @@
 
 #include "cuda/encode/tables.cu"
 
-/* A record is two uint4: the ids, and st_mark_of the word. One of more than ST_KEY_BYTES has another record behind it, for the bytes
- * behind the key. A word of one id has ST_HOLE for its second one: the first look trusts an entry of one id. */
-#define ST_LEARNED_IDS 7
-#define ST_LEARNED_BYTES 44
+/* A record is one unit of two uint4 or several, numbered by the first: ST_HEAD_IDS ids and a mark (st_mark_of, and above it the
+ * number of ids); the other ids; and for a word of more than ST_KEY_BYTES the bytes behind the key. An entry has the number of ids as
+ * far as three bits hold it, else ST_MANY_IDS. A word of one id has ST_HOLE for its second one: the first look trusts an entry of one
+ * id. In text whose words the vocabulary does not know, white space and characters take an id each: these bounds leave out one in a
+ * hundred of the words that code and multilingual text have beyond seven ids. */
+#define ST_LEARNED_IDS 47 /* the head and five units */
+#define ST_LEARNED_BYTES 76 /* the key of the first table and two units */
+#define ST_HEAD_IDS 7
+#define ST_MANY_IDS 7u /* this many or more */
+#define ST_UNIT 8 /* numbers of 32 bits */
+#define ST_MARK_COUNT 24 /* the lowest bit of the number of ids in a mark */
 #define ST_LEARNED_WORDS (ST_LEARNED_BYTES / 4)
 #define ST_KEY_WORDS (ST_FIRST_BYTES / 4)
 #define ST_CLAIMED 1u /* of a place that is being written: no length, and a number */
@@ -59,7 +66,30 @@ ST_FORCE_INLINE const uint4 *st_record_of(const st_job *job, uint32_t number)
     return job->learned + 2 * (number - st_entry_count(job));
 }
 
-/* A word of n bytes, at most ST_LEARNED_BYTES, zero filled. */
+ST_FORCE_INLINE uint32_t st_load_mark(const uint4 *record)
+{
+    return st_load_new((const uint32_t *)record + ST_HEAD_IDS);
+}
+
+/* The number of ids of an entry or a record, from what the first table says. */
+ST_FORCE_INLINE uint32_t st_count_of(const st_job *job, uint32_t known)
+{
+    const uint32_t count = known >> ST_FIRST_IDS;
+    return count == ST_MANY_IDS ? st_load_mark(st_record_of(job, known & ST_FIRST_ID)) >> ST_MARK_COUNT : count;
+}
+
+/* Units of a record for its mark and ids, and for the bytes of the word. */
+ST_FORCE_INLINE uint32_t st_id_units(uint32_t count)
+{
+    return 1 + count / ST_UNIT;
+}
+
+ST_FORCE_INLINE uint32_t st_byte_units(uint32_t n)
+{
+    return n > ST_KEY_BYTES ? (n - ST_FIRST_BYTES + 4 * ST_UNIT - 1) / (4 * ST_UNIT) : 0;
+}
+
+/* A word of n bytes, at most ST_LEARNED_BYTES, zero filled; its first three numbers always are. */
 typedef struct st_word {
     unsigned n;
     uint32_t words[ST_LEARNED_WORDS];
@@ -70,10 +100,10 @@ ST_FORCE_INLINE uint32_t st_part(const st_word &word, unsigned k)
     return word.words[k];
 }
 
-/* What tells words apart that have the same entry: the bytes behind the key, or for a long word its length. */
+/* What tells words apart that have the same entry: the bytes behind the key, at most three, or for a long word its length. */
 template <typename Word> ST_FORCE_INLINE uint32_t st_mark_of(const Word &word)
 {
-    return word.n > ST_KEY_BYTES ? word.n << 24 : word.n > ST_FIRST_BYTES ? st_part(word, ST_KEY_WORDS) : 0;
+    return word.n > ST_KEY_BYTES ? word.n : word.n > ST_FIRST_BYTES ? st_part(word, ST_KEY_WORDS) : 0;
 }
 
 /* Where a word is looked for next: behind the first look, or the place by all of its bytes. */
@@ -98,12 +128,14 @@ template <typename Word> ST_INLINE int st_is_record_of(const uint4 *record, cons
 {
     if (word.n <= ST_FIRST_BYTES)
         return 1;
-    if (st_load_new(record + 1).w != st_mark_of(word))
+    const uint32_t mark = st_load_mark(record);
+    if ((mark ^ st_mark_of(word)) << (32 - ST_MARK_COUNT))
         return 0;
     if (word.n <= ST_KEY_BYTES)
         return 1;
+    const uint4 *bytes = record + 2 * st_id_units(mark >> ST_MARK_COUNT);
     for (unsigned k = ST_KEY_WORDS; 4 * k < word.n; k++)
-        if (st_load_new((const uint32_t *)(record + 2) + k - ST_KEY_WORDS) != st_part(word, k))
+        if (st_load_new((const uint32_t *)bytes + k - ST_KEY_WORDS) != st_part(word, k))
             return 0;
     return 1;
 }
@@ -162,25 +194,36 @@ ST_FORCE_INLINE int st_may_learn(const st_job *job, unsigned n, uint32_t count)
     return n >= 2 && n <= ST_LEARNED_BYTES && count <= ST_LEARNED_IDS && *job->learned_count < job->learned_room;
 }
 
-/* Writes the word and its `count` ids; zeros follow them. */
-ST_INLINE void st_write_word(const st_job *job, st_claim claim, const st_word *word, uint32_t *ids, uint32_t count)
+/* A record for the word and its `count` ids, which are still to be written; NULL: there is no room. The place that was claimed stays
+ * so then: as many do as there are threads at most. */
+ST_INLINE uint32_t *st_new_record(const st_job *job, const st_word *word, uint32_t count)
 {
-    const uint32_t records = word->n > ST_KEY_BYTES ? 2 : 1;
-    const uint64_t number = atomicAdd(job->learned_count, records);
-    if (number + records > job->learned_room)
-        return; /* the place stays claimed: as many as there are threads at most */
-    if (count == 1)
-        ids[1] = ST_HOLE, count = 2;
-    uint4 *record = job->learned + 2 * number;
-    uint32_t *numbers = (uint32_t *)record;
-    for (unsigned i = 0; i < ST_LEARNED_IDS; i++)
-        numbers[i] = ids[i];
-    numbers[ST_LEARNED_IDS] = st_mark_of(*word);
-    for (unsigned k = ST_KEY_WORDS; k < ST_LEARNED_WORDS && records > 1; k++)
-        numbers[8 + k - ST_KEY_WORDS] = st_part(*word, k);
+    const uint32_t id_units = st_id_units(count), units = id_units + st_byte_units(word->n);
+    const uint64_t number = atomicAdd(job->learned_count, units);
+    if (number + units > job->learned_room)
+        return 0;
+    uint32_t *numbers = (uint32_t *)(job->learned + 2 * number);
+    numbers[1] = ST_HOLE; /* for a word of one id */
+    numbers[ST_HEAD_IDS] = st_mark_of(*word) | count << ST_MARK_COUNT;
+    for (unsigned k = ST_KEY_WORDS; 4 * k < word->n && units > id_units; k++)
+        numbers[ST_UNIT * id_units + k - ST_KEY_WORDS] = st_part(*word, k);
+    return numbers;
+}
+
+/* Writes id number i into a record. */
+ST_FORCE_INLINE void st_put_learned(uint32_t *numbers, uint32_t i, uint32_t id)
+{
+    numbers[i + (i >= ST_HEAD_IDS)] = id;
+}
+
+/* Writes the entry, when the record is written. */
+ST_INLINE void st_publish(const st_job *job, st_claim claim, const st_word *word, const uint32_t *numbers, uint32_t count)
+{
+    const uint32_t number = (uint32_t)(((const uint4 *)numbers - job->learned) / 2);
+    const uint32_t told = count == 1 ? 2 : min(count, ST_MANY_IDS);
     uint4 entry;
     entry.x = st_part(*word, 0), entry.y = st_part(*word, 1), entry.z = st_part(*word, 2);
-    entry.w = (uint32_t)(st_entry_count(job) + number) | count << ST_FIRST_IDS | min(word->n, 15u) << ST_FIRST_LENGTH | claim.crowded;
+    entry.w = (uint32_t)(st_entry_count(job) + number) | told << ST_FIRST_IDS | min(word->n, 15u) << ST_FIRST_LENGTH | claim.crowded;
     __threadfence();
     *claim.place = entry;
 }

@@ -9,8 +9,10 @@
 #define ST_BATCH 256         /* atoms looked up before the first id is written: an English stretch has 230 */
 #define ST_NOT_ONE UINT32_MAX
 
+#define ST_BEHIND 64 /* bytes of text behind the stretch that are read: most words learned that begin in it end there */
+
 typedef struct st_lookup_memory {
-    uint4 text[ST_STRETCH / 16 + 2];
+    uint4 text[(ST_STRETCH + ST_BEHIND) / 16];
     uint64_t queue[ST_QUEUE]; /* records of deferred atoms that fit a key */
     uint16_t starts[ST_STRETCH + 2];
     uint32_t others[ST_BATCH + 1]; /* atoms without exactly one id; then the slots in excess of atoms in front of each */
@@ -26,11 +28,11 @@ typedef struct st_lookup {
 
 /* ---- what is read before the first probe ---- */
 
-/* The text of the stretch, and 32 bytes behind it; ST_PAD where there is none. */
+/* The text of the stretch, and behind it; ST_PAD where there is none. */
 ST_INLINE void st_load_stretch(const st_lookup *l, uint64_t stretch)
 {
     const uint64_t size = l->job->size, first = stretch * ST_STRETCH;
-    for (unsigned i = l->lane; i < ST_STRETCH / 16 + 2; i += 32) {
+    for (unsigned i = l->lane; i < (ST_STRETCH + ST_BEHIND) / 16; i += 32) {
         const uint64_t at = first + 16 * i;
         const uint8_t *text = l->job->text + at;
         uint4 bytes = {0, 0, 0, 0};
@@ -166,7 +168,7 @@ ST_FORCE_INLINE uint32_t st_part(const st_stretch_word &word, unsigned k)
 /* The same of a word learned, where the first look found nothing, and of words that are longer than a key of the first table. */
 ST_INLINE uint32_t st_look_learned(const st_lookup *l, unsigned at, unsigned n)
 {
-    const int is_here = n <= ST_KEY_BYTES || at + n + 4 <= ST_STRETCH + 32;
+    const int is_here = n <= ST_KEY_BYTES || at + n + 4 <= ST_STRETCH + ST_BEHIND;
     if (n > ST_LEARNED_BYTES || !is_here || !l->job->learned_room)
         return 0;
     const st_stretch_word word = {n, 8 * (at & 3), (const uint32_t *)l->memory->text + at / 4};
@@ -196,7 +198,7 @@ ST_INLINE st_fate st_look_closer(const st_lookup *l, unsigned at, unsigned n, ui
     if (n > ST_LONGEST)
         return ST_BY_HOST;
     const uint32_t known = n <= ST_FIRST_BYTES && first >> ST_FIRST_IDS ? first : st_look_learned(l, at, n);
-    const unsigned ids = known >> ST_FIRST_IDS;
+    const unsigned ids = st_count_of(l->job, known);
     *width = ids ? ids : n;
     if (ids) {
         *found = known & ST_FIRST_ID;
@@ -224,7 +226,7 @@ typedef struct st_batch {
 ST_FORCE_INLINE void st_mark_passage(const st_job *job, const st_batch *batch, unsigned at, uint32_t slot)
 {
     if (job->marks && !(at & 63) && st_passage_begins(job, batch->stretch * ST_STRETCH_BLOCKS + at / 64))
-        job->row_slots[(batch->base + at) / 64] = slot;
+        job->row_slots[(batch->base + at) / 64] = slot - batch->base;
 }
 
 /* Looks the batch up: found[k], of atom 32 k + lane, becomes its id and, above it, how many others stand in front of it, or
@@ -269,6 +271,17 @@ ST_INLINE uint32_t st_put_ids(const st_job *job, uint32_t *slots, uint32_t numbe
         slots[5] = more.y;
     if (count > 6)
         slots[6] = more.z;
+#pragma unroll 1
+    for (unsigned at = ST_HEAD_IDS; at < count; at += 4) {
+        const uint4 some = st_load_new(word + 2 + (at - ST_HEAD_IDS) / 4);
+        slots[at] = some.x;
+        if (at + 1 < count)
+            slots[at + 1] = some.y;
+        if (at + 2 < count)
+            slots[at + 2] = some.z;
+        if (at + 3 < count)
+            slots[at + 3] = some.w;
+    }
     return count;
 }
 

@@ -81,12 +81,14 @@ ST_INLINE void st_learn(const st_job *job, const st_atom *atom, const uint32_t *
         return;
     const st_word word = st_word_at(atom->text, atom->n);
     const st_claim claim = st_claim_place(job, &word);
-    uint32_t ids[ST_LEARNED_IDS];
     if (!claim.place || !st_spell(job, &word, tokens, step, count))
         return; /* in the second case the place stays claimed */
-    for (uint32_t i = 0; i < ST_LEARNED_IDS; i++)
-        ids[i] = i < count ? st_id_of(job, tokens[i * step]) : 0;
-    st_write_word(job, claim, &word, ids, count);
+    uint32_t *record = st_new_record(job, &word, count);
+    if (!record)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        st_put_learned(record, i, st_id_of(job, tokens[i * step]));
+    st_publish(job, claim, &word, record, count);
 }
 
 /* ---- a thread an atom ---- */

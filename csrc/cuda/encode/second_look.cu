@@ -128,7 +128,9 @@ ST_FORCE_INLINE void st_copy_ids(uint32_t *to, const uint32_t *ids, uint32_t cou
 /* n bytes of text, at most ST_LEARNED_BYTES. */
 ST_INLINE st_word st_word_at(const uint8_t *text, unsigned n)
 {
-    st_word word = {n, {0}};
+    st_word word;
+    word.n = n;
+    word.words[1] = word.words[2] = 0;
     for (unsigned k = 0; 4 * k < n; k++) {
         const unsigned left = n - 4 * k < 4 ? n - 4 * k : 4;
         word.words[k] = (uint32_t)st_load_eight_at(text + 4 * k, left) & 0xFFFFFFFFu >> (32 - 8 * left);
@@ -147,12 +149,12 @@ ST_INLINE st_word st_word_of(st_key key, unsigned n)
 ST_INLINE void st_learn_found(const st_job *job, const st_word *word, const uint32_t *from, uint32_t count)
 {
     const st_claim claim = st_claim_place(job, word);
-    uint32_t ids[ST_LEARNED_IDS] = {0};
-    if (!claim.place)
+    uint32_t *record = claim.place ? st_new_record(job, word, count) : 0;
+    if (!record)
         return;
     for (uint32_t i = 0; i < count; i++)
-        ids[i] = from[i];
-    st_write_word(job, claim, word, ids, count);
+        st_put_learned(record, i, from[i]);
+    st_publish(job, claim, word, record, count);
 }
 
 /* Puts the ids of an atom that the tables hold into its slots; returns how many, 0 if they do not hold it. */
