@@ -15,7 +15,7 @@ import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 
-from setuptools import Extension, setup
+from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import ExecError
 
@@ -132,6 +132,10 @@ class BuildLibrary(build_ext):
 
     def finalize_options(self) -> None:
         super().finalize_options()
+        if self.editable_mode:  # setuptools would remove the objects, and the next build would compile them all again
+            usual = Distribution().get_command_obj("build")
+            usual.ensure_finalized()
+            self.build_temp = usual.build_temp
         if is_quick():  # its objects are not those of any other build
             self.build_temp += "-quick"
 

@@ -39,9 +39,13 @@ for profile, examples in EXAMPLES.items():
 hypothesis.settings.load_profile(oracle.PROFILE)
 
 
-# Files that take half a minute or more. Several processes begin with them: --dist loadfile gives a process a whole
-# file, and one that is begun last would leave the others idle.
-LONG_FILES = ("sanitizers", "platforms", "house", "tiers", "stream_endless", "corpora", "docs_site", "examples")
+# Files that take ten seconds or more, the longest first. Several processes begin with them: --dist loadfile gives a
+# process a whole file, and one that is begun last would leave the others idle.
+LONG_FILES = (
+    *("platforms", "sanitizers", "gpu_source", "house", "gpu_face", "tiers", "gpu_kernels", "files_threads", "custom"),
+    *("gpu_decode", "gpu_rows", "unstable", "rivals", "memory", "interrupts", "stream_endless", "code_points"),
+    *("corpora", "files_crash", "docs_site", "examples"),
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,7 +59,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("long") and oracle.PROFILE != "long":
             item.add_marker(pytest.mark.skip(reason="only with STREAMTOK_PROFILE=long"))
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONG_FILES)
+        order = {f"test_{name}": place for place, name in enumerate(LONG_FILES)}
+        items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 @pytest.fixture(params=oracle.NAMES)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import fuzz_build
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'csrc'}"]
+FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", fuzz_build.INLINES, f"-I{ROOT / 'csrc'}"]
 
 
 class Target(NamedTuple):
@@ -73,17 +73,21 @@ def compiled(cc: str, sources: list[pathlib.Path], folder: pathlib.Path) -> list
         return list(pool.map(compile_one, enumerate(sources)))
 
 
-def build(program_name: str, name: str, folder: pathlib.Path, rooms: tuple[str, ...] = ("",)) -> list[str]:
-    """Compiles tests/platforms/PROGRAM_NAME.c with the core, or these folders of it; the command that runs it. Raises
+def compile_core(name: str, folder: pathlib.Path) -> list[str]:
+    """Compiles the core for a target: its objects, in the folder. Raises Missing."""
+    return compiled(find(TARGETS[name].compilers), sorted((ROOT / "csrc").rglob("*.c")), folder)
+
+
+def build(program_name: str, name: str, core: list[str], folder: pathlib.Path) -> list[str]:
+    """Compiles tests/platforms/PROGRAM_NAME.c, for the objects of the core; the command that runs it. Raises
     Missing."""
     target = TARGETS[name]
     cc, command = find(target.compilers), prefix(target)
-    core = [path for room in rooms for path in sorted((ROOT / "csrc" / room).rglob("*.c"))]
-    sources = [*core, ROOT / "tests" / "platforms" / f"{program_name}.c"]
     program = folder / f"{program_name}{target.suffix}"
     with tempfile.TemporaryDirectory(prefix="streamtok-emulate-") as objects:
-        made = compiled(cc, sources, pathlib.Path(objects))
-        subprocess.run([cc, *made, *target.linking, "-o", str(program)], check=True, capture_output=True, text=True)
+        own = compiled(cc, [ROOT / "tests" / "platforms" / f"{program_name}.c"], pathlib.Path(objects))
+        command_line = [cc, *own, *core, *target.linking, "-o", str(program)]
+        subprocess.run(command_line, check=True, capture_output=True, text=True)
     return [*command, str(program)]
 
 

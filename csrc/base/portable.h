@@ -1,7 +1,9 @@
 /* portable.h - lets a header serve the C compiler, a C++ compiler and NVRTC alike.
  *
  * ST_INLINE        a function defined in a header
- * ST_FORCE_INLINE  one that must be inlined, because a constant argument selects which of its code remains
+ * ST_FORCE_INLINE  one that must be inlined, because a constant argument selects which of its code remains. With
+ *                  ST_COMPILER_INLINES the compiler chooses: the code is slow, and some files compile in a fifteenth of the time. Not
+ *                  on ARM, some of whose instructions ask for constants
  * ST_TABLE         a constant table defined in a header
  * ST_ALIGNED_64    behind it: at a multiple of 64 bytes, so that no load of 64 bytes at one spans two cache lines
  * ST_SWAR          1 where eight bytes can be loaded into one integer from any address (load.h)
@@ -31,7 +33,7 @@ typedef long long int64_t;
 #define ST_INLINE static __device__ inline
 #define ST_FORCE_INLINE static __device__ __forceinline__
 #define ST_TABLE static __device__ const
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) && (!defined(ST_COMPILER_INLINES) || defined(__aarch64__))
 #define ST_INLINE static inline
 #define ST_FORCE_INLINE static inline __attribute__((always_inline))
 #define ST_TABLE static const

@@ -156,6 +156,19 @@ def test_what_has_not_changed_is_not_compiled_again(script, tmp_path, monkeypatc
     assert compiled() == {"a.c"}
 
 
+def test_an_editable_build_keeps_its_objects_for_the_next(script, tmp_path):
+    """setuptools has it compile in a temporary folder."""
+    places = {}
+    for editable in (False, True):
+        made = script["BuildLibrary"](setuptools.Distribution())
+        made.editable_mode = editable
+        if editable:
+            made.distribution.get_command_obj("build").build_temp = str(tmp_path)
+        made.ensure_finalized()
+        places[editable] = made.build_temp
+    assert places[True] == places[False]
+
+
 def test_modules_of_an_earlier_build_are_removed(script, tmp_path):
     """Python would find them in place of those in the library, and a wheel would hold them."""
     suffix = script["sysconfig"].get_config_var("EXT_SUFFIX")

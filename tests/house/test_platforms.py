@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import emulate
+import fuzz_build
 import nasty
 import oracle
 import pytest
@@ -81,22 +82,40 @@ def vocabulary_file(name: str) -> str:
 
 
 @functools.cache
-def program(target: str) -> list[str]:
+def core(target: str) -> list[str]:
+    """The objects of the core, compiled once."""
+    emulate.prefix(emulate.TARGETS[target])  # nothing is compiled that cannot run
     (folder() / target).mkdir()
-    return emulate.build("ids", target, folder() / target)
+    return emulate.compile_core(target, folder() / target)
 
 
 @functools.cache
-def stages(target: str) -> list[str]:
-    (folder() / f"stages-{target}").mkdir()
-    return emulate.build("stages", target, folder() / f"stages-{target}", ("base", "text"))
+def program(name: str, target: str) -> list[str]:
+    """The command that runs tests/platforms/NAME.c, or skips the test."""
+    try:
+        return emulate.build(name, target, core(target), folder() / target)
+    except emulate.Missing as missing:
+        pytest.skip(str(missing))
+
+
+@functools.cache
+def harnesses() -> dict[str, pathlib.Path]:
+    target = emulate.TARGETS["aarch64"]
+    build = fuzz_build.Build("aarch64", [], list(target.linking))
+    cc, objects = emulate.find(target.compilers), core("aarch64")
+    return fuzz_build.compile_all(cc, build, ["split", "merge"], folder() / "aarch64", objects)
+
+
+def on_arm(harness: str) -> list[str]:
+    """The command that runs a harness of tests/fuzz on an emulated ARM, or skips the test."""
+    try:
+        return [*emulate.prefix(emulate.TARGETS["aarch64"]), str(harnesses()[harness])]
+    except emulate.Missing as missing:
+        pytest.skip(str(missing))
 
 
 def run(target: str, *arguments: str, status: int = 0) -> str:
-    try:
-        command = [*program(target), *arguments]
-    except emulate.Missing as missing:
-        pytest.skip(str(missing))
+    command = [*program("ids", target), *arguments]
     environment = {name: value for name, value in os.environ.items() if name != "STREAMTOK_TIER"}
     environment |= {"WINEDEBUG": "-all", "WINEPREFIX": str(folder() / "wine")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
@@ -168,15 +187,23 @@ def test_an_image_is_for_machines_of_its_byte_order(target):
 @pytest.mark.parametrize(("target", "tier"), [("native", tier) for tier in TIERS] + [("aarch64", "neon")])
 def test_the_stages_of_text_keep_to_their_definitions_on(target, tier):
     """Valid UTF-8 and str to UTF-8: every code point, every fault at every place of a block."""
-    try:
-        command = stages(target)
-    except emulate.Missing as missing:
-        pytest.skip(str(missing))
     env = os.environ | {"STREAMTOK_TIER": tier}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(program("stages", target), env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     if not done.stdout.startswith(f"tier {tier}:"):
         pytest.skip(f"this machine does not run {tier}")
+
+
+@pytest.mark.parametrize(("harness", "iterations"), [("split", 1500), ("merge", 100)])
+def test_neon_does_as_the_definitions_say(harness, iterations):
+    """The ARM splitter against the machine that defines the pieces, and the merge of words side by side against merging
+    one by one."""
+    env = {name: value for name, value in os.environ.items() if name != "STREAMTOK_TIER"}
+    env["STREAMTOK_FUZZ_VOCAB"] = ":".join(map(str, fuzz_build.VOCABULARIES))
+    command = [*on_arm(harness), "--iterations", str(iterations)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tier neon" in done.stdout
 
 
 @pytest.mark.long

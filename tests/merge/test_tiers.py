@@ -9,12 +9,10 @@ import os
 import pathlib
 import platform
 import random
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 
-import fuzz_build
 import nasty
 import oracle
 import pytest
@@ -286,37 +284,3 @@ def test_the_widest_tier_that_the_processor_has_is_chosen():
 
 def test_an_unknown_tier_is_passed_over():
     assert run_on("mmx", "tier_taken") in TIERS
-
-
-def compilers(*names: str) -> str | None:
-    return next((found for name in names if (found := shutil.which(name))), None)
-
-
-@pytest.fixture(scope="module")
-def on_arm(tmp_path_factory):
-    """A function that compiles a harness of tests/fuzz for ARM, runs it in an emulator, and returns what it printed."""
-    cc, qemu = compilers("aarch64-linux-gnu-gcc"), compilers("qemu-aarch64", "qemu-aarch64-static")
-    if cc is None or qemu is None:
-        pytest.skip("needs aarch64-linux-gnu-gcc and qemu-aarch64")
-    build, folder = fuzz_build.Build("aarch64", [], ["-static"]), tmp_path_factory.mktemp("arm")
-    programs = fuzz_build.compile_all(cc, build, ["split", "merge"], folder)
-
-    def run(harness: str, iterations: int) -> str:
-        env = {name: value for name, value in os.environ.items() if name != "STREAMTOK_TIER"}
-        env["STREAMTOK_FUZZ_VOCAB"] = ":".join(map(str, fuzz_build.VOCABULARIES))
-        command = [qemu, programs[harness], "--iterations", str(iterations)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return run
-
-
-def test_neon_splits_as_the_machine_does(on_arm):
-    """The ARM splitter against the machine that defines the pieces."""
-    assert "tier neon" in on_arm("split", 1500)
-
-
-def test_neon_merges_as_the_reference_does(on_arm):
-    """The ARM merge of words side by side against merging one by one."""
-    assert "tier neon" in on_arm("merge", 100)

@@ -48,7 +48,8 @@ def library(family: str, own: tuple[str, ...] = (), kernels: str = "run") -> cty
     command = [
         "g++",
         "-std=c++17",
-        "-O2",
+        "-O1",
+        "-DST_COMPILER_INLINES",
         "-fPIC",
         "-shared",
         "-fno-strict-aliasing",
