@@ -13,13 +13,14 @@ from .native import interrupt
 from .native.cores import cores
 from .native.encode import Coder
 from .native.job import Job
-from .native.lists import Lists
+from .native.lists import Lists, lists_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from .native.texts import Texts
+    from .native.vocab import Vocab
     from .protocols import ArrayCoder, Ids, Names, Places, SomeText, Text, TextCoder
 
     _T = TypeVar("_T")
@@ -161,10 +162,9 @@ def _lists(coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names
     return lists
 
 
-def listed(ids: Ids, indptr: Places) -> list[list[int]]:
-    """The rows of ids and row starts as lists."""
-    every, borders = ids.tolist(), indptr.tolist()
-    return [every[a:b] for a, b in pairwise(borders)]
+def listed(vocab: Vocab, ids: Ids, indptr: Places, num_threads: int | None) -> list[list[int]]:
+    """The rows of a vocabulary's ids as lists."""
+    return _lists_of(lists_over(vocab, ids, indptr), threads_for(num_threads))
 
 
 def encode_ragged(

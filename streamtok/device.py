@@ -264,7 +264,7 @@ def encode_lists(
     return devices_of(encoding).run(
         device,
         facts,
-        lambda gpu: batch.listed(*gpu.coder("strict").encode_many(texts, *matchers)),
+        lambda gpu: batch.listed(encoding._vocab, *gpu.coder("strict").encode_many(texts, *matchers), num_threads),
         lambda: batch.encode_lists(encoding._coder, texts, *matchers, num_threads),
     )
 

@@ -229,5 +229,9 @@ def _on_device(kind: str, coder: Any) -> Callable[[Any], object]:
     if kind in ("bytes", "str"):
         return lambda text: coder.encode_array(text, None, None)
     if kind == "lists":
-        return lambda texts: batch.listed(*coder.encode_many(texts, None, None))
+        return lambda texts: _lists(coder, *coder.encode_many(texts, None, None))
     return lambda texts: coder.encode_many(texts, None, None)
+
+
+def _lists(coder: Any, ids: Any, indptr: Any) -> object:
+    return batch.listed(coder.pipeline.encoding._vocab, ids, indptr, None)

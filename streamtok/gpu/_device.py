@@ -34,11 +34,6 @@ _LARGE = 4 << 20
 _PORTABLE = 1  # cudaHostRegisterPortable: pinned for all devices
 
 
-def _unregister(runtime: Any, address: int) -> None:
-    with contextlib.suppress(Exception):  # the context may be gone
-        runtime.hostUnregister(address)
-
-
 class _Functions:
     """The driver's functions that Launch calls, and the context that is current for this thread."""
 
@@ -299,16 +294,27 @@ class CudaDevice:
     def _registered(self, size: int) -> HostArray | None:
         """Large pages, touched by all cores, that the driver then pins: a tenth of the time that it takes to make
         pinned memory. None where the driver does not do that."""
-        runtime, block = self._cupy.cuda.runtime, Block(size)
+        block = Block(size)
         array = np.frombuffer(memoryview(block), np.uint8)
         clear(array).wait()
+        if not self.pin(array.ctypes.data, size):
+            return None
+        weakref.finalize(block, self.unpin, array.ctypes.data)
+        return array
+
+    def pin(self, address: int, size: int) -> bool:
+        """Pins memory of this process where it is, until unpin(address). False: the driver does not do that."""
+        runtime = self._cupy.cuda.runtime
         with self._cuda:
             try:
-                runtime.hostRegister(array.ctypes.data, size, _PORTABLE)
+                runtime.hostRegister(address, size, _PORTABLE)
             except runtime.CUDARuntimeError:
-                return None
-        weakref.finalize(block, _unregister, runtime, array.ctypes.data)
-        return array
+                return False
+        return True
+
+    def unpin(self, address: int) -> None:
+        with contextlib.suppress(Exception):  # the context may be gone
+            self._cupy.cuda.runtime.hostUnregister(address)
 
     def is_pinned(self, array: HostArray) -> bool:
         """Whether a host array lies in pinned memory."""

@@ -18,7 +18,6 @@ from ._job import (
     FLAG_UTF8,
     FLAG_WORD,
     FLAG_WORK,
-    JOB,
     LONGEST,
     SHORT_CLASSES,
     SHORT_STRETCH,
@@ -27,6 +26,7 @@ from ._job import (
     place_in,
 )
 from ._names import Sought
+from ._short import OF_ONE_TEXT, ShortCall
 from ._starts import SEGMENT_BLOCKS, Buffers, add_starts, find_starts, text_job
 from ._text import DeviceText, ShortText, bytes_in_blocks
 from ._waiting import Steps, complete
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..protocols import DeviceArray, HostArray, Places, Record
-    from ._device import CudaDevice, PreparedLaunch
+    from ._device import CudaDevice
     from ._tables import Tables
 
     Rooms = tuple[tuple[float, ...], tuple[float, ...]]
@@ -74,6 +74,10 @@ _LARGE_SHORT = 1 << 20
 
 class Unusable(Exception):
     """The device gave no usable result; the message says why. The caller encodes the text otherwise."""
+
+
+class Crowded(Unusable):
+    """There are more ids than a result has room for, and nothing else is wrong."""
 
 
 class Named(Exception):
@@ -217,38 +221,6 @@ class BaseEngine:
         return counts
 
 
-# Which of a job's numbers these fields are.
-_SOURCE, _SOURCE_SIZE, _SIZE, _BLOCKS, _STRETCHES, _TRUSTED, _OUT, _OUT_ROOM, _MARKS, _ROWS, _ROW_STARTS, _ROW_COUNT = (
-    place_in(JOB, field) // 8
-    for field in "source source_size size blocks stretches trusted out out_room marks rows row_starts row_count".split()
-)
-
-
-class _ShortCall:
-    """A job for short texts, its launch, and what both point to. key: what they are made for."""
-
-    def __init__(self, key: object, job: Record, data: DeviceArray, launch: PreparedLaunch, held: object) -> None:
-        self.key, self.data, self.launch, self._held = key, data, launch, (job, held)
-        # An item of an array of numbers takes a third of the time of a field of a record.
-        self.numbers = job.reshape(1).view(np.uint64)
-        self._text = int(job["text"])
-
-    def begin(self, text: ShortText, out: int, room: int) -> None:
-        """Tells the job of a text without rows, and where ids go."""
-        numbers, size = self.numbers, text.size
-        numbers[_SOURCE], numbers[_SOURCE_SIZE], numbers[_SIZE] = text.source, text.bytes, size
-        numbers[_BLOCKS], numbers[_STRETCHES] = -(-size // BLOCK), -(-size // SHORT_STRETCH)
-        numbers[_TRUSTED], numbers[_OUT], numbers[_OUT_ROOM] = text.trusted, out, room
-        numbers[_MARKS] = numbers[_ROW_COUNT] = 0
-
-    def set_rows(self, text: ShortText, starts: int) -> None:
-        """Tells it of the rows, and where their starts go."""
-        assert text.rows is not None
-        numbers = self.numbers
-        numbers[_MARKS], numbers[_ROWS] = self._text + text.size, self._text + text.place_of_rows
-        numbers[_ROW_STARTS], numbers[_ROW_COUNT] = starts, text.rows
-
-
 class Engine(BaseEngine):
     """Encodes texts that lie on one device. Not for two threads at once: its buffers are reused.
 
@@ -262,7 +234,7 @@ class Engine(BaseEngine):
         super().__init__(device)
         self._encode_piece, self._tables = encode_piece, tables
         self._words = tables.words.now
-        self._short: _ShortCall | None = None
+        self._short: ShortCall | None = None
 
     def forget(self) -> None:
         super().forget()
@@ -344,8 +316,8 @@ class Engine(BaseEngine):
 
         out: pinned memory of the dtype, whose beginning is returned; None: a new array on the device. starts: pinned
         memory of int64, an item a row and one more, for a text with rows; the row starts are None for one without.
-        Raises as encode(), and Unusable where `out` has no room, a piece is one for the CPU, or ids of a text with rows
-        are to stay on the device.
+        Raises as encode(), Crowded where `out` has no room, and Unusable where a piece is one for the CPU, or ids of a
+        text with rows are to stay on the device.
         """
         if out is None and text.rows is not None:
             raise Unusable("ids of rows on the device take the other way")
@@ -363,25 +335,25 @@ class Engine(BaseEngine):
             if counts["flags"]:
                 return self.encode(there, text.dtype)[0], None
             return self._with_huge(there, ids[:tokens], None, int(counts["huge"]))[0], None
+        if counts["flags"] == FLAG_ROOM and not counts["huge"]:
+            raise Crowded("no room")
         if counts["flags"] or counts["huge"]:
-            raise Unusable("no room, or a piece for the CPU")
+            raise Unusable("lists that are too short, or a piece for the CPU")
         if text.rows is None:
             return ids[:tokens], None
         starts[text.rows] = tokens
         return ids[:tokens], starts[: text.rows + 1]
 
-    def text_launch(self, room: HostArray, out: HostArray, names: Sought | None) -> tuple[TextLaunch, object]:
-        """(what encodes one text after another, in `room`, pinned uint8 with 16 bytes more, into `out`, pinned memory
-        of the dtype, on the stream that is current; `place` as long as it may be used)."""
-        call = self._short_call(ShortText(room.ctypes.data, len(room) - 16, out.dtype, False), names)
+    def text_launch(self, room: HostArray, dtype: np.dtype[Any], names: Sought | None) -> tuple[TextLaunch, object]:
+        """(what encodes one text after another, in `room`, pinned uint8 with 16 bytes more, into pinned memory of the
+        dtype, on the stream that is current; `place` as long as it may be used)."""
+        call = self._short_call(ShortText(room.ctypes.data, len(room) - 16, dtype, False), names)
         assert self._report is not None
-        doubts = place_in(COUNTS, "flags"), place_in(COUNTS, "specials"), place_in(COUNTS, "huge")
-        report, place = self._report.view(np.uint8), place_in(COUNTS, "tokens")
+        report, tokens = self._report.view(np.uint8), _count_of("tokens")
+        doubts = _count_of("flags"), _count_of("specials"), _count_of("huge")
         most, stream = self._device.blocks_for("short", 1 << 20), self._device.current_stream()
-        target, block_bytes = out.ctypes.data, 8 * SHORT_STRETCH
-        places = _SOURCE, _SOURCE_SIZE, _SIZE, _BLOCKS, _STRETCHES, _TRUSTED, _MARKS, _ROW_COUNT, _OUT, _OUT_ROOM
-        facts = report, place, doubts, room, target, len(out), most, block_bytes, SHORT_STRETCH, stream
-        return TextLaunch(call.launch.launch, call.numbers, places, *facts), self.place
+        facts = report, tokens, doubts, FLAG_ROOM, room, most, 8 * SHORT_STRETCH, SHORT_STRETCH, stream
+        return TextLaunch(call.launch.launch, call.numbers, OF_ONE_TEXT, *facts), self.place
 
     @property
     def place(self) -> object:
@@ -393,7 +365,7 @@ class Engine(BaseEngine):
         assert self._report is not None
         self._note(self._report[0])
 
-    def _short_call(self, text: ShortText, names: Sought | None) -> _ShortCall:
+    def _short_call(self, text: ShortText, names: Sought | None) -> ShortCall:
         """What texts of up to a power of two bytes have in common: most of a job stays as it was."""
         size = short_room(text.size)
         room = bytes_in_blocks(size // BLOCK, SHORT_ROWS)
@@ -405,8 +377,8 @@ class Engine(BaseEngine):
             # Kept with the names that the job points to: the next text may have others.
             key = *key[:3], self._buffers.moves, self._words
             assert self._report is not None
-            launch = self._device.prepared("short", job, 256, self._report.ctypes.data + place_in(COUNTS, "done"))
-            self._short = _ShortCall(key, job, data, launch, self._names)
+            launch = self._device.prepared("short", job, 256, self._report.ctypes.data + _count_of("done"))
+            self._short = ShortCall(key, job, data, launch, self._names)
         return self._short
 
     def _run_short(self, job: Record) -> None:
@@ -469,11 +441,16 @@ class Engine(BaseEngine):
 
 def _part_of(job: Record, first: int, count: int) -> Record:
     """A job for `count` stretches of the slice from number `first` on, whose ids go to their places in the slice."""
-    part = job.copy()
+    part: Record = job.copy()
     part["first_stretch"], part["stretches"] = int(job["first_stretch"]) + first, count
     for name, size in ("spans", 4), ("tokens", 4), ("slots", 4 * STRETCH), ("row_slots", 4 * (STRETCH // BLOCK)):
         part[name] += first * size
     return part
+
+
+def _count_of(field: str) -> int:
+    """Where a number is in what the kernels report."""
+    return place_in(COUNTS, field)
 
 
 def _slice_size(size: int, room: Rooms) -> int:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..native.launch import TextLaunch
 from ..native.room import copied_ids
 from ..native.texts import Layout, Texts
 from ..patterns.engine import splitter_of
 from ._device import finish
-from ._engine import SHORT, SHORT_ON_HOST, Engine, Named, Unusable, room_for_ids, short_room
+from ._engine import SHORT, SHORT_ON_HOST, Crowded, Engine, Named, Unusable, room_for_ids, short_room
 from ._errors import NotForDevice
 from ._job import BLOCK
 from ._lane import PINNED, WORTH_ASKING, Lane
 from ._names import Names, cut_at
 from ._normal import made_normal, made_ready
 from ._pieces import Slice
+from ._results import Loan, Results
+from ._short import Quick
 from ._tables import Tables, vocab_for
 from ._text import DeviceText, ShortText, bytes_in_blocks, pack
 from ._waiting import Steps, complete, ended
@@ -47,20 +48,21 @@ class Request:
     """What is asked of the ids, whatever the text.
 
     coder: the core's, for what the device does not take; None: such texts are not asked for. trusted: Python vouches
-    for the UTF-8.
+    for the UTF-8. may_lend: arrays on the host may be read-only.
     """
 
     coder: ArrayCoder | None
     names: Names
     dtype: np.dtype[Any]
     trusted: bool = False
+    may_lend: bool = False
 
 
 class Station:
     """A vocabulary's tables on a device, shared by the slots there."""
 
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
-        self.device, self._encoding = device, encoding
+        self.device, self._encoding, self.results = device, encoding, Results(device)
         vocab, pattern = vocab_for(encoding, is_limited), splitter_of(encoding._split)
         self.tables: Tables | LongestTables
         if vocab.is_longest:
@@ -76,23 +78,6 @@ class Station:
         return Engine(self.device, self._encoding._coder.encode_piece, self.tables)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Quick:
-    """A launch for texts of up to `most` bytes, which writes ids to `out`. It looks for `names`, and holds addresses of
-    an engine that is at this place. note: to be called when a launch is done."""
-
-    launch: TextLaunch
-    out: HostArray
-    most: int
-    names: Names
-    place: object
-    note: Callable[[], None]
-
-    def serves(self, size: int, request: Request, engine: Any) -> bool:
-        """Whether it may be used for a text of so many bytes, or characters."""
-        return size <= self.most and self.names is request.names and self.place == engine.place
-
-
 class Slot(Lane):
     """Encodes for one thread at a time. Arrays that it returns have no other user."""
 
@@ -100,7 +85,7 @@ class Slot(Lane):
         super().__init__(station.device)
         self.station, self.engine = station, station.engine()
         self._text: DeviceArray | None = None
-        self._quick: _Quick | None = None
+        self._quick: Quick | None = None
         self.spans: list[tuple[str, object, object]] | None = (
             None  # (what, begin, end) of timed work; None: nothing is timed
         )
@@ -115,6 +100,7 @@ class Slot(Lane):
         super().forget()
         self._text = self._quick = None
         self.engine.forget()
+        self.station.results.forget()
 
     @contextlib.contextmanager
     def _timed(self, what: str) -> Iterator[None]:
@@ -144,7 +130,13 @@ class Slot(Lane):
 
     def _one_behind_the_other(self, layout: Layout, texts: Texts) -> Steps[tuple[HostArray, Places]]:
         """(UTF-8 of all pieces one behind the other, for an upload; the bytes of each)."""
-        sizes = np.empty(len(texts), np.int64)
+        sizes, most = np.empty(len(texts), np.int64), texts.most()[0]
+        if layout.has_characters and most <= PINNED:
+            room = self.pinned("in", most)
+            yield from ended(layout.place(room))
+            layout.sizes(sizes)
+            return room[: int(sizes.sum())], sizes
+        yield from ended(layout.measure())
         layout.sizes(sizes)
         total = int(sizes.sum())
         if len(sizes) == 1 and total and not layout.has_characters:
@@ -177,9 +169,8 @@ class Slot(Lane):
     ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """is_normal: the normalizer, if there is one, leaves them as they are."""
         layout, normalizer = Layout(texts), self.station.normalizer
-        yield from ended(layout.measure())
         in_blocks = len(texts) > 1 and not layout.is_joined
-        put = self._in_blocks(layout, len(texts), rows) if in_blocks else self._one_behind_the_other(layout, texts)
+        put = self._in_blocks(layout, texts, rows) if in_blocks else self._one_behind_the_other(layout, texts)
         data, sizes = yield from put
         if normalizer is not None and not is_normal:
             starts = _starts_of(sizes, in_blocks)
@@ -192,14 +183,22 @@ class Slot(Lane):
             return (yield from self._encode_blocks(data, sizes, rows, request))
         return (yield from self._encode_host(data, sizes, rows, request))
 
-    def _in_blocks(self, layout: Layout, count: int, rows: Places) -> Steps[tuple[HostArray, Places]]:
+    def _in_blocks(self, layout: Layout, texts: Texts, rows: Places) -> Steps[tuple[HostArray, Places]]:
         """(several pieces laid out as the kernels take them, the bytes of each)."""
-        sizes = np.empty(count, np.int64)
+        room = self._room_for_blocks(layout, texts, len(rows))
+        yield from ended(layout.measure() if room is None else layout.place(room, BLOCK))
+        sizes = np.empty(len(texts), np.int64)
         layout.sizes(sizes)
         size = bytes_in_blocks(layout.count_blocks(), len(rows))
-        room = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
+        if room is None:
+            room = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
         yield from ended(layout.write_blocks(room, rows))
-        return room, sizes
+        return room[:size], sizes
+
+    def _room_for_blocks(self, layout: Layout, texts: Texts, rows: int) -> HostArray | None:
+        """Pinned memory for texts in blocks, whatever their characters are; None where they are bytes, or too many."""
+        size = bytes_in_blocks(texts.most()[1], rows)
+        return self.pinned("in", size) if layout.has_characters and size <= _MOST_PINNED else None
 
     def _encode_blocks(
         self, room: HostArray, sizes: Places, rows: Places, request: Request
@@ -276,29 +275,46 @@ class Slot(Lane):
         """The ids on the host of one text of at most SHORT bytes; None where it takes more than this. It is as
         encode_short(), but nearly all of it is one call."""
         quick = self._quick
-        if quick is None or not quick.serves(len(text), request, self.engine):
+        if quick is None or not quick.serves(len(text), request.names, self.engine):
             with self.stream:
                 quick = self._quick = self._make_quick(text, request)
             if quick is None:
                 return None
-        outcome = quick.launch.run(text)
+        loan = self._lent(len(text) // (2 if isinstance(text, bytes) or text.isascii() else 1), request)
+        if loan is not None:
+            count = self._run_quick(quick, text, loan.address, loan.size // request.dtype.itemsize)
+            if 0 <= count * request.dtype.itemsize <= loan.size:
+                return loan.result(request.dtype, count)
+            loan.release()
+            if count < 0:
+                return None
+        out = quick.out
+        count = self._run_quick(quick, text, out.ctypes.data, len(out))
+        return _copied(out[:count]) if 0 <= count <= len(out) else None
+
+    def _run_quick(self, quick: Quick, text: str | bytes, out: int, room: int) -> int:
+        """How many ids there are, though there be no room for all of them; -1 where the text is none for this."""
+        outcome = quick.launch.run(text, out, room)
         if outcome is None:
-            return None
+            return -1
         if outcome != (0, True):
             with self.stream:
                 finish(self.device, *outcome)
         quick.note()
-        count = quick.launch.tokens()
-        return None if count < 0 else _copied(quick.out[:count])
+        return quick.launch.tokens()
 
-    def _make_quick(self, text: str | bytes, request: Request) -> _Quick | None:
+    def _lent(self, count: int, request: Request) -> Loan | None:
+        """Room for so many ids that may become the caller's."""
+        return self.station.results.lend(count * request.dtype.itemsize) if request.may_lend else None
+
+    def _make_quick(self, text: str | bytes, request: Request) -> Quick | None:
         if not isinstance(self.engine, Engine) or self.station.normalizer is not None or not request.names.sought.fits:
             return None
         size = len(text) * (1 if isinstance(text, bytes) or text.isascii() else 3)
         most = min(SHORT_ON_HOST, short_room(size))
         room, out = self.pinned("quick in", most + 16), self._pinned_ids("quick out", most, request)
-        launch, place = self.engine.text_launch(room, out, request.names.sought)
-        return _Quick(launch, out, most, request.names, place, self.engine.note_short)
+        launch, place = self.engine.text_launch(room, request.dtype, request.names.sought)
+        return Quick(launch, out, most, request.names, place, self.engine.note_short)
 
     def encode_short(self, texts: Texts, request: Request, to_host: bool = False, out: Any = None) -> Any:
         """(ids, row starts) of texts that take at most SHORT bytes and hold none of the names, in one launch from and
@@ -311,23 +327,38 @@ class Slot(Lane):
         text = self._put_short(texts, request, to_host)
         if text is None:
             return None
-        target = starts = None
-        if to_host:
-            is_target = out is not None and self.is_pinned(out)
+        if not to_host:
+            return self._in_one_launch(text, request)
+        starts = None if text.rows is None else self.pinned("starts", 8 * (text.rows + 1)).view(np.int64)
+        found = self._in_loan(text, request, starts) if out is None else None
+        is_target = out is not None and self.is_pinned(out)
+        if found is None:
             target = out if is_target else self._pinned_ids("out", text.size, request)
-        if text.rows is not None:
-            starts = self.pinned("starts", 8 * (text.rows + 1)).view(np.int64)
-        ids, starts = self._in_one_launch(text, request, target, starts)
+            found = self._in_one_launch(text, request, target, starts)
+            found = found if out is not None or found[0] is None else (_copied(found[0]), found[1])
+        ids, starts = found
         if ids is None:
             return None
-        if out is None or not to_host:
-            return _copied(ids) if to_host else ids, None if starts is None else starts.copy()
-        if target is out:
+        if out is None:
+            return ids, None if starts is None else starts.copy()
+        if is_target:
             return ids, None
         if len(ids) > len(out):
             return None
         out[: len(ids)] = ids
         return out[: len(ids)], None
+
+    def _in_loan(self, text: ShortText, request: Request, starts: Any) -> Any:
+        """(ids, row starts), the ids in memory that is the caller's then; None where that has no room for them."""
+        loan = self._lent(text.size // 2, request)
+        if loan is None:
+            return None
+        try:
+            ids, starts = self.engine.encode_short(text, request.names.sought, loan.target(request.dtype), starts)
+        except (Unusable, Named) as error:
+            loan.release()
+            return None if isinstance(error, Crowded) else (None, None)
+        return loan.result(request.dtype, len(ids)), starts
 
     def _pinned_ids(self, name: str, size: int, request: Request) -> HostArray:
         """Pinned memory for the ids of so many bytes."""
@@ -338,15 +369,15 @@ class Slot(Lane):
         """The texts in pinned memory; None where they are too long or empty, or take more than one launch.
 
         is_normal: the normalizer, if there is one, leaves them as they are."""
-        layout = Layout(texts, True)
-        complete(ended(layout.measure()))
-        rows = None if len(texts) == 1 else len(texts)
+        layout, rows = Layout(texts, True), None if len(texts) == 1 else len(texts)
+        placed = None if rows is None else self._room_for_blocks(layout, texts, rows)
+        complete(ended(layout.measure() if placed is None else layout.place(placed, BLOCK)))
         size = layout.size() if rows is None else BLOCK * layout.count_blocks()
         if not request.names.sought.fits or not 0 < size <= (SHORT_ON_HOST if to_host else SHORT):
             return None
         room = self._read_in_place(texts, layout) if rows is None and size > WORTH_ASKING else None
         if room is None:
-            room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0))
+            room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0)) if placed is None else placed
             complete(ended(layout.write(room) if rows is None else layout.write_blocks(room, np.arange(rows))))
         if self.station.normalizer is not None and not is_normal:
             sizes = np.empty(len(texts), np.int64)

@@ -104,7 +104,7 @@ class GpuPipeline:
         self._free = list(self._slots)
         self._freed = threading.Condition()
         self._names = KeptNames(encoding)
-        self._plain_request: Request | None = None  # of the last short text
+        self._plain_requests: list[Request | None] = [None, None]  # of the last short texts, by whether they may lend
         self._lost: DeviceError | None = None
         self._expected = 0.5  # ids for a byte that a long text may have
 
@@ -180,19 +180,21 @@ class GpuPipeline:
 
     # ---- how it is done ----
 
-    def _encode(self, texts: list[SomeText] | Texts, matchers: NamePair, errors: str, out: Any) -> tuple[Any, Any]:
-        """(ids, row starts). The row starts of one text may be None."""
+    def _encode(
+        self, texts: list[SomeText] | Texts, matchers: NamePair, errors: str, out: Any, may_lend: bool = False
+    ) -> tuple[Any, Any]:
+        """(ids, row starts). The row starts of one text may be None. may_lend: the array may be read-only."""
         coder = self.encoding._coder_for(errors)
         if self._lost is not None:
             raise self._lost
         try:
             is_one = isinstance(texts, list) and len(texts) == 1 and out is None
-            ids = self._quickly(texts[0], matchers) if is_one else None
+            ids = self._quickly(texts[0], matchers, may_lend) if is_one else None
             if ids is not None:
                 return ids, None
             with explained(self._where):
                 given = texts if isinstance(texts, Texts) else Texts(texts)
-                found: tuple[Any, Any] | None = self._short(given, matchers, out)
+                found: tuple[Any, Any] | None = self._short(given, matchers, out, may_lend)
                 if found is not None:
                     return found
                 return self._encode_texts(given, coder, matchers, out)
@@ -205,13 +207,14 @@ class GpuPipeline:
                 coder.encode_many(whole, *matchers)  # the error of the whole text, not of a piece
             raise
 
-    def _quickly(self, text: SomeText, matchers: NamePair) -> Any:
+    def _quickly(self, text: SomeText, matchers: NamePair, may_lend: bool) -> Any:
         """The ids of a short str, or of bytes; None where it takes more than that."""
         if not isinstance(text, (str, bytes)) or not 0 < len(text) <= min(SHORT_ON_HOST, self.chunk):
             return None
-        request = self._plain_request
+        request = self._plain_requests[may_lend]
         if request is None or request.names.matchers != matchers:
-            request = self._plain_request = Request(None, self._names.of(matchers), self._dtype)
+            request = Request(None, self._names.of(matchers), self._dtype, may_lend=may_lend)
+            self._plain_requests[may_lend] = request
         slot = self._first_slot()
         if slot is None:
             return None
@@ -235,12 +238,12 @@ class GpuPipeline:
             self._free.insert(0, slot)
             self._freed.notify()
 
-    def _short(self, texts: Texts, matchers: NamePair, out: Any) -> Any:
+    def _short(self, texts: Texts, matchers: NamePair, out: Any, may_lend: bool) -> Any:
         """(ids, row starts) of short texts, as Slot.encode_short gives them; None where it takes more than that: a name
         in them, broken UTF-8, slots in use."""
         if not 0 < len(texts) <= SHORT_ROWS or not 0 < texts.count_units() <= min(SHORT_ON_HOST, self.chunk):
             return None
-        request = Request(None, self._names.of(matchers), self._dtype, texts.trusted)
+        request = Request(None, self._names.of(matchers), self._dtype, texts.trusted, may_lend)
         slot = self._first_slot()
         if slot is None:
             return None
@@ -333,13 +336,13 @@ class PipelineCoder:
 
     def encode_array(self, source: Text, allowed: Names, disallowed: Names) -> Ids:
         """A read-only array of ids."""
-        ids: Ids = self.pipeline._encode([source], (allowed, disallowed), self._errors, None)[0]
+        ids: Ids = self.pipeline._encode([source], (allowed, disallowed), self._errors, None, True)[0]
         ids.flags.writeable = False
         return ids
 
     def encode_many(self, sources: list[SomeText] | Texts, allowed: Names, disallowed: Names) -> tuple[Ids, Places]:
         """(a read-only array of the ids of all texts, row starts)."""
-        ids, indptr = _with_starts(*self.pipeline._encode(sources, (allowed, disallowed), self._errors, None))
+        ids, indptr = _with_starts(*self.pipeline._encode(sources, (allowed, disallowed), self._errors, None, True))
         ids.flags.writeable = False
         return ids, indptr
 

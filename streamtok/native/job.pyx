@@ -179,7 +179,8 @@ cdef class Job:
         cdef size_t *starts
         self._finish()
         cdef Lists lists = Lists.__new__(Lists)
-        lists.vocab, lists.making.lists, lists.buffer = self.coder.vocab, count, IdBuffer.__new__(IdBuffer)
+        cdef IdBuffer buffer = IdBuffer.__new__(IdBuffer)
+        lists.vocab, lists.making.lists, lists.owner = self.coder.vocab, count, buffer
         starts = lists.making.starts = <size_t *>st_malloc((count + 1) * sizeof(size_t))
         counts = <int64_t *>st_calloc(count, sizeof(int64_t))
         if starts == NULL or counts == NULL:
@@ -191,7 +192,7 @@ cdef class Job:
             starts[i + 1] = starts[i] + <size_t>counts[i]
         st_free(counts)
         trim(&self.job.out)
-        lists.buffer.ids = self.job.out
+        buffer.ids = lists.ids = self.job.out
         memset(&self.job.out, 0, sizeof(st_ids))
         return lists
 

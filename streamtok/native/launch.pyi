@@ -32,13 +32,12 @@ class TextLaunch:
         report: _Data,
         tokens_at: int,
         doubts: tuple[int, int, int],
+        crowded: int,
         room: _Data,
-        out: int,
-        out_room: int,
         blocks: int,
         block_bytes: int,
         stretch: int,
         stream: int,
     ) -> Self: ...
-    def run(self, text: Any) -> tuple[int, bool] | None: ...
+    def run(self, text: Any, out: int, out_room: int) -> tuple[int, bool] | None: ...
     def tokens(self) -> int: ...

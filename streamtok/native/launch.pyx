@@ -100,37 +100,39 @@ cdef class Launch:
 
 
 cdef class TextLaunch:
-    """A launch for one text at a time, which it copies to pinned memory; its ids come to other pinned memory.
+    """A launch for one text at a time, which it copies to pinned memory; its ids come to other such memory.
 
     numbers: the launch's job, uint64. places: which of them are source, source_size, size, blocks, stretches, trusted, marks, row_count,
     out and out_room. report: what the kernel counts, bytes. tokens_at: where in it the tokens are; doubts: where in it three numbers of
-    32 bits are that are 0 unless the text takes more than that. room: pinned memory of uint8 for texts, and 16 bytes more. out: where
-    ids go, out_room of them. blocks: the most that the launch may have, each for block_bytes of text, in stretches of so many bytes."""
+    32 bits are that are 0 unless the text takes more than that, or, of the first one the bit `crowded`, has more ids than there is room
+    for. room: pinned memory of uint8 for texts, and 16 bytes more. blocks: the most that the launch may have, each for block_bytes of
+    text, in stretches of so many bytes."""
     cdef Launch launch
     cdef Items numbers, report, room
     cdef uint64_t *job
     cdef size_t tokens_at, block_bytes, stretch
-    cdef uint64_t out, out_room
+    cdef uint32_t crowded
     cdef size_t[10] places
     cdef size_t[3] doubts
     cdef unsigned blocks
     cdef uintptr_t stream
 
     def __cinit__(
-        self, Launch launch not None, numbers, tuple places, report, size_t tokens_at, tuple doubts, room, uint64_t out,
-        uint64_t out_room, unsigned blocks, size_t block_bytes, size_t stretch, uintptr_t stream,
+        self, Launch launch not None, numbers, tuple places, report, size_t tokens_at, tuple doubts, uint32_t crowded, room,
+        unsigned blocks, size_t block_bytes, size_t stretch, uintptr_t stream,
     ):
         self.launch, self.numbers, self.report = launch, items_of(numbers, sizeof(uint64_t), True), items_of(report, 1)
         self.room, self.blocks, self.block_bytes, self.stream = items_of(room, 1, True), blocks, block_bytes, stream
         self.job, self.tokens_at, self.stretch = <uint64_t *>self.numbers.data, tokens_at, stretch
-        self.out, self.out_room = out, out_room
+        self.crowded = crowded
         for i in range(10):
             self.places[i] = places[i]
         for i in range(3):
             self.doubts[i] = doubts[i]
 
-    def run(self, text):
-        """Launch.run for a str, or for bytes; None for what it does not take: other types, surrogates, too much text or none."""
+    def run(self, text, uint64_t out, uint64_t out_room):
+        """Launch.run for a str, or for bytes, whose ids go to pinned memory at `out`, with room for so many; None for what it does not
+        take: other types, surrogates, too much text or none."""
         cdef bint is_str = type(text) is str
         cdef Py_ssize_t n = self._put(text) if is_str or type(text) is bytes else 0
         if n == 0:
@@ -140,7 +142,7 @@ cdef class TextLaunch:
         job[self.places[0]], job[self.places[1]], job[self.places[2]] = <uint64_t><uintptr_t>self.room.data, size, size
         job[self.places[3]], job[self.places[4]] = (size + BLOCK - 1) // BLOCK, (size + self.stretch - 1) // self.stretch
         job[self.places[5]], job[self.places[6]], job[self.places[7]] = is_str, 0, 0
-        job[self.places[8]], job[self.places[9]] = self.out, self.out_room
+        job[self.places[8]], job[self.places[9]] = out, out_room
         return self.launch.run(self.stream, min(self.blocks, <unsigned>((size + self.block_bytes - 1) // self.block_bytes)))
 
     cdef Py_ssize_t _put(self, object text) except -1:
@@ -170,9 +172,9 @@ cdef class TextLaunch:
         return <Py_ssize_t>n
 
     def tokens(self):
-        """How many ids there are, when all is done; -1 where the text is to be encoded otherwise."""
+        """How many ids there are, when all is done, though there be no room for them; -1 where the text is to be encoded otherwise."""
         cdef const uint8_t *report = <const uint8_t *>self.report.data
-        cdef uint32_t doubt = 0
-        for i in range(3):
+        cdef uint32_t doubt = (<const uint32_t *>(report + self.doubts[0]))[0] & ~self.crowded
+        for i in range(1, 3):
             doubt |= (<const uint32_t *>(report + self.doubts[i]))[0]
         return -1 if doubt else <Py_ssize_t>(<const uint64_t *>(report + self.tokens_at))[0]

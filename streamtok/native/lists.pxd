@@ -1,7 +1,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from .ids cimport IdBuffer
+from .csrc.base cimport st_ids
 from .vocab cimport Vocab
 
 
@@ -23,7 +23,8 @@ cdef struct Making:
 
 cdef class Lists:
     cdef Vocab vocab
-    cdef IdBuffer buffer
+    cdef object owner  # keeps the ids
+    cdef st_ids ids
     cdef Making making
     cdef list lists
     cdef bint is_made, is_finished

@@ -12,9 +12,10 @@ from libc.string cimport memset
 
 from .csrc.base cimport *
 from .csrc.threads cimport *
-from .ids cimport IdBuffer, list_of
+from .ids cimport list_of
 from .crew cimport together
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
+from .text cimport Items, items_of
 from .vocab cimport Vocab
 
 cdef extern from "Python.h":
@@ -117,7 +118,7 @@ cdef class Lists:
         begin(&scope, NULL)
         try:
             for i in range(first, last):
-                result.append(list_of(self.vocab, &self.buffer.ids, self.making.starts[i], self.making.starts[i + 1]))
+                result.append(list_of(self.vocab, &self.ids, self.making.starts[i], self.making.starts[i + 1]))
                 if st_go_on(sizeof(int64_t) * (self.making.starts[i + 1] - self.making.starts[i])):
                     break
             check(&scope)
@@ -132,9 +133,9 @@ cdef class Lists:
     def are_shared(self):
         """Whether several threads can make the lists together by the steps."""
         cdef Making *m = &self.making
-        if not WORTH_IT <= self.buffer.ids.size < MOST_IDS:
+        if not WORTH_IT <= self.ids.size < MOST_IDS:
             return False
-        m.ids, m.count = self.buffer.ids.data, self.buffer.ids.size
+        m.ids, m.count = self.ids.data, self.ids.size
         m.ints, m.int_count = self.vocab.shared_ints(), self.vocab.int_count
         if m.ints == NULL:
             return False
@@ -180,3 +181,27 @@ cdef class Lists:
         for i in range(m.lists):
             Py_SET_SIZE(self.lists[i], <Py_ssize_t>(m.starts[i + 1] - m.starts[i]))
         return self.lists
+
+
+def lists_over(Vocab vocab not None, ids not None, row_starts not None):
+    """Lists of a vocabulary's ids that lie in a buffer of uint32, ids[row_starts[i]:row_starts[i + 1]] each; row_starts: a buffer of
+    int64. ValueError: rows that are not all of the buffer."""
+    cdef Items items = items_of(ids, sizeof(uint32_t)), rows = items_of(row_starts, sizeof(int64_t))
+    cdef const int64_t *starts = <const int64_t *>rows.data
+    cdef Lists lists = Lists.__new__(Lists)
+    cdef Py_ssize_t i
+    cdef int64_t before = 0
+    lists.vocab, lists.owner = vocab, items
+    lists.ids.data, lists.ids.size = <uint32_t *>items.data, <size_t>items.n
+    lists.making.starts = <size_t *>st_malloc(<size_t>(rows.n + 1) * sizeof(size_t))
+    if lists.making.starts == NULL:
+        raise MemoryError
+    if rows.n and (starts[0] != 0 or starts[rows.n - 1] != items.n):
+        raise ValueError(f"rows from {starts[0]} to {starts[rows.n - 1]} are not all of {items.n} ids")
+    for i in range(rows.n):
+        if not before <= starts[i] <= items.n:
+            raise ValueError(f"row {i} begins at {starts[i]}, among {items.n} ids")
+        before = starts[i]
+        lists.making.starts[i] = <size_t>before
+    lists.making.lists = <size_t>max(rows.n - 1, 0)
+    return lists

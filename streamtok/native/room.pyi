@@ -1,4 +1,4 @@
-from typing import final, overload
+from typing import Any, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,11 @@ class IdRoom:
     def taken(self, size: int) -> npt.NDArray[np.uint32]: ...
 
 def copied_ids(source: _Data) -> npt.NDArray[np.uint32]: ...
+
+@final
+class Lent:
+    def __new__(cls, owner: _Data, start: int, n: int, back: Any, what: Any) -> Self: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Block:

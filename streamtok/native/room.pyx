@@ -109,6 +109,31 @@ def copied_ids(source not None):
     return room.taken(<size_t>items.n)
 
 
+cdef class Lent:
+    """A part of another object's memory as a buffer that cannot be written to: n bytes from `start` on. When nothing refers to it any more,
+    back.append(what) is called."""
+    cdef Py_buffer view
+    cdef Py_ssize_t start, n
+    cdef bint is_held
+    cdef object back, what
+
+    def __cinit__(self, owner not None, Py_ssize_t start, Py_ssize_t n, back not None, what):
+        PyObject_GetBuffer(owner, &self.view, PyBUF_SIMPLE)
+        self.is_held = True
+        if not 0 <= start <= start + n <= self.view.len:
+            raise ValueError(f"the memory has {self.view.len} bytes: it has no {n} from {start} on")
+        self.start, self.n, self.back, self.what = start, n, back, what
+
+    def __dealloc__(self):
+        if self.is_held:
+            PyBuffer_Release(&self.view)
+        if self.back is not None:
+            self.back.append(self.what)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, <uint8_t *>self.view.buf + self.start, self.n, 1, flags)
+
+
 cdef class Block:
     """Memory in large pages, as a writable buffer."""
     cdef object __weakref__

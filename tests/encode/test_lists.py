@@ -6,11 +6,13 @@ import gc
 import random
 import sys
 
+import numpy as np
 import oracle
 import pytest
 
 from streamtok import batch
 from streamtok.native.job import Job
+from streamtok.native.lists import lists_over
 
 pytestmark = pytest.mark.skipif(
     not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="without the lock each thread makes lists of its own"
@@ -40,9 +42,28 @@ def test_lists_are_those_of_one_thread(texts, monkeypatch):
     assert enc.encode_batch(texts, num_threads=3) == want
 
 
-def test_each_place_is_a_reference(texts):
+def test_lists_of_ids_in_an_array(texts, monkeypatch):
+    """A device gives ids as an array."""
+    monkeypatch.setattr(batch, "cores", lambda: 4)
+    enc = oracle.ours("o200k_base")
+    ids, indptr = enc.encode_ragged([*texts, "<|endoftext|>"], allowed_special="all")
+    for some in (ids.size, 5000, 0):
+        starts = np.unique(np.minimum(indptr, some)) if some else np.zeros(3, np.int64)
+        want = [ids[a:b].tolist() for a, b in zip(starts.tolist(), starts.tolist()[1:])]
+        for threads in (1, 4):
+            assert batch.listed(enc._vocab, ids[:some], starts, threads) == want
+    assert batch.listed(enc._vocab, ids, indptr, 4)[-1] == [enc.eot_token]
+    for starts in ([0, 3], [1, len(ids)], [0, -1, len(ids)], [0, 9, 4, len(ids)], [0, 1 << 40, len(ids)]):
+        with pytest.raises(ValueError):
+            lists_over(enc._vocab, ids, np.array(starts))
+
+
+@pytest.mark.parametrize("by", ["job", "array"])
+def test_each_place_is_a_reference(texts, by):
     coder = oracle.ours("r50k_base")._coder
     lists = lists_of(coder, texts)
+    if by == "array":
+        lists = lists_over(coder.vocab, *oracle.ours("r50k_base").encode_ragged(texts))
     assert lists.are_shared
     lists.work()
     assert lists.make()

@@ -1,0 +1,74 @@
+"""A launch for short texts: which of a job's numbers change from one text to the next."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._job import BLOCK, JOB, SHORT_STRETCH, place_in
+from ._text import ShortText
+
+if TYPE_CHECKING:
+    from ..native.launch import TextLaunch
+    from ..protocols import DeviceArray, HostArray, Record
+    from ._device import PreparedLaunch
+    from ._names import Names
+
+
+def _number_of(field: str) -> int:
+    """Which of a job's numbers a field is."""
+    return place_in(JOB, field) // 8
+
+
+_SOURCE, _SOURCE_SIZE = map(_number_of, ("source", "source_size"))
+_SIZE, _BLOCKS, _STRETCHES = map(_number_of, ("size", "blocks", "stretches"))
+_TRUSTED, _OUT, _OUT_ROOM = map(_number_of, ("trusted", "out", "out_room"))
+_MARKS, _ROWS, _ROW_STARTS, _ROW_COUNT = map(_number_of, ("marks", "rows", "row_starts", "row_count"))
+
+OF_ONE_TEXT = _SOURCE, _SOURCE_SIZE, _SIZE, _BLOCKS, _STRETCHES, _TRUSTED, _MARKS, _ROW_COUNT, _OUT, _OUT_ROOM
+"""What a TextLaunch tells a job (native/launch.pyx)."""
+
+
+class ShortCall:
+    """A job for short texts, its launch, and what both point to. key: what they are made for."""
+
+    def __init__(self, key: object, job: Record, data: DeviceArray, launch: PreparedLaunch, held: object) -> None:
+        self.key, self.data, self.launch, self._held = key, data, launch, (job, held)
+        # An item of an array of numbers takes a third of the time of a field of a record.
+        self.numbers = job.reshape(1).view(np.uint64)
+        self._text = int(job["text"])
+
+    def begin(self, text: ShortText, out: int, room: int) -> None:
+        """Tells the job of a text without rows, and where ids go."""
+        numbers, size = self.numbers, text.size
+        numbers[_SOURCE], numbers[_SOURCE_SIZE], numbers[_SIZE] = text.source, text.bytes, size
+        numbers[_BLOCKS], numbers[_STRETCHES] = -(-size // BLOCK), -(-size // SHORT_STRETCH)
+        numbers[_TRUSTED], numbers[_OUT], numbers[_OUT_ROOM] = text.trusted, out, room
+        numbers[_MARKS] = numbers[_ROW_COUNT] = 0
+
+    def set_rows(self, text: ShortText, starts: int) -> None:
+        """Tells it of the rows, and where their starts go."""
+        assert text.rows is not None
+        numbers = self.numbers
+        numbers[_MARKS], numbers[_ROWS] = self._text + text.size, self._text + text.place_of_rows
+        numbers[_ROW_STARTS], numbers[_ROW_COUNT] = starts, text.rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Quick:
+    """A launch for texts of up to `most` bytes, which writes ids to `out`. It looks for `names`, and holds addresses of
+    an engine that is at this place. note: to be called when a launch is done."""
+
+    launch: TextLaunch
+    out: HostArray
+    most: int
+    names: Names
+    place: object
+    note: Callable[[], None]
+
+    def serves(self, size: int, names: Names, engine: Any) -> bool:
+        """Whether it may be used for a text of so many bytes, or characters."""
+        return size <= self.most and self.names is names and self.place == engine.place
