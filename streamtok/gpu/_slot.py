@@ -308,12 +308,12 @@ class Slot(Lane):
         return self.station.results.lend(count * request.dtype.itemsize) if request.may_lend else None
 
     def _make_quick(self, text: str | bytes, request: Request) -> Quick | None:
-        if not isinstance(self.engine, Engine) or self.station.normalizer is not None or not request.names.sought.fits:
+        if not isinstance(self.engine, Engine) or not request.names.sought.fits:
             return None
         size = len(text) * (1 if isinstance(text, bytes) or text.isascii() else 3)
         most = min(SHORT_ON_HOST, short_room(size))
         room, out = self.pinned("quick in", most + 16), self._pinned_ids("quick out", most, request)
-        launch, place = self.engine.text_launch(room, request.dtype, request.names.sought)
+        launch, place = self.engine.text_launch(room, request.dtype, request.names.sought, self.station.normalizer)
         return Quick(launch, out, most, request.names, place, self.engine.note_short)
 
     def encode_short(self, texts: Texts, request: Request, to_host: bool = False, out: Any = None) -> Any:

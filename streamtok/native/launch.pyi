@@ -2,6 +2,7 @@ from typing import Any, final
 
 from typing_extensions import Self
 
+from .normal import Normalizer
 from .text import _Data
 
 @final
@@ -34,6 +35,7 @@ class TextLaunch:
         doubts: tuple[int, int, int],
         crowded: int,
         room: _Data,
+        normalizer: Normalizer | None,
         blocks: int,
         block_bytes: int,
         stretch: int,

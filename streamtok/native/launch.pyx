@@ -9,6 +9,8 @@ from libc.string cimport memcpy
 
 from .csrc.base cimport st_count_read
 from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
+from .normal cimport Normalizer
+from .prepared cimport is_kept
 from .text cimport Items, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, items_of
 from .workers cimport Batch, begin_copy, is_little
 
@@ -105,10 +107,11 @@ cdef class TextLaunch:
     numbers: the launch's job, uint64. places: which of them are source, source_size, size, blocks, stretches, trusted, marks, row_count,
     out and out_room. report: what the kernel counts, bytes. tokens_at: where in it the tokens are; doubts: where in it three numbers of
     32 bits are that are 0 unless the text takes more than that, or, of the first one the bit `crowded`, has more ids than there is room
-    for. room: pinned memory of uint8 for texts, and 16 bytes more. blocks: the most that the launch may have, each for block_bytes of
+    for. room: pinned memory of uint8 for texts, and 16 bytes more. normalizer: what is to leave a text as it is; or None. blocks: the most that the launch may have, each for block_bytes of
     text, in stretches of so many bytes."""
     cdef Launch launch
     cdef Items numbers, report, room
+    cdef Normalizer normalizer
     cdef uint64_t *job
     cdef size_t tokens_at, block_bytes, stretch
     cdef uint32_t crowded
@@ -119,12 +122,12 @@ cdef class TextLaunch:
 
     def __cinit__(
         self, Launch launch not None, numbers, tuple places, report, size_t tokens_at, tuple doubts, uint32_t crowded, room,
-        unsigned blocks, size_t block_bytes, size_t stretch, uintptr_t stream,
+        Normalizer normalizer, unsigned blocks, size_t block_bytes, size_t stretch, uintptr_t stream,
     ):
         self.launch, self.numbers, self.report = launch, items_of(numbers, sizeof(uint64_t), True), items_of(report, 1)
         self.room, self.blocks, self.block_bytes, self.stream = items_of(room, 1, True), blocks, block_bytes, stream
         self.job, self.tokens_at, self.stretch = <uint64_t *>self.numbers.data, tokens_at, stretch
-        self.crowded = crowded
+        self.crowded, self.normalizer = crowded, normalizer
         for i in range(10):
             self.places[i] = places[i]
         for i in range(3):
@@ -132,10 +135,10 @@ cdef class TextLaunch:
 
     def run(self, text, uint64_t out, uint64_t out_room):
         """Launch.run for a str, or for bytes, whose ids go to pinned memory at `out`, with room for so many; None for what it does not
-        take: other types, surrogates, too much text or none."""
+        take: other types, surrogates, too much text or none, what the normalizer changes."""
         cdef bint is_str = type(text) is str
         cdef Py_ssize_t n = self._put(text) if is_str or type(text) is bytes else 0
-        if n == 0:
+        if n == 0 or (self.normalizer is not None and not is_kept(self.normalizer, <const uint8_t *>self.room.data, <size_t>n, is_str)):
             return None
         cdef uint64_t *job = self.job
         cdef size_t size = <size_t>n

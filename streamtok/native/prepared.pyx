@@ -20,6 +20,15 @@ cdef bint is_utf8(const Text *text) noexcept nogil:
     return text.flags & ST_FEED_TRUSTED or st_text_check(text.data, text.n, &error) == text.n
 
 
+cdef bint is_kept(Normalizer normalizer, const uint8_t *data, size_t n, bint trusted) noexcept:
+    cdef Text text
+    cdef bint kept
+    text.data, text.n, text.flags = data, n, ST_FEED_TRUSTED if trusted else 0
+    with nogil:
+        kept = is_utf8(&text) and st_normalizer_keeps(&normalizer.normalizer, data, n)
+    return kept
+
+
 cdef bint holds(const Text *text, const st_special *names) noexcept nogil:
     """Whether one of the names stands in the text. names: NULL = none."""
     cdef st_special_search search
