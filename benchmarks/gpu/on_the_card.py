@@ -91,9 +91,11 @@ def tokens_of(encoding: Any, ids: Any) -> Any:
 
 
 def share_of(encoding: Any, got: Any, want: Any) -> float:
-    """How many of the wanted tokens are there, of all that are wanted."""
+    """How many of the wanted tokens are there, of all that are wanted; 0 where the ids are of another text."""
     if np.array_equal(got, want):
         return 1.0
+    if encoding.decode_bytes(got) != encoding.decode_bytes(want):
+        return 0.0
     return round(len(np.intersect1d(tokens_of(encoding, got), tokens_of(encoding, want))) / len(want), 4)
 
 
@@ -193,7 +195,9 @@ def table(found: list[shared.Row]) -> str:
     names = shared.names_in(found, "ms")
     cells = []
     for row in found:
-        shares = {name: f" ({share:.1%})" for name, share in row["share"].items() if share < 1}
+        shares = {
+            name: f" ({share:.1%})" if share else " (another text)" for name, share in row["share"].items() if share < 1
+        }
         times = [f"{row['ms'][name]}{shares.get(name, '')}" if name in row["ms"] else "" for name in names]
         cells.append([f"{row['encoding']}, {row['corpus']}, {row['text']}", *times])
     return shared.markdown(["milliseconds (share of the right tokens)", *names], cells)
