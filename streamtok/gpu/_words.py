@@ -37,7 +37,7 @@ FIRST_PART = 4 << 20
 GROWTH = 8
 """So many times as much text is read after a part as before it. A part takes 0.06 ms beside its text, as much as 12 MB
 of English; a word that is new in it is merged each time that it stands there. Of 1, 2, 4, 8 and 16 MB, and growth by 2,
-3, 4 and 8, these two gave the highest rates of first calls: on each corpus 4 to 14 % more than 4 MB and doubling."""
+3, 4 and 8, these two gave the highest rates of first calls: on each corpus 4 to 12 % more than 4 MB and doubling."""
 
 RENEWAL = 16
 """A table that is full is given up after so many atoms for each of its words were merged in vain. Making a new one
