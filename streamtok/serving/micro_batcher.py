@@ -297,12 +297,14 @@ class _Core:
         return outcomes
 
     def _group(self, calls: list[_Call]) -> list[Outcome]:
-        """The outcomes of calls of one kind. Where one of them fails, each is made by itself."""
+        """The outcomes of calls of one kind. Where one of them fails, each half is made by itself, and so on: one bad
+        call among n takes 2 log2(n) calls of the core more, and three times the work."""
         if len(calls) > 1:
             try:
                 return [Outcome(False, value) for value in self._together(calls)]
             except BaseException:
-                return [outcome for call in calls for outcome in self._group([call])]
+                half = len(calls) // 2
+                return self._group(calls[:half]) + self._group(calls[half:])
         try:
             return [Outcome(False, self._alone(calls[0]))]
         except BaseException as error:
