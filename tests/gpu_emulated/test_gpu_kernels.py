@@ -234,6 +234,7 @@ def test_dtypes(dtype):
 def test_slices_and_their_parts(parts, monkeypatch):
     monkeypatch.setattr(_engine, "SLICE", 4096)
     monkeypatch.setattr(_words, "FIRST_PART", parts)
+    monkeypatch.setattr(_words, "GROWTH", 1)
     rng = random.Random(5)
     for name in ENCODINGS:
         subject(name).engine._tables.words.renew()
