@@ -1,20 +1,5 @@
 #include "vocab/vocab.h"
 
-/* Whether a text can hold the byte: UTF-8 never has the others. */
-static int is_in_texts(uint8_t byte)
-{
-    return byte < 0xC0 || (byte > 0xC1 && byte < 0xF5);
-}
-
-void st_vocab_find_fragments(st_vocab *v)
-{
-    const uint32_t *ids = v->sorted_ids ? v->sorted_ids : v->ids;
-    while (v->fragments + 1 < v->count && ids[v->count - v->fragments - 1] >= ST_FIRST_FRAGMENT) {
-        const uint32_t at = v->count - ++v->fragments, index = v->by_id ? v->by_id[at] : at;
-        v->spells |= st_token_length(v, index) > 1 || is_in_texts(*st_token_bytes(v, index));
-    }
-}
-
 st_status st_vocab_spell(const st_vocab *v, st_ids *ids, size_t from)
 {
     size_t more = 0;

@@ -355,9 +355,24 @@ static st_status find_unsound(st_vocab *v)
     return ST_OK;
 }
 
+/* Whether a text can hold the byte: UTF-8 never has the others. */
+static int is_in_texts(uint8_t byte)
+{
+    return byte < 0xC0 || (byte > 0xC1 && byte < 0xF5);
+}
+
+static void find_fragments(st_vocab *v)
+{
+    const uint32_t *ids = v->sorted_ids ? v->sorted_ids : v->ids;
+    while (v->fragments + 1 < v->count && ids[v->count - v->fragments - 1] >= ST_FIRST_FRAGMENT) {
+        const uint32_t at = v->count - ++v->fragments, index = v->by_id ? v->by_id[at] : at;
+        v->spells |= st_token_length(v, index) > 1 || is_in_texts(*st_token_bytes(v, index));
+    }
+}
+
 st_status st_vocab_complete(st_vocab *v, size_t *bad)
 {
-    st_vocab_find_fragments(v);
+    find_fragments(v);
     ST_TRY(find_unsound(v));
     if (!v->unreachable)
         return ST_OK;

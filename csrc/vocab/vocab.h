@@ -100,7 +100,6 @@ typedef struct st_vocab_source {
 /* Works out which tokens are not sound, and enters unreachable ones: for a vocabulary whose arrays are there.
  * ST_BAD_IMAGE: there are more or fewer of these than vocab->unreachable. ST_DUPLICATE_TOKEN: *bad is one that is there twice. */
 st_status st_vocab_complete(st_vocab *vocab, size_t *bad);
-void st_vocab_find_fragments(st_vocab *vocab); /* the part of it that counts them */
 
 /* Builds a vocabulary. On failure *vocab is NULL and *bad the index (or the missing byte) that is to blame. */
 st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad);
