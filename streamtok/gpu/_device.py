@@ -31,6 +31,9 @@ _DLPACK_CUDA = 2, 13  # kDLCUDA and kDLCUDAManaged
 _LARGE = 4 << 20
 """Bytes of pinned memory that are worth large pages."""
 
+_KEPT = 1024
+"""Bytes of shared memory that a device keeps for itself in each block."""
+
 _PORTABLE = 1  # cudaHostRegisterPortable: pinned for all devices
 
 
@@ -147,7 +150,9 @@ class CudaDevice:
                 cupy.RawModule(code=module.source(), options=module.options(family), backend="nvrtc")
                 for module in modules
             ]
-            self._processors = int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
+            attributes = cupy.cuda.Device(ordinal).attributes
+            self._processors = int(attributes["MultiProcessorCount"])
+            self._shared_memory = int(attributes["MaxSharedMemoryPerMultiprocessor"])
         self._kernels: dict[str, Any] = {}
         self._launches: dict[tuple[str, int], tuple[int, int, bool]] = {}
 
@@ -214,7 +219,10 @@ class CudaDevice:
 
     def blocks_for(self, kernel: str, most: int) -> int:
         """How many blocks share the work of a kernel whose blocks loop over it."""
-        resident = module_of(self._modules, kernel).resident[kernel]
+        module = module_of(self._modules, kernel)
+        resident = module.resident[kernel]
+        if kernel in module.together:  # no more than there is room for at once
+            resident = max(1, min(resident, self._shared_memory // (module.shared_memory(kernel, 256) + _KEPT)))
         return max(1, min(most, self._processors * resident))
 
     def launch(self, kernel: str, job: Record, grid: int, block: int) -> None:

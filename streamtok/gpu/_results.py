@@ -188,4 +188,5 @@ def _before_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork)
+    # The forked process has no driver, and a lock that another thread held stays closed there.
+    os.register_at_fork(before=_before_fork, after_in_child=_pools.clear)

@@ -51,7 +51,7 @@ LONG_TEXTS = Module(
 
 SHORT_TEXTS = Module(
     "streamtok.gpu",
-    {"short": 1},
+    {"short": 2},
     {"short": 4688},  # the largest of those, because it is all of these stages
     together=("short",),
     own=("-DST_SHORT_TEXTS", f"-DST_STRETCH_BLOCKS={SHORT_STRETCH // BLOCK}"),

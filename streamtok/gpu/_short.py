@@ -59,11 +59,12 @@ class ShortCall:
 
 @dataclasses.dataclass(frozen=True)
 class Quick:
-    """A launch for texts of up to `most` bytes, which writes ids to `out`. It looks for `names`, and holds addresses of
-    an engine that is at this place. note: to be called when a launch is done."""
+    """A launch for texts of up to `most` bytes, which may write ids to `out`, at an address. It looks for `names`, and
+    holds addresses of an engine that is at this place. note: to be called when a launch is done."""
 
     launch: TextLaunch
     out: HostArray
+    address: int
     most: int
     names: Names
     place: object

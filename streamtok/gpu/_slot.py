@@ -37,6 +37,9 @@ _WORTH_A_ROOM = 1 << 16
 """Bytes of ids that are copied to memory which an earlier result has left. numpy keeps smaller pieces itself."""
 
 
+_WORTH_LENDING = 1 << 14
+"""Bytes of text, or characters, from which on ids may be too many to be copied at once."""
+
 _MOST_PINNED = PINNED + PINNED // 32
 """Text in blocks has marks and rows besides."""
 
@@ -280,7 +283,7 @@ class Slot(Lane):
                 quick = self._quick = self._make_quick(text, request)
             if quick is None:
                 return None
-        loan = self._lent(len(text) // (2 if isinstance(text, bytes) or text.isascii() else 1), request)
+        loan = self._lent_for(text, request) if len(text) >= _WORTH_LENDING else None
         if loan is not None:
             count = self._run_quick(quick, text, loan.address, loan.size // request.dtype.itemsize)
             if 0 <= count * request.dtype.itemsize <= loan.size:
@@ -289,7 +292,7 @@ class Slot(Lane):
             if count < 0:
                 return None
         out = quick.out
-        count = self._run_quick(quick, text, out.ctypes.data, len(out))
+        count = self._run_quick(quick, text, quick.address, len(out))
         return _copied(out[:count]) if 0 <= count <= len(out) else None
 
     def _run_quick(self, quick: Quick, text: str | bytes, out: int, room: int) -> int:
@@ -303,6 +306,9 @@ class Slot(Lane):
         quick.note()
         return quick.launch.tokens()
 
+    def _lent_for(self, text: str | bytes, request: Request) -> Loan | None:
+        return self._lent(len(text) // (2 if isinstance(text, bytes) or text.isascii() else 1), request)
+
     def _lent(self, count: int, request: Request) -> Loan | None:
         """Room for so many ids that may become the caller's."""
         return self.station.results.lend(count * request.dtype.itemsize) if request.may_lend else None
@@ -314,7 +320,7 @@ class Slot(Lane):
         most = min(SHORT_ON_HOST, short_room(size))
         room, out = self.pinned("quick in", most + 16), self._pinned_ids("quick out", most, request)
         launch, place = self.engine.text_launch(room, request.dtype, request.names.sought, self.station.normalizer)
-        return Quick(launch, out, most, request.names, place, self.engine.note_short)
+        return Quick(launch, out, out.ctypes.data, most, request.names, place, self.engine.note_short)
 
     def encode_short(self, texts: Texts, request: Request, to_host: bool = False, out: Any = None) -> Any:
         """(ids, row starts) of texts that take at most SHORT bytes and hold none of the names, in one launch from and

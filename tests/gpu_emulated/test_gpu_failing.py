@@ -49,7 +49,8 @@ class Stub:
             return count
 
         class Device:
-            compute_capability, attributes = capability, {"MultiProcessorCount": 1}
+            compute_capability = capability
+            attributes = {"MultiProcessorCount": 1, "MaxSharedMemoryPerMultiprocessor": 1 << 16}
 
             def __init__(self, ordinal: int) -> None:
                 self.ordinal = ordinal

@@ -26,7 +26,7 @@ ST_INLINE void st_tell_host(const st_job *job, uint32_t *arrived, uint32_t meeti
     }
 }
 
-ST_KERNEL __launch_bounds__(256, 1) st_kernel_short(const __grid_constant__ st_job job)
+ST_KERNEL __launch_bounds__(256, 2) st_kernel_short(const __grid_constant__ st_job job)
 {
     const uint64_t thread = ST_THREAD, threads = ST_THREADS, warp = thread / 32, warps = threads / 32;
     const unsigned lane = threadIdx.x & 31;
