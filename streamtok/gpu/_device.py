@@ -152,7 +152,7 @@ class CudaDevice:
             ]
             attributes = cupy.cuda.Device(ordinal).attributes
             self._processors = int(attributes["MultiProcessorCount"])
-            self._shared_memory = int(attributes["MaxSharedMemoryPerMultiprocessor"])
+            self._shared_memory = int(attributes.get("MaxSharedMemoryPerMultiprocessor", 0))
         self._kernels: dict[str, Any] = {}
         self._launches: dict[tuple[str, int], tuple[int, int, bool]] = {}
 

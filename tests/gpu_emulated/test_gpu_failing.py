@@ -49,8 +49,7 @@ class Stub:
             return count
 
         class Device:
-            compute_capability = capability
-            attributes = {"MultiProcessorCount": 1, "MaxSharedMemoryPerMultiprocessor": 1 << 16}
+            compute_capability, attributes = capability, {"MultiProcessorCount": 1}
 
             def __init__(self, ordinal: int) -> None:
                 self.ordinal = ordinal
