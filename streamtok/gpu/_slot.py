@@ -133,13 +133,7 @@ class Slot(Lane):
 
     def _one_behind_the_other(self, layout: Layout, texts: Texts) -> Steps[tuple[HostArray, Places]]:
         """(UTF-8 of all pieces one behind the other, for an upload; the bytes of each)."""
-        sizes, most = np.empty(len(texts), np.int64), texts.most()[0]
-        if layout.has_characters and most <= PINNED:
-            room = self.pinned("in", most)
-            yield from ended(layout.place(room))
-            layout.sizes(sizes)
-            return room[: int(sizes.sum())], sizes
-        yield from ended(layout.measure())
+        sizes = np.empty(len(texts), np.int64)
         layout.sizes(sizes)
         total = int(sizes.sum())
         if len(sizes) == 1 and total and not layout.has_characters:
@@ -172,8 +166,9 @@ class Slot(Lane):
     ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         """is_normal: the normalizer, if there is one, leaves them as they are."""
         layout, normalizer = Layout(texts), self.station.normalizer
+        yield from ended(layout.measure())
         in_blocks = len(texts) > 1 and not layout.is_joined
-        put = self._in_blocks(layout, texts, rows) if in_blocks else self._one_behind_the_other(layout, texts)
+        put = self._in_blocks(layout, len(texts), rows) if in_blocks else self._one_behind_the_other(layout, texts)
         data, sizes = yield from put
         if normalizer is not None and not is_normal:
             starts = _starts_of(sizes, in_blocks)
@@ -186,22 +181,14 @@ class Slot(Lane):
             return (yield from self._encode_blocks(data, sizes, rows, request))
         return (yield from self._encode_host(data, sizes, rows, request))
 
-    def _in_blocks(self, layout: Layout, texts: Texts, rows: Places) -> Steps[tuple[HostArray, Places]]:
+    def _in_blocks(self, layout: Layout, count: int, rows: Places) -> Steps[tuple[HostArray, Places]]:
         """(several pieces laid out as the kernels take them, the bytes of each)."""
-        room = self._room_for_blocks(layout, texts, len(rows))
-        yield from ended(layout.measure() if room is None else layout.place(room, BLOCK))
-        sizes = np.empty(len(texts), np.int64)
+        sizes = np.empty(count, np.int64)
         layout.sizes(sizes)
         size = bytes_in_blocks(layout.count_blocks(), len(rows))
-        if room is None:
-            room = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
+        room = self.pinned("in", size) if size <= _MOST_PINNED else np.empty(size, np.uint8)
         yield from ended(layout.write_blocks(room, rows))
-        return room[:size], sizes
-
-    def _room_for_blocks(self, layout: Layout, texts: Texts, rows: int) -> HostArray | None:
-        """Pinned memory for texts in blocks, whatever their characters are; None where they are bytes, or too many."""
-        size = bytes_in_blocks(texts.most()[1], rows)
-        return self.pinned("in", size) if layout.has_characters and size <= _MOST_PINNED else None
+        return room, sizes
 
     def _encode_blocks(
         self, room: HostArray, sizes: Places, rows: Places, request: Request
@@ -376,14 +363,13 @@ class Slot(Lane):
 
         is_normal: the normalizer, if there is one, leaves them as they are."""
         layout, rows = Layout(texts, True), None if len(texts) == 1 else len(texts)
-        placed = None if rows is None else self._room_for_blocks(layout, texts, rows)
-        complete(ended(layout.measure() if placed is None else layout.place(placed, BLOCK)))
+        complete(ended(layout.measure()))
         size = layout.size() if rows is None else BLOCK * layout.count_blocks()
         if not request.names.sought.fits or not 0 < size <= (SHORT_ON_HOST if to_host else SHORT):
             return None
         room = self._read_in_place(texts, layout) if rows is None and size > WORTH_ASKING else None
         if room is None:
-            room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0)) if placed is None else placed
+            room = self.pinned("in", bytes_in_blocks(size // BLOCK + 1, rows or 0))
             complete(ended(layout.write(room) if rows is None else layout.write_blocks(room, np.arange(rows))))
         if self.station.normalizer is not None and not is_normal:
             sizes = np.empty(len(texts), np.int64)

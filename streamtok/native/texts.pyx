@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
 from .text cimport Items, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, items_of
-from .workers cimport TASK_CONVERT, TASK_COPY, TASK_KNOWN, TASK_MEASURE, Batch, Group, Task, do_tasks, is_little
+from .workers cimport TASK_CONVERT, TASK_COPY, TASK_KNOWN, TASK_MEASURE, Batch, Group, Task, do_task, is_little
 
 from .text import mend_surrogates
 
@@ -258,15 +258,12 @@ cdef class Layout:
 
     >>> blocks = layout.count_blocks()
     >>> batch = layout.write_blocks(room, rows)
-
-    >>> batch = layout.place(room)   # in place of measure() and write()
     """
     cdef Texts texts
     cdef Task *tasks
     cdef Group *groups
     cdef size_t task_count, group_count
     cdef readonly bint has_characters, is_joined
-    cdef bint is_placed
     cdef object room  # keeps the memory that is written
 
     def __cinit__(self, Texts texts not None, bint apart=False):
@@ -307,7 +304,6 @@ cdef class Layout:
             task.n = min(entry.n - at, <size_t>A_TASK)
             task.size = task.n
             at += task.n
-            task.ends = at == entry.n
 
     cdef void _group(self) noexcept:
         """Groups of neighbouring tasks."""
@@ -315,7 +311,7 @@ cdef class Layout:
         self.group_count = 0
         for i in range(self.task_count):
             if done >= A_GROUP:
-                self.groups[self.group_count] = Group(&self.tasks[i], 0, NULL, 0, 0)
+                self.groups[self.group_count] = Group(&self.tasks[i], 0)
                 self.group_count += 1
                 done = 0
             self.groups[self.group_count - 1].count += 1
@@ -323,17 +319,14 @@ cdef class Layout:
 
     cdef object _do(self, size_t size):
         """Does all tasks, or lets threads do them."""
-        self._group()
-        return self._do_groups(size)
-
-    cdef object _do_groups(self, size_t size):
         cdef size_t i
         cdef Batch batch
         if is_little(size):
             with nogil:
-                for i in range(self.group_count):
-                    do_tasks(&self.groups[i])
+                for i in range(self.task_count):
+                    do_task(&self.tasks[i])
             return None
+        self._group()
         batch = Batch.__new__(Batch)
         batch.begin(self.groups, self.group_count, self)
         return batch
@@ -347,31 +340,6 @@ cdef class Layout:
             self.tasks[i].kind = TASK_MEASURE if self.tasks[i].width else TASK_KNOWN
             characters += self.tasks[i].n if self.tasks[i].width else 0
         return self._do(CONVERTED * characters)
-
-    def place(self, room, size_t apart=1):
-        """Measures the texts and writes them one behind the other, each from a multiple of `apart` bytes on, at once, or a Batch does it.
-        room: a writable buffer; ValueError if it is too small for all that the texts may have. With surrogates, of which sizes() tells,
-        what is written is of no use."""
-        cdef Py_ssize_t i
-        cdef size_t most = 0, work = 0, size
-        cdef Py_buffer view
-        if self.is_joined:
-            raise ValueError("texts are joined: make a Layout(texts, True)")
-        for i in range(self.texts.count):
-            size = self.texts.entries[i].n * most_bytes(self.texts.entries[i].width)
-            most += (size + apart - 1) // apart * apart
-            work += self.texts.entries[i].n * (CONVERTED if self.texts.entries[i].width else 1)
-        PyObject_GetBuffer(room, &view, PyBUF_WRITABLE)
-        try:
-            if most > <size_t>view.len:
-                raise ValueError(f"the room has {view.len} bytes, and the texts may have {most}: give room for them")
-            self.room, self.is_placed = room, True
-            self._group()
-            for i in range(<Py_ssize_t>self.group_count + 1):
-                self.groups[i].room, self.groups[i].apart, self.groups[i].place = <uint8_t *>view.buf, apart, i == 0
-            return self._do_groups(work)
-        finally:
-            PyBuffer_Release(&view)
 
     def sizes(self, sizes):
         """Fills a writable buffer of int64, an item a text, with the bytes that it has. Raises HasSurrogates."""
@@ -432,7 +400,7 @@ cdef class Layout:
         return blocks
 
     def write_blocks(self, room, rows):
-        """Writes all texts as kernels take them, at once, or a Batch does it (after place(room, 64) only what it did not): the blocks; a mark for each, a byte; and where each row
+        """Writes all texts as kernels take them, at once, or a Batch does it: the blocks; a mark for each, a byte; and where each row
         begins, a number of 64 bits that counts blocks. Marks and rows begin at multiples of 16 bytes.
 
         room: a writable buffer; ValueError if it is too small. rows: a buffer of int64, for each row the number of the text that it
@@ -456,13 +424,13 @@ cdef class Layout:
                     row_blocks[row] = block
                     row += 1
                 if i < self.texts.count:
-                    size = self._size(i, &at) if self.is_placed else self._place(i, &at, to + BLOCK * block)
+                    size = self._place(i, &at, to + BLOCK * block)
                     mark(to + BLOCK * blocks + block, to + BLOCK * block, size)
                     block += (size + BLOCK - 1) // BLOCK
             if row < items.n:
                 raise IndexError(firsts[row])
             self.room = room
-            return None if self.is_placed else self._do(BLOCK * blocks * (CONVERTED if self.has_characters else 1))
+            return self._do(BLOCK * blocks * (CONVERTED if self.has_characters else 1))
         finally:
             PyBuffer_Release(&view)
 

@@ -1,6 +1,6 @@
 # Threads that copy memory and convert characters, without the GIL and without Python objects: those of the processor's cores that
 # this process may use, begun once.
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t
 
 
 cdef enum task_kind:
@@ -16,18 +16,12 @@ cdef struct Task:
     uint8_t *to
     size_t n, size
     unsigned width
-    bint ends  # it is the last one of a text
     task_kind kind
 
 
 cdef struct Group:
     Task *tasks
     size_t count
-    # NULL, or where the UTF-8 of all groups goes that stand in a row, one behind the other; what follows the end of a text begins at a
-    # multiple of `apart`. Then the tasks have no kind, and a further group stands behind the last one.
-    uint8_t *room
-    size_t apart
-    uint64_t place  # 1 + where in the room this one's begins; 0: it is not known yet
 
 
 # Groups of tasks that are done side by side; the tasks of a group one after the other, by one thread.
@@ -56,6 +50,3 @@ cdef bint is_little(size_t bytes) noexcept nogil
 cdef Batch begin_copy(void *target, const void *source, size_t n)
 
 cdef void do_task(Task *task) noexcept nogil
-
-# The tasks of a group.
-cdef void do_tasks(Group *group) noexcept nogil

@@ -9,8 +9,7 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from .cores import cores
-from .csrc.base cimport st_number_read, st_number_write
-from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
+from .csrc.text cimport st_code_points_put, st_code_points_size
 
 import os
 
@@ -18,7 +17,6 @@ cdef extern from "Python.h":
     ctypedef void *PyThread_type_lock
     PyThread_type_lock PyThread_allocate_lock() nogil
     int PyThread_acquire_lock(PyThread_type_lock lock, int waits) nogil
-    int PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int may_end_early) nogil
     void PyThread_release_lock(PyThread_type_lock lock) nogil
     void PyThread_free_lock(PyThread_type_lock lock) nogil
     unsigned long PyThread_start_new_thread(void (*function)(void *) noexcept nogil, void *argument)
@@ -35,9 +33,6 @@ cdef enum:
     FEW = 1 << 23
     # Bytes that are copied sooner than other threads are awake and at work: with threads a megabyte took 41 to 74 us, without 36 to 44.
     LITTLE = 1 << 21
-    # Looks at a place that another thread is finding out, before the lock is asked for: 10 to 20 us.
-    LOOKS = 1 << 14
-    A_MOMENT = 50  # microseconds
 
 
 cdef bint is_little(size_t bytes) noexcept nogil:
@@ -59,7 +54,6 @@ cdef void do_task(Task *task) noexcept nogil:
 
 cdef struct Pool:
     PyThread_type_lock lock  # of all that stands here, and of what Work says of itself
-    PyThread_type_lock never  # nobody gets it
     Work *first
     Work *last
     int threads, asleep
@@ -68,44 +62,6 @@ cdef struct Pool:
 
 cdef Pool *pool = NULL
 cdef long process = 0
-
-
-cdef void place_tasks(Group *group) noexcept nogil:
-    """Measures a group's texts, and writes them behind those of the groups in front of it, whose sizes other threads are just finding out:
-    each text is still in the cache when it is converted. Groups are begun in order, so none waits for one that is not."""
-    cdef Task *task
-    cdef size_t i, at
-    cdef unsigned looks = 0
-    for i in range(group.count):
-        task = &group.tasks[i]
-        task.size = st_code_points_size(task.source, task.n, task.width) if task.width else task.n
-    while st_number_read(&group.place) == 0:
-        looks += 1
-        if looks % LOOKS == 0:  # the thread that is to say so may have no core: it gets this one
-            PyThread_acquire_lock_timed(pool.never, A_MOMENT, 0)
-    at = <size_t>st_number_read(&group.place) - 1
-    for i in range(group.count):
-        task = &group.tasks[i]
-        task.to = group.room + at
-        at += 0 if task.size == ST_NOT_CONVERTED else task.size
-        if task.ends:
-            at = (at + group.apart - 1) // group.apart * group.apart
-    st_number_write(&group[1].place, at + 1)
-    for i in range(group.count):
-        task = &group.tasks[i]
-        if task.width and task.size != ST_NOT_CONVERTED:
-            st_code_points_put(task.source, task.n, task.width, task.to)
-        elif not task.width:
-            memcpy(task.to, task.source, task.n)
-
-
-cdef void do_tasks(Group *group) noexcept nogil:
-    cdef size_t i
-    if group.room != NULL:
-        place_tasks(group)
-        return
-    for i in range(group.count):
-        do_task(&group.tasks[i])
 
 
 cdef void wake_one() noexcept nogil:
@@ -138,7 +94,9 @@ cdef Group *next_group(Work *work) noexcept nogil:
 
 cdef void do_group(Work *work, Group *group) noexcept nogil:
     """Without the lock when called, and without it when it returns."""
-    do_tasks(group)
+    cdef size_t i
+    for i in range(group.count):
+        do_task(&group.tasks[i])
     PyThread_acquire_lock(pool.lock, 1)
     work.left -= 1
     if work.left == 0:
@@ -178,11 +136,10 @@ cdef int begin_pool() except -1:
     if made == NULL:
         raise MemoryError
     memset(made, 0, sizeof(Pool))
-    made.lock, made.never = PyThread_allocate_lock(), PyThread_allocate_lock()
-    if made.lock == NULL or made.never == NULL:
+    made.lock = PyThread_allocate_lock()
+    if made.lock == NULL:
         PyMem_Free(made)
         raise MemoryError
-    PyThread_acquire_lock(made.never, 1)
     pool, process = made, os.getpid()
     for i in range(min(max(count - 1, 1), MOST_THREADS)):  # the caller has a core to itself
         made.wakes[i] = PyThread_allocate_lock()
@@ -305,7 +262,7 @@ cdef class Stretches:
             task.kind, task.to, task.n = TASK_CLEAR, target + at, min(n - at, some)
             if source != NULL:
                 task.kind, task.source = TASK_COPY, source + at
-            self.groups[self.count] = Group(task, 1, NULL, 0, 0)
+            self.groups[self.count] = Group(task, 1)
             self.count += 1
             at, some = at + task.n, step
         return 0

@@ -33,21 +33,6 @@ def laid_out(texts: Texts, behind: int = 3) -> list[bytes]:
     return [room[end - size : end].tobytes() for size, end in zip(sizes, ends)]
 
 
-def placed(texts: Texts, apart: int = 1) -> list[bytes]:
-    """The same, where texts are measured and written at once."""
-    layout, sizes = Layout(texts), np.empty(len(texts), np.int64)
-    units, widths = np.empty((2, len(texts)), np.int64)
-    texts.facts(units, widths)
-    most = int((-(-units * widths // apart) * apart).sum())
-    room = np.full(most + 3, 0xA5, np.uint8)
-    waited(layout.place(room, apart))
-    layout.sizes(sizes)
-    taken = -(-sizes // apart) * apart
-    starts = np.cumsum(taken) - taken
-    assert (room[most:] == 0xA5).all()
-    return [room[start : start + size].tobytes() for size, start in zip(sizes, starts)]
-
-
 def random_text(rng: random.Random, size: int) -> object:
     text = "".join(rng.choices(rng.choice(CHARACTERS), k=min(size, 4000)))
     text = text * (size // max(1, len(text))) if size > 4000 else text
@@ -67,8 +52,6 @@ def test_texts_of_all_kinds_and_sizes(most):
         given = [random_text(rng, rng.randint(0, most)) for _ in range(count)]
         texts, want = Texts(given), [utf8(text) for text in given]
         assert laid_out(texts) == want and [bytes(text) for text in texts] == want
-        if not Layout(texts).is_joined:
-            assert placed(texts) == placed(texts, 64) == want
         assert texts.trusted == all(isinstance(text, str) for text in given)
         units, widths = np.empty((2, count), np.int64)
         texts.facts(units, widths)
@@ -91,9 +74,8 @@ def test_surrogates_are_told_and_mended():
         if text is filler:
             assert laid_out(texts)[1] == filler.encode()
             continue
-        for way in (laid_out, placed):
-            with pytest.raises(HasSurrogates):
-                way(texts)
+        with pytest.raises(HasSurrogates):
+            laid_out(texts)
         with pytest.raises(HasSurrogates):
             texts[1]
         want = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
@@ -121,8 +103,6 @@ def test_what_is_refused():
     layout.sizes(np.empty(2, np.int64))
     with pytest.raises(ValueError, match="room has 4 bytes, and the texts have 5"):
         layout.write(bytearray(4))
-    with pytest.raises(ValueError, match="room has 4 bytes, and the texts may have 5"):
-        layout.place(bytearray(4))
     with pytest.raises(BufferError):
         layout.write(b"readonly")
 
@@ -241,11 +221,6 @@ def test_blocks_marks_and_rows(most):
         assert layout.size() == sum(map(len, utf8s)) and 64 * layout.count_blocks() <= len(want)
         room = np.full(len(want) + 5, 0xA5, np.uint8)
         room[len(want) - 8 * len(rows) - 15 :] = 0
-        waited(layout.write_blocks(room, np.array(rows)))
-        assert room[: len(want)].tobytes() == want
-        layout, room = Layout(Texts(given), True), np.full(4 * len(want) + 400, 0xA5, np.uint8)
-        waited(layout.place(room, 64))
-        room[64 * layout.count_blocks() :][: len(want) + 80] = 0
         waited(layout.write_blocks(room, np.array(rows)))
         assert room[: len(want)].tobytes() == want
         with pytest.raises(ValueError, match="give room for"):
