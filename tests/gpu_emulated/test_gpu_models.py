@@ -134,46 +134,6 @@ def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, monkeypatch
     check_ids([b"cafe\xcc\x81", b"caf\xe9"], "encode_host")  # not UTF-8
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFKC", "Lowercase"])
-def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are encoded with the others in one launch, unless a name stands in them, before or after."""
-    enc, rng, ways = model(tmp_path, form), random.Random(36), []
-    monkeypatch.setattr(Slot, "encode_host", lambda *_, **__: pytest.fail("this took more than one launch"))
-    kinds = ["plain text ", "caf\u00e9 ", "cafe\u0301 ", "\u212b and \u2126 ", "\uff21 ", "한국 ", "\u1100\u1161\u11a8 "]
-    for count in (1, 2, 9, 200):
-        texts: list[Any] = ["".join(rng.choices(kinds, k=rng.randint(0, 30))) for _ in range(count)]
-        texts[0] += kinds[2]
-        texts[1::3] = [text.encode() for text in texts[1::3]]
-        want, starts = enc.encode_ragged(texts)
-        ids, indptr = enc.encode_ragged(texts, device="cuda")
-        assert (ids == want).all() and (indptr == starts).all() and len(ids) == len(want)
-    monkeypatch.undo()
-    opened = HostDevice("r50k", 0)
-    monkeypatch.setattr(_open, "open_device", lambda *given: HostDevice(*given))
-    monkeypatch.setattr(Slot, "_encode_normal", lambda *_, **__: ways.append(1) or Slot_encode_normal(*_, **__))
-    del opened
-
-
-@pytest.mark.parametrize("form", ["NFC", "NFKC", "Lowercase"])
-def test_texts_that_a_normalizer_changes_are_replaced(tmp_path: Any, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are encoded with the others in one launch, unless a name stands in them, before or after."""
-    enc, rng, ways = model(tmp_path, form), random.Random(36), []
-    monkeypatch.setattr(Slot, "encode_host", lambda *_, **__: pytest.fail("this took more than one launch"))
-    kinds = ["plain text ", "caf\u00e9 ", "cafe\u0301 ", "\u212b and \u2126 ", "\uff21 ", "한국 ", "\u1100\u1161\u11a8 "]
-    for count in (1, 2, 9, 200):
-        texts: list[Any] = ["".join(rng.choices(kinds, k=rng.randint(0, 30))) for _ in range(count)]
-        texts[0] += kinds[2]
-        texts[1::3] = [text.encode() for text in texts[1::3]]
-        want, starts = enc.encode_ragged(texts)
-        ids, indptr = enc.encode_ragged(texts, device="cuda")
-        assert (ids == want).all() and (indptr == starts).all() and len(ids) == len(want)
-    monkeypatch.undo()
-    opened = HostDevice("r50k", 0)
-    monkeypatch.setattr(_open, "open_device", lambda *given: HostDevice(*given))
-    monkeypatch.setattr(Slot, "_encode_normal", lambda *_, **__: ways.append(1) or Slot_encode_normal(*_, **__))
-    del opened
-
-
 @pytest.mark.parametrize("ignore", [False, True])
 def test_tokens_that_no_merge_makes(tmp_path: Any, ignore: bool) -> None:
     """With ignore_merges they are found as whole pieces, else never."""
