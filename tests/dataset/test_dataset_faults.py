@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pathlib
 import random
@@ -54,15 +55,12 @@ def test_a_build_that_is_killed_at_any_moment_is_gone_on_with(tmp_path: pathlib.
 
 
 def test_workers_that_are_killed_are_replaced(tmp_path: pathlib.Path):
-    pytest.importorskip("psutil", reason="finds the workers")
-    import psutil
-
     make_corpus(tmp_path / "corpus", 12, 400)
     build(make_spec(tmp_path, "whole", shard_bytes=60_000), workers=1)
     killed = []
 
     def kill(progress: object) -> None:
-        workers = [each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())]
+        workers = multiprocessing.active_children()
         if not killed and workers:
             killed.append(workers[0])
             workers[0].kill()
