@@ -201,21 +201,29 @@ def facts_of_all(
         return kind, 0, 1, num_threads  # as above
 
 
-def _is_for_cpu(encoding: Encoding, facts: tuple[str, int, int, int | None]) -> bool:
-    """Whether "auto" need not weigh the two sides now: most short calls take no longer than that would."""
-    _, size, texts, _ = facts
-    return (size <= LITTLE and texts <= _LITTLE_ROWS) or devices_of(encoding).auto.is_for_cpu(*facts)
+def _run(
+    encoding: Encoding,
+    device: str,
+    facts: tuple[str, int, int, int | None] | None,
+    on_gpu: Callable[[GpuPipeline], _T],
+    on_cpu: Callable[[], _T],
+) -> _T:
+    """As Devices.run(). Most short calls under "auto" take no longer than it would take to weigh the two sides: these
+    are on_cpu() at once."""
+    if facts is not None:
+        _, size, texts, _ = facts
+        if (size <= LITTLE and texts <= _LITTLE_ROWS) or devices_of(encoding).auto.is_for_cpu(*facts):
+            return on_cpu()
+    return devices_of(encoding).run(device, facts, on_gpu, on_cpu)
 
 
 def encode_array(
     encoding: Encoding, device: str, text: Text, matchers: NamePair, errors: str, num_threads: int | None
 ) -> Ids:
-    facts = facts_of(text, num_threads) if device == "auto" else None
-    if facts is not None and _is_for_cpu(encoding, facts):
-        return batch.encode_array(encoding._coder_for(errors), text, *matchers, num_threads)
-    return devices_of(encoding).run(
+    return _run(
+        encoding,
         device,
-        facts,
+        facts_of(text, num_threads) if device == "auto" else None,
         lambda gpu: gpu.coder(errors).encode_array(text, *matchers),
         lambda: batch.encode_array(encoding._coder_for(errors), text, *matchers, num_threads),
     )
@@ -244,12 +252,10 @@ def _encode_many(
     num_threads: int | None,
 ) -> tuple[Ids, Places]:
     """(ids of all texts, row starts), on the CPU by this function of `batch`."""
-    facts = facts_of_all(texts, num_threads) if device == "auto" else None
-    if facts is not None and _is_for_cpu(encoding, facts):
-        return on_cpu(encoding._coder_for(errors), texts, *matchers, num_threads)
-    return devices_of(encoding).run(
+    return _run(
+        encoding,
         device,
-        facts,
+        facts_of_all(texts, num_threads) if device == "auto" else None,
         lambda gpu: gpu.coder(errors).encode_many(texts, *matchers),
         lambda: on_cpu(encoding._coder_for(errors), texts, *matchers, num_threads),
     )
@@ -258,12 +264,10 @@ def _encode_many(
 def encode_lists(
     encoding: Encoding, device: str, texts: list[str], matchers: NamePair, num_threads: int | None
 ) -> list[list[int]]:
-    facts = facts_of_all(texts, num_threads, "lists") if device == "auto" else None
-    if facts is not None and _is_for_cpu(encoding, facts):
-        return batch.encode_lists(encoding._coder, texts, *matchers, num_threads)
-    return devices_of(encoding).run(
+    return _run(
+        encoding,
         device,
-        facts,
+        facts_of_all(texts, num_threads, "lists") if device == "auto" else None,
         lambda gpu: batch.listed(encoding._vocab, *gpu.coder("strict").encode_many(texts, *matchers), num_threads),
         lambda: batch.encode_lists(encoding._coder, texts, *matchers, num_threads),
     )

@@ -232,7 +232,7 @@ class Slot(Lane):
     ) -> Steps[tuple[DeviceArray, DeviceArray | None]]:
         if not len(data):
             return self.device.empty(0, request.dtype), self._row_starts(np.zeros(len(rows) + 1, np.int64))
-        return (yield from self._encode_loaded(self._load(data), np.cumsum(sizes) - sizes, sizes, rows, request))
+        return (yield from self._encode_loaded(self._load(data), _starts_of(sizes, False), sizes, rows, request))
 
     def _encode_normal(
         self, data: HostArray, starts: Places, sizes: Places, rows: Places, request: Request, normalizer: Normalizer
@@ -468,9 +468,9 @@ def _starts_of(sizes: Places, in_blocks: bool) -> Places:
 
 def _in_source(places: Places, starts: Places, sizes: Places) -> Places:
     """Places in a text that was laid out for the kernels, as places in what it was laid out of."""
-    blocks = np.cumsum(-(-sizes // BLOCK)) - -(-sizes // BLOCK)
-    passage = np.searchsorted(blocks, places // BLOCK, "right") - 1
-    return starts[passage] + places - BLOCK * blocks[passage]
+    laid_out = _starts_of(sizes, True)
+    passage = np.searchsorted(laid_out, places, "right") - 1
+    return starts[passage] + places - laid_out[passage]
 
 
 def _is_one(rows: Places) -> bool:
