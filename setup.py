@@ -25,7 +25,8 @@ FLAGS = {
     "msvc": ["/O2", "/std:c11", "/utf-8"],
     # Where functions begin decides a tenth of a call of 10 bytes: 32 was best of 16, 32 and 64 (docs/experiments.md).
     # Python's own flags ask for debugging information, which is more than half of what the modules take in a wheel.
-    "unix": ["-std=c11", "-O3", "-fvisibility=hidden", "-falign-functions=32", "-g0"],
+    # Threads may have stacks of 128 KB, as musl gives them, so no frame takes more than an eighth of that.
+    "unix": ["-std=c11", "-O3", "-fvisibility=hidden", "-falign-functions=32", "-g0", "-Wframe-larger-than=16384"],
 }
 DIRECTIVES = {"language_level": 3, "binding": True, "freethreading_compatible": True}
 

@@ -82,9 +82,10 @@ static uint64_t split(work *w)
 
 static uint64_t merge(work *w)
 {
+    static uint8_t room[ST_WORDS_ROOM];
     uint64_t sum = 0;
     for (size_t at = 0; at < w->count; at += 64)
-        st_merge_words(w->vocab, st_vocab_cuts(w->vocab), w->words + at, w->count - at < 64 ? w->count - at : 64);
+        st_merge_words(w->vocab, st_vocab_cuts(w->vocab), w->words + at, w->count - at < 64 ? w->count - at : 64, room);
     for (size_t i = 0; i < w->count; i++)
         sum += w->words[i].count;
     return sum;

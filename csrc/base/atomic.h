@@ -1,9 +1,16 @@
 /* Atomic operations for publishing objects that are built lazily, and for pools. There are no locks, so none can be held across
- * a fork. */
+ * a fork. And reads of what a caller's other threads may change meanwhile. */
 #ifndef ST_BASE_ATOMIC_H
 #define ST_BASE_ATOMIC_H
 
 #include "base/portable.h"
+
+/* A number in the memory of a caller, whose other threads may change it at any time. What is checked is what is used: the compiler does
+ * not read it a second time. */
+static inline uint32_t st_read_once(const uint32_t *number)
+{
+    return *(const volatile uint32_t *)number;
+}
 
 #if defined(_MSC_VER)
 #if !defined(_M_X64) && !defined(_M_ARM64)
@@ -28,6 +35,11 @@ static inline void *st_acquire(void **place)
 static inline void *st_publish(void **place, void *value)
 {
     return _InterlockedCompareExchangePointer((void *volatile *)place, value, NULL);
+}
+
+static inline int st_replace(void **place, void *old, void *value)
+{
+    return _InterlockedCompareExchangePointer((void *volatile *)place, value, old) == old;
 }
 
 static inline void *st_take(void **place)
@@ -85,6 +97,12 @@ static inline void *st_publish(void **place, void *value)
     void *empty = NULL;
     __atomic_compare_exchange_n(place, &empty, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return empty;
+}
+
+/* Puts `value` in the place of `old`; 1 if that stood there. */
+static inline int st_replace(void **place, void *old, void *value)
+{
+    return __atomic_compare_exchange_n(place, &old, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* Empties the place and returns what stood there. */

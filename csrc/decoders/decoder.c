@@ -45,10 +45,8 @@ static st_status pass_on(st_decoder *d, const uint8_t *text, size_t n, st_bytes 
     size_t held;
     st_decoder_held(d, &held);
     st_special_search search = st_special_search_behind(d->stops, d->node);
-    st_special_match match = {held + n, held + n, ST_NO_SPECIAL, 0};
+    st_special_match match = {.start = held + n, .id = ST_NO_SPECIAL};
     const st_special_result result = st_special_find(d->stops, &search, text, SIZE_MAX, n, 0, &match);
-    if (result == ST_SPECIAL_NONE)
-        match.start = held + n;
     ST_TRY(release(d, text, match.start, out));
     const int found = result == ST_SPECIAL_FOUND || (result == ST_SPECIAL_HELD && match.id != ST_NO_SPECIAL);
     d->stop = found ? match.id : ST_NO_STOP;

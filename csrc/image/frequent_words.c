@@ -1,5 +1,6 @@
 #include "image/frequent_words.h"
 
+#include "base/alloc.h"
 #include "base/interrupt.h"
 #include "merge/words.h"
 #include "text/utf8_check.h"
@@ -11,11 +12,12 @@ typedef struct group {
     st_word words[TOGETHER];
     uint32_t tokens[TOGETHER * ST_KEY_BYTES];
     size_t count;
+    uint8_t room[ST_WORDS_ROOM];
 } group;
 
 static st_status enter_group(st_vocab *v, group *g)
 {
-    ST_TRY(st_words_to_tokens(v, NULL, g->words, g->count));
+    ST_TRY(st_words_to_tokens(v, NULL, g->words, g->count, g->room));
     for (size_t i = 0; i < g->count; i++) {
         const st_word *word = &g->words[i];
         for (size_t k = 0; k < word->count; k++)
@@ -37,17 +39,26 @@ static int is_worth_it(const st_vocab *v, const uint8_t *text, size_t n)
     return st_vocab_find(v, text, n) == ST_NONE && !st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
 }
 
-st_status st_vocab_add_words(st_vocab *v, const uint8_t *bytes, const uint8_t *lengths, size_t count)
+static st_status add_words(st_vocab *v, group *g, const uint8_t *bytes, const uint8_t *lengths, size_t count)
 {
-    group g;
-    g.count = 0;
+    g->count = 0;
     for (size_t i = 0; i < count; bytes += lengths[i++]) {
         if (!is_worth_it(v, bytes, lengths[i]))
             continue;
-        g.words[g.count] = (st_word){bytes, g.tokens + g.count * ST_KEY_BYTES, lengths[i], 0};
-        g.count++;
-        if (g.count == TOGETHER)
-            ST_TRY(enter_group(v, &g));
+        g->words[g->count] = (st_word){bytes, g->tokens + g->count * ST_KEY_BYTES, lengths[i], 0};
+        g->count++;
+        if (g->count == TOGETHER)
+            ST_TRY(enter_group(v, g));
     }
-    return enter_group(v, &g);
+    return enter_group(v, g);
+}
+
+st_status st_vocab_add_words(st_vocab *v, const uint8_t *bytes, const uint8_t *lengths, size_t count)
+{
+    if (!count)
+        return ST_OK;
+    group *g = st_malloc(sizeof *g);
+    const st_status status = g ? add_words(v, g, bytes, lengths, count) : ST_NO_MEMORY;
+    st_free(g);
+    return status;
 }

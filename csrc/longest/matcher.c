@@ -189,18 +189,22 @@ st_status st_matcher_word(const st_matcher *m, const st_vocab *v, const uint8_t 
 
 typedef struct block {
     const uint8_t *text;
-    size_t read;           /* bytes of it that were read */
-    place place;           /* behind them */
-    uint32_t *first;       /* its tokens begin here */
-    uint32_t nodes[SEEN];  /* behind each of its first bytes, */
-    uint16_t counts[SEEN]; /* and the tokens up to there */
+    size_t read;      /* bytes of it that were read */
+    place place;      /* behind them */
+    uint32_t *first;  /* its tokens begin here */
+    uint32_t *nodes;  /* behind each of its first SEEN bytes, */
+    uint32_t *counts; /* and the tokens up to there */
 } block;
+
+/* Room that BLOCKS blocks take in the buffer of ids, beside that for as many tokens as bytes: for what is read twice, and for nodes and
+ * counts, which are too much for the stack of a small thread. */
+#define BLOCKS_ROOM (BLOCKS * SEEN * 3)
 
 static inline void note_byte(block *b)
 {
     if (b->read < SEEN) {
         b->nodes[b->read] = b->place.node;
-        b->counts[b->read] = (uint16_t)(b->place.to - b->first);
+        b->counts[b->read] = (uint32_t)(b->place.to - b->first);
     }
     b->read++;
 }
@@ -236,17 +240,20 @@ static int go_into(const st_matcher *m, const block *b, place *p)
     return 0;
 }
 
-/* Matches BLOCKS blocks of n bytes. p->to: room for as many tokens, for those that are pending, and for SEEN more a block. Returns
- * whether all blocks were met. */
+/* Matches BLOCKS blocks of n bytes. p->to: room for as many tokens, for `longest` that are pending, and BLOCKS_ROOM. Returns whether
+ * all blocks were met. */
 static int match_step(const st_matcher *m, size_t longest, place *p, const uint8_t *text, size_t n)
 {
     block blocks[BLOCKS];
+    uint32_t *notes = p->to + longest + BLOCKS * (n + SEEN);
     int joined = 1;
     for (size_t k = 0; k < BLOCKS; k++) {
         block *b = &blocks[k];
         b->text = text + k * n;
         b->read = 0;
         b->first = p->to + (k ? longest + k * (n + SEEN) : 0);
+        b->nodes = notes + k * 2 * SEEN;
+        b->counts = b->nodes + SEEN;
         b->place = (place){k ? m->inside : p->node, 0, b->first};
     }
     match_blocks(m, blocks, n);
@@ -263,7 +270,7 @@ st_status st_matcher_feed(const st_matcher *m, const st_vocab *v, uint32_t *node
         const size_t block = joined ? (n - at < STEP ? n - at : STEP) / BLOCKS : 0;
         end = block >= LEAST_BLOCK ? at + BLOCKS * block : n - at < STEP ? n : at + STEP;
         /* no more tokens than bytes, those that were pending included */
-        ST_TRY(st_ids_reserve(out, end - at + v->max_length + (joined ? BLOCKS * SEEN : 0)));
+        ST_TRY(st_ids_reserve(out, end - at + v->max_length + (block >= LEAST_BLOCK ? BLOCKS_ROOM : 0)));
         uint32_t *first = out->data + out->size;
         place p = {*node, 0, first};
         if (block >= LEAST_BLOCK)
@@ -292,6 +299,18 @@ st_status st_matcher_finish(const st_matcher *m, const st_vocab *v, uint32_t nod
 
 /* ---- the definition ---- */
 
+/* A token by its bytes, also a silent one, which no word is as a whole (st_wordpiece): few are. */
+static uint32_t find(const st_vocab *v, const uint8_t *bytes, size_t n, int inside)
+{
+    const uint32_t token = st_vocab_find(v, bytes, n);
+    if (token != ST_NONE || !inside)
+        return token;
+    for (uint32_t i = 0; i < v->count; i++)
+        if (!st_token_reachable(v, i) && st_token_length(v, i) == n && !memcmp(st_token_bytes(v, i), bytes, n))
+            return i;
+    return ST_NONE;
+}
+
 /* The longest token that text[at..n) begins with, ST_NONE where none does; its bytes of the text in *size. Inside a word only tokens
  * with the prefix count. scratch: room for the longest token. */
 static uint32_t longest_at(const st_vocab *v, const uint8_t *text, size_t n, size_t at, uint8_t *scratch, size_t *size)
@@ -302,7 +321,7 @@ static uint32_t longest_at(const st_vocab *v, const uint8_t *text, size_t n, siz
     for (*size = n - at < most ? n - at : most; *size; (*size)--) {
         memcpy(scratch, rule->prefix, prefix);
         memcpy(scratch + prefix, text + at, *size);
-        token = st_vocab_find(v, scratch, prefix + *size);
+        token = find(v, scratch, prefix + *size, rule->on && at);
         if (token != ST_NONE)
             break;
     }

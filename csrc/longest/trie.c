@@ -78,6 +78,7 @@ static st_status add_below(st_trie *trie, uint32_t node, const uint8_t *bytes, s
     return st_go_on(TOKEN_COSTS);
 }
 
+/* A silent token of WordPiece is no whole word, and may go on in one. */
 static st_status add_token(st_trie *trie, const st_vocab *vocab, uint32_t index)
 {
     const st_wordpiece *rule = &vocab->wordpiece;
@@ -85,7 +86,7 @@ static st_status add_token(st_trie *trie, const st_vocab *vocab, uint32_t index)
     const size_t n = st_token_length(vocab, index), prefix = rule->prefix_size;
     if (rule->on && n > prefix && !memcmp(bytes, rule->prefix, prefix))
         ST_TRY(add_below(trie, ST_TRIE_INSIDE, bytes + prefix, n - prefix, index));
-    return add_below(trie, 0, bytes, n, index);
+    return st_token_reachable(vocab, index) ? add_below(trie, 0, bytes, n, index) : ST_OK;
 }
 
 static st_status build(st_trie *trie, const st_vocab *vocab)
@@ -98,7 +99,7 @@ static st_status build(st_trie *trie, const st_vocab *vocab)
         trie->depths[root] = 0;
     }
     for (uint32_t i = 0; i < vocab->count; i++)
-        if (st_token_reachable(vocab, i))
+        if (vocab->wordpiece.on || st_token_reachable(vocab, i))
             ST_TRY(add_token(trie, vocab, i));
     return ST_OK;
 }

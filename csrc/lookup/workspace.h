@@ -49,6 +49,7 @@ typedef struct st_workspace {
     uint32_t tokens[ST_SHORT_MERGE];
     st_long_piece long_piece; /* for pieces whose end is known */
     st_reference_scratch reference;
+    uint8_t words_room[ST_WORDS_ROOM];
 } st_workspace;
 
 /* A workspace for the calling thread, with the cache that its last user left; NULL when memory is short. */

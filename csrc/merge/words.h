@@ -28,15 +28,17 @@ typedef struct st_two_found {
     uint32_t first, second;
 } st_two_found;
 
-/* The tokens of each word by merging alone. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). */
-typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
+/* The tokens of each word by merging alone. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). room: ST_WORDS_ROOM
+ * bytes of any content, where AVX-512 has its lanes: too much for the stack of a small thread. */
+#define ST_WORDS_ROOM ((size_t)112 << 10)
+typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, void *room);
 
 /* The function of each tier, and that of the tier in use (base/tier.h). */
 st_merge_words_function st_merge_words_portable, st_merge_words_neon, st_merge_words_avx2, st_merge_words_avx512,
     st_merge_words;
 
 /* The tokens of each word by the rule of the vocabulary: by merging, or by longest match (longest/matcher.h). */
-st_status st_words_to_tokens(st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count);
+st_status st_words_to_tokens(st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, void *room);
 
 /* The same as st_merge_words, but the merging of a word stops when it has `enough` tokens or fewer. AVX-512 uses it for words with too many symbols
  * for a lane. */

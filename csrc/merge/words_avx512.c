@@ -332,10 +332,18 @@ static void split_words(const st_vocab *v, const st_cuts *cuts, slab *s, st_word
     sort(s, count);
 }
 
-/* A group reads its pairs only after all other groups have made their merges, so the prefetches had the most time. */
-static void merge_slab(const st_pairs *pairs, slab *s)
-{
+#define LINE 64 /* bytes of a line of the cache */
+
+/* What lies in the room. */
+typedef struct lanes {
+    slab slab;
     group groups[GROUPS];
+} lanes;
+_Static_assert(sizeof(lanes) + LINE <= ST_WORDS_ROOM, "with what the alignment takes");
+
+/* A group reads its pairs only after all other groups have made their merges, so the prefetches had the most time. */
+static void merge_slab(const st_pairs *pairs, slab *s, group *groups)
+{
     group *running[GROUPS];
     uint32_t live = 0;
     for (; live < GROUPS && s->next < s->count; live++)
@@ -360,16 +368,16 @@ static void merge_slab(const st_pairs *pairs, slab *s)
  * and 0.5 each; from eight on, it is the same or the lanes win. */
 #define FEW_WORDS 6
 
-void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
+void st_merge_words_avx512(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *room)
 {
-    slab s;
+    lanes *l = (lanes *)(void *)((char *)room + (0 - (uintptr_t)room) % LINE);
     if (count <= FEW_WORDS) {
-        st_merge_words_avx2(v, cuts, words, count);
+        st_merge_words_avx2(v, cuts, words, count, room);
         return;
     }
     for (size_t from = 0; from < count; from += SLAB) {
-        split_words(v, cuts, &s, words + from, (uint32_t)(count - from < SLAB ? count - from : SLAB));
-        merge_slab(&v->pairs, &s);
+        split_words(v, cuts, &l->slab, words + from, (uint32_t)(count - from < SLAB ? count - from : SLAB));
+        merge_slab(&v->pairs, &l->slab, l->groups);
     }
 }
 

@@ -215,7 +215,8 @@ ST_FORCE_INLINE void merge_until(const st_vocab *v, const st_cuts *cuts, st_word
     }
 }
 
-void ST_OF_TIER(st_merge_words)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count)
+void ST_OF_TIER(st_merge_words)(const st_vocab *v, const st_cuts *cuts, st_word *words, size_t count, void *room)
 {
+    (void)room;
     merge_until(v, cuts, words, count, 0);
 }

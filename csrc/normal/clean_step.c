@@ -97,7 +97,8 @@ st_status st_step_clean(st_flow *flow, size_t step, st_part part, int end)
     (void)end;
     if (flow->traced)
         return clean_traced(flow, step, part);
-    for (size_t at = 0; at < part.n;) {
+    ST_TRY(clean_traced(flow, step, st_part_of(part, 0, part.begun)));
+    for (size_t at = part.begun; at < part.n;) {
         const size_t stop = part.n - at > TAKEN ? at + TAKEN : part.n;
         ST_TRY(st_bytes_reserve(out, 2 * TAKEN + 64)); /* of an ideograph, of three bytes and more, come two more */
         uint8_t *to = out->data + out->size;

@@ -1,13 +1,23 @@
 /* A text on its way through the steps of a normalizer. */
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "normal/quick.h"
 #include "normal/step.h"
 
 /* ---- traced text ---- */
 
-static st_status append_part(st_traced *traced, st_part part)
+/* n bytes were appended behind what is kept, which begins at `start`; the first `begun` come from the first character. */
+static void note_begun(st_traced *traced, size_t start, size_t n, size_t begun)
+{
+    const size_t before = traced->text.size - n;
+    if (begun && (before == start || before == traced->begun))
+        traced->begun = before + begun;
+}
+
+static st_status append_part(st_traced *traced, size_t start, st_part part)
 {
     ST_TRY(st_bytes_append(&traced->text, part.text, part.n));
+    note_begun(traced, start, part.n, part.begun);
     return part.source ? st_bytes_append(&traced->source, part.source, part.n * sizeof *part.source) : ST_OK;
 }
 
@@ -20,6 +30,7 @@ static void free_traced(st_traced *traced)
 static void resize(st_traced *traced, size_t size)
 {
     traced->text.size = size;
+    traced->begun = traced->begun < size ? traced->begun : size;
     if (traced->source.data)
         traced->source.size = size * sizeof(size_t);
 }
@@ -29,7 +40,7 @@ static st_part part_of(const st_traced *traced, size_t start)
     static const uint8_t nothing[1];
     const size_t *source = (const size_t *)(const void *)traced->source.data;
     const st_part part = {traced->text.data ? traced->text.data + start : nothing, source ? source + start : NULL,
-                          traced->text.size - start};
+                          traced->text.size - start, traced->begun > start ? traced->begun - start : 0};
     return part;
 }
 
@@ -45,9 +56,27 @@ void st_step_drop_held(st_flow *flow, size_t step)
     flow->states[step].start = flow->states[step].held.text.size;
 }
 
+/* Frees what was held and dropped since the feed began; moves no more than it frees. */
+static void tidy(st_step_state *state)
+{
+    const size_t size = state->held.text.size, held = size - state->start;
+    if (state->start < state->kept || state->start - state->kept < held + ST_NORMAL_DIRECT)
+        return;
+    memmove(state->held.text.data + state->kept, state->held.text.data + state->start, held);
+    if (state->held.source.data) {
+        size_t *source = (size_t *)(void *)state->held.source.data;
+        memmove(source + state->kept, source + state->start, held * sizeof *source);
+    }
+    const size_t begun = state->held.begun, gone = state->start - state->kept;
+    state->held.begun = begun > state->start ? begun - gone : begun < state->kept ? begun : state->kept;
+    state->start = state->kept;
+    resize(&state->held, state->kept + held);
+}
+
 st_status st_step_hold(st_flow *flow, size_t step, st_part part)
 {
-    return append_part(&flow->states[step].held, part);
+    tidy(&flow->states[step]);
+    return append_part(&flow->states[step].held, flow->states[step].start, part);
 }
 
 static st_status run_step(st_flow *flow, size_t step, st_part part, int end)
@@ -61,6 +90,7 @@ static st_status give_on(st_flow *flow, size_t step, st_part part)
 {
     if (!part.n)
         return ST_OK;
+    ST_TRY(st_go_on(part.n)); /* each step may make more than it is given, and a later one may drop it all */
     if (step + 1 == flow->normalizer->count)
         return flow->sink(flow->context, part.text, part.source, part.n);
     return run_step(flow, step + 1, part, 0);
@@ -86,12 +116,12 @@ st_status st_step_pass(st_flow *flow, size_t step, st_part part, int last)
     st_traced *out = &flow->states[step].out;
     size_t rest = 0; /* of a character whose first bytes were handed on before */
     if (part.n < ST_NORMAL_DIRECT && (!last || out->text.size)) {
-        ST_TRY(append_part(out, part));
+        ST_TRY(append_part(out, 0, part));
         return flush_much(flow, step);
     }
     while (rest < part.n && st_utf8_is_continuation(part.text[rest]))
         rest++;
-    ST_TRY(append_part(out, st_part_of(part, 0, rest)));
+    ST_TRY(append_part(out, 0, st_part_of(part, 0, rest)));
     ST_TRY(flush(flow, step));
     return give_on(flow, step, st_part_of(part, rest, part.n));
 }
@@ -100,6 +130,7 @@ st_status st_step_put(st_flow *flow, size_t step, const uint8_t *text, size_t n,
 {
     st_traced *out = &flow->states[step].out;
     ST_TRY(st_bytes_append(&out->text, text, n));
+    note_begun(out, 0, n, source ? 0 : n);
     for (size_t i = 0; flow->traced && i < n; i++)
         ST_TRY(st_bytes_append(&out->source, &source, sizeof source));
     return flush_much(flow, step);
@@ -160,13 +191,34 @@ static size_t plain_part(const st_flow *flow, size_t count, const uint8_t *text,
     return st_normal_quick(only->form, text, n);
 }
 
+/* Bytes of a text that the first step takes before it is asked whether to go on: some of a millisecond, 50 where each matches. */
+#define TAKEN_AT_ONCE ((size_t)1 << 20)
+
+/* The first step takes a part, slice by slice. */
+static st_status run_first(st_flow *flow, st_part part, int end)
+{
+    size_t at = 0;
+    while (part.n - at > TAKEN_AT_ONCE) {
+        size_t stop = at + TAKEN_AT_ONCE;
+        while (st_utf8_is_continuation(part.text[stop]))
+            stop--;
+        const size_t plain = flow->plain;
+        flow->plain = plain < stop - at ? plain : stop - at;
+        ST_TRY(run_step(flow, 0, st_part_of(part, at, stop), 0));
+        ST_TRY(st_go_on(stop - at));
+        flow->plain = plain - flow->plain;
+        at = stop;
+    }
+    return run_step(flow, 0, st_part_of(part, at, part.n), end);
+}
+
 static st_status run_steps(st_flow *flow, st_part part, int end)
 {
     const size_t count = st_flow_steps(flow);
     st_status status = count || !part.n ? ST_OK : flow->sink(flow->context, part.text, part.source, part.n);
-    for (size_t i = 0; i < count && !status; i++, part.n = 0) {
+    for (size_t i = 0; i < count && !status; i++, part.n = part.begun = 0) {
         if (end || !i)
-            status = run_step(flow, i, part, end);
+            status = i ? run_step(flow, i, part, end) : run_first(flow, part, end);
         if (!status)
             status = flush(flow, i);
     }
@@ -181,7 +233,7 @@ static st_status run_steps(st_flow *flow, st_part part, int end)
     return status;
 }
 
-static st_status feed_traced(st_flow *flow, const uint8_t *text, size_t n, int end)
+static st_status feed_traced(st_flow *flow, const uint8_t *text, size_t n, size_t begun, int end)
 {
     st_bytes source = {NULL, 0, 0};
     st_status status = st_bytes_reserve(&source, n * sizeof(size_t) + 1);
@@ -189,11 +241,10 @@ static st_status feed_traced(st_flow *flow, const uint8_t *text, size_t n, int e
     for (size_t at = 0; !status && at < n; at++)
         sources[at] = st_utf8_is_continuation(text[at]) ? sources[at - 1] : flow->at + at;
     if (!status) {
-        const st_part part = {text, sources, n};
+        const st_part part = {text, sources, n, begun};
         status = run_steps(flow, part, end);
     }
     st_bytes_free(&source);
-    flow->at += n;
     return status;
 }
 
@@ -208,13 +259,17 @@ static st_status make_states(st_flow *flow)
 
 st_status st_flow_feed(st_flow *flow, const uint8_t *text, size_t n, int end)
 {
-    const st_part part = {text, NULL, n};
+    const st_part part = {text, NULL, n, n && !flow->at && !flow->later ? st_utf8_size(text[0]) : 0};
     const size_t count = st_flow_steps(flow);
     flow->plain = plain_part(flow, count, text, n, end);
     if (n && flow->plain == n) /* nothing is held: no state is needed */
         return flow->sink(flow->context, text, NULL, n);
     ST_TRY(make_states(flow));
-    return flow->traced ? feed_traced(flow, text, n, end) : run_steps(flow, part, end);
+    for (size_t i = 0; i < count; i++)
+        flow->states[i].kept = flow->states[i].held.text.size;
+    const st_status status = flow->traced ? feed_traced(flow, text, n, part.begun, end) : run_steps(flow, part, end);
+    flow->at = end && !status ? 0 : flow->at + n;
+    return status;
 }
 
 size_t st_flow_held(const st_flow *flow)
@@ -230,9 +285,10 @@ size_t st_flow_held(const st_flow *flow)
 void st_flow_mark(const st_flow *flow, st_flow_marks *marks)
 {
     marks->count = count_of(flow);
+    marks->at = flow->at;
     for (size_t i = 0; i < marks->count; i++) {
         const st_step_state *state = &flow->states[i];
-        marks->steps[i] = (st_step_mark){state->start, state->held.text.size, state->matched, state->begun};
+        marks->steps[i] = (st_step_mark){state->start, state->held.text.size, state->matched, state->held.begun, state->begun};
     }
 }
 
@@ -240,11 +296,13 @@ void st_flow_roll_back(st_flow *flow, const st_flow_marks *marks)
 {
     if (!marks->count)
         st_flow_reset(flow);
+    flow->at = marks->at;
     for (size_t i = 0; i < marks->count; i++) {
         const st_step_mark *mark = &marks->steps[i];
         st_step_state *state = &flow->states[i];
         resize(&state->held, mark->size);
         resize(&state->out, 0);
+        state->held.begun = mark->first;
         state->start = mark->start;
         state->matched = mark->matched;
         state->begun = mark->begun;
@@ -259,6 +317,7 @@ void st_flow_commit(st_flow *flow)
         if (state->start < held) /* to move them would take longer than what it frees: linear */
             continue;
         st_bytes_drop(&state->held.text, state->start);
+        state->held.begun -= state->held.begun < state->start ? state->held.begun : state->start;
         if (state->held.source.data)
             st_bytes_drop(&state->held.source, state->start * sizeof(size_t));
         state->start = 0;
@@ -269,17 +328,17 @@ void st_flow_commit(st_flow *flow)
 
 st_step_holds st_flow_holds(const st_flow *flow, size_t step)
 {
-    st_step_holds holds = {0, 0, NULL, 0};
+    st_step_holds holds = {0, 0, NULL, 0, 0};
     if (flow->states) {
         const st_part held = st_step_held(flow, step);
-        holds = (st_step_holds){flow->states[step].matched, flow->states[step].begun, held.text, held.n};
+        holds = (st_step_holds){flow->states[step].matched, flow->states[step].begun, held.text, held.n, held.begun};
     }
     return holds;
 }
 
 st_status st_flow_restore(st_flow *flow, size_t step, const st_step_holds *holds)
 {
-    const st_part held = {holds->text, NULL, holds->n};
+    const st_part held = {holds->text, NULL, holds->n, holds->first};
     if (!st_step_may_hold(&flow->normalizer->steps[step], holds))
         return ST_BAD_STATE;
     ST_TRY(make_states(flow));

@@ -105,12 +105,13 @@ static size_t compose_run(glyph *g, size_t n)
 /* Each character's place in the text: tokenizers counts off the characters that the earlier ones stand for. */
 static st_status put_run(st_flow *flow, size_t step, const glyph *g, size_t n, st_part run)
 {
+    const int is_asked = flow->traced || run.begun;
     uint8_t bytes[4];
     size_t at = 0; /* in the run */
     for (size_t i = 0; i < n; i++) {
         const size_t from = g[i].change > 0 && at ? at - 1 : at;
-        const size_t source = flow->traced ? st_source_at(run, from) : 0;
-        for (int left = 1 - g[i].change; flow->traced && left > 0 && at < run.n; left--)
+        const size_t source = is_asked ? st_source_at(run, from) : 1;
+        for (int left = 1 - g[i].change; is_asked && left > 0 && at < run.n; left--)
             at += st_utf8_size(run.text[at]);
         ST_TRY(st_step_put(flow, step, bytes, st_utf8_write(bytes, g[i].point), source));
     }
@@ -197,7 +198,7 @@ st_status st_step_form(st_flow *flow, size_t step, st_part part, int end)
     for (size_t at = 0, stop; at < sure; at = stop) {
         const uint8_t *text = part.text + at;
         const size_t known = at || used || step ? 0 : flow->plain;
-        const size_t plain = known ? known : st_normal_quick(form, text, sure - at);
+        const size_t plain = known > sure - at ? sure - at : known ? known : st_normal_quick(form, text, sure - at);
         const size_t run = plain < sure - at ? run_of(form, text, plain) : plain;
         stop = at + run;
         ST_TRY(st_step_pass(flow, step, st_part_of(part, at, stop), stop == sure));

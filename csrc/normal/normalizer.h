@@ -30,7 +30,8 @@ typedef struct st_step {
     st_step_kind kind;
     st_form form;
     int left, right;          /* STRIP */
-    int unless, first;        /* PREPEND; `content` is one character where `unless` is set */
+    int unless, first;        /* PREPEND; `content` is one character where `unless` is set; first: only in front of what comes from
+                               * the first character of the first part */
     int runs, mask;           /* CLASS: a run at once; not 0: the class is that of this mask (chars.h), without ranges */
     int controls, ideographs, lower; /* CLEAN */
     uint8_t *pattern;         /* REPLACE */
@@ -67,11 +68,13 @@ int st_normalizer_cut(const st_normalizer *normalizer, const uint8_t *text, size
 
 typedef struct st_traced {
     st_bytes text, source;
+    size_t begun; /* of what is kept, text.data[..begun) comes from the first character of the given text */
 } st_traced;
 
 typedef struct st_step_state {
     st_traced held;    /* from byte `start` on: what the step waits with; before it, what it had at the start of the feed */
     size_t start;
+    size_t kept;       /* the size of `held` at the start of the feed */
     size_t matched;    /* REPLACE: bytes of the pattern that the text ends with. CLASS: inside a run */
     int begun;         /* PREPEND, STRIP: the text has begun */
     st_traced out;     /* empty between two calls */
@@ -86,7 +89,7 @@ typedef struct st_flow {
     st_step_state *states;
     st_normal_sink *sink;
     void *context;
-    size_t at;                       /* bytes of the text so far; counted where traced */
+    size_t at;                       /* bytes of the text so far */
     size_t plain;                    /* how much of what the first step takes next is surely in its form already */
     int traced;
     int later;                       /* the text is a part of one, and not its first: the caller's to set */
@@ -106,12 +109,13 @@ void st_flow_reset(st_flow *flow);
 
 /* What the flow held when this is called can be had back, until st_flow_commit. */
 typedef struct st_step_mark {
-    size_t start, size, matched;
+    size_t start, size, matched, first;
     int begun;
 } st_step_mark;
 
 typedef struct st_flow_marks {
     size_t count; /* 0: nothing was held */
+    size_t at;
     st_step_mark steps[ST_MOST_STEPS];
 } st_flow_marks;
 
@@ -124,7 +128,7 @@ typedef struct st_step_holds {
     size_t matched;
     int begun;
     const uint8_t *text;
-    size_t n;
+    size_t n, first; /* first: how much of it comes from the first character of the text */
 } st_step_holds;
 
 size_t st_flow_steps(const st_flow *flow);

@@ -79,7 +79,8 @@ st_status st_step_lower(st_flow *flow, size_t step, st_part part, int end)
             continue;
         }
         at = stop;
-        stop = lower_ascii(block, part.text, at, flow->traced ? at + 1 : part.n - at < sizeof block ? part.n : at + sizeof block);
+        const size_t most = flow->traced || at < part.begun ? 1 : sizeof block; /* at once: each with its own place */
+        stop = lower_ascii(block, part.text, at, part.n - at < most ? part.n : at + most);
         ST_TRY(st_step_put(flow, step, block, stop - at, st_source_at(part, at)));
     }
     return ST_OK;
@@ -181,20 +182,22 @@ st_status st_step_replace(st_flow *flow, size_t step, st_part part, int end)
 {
     const st_step *s = &flow->normalizer->steps[step];
     st_step_state *state = &flow->states[step];
-    if (s->pattern_size == 1 && s->pattern[0] < 0x80 && s->content_size && s->content_size <= 8 && !flow->traced)
-        return replace_ascii(flow, step, part);
-    for (size_t at = 0; at < part.n;) {
+    const int is_ascii = s->pattern_size == 1 && s->pattern[0] < 0x80 && s->content_size && s->content_size <= 8 && !flow->traced;
+    const size_t n = is_ascii ? part.begun : part.n; /* of these the places matter */
+    for (size_t at = 0; at < n;) {
         if (!state->matched) {
-            const uint8_t *found = memchr(part.text + at, s->pattern[0], part.n - at);
-            const size_t stop = found ? (size_t)(found - part.text) : part.n;
+            const uint8_t *found = memchr(part.text + at, s->pattern[0], n - at);
+            const size_t stop = found ? (size_t)(found - part.text) : n;
             ST_TRY(st_step_pass(flow, step, st_part_of(part, at, stop), stop == part.n));
             at = stop;
-            if (at == part.n)
+            if (at == n)
                 break;
         }
         ST_TRY(match_byte(flow, step, st_part_of(part, at, at + 1)));
         at++;
     }
+    if (is_ascii)
+        return replace_ascii(flow, step, st_part_of(part, n, part.n));
     return end ? release(flow, step, st_step_held(flow, step).n) : ST_OK;
 }
 
@@ -267,7 +270,7 @@ st_status st_step_prepend(st_flow *flow, size_t step, st_part part, int end)
     (void)end;
     if (part.n && !state->begun) {
         state->begun = 1;
-        if ((s->first && flow->later) || (s->unless && begins_with(part, s)))
+        if ((s->first && (flow->later || st_source_at(part, 0))) || (s->unless && begins_with(part, s)))
             return st_step_pass(flow, step, part, 1);
         ST_TRY(st_step_put(flow, step, s->content, s->content_size, st_source_at(part, 0)));
     }

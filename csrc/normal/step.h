@@ -15,16 +15,18 @@
 /* What a step makes is handed on in blocks of about this many bytes, which a core's nearest caches hold. */
 #define ST_NORMAL_BLOCK ((size_t)1 << 15)
 
-/* A part of a text. source: the place in the given text where the character of each byte begins; NULL where nobody asks. */
+/* A part of a text. source: the place in the given text where the character of each byte begins; NULL where nobody asks. Places
+ * ascend, so what comes from the first character of the text is the first `begun` bytes: that is known without `source`, too. */
 typedef struct st_part {
     const uint8_t *text;
     const size_t *source;
-    size_t n;
+    size_t n, begun;
 } st_part;
 
 static inline st_part st_part_of(st_part part, size_t from, size_t until)
 {
-    const st_part p = {part.text + from, part.source ? part.source + from : NULL, until - from};
+    const size_t begun = part.begun < until ? part.begun : until;
+    const st_part p = {part.text + from, part.source ? part.source + from : NULL, until - from, begun > from ? begun - from : 0};
     return p;
 }
 
@@ -51,10 +53,10 @@ st_status st_step_hold(st_flow *flow, size_t step, st_part part);
 st_part st_step_held(const st_flow *flow, size_t step);
 void st_step_drop_held(st_flow *flow, size_t step);
 
-/* The source of a byte of a part. */
+/* The source of a byte of a part; where nobody asks, 0 for one that comes from the first character of the text, and 1. */
 static inline size_t st_source_at(st_part part, size_t at)
 {
-    return part.source ? part.source[at] : 0;
+    return part.source ? part.source[at] : at >= part.begun;
 }
 
 #endif

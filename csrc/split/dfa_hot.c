@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Steps of the walk below. */
-#define STEPS 4096
+#define STEPS 4096 /* visits are counted with 16 bits */
 
 /* Kinds of characters, and how often the walk draws one of them, in 32 draws. Half of the steps stay in the kind before, so that runs
  * of each kind occur. It is not the text that anyone has: it tells states that any text is in from those that take several rare steps
@@ -27,7 +27,7 @@ static uint32_t draw(uint64_t *seed, uint32_t below)
 }
 
 /* Counts how often a walk through random text is in each state. */
-static void walk(const st_dfa *dfa, uint32_t *visits)
+static void walk(const st_dfa *dfa, uint16_t *visits)
 {
     uint64_t seed = 0;
     uint32_t state = 0, kind = 0;
@@ -46,7 +46,7 @@ static void walk(const st_dfa *dfa, uint32_t *visits)
 /* The states of most visits; where there is room, all of them. */
 static unsigned choose(st_dfa *dfa)
 {
-    uint32_t visits[ST_DFA_STATES] = {0};
+    uint16_t visits[ST_DFA_STATES] = {0};
     unsigned count = 0;
     if (dfa->states > dfa->hot_size)
         walk(dfa, visits);

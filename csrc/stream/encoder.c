@@ -64,6 +64,7 @@ void st_encoder_free(st_encoder *e)
     st_text_stage_free(&e->text);
     st_open_piece_free(&e->open);
     st_gather_free(&e->gather);
+    st_bytes_free(&e->copy);
 }
 
 void st_encoder_reset(st_encoder *e)
@@ -431,13 +432,14 @@ static st_status run_feed(st_encoder *e, const st_segments *s, int final, st_ids
     return status;
 }
 
-st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
+/* A longer copy is freed when the feed is done. */
+#define COPY_KEPT ((size_t)1 << 20)
+
+static st_status feed(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
 {
-    static const uint8_t nothing[1];
     st_segments s;
     snapshot before;
     int final = flags & ST_FEED_FINAL;
-    text = text ? text : nothing;
     st_status status = st_text_stage_take(&e->text, text, n, flags & ST_FEED_TRUSTED, final, &s, &error->text);
     if (status == ST_INVALID_UTF8)
         error->offset = e->text.offset - e->text.partial_size + error->text.start;
@@ -458,38 +460,16 @@ st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flag
     return status;
 }
 
-/* Bytes that counting encodes at a time, so that memory does not grow with the text. */
-#define COUNT_SLICE ((size_t)1 << 20)
-
-st_status st_encoder_count(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *scratch, size_t *count,
-                           st_feed_error *error)
+st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error)
 {
-    for (size_t at = 0, end;; at = end) {
-        end = n - at > COUNT_SLICE ? at + COUNT_SLICE : n;
-        while (end < n && st_utf8_is_continuation(text[end]))
-            end++; /* trusted text comes in whole characters */
-        scratch->size = 0;
-        ST_TRY(st_encoder_feed(e, text + at, end - at, flags | (end == n ? ST_FEED_FINAL : 0), scratch, error));
-        *count += scratch->size;
-        if (end == n)
-            return ST_OK;
-    }
-}
-
-st_status st_encoder_spans(st_encoder *e, const uint8_t *text, const int64_t *spans, size_t count, st_ids *out)
-{
-    st_workspace *w = st_workspace_borrow(e->vocab);
-    size_t before = out->size;
-    st_status status = w ? ST_OK : ST_NO_MEMORY;
-    for (size_t i = 0; i < count && !status; i++)
-        status = st_encode_span(e->vocab, w, e->engine, text + spans[2 * i], (size_t)(spans[2 * i + 1] - spans[2 * i]),
-                                1, out);
-    if (w)
-        st_workspace_return(e->vocab, w);
-    if (!status && e->vocab->spells)
-        status = st_vocab_spell(e->vocab, out, before);
-    if (status)
-        out->size = before;
+    static const uint8_t nothing[1];
+    if (!(flags & ST_FEED_SHARED))
+        return feed(e, text ? text : nothing, n, flags, out, error);
+    e->copy.size = 0;
+    ST_TRY(st_bytes_append(&e->copy, text, n));
+    const st_status status = feed(e, n ? e->copy.data : nothing, n, flags, out, error);
+    if (e->copy.capacity > COPY_KEPT)
+        st_bytes_free(&e->copy);
     return status;
 }
 

@@ -42,6 +42,7 @@ typedef struct st_encoder {
     st_carry carry;     /* the open piece without the bytes taken from its front, then text not scanned yet */
     st_open_piece open; /* what was taken of the open piece */
     st_gather gather;   /* parts of the text, within a feed */
+    st_bytes copy;      /* of a chunk that others may change, within a feed */
     st_workspace *workspace; /* of a caller that lends one for many feeds; NULL: each feed borrows one */
 } st_encoder;
 
@@ -61,14 +62,21 @@ void st_encoder_allow(st_encoder *encoder, const st_special *names, const st_nor
 /* Flags of a feed. */
 enum {
     ST_FEED_FINAL = 1,  /* the text ends with these bytes; the encoder is then ready for the next text */
-    ST_FEED_TRUSTED = 2 /* the bytes are valid UTF-8: skip the check */
+    ST_FEED_TRUSTED = 2, /* the bytes are valid UTF-8: skip the check */
+    ST_FEED_SHARED = 4   /* other threads may write to the bytes meanwhile: they are copied first, because all stages rely on what was
+                          * checked, and the caches of the vocabulary on one text. Not together with ST_FEED_TRUSTED */
 };
 
 /* Appends to `out` the ids that became final. */
 st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
                           st_feed_error *error);
 
-/* Adds the number of ids of a whole text, of any length, to *count. The text is fed in slices, whose ids go to `scratch`. */
+/* The same for a whole text, from where the encoder is ready for one. What is shared is copied in slices. After a failure the encoder is to
+ * be reset; the positions in *error count from the first byte. */
+st_status st_encoder_whole(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out, st_feed_error *error);
+
+/* Adds the number of ids of a whole text, of any length, to *count. The text is fed in slices, whose ids go to `scratch`.
+ * Errors are those of st_encoder_whole. */
 st_status st_encoder_count(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *scratch, size_t *count,
                            st_feed_error *error);
 

@@ -5,7 +5,7 @@
  *     text -> names (special/cutter.h) -> normalizer (normal/normalizer.h) -> late names with flags (special/cutter.h) -> sink
  *
  * Late names without flags are found behind it, as the names of a text that needs no front. A step may ask whether a part is the
- * first one (flow.later); a text that begins with a name has no first part. */
+ * first one (flow.later), and what of it comes from its first character; a text that begins with a name has no first part. */
 #ifndef ST_STREAM_FRONT_H
 #define ST_STREAM_FRONT_H
 

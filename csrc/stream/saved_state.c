@@ -31,10 +31,11 @@ static st_status put_front(st_bytes *out, const st_front *front)
 {
     ST_TRY(put_cutter(out, &front->names));
     ST_TRY(put_cutter(out, &front->late));
-    ST_TRY(put(out, (uint64_t)front->flow.later));
+    ST_TRY(put(out, (uint64_t)(front->flow.at > 0) << 1 | (uint64_t)front->flow.later));
     for (size_t i = 0; i < st_flow_steps(&front->flow); i++) {
         const st_step_holds holds = st_flow_holds(&front->flow, i);
-        if (put(out, (uint64_t)holds.matched << 1 | (uint64_t)holds.begun) || put_block(out, holds.text, holds.n))
+        const uint64_t numbers = (uint64_t)holds.first << 32 | (uint64_t)holds.matched << 1 | (uint64_t)holds.begun;
+        if (put(out, numbers) || put_block(out, holds.text, holds.n))
             return ST_NO_MEMORY;
     }
     return ST_OK;
@@ -174,15 +175,16 @@ static st_status get_front(st_front *front, reader *r)
     ST_TRY(get_cutter(&front->names, r));
     ST_TRY(get_cutter(&front->late, r));
     const uint64_t later = get(r);
-    if (later > (front->names.names != NULL))
+    if (later > 3 || (later & 1) > (front->names.names != NULL))
         return ST_BAD_STATE;
-    front->flow.later = (int)later;
+    front->flow.later = (int)(later & 1);
+    front->flow.at = (size_t)(later >> 1);
     for (size_t i = 0; i < st_flow_steps(&front->flow) && !r->bad; i++) {
         const uint64_t numbers = get(r);
         st_text_error error;
-        st_step_holds holds = {(size_t)(numbers >> 1), (int)(numbers & 1), NULL, 0};
+        st_step_holds holds = {(size_t)(numbers >> 1 & 0x7FFFFFFF), (int)(numbers & 1), NULL, 0, (size_t)(numbers >> 32)};
         holds.text = get_block(r, &holds.n);
-        if (r->bad || st_text_check(holds.text, holds.n, &error) != holds.n)
+        if (r->bad || holds.first > holds.n || st_text_check(holds.text, holds.n, &error) != holds.n)
             return ST_BAD_STATE;
         ST_TRY(st_flow_restore(&front->flow, i, &holds));
     }

@@ -9,7 +9,7 @@
 #define COUNTED 512
 
 /* Characters that are converted at a time, to memory of this function: the last write of the conversion exceeds the text. */
-#define CONVERTED 4096
+#define CONVERTED 3072
 
 static size_t size_of_8(const uint8_t *c, size_t n)
 {

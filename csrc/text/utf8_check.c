@@ -40,11 +40,9 @@ static void describe(const uint8_t *text, size_t at, size_t n, st_text_error *er
 {
     uint8_t lead = text[at];
     size_t end = at + 1, size = lead >= 0xC2 && lead <= 0xF4 ? st_utf8_size(lead) : 1;
-    if (size > 1 && end < n && st_utf8_may_follow(lead, text[end])) {
-        end++;
+    if (size > 1 && end < n && st_utf8_may_follow(lead, text[end]))
         while (end < n && end - at < size && st_utf8_is_continuation(text[end]))
             end++;
-    }
     error->start = at;
     error->end = end;
     error->fault = size == 1  ? ST_TEXT_INVALID_START

@@ -53,8 +53,8 @@ static int have_bytes(const st_vocab *v, const uint32_t *ids, size_t count, cons
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = st_vocab_index(v, ids[i]);
-        const size_t size = st_token_length(v, index);
-        if (size > n - at || memcmp(text + at, st_token_bytes(v, index), size))
+        const size_t size = index == ST_NONE ? 0 : st_token_length(v, index);
+        if (index == ST_NONE || size > n - at || memcmp(text + at, st_token_bytes(v, index), size))
             return 0;
         at += size;
     }

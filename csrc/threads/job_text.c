@@ -54,7 +54,7 @@ static size_t cut_in_characters(const st_job_text *whole, size_t reach, size_t u
     return found ? first + count_characters(room->data, found) : 0;
 }
 
-/* The first border between characters at or behind `at`. */
+/* The first border between characters at or behind `at`. Where bytes are shared, about there. */
 static size_t border_behind(const st_job_text *whole, size_t at)
 {
     const uint8_t *text = whole->text;
@@ -65,6 +65,8 @@ static size_t border_behind(const st_job_text *whole, size_t at)
 
 static size_t last_cut(const st_job_text *whole, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room)
 {
+    if (whole->flags & ST_FEED_SHARED)
+        return st_last_cut_of_copy(whole->text, whole->n, from, until, rules, room);
     if (!whole->width)
         return st_last_cut(whole->text, whole->n, from, until, rules);
     const size_t most = until - from < CUT_REACH ? until - from : CUT_REACH;
@@ -111,10 +113,14 @@ static st_status feed(const uint8_t *text, size_t n, int flags, st_encoder *enco
 st_status st_job_text_encode(const st_job_text *s, st_encoder *encoder, int counts_only, st_bytes *room, st_ids *ids, size_t *count)
 {
     st_feed_error error;
+    const size_t before = ids->size;
     if (!s->width && counts_only)
         return st_encoder_count(encoder, s->text, s->n, s->flags, ids, count, &error);
-    if (!s->width)
-        return feed(s->text, s->n, s->flags | ST_FEED_FINAL, encoder, 0, ids, count);
+    if (!s->width) {
+        ST_TRY(st_encoder_whole(encoder, s->text, s->n, s->flags, ids, &error));
+        *count += ids->size - before;
+        return ST_OK;
+    }
     size_t at = 0, end;
     do {
         end = s->n - at < STRETCH ? s->n : at + STRETCH;

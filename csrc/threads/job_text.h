@@ -10,7 +10,7 @@ typedef struct st_job_text {
     const void *text;
     size_t n;       /* in units: bytes of UTF-8, or characters */
     unsigned width; /* bytes of a character (text/str_to_utf8.h); 0: UTF-8 */
-    int flags;      /* ST_FEED_TRUSTED or 0; characters are trusted */
+    int flags;      /* ST_FEED_TRUSTED, ST_FEED_SHARED or 0; characters are trusted */
 } st_job_text;
 
 /* The n units from `start` on. */

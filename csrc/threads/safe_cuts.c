@@ -88,10 +88,11 @@ static size_t cut_in_valid(const uint8_t *text, size_t n, size_t start, size_t l
     return 0;
 }
 
-/* The end of the last whole character in text[..at). */
+/* The end of the last whole character in text[..at). In front of a fault, where nothing is searched, any place near: a run of bytes that
+ * continue nothing may be as long as the text. */
 static size_t border_before(const uint8_t *text, size_t n, size_t at)
 {
-    while (at > 0 && at < n && st_utf8_is_continuation(text[at]))
+    for (int back = 0; back < 3 && at > 0 && at < n && st_utf8_is_continuation(text[at]); back++)
         at--;
     return at;
 }
@@ -137,4 +138,19 @@ size_t st_last_cut(const uint8_t *text, size_t n, size_t from, size_t until, con
     start = look_from(from, until, FIRST_REACH, margin + 4);
     found = cut_in_raw(text, n, start, end, from, until, rules);
     return found ? found : cut_in_raw(text, n, look_from(from, until, ST_CUT_REACH, margin + 4), end, from, until, rules);
+}
+
+size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room)
+{
+    const size_t margin = st_cut_margin(rules) + LOOK_BACK; /* more than a cut must be away from the ends of a part */
+    if (longest_name(rules) > LONGEST_NAME || from >= until)
+        return 0;
+    const size_t start = look_from(from, until, ST_CUT_REACH, margin), end = n - until > margin ? until + margin : n;
+    if (start && from < start + margin)
+        from = start + margin;
+    room->size = 0;
+    if (from >= until || st_bytes_append(room, text + start, end - start))
+        return 0;
+    const size_t found = st_last_cut(room->data, room->size, from - start, until - start, rules);
+    return found ? start + found : 0;
 }

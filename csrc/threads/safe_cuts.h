@@ -14,10 +14,11 @@
  * A LOOSE cut is a border between characters of which only the four points above hold. It is for texts that longest match makes
  * tokens of: the ids on both sides are joined behind it (threads/job_seam.c).
  *
- * Nothing here allocates or fails. Any number of threads may call. */
+ * Nothing here fails, and only st_last_cut_of_copy allocates. Any number of threads may call. */
 #ifndef ST_THREADS_SAFE_CUTS_H
 #define ST_THREADS_SAFE_CUTS_H
 
+#include "base/buffer.h"
 #include "cut/cuts.h"
 #include "normal/normalizer.h"
 #include "special/names.h"
@@ -35,6 +36,10 @@ typedef struct st_cut_rules {
 /* The last such place p, from < p <= until <= n, in the ST_CUT_REACH bytes of text[0..n) in front of `until`; 0 if there is none.
  * If text[0..n) is a part of a longer text, `from` and `until` must be st_cut_margin away from its ends. */
 size_t st_last_cut(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules);
+
+/* The same for a text that others may change meanwhile: the part that is searched is copied first, to `room`, which is kept between
+ * calls. 0 also without memory. */
+size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t from, size_t until, const st_cut_rules *rules, st_bytes *room);
 
 /* The distance of a cut from the ends of a part of a longer text, in bytes. */
 size_t st_cut_margin(const st_cut_rules *rules);

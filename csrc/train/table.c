@@ -1,5 +1,7 @@
 #include "train/table.h"
 
+#include "base/atomic.h"
+
 #define LEAST_ROOM ((size_t)1 << 10)
 
 void st_train_table_free(st_train_table *table)
@@ -127,9 +129,11 @@ st_status st_train_table_add_all(st_train_table *table, const uint8_t *data, siz
                                  const uint32_t *lengths, const uint64_t *counts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!lengths[i] || !counts[i] || starts[i] > n || lengths[i] > n - starts[i])
+        const uint64_t start = st_number_read(&starts[i]), times = st_number_read(&counts[i]);
+        const uint32_t length = st_read_once(&lengths[i]);
+        if (!length || !times || start > n || length > n - start)
             return ST_BAD_STATE;
-        ST_TRY(st_train_table_add(table, data + starts[i], lengths[i], counts[i]));
+        ST_TRY(st_train_table_add(table, data + start, length, times));
     }
     return ST_OK;
 }

@@ -1,5 +1,6 @@
 #include "vocab/decode.h"
 
+#include "base/atomic.h"
 #include "base/interrupt.h"
 #include "base/load.h"
 #include "base/prefetch.h"
@@ -46,9 +47,9 @@ const uint8_t *st_decode_one(const st_vocab *v, const st_names *names, uint32_t 
 static size_t copy_slots(const st_slots *slots, const uint32_t *ids, size_t count, uint8_t **to)
 {
     uint8_t *at = *to;
-    size_t i = 0;
-    for (; i < count; i++) {
-        const uint32_t id = ids[i];
+    const uint32_t *next = ids;
+    for (const uint32_t *const end = ids + count; next < end; next++) {
+        const uint32_t id = st_read_once(next);
         if (id >= slots->count)
             break;
         const st_slot *slot = &slots->slot[id];
@@ -59,7 +60,7 @@ static size_t copy_slots(const st_slots *slots, const uint32_t *ids, size_t coun
         at += n;
     }
     *to = at;
-    return i;
+    return (size_t)(next - ids);
 }
 
 /* From the arrays of a vocabulary whose ids are its indices. */
@@ -69,7 +70,7 @@ static size_t copy_tokens(const st_vocab *v, const uint32_t *ids, size_t count, 
     uint8_t *at = *to;
     size_t i = 0;
     for (; i < count; i++) {
-        const uint32_t id = ids[i];
+        const uint32_t id = st_read_once(&ids[i]);
         if (id >= v->count)
             break;
         const uint32_t start = v->starts[id], n = v->starts[id + 1] - start;
@@ -93,7 +94,7 @@ static void expect(const st_vocab *v, const st_slots *slots, const uint32_t *ids
 {
     count = count < PREFETCHED ? count : PREFETCHED;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t id = ids[i];
+        const uint32_t id = st_read_once(&ids[i]);
         if (slots && id < slots->count)
             st_prefetch(&slots->slot[id]);
         else if (!slots && v->identity && id < v->count)
@@ -105,7 +106,7 @@ static void expect(const st_vocab *v, const st_slots *slots, const uint32_t *ids
 static st_status put_one(const st_vocab *v, const st_names *names, st_decoding *d, uint8_t **to, size_t room)
 {
     size_t n;
-    const uint8_t *bytes = st_decode_one(v, names, d->ids[d->done], &n);
+    const uint8_t *bytes = st_decode_one(v, names, st_read_once(&d->ids[d->done]), &n);
     if (!bytes)
         return ST_UNKNOWN_TOKEN;
     if (n > room) {
@@ -194,7 +195,8 @@ static size_t match_slots(const st_slots *slots, const uint32_t *ids, size_t cou
     const size_t fit = (size_t)(end - place) / COPIED, ids_with_slots = slots->count;
     size_t i = 0;
     for (count = fit < count ? fit : count; i + 4 <= count; i += 4) {
-        const uint32_t a = ids[i], b = ids[i + 1], c = ids[i + 2], d = ids[i + 3];
+        const uint32_t a = st_read_once(&ids[i]), b = st_read_once(&ids[i + 1]), c = st_read_once(&ids[i + 2]);
+        const uint32_t d = st_read_once(&ids[i + 3]);
         if (a >= ids_with_slots || b >= ids_with_slots || c >= ids_with_slots || d >= ids_with_slots)
             break;
         const st_slot *slot = slots->slot;
@@ -204,8 +206,12 @@ static size_t match_slots(const st_slots *slots, const uint32_t *ids, size_t cou
             break;
         place = fourth + slot[d].length;
     }
-    for (; i < count && ids[i] < ids_with_slots && !slot_differs(&slots->slot[ids[i]], place); i++)
-        place += slots->slot[ids[i]].length;
+    for (; i < count; i++) {
+        const uint32_t id = st_read_once(&ids[i]);
+        if (id >= ids_with_slots || slot_differs(&slots->slot[id], place))
+            break;
+        place += slots->slot[id].length;
+    }
     *at = place;
     return i;
 }
@@ -228,7 +234,7 @@ size_t st_decode_match(st_vocab *v, const st_names *names, const uint32_t *ids, 
         }
 #endif
         size_t size;
-        const uint8_t *token = st_decode_one(v, names, ids[i], &size);
+        const uint8_t *token = st_decode_one(v, names, st_read_once(&ids[i]), &size);
         if (!token || size > (size_t)(end - at) || memcmp(token, at, size))
             break;
         at += size;
@@ -244,7 +250,7 @@ size_t st_decode_match_back(const st_vocab *v, const st_names *names, const uint
     size_t i = 0, left = n;
     for (; i < count; i++) {
         size_t size;
-        const uint8_t *token = st_decode_one(v, names, ids[count - 1 - i], &size);
+        const uint8_t *token = st_decode_one(v, names, st_read_once(&ids[count - 1 - i]), &size);
         if (!token || size > left || memcmp(token, text + left - size, size))
             break;
         left -= size;
@@ -258,7 +264,7 @@ size_t st_ids_without(const uint32_t *ids, size_t count, const uint32_t *sorted,
     const uint32_t first = sorted_count ? sorted[0] : UINT32_MAX, last = sorted_count ? sorted[sorted_count - 1] : 0;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t id = ids[i];
+        const uint32_t id = st_read_once(&ids[i]);
         to[kept] = id;
         kept += id < first || id > last || st_find_sorted(sorted, sorted_count, id) == sorted_count;
     }

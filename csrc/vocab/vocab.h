@@ -28,7 +28,8 @@
 
 /* WordPiece: a piece is a word. It begins with the longest token that it begins with, as every token is written; behind that the
  * longest of those follow that begin with `prefix`, without it. A word that tokens do not cover so, or of more than `most`
- * characters, is the one token `unknown`. A token of more than `most` characters is silent. */
+ * characters, is the one token `unknown`. A token of more than `most` characters is silent: no
+ * word is that token, but it may follow in one. */
 typedef struct st_wordpiece {
     int on;            /* 0: the vocabulary has no such rule */
     uint32_t unknown;  /* index */

@@ -34,6 +34,7 @@ MODULES = (
     "prepared",
     "room",
     "rows",
+    "steps",
     "text",
     "texts",
     "trainer",

@@ -12,8 +12,9 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset, strcmp
 
+from .csrc.base cimport st_number_read, st_read_once
 from .text cimport Items, items_of
-from .texts cimport Texts
+from .texts cimport Entry, Texts
 
 # ==== The interface ====
 
@@ -178,7 +179,7 @@ cdef class Column:
             rows.begin(array if not index else dictionary_of(array))
         for at in range(first, end):
             row = from_row + at - first
-            texts.entries[at].data, texts.entries[at].n, texts.entries[at].width = <const uint8_t *>"", 0, 0
+            texts.entries[at] = Entry(<const uint8_t *>"", 0, 0, True)
             if rows is None or (own != NULL and not own[row >> 3] >> (row & 7) & 1):
                 self.null_count += 1
                 continue
@@ -271,9 +272,11 @@ cdef class Rows:
         if self.is_view:
             return self._find_view(row, data, n, at)
         if self.is_large:
-            begin, end = (<const int64_t *>self.array.buffers[1])[row], (<const int64_t *>self.array.buffers[1])[row + 1]
+            begin = <int64_t>st_number_read(<const uint64_t *>self.array.buffers[1] + row)
+            end = <int64_t>st_number_read(<const uint64_t *>self.array.buffers[1] + row + 1)
         else:
-            begin, end = (<const int32_t *>self.array.buffers[1])[row], (<const int32_t *>self.array.buffers[1])[row + 1]
+            begin = <int32_t>st_read_once(<const uint32_t *>self.array.buffers[1] + row)
+            end = <int32_t>st_read_once(<const uint32_t *>self.array.buffers[1] + row + 1)
         if not 0 <= begin <= end:
             raise ColumnError(f"the offsets of row {at} go from {begin} to {end}: the array is damaged")
         if end == begin:
@@ -284,8 +287,9 @@ cdef class Rows:
         return 0
 
     cdef int _find_view(self, int64_t row, const uint8_t **data, size_t *n, Py_ssize_t at) except -1:
-        cdef const int32_t *view = <const int32_t *>self.array.buffers[1] + 4 * row
-        cdef int32_t size = view[0], buffer = view[2], begin = view[3]
+        cdef const uint32_t *view = <const uint32_t *>self.array.buffers[1] + 4 * row
+        cdef int32_t size = <int32_t>st_read_once(view), buffer = <int32_t>st_read_once(view + 2)
+        cdef int32_t begin = <int32_t>st_read_once(view + 3)
         if 0 <= size <= INLINE:
             data[0], n[0] = <const uint8_t *>(view + 1), <size_t>size
             return 0

@@ -22,6 +22,7 @@ cdef class Decoder:
     cdef bytes _bytes(self, const Row *row)
     cdef object _text(self, const Row *row, object errors)
     cdef list _rows(self, list rows, object errors, bint skip_special, bint as_bytes)
+    cdef list _one_by_one(self, list rows, Py_ssize_t at, Py_ssize_t end, object errors, bint skip_special, bint as_bytes)
     cdef list _together(self, list rows, object errors, bint skip_special, bint as_bytes)
     cdef bint _append(self, object tokens, st_ids *ids, bint skip_special) except -1
     cdef size_t _without_special(self, const uint32_t *ids, size_t n, uint32_t *to) noexcept

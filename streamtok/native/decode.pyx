@@ -18,6 +18,7 @@ from .vocab cimport Vocab
 
 from array import array
 
+from ..errors import at_row
 from .text import from_utf8
 
 from cython cimport critical_section
@@ -302,10 +303,19 @@ cdef class Decoder:
             together = self._together(rows[at:end], errors, skip_special, as_bytes) if end > at + 1 else None
             if together is None:
                 end = max(end, at + 1)
-                together = [self.to_bytes(row, skip_special) if as_bytes else self.to_text(row, errors, skip_special)
-                            for row in rows[at:end]]
+                together = self._one_by_one(rows, at, end, errors, skip_special, as_bytes)
             made += together
             at = end
+        return made
+
+    cdef list _one_by_one(self, list rows, Py_ssize_t at, Py_ssize_t end, object errors, bint skip_special, bint as_bytes):
+        cdef Py_ssize_t i = at
+        made = []
+        try:
+            for i in range(at, end):
+                made.append(self.to_bytes(rows[i], skip_special) if as_bytes else self.to_text(rows[i], errors, skip_special))
+        except Exception as error:
+            raise at_row(error, i)
         return made
 
     cdef list _together(self, list rows, object errors, bint skip_special, bint as_bytes):
@@ -333,6 +343,8 @@ cdef class Decoder:
                         break
                     start, text_ends.data[i] = ends.data[i], <uint32_t>out.size
             return None if status else cut_rows(&out, text_ends.data, count, errors, as_bytes)
+        except UnicodeDecodeError:
+            return None
         finally:
             st_ids_free(&ids)
             st_ids_free(&ends)

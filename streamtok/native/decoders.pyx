@@ -2,6 +2,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
+from cpython.number cimport PyNumber_Index
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
@@ -13,7 +14,7 @@ from .csrc.text cimport ST_ERRORS_IGNORE, ST_ERRORS_REPLACE
 from .csrc.vocab cimport *
 from .decode cimport Decoder
 from .ints cimport streamtok_small_int
-from .text cimport Items, items_of
+from .text cimport Numbers, numbers_of
 from .matcher cimport Matcher
 
 from cython cimport critical_section
@@ -23,48 +24,38 @@ cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t n, const char *errors)
 
 
-cdef struct Numbers:
-    # Integers of a list, or of an array, which is borrowed.
-    const int64_t *data
-    size_t n
-    int64_t *own
-
-
-cdef object read_numbers(object items, str what, Numbers *numbers):
-    """Returns what must stay alive while they are used. OverflowError, TypeError: an item is no int of 64 bits."""
-    cdef Items found
-    cdef Py_ssize_t i, n
+cdef Numbers read_numbers(object items, str what):
+    """The integers of a list, or of an array, copied. OverflowError, TypeError: an item is no int of 64 bits."""
+    cdef Numbers numbers
+    cdef Py_ssize_t i
     cdef int64_t value
     if type(items) is not list and type(items) is not tuple:
-        found = items_of(items, sizeof(int64_t))
-        numbers.data, numbers.n = <const int64_t *>found.data, <size_t>found.n
-        return found
-    n = len(items)
-    numbers.own = <int64_t *>st_malloc(<size_t>(n + 1) * sizeof(int64_t))
-    if numbers.own == NULL:
+        return numbers_of(items)
+    items = tuple(items)  # whoever is asked for __index__ may change the list
+    numbers = Numbers.__new__(Numbers)
+    numbers.data, numbers.n = <int64_t *>st_malloc(<size_t>(len(items) + 1) * sizeof(int64_t)), len(items)
+    if numbers.data == NULL:
         raise MemoryError
-    for i in range(n):
+    for i in range(numbers.n):
         value = streamtok_small_int(PySequence_Fast_ITEMS(items)[i])
         if value < 0:
             item = items[i]
             if type(item) is bool or not hasattr(item, "__index__"):
                 raise TypeError(f"{what} are integers, got {type(item).__name__} at index {i}")
-            value = item
-        numbers.own[i] = value
-    numbers.data, numbers.n = numbers.own, <size_t>n
-    return items
+            value = PyNumber_Index(item)
+        numbers.data[i] = value
+    return numbers
 
 
 def pick(list items not None, numbers not None):
     """[items[number] for number in numbers], an int64 buffer of numbers from 0 on."""
-    cdef Items found = items_of(numbers, sizeof(int64_t))
-    cdef const int64_t *places = <const int64_t *>found.data
-    cdef Py_ssize_t i, n = found.n, most = len(items)
-    made = PyList_New(n)
-    for i in range(n):
-        if places[i] < 0 or places[i] >= most:
-            raise IndexError(f"there is no item {places[i]}")
-        item = <object>PyList_GET_ITEM(items, <Py_ssize_t>places[i])
+    cdef Numbers places = numbers_of(numbers)
+    cdef Py_ssize_t i, most = len(items)
+    made = PyList_New(places.n)
+    for i in range(places.n):
+        if places.data[i] < 0 or places.data[i] >= most:
+            raise IndexError(f"there is no item {places.data[i]}")
+        item = <object>PyList_GET_ITEM(items, <Py_ssize_t>places.data[i])
         Py_INCREF(item)
         PyList_SET_ITEM(made, i, item)
     return made
@@ -131,34 +122,25 @@ cdef class CoreDecoders:
         return self._take(slots, ids, counts, each, True)
 
     cdef object _take(self, object slots, object ids, object counts, int64_t each, bint fed):
-        cdef Numbers where, tokens, sizes
-        where.own = tokens.own = sizes.own = NULL
-        try:
-            kept_slots = read_numbers(slots, "slots", &where)
-            kept_ids = read_numbers(ids, "ids", &tokens)
-            kept_counts = None if counts is None else read_numbers(counts, "counts", &sizes)
-            if counts is None:
-                sizes.data, sizes.n = NULL, where.n
-            with critical_section(self):
-                self._check(&where, &tokens, &sizes, each)
-                if not fed:
-                    return None
-                return self._feed(&where, &tokens, &sizes, each)
-        finally:
-            st_free(where.own)
-            st_free(tokens.own)
-            st_free(sizes.own)
+        cdef Numbers where = read_numbers(slots, "slots"), tokens = read_numbers(ids, "ids")
+        cdef Numbers sizes = None if counts is None else read_numbers(counts, "counts")
+        with critical_section(self):
+            self._check(where, tokens, sizes, each)
+            if not fed:
+                return None
+            return self._feed(where, tokens, sizes, each)
 
-    cdef int _check(self, const Numbers *where, const Numbers *tokens, const Numbers *sizes, int64_t each) except -1:
-        """Raises what is wrong, and makes room for the text, so that nothing fails afterwards."""
-        cdef size_t i, n, held, room = 0
+    cdef int _check(self, Numbers where, Numbers tokens, Numbers sizes, int64_t each) except -1:
+        """Raises what is wrong, and makes room for the text, so that nothing fails afterwards. sizes: None where all are `each`."""
+        cdef size_t n, held, room = 0
+        cdef Py_ssize_t i
         cdef int64_t total = 0
-        if sizes.n != where.n:
+        if sizes is not None and sizes.n != where.n:
             raise ValueError(f"there are {where.n} slots and {sizes.n} counts: give one count a slot")
         for i in range(where.n):
             st_decoder_held(self._at(where.data[i]), &held)
             room += held + 9  # three bytes, each of which can become U+FFFD
-            n = <size_t>(sizes.data[i] if sizes.data != NULL else each)
+            n = <size_t>(sizes.data[i] if sizes is not None else each)
             if <int64_t>n < 0 or <int64_t>n > <int64_t>tokens.n - total:
                 raise ValueError(f"the counts ask for more ids than there are, {tokens.n}, or one of them is negative")
             total += <int64_t>n
@@ -172,13 +154,14 @@ cdef class CoreDecoders:
                 raise KeyError(f"Invalid token for decoding: {tokens.data[i]}")
             room += 3 * n
         self.out.size = self.kept.size = 0
-        if (st_bytes_reserve(&self.out, room) or st_ids_reserve(&self.kept, tokens.n)
+        if (st_bytes_reserve(&self.out, room) or st_ids_reserve(&self.kept, <size_t>tokens.n)
                 or st_decoder_reserve(&self.scratch, room)):
             raise MemoryError
         return 0
 
-    cdef list _feed(self, const Numbers *where, const Numbers *tokens, const Numbers *sizes, int64_t each):
-        cdef size_t i, k, n, at = 0
+    cdef list _feed(self, Numbers where, Numbers tokens, Numbers sizes, int64_t each):
+        cdef size_t k, n, at = 0
+        cdef Py_ssize_t i
         cdef st_decoder *one
         cdef uint32_t token, stop
         made = []
@@ -186,7 +169,7 @@ cdef class CoreDecoders:
         for i in range(where.n):
             one = &self.slots[where.data[i]]
             stop = one.stop
-            n = <size_t>(sizes.data[i] if sizes.data != NULL else each)
+            n = <size_t>(sizes.data[i] if sizes is not None else each)
             self.out.size = self.kept.size = 0
             for k in range(at, at + n):
                 token = <uint32_t>tokens.data[k]
@@ -215,6 +198,7 @@ cdef class CoreDecoders:
         cdef st_decoder *one = self._at(slot)
         cdef uint32_t stop = one.stop
         with critical_section(self):
+            self.stopped = []
             self.out.size = 0
             if st_decoder_feed(self.decoder.vocab.vocab, &self.decoder.vocab.names, NULL, 0, True, &self.scratch, one,
                                &self.out):
@@ -223,15 +207,31 @@ cdef class CoreDecoders:
 
     # ---- text ----
 
-    def pass_text(self, int64_t slot, bytes text not None, bint final):
-        """The same for text, valid UTF-8, that was decoded elsewhere."""
-        cdef st_decoder *one = self._at(slot)
-        cdef uint32_t stop = one.stop
+    def pass_texts(self, list slots not None, list texts not None, bint final):
+        """The same for text, valid UTF-8, that was decoded elsewhere: a list of what leaves each slot. What fails, fails before
+        anything changes."""
+        cdef st_decoder *one
+        cdef Py_ssize_t i
+        cdef size_t held, room = 0
+        cdef uint32_t stop
+        made = []
         with critical_section(self):
+            for i in range(len(slots)):
+                st_decoder_held(self._at(slots[i]), &held)
+                room += held + <size_t>len(<bytes?>texts[i])
             self.out.size = 0
-            if st_decoder_pass(<const uint8_t *>PyBytes_AS_STRING(text), <size_t>len(text), final, one, &self.out):
+            if st_bytes_reserve(&self.out, room):
                 raise MemoryError
-            return self._out_of(slot, stop)
+            self.stopped = []
+            for i in range(len(slots)):
+                one = self._at(slots[i])
+                stop = one.stop
+                self.out.size = 0
+                if st_decoder_pass(<const uint8_t *>PyBytes_AS_STRING(texts[i]), <size_t>len(<bytes>texts[i]), final, one,
+                                   &self.out):
+                    raise MemoryError
+                made.append(self._out_of(slots[i], stop))
+        return made
 
     # ---- states ----
 
@@ -243,13 +243,12 @@ cdef class CoreDecoders:
         return (PyBytes_FromStringAndSize(<const char *>one.partial, one.partial_size),
                 PyBytes_FromStringAndSize(<const char *>held, <Py_ssize_t>n), self.stop_of(slot))
 
-    def setstate(self, int64_t slot, bytes partial not None, bytes held not None, stop):
-        """Brings a slot that was reset with its stop strings to a state. ValueError: no decoder can have been there."""
+    def setstate(self, int64_t slot, Matcher stops, bytes partial not None, bytes held not None, stop):
+        """Brings a slot with these stop strings to a state. ValueError: no decoder can have been there."""
         cdef st_decoder *one = self._at(slot)
         cdef st_decoder made
-        cdef Matcher stops = self.stops[slot]
         cdef size_t n = 0
-        st_decoder_reset(&made, one.stops)
+        st_decoder_reset(&made, NULL if stops is None else stops.special)
         if held and stops is not None:
             made.node = st_special_walk(stops.special, <const uint8_t *>PyBytes_AS_STRING(held), <size_t>len(held))
             st_decoder_held(&made, &n)
@@ -258,7 +257,9 @@ cdef class CoreDecoders:
         memcpy(made.partial, PyBytes_AS_STRING(partial), <size_t>len(partial))
         made.partial_size = <uint8_t>len(partial)
         made.stop = ST_NO_STOP if stop is None else stop
-        one[0] = made
+        with critical_section(self):
+            one[0] = made
+            self.stops[slot] = stops
 
 
 

@@ -1,7 +1,6 @@
 """The encoders as Python objects: whole texts (Coder) and streams (CoreStream). Defaults and the documentation of
 arguments are in core.py, whole/ and stream.py."""
 
-from cpython.buffer cimport PyBuffer_Release
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -17,7 +16,7 @@ from .csrc.vocab cimport st_vocab_spell
 from .interrupt cimport SHORT, Scope, begin, begin_short, check, end as end_scope
 from .ids cimport COPIED, IdBuffer, array_of, array_over, expect, ids_at_most, ids_expected, init_expected, list_of, recycle, reserve, trim
 from .text cimport (
-    SHORT_ROOM, PyUnicode_IS_ASCII, Text, borrow_apart, borrow_short, borrow_spans, ends_high, give_back, next_slice,
+    SHORT_ROOM, Numbers, PyUnicode_IS_ASCII, Text, borrow, borrow_apart, borrow_short, ends_high, give_back, next_slice, spans_of,
 )
 from .normal cimport Normalizer
 from .pattern cimport Pattern, pattern_of
@@ -25,7 +24,7 @@ from .matcher cimport Matcher
 from .vocab cimport Vocab
 
 from .text import FAULTS, join_surrogate
-from ..errors import disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
+from ..errors import at_row, disallowed_special_error, invalid_utf8_error, not_a_str_error, stream_busy_error
 
 cdef enum:
     # A call on fewer bytes takes less time than to release the GIL and take it again.
@@ -109,14 +108,14 @@ cdef class Coder:
             reserve(out, ids_expected(&self.expected, text.n, False), ids_at_most(text.n, False))
         if text.n < SHORT:
             begin_short(&scope)
-            status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
+            status = st_encoder_whole(&encoder, text.data, text.n, text.flags, out, &error)
         else:
             begin(&scope, NULL)
             if text.n < RELEASE_GIL_FROM:
-                status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
+                status = st_encoder_whole(&encoder, text.data, text.n, text.flags, out, &error)
             else:
                 with nogil:
-                    status = st_encoder_feed(&encoder, text.data, text.n, text.flags | ST_FEED_FINAL, out, &error)
+                    status = st_encoder_whole(&encoder, text.data, text.n, text.flags, out, &error)
             end_scope(&scope)
         give_back(&text)
         st_encoder_free(&encoder)
@@ -217,6 +216,8 @@ cdef class Coder:
                 starts.append(buffer.ids.size)
                 if st_go_on(TEXT_COSTS):
                     break
+        except Exception as error:
+            raise at_row(error, len(starts) - 1)
         finally:
             end_scope(&scope)
         check(&scope)
@@ -233,7 +234,7 @@ cdef class Coder:
         cdef Scope scope
         cdef Text text
         memset(&out, 0, sizeof(out))
-        alive = borrow_apart(source, &text)
+        alive = borrow_apart(source, &text) if PyUnicode_Check(source) else borrow(source, &text)
         self._init(&encoder, allowed, disallowed)
         begin(&scope, NULL)
         with nogil:
@@ -278,15 +279,13 @@ cdef class Coder:
         cdef st_encoder encoder
         cdef st_status status
         cdef Scope scope
-        cdef Py_buffer view
-        cdef size_t count = borrow_spans(spans, len(text), &view)
+        cdef Numbers rows = spans_of(spans, len(text))
         self._init(&encoder, None, None)
         begin(&scope, NULL)
         with nogil:
-            status = st_encoder_spans(&encoder, data, <const int64_t *>view.buf, count, &buffer.ids)
+            status = st_encoder_spans(&encoder, data, rows.data, <size_t>rows.n // 2, &buffer.ids)
         end_scope(&scope)
         st_encoder_free(&encoder)
-        PyBuffer_Release(&view)
         if status:
             check(&scope)
             fail(status, NULL, None, text, NULL, 0, None)

@@ -12,6 +12,7 @@ import sys
 
 from .csrc.base cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
+from .text cimport Items, items_of
 from .vocab cimport Vocab
 
 import cython
@@ -293,3 +294,17 @@ cdef list fill_long(list result, Vocab vocab, PyObject **ints, const uint32_t *i
         free_aside(result)
     check(&scope)
     return result
+
+
+def alike(left not None, right not None):
+    """(ids that two arrays begin with alike, those that they end with alike behind these)"""
+    cdef Items one = items_of(left, sizeof(uint32_t)), other = items_of(right, sizeof(uint32_t))
+    cdef const uint32_t *a = <const uint32_t *>one.data
+    cdef const uint32_t *b = <const uint32_t *>other.data
+    cdef Py_ssize_t n = one.n, m = other.n, least = min(n, m), first = 0, last = 0
+    while first < least and a[first] == b[first]:
+        first += 1
+    least -= first
+    while last < least and a[n - 1 - last] == b[m - 1 - last]:
+        last += 1
+    return first, last

@@ -76,6 +76,10 @@ cdef int raise_error(Scope *scope) except -1:
     error = <object>scope.error
     Py_DECREF(error)
     scope.error = NULL
+    try:
+        error.row = None  # for errors.at_row(): no row of a batch is to blame
+    except Exception:  # an exception with slots
+        pass
     raise error
 
 

@@ -19,9 +19,10 @@ from .ids cimport Expected, IdBuffer, array_over, expect, ids_at_most, ids_expec
 from .lists cimport Lists
 from .pattern cimport Pattern, pattern_of
 from .texts cimport Texts
-from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back
+from .text cimport PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, Text, borrow, give_back, is_still
 from .matcher cimport Matcher
 
+from ..errors import at_row, changed_text_error
 
 # What a text costs beside its length, as a number of bytes: csrc/base/interrupt.h counts bytes.
 cdef enum:
@@ -62,7 +63,7 @@ cdef class Job:
         if coder.normalizer is not None:
             self.job.normalizer = &coder.normalizer.normalizer
         self.job.counts_only = counts_only
-        cdef size_t count = len(texts), total, i
+        cdef size_t count = len(texts), total, i = 0
         cdef Texts lying = texts if isinstance(texts, Texts) else None
         cdef st_status status = ST_OK
         cdef Scope scope
@@ -77,7 +78,7 @@ cdef class Job:
                 else:
                     spans[i].text, spans[i].n = lying.entries[i].data, lying.entries[i].n
                     spans[i].width = lying.entries[i].width
-                    spans[i].flags = ST_FEED_TRUSTED if spans[i].width else 0
+                    spans[i].flags = ST_FEED_TRUSTED if spans[i].width else ST_FEED_SHARED if lying.entries[i].shared else 0
                 self.units[spans[i].width != 0] += spans[i].n
                 if st_go_on(TEXT_COSTS):
                     break
@@ -88,6 +89,8 @@ cdef class Job:
                     self._reserve(&coder.expected)
                 with nogil:
                     status = st_job_plan(&self.job, spans, count, threads, least)
+        except Exception as error:
+            raise at_row(error, i)
         finally:
             end_scope(&scope)
             st_free(spans)
@@ -149,7 +152,11 @@ cdef class Job:
             return 0
         if self.job.status != ST_NO_MEMORY:  # encoded again as a whole, for the error with the offsets of the whole text
             buffer = IdBuffer.__new__(IdBuffer)
-            self.coder._encode(self.texts[self.job.failed_text], self.allowed, self.disallowed, &buffer.ids)
+            try:
+                self.coder._encode(self.texts[self.job.failed_text], self.allowed, self.disallowed, &buffer.ids)
+            except Exception as error:
+                raise at_row(error, self.job.failed_text)
+            raise at_row(changed_text_error(self.job.status != ST_INVALID_UTF8), self.job.failed_text)
         raise MemoryError
 
     def count(self):
@@ -205,6 +212,8 @@ def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by, bi
     cdef st_cut_rules rules
     cdef Py_buffer view
     cdef size_t n, at, margin, found, ahead
+    cdef bint shared = not is_still(data)
+    cdef st_bytes room
     rules.allowed = allowed.special if allowed is not None else NULL
     rules.disallowed = disallowed.special if disallowed is not None else NULL
     rules.trusted = 0
@@ -215,17 +224,22 @@ def cuts(data not None, size_t size, Matcher allowed, Matcher disallowed, by, bi
     if isinstance(by, Coder) and (<Coder>by).normalizer is not None:
         rules.normalizer = &(<Coder>by).normalizer.normalizer
     margin = st_cut_margin(&rules)
+    memset(&room, 0, sizeof(room))
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     n, at, result = <size_t>view.len, margin, []
     try:
         while n > margin and n - margin > at:
             ahead = at + size if n - margin - at > size else n - margin
-            found = st_last_cut(<const uint8_t *>view.buf, n, at, ahead, &rules)
+            if shared:
+                found = st_last_cut_of_copy(<const uint8_t *>view.buf, n, at, ahead, &rules, &room)
+            else:
+                found = st_last_cut(<const uint8_t *>view.buf, n, at, ahead, &rules)
             if found:
                 result.append(found)
             at = found if found and ahead < n - margin else ahead
     finally:
         PyBuffer_Release(&view)
+        st_bytes_free(&room)
     return result
 
 

@@ -3,7 +3,14 @@
 Where Python has one lock for all objects, threads that made lists would wait for each other: an int that a list takes has its
 references counted. So the ints are counted first, by all threads, without the lock. Then one thread holds it for a moment: each int
 that stands in the lists gets all its references at once, and each list its room. Then all threads write the pointers, again
-without the lock. Until that is done, nobody sees a list: each is empty. A Python without the lock makes lists on each thread."""
+without the lock.
+
+Why that is allowed: no references are counted without the lock, and no object is read. The memory that is written belongs to lists
+without items, so whoever meets them meanwhile, as the collector of garbage, does not look there. They get their sizes with the lock,
+when all threads have ended. Py_SET_REFCNT, which leaves immortal ints alone, and Py_SET_SIZE are documented functions.
+
+It is not compiled where it would be wrong: a Python without the lock makes lists on each thread, and one that counts all
+references (Py_REF_DEBUG) or keeps all objects in a list (Py_TRACE_REFS) on one."""
 
 from cpython.list cimport PyList_New
 from cpython.ref cimport PyObject
@@ -15,15 +22,27 @@ from .csrc.threads cimport *
 from .ids cimport list_of
 from .crew cimport together
 from .interrupt cimport Scope, begin, check, end as end_scope, free_aside
-from .text cimport Items, items_of
+from .text cimport Items, Numbers, items_of, numbers_of
 from .vocab cimport Vocab
 
-cdef extern from "Python.h":
-    ctypedef struct PyListObject:
-        PyObject **ob_item
-    void Py_SET_SIZE(object items, Py_ssize_t size)
-    Py_ssize_t Py_REFCNT(PyObject *o)
-    void Py_SET_REFCNT(PyObject *o, Py_ssize_t n)
+cdef extern from *:
+    """
+    #if defined(Py_GIL_DISABLED) || defined(Py_REF_DEBUG) || defined(Py_TRACE_REFS) || !CYTHON_COMPILING_IN_CPYTHON
+    #define ST_FILLS_LISTS 0
+    #define ST_ROOM_OF(list) ((PyObject **)NULL)
+    #define ST_SET_SIZE(list, size) ((void)0)
+    #define ST_ADD_REFERENCES(o, n) ((void)0)
+    #else
+    #define ST_FILLS_LISTS 1
+    #define ST_ROOM_OF(list) PySequence_Fast_ITEMS(list)
+    #define ST_SET_SIZE(list, size) Py_SET_SIZE((PyVarObject *)(list), size)
+    #define ST_ADD_REFERENCES(o, n) Py_SET_REFCNT(o, Py_REFCNT(o) + (n))
+    #endif
+    """
+    bint ST_FILLS_LISTS
+    PyObject **ST_ROOM_OF(object items)
+    void ST_SET_SIZE(object items, Py_ssize_t size)
+    void ST_ADD_REFERENCES(PyObject *o, Py_ssize_t n)
 
 cdef enum:
     AT_ONCE = 1 << 16        # ids of a share of the work: some 0.1 ms
@@ -92,16 +111,18 @@ cdef class Lists:
 
     all(): the lists, made by this thread. Or by several threads: work(), make(), work() again, finish(). stop() ends work()."""
 
-    def __dealloc__(self):
+    def __del__(self):  # before the collector of garbage takes the vocabulary away
         cdef Making *m = &self.making
         cdef size_t i
         if self.is_made and not self.is_finished:  # the lists are empty, and are dropped as such
-            for i in range(self.vocab.int_count):
+            for i in range(m.int_count):
                 if m.seen[i]:
-                    Py_SET_REFCNT(m.ints[i], Py_REFCNT(m.ints[i]) - <Py_ssize_t>m.seen[i])
-        st_free(m.starts)
-        st_free(m.seen)
-        st_free(m.rooms)
+                    ST_ADD_REFERENCES(m.ints[i], -<Py_ssize_t>m.seen[i])
+
+    def __dealloc__(self):
+        st_free(self.making.starts)
+        st_free(self.making.seen)
+        st_free(self.making.rooms)
 
     def __len__(self):
         return self.making.lists
@@ -133,7 +154,7 @@ cdef class Lists:
     def are_shared(self):
         """Whether several threads can make the lists together by the steps."""
         cdef Making *m = &self.making
-        if not WORTH_IT <= self.ids.size < MOST_IDS:
+        if not ST_FILLS_LISTS or not WORTH_IT <= self.ids.size < MOST_IDS:
             return False
         m.ids, m.count = self.ids.data, self.ids.size
         m.ints, m.int_count = self.vocab.shared_ints(), self.vocab.int_count
@@ -159,15 +180,15 @@ cdef class Lists:
         self.lists = []
         for i in range(m.lists):
             made = PyList_New(<Py_ssize_t>(m.starts[i + 1] - m.starts[i]))
-            m.rooms[i] = (<PyListObject *>made).ob_item
-            Py_SET_SIZE(made, 0)
+            m.rooms[i] = ST_ROOM_OF(made)
+            ST_SET_SIZE(made, 0)
             self.lists.append(made)
         for i in range(m.int_count):
             if m.seen[i]:
                 self.vocab.int_of(<uint32_t>i)
         for i in range(m.int_count):
             if m.seen[i]:
-                Py_SET_REFCNT(m.ints[i], Py_REFCNT(m.ints[i]) + <Py_ssize_t>m.seen[i])
+                ST_ADD_REFERENCES(m.ints[i], <Py_ssize_t>m.seen[i])
         self.is_made, m.next = True, 0
         return True
 
@@ -179,15 +200,16 @@ cdef class Lists:
             raise RuntimeError("the call was ended by another thread")
         self.is_finished = True
         for i in range(m.lists):
-            Py_SET_SIZE(self.lists[i], <Py_ssize_t>(m.starts[i + 1] - m.starts[i]))
+            ST_SET_SIZE(self.lists[i], <Py_ssize_t>(m.starts[i + 1] - m.starts[i]))
         return self.lists
 
 
 def lists_over(Vocab vocab not None, ids not None, row_starts not None):
     """Lists of a vocabulary's ids that lie in a buffer of uint32, ids[row_starts[i]:row_starts[i + 1]] each; row_starts: a buffer of
     int64. ValueError: rows that are not all of the buffer."""
-    cdef Items items = items_of(ids, sizeof(uint32_t)), rows = items_of(row_starts, sizeof(int64_t))
-    cdef const int64_t *starts = <const int64_t *>rows.data
+    cdef Items items = items_of(ids, sizeof(uint32_t))
+    cdef Numbers rows = numbers_of(row_starts)
+    cdef const int64_t *starts = rows.data
     cdef Lists lists = Lists.__new__(Lists)
     cdef Py_ssize_t i
     cdef int64_t before = 0

@@ -4,6 +4,7 @@ from .csrc.normal cimport st_normalizer, st_step
 cdef class Normalizer:
     cdef st_normalizer normalizer
     cdef readonly tuple steps
+    cdef readonly double growth  # bytes that it makes of one at most
 
     cdef tuple _add(self, str name, tuple given)
     cdef tuple _add_text(self, str name, tuple given, st_step *step)

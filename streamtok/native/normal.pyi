@@ -4,11 +4,14 @@ from typing import Any, final
 from typing_extensions import Self
 
 FORMS: dict[str, int]
+GROWTH: dict[str, float]
 LAST_POINT: int
+MOST_GROWTH: int
 TAKES: dict[str, int]
 
 @final
 class Normalizer:
+    growth: float
     steps: tuple[tuple[Any, ...], ...]
 
     def __new__(cls, steps: Iterable[Iterable[Any]]) -> Self: ...

@@ -18,6 +18,14 @@ LAST_POINT = 0x10FFFF
 TAKES = {"Lowercase": 0, "StripAccents": 0, "StripNonspacing": 0, "Replace": 2, "ReplaceClass": 3, "Prepend": 1, "PrependUnless": 2,
          "Strip": 2, "Clean": 3}  # arguments of each step
 
+MOST_GROWTH = 1024
+"""Bytes that a normalizer may make of one byte. Those of models make 12 at most; NFKC in front of lower case and of a mark for
+each blank would make 50."""
+
+GROWTH = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "StripNonspacing": 1.0, "Strip": 1.0}
+"""Bytes of what a step makes of a text, by the bytes of that text, at most: those of the character that grows most. The test of
+growth looks at all characters."""
+
 
 cdef str content_of(object value):
     if not PyUnicode_Check(value):
@@ -38,6 +46,19 @@ cdef tuple checked_ranges(object ranges):
     return pairs
 
 
+cdef double growth_of(str name, tuple given):
+    """Bytes that a step makes of one byte at most, in the middle of a text; Prepend makes some more, once."""
+    if name in GROWTH:
+        return GROWTH[name]
+    if name == "Clean":
+        return 5 / 3 if given[1] else 1.0  # blanks around an ideograph of three bytes
+    if name == "Replace":
+        return max(1.0, len(given[1].encode()) / len(given[0].encode()))
+    if name == "ReplaceClass":
+        return max(1.0, len(given[1].encode()) / len(chr(given[0][0][0]).encode("utf-8", "surrogatepass")))
+    return 1.0
+
+
 cdef class Normalizer:
     """Steps that a text goes through before it is split: a sequence of tuples, which may be empty.
 
@@ -55,9 +76,11 @@ cdef class Normalizer:
                                                  special token was found in front of the text
         ("Strip", left, right)                   without white space at its ends
 
-    All is what the steps of these names do in Hugging Face's tokenizers, and the last two what its BertNormalizer does. TypeError, ValueError: not such a step. Safe to share."""
+    All is what the steps of these names do in Hugging Face's tokenizers, and the last two what its BertNormalizer does. TypeError,
+    ValueError: not such a step; all of them may make more than MOST_GROWTH bytes of one. Safe to share."""
 
     def __cinit__(self, steps):
+        cdef double growth = 1.0, once = 0.0, formed = 1.0  # n bytes become growth * n + once at most
         st_normalizer_init(&self.normalizer)
         made = []
         for step in steps:
@@ -65,6 +88,18 @@ cdef class Normalizer:
             if not step or not isinstance(step[0], str):
                 raise TypeError(f"a step of a normalizer is a tuple that begins with its name, not {step!r}")
             made.append((step[0], *self._add(step[0], step[1:])))
+            factor, more = growth_of(step[0], made[-1][1:]), len(step[1].encode()) if step[0].startswith("Prepend") else 0
+            if step[0] in FORMS:  # forms in turn make no more than the one that makes most
+                formed, factor = max(formed, factor), max(1.0, factor / formed)
+            elif not step[0].startswith("Strip"):
+                formed = 1.0
+            growth, once = growth * factor, once * factor + more
+            if growth + once > MOST_GROWTH:
+                raise ValueError(
+                    f"with step {len(made)}, {step[0]} ({f'{more} bytes more' if more else f'{factor:.1f} times as many'}), one byte "
+                    f"of a text may become {growth + once:.0f} bytes; at most {MOST_GROWTH} are supported"
+                )
+        self.growth = growth + once
         self.steps = tuple(made)
 
     def __dealloc__(self):

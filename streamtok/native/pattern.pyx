@@ -9,7 +9,7 @@ from .csrc.text cimport *
 from .csrc.split cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, check, end as end_scope
-from .text cimport Text, borrow, give_back
+from .text cimport Text, borrow_apart, give_back
 
 from .text import FAULTS
 from ..errors import invalid_utf8_error
@@ -117,7 +117,7 @@ cdef class Pattern:
         cdef size_t used, at = 0, valid
         cdef int64_t open = 0
         memset(&out, 0, sizeof(out))
-        alive = borrow(source, &text)
+        alive = borrow_apart(source, &text)
         st_scan_init(&scan)
         begin(&scope, NULL)
         with nogil:
@@ -135,7 +135,7 @@ cdef class Pattern:
             if status:
                 raise MemoryError
             if valid != text.n:
-                raise invalid_utf8_error(bytes(source), error.start, error.end, FAULTS[error.fault])
+                raise invalid_utf8_error(bytes(alive), error.start, error.end, FAULTS[error.fault])
             return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
         finally:
             give_back(&text)

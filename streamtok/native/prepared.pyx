@@ -11,7 +11,7 @@ from .csrc.stream cimport ST_FEED_TRUSTED, st_prepare
 from .csrc.text cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
 from .normal cimport Normalizer
-from .text cimport Items, Text, borrow, give_back, items_of
+from .text cimport Items, Numbers, Text, borrow, borrow_apart, give_back, items_of, numbers_of
 from .matcher cimport Matcher
 
 
@@ -52,7 +52,7 @@ def prepared(source, Normalizer normalizer not None, Matcher allowed, Matcher di
     cdef const st_special *names = allowed.special if allowed is not None else NULL
     cdef const st_special *others = disallowed.special if disallowed is not None else NULL
     memset(out, 0, sizeof(out))
-    alive = borrow(source, &text)
+    alive = borrow_apart(source, &text)
     begin(&scope, NULL)
     with nogil:
         refused = not is_utf8(&text) or holds(&text, others)
@@ -76,20 +76,19 @@ def prepared(source, Normalizer normalizer not None, Matcher allowed, Matcher di
 def changed(room not None, starts not None, sizes not None, Normalizer normalizer not None, bint trusted, Py_ssize_t first, Py_ssize_t last):
     """Which of the texts first .. last - 1, room[start : start + size] each, the normalizer changes, as a list of numbers; None: one
     is not UTF-8. starts, sizes: buffers of int64. trusted: all is UTF-8. IndexError for a text that is not in the room."""
-    cdef Items data = items_of(room, 1), start_items = items_of(starts, sizeof(int64_t)), size_items = items_of(sizes, sizeof(int64_t))
-    cdef const int64_t *froms = <const int64_t *>start_items.data
-    cdef const int64_t *counts = <const int64_t *>size_items.data
+    cdef Items data = items_of(room, 1)
+    cdef Numbers froms = numbers_of(starts), counts = numbers_of(sizes)
     cdef Text text
     cdef Py_ssize_t i
     cdef bint is_kept
     found = []
-    if not 0 <= first <= last <= min(start_items.n, size_items.n):
+    if not 0 <= first <= last <= min(froms.n, counts.n):
         raise IndexError((first, last))
     text.flags = ST_FEED_TRUSTED if trusted else 0
     for i in range(first, last):
-        if counts[i] < 0 or not 0 <= froms[i] <= data.n - counts[i]:
-            raise IndexError(froms[i])
-        text.data, text.n = <const uint8_t *>data.data + froms[i], <size_t>counts[i]
+        if counts.data[i] < 0 or not 0 <= froms.data[i] <= data.n - counts.data[i]:
+            raise IndexError(froms.data[i])
+        text.data, text.n = <const uint8_t *>data.data + froms.data[i], <size_t>counts.data[i]
         with nogil:
             is_kept = is_utf8(&text)
         if not is_kept:

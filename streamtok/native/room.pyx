@@ -1,5 +1,6 @@
 """Bytes that others write, as a bytes object, a str, or rows of either."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_XDECREF, PyObject
@@ -9,7 +10,7 @@ from libc.string cimport memcpy, memset
 from .csrc.base cimport st_alloc_advise, st_alloc_large, st_free, st_ids
 from .decode cimport text_of
 from .ids cimport array_of, recycle, reserve
-from .text cimport Items, items_of
+from .text cimport Items, Numbers, items_of, numbers_of
 from .workers cimport Batch, begin_copy, is_little
 
 from .ids import writable
@@ -109,6 +110,7 @@ def copied_ids(source not None):
     return room.taken(<size_t>items.n)
 
 
+@cython.no_gc_clear  # it would let go of the buffer without releasing it
 cdef class Lent:
     """A part of another object's memory as a buffer that cannot be written to: n bytes from `start` on. When nothing refers to it any more,
     back.append(what) is called."""
@@ -165,8 +167,8 @@ def text_of_bytes(data not None, str errors not None):
 def rows_of_bytes(data not None, row_starts not None, errors):
     """The rows data[row_starts[i]:row_starts[i + 1]], each a bytes object, or a str where `errors` is not None. row_starts: a buffer
     of int64. ValueError: rows that are not in the data."""
-    cdef Items items = items_of(row_starts, sizeof(int64_t))
-    cdef const int64_t *starts = <const int64_t *>items.data
+    cdef Numbers items = numbers_of(row_starts)
+    cdef const int64_t *starts = items.data
     cdef Py_buffer view
     cdef Py_ssize_t i
     cdef int64_t before = 0

@@ -9,27 +9,28 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from .csrc.base cimport *
 from .csrc.rows cimport *
 from .interrupt cimport Scope, begin, check, end as end_scope
-from .text cimport Items, items_of
+from .text cimport Items, Numbers, items_of, numbers_of
 
 BEST_FIT_LENGTH = ST_BEST_FIT_LENGTH
 
 
 cdef class Ragged:
-    """Ids and row starts, which are held and checked: ValueError where they do not ascend from 0 to the number of ids. ids None: they lie
-    on a device, and are not read here."""
-    cdef Items ids, starts
+    """Ids, which are held, and row starts, which are copied and checked: ValueError where they do not ascend from 0 to the number of ids.
+    ids None: they lie on a device, and are not read here."""
+    cdef Items ids
+    cdef Numbers starts
     cdef readonly Py_ssize_t count
 
     def __cinit__(self, ids, starts):
         cdef Py_ssize_t i
         cdef const int64_t *at
-        self.ids, self.starts = None if ids is None else items_of(ids, sizeof(uint32_t)), items_of(starts, sizeof(int64_t))
-        self.count, at = self.starts.n - 1, <const int64_t *>self.starts.data
-        if self.count < 0 or at[0] != 0 or self.ids is not None and at[self.count] != self.ids.n:
-            raise ValueError
+        self.ids, self.starts = None if ids is None else items_of(ids, sizeof(uint32_t)), numbers_of(starts)
+        self.count, at = self.starts.n - 1, self.starts.data
+        cdef bint is_good = self.count >= 0 and at[0] == 0 and (self.ids is None or at[self.count] == self.ids.n)
         for i in range(self.count):
-            if at[i] > at[i + 1]:
-                raise ValueError
+            is_good = is_good and at[i] <= at[i + 1]
+        if not is_good:
+            raise ValueError("row starts must ascend from 0 to the number of ids")
 
 
 def pad(Ragged texts not None, prefix, suffix, size_t length, size_t most, bint keeps_end, bint is_left, uint64_t value, unsigned width,
@@ -41,7 +42,7 @@ def pad(Ragged texts not None, prefix, suffix, size_t length, size_t most, bint 
     cdef st_padding job
     if texts.ids is None:
         raise ValueError
-    job.ids, job.starts = <const uint32_t *>texts.ids.data, <const int64_t *>texts.starts.data
+    job.ids, job.starts = <const uint32_t *>texts.ids.data, texts.starts.data
     job.prefix, job.prefix_size = <const uint32_t *>front.data, <size_t>front.n
     job.suffix, job.suffix_size = <const uint32_t *>back.data, <size_t>back.n
     job.most = most
@@ -68,7 +69,7 @@ cdef class Plan:
         if not length or is_best_fit and length > ST_BEST_FIT_LENGTH:
             raise ValueError(length)
         self.documents, self.length = documents, length
-        self.core.starts, self.core.count = <const int64_t *>documents.starts.data, <size_t>documents.count
+        self.core.starts, self.core.count = documents.starts.data, <size_t>documents.count
         self.core.has_end = has_end
         self.sequences = <st_sequence *>st_malloc(st_plan_room(&self.core, length) * sizeof(st_sequence))
         if self.sequences == NULL:

@@ -1,5 +1,5 @@
 from cpython.buffer cimport PyBuffer_Release
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 
 cdef extern from "Python.h":
@@ -12,19 +12,24 @@ cdef struct Text:
     # Borrowed UTF-8: of a str, or of a buffer, which is then to be given back.
     const uint8_t *data
     size_t n
-    int flags  # ST_FEED_TRUSTED where Python vouches for it
+    int flags  # ST_FEED_TRUSTED where Python vouches for it, ST_FEED_SHARED where others may write to it meanwhile
     bint held
     Py_buffer buffer
 
 
-# Fills `text`, and returns what must stay alive while it is used (surrogates are mended in a new str).
+# Whether nobody can write to the bytes of a buffer. Text that may change while it is read must not reach the core as it is: what one
+# stage has checked would be something else for the next one.
+cdef bint is_still(object source) except -1
+
+# Fills `text`, and returns what must stay alive while it is used (surrogates are mended in a new str). The text may be shared.
 cdef object borrow(object source, Text *text)
 
-# The same, but the UTF-8 of a str that is not ASCII is made in memory that lasts as long as what is returned: a fifth of the
-# time that Python takes, and no copy stays with the str.
+# The same, but what is shared is copied, and the UTF-8 of a str that is not ASCII is made in memory that lasts as long as what is
+# returned: a fifth of the time that Python takes, and no copy stays with the str.
 cdef object borrow_apart(object source, Text *text)
 
-# The same, but the UTF-8 of a short str is made in room for SHORT_ROOM bytes, without memory of its own.
+# The same, but the UTF-8 of a short str, and a short text that is shared, come to room for SHORT_ROOM bytes, without memory of their
+# own. A longer text may be shared.
 cdef object borrow_short(object source, Text *text, uint8_t *room)
 
 cdef enum:
@@ -42,9 +47,6 @@ cdef inline void give_back(Text *text) noexcept:
     if text.held:
         PyBuffer_Release(&text.buffer)
 
-# Fills `view`, which is then to be given back, with rows (a, b) of int64, and returns how many there are. ValueError for the first
-# that is no span of a text of n bytes.
-cdef size_t borrow_spans(object spans, Py_ssize_t n, Py_buffer *view) except? 0
 
 # PyUnicode_DecodeUTF8Stateful, in steps where the text is long: signals are handled between them. used: NULL where the text ends.
 cdef object decode_some(const char *data, Py_ssize_t n, const char *errors, Py_ssize_t *used)
@@ -60,3 +62,13 @@ cdef class Items:
     cdef Py_ssize_t n
 
 cdef Items items_of(object buffer, Py_ssize_t size, bint writable=?)
+
+# int64 of a buffer in memory of their own: what is checked of them stays true, whoever writes to the buffer.
+cdef class Numbers:
+    cdef int64_t *data
+    cdef Py_ssize_t n
+
+cdef Numbers numbers_of(object buffer)
+
+# Rows (a, b) of int64, copied. ValueError for the first that is no span of a text of n bytes.
+cdef Numbers spans_of(object spans, Py_ssize_t n)

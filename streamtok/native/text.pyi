@@ -2,7 +2,7 @@ from typing import TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Buffer
+from typing_extensions import Buffer, Self
 
 # A C-contiguous buffer. numpy's stubs call an array one only from Python 3.12 on.
 _Data: TypeAlias = Buffer | npt.NDArray[np.generic]
@@ -14,6 +14,14 @@ FAULTS: dict[int, str]
 
 @final
 class Items: ...
+
+@final
+class Numbers: ...
+
+@final
+class OwnMemory:
+    def __new__(cls, memory: _Data) -> Self: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Utf8Copy:

@@ -1,7 +1,8 @@
 """Text from Python, borrowed without a copy: the UTF-8 of a str, or a buffer of bytes."""
 
-from cpython.buffer cimport PyBUF_ND, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+cimport cython
+from cpython.buffer cimport PyBUF_ND, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_Substring
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -9,7 +10,7 @@ from libc.string cimport memcpy
 
 from .csrc.base cimport *
 from .csrc.text cimport *
-from .csrc.stream cimport ST_FEED_TRUSTED
+from .csrc.stream cimport ST_FEED_SHARED, ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, bytes_of, check, end as end_scope
 
 cdef extern from "Python.h":
@@ -27,6 +28,7 @@ FAULTS = {
 }
 
 
+@cython.no_gc_clear  # it would let go of the buffer without releasing it
 cdef class Items:
     def __dealloc__(self):
         PyBuffer_Release(&self.view)  # nothing, where none was got
@@ -40,6 +42,60 @@ cdef Items items_of(object buffer, Py_ssize_t size, bint writable=False):
         raise ValueError(f"expected a row of items of {size} bytes, got {items.view.ndim} dimensions of {items.view.itemsize}")
     items.data, items.n = items.view.buf, items.view.len // size
     return items
+
+
+cdef class Numbers:
+    def __dealloc__(self):
+        st_free(self.data)
+
+
+cdef Numbers copy_of(const void *data, Py_ssize_t n):
+    cdef Numbers numbers = Numbers.__new__(Numbers)
+    numbers.data, numbers.n = <int64_t *>st_malloc(<size_t>(n + 1) * sizeof(int64_t)), n
+    if numbers.data == NULL:
+        raise MemoryError
+    memcpy(numbers.data, data, <size_t>n * sizeof(int64_t))
+    return numbers
+
+
+cdef Numbers numbers_of(object buffer):
+    """ValueError as items_of()."""
+    cdef Items items = items_of(buffer, sizeof(int64_t))
+    return copy_of(items.data, items.n)
+
+
+cdef Numbers spans_of(object spans, Py_ssize_t n):
+    cdef Py_buffer view
+    cdef Py_ssize_t i
+    PyObject_GetBuffer(spans, &view, PyBUF_SIMPLE)
+    try:
+        rows = copy_of(view.buf, view.len // <Py_ssize_t>sizeof(int64_t))
+    finally:
+        PyBuffer_Release(&view)
+    for i in range(rows.n // 2):
+        if not 0 <= rows.data[2 * i] <= rows.data[2 * i + 1] <= n:
+            raise ValueError(f"span {i}, ({rows.data[2 * i]}, {rows.data[2 * i + 1]}), lies outside of a text of {n} bytes")
+    return rows
+
+
+cdef class OwnMemory:
+    """A writable buffer over another one that its only user does not write to while the core reads text in it: such text is not copied."""
+    cdef Py_buffer view
+
+    def __cinit__(self, memory not None):
+        PyObject_GetBuffer(memory, &self.view, PyBUF_WRITABLE)
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.view)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.view.buf, self.view.len, 0, flags)
+
+
+cdef bint is_still(object source) except -1:
+    if type(source) is memoryview:
+        source = source.obj
+    return PyBytes_Check(source) or isinstance(source, OwnMemory)
 
 
 cdef object borrow(object source, Text *text):
@@ -60,7 +116,7 @@ cdef object borrow(object source, Text *text):
     text.held = True
     text.data = <const uint8_t *>text.buffer.buf
     text.n = <size_t>text.buffer.len
-    text.flags = 0
+    text.flags = 0 if is_still(source) else ST_FEED_SHARED
     return source
 
 
@@ -125,9 +181,23 @@ cdef int convert(str source, Utf8Copy utf8) except -1:
     return 0
 
 
+cdef object copied(Text *text):
+    """Copies a text that is shared, and returns what keeps the copy."""
+    cdef Utf8Copy copy = Utf8Copy.__new__(Utf8Copy)
+    copy.data, copy.n = <uint8_t *>st_malloc(text.n + 1), text.n
+    if copy.data != NULL:
+        memcpy(copy.data, text.data, text.n)
+    give_back(text)
+    if copy.data == NULL:
+        raise MemoryError
+    text.data, text.flags, text.held = copy.data, 0, False
+    return copy
+
+
 cdef object borrow_apart(object source, Text *text):
     if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
-        return borrow(source, text)
+        source = borrow(source, text)
+        return copied(text) if text.flags & ST_FEED_SHARED else source
     cdef Utf8Copy utf8 = Utf8Copy.__new__(Utf8Copy)
     utf8.data = <uint8_t *>st_malloc(ST_CODE_POINTS_ROOM(<size_t>len(source)))
     if utf8.data == NULL:
@@ -217,7 +287,12 @@ cpdef str join(list parts):
 
 cdef object borrow_short(object source, Text *text, uint8_t *room):
     if not PyUnicode_Check(source) or PyUnicode_IS_ASCII(source):
-        return borrow(source, text)
+        source = borrow(source, text)
+        if text.flags & ST_FEED_SHARED and text.n <= SHORT_ROOM:
+            memcpy(room, text.data, text.n)
+            give_back(text)
+            text.data, text.flags, text.held = room, 0, False
+        return source
     if len(source) > SHORT_STR:
         return borrow_apart(source, text)
     text.n = st_code_points(PyUnicode_DATA(source), <size_t>len(source), <unsigned>PyUnicode_KIND(source), room)
@@ -248,16 +323,3 @@ def join_surrogate(str high, chunk, bint final):
 cdef bint ends_high(str text) except -1:
     cdef Py_ssize_t n = len(text)
     return n > 0 and 0xD800 <= <uint32_t>text[n - 1] < 0xDC00
-
-
-cdef size_t borrow_spans(object spans, Py_ssize_t n, Py_buffer *view) except? 0:
-    cdef size_t count, i
-    PyObject_GetBuffer(spans, view, PyBUF_SIMPLE)
-    cdef const int64_t *rows = <const int64_t *>view.buf
-    count = <size_t>view.len // 16
-    for i in range(count):
-        if not 0 <= rows[2 * i] <= rows[2 * i + 1] <= n:
-            message = f"span {i}, ({rows[2 * i]}, {rows[2 * i + 1]}), lies outside of a text of {n} bytes"
-            PyBuffer_Release(view)
-            raise ValueError(message)
-    return count

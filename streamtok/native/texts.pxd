@@ -5,6 +5,7 @@ cdef struct Entry:
     const uint8_t *data
     size_t n        # bytes, or characters
     unsigned width  # bytes of a character; 0: these are bytes
+    bint shared     # others may write to them meanwhile
 
 cdef class Texts:
     cdef Entry *entries

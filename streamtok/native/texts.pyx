@@ -10,9 +10,10 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from .csrc.text cimport ST_NOT_CONVERTED, st_code_points_put, st_code_points_size
-from .text cimport Items, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, items_of
+from .text cimport Items, Numbers, PyUnicode_DATA, PyUnicode_IS_ASCII, PyUnicode_KIND, is_still, items_of, numbers_of
 from .workers cimport TASK_CONVERT, TASK_COPY, TASK_KNOWN, TASK_MEASURE, Batch, Group, Task, do_task, is_little
 
+from ..errors import at_row
 from .text import mend_surrogates
 
 import sys
@@ -87,8 +88,11 @@ cdef class Texts:
         held = Held()
         self.owner = (texts, held)
         self._make_room(len(texts))
-        for i in range(self.count):
-            self._take(i, texts[i], held)
+        try:
+            for i in range(self.count):
+                self._take(i, texts[i], held)
+        except Exception as error:
+            raise at_row(error, i)
 
     cdef int _make_room(self, Py_ssize_t count) except -1:
         self.entries = <Entry *>PyMem_Malloc(<size_t>(count + 1) * sizeof(Entry))
@@ -100,6 +104,7 @@ cdef class Texts:
     cdef int _take(self, Py_ssize_t i, object text, object held) except -1:
         cdef Py_buffer *view
         cdef Entry *entry = &self.entries[i]
+        entry.shared = False
         if PyUnicode_Check(text):
             entry.data, entry.n = <const uint8_t *>PyUnicode_DATA(text), <size_t>len(text)
             entry.width = 0 if PyUnicode_IS_ASCII(text) else <unsigned>PyUnicode_KIND(text)
@@ -112,7 +117,7 @@ cdef class Texts:
                 view = (<Held>held).hold(text, self.count)
             except TypeError:
                 raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(text).__name__}") from None
-            entry.data, entry.n = <const uint8_t *>view.buf, <size_t>view.len
+            entry.data, entry.n, entry.shared = <const uint8_t *>view.buf, <size_t>view.len, not is_still(text)
         entry.width = 0
         return 0
 
@@ -195,13 +200,13 @@ cdef class Texts:
 
     def cut(self, spans):
         """The pieces (text, start, end), in bytes or characters of the text: rows of three int64, as a buffer."""
-        cdef Items items = items_of(spans, sizeof(int64_t))
-        cdef const int64_t *rows = <const int64_t *>items.data
+        cdef Numbers numbers = numbers_of(spans)
+        cdef const int64_t *rows = numbers.data
         cdef Texts made = Texts.__new__(Texts)
         cdef Py_ssize_t i
         cdef Entry *entry
         made.owner, made.trusted = self, self.trusted
-        made._make_room(items.n // 3)
+        made._make_room(numbers.n // 3)
         for i in range(made.count):
             if not 0 <= rows[3 * i] < self.count:
                 raise IndexError(rows[3 * i])
@@ -210,6 +215,7 @@ cdef class Texts:
                 raise IndexError((rows[3 * i + 1], rows[3 * i + 2]))
             made.entries[i].data = entry.data + max(1, entry.width) * <size_t>rows[3 * i + 1]
             made.entries[i].n, made.entries[i].width = <size_t>(rows[3 * i + 2] - rows[3 * i + 1]), entry.width
+            made.entries[i].shared = entry.shared
         return made
 
     def replaced(self, dict others):
@@ -222,7 +228,7 @@ cdef class Texts:
         for i, other in others.items():
             if not 0 <= i < self.count:
                 raise IndexError(i)
-            made.entries[i] = Entry(<const uint8_t *>PyBytes_AS_STRING(other), <size_t>PyBytes_GET_SIZE(other), 0)
+            made.entries[i] = Entry(<const uint8_t *>PyBytes_AS_STRING(other), <size_t>PyBytes_GET_SIZE(other), 0, False)
         made.owner, made.trusted = (self, others.copy()), self.trusted
         return made
 
@@ -407,8 +413,8 @@ cdef class Layout:
         begins with, ascending, or how many texts there are, if none follows; IndexError for any other."""
         if self.is_joined:
             raise ValueError("texts are joined: make a Layout(texts, True)")
-        cdef Items items = items_of(rows, sizeof(int64_t))
-        cdef const int64_t *firsts = <const int64_t *>items.data
+        cdef Numbers items = numbers_of(rows)
+        cdef const int64_t *firsts = items.data
         cdef size_t at = 0, block = 0, size, blocks = self.count_blocks(), room_for_rows = aligned(BLOCK * blocks + blocks)
         cdef Py_ssize_t i, row = 0
         cdef Py_buffer view

@@ -13,7 +13,7 @@ from .csrc.train cimport *
 from .csrc.stream cimport ST_FEED_TRUSTED
 from .interrupt cimport Scope, begin, check as check_scope, end as end_scope
 from .pattern cimport Pattern, pattern_of
-from .text cimport Text, borrow_apart, borrow_spans, give_back
+from .text cimport Numbers, Text, borrow_apart, give_back, spans_of
 from .matcher cimport Matcher
 
 from .text import FAULTS
@@ -100,17 +100,13 @@ cdef class Counter:
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
         cdef st_status status
         cdef Scope scope
-        cdef Py_buffer view
-        cdef size_t count = borrow_spans(spans, len(text), &view)
-        try:
-            self._enter()
-            begin(&scope, NULL)
-            with nogil:
-                status = st_train_count_spans(&self.counter, data, <const int64_t *>view.buf, count)
-            end_scope(&scope)
-            st_flag_lower(&self.busy)
-        finally:
-            PyBuffer_Release(&view)
+        cdef Numbers rows = spans_of(spans, len(text))
+        self._enter()
+        begin(&scope, NULL)
+        with nogil:
+            status = st_train_count_spans(&self.counter, data, rows.data, <size_t>rows.n // 2)
+        end_scope(&scope)
+        st_flag_lower(&self.busy)
         check_scope(&scope)
         check(status)
 

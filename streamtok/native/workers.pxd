@@ -24,12 +24,17 @@ cdef struct Group:
     size_t count
 
 
+# The threads of a process (workers.pyx).
+cdef struct Pool
+
+
 # Groups of tasks that are done side by side; the tasks of a group one after the other, by one thread.
 cdef struct Work:
+    Pool *pool       # whose threads do it
     Group *groups
     size_t count, begun, left
     Work *behind     # in the queue
-    void *waiter     # a lock that the thread who waits cannot take before all is done
+    void *waiter     # a lock that no thread who waits can take before all is done
     bint is_queued
 
 
@@ -37,10 +42,7 @@ cdef struct Work:
 cdef class Batch:
     cdef Work work
     cdef object owner  # keeps the memory
-    cdef long process  # that began it
-    cdef bint is_over
-    cdef bint is_elsewhere(self) except -1
-    cdef void _finish(self) noexcept
+    cdef bint is_elsewhere(self) noexcept
     cdef int begin(self, Group *groups, size_t count, object owner) except -1
 
 # Whether so little is to be done that waking a thread takes longer.

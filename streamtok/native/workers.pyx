@@ -4,14 +4,26 @@ A batch of work is handed to them, and asked whether it is done, or waited for; 
 first batch needs them, and end with the process. A forked process begins its own. Why crew.pyx has others is said there."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from .cores import cores
+from .csrc.base cimport st_acquire, st_replace
 from .csrc.text cimport st_code_points_put, st_code_points_size
 
-import os
+cimport cython
+
+cdef extern from *:
+    """
+    #if defined(_WIN32)
+    #define ST_PROCESS 1L
+    #else
+    #include <unistd.h>
+    #define ST_PROCESS ((long)getpid())
+    #endif
+    """
+    long ST_PROCESS  # this process, where processes fork
 
 cdef extern from "Python.h":
     ctypedef void *PyThread_type_lock
@@ -19,7 +31,7 @@ cdef extern from "Python.h":
     int PyThread_acquire_lock(PyThread_type_lock lock, int waits) nogil
     void PyThread_release_lock(PyThread_type_lock lock) nogil
     void PyThread_free_lock(PyThread_type_lock lock) nogil
-    unsigned long PyThread_start_new_thread(void (*function)(void *) noexcept nogil, void *argument)
+    unsigned long PyThread_start_new_thread(void (*function)(void *) noexcept nogil, void *argument) nogil
     unsigned long PYTHREAD_INVALID_THREAD_ID
 
 cdef enum:
@@ -52,27 +64,32 @@ cdef void do_task(Task *task) noexcept nogil:
 
 # ---- the threads ----
 
+cdef struct Sleeper:
+    Pool *pool
+    PyThread_type_lock wake  # held while the thread is asleep or at work
+
 cdef struct Pool:
     PyThread_type_lock lock  # of all that stands here, and of what Work says of itself
     Work *first
     Work *last
+    long process  # whose threads they are: a fork copies none
     int threads, asleep
-    int sleepers[MOST_THREADS]
-    PyThread_type_lock wakes[MOST_THREADS]  # each is held while its thread is asleep or at work
+    Sleeper *sleeping[MOST_THREADS]
+    Sleeper each[MOST_THREADS]
 
-cdef Pool *pool = NULL
-cdef long process = 0
+cdef void *the_pool = NULL  # a Pool; read and written by csrc/base/atomic.h
 
 
-cdef void wake_one() noexcept nogil:
+cdef void wake_one(Pool *pool) noexcept nogil:
     """With the lock."""
     if pool.asleep:
         pool.asleep -= 1
-        PyThread_release_lock(pool.wakes[pool.sleepers[pool.asleep]])
+        PyThread_release_lock(pool.sleeping[pool.asleep].wake)
 
 
 cdef Group *next_group(Work *work) noexcept nogil:
     """The next group of some work, with the lock; NULL if all are begun. Work whose groups are all begun leaves the queue."""
+    cdef Pool *pool = work.pool
     cdef Group *found = NULL
     cdef Work *before = NULL
     cdef Work *each = pool.first
@@ -94,6 +111,7 @@ cdef Group *next_group(Work *work) noexcept nogil:
 
 cdef void do_group(Work *work, Group *group) noexcept nogil:
     """Without the lock when called, and without it when it returns."""
+    cdef Pool *pool = work.pool
     cdef size_t i
     for i in range(group.count):
         do_task(&group.tasks[i])
@@ -101,128 +119,153 @@ cdef void do_group(Work *work, Group *group) noexcept nogil:
     work.left -= 1
     if work.left == 0:
         PyThread_release_lock(work.waiter)
-    PyThread_release_lock(pool.lock)
+    PyThread_release_lock(pool.lock)  # from here on `work` may be gone
 
 
 cdef void live(void *argument) noexcept nogil:
-    cdef int number = <int><size_t>argument
+    cdef Sleeper *own = <Sleeper *>argument
+    cdef Pool *pool = own.pool
     cdef Work *work
     cdef Group *group
     while True:
         PyThread_acquire_lock(pool.lock, 1)
         work = pool.first
         if work == NULL:
-            pool.sleepers[pool.asleep] = number
+            pool.sleeping[pool.asleep] = own
             pool.asleep += 1
             PyThread_release_lock(pool.lock)
-            PyThread_acquire_lock(pool.wakes[number], 1)
+            PyThread_acquire_lock(own.wake, 1)
             continue
         group = next_group(work)
         if pool.first != NULL:  # each thread that wakes up wakes another one: the caller need not wake all
-            wake_one()
+            wake_one(pool)
         PyThread_release_lock(pool.lock)
         do_group(work, group)
 
 
-cdef int begin_pool() except -1:
-    """With the GIL."""
-    global pool, process
-    cdef Pool *made
-    cdef int i, count
-    if pool != NULL and process == os.getpid():
-        return 0
-    count = cores()
-    made = <Pool *>PyMem_Malloc(sizeof(Pool))  # stays: threads look at it until the process ends
-    if made == NULL:
+cdef Pool *pool_of_process() except NULL:
+    """The threads of this process. Of several first callers the one that publishes its pool begins them, with the pool's lock. Where a
+    fork comes between, the child makes a pool of its own, with a lock of its own."""
+    cdef void *before = st_acquire(&the_pool)
+    cdef Pool *pool = <Pool *>before
+    if pool != NULL and pool.process == ST_PROCESS:
+        return pool
+    cdef int count = cores()
+    pool = <Pool *>PyMem_Calloc(1, sizeof(Pool))  # stays: threads look at it until the process ends
+    if pool == NULL:
         raise MemoryError
-    memset(made, 0, sizeof(Pool))
-    made.lock = PyThread_allocate_lock()
-    if made.lock == NULL:
-        PyMem_Free(made)
+    pool.lock, pool.process = PyThread_allocate_lock(), ST_PROCESS
+    if pool.lock == NULL:
+        PyMem_Free(pool)
         raise MemoryError
-    pool, process = made, os.getpid()
-    for i in range(min(max(count - 1, 1), MOST_THREADS)):  # the caller has a core to itself
-        made.wakes[i] = PyThread_allocate_lock()
-        if made.wakes[i] == NULL:
+    PyThread_acquire_lock(pool.lock, 1)
+    if st_replace(&the_pool, before, pool):
+        with nogil:  # so that the stacks have the system's size, not that of threading.stack_size()
+            begin_threads(pool, min(max(count - 1, 1), MOST_THREADS))  # the caller has a core to itself
+            PyThread_release_lock(pool.lock)
+        return pool
+    PyThread_release_lock(pool.lock)
+    PyThread_free_lock(pool.lock)
+    PyMem_Free(pool)
+    return <Pool *>st_acquire(&the_pool)
+
+
+cdef void begin_threads(Pool *pool, int count) noexcept nogil:
+    """With the lock."""
+    cdef Sleeper *each
+    cdef int i
+    for i in range(count):
+        each = &pool.each[i]
+        each.pool, each.wake = pool, PyThread_allocate_lock()
+        if each.wake == NULL:
             break
-        PyThread_acquire_lock(made.wakes[i], 1)
-        if PyThread_start_new_thread(live, <void *><size_t>i) == PYTHREAD_INVALID_THREAD_ID:
+        PyThread_acquire_lock(each.wake, 1)
+        if PyThread_start_new_thread(live, each) == PYTHREAD_INVALID_THREAD_ID:
             break  # who waits does the work
-        made.threads += 1
-    return 0
+        pool.threads += 1
 
 
 # ---- batches ----
 
+cdef void finish(Work *work) noexcept nogil:
+    """Returns when all is done, and no other thread is at this work any more. Any number of threads may wait."""
+    cdef Pool *pool = work.pool
+    cdef Group *group
+    PyThread_acquire_lock(pool.lock, 1)
+    while True:
+        group = next_group(work)
+        if group == NULL:
+            break
+        PyThread_release_lock(pool.lock)
+        do_group(work, group)
+        PyThread_acquire_lock(pool.lock, 1)
+    while work.left:  # what other threads have begun
+        PyThread_release_lock(pool.lock)
+        PyThread_acquire_lock(work.waiter, 1)
+        PyThread_release_lock(work.waiter)  # for the next one who waits
+        PyThread_acquire_lock(pool.lock, 1)  # the thread that let us in has it until it is out of `work`
+    PyThread_release_lock(pool.lock)
+
+
 cdef class Batch:
-    """Work that was begun. done(): whether all of it is done. wait(): returns when it is."""
+    """Work that was begun. done(): whether all of it is done. wait(): returns when it is. Any threads may ask and wait."""
+
+    def __del__(self):  # before the collector of garbage takes the owner away
+        self.wait()
 
     def __dealloc__(self):
-        self._finish()
         if self.work.waiter != NULL:
             PyThread_free_lock(self.work.waiter)
 
     cdef int begin(self, Group *groups, size_t count, object owner) except -1:
-        """Hands groups to the threads; they and all that their tasks name stay where they are as long as `owner` lives."""
-        begin_pool()
-        if self.work.waiter == NULL:
-            self.work.waiter = PyThread_allocate_lock()
-            if self.work.waiter == NULL:
-                raise MemoryError
-            PyThread_acquire_lock(self.work.waiter, 1)
-        self.owner, self.process = owner, process
-        self.work.groups, self.work.count, self.work.left = groups, count, count
+        """Hands groups to the threads, once; they and all that their tasks name stay where they are as long as `owner` lives."""
+        cdef Work *work = &self.work
+        cdef Pool *pool = pool_of_process()
         if not count:
             return 0
+        work.waiter = PyThread_allocate_lock()
+        if work.waiter == NULL:
+            raise MemoryError
+        PyThread_acquire_lock(work.waiter, 1)
+        self.owner = owner
+        work.pool, work.groups, work.count, work.left = pool, groups, count, count
         with nogil:
             PyThread_acquire_lock(pool.lock, 1)
-            self.work.is_queued = True
+            work.is_queued = True
             if pool.last == NULL:
-                pool.first = &self.work
+                pool.first = work
             else:
-                pool.last.behind = &self.work
-            pool.last = &self.work
-            wake_one()
+                pool.last.behind = work
+            pool.last = work
+            wake_one(pool)
             PyThread_release_lock(pool.lock)
         return 0
 
     def done(self):
+        cdef Pool *pool = self.work.pool
         cdef bint result
-        if self.is_elsewhere() or self.is_over:
+        if self.is_elsewhere():
             return True
         with nogil:
             PyThread_acquire_lock(pool.lock, 1)
             result = self.work.left == 0
             PyThread_release_lock(pool.lock)
+            if not result and not pool.threads:  # none could be started: who asks does the work
+                finish(&self.work)
+                result = True
         return result
 
-    cdef bint is_elsewhere(self) except -1:
+    cdef bint is_elsewhere(self) noexcept:
         """Whether there is no work, or it is another process's, of which this one is a copy."""
-        return self.work.count == 0 or self.process != os.getpid()
+        return self.work.pool == NULL or self.work.pool.process != ST_PROCESS
 
     def wait(self):
-        self._finish()
-
-    cdef void _finish(self) noexcept:
-        cdef Group *group
-        cdef bint waits
-        if self.is_elsewhere() or self.is_over:
-            return
-        with nogil:
-            while True:
-                PyThread_acquire_lock(pool.lock, 1)
-                group = next_group(&self.work)
-                if group == NULL:
-                    break
-                PyThread_release_lock(pool.lock)
-                do_group(&self.work, group)
-            waits = self.work.left != 0
-            PyThread_release_lock(pool.lock)
-            if waits or not self.is_over:
-                PyThread_acquire_lock(self.work.waiter, 1)
-                self.is_over = True
+        if not self.is_elsewhere():
+            with nogil:
+                finish(&self.work)
 
 
+@cython.no_gc_clear  # it would let go of the buffers without releasing them
 cdef class Stretches:
     """Memory that is written, and the tasks for it: one for each large page."""
     cdef Py_buffer target, source
@@ -299,5 +342,10 @@ def clear(target not None):
 
 def thread_count():
     """How many threads there are."""
-    begin_pool()
-    return pool.threads
+    cdef Pool *pool = pool_of_process()
+    cdef int count
+    with nogil:
+        PyThread_acquire_lock(pool.lock, 1)
+        count = pool.threads
+        PyThread_release_lock(pool.lock)
+    return count

@@ -131,6 +131,27 @@ static void check_steps(rng *r, const st_names *names, const uint32_t *ids, size
     counts.steps++;
 }
 
+/* How far ids and a text go together, from the front and from the back; the text may be another one, or end early. */
+static void check_match(rng *r, const st_names *names, const uint32_t *ids, size_t count, const uint8_t *wanted, size_t n)
+{
+    n -= rng_one_in(r, 3) ? rng_below(r, (n < 20 ? n : 20) + 1) : 0;
+    uint8_t *text = take(n);
+    if (n)
+        memcpy(text, wanted, n);
+    if (n && rng_one_in(r, 3))
+        text[rng_below(r, n)] ^= 1;
+    size_t matched = 0, back = 0, at = 0, end = n, size, bytes;
+    for (const uint8_t *token; matched < count && (token = plain_bytes(names, ids[matched], &size)); matched++, at += size)
+        if (size > n - at || !same_bytes(token, text + at, size))
+            break;
+    for (const uint8_t *token; back < count && (token = plain_bytes(names, ids[count - 1 - back], &size)); back++, end -= size)
+        if (size > end || !same_bytes(token, text + end - size, size))
+            break;
+    CHECK(st_decode_match(vocab, names, ids, count, text, n, &bytes) == matched && bytes == at);
+    CHECK(st_decode_match_back(vocab, names, ids, count, text, n, &bytes) == back && bytes == n - end);
+    free(text);
+}
+
 /* Any text as code points of its narrowest width, against one character after the other. */
 static void check_characters(rng *r)
 {
@@ -188,6 +209,7 @@ static void check_list(rng *r, const st_names *names)
     CHECK(status == (known == count ? ST_OK : ST_UNKNOWN_TOKEN) && (!status || bad == known));
     CHECK(status || (text.size == wanted.size && same_bytes(text.data, wanted.data, text.size)));
     check_steps(r, names, ids, known, wanted.data + 1, wanted.size - 1);
+    check_match(r, names, ids, count, wanted.data + 1, wanted.size - 1);
     counts.lists++;
     counts.ids += count;
     counts.unknown += status == ST_UNKNOWN_TOKEN;

@@ -158,6 +158,57 @@ static void check_forged(rng *r)
     free(copy);
 }
 
+/* ---- tables that do not answer, and those for a GPU ---- */
+
+/* The first entries of the pieces are gone, and the sum over all is right. */
+static void check_emptied(void)
+{
+    st_image_header h;
+    uint8_t *copy = copy_of(image.size);
+    memcpy(&h, copy, sizeof h);
+    memset(copy + h.sections[ST_IMAGE_ENTRIES].start, 0, (size_t)h.sections[ST_IMAGE_ENTRIES].size);
+    h.checksum = st_image_checksum(copy, image.size);
+    memcpy(copy, &h, sizeof h);
+    check_refused(copy, image.size);
+    free(copy);
+}
+
+/* With whole tokens: the tables have each token that stands for text, and have nothing else more. */
+static void check_whole_tokens(void)
+{
+    st_bytes whole = {0};
+    st_image_header h;
+    CHECK(st_image_write(vocab, 1, &whole) == ST_OK && whole.size == image.size);
+    uint8_t *copy = copy_of(whole.size);
+    memcpy(copy, whole.data, whole.size);
+    memcpy(&h, copy, sizeof h);
+    st_piece_table pieces = vocab->pieces;
+    st_string_table longs = {(uint64_t *)(void *)(copy + h.sections[ST_IMAGE_LONGS].start), h.long_mask};
+    pieces.entries = (st_piece_entry *)(void *)(copy + h.sections[ST_IMAGE_ENTRIES].start);
+    size_t entries = 0, room = (size_t)h.sections[ST_IMAGE_ENTRIES].size / sizeof(st_piece_entry), added = 0;
+    for (uint32_t i = 0; i < vocab->count; i++) {
+        const uint8_t *bytes = st_token_bytes(vocab, i);
+        const size_t n = st_token_length(vocab, i);
+        if (st_token_is_silent(vocab, i))
+            continue;
+        if (n > ST_KEY_BYTES) {
+            CHECK(st_string_find(&longs, vocab->bytes, vocab->starts, st_hash_bytes(bytes, n), bytes, n) == i);
+            continue;
+        }
+        const st_key key = st_key_of(bytes, n);
+        const st_piece_entry *entry = st_piece_find(&pieces, key, st_piece_line(&pieces, key));
+        CHECK(entry && st_piece_count(entry) == 1 && entry->ids[0] == vocab->ids[i]);
+        added += st_token_is_whole_only(vocab, i);
+    }
+    for (size_t i = 0; i < room; i++)
+        entries += (pieces.entries[i].key.high >> 60 & 7) != 0;
+    for (size_t i = 0; i < room; i++)
+        entries -= (vocab->pieces.entries[i].key.high >> 60 & 7) != 0;
+    CHECK(entries == added);
+    free(copy);
+    st_bytes_free(&whole);
+}
+
 /* ---- the harness ---- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -167,6 +218,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     check_true_image(&r);
     check_damage(&r);
     check_forged(&r);
+    check_emptied();
+    check_whole_tokens();
     return 0;
 }
 

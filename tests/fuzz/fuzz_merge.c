@@ -160,12 +160,13 @@ static void check_words(const st_vocab *v, const st_word *words, size_t count)
 static void merge_by(const char *tier, st_merge_words_function *merge, const st_vocab *v, const st_cuts *cuts, st_word *words,
                      size_t count)
 {
+    static uint8_t room[ST_WORDS_ROOM];
     for (size_t i = 0; i < count; i++) {
         words[i].count = 0;
         memset(words[i].tokens, 0xEE, words[i].n * sizeof *words[i].tokens);
     }
     current.tier = tier;
-    merge(v, cuts, words, count);
+    merge(v, cuts, words, count, room);
     check_words(v, words, count);
 }
 
@@ -272,6 +273,30 @@ static void check_stretches(rng *r, st_vocab *v)
     free_words(words, count);
 }
 
+/* ---- the table of pairs ---- */
+
+#define PAIRS_MOST 60
+
+/* Pairs of large tokens, as many as the smallest table takes: some buckets overflow, also the last one, behind which the first
+ * follows. */
+static void check_pairs(rng *r)
+{
+    uint32_t sides[PAIRS_MOST][2];
+    const size_t count = PAIRS_MOST - 1 - rng_below(r, 10);
+    st_pairs pairs;
+    CHECK(st_pairs_init(&pairs, count, 16) == ST_OK);
+    for (size_t i = 0; i < count; i++) {
+        sides[i][0] = 16 + (uint32_t)i;
+        sides[i][1] = (uint32_t)rng_below(r, 1000);
+        st_pairs_insert(&pairs, sides[i][0], sides[i][1], 2000 + (uint32_t)i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        CHECK(st_pairs_find(&pairs, sides[i][0], sides[i][1]) == 2000 + i);
+        CHECK(st_pairs_find(&pairs, sides[i][0], sides[i][1] + 1) == ST_NONE);
+    }
+    st_pairs_free(&pairs);
+}
+
 /* ---- the harness ---- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -284,6 +309,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         check_batch(&r, v);
         check_stretches(&r, v);
     }
+    for (int i = 0; i < 100; i++)
+        check_pairs(&r);
     if (kind >= bundled_count)
         st_vocab_free(v);
     return 0;

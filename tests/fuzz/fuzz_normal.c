@@ -21,8 +21,10 @@ static st_bytes text, whole, got;
 static void describe(void)
 {
     for (size_t i = 0; i < normalizer.count; i++)
-        printf("step %d form %d\n", (int)normalizer.steps[i].kind, (int)normalizer.steps[i].form);
+        fprintf(stderr, "  step %d form %d\n", (int)normalizer.steps[i].kind, (int)normalizer.steps[i].form);
     print_bytes("text", text.data, text.size);
+    print_bytes("whole", whole.data, whole.size);
+    print_bytes("got", got.data, got.size);
 }
 
 /* ---- texts and steps ---- */
@@ -119,6 +121,7 @@ static void replace(st_flow *flow)
 {
     st_flow other;
     st_flow_init(&other, &normalizer);
+    other.at = flow->at > 0; /* more is not asked where places are not */
     for (size_t i = 0; i < st_flow_steps(flow); i++) {
         const st_step_holds holds = st_flow_holds(flow, i);
         CHECK(st_flow_restore(&other, i, &holds) == ST_OK);

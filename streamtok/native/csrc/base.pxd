@@ -27,8 +27,11 @@ cdef extern from "base/alloc.h" nogil:
 
 
 cdef extern from "base/atomic.h" nogil:
+    void *st_acquire(void **place)
+    uint32_t st_read_once(const uint32_t *number)
     void *st_take(void **place)
     void *st_publish(void **place, void *value)
+    int st_replace(void **place, void *old, void *value)
     int st_flag_raise(int *flag)
     void st_flag_lower(int *flag)
     int st_count_add(int *count, int n)

@@ -21,11 +21,14 @@ cdef extern from "stream/encoder.h" nogil:
         st_text_error text
     int ST_FEED_FINAL
     int ST_FEED_TRUSTED
+    int ST_FEED_SHARED
     void st_encoder_init(st_encoder *encoder, st_vocab *vocab, st_pattern pattern)
     void st_encoder_free(st_encoder *encoder)
     void st_encoder_allow(st_encoder *encoder, const st_special *names, const st_normalizer *normalizer)
     st_status st_encoder_feed(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
                               st_feed_error *error)
+    st_status st_encoder_whole(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *out,
+                               st_feed_error *error)
     st_status st_encoder_count(st_encoder *encoder, const uint8_t *text, size_t n, int flags, st_ids *scratch,
                                size_t *count, st_feed_error *error)
     st_status st_encoder_spans(st_encoder *encoder, const uint8_t *text, const int64_t *spans, size_t count,

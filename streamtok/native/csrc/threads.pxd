@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from .base cimport st_ids, st_status
+from .base cimport st_bytes, st_ids, st_status
 from .text cimport st_errors
 from .normal cimport st_normalizer
 from .split cimport st_pattern
@@ -19,6 +19,8 @@ cdef extern from "threads/safe_cuts.h" nogil:
         const st_normalizer *normalizer
         int loose
     size_t st_last_cut(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules)
+    size_t st_last_cut_of_copy(const uint8_t *text, size_t n, size_t start, size_t until, const st_cut_rules *rules,
+                               st_bytes *room)
     size_t st_cut_margin(const st_cut_rules *rules)
 
 

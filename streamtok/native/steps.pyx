@@ -1,0 +1,200 @@
+"""Steps of a call with no Python bytecode between them.
+
+A handler of a signal, or a tracer, raises between two bytecodes, also in front of the first of a `finally` and behind the last
+of a `with`. Cython code has none. So what is done here is done whole, and what was taken here is given back."""
+
+from .csrc.base cimport st_flag_lower, st_flag_raise
+
+from _thread import allocate_lock, start_new_thread
+
+
+cdef class Alone:
+    """One call at a time of an object. error: a function that makes what a second one gets."""
+    cdef int is_inside
+    cdef object error
+
+    def __cinit__(self, error not None):
+        self.error = error
+
+    def run(self, function, *arguments):
+        """function(*arguments), if no other call is under way."""
+        if not st_flag_raise(&self.is_inside):
+            raise self.error()
+        try:
+            return function(*arguments)
+        finally:
+            st_flag_lower(&self.is_inside)
+
+
+def holding(lock not None, function, *arguments):
+    """function(*arguments) under a lock of the module _thread."""
+    lock.acquire()  # a signal while it waits: what the handler raises, and the lock is not held
+    try:
+        return function(*arguments)
+    finally:
+        lock.release()
+
+
+def at_once(*steps):
+    """Does each step, (function, *arguments), and returns a list of the results. Nothing is raised between two steps if all
+    functions are written in C; what can fail stands first."""
+    cdef tuple step
+    made = []
+    for step in steps:
+        made.append(step[0](*step[1:]))
+    return made
+
+
+def put(owner, str name not None, function, *arguments):
+    """Keeps what a function returns as an attribute: what was opened belongs to its owner from the first moment on."""
+    setattr(owner, name, function(*arguments))
+
+
+def after_all(function, *endings):
+    """The result of function(); behind it, whatever happened, each of the endings is called. What one of them raises is raised when
+    all were called, unless the function itself has raised."""
+    failed = None
+    try:
+        result = function()
+    except BaseException as error:
+        failed = error
+    for ending in endings:
+        try:
+            ending()
+        except BaseException as error:
+            if failed is None:
+                failed = error
+    if failed is not None:
+        try:
+            raise failed
+        finally:
+            failed = None  # it holds this frame's caller, which holds it
+    return result
+
+
+class lazy:
+    """functools.cached_property without the lock that it has before Python 3.12. Where two threads come first, both make the value,
+    and one of the two is kept."""
+
+    def __init__(self, function):
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, owner, kind=None):
+        if owner is None:
+            return self
+        return owner.__dict__.setdefault(self.name, self.function(owner))
+
+
+def serve(tasks not None, work, ending):
+    """Does work(task) for each task of a queue, until one is None. Behind each, whatever happened, ending(task, error) is called: with
+    what was raised, or None; once more where it raises something itself."""
+    while True:
+        task, failed = tasks.get(), None
+        if task is None:
+            tasks.put(None)  # for another thread of this queue
+            return
+        try:
+            work(task)
+        except BaseException as error:
+            failed = error
+        try:
+            ending(task, failed)
+        except BaseException as error:
+            try:
+                ending(task, failed or error)
+            except BaseException:
+                pass  # nobody is left to tell
+        task = failed = None  # held no longer than it takes
+
+
+# ---- threads ----
+
+cdef class Task:
+    """What a thread is to do."""
+    cdef object function, made, error, over
+    cdef readonly bint is_done
+
+    def __cinit__(self, function not None):
+        self.function, self.over = function, allocate_lock()
+        self.over.acquire()
+
+    cdef void run(self):
+        try:
+            self.made = self.function()
+        except BaseException as error:
+            self.error = error
+        self.end()
+
+    cdef void end(self):
+        self.function, self.is_done = None, True
+        self.over.release()
+
+    def result(self):
+        """What the function has returned, once it has; or raises what it has raised."""
+        self.over.acquire()
+        self.over.release()
+        if self.error is not None:
+            raise self.error
+        return self.made
+
+
+def live(tasks not None, over not None):
+    """A thread: does tasks until one is None."""
+    cdef Task task
+    try:
+        while True:
+            task = tasks.get()
+            if task is None:
+                break
+            task.run()
+            task = None
+    finally:
+        over.release()
+
+
+cdef class Threads:
+    """Up to `most` threads that do tasks, in their order. Those of concurrent.futures and threading are left locked by an exception
+    that comes while Python's own code holds one of their locks. One thread calls the methods."""
+    cdef object tasks
+    cdef list ends  # of each thread: a lock that it holds
+    cdef int most
+
+    def __cinit__(self, int most):
+        from queue import SimpleQueue
+
+        self.tasks, self.ends, self.most = SimpleQueue(), [], most
+
+    def __dealloc__(self):
+        if self.tasks is not None:
+            for _ in range(len(self.ends)):
+                self.tasks.put(None)
+
+    def do(self, function):
+        """A Task: the function is called by one of the threads."""
+        cdef Task task = Task(function)
+        if len(self.ends) < self.most:
+            over = allocate_lock()
+            over.acquire()
+            start_new_thread(live, (self.tasks, over))
+            self.ends.append(over)
+        self.tasks.put(task)
+        return task
+
+    def end(self):
+        """Drops what was not begun, and returns once the threads have ended. After an exception it is called again."""
+        cdef Task task
+        while not self.tasks.empty():
+            task = self.tasks.get()
+            if task is not None:
+                task.error = RuntimeError("the threads were ended before this was done")
+                task.end()
+        for _ in range(len(self.ends)):
+            self.tasks.put(None)
+        while self.ends:
+            over = self.ends[len(self.ends) - 1]
+            over.acquire()
+            over.release()
+            self.ends.pop()
