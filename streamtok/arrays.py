@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .checks import as_numpy, lies_on_a_device
+from .checks import as_numpy, is_masked, lies_on_a_device
 from .errors import shown
 from .native.ids import writable
 
@@ -69,6 +69,8 @@ class Wanted:
 def _room(out: npt.ArrayLike) -> npt.NDArray[Any]:
     if lies_on_a_device(out):
         raise TypeError("out lies on a device: give an array in the CPU's memory, or use streamtok.gpu.GpuEncoder")
+    if is_masked(out):
+        raise TypeError("out is a masked array: write out.data for the array below the mask")
     room = as_numpy(out)
     if room is None:
         raise TypeError(f"out is of type {type(out).__name__}: give an array of ids")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 
+from .errors import at_row
 from .native import interrupt
 from .native.cores import cores
 from .native.encode import Coder
@@ -119,6 +120,24 @@ def shares(items: list[_T], num_threads: int | None, size: Callable[[_T], int], 
     return [items[a:b] for a, b in pairwise(borders)]
 
 
+def map_shares(function: Callable[[list[_T]], list[_R]], items: list[list[_T]], num_threads: int | None) -> list[_R]:
+    """The results for all shares of a batch, joined. function: gives one for each item of a share. What it raises is
+    told of the row in the batch."""
+
+    def run(part: tuple[int, list[_T]]) -> list[_R]:
+        first, share = part
+        try:
+            return function(share)
+        except Exception as error:
+            if hasattr(error, "row"):
+                at_row(error, first)
+            raise
+
+    firsts = accumulate(map(len, items), initial=0)
+    parts = thread_map(run, list(zip(firsts, items)), num_threads)
+    return [made for part in parts for made in part]
+
+
 def encode_lists(
     coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names, num_threads: int | None
 ) -> list[list[int]]:
@@ -132,8 +151,7 @@ def encode_lists(
     def run(share: list[str]) -> list[list[int]]:
         return _lists(coder, share, allowed, disallowed)
 
-    parts = thread_map(run, shares(texts, num_threads, len, _LEAST_SHARE), num_threads)
-    return [ids for part in parts for ids in part]
+    return map_shares(run, shares(texts, num_threads, len, _LEAST_SHARE), num_threads)
 
 
 def _lists_of(lists: Lists, threads: int) -> list[list[int]]:
@@ -156,7 +174,8 @@ def _lists(coder: TextCoder, texts: list[str], allowed: Names, disallowed: Names
     try:
         for text in texts:
             lists.append(coder.encode(text, allowed, disallowed))
-    except BaseException:
+    except BaseException as error:
+        at_row(error, len(lists))
         interrupt.drop(lists)  # freeing it may take long
         raise
     return lists

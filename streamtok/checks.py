@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from .bundled.packed import PackedVocabulary
@@ -15,14 +14,11 @@ from .native.normal import Normalizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeGuard, TypeVar
+    from typing import Any, TypeGuard
 
     import numpy.typing as npt
 
-    from .native.texts import Texts
     from .protocols import Data, DeviceArray, Ids, SomeText, TokenIds, TokenRows
-
-    _Several = TypeVar("_Several", list[Any], Texts)
 
 # More ids than this are converted in steps, between which Python handles signals.
 _AT_ONCE = 1 << 20
@@ -51,42 +47,12 @@ def checked_all(texts: Iterable[str]) -> list[str]:
     return texts
 
 
-@contextlib.contextmanager
-def index_named(texts: _Several, what: str = "text") -> Iterator[_Several]:
-    """Adds the index of the text to a TypeError or UnicodeDecodeError that one of the texts causes; what: its name
-    there."""
-    try:
-        yield texts
-    except TypeError:
-        _check_texts(list(texts))  # type: ignore[call-overload]
-        raise
-    except UnicodeDecodeError:
-        raise _first_invalid(list(texts), what) from None  # type: ignore[call-overload]
-
-
-def _check_texts(texts: Sequence[object]) -> None:
-    for index, text in enumerate(texts):
-        if not isinstance(text, (str, bytes)) and not _is_buffer(text):
-            raise TypeError(f"expected str or a buffer of UTF-8 bytes, got {type(text).__name__} at index {index}")
-
-
 def _is_buffer(value: object) -> TypeGuard[Data]:
     try:
         memoryview(value)  # type: ignore[arg-type]
     except TypeError:
         return False
     return True
-
-
-def _first_invalid(texts: Sequence[object], what: str) -> UnicodeDecodeError:
-    """The error of the first text that is not UTF-8; one of them is not."""
-    for index, text in enumerate(texts):
-        try:
-            if not isinstance(text, str):
-                bytes(text).decode()  # type: ignore[call-overload]
-        except UnicodeDecodeError as error:
-            return UnicodeDecodeError("utf-8", error.object, error.start, error.end, f"{error.reason} ({what} {index})")
-    raise AssertionError("every text is UTF-8")
 
 
 def check_allowed(names: object, disallowed: object) -> None:
@@ -119,8 +85,6 @@ def id_array(tokens: TokenIds) -> array[int] | Ids:
         return _checked_row(tokens)  # type: ignore[arg-type]
     if isinstance(tokens, (bytes, bytearray)):
         return array("I", list(tokens))
-    if hasattr(tokens, "mask") and hasattr(tokens, "compressed"):  # a masked array of numpy; masked values are no ids
-        raise TypeError("ids are a masked array: write ids.compressed()")
     found = as_numpy(tokens)
     return array("I", tokens) if found is None else _checked_row(found)
 
@@ -145,7 +109,7 @@ def id_rows(batch: TokenRows) -> list[TokenIds]:
 def single_id(token: Any) -> int | None:
     """The id, where it is one: an int, a number of numpy's, a tensor without dimensions. None for anything else.
 
-    Raises TypeError for a bool or float."""
+    Raises TypeError for a bool, a float or a masked array."""
     kind = type(token)
     if kind is int:
         return token  # type: ignore[no-any-return]
@@ -153,14 +117,24 @@ def single_id(token: Any) -> int | None:
         return None
     if not isinstance(token, int) and getattr(token, "ndim", None) != 0:
         return None
+    if is_masked(token):
+        raise TypeError("an id is an int, got a masked array")
     if isinstance(token, bool) or "bool" in str(getattr(token, "dtype", "")):
         raise TypeError("an id is an int, got a bool")
     return operator.index(token)
 
 
-def as_numpy(value: Any) -> npt.NDArray[Any] | None:
+def is_masked(value: object) -> bool:
+    """A masked array of numpy: as a plain one it would have the values that are masked."""
+    return hasattr(value, "mask") and hasattr(value, "compressed")
+
+
+def as_numpy(value: Any, what: str = "ids") -> npt.NDArray[Any] | None:
     """An array, of whatever package, as numpy's, without a copy where it lies in the CPU's memory; None for what is no
-    array. Raises TypeError for one on a device that it cannot be copied from."""
+    array. Raises TypeError for a masked one, and for one on a device that it cannot be copied from; what: the name of
+    the values there."""
+    if is_masked(value):
+        raise TypeError(f"{what} are a masked array: write {what}.compressed()")
     if hasattr(value, "__array__"):
         import numpy as np
 

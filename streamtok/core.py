@@ -5,7 +5,6 @@ whole/, streaming.py and decoding.py hold the methods that encode and decode, wh
 
 from __future__ import annotations
 
-import functools
 import warnings
 
 from .bundled.mapped import build_vocabulary, choice, open_vocabulary, packed_of
@@ -17,6 +16,7 @@ from .identity import Identified
 from .native.decode import Decoder
 from .native.encode import ENGINES, ERRORS, Coder
 from .native.matcher import Matcher
+from .native.steps import lazy
 from .patterns.engine import splitter_of
 from .serving import Serving
 from .streaming import Streaming
@@ -125,8 +125,8 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
 
     _vocabulary: str  # the bundled vocabulary that it is made of, if it is
 
-    @functools.cached_property
-    def _packed(self) -> PackedVocabulary:  # type: ignore[override]
+    @lazy
+    def _packed(self) -> PackedVocabulary:
         return packed_of(self._vocab, self._vocabulary)
 
     @classmethod
@@ -199,13 +199,14 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
                 another file of docs/models.md.
             cache: whether to write tables of it to the user's cache folder, where there are none. They have frequent
                 words, too, and the next load takes some milliseconds. Tables that are there are used in any case,
-                unless STREAMTOK_TABLES is "package"; ids do not depend on them.
+                unless STREAMTOK_TABLES is "package"; ids do not depend on them. UserWarning, once for a folder: they
+                cannot be written there.
             engine: as for the class.
             pattern_seconds: as for the class.
 
         Raises:
             VocabularyError: a file that is damaged, or that says what is not supported; the message names the place.
-            OSError: the file cannot be read, or tables cannot be written.
+            OSError: the file cannot be read, or was changed while tables of it were to be written.
             ValueError: an unknown engine.
         """
         from .model_files.cached import load
@@ -422,6 +423,6 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
             return self._plain, None
         return self._find_matchers(allowed, disallowed)
 
-    @functools.cached_property
-    def _mergeable_ranks(self) -> dict[bytes, int]:  # type: ignore[override]
+    @lazy
+    def _mergeable_ranks(self) -> dict[bytes, int]:
         return self._packed.to_dict()

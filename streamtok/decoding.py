@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from . import device as devices
-from .batch import shares, thread_map, threads_for
+from .batch import map_shares, shares, threads_for
 from .checks import id_array, id_rows
-from .errors import unknown_handler_error
+from .errors import at_row, raise_of_row, unknown_handler_error
 from .stream import StreamDecoder
 
 TYPE_CHECKING = False
@@ -167,7 +167,7 @@ class Decoding:
 
         def decode(rows: list[TokenIds]) -> list[str]:
             if self._spelling is not None:
-                return [self.decode(row, errors, skip_special_tokens=skip_special_tokens) for row in rows]
+                return _each(lambda row: self.decode(row, errors, skip_special_tokens=skip_special_tokens), rows)
             return self._decoder.texts_of_rows(rows, errors, skip_special_tokens)
 
         try:
@@ -176,8 +176,10 @@ class Decoding:
                 if rows is not None:
                     return rows
             return _by_shares(decode, batch, num_threads)
-        except LookupError as error:
-            raise _named(error, errors) from None
+        except Exception as error:
+            if type(error) is LookupError:
+                raise _named(error, errors) from None
+            raise_of_row(error, "row", noted=True)
 
     def decode_bytes_batch(
         self,
@@ -202,14 +204,17 @@ class Decoding:
 
         def decode(rows: list[TokenIds]) -> list[bytes]:
             if self._spelling is not None:
-                return [self._bytes_of(row, False, skip_special_tokens) for row in rows]
+                return _each(lambda row: self._bytes_of(row, False, skip_special_tokens), rows)
             return self._decoder.bytes_of_rows(rows, skip_special_tokens)
 
-        if device != "cpu":
-            found = devices.decode_rows(self, device, batch, None, skip_special_tokens)
-            if found is not None:
-                return found
-        return _by_shares(decode, batch, num_threads)
+        try:
+            if device != "cpu":
+                found = devices.decode_rows(self, device, batch, None, skip_special_tokens)
+                if found is not None:
+                    return found
+            return _by_shares(decode, batch, num_threads)
+        except Exception as error:
+            raise_of_row(error, "row", noted=True)
 
     def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:
         """A decoder that takes ids as they come and returns whole characters only.
@@ -239,8 +244,17 @@ def _by_shares(
     rows = id_rows(batch)
     if threads_for(num_threads) == 1:
         return decode(rows)
-    parts = thread_map(decode, shares(rows, num_threads, _size, _LEAST_SHARE), num_threads)
-    return [made for part in parts for made in part]
+    return map_shares(decode, shares(rows, num_threads, _size, _LEAST_SHARE), num_threads)
+
+
+def _each(decode: Callable[[TokenIds], _T], rows: list[TokenIds]) -> list[_T]:
+    made: list[_T] = []
+    try:
+        for row in rows:
+            made.append(decode(row))
+    except Exception as error:
+        raise at_row(error, len(made)) from error.__cause__
+    return made
 
 
 def _size(row: TokenIds) -> int:

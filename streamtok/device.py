@@ -11,6 +11,7 @@ from collections.abc import Callable
 from . import batch
 from .checks import lies_on_a_device
 from .errors import shown
+from .native.steps import holding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,12 +67,14 @@ class Devices:
         why. Raises DeviceError."""
         if self._family is None:
             return None
-        with _lock:
-            if device not in self._pipelines:
-                from .gpu.pipeline import GpuPipeline
+        return holding(_lock, self._pipeline_of, device)
 
-                self._pipelines[device] = GpuPipeline(self._encoding, device)
-            return self._pipelines[device]
+    def _pipeline_of(self, device: str) -> GpuPipeline:
+        if device not in self._pipelines:
+            from .gpu.pipeline import GpuPipeline
+
+            self._pipelines[device] = GpuPipeline(self._encoding, device)
+        return self._pipelines[device]
 
     def decoder(self, device: str, tokens: object) -> GpuDecodePipeline | None:
         """What decodes ids; None for the CPU, which does it where no kernel does (gpu/ids/tables.py), and under "auto"
@@ -84,21 +87,24 @@ class Devices:
             return None
         if device == "auto":
             device = f"cuda:{tokens.__dlpack_device__()[1]}" if hasattr(tokens, "__dlpack_device__") else "cuda"
-        with _lock:
-            if device not in self._decoders:
-                from .gpu.decode_pipeline import GpuDecodePipeline
+        return holding(_lock, self._decoder_of, device)
 
-                self._decoders[device] = GpuDecodePipeline(self._encoding, device)
-            return self._decoders[device]
+    def _decoder_of(self, device: str) -> GpuDecodePipeline:
+        if device not in self._decoders:
+            from .gpu.decode_pipeline import GpuDecodePipeline
+
+            self._decoders[device] = GpuDecodePipeline(self._encoding, device)
+        return self._decoders[device]
 
     @property
     def auto(self) -> Auto:
+        return self._auto or holding(_lock, self._auto_once)
+
+    def _auto_once(self) -> Auto:
         if self._auto is None:
             from .gpu._select import Auto
 
-            with _lock:
-                if self._auto is None:
-                    self._auto = Auto(self._encoding, self._family)
+            self._auto = Auto(self._encoding, self._family)
         return self._auto
 
     def run(
@@ -144,10 +150,13 @@ class DeviceCoder:
 
 
 def devices_of(encoding: Encoding) -> Devices:
+    found: Devices = encoding._devices or holding(_lock, _devices_once, encoding)
+    return found
+
+
+def _devices_once(encoding: Encoding) -> Devices:
     if encoding._devices is None:
-        with _lock:
-            if encoding._devices is None:
-                encoding._devices = Devices(encoding)
+        encoding._devices = Devices(encoding)
     found: Devices = encoding._devices
     return found
 

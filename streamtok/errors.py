@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn, TypeVar
+
+    _Error = TypeVar("_Error", bound=BaseException)
 
 QUOTED = 200
 """Characters of one value that a message quotes at most. The names and texts that people mix up are shorter; a whole
@@ -142,6 +144,53 @@ def _utf8_advice(error: UnicodeDecodeError) -> str:
     if data[at : at + 1] >= b"\x80" and all(each < 0x80 for each in data[max(at - 1, 0) : at] + data[at + 1 : at + 2]):
         advice += "; a single one may be a letter of Latin-1: iconv -f LATIN1 -t UTF-8 converts it"
     return advice
+
+
+def changed_text_error(is_utf8: bool) -> ValueError:
+    """What a batch raises for a text that was refused, and is none to refuse when the whole of it is looked at again.
+
+    Args:
+        is_utf8: whether what was read was valid UTF-8.
+    """
+    reason = "another thread changed the text while it was encoded: wait for the call before you write to it"
+    return ValueError(reason) if is_utf8 else UnicodeDecodeError("utf-8", b"", 0, 0, reason)
+
+
+def at_row(error: _Error, row: int) -> _Error:
+    """The error of one row of a batch, which counts from 0; of a part of one, whose first row this is, that of a row of
+    the part. raise_of_row() names it."""
+    inner = getattr(error, "row", 0)
+    if inner is not None:  # what a signal handler raised has None
+        error.row = row + inner  # type: ignore[attr-defined]
+    return error
+
+
+_OF_A_ROW = (ValueError, TypeError, KeyError, OverflowError, BufferError, TimeoutError)
+
+
+def raise_of_row(error: Exception, what: str, noted: bool = False) -> NoReturn:
+    """Raises the error of a batch. That of one row has its number in the message, and as the attribute `row`.
+
+    Args:
+        error: as at_row() gives it, or any other.
+        what: what a row is called, "text" say.
+        noted: the message stays as it is, because tiktoken has it. The number is in a note, which Python 3.11 and later
+            show below the message."""
+    row = getattr(error, "row", None)
+    if row is None:
+        raise error
+    if noted:
+        notes, note = getattr(error, "__notes__", []), f"This is {what} {row}."
+        error.__notes__ = notes if note in notes else [*notes, note]  # type: ignore[attr-defined]
+        raise error
+    if isinstance(error, UnicodeDecodeError):
+        error.reason = f"{error.reason} ({what} {row})"
+    elif type(error) in _OF_A_ROW and len(error.args) == 1 and isinstance(error.args[0], str):
+        message = error.args[0]
+        is_no_text = isinstance(error, TypeError) and what == "text"
+        where = f" at index {row}" if is_no_text else f" ({what} {row})"
+        error.args = (f"{message}It stands in {what} {row}.\n" if message.endswith("\n") else message + where,)
+    raise error
 
 
 def unknown_handler_error(errors: str) -> LookupError:

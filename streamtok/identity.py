@@ -8,12 +8,12 @@ and a second one would take memory and be pickled with all its tokens.
 from __future__ import annotations
 
 import _thread
-import functools
 import os
 from collections.abc import Callable, Mapping
 from weakref import WeakSet, WeakValueDictionary
 
 from .bundled.packed import PackedVocabulary, from_little_endian, to_little_endian
+from .native.steps import holding, lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Identified:
     _packed: PackedVocabulary
     _mergeable_ranks: dict[bytes, int]
 
-    @functools.cached_property
+    @lazy
     def fingerprint(self) -> str:
         """sha256, in hex, of all that decides the ids: tokens, ranks or merges, pattern, special tokens, normalizer."""
         import hashlib
@@ -118,8 +118,7 @@ class Identified:
     def _note(self) -> None:
         """Called at the end of every constructor."""
         if self._is_ours:
-            with _lock:
-                _unasked.add(self)
+            holding(_lock, _unasked.add, self)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         if not self._is_ours:
@@ -127,9 +126,7 @@ class Identified:
         if self._is_registered():
             return _by_name, (self.name,)
         identity = self._identity
-        with _lock:
-            _known.setdefault(identity, self)
-            _unasked.discard(self)
+        holding(_lock, _learn, identity, self)
         if self._model is not None:
             return _revived, (
                 identity,
@@ -211,24 +208,32 @@ def _by_name(name: str) -> Identified:
 def _revived(identity: str, kind: Any, facts: dict[str, Any], tokens: Any) -> Identified:
     """The encoding of a pickle: the process's own, or a new one from the name of its vocabulary, from its tokens, or
     from the model of a file."""
-    made: Identified
-    with _lock:
-        known = _find(identity, facts["name"])
-        if known is not None:
-            return known
-        if isinstance(tokens, str):
-            facts = facts | {"special": facts["special_tokens"], "vocabulary": tokens, "n_vocab": None}
-            made = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
-        elif not isinstance(tokens, tuple):
-            made = kind.__new__(kind)
-            made._become(model=tokens, **facts)
-        else:
-            made = kind(mergeable_ranks=_unpickled(*tokens), **facts)
-        if made._identity != identity:
-            raise ValueError("the pickled encoding is damaged: its tokens are not those that it was made of")
-        _unasked.discard(made)
-        _known[identity] = made
-        return made
+    return holding(_lock, _revived_once, identity, kind, facts, tokens)
+
+
+def _revived_once(identity: str, kind: Any, facts: dict[str, Any], tokens: Any) -> Identified:
+    known, made = _find(identity, facts["name"]), None
+    if known is not None:
+        return known
+    if isinstance(tokens, str):
+        facts = facts | {"special": facts["special_tokens"], "vocabulary": tokens, "n_vocab": None}
+        made = kind._bundled(**{key: value for key, value in facts.items() if key != "special_tokens"})
+    elif not isinstance(tokens, tuple):
+        made = kind.__new__(kind)
+        made._become(model=tokens, **facts)
+    else:
+        made = kind(mergeable_ranks=_unpickled(*tokens), **facts)
+    if made._identity != identity:
+        raise ValueError("the pickled encoding is damaged: its tokens are not those that it was made of")
+    _known[identity] = made
+    _unasked.discard(made)
+    found: Identified = made
+    return found
+
+
+def _learn(identity: str, encoding: Identified) -> None:
+    _known.setdefault(identity, encoding)
+    _unasked.discard(encoding)  # behind it: an exception between the two leaves one that is asked again
 
 
 def _unpickled(
@@ -252,7 +257,6 @@ def _find(identity: str, name: str) -> Identified | None:
     found = _known.get(identity)
     if found is None:
         for each in [each for each in _unasked if each.name == name]:  # computing it takes some milliseconds
-            _unasked.discard(each)
-            _known.setdefault(each._identity, each)
+            _learn(each._identity, each)
         found = _known.get(identity)
     return found if found is not None and found._identity == identity else None

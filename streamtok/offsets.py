@@ -75,13 +75,13 @@ def traced_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names) ->
 
     if encoding._vocab.wordpiece is not None:
         return _word_offsets(encoding, data, allowed)
+    names = shared_names(encoding)
     made: list[bytes] = []
     places: list[Places] = []
     for token, text, sources in _traced_parts(encoding, data, allowed):
         if token is not None:
-            size = int(encoding._token_lengths[token])
-            made.append(bytes(size))
-            places.append(np.full(size, sources[0], np.int64))
+            made.append(names[token][0] if token in names else bytes(int(encoding._token_lengths[token])))
+            places.append(np.full(len(made[-1]), sources[0], np.int64))
             continue
         spans = _spans(encoding, text)
         if int((spans[:, 1] - spans[:, 0]).sum()) == len(text):
@@ -110,7 +110,7 @@ def _word_offsets(encoding: Encoding, data: bytes, allowed: Names) -> Places:
 
 def _token_starts(encoding: Encoding, word: bytes) -> list[int]:
     """Where the tokens of a word begin in it."""
-    ids = encoding._vocab.merge(word)
+    ids = encoding._encode_single_piece(word)
     assert encoding._vocab.wordpiece is not None
     inside = len(encoding._vocab.wordpiece[2])
     sizes = [len(encoding._vocab.token_bytes(token)) - inside for token in ids[:-1]]
@@ -164,17 +164,22 @@ def token_offsets(tokens: list[bytes]) -> tuple[str, list[int]]:
 
 
 def shared_names(encoding: Encoding) -> dict[int, list[bytes]]:
-    """Names of the ids that have several, as one of o200k_harmony has."""
-    if len(set(encoding._added_tokens.values())) == len(encoding._added_tokens):
+    """Names of the ids that have several, as one of o200k_harmony has. An added token may be that of a byte, too."""
+    of_bytes = () if encoding._model is None or encoding._model.parts.by_bytes else encoding._model.raw
+    if not of_bytes and len(set(encoding._added_tokens.values())) == len(encoding._added_tokens):
         return {}
     names: dict[int, list[bytes]] = {}
     for name, token in encoding._added_tokens.items():
         names.setdefault(token, []).append(name.encode())
+    for byte, token in enumerate(of_bytes):
+        if token in names:
+            names[token].append(bytes([byte]))
     return {token: several for token, several in names.items() if len(several) > 1}
 
 
 def token_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids) -> Places:
-    """Bytes of `data` that each token stands for. Where an id has two names, the text says which of them it was."""
+    """Bytes of `data` that each token stands for. Where an id has two names, the text says which of them it was: 0
+    where it stands elsewhere, behind text that is in no piece."""
     import numpy as np
 
     sizes = np.empty(len(ids), np.int64)
@@ -189,7 +194,7 @@ def token_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids) -> Places
         token = int(ids[i])
         if token in names:
             start = int(ends[i] - sizes[i]) + shift
-            size = max(len(name) for name in names[token] if data.startswith(name, start))
+            size = max((len(name) for name in names[token] if data.startswith(name, start)), default=0)
             shift += size - int(sizes[i])
             sizes[i] = size
     return sizes

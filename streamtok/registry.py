@@ -8,6 +8,7 @@ module there, openai_public, is left alone.
 from __future__ import annotations
 
 import _thread
+import os
 from collections.abc import Callable
 
 from . import identity
@@ -15,6 +16,7 @@ from ._version import __version__
 from .core import Encoding
 from .errors import shortened
 from .load import load_packed
+from .native.steps import at_once, holding
 from .patterns import CL100K, O200K, R50K
 
 TYPE_CHECKING = False
@@ -108,6 +110,16 @@ ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = {recipe.name: r
 """Name -> function that gives the keyword arguments of Encoding. Plugins' are added once they are looked for."""
 
 _lock = _thread.RLock()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = _thread.RLock()  # it may have been held by a thread that the child does not have
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
 _plugins: list[str] | None = None  # names of the plugin modules; None until they are looked for
 
 
@@ -128,10 +140,13 @@ def get_encoding(encoding_name: str) -> Encoding:
     known = ENCODINGS.get(encoding_name)
     if known is not None:
         return known
-    with _lock:
-        if encoding_name not in ENCODINGS:
-            ENCODINGS[encoding_name] = _make(encoding_name)
-        return ENCODINGS[encoding_name]
+    return holding(_lock, _made_once, encoding_name)
+
+
+def _made_once(name: str) -> Encoding:
+    if name not in ENCODINGS:
+        ENCODINGS[name] = _make(name)
+    return ENCODINGS[name]
 
 
 def list_encoding_names() -> list[str]:
@@ -141,9 +156,8 @@ def list_encoding_names() -> list[str]:
         ValueError: a plugin is broken, or has a name that another one has. The error of its import where it cannot be
             imported.
     """
-    with _lock:
-        _find_plugins()
-        return list(ENCODING_CONSTRUCTORS)
+    holding(_lock, _find_plugins)
+    return list(ENCODING_CONSTRUCTORS)
 
 
 def _make(name: str) -> Encoding:
@@ -186,9 +200,8 @@ def _find_plugins() -> list[str]:
                 raise ValueError(f"Duplicate encoding name {shortened(name)} in tiktoken plugin {module}")
         found.update(constructors)
     # Only when all plugins are good: a plugin that failed is reported again by the next call.
-    ENCODING_CONSTRUCTORS.update(found)
-    _plugins = modules
-    return _plugins
+    at_once((ENCODING_CONSTRUCTORS.update, found), (globals().__setitem__, "_plugins", modules))
+    return modules
 
 
 # An encoding that came from here is pickled as its name. identity is on a lower level and cannot import this

@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Callable
 
 from .checks import single_id
-from .errors import unknown_handler_error
+from .errors import stream_busy_error, unknown_handler_error
 from .native.decode import CoreStreamDecoder
+from .native.steps import Alone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,49 +187,67 @@ class FramedStream:
     """A stream that gives the ids of a frame, too: those in front with the first feed, those behind with flush()."""
 
     def __init__(self, stream: Stream, frame: Frame, begun: bool = False) -> None:
-        self._stream, self._frame, self._begun = stream, frame, begun
-
-    def _front(self) -> tuple[int, ...]:
-        return () if self._begun else self._frame[0]
+        self._alone, self._frame = Alone(stream_busy_error), frame
+        self._now = stream, begun  # one value: the two never contradict each other
 
     def feed(self, chunk: Text) -> Ids:
-        ids = self._stream.feed(chunk)
-        if not self._begun:
-            ids = framed(ids, (self._front(), ()))
-            self._begun = True
-        return ids
+        return self._alone.run(self._feed, chunk)
 
     def flush(self) -> Ids:
-        ids = framed(self._stream.flush(), (self._front(), self._frame[1]))
-        self._begun = False
+        return self._alone.run(self._flush)
+
+    def _feed(self, chunk: Text) -> Ids:
+        stream, begun = self._now
+        if begun:
+            return stream.feed(chunk)
+        twin = stream.copy()
+        ids = framed(twin.feed(chunk), (self._frame[0], ()))
+        self._now = twin, True
+        return ids
+
+    def _flush(self) -> Ids:
+        stream, begun = self._now
+        twin = stream.copy()
+        ids = framed(twin.flush(), (() if begun else self._frame[0], self._frame[1]))
+        self._now = twin, False
         return ids
 
     @property
     def pending(self) -> int:
-        return self._stream.pending
+        return self._now[0].pending
 
     @property
     def offset(self) -> int:
-        return self._stream.offset
+        return self._now[0].offset
 
     def reset(self) -> None:
-        self._stream.reset()
-        self._begun = False
+        self._alone.run(self._reset)
+
+    def _reset(self) -> None:
+        twin = self._now[0].copy()
+        twin.reset()
+        self._now = twin, False
 
     def pass_over(self, n: int) -> None:
-        self._stream.pass_over(n)
+        self._alone.run(self._now[0].pass_over, n)
 
     def copy(self) -> FramedStream:
-        return FramedStream(self._stream.copy(), self._frame, self._begun)
+        stream, begun = self._now
+        return FramedStream(stream.copy(), self._frame, begun)
 
     def save(self) -> bytes:
-        return bytes([self._begun]) + self._stream.save()
+        stream, begun = self._now
+        return bytes([begun]) + stream.save()
 
     def load(self, state: bytes) -> bool:
         if state[:1] not in (b"\0", b"\1"):
             return False
-        loaded = self._stream.load(state[1:])
-        self._begun = loaded and state[0] == 1
+        return self._alone.run(self._load, state)
+
+    def _load(self, state: bytes) -> bool:
+        twin = self._now[0].copy()
+        loaded = twin.load(state[1:])
+        self._now = twin, loaded and state[0] == 1
         return loaded
 
 

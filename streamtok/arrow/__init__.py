@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import device as devices
 from ..batch import encode_texts
-from ..checks import index_named
+from ..errors import raise_of_row
 from ..native.arrow import Column, ColumnError, lists_array, lists_schema
 
 if TYPE_CHECKING:
@@ -94,11 +94,13 @@ def encode_arrow(
     matchers = encoding._matchers_for(allowed_special, disallowed_special)
     coder = encoding._coder_for(errors)
     found = column_of(data, column)
-    with index_named(found.texts, "row") as texts:
+    try:
         if device != "cpu":
-            ids, indptr = devices.encode_texts(encoding, device, texts, matchers, errors, num_threads)
+            ids, indptr = devices.encode_texts(encoding, device, found.texts, matchers, errors, num_threads)
         else:
-            ids, indptr = encode_texts(coder, texts, *matchers, num_threads)
+            ids, indptr = encode_texts(coder, found.texts, *matchers, num_threads)
+    except Exception as error:
+        raise_of_row(error, "row")
     if add_special_tokens:
         ids, indptr = _framed(ids, indptr, encoding, found)
     return ListArray(ids, indptr, found.nulls, found.null_count)

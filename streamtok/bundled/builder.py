@@ -66,6 +66,6 @@ def done_with(name: str) -> list[str]:
     folder = mapped.tables_folder()
     try:
         found = [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.startswith(f"{name}-")]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     return [path for path in found if path.endswith(".tables") or cache_folder.is_stale(path)]

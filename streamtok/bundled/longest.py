@@ -18,7 +18,7 @@ class LongestVocabulary(PackedVocabulary):
 
 class WordVocabulary(LongestVocabulary):
     """Tokens of WordPiece, as they are written, in the order of their ids. A split of SILENT is that of a token that no
-    word becomes: it is decoded only."""
+    whole word is: without its prefix it may still go on in a word."""
 
     __slots__ = ("wordpiece",)
 

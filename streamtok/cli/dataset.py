@@ -157,7 +157,9 @@ def verify(ctx: click.Context, folder: str, is_quick: bool) -> None:
 @command.command()
 @_folder
 @click.option("-o", "--output", required=True, metavar="OUT", help="File or folder to write.")
-@click.option("--format", metavar="NAME", help="As for encode.  [default: that of the shards]")
+@click.option(
+    "--format", metavar="NAME", help="As for encode.  [default: by the suffix of OUT, else that of the shards]"
+)
 @click.option("--dtype", default="auto", show_default=True, metavar="NAME", help="Of the ids.")
 @click.option("--index", is_flag=True, help="Keep where documents end, in OUT.ends.")
 @click.option("--no-carry", is_flag=True, help="Leave out the columns that the shards carry.")

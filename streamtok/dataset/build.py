@@ -230,12 +230,28 @@ def check_identity(spec: Spec, identity: dict[str, Any]) -> None:
         )
 
 
+def identity_problems(folder: str, dataset: DatasetManifest) -> Iterator[str]:
+    """What is wrong with the identity that is kept in the folder of a dataset."""
+    wanted = {
+        "format_version": manifests.FORMAT_VERSION,
+        **{name: getattr(dataset, name) for name in ("encoding", "fingerprint", "options")},
+    }
+    try:
+        found = manifests.read_any(os.path.join(folder, _IDENTITY))
+    except FileNotFoundError:
+        return
+    yield from (f"{_IDENTITY}: {change}" for change in _changes(found, wanted))
+
+
 def _changes(found: Any, wanted: dict[str, Any]) -> Iterator[str]:
     if not isinstance(found, dict) or not isinstance(found.get("options"), dict):
         yield "its dataset.json is damaged"
         return
     if found.get("format_version") != wanted["format_version"]:
         yield f"another release wrote it (format version {shown(found.get('format_version'))})"
+        return
+    if found.keys() != wanted.keys():
+        yield "its dataset.json is damaged"
         return
     yield from changes_of_ids(found, wanted)
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import disk
@@ -21,6 +21,11 @@ MANIFEST = "manifest.json"
 
 SHARD_SUFFIX = ".shard.json"
 """Behind the name of a shard: its manifest."""
+
+_CHECKSUM = "sha256"
+"""The member that write() adds: of the record without it. Files of earlier releases have none."""
+
+_NAME = re.compile(r"[0-9a-f]{32}")
 
 _UNFINISHED = re.compile(r"\.json\.\d+-[0-9a-f]{8}\.partial$")  # as disk.replace() names it
 
@@ -52,6 +57,7 @@ class Manifest:
         bytes: of text, decompressed.
         files: the finished files, the one with the ids first.
         joined: of a shard of several sources, what `source` says of each, in their order, and its documents.
+        is_sealed: whether the file that it was read from has a checksum.
     """
 
     name: str
@@ -65,28 +71,31 @@ class Manifest:
     bytes: int
     files: tuple[FileFacts, ...]
     joined: tuple[dict[str, Any], ...] = ()
+    is_sealed: bool = field(default=False, compare=False)
 
     def as_json(self) -> dict[str, Any]:
         """As it lies in a file."""
         range = None if self.range is None else list(self.range)
         record = {"format_version": FORMAT_VERSION, "kind": "shard", **asdict(self), "range": range}
+        del record["is_sealed"]
         if not self.joined:
             del record["joined"]
         return record
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Manifest:
+    def from_json(cls, record: dict[str, Any], is_sealed: bool = False) -> Manifest:
         """Raises KeyError, TypeError or ValueError for what is no manifest."""
         values = _of_kind(record, "shard")
         values["range"] = None if values["range"] is None else _range_of(values["range"])
         values["files"] = tuple(_facts_of(each) for each in values["files"])
         values["joined"] = tuple(values.get("joined", ()))
-        manifest = cls(**values)
+        manifest = cls(**values, is_sealed=is_sealed)
         for each in manifest.joined:
             _check_texts(each["name"])
             _check_counts(each["documents"])
         _check_counts(manifest.documents, manifest.ids, manifest.bytes)
-        _check_texts(manifest.name, manifest.encoding, manifest.fingerprint, manifest.source["name"])
+        _check_texts(manifest.encoding, manifest.fingerprint, manifest.source["name"])
+        _check_name(manifest.name)
         if not manifest.files or not isinstance(manifest.options, dict):
             raise ValueError
         return manifest
@@ -136,7 +145,7 @@ class DatasetManifest:
             sum(each.documents for each in made),
             sum(each.ids for each in made),
             sum(each.bytes for each in made),
-            tuple(map(_entry, made)),
+            tuple(map(entry_of, made)),
             tuple(failed),
         )
 
@@ -156,7 +165,8 @@ def sources_of(entry: dict[str, Any]) -> list[tuple[str, int]]:
     return [(entry["source"], entry["documents"])]
 
 
-def _entry(shard: Manifest) -> dict[str, Any]:
+def entry_of(shard: Manifest) -> dict[str, Any]:
+    """What the manifest of the dataset says of a shard."""
     joined = [[each["name"], each["documents"]] for each in shard.joined]
     return {
         **({"joined": joined} if joined else {}),
@@ -174,9 +184,19 @@ def _entry(shard: Manifest) -> dict[str, Any]:
 
 
 def write(path: str, record: dict[str, Any]) -> None:
-    """Put the record at `path`, whole or not at all, so that it survives a power cut."""
-    data = (json.dumps(record, indent=1, sort_keys=True) + "\n").encode()
+    """Put the record and its checksum at `path`, whole or not at all, so that it survives a power cut."""
+    data = _written(record)
     disk.replace(path, lambda file: file.write(data), durable=True)
+
+
+def _written(record: dict[str, Any]) -> bytes:
+    """The bytes of a file with this record."""
+    digest = hashlib.sha256(_plainly(record)).hexdigest()
+    return _plainly({**record, _CHECKSUM: digest})
+
+
+def _plainly(record: dict[str, Any]) -> bytes:
+    return (json.dumps(record, indent=1, sort_keys=True) + "\n").encode()
 
 
 def remove_unfinished(folder: str) -> None:
@@ -189,7 +209,7 @@ def remove_unfinished(folder: str) -> None:
 def read_shard(path: str) -> Manifest:
     """The manifest of a shard. Raises ValueError for what is none, OSError."""
     try:
-        return Manifest.from_json(_read(path))
+        return Manifest.from_json(*_read(path))
     except (KeyError, TypeError, ValueError):
         raise _no_manifest(path, "a shard") from None
 
@@ -201,13 +221,14 @@ def read_dataset(folder: str | os.PathLike[str]) -> DatasetManifest:
     """
     path = os.path.join(os.fspath(folder), MANIFEST)
     try:
-        values = _of_kind(_read(path), "dataset")
+        values = _of_kind(_read(path)[0], "dataset")
         values["shards"], values["failed"] = tuple(values["shards"]), tuple(values["failed"])
         manifest = DatasetManifest(**values)
         _check_counts(manifest.documents, manifest.ids, manifest.bytes)
         for shard in manifest.shards:
             _check_counts(shard["documents"], shard["ids"], shard["bytes"])
-            _check_texts(shard["name"], shard["source"])
+            _check_texts(shard["source"])
+            _check_name(shard["name"])
             counts = sources_of(shard)
             _check_texts(*(name for name, _ in counts))
             _check_counts(*(count for _, count in counts))
@@ -223,16 +244,27 @@ def read_dataset(folder: str | os.PathLike[str]) -> DatasetManifest:
 
 
 def read_any(path: str) -> Any:
-    """What JSON a file holds; None where it is none."""
+    """The record of a file; None where it is damaged."""
     try:
-        return _read(path)
+        return _read(path)[0]
     except ValueError:
         return None
 
 
-def _read(path: str) -> Any:
+def _read(path: str) -> tuple[Any, bool]:
+    """The record of a file, and whether it has a checksum. Raises ValueError for another file than write() makes."""
     with disk.open_plain(path) as file:
-        return json.loads(file.read_all(file.size()))
+        data = file.read_all(file.size())
+    try:
+        record = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    is_sealed = isinstance(record, dict) and _CHECKSUM in record
+    if is_sealed:
+        del record[_CHECKSUM]
+        if _written(record) != data:
+            raise ValueError("its checksum is wrong")
+    return record, is_sealed
 
 
 def _no_manifest(path: str, of_what: str) -> ValueError:
@@ -261,9 +293,14 @@ def _facts_of(value: Any) -> FileFacts:
     _check_texts(facts.name, facts.sha256)
     _check_counts(facts.size)
     inside = os.path.normpath(facts.name)
-    if os.path.isabs(inside) or inside.split(os.sep)[0] in ("..", "."):
+    if "\0" in inside or os.path.isabs(inside) or inside.split(os.sep)[0] in ("..", "."):
         raise ValueError  # a manifest does not lead out of its folder
     return facts
+
+
+def _check_name(value: Any) -> None:
+    if _NAME.fullmatch(value) is None:
+        raise ValueError
 
 
 def _check_counts(*values: Any) -> None:

@@ -13,6 +13,7 @@ from ..files.carried import Carrier, Carrying, columns_of, joined_type
 from ..files.encode import check_replaced, target_of
 from ..files.formats import Format, format_named
 from ..files.id_sink import IdSink
+from ..files.suffixes import ids_format_to_write
 from .manifest import DatasetManifest, read_dataset, sources_of
 from .reading import blocks, encoding_of, open_shard
 
@@ -50,7 +51,8 @@ def merge(
     Args:
         folder: of the dataset.
         dst: the file, or the folder, to write.
-        format: of the output, as for encode_file; None for that of the shards.
+        format: of the output, as for encode_file; None goes by the suffix of `dst`, and is that of the shards where
+            there is none, an unknown one, or theirs.
         dtype: of the ids, as for encode_file.
         index: keep where documents end, as for encode_file.
         encoding: where the dataset was made with one that is not bundled.
@@ -66,7 +68,7 @@ def merge(
     if not dataset.is_complete:
         raise ValueError(f"{len(dataset.failed)} shards of this dataset failed: mend their sources, and build it again")
     vocabulary = encoding_of(dataset, encoding)
-    chosen = format_named(dataset.options["format"] if format is None else format)
+    chosen = format_named(ids_format_to_write(target, dataset.options["format"]) if format is None else format)
     chosen.check_machine()
     chosen.check_target(target)
     check_replaced(target, chosen, False)

@@ -42,6 +42,28 @@ def open_shard(folder: str, dataset: DatasetManifest, shard: dict[str, Any]) -> 
     return opened
 
 
+def miscounted(folder: str, options: dict[str, Any], shard: dict[str, Any]) -> str:
+    """What is wrong with the numbers of documents and ids that a manifest says of a shard, by its files; "" where they
+    are right. Of files that do not tell where documents end, the ids alone."""
+    format = format_named(options["format"])
+    try:
+        name = shard["files"][0]["name"].split("/")[0]
+        opened = open_documents(os.path.join(folder, name), format.name, options["dtype"])
+    except (OSError, ValueError) as error:
+        return str(error)
+    documents, ids = len(opened), int(opened.ends[-1]) if len(opened.ends) else 0
+    if format.can_index and not options["index"]:
+        documents = shard["documents"]
+    elif documents < shard["documents"] and not format.keeps_empty:
+        documents = shard["documents"]
+    if (documents, ids) == (shard["documents"], shard["ids"]):
+        return ""
+    return (
+        f"{shown(name)} has {ids} ids in {documents} documents, and the manifest says {shard['ids']} in "
+        f"{shard['documents']}"
+    )
+
+
 @dataclass(frozen=True)
 class Found:
     """A document of a dataset.

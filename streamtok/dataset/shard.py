@@ -23,6 +23,7 @@ from ..files.tables import TableSource
 from . import manifest as manifests
 from .manifest import SHARD_SUFFIX, Manifest
 from .plan import Range
+from .reading import miscounted
 from .spec import Spec
 from .vocabulary import load_encoding
 
@@ -87,7 +88,7 @@ def encode_shard(
         **({"joined": facts} if len(facts) > 1 else {}),
     }
     name = manifests.name_of(inputs)
-    finished = _finished(folder, name, seen)
+    finished = _finished(folder, name, seen, inputs)
     if finished is not None:
         return finished
     remove_shard(folder, name)  # what is damaged, or of a source that was changed since
@@ -156,8 +157,9 @@ def _source_of(spec: Spec, name: str, range: Range | None) -> AnySource:
     return spec.options().sources_of(path)[0]
 
 
-def _finished(folder: str, name: str, seen: list[dict[str, Any]]) -> Manifest | None:
-    """The manifest of a shard that is there already; None where it is not, or not of the sources as they are now."""
+def _finished(folder: str, name: str, seen: list[dict[str, Any]], inputs: dict[str, Any]) -> Manifest | None:
+    """The manifest of a shard that is there already; None where it is not, or not of the sources as they are now, or
+    does not say what its files hold."""
     try:
         found = manifests.read_shard(os.path.join(folder, name + SHARD_SUFFIX))
     except FileNotFoundError:
@@ -165,10 +167,13 @@ def _finished(folder: str, name: str, seen: list[dict[str, Any]]) -> Manifest | 
     except ValueError:  # damaged: the shard is made anew
         return None
     known = [{fact: each.get(fact) for fact in seen[0]} for each in found.joined or (found.source,)]
-    is_same = found.name == name and known == seen
-    if is_same and not any(manifests.difference(folder, each, is_hashed=False) for each in found.files):
-        return found
-    return None
+    range = None if found.range is None else list(found.range)
+    says = {"range": range, "fingerprint": found.fingerprint, "options": found.options}
+    if found.name != name or known != seen or any(inputs[each] != value for each, value in says.items()):
+        return None
+    if any(manifests.difference(folder, each, is_hashed=False) for each in found.files):
+        return None
+    return found if found.is_sealed or not miscounted(folder, found.options, manifests.entry_of(found)) else None
 
 
 def _run(

@@ -153,6 +153,9 @@ def _names(names: tuple[str, ...] | str) -> Any:
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError
+    if "\0" in value:
+        raise ValueError
+    value.encode("utf-8", "surrogateescape")  # raises ValueError for what no name of a file can hold
     return value
 
 
@@ -233,7 +236,7 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
         data = file.read()
     try:
         values = json.loads(data) if name.endswith(".json") else _toml(data.decode())
-    except ValueError as error:  # the errors of JSON, of TOML and of UTF-8 all are
+    except (ValueError, RecursionError) as error:  # the errors of JSON, of TOML and of UTF-8 all are ValueErrors
         raise SpecError(f"{shortened(name)}: cannot be read: {error}") from None
     try:
         return _spec_of(values, os.path.dirname(os.path.abspath(name)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 
 from ..disk.outputs import files_of
 from ..errors import shown
 from . import manifest as manifests
-from .build import OWN_FILES
+from .build import OWN_FILES, identity_problems
 from .manifest import SHARD_SUFFIX, DatasetManifest, read_dataset
+from .reading import miscounted
 
 __all__ = ["verify"]
 
@@ -18,8 +18,8 @@ __all__ = ["verify"]
 def verify(folder: str | os.PathLike[str], *, is_quick: bool = False) -> list[str]:
     """What is wrong with the dataset in a folder, one line each; an empty list where nothing is.
 
-    Every file is read, and its sha256 compared with the manifest. Sources that failed, unfinished files and files of
-    shards that the manifest does not have are named, too.
+    Every file is read, and its sha256 compared with the manifest; documents and ids are counted again. Sources that
+    failed, unfinished files and files of shards that the manifest does not have are named, too.
 
     Args:
         folder: of the dataset.
@@ -40,6 +40,7 @@ def _problems(folder: str, dataset: DatasetManifest, is_quick: bool) -> Iterator
         if getattr(dataset, name) != sum(shard[name] for shard in dataset.shards):
             yield f"the manifest has {getattr(dataset, name)} {name}, which is not the sum of its shards"
     known = set(OWN_FILES)
+    yield from identity_problems(folder, dataset)
     for shard, files in dataset.files():
         own = shard["name"] + SHARD_SUFFIX
         known |= {own, *(facts.name.split("/")[0] for facts in files)}
@@ -51,8 +52,11 @@ def _problems(folder: str, dataset: DatasetManifest, is_quick: bool) -> Iterator
         except (OSError, ValueError) as error:
             yield f"{shown(own)} cannot be read: {error}"
             continue
-        if [asdict(each) for each in found.files] != shard["files"] or found.fingerprint != dataset.fingerprint:
+        is_of_it = (found.encoding, found.fingerprint) == (dataset.encoding, dataset.fingerprint)
+        if not is_of_it or manifests.entry_of(found) != shard:
             yield f"{shown(own)} is not the manifest of the shard of that name"
+        elif not is_quick and (problem := miscounted(folder, dataset.options, shard)):
+            yield problem
     yield from _strangers(folder, known)
 
 

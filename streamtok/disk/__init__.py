@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import stat
 from collections.abc import Callable
+
+from ..native.steps import at_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,15 +176,20 @@ class File:
     def close(self) -> None:
         """Close it; a second call does nothing."""
         if self.fd >= 0:
-            fd, self.fd = self.fd, -1
             with named(self.path):
-                os_close(fd)
+                at_once((setattr, self, "fd", -1), (os_close, self.fd))
 
     def __enter__(self) -> File:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        """Where an exception has lost it, the lock of a file is not held for ever."""
+        if getattr(self, "fd", -1) >= 0:
+            with contextlib.suppress(OSError):
+                self.close()
 
 
 class named:
@@ -321,6 +329,14 @@ def _is_ours(found: os.stat_result, is_read: bool, path: str) -> bool:
 
 
 def _lock(file: File) -> None:
+    try:
+        _take_lock(file)
+    except BlockingIOError:
+        gc.collect()  # an exception may have left a file of this process behind, in a cycle of objects
+        _take_lock(file)
+
+
+def _take_lock(file: File) -> None:
     try:
         if fcntl is not None:
             fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

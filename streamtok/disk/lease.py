@@ -8,6 +8,7 @@ has written to the file.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
@@ -17,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import disk
+from ..native.steps import Task, Threads, put
 
 # Of <fcntl.h>, and not in Python's module: who gets the signal, and that it is a thread.
 _F_SETOWN_EX = 15
@@ -45,29 +47,32 @@ class Lease:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._is_held = self._is_over = False
-        self._is_begun = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="streamtok", daemon=True)
+        self._is_begun = _thread.allocate_lock()
+        self._threads, self._ident = Threads(1), 0
+        self._task: Task[None] | None = None
 
     def begin(self) -> None:
         """Take the lease, if the system gives it."""
+        self._is_begun.acquire()
         try:
-            self._thread.start()
+            put(self, "_task", self._threads.do, self._watch)
         except RuntimeError:  # no more threads are to be had
             return
-        self._is_begun.wait()
+        self._is_begun.acquire()  # the thread gives it back
 
     def _watch(self) -> None:
         # The signal is blocked in this thread, and sent to no other: no handler of the program sees it.
         signals: Any = {signal.SIGIO}
         try:
             signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+            self._ident = threading.get_ident()  # from now on the signal may be sent
             disk.fcntl.fcntl(self._fd, _F_SETOWN_EX, struct.pack("ii", _F_OWNER_TID, threading.get_native_id()))
             disk.fcntl.fcntl(self._fd, disk.fcntl.F_SETLEASE, disk.fcntl.F_WRLCK)
             self._is_held = True
         except OSError:
             return
         finally:
-            self._is_begun.set()
+            self._is_begun.release()
         while not self._is_over:
             signal.sigwait(signals)
             self.holds()
@@ -81,9 +86,10 @@ class Lease:
     def settle(self) -> bool:
         """Whether nobody else opened the file so far. Then nobody can, until `end`: others wait."""
         self._is_over = True
-        if self._thread.is_alive() and self._thread.ident is not None:
-            signal.pthread_kill(self._thread.ident, signal.SIGIO)
-            self._thread.join()
+        if self._task is not None:
+            if self._ident and not self._task.is_done:
+                signal.pthread_kill(self._ident, signal.SIGIO)
+            self._threads.end()
         return self.holds()
 
     def end(self) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from ..native.steps import Threads
+
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from ..native.steps import Task
 
 Ids = np.ndarray[Any, np.dtype[np.uint32]]
 Ends = np.ndarray[Any, np.dtype[np.uint64]]
@@ -46,11 +49,11 @@ class Pipeline:
     def __init__(self, emit: Emit, num_threads: int, prepare: Prepare | None = None) -> None:
         self.num_threads = num_threads
         self._emit, self._prepare = emit, prepare
-        self._waiting: deque[tuple[Emission | Future[Emission] | Callable[[], object], Callable[[], object] | None]] = (
+        self._waiting: deque[tuple[Emission | Task[Emission] | Callable[[], object], Callable[[], object] | None]] = (
             deque()
         )
         self._submitted = 0  # of what waits
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads = Threads(num_threads)
 
     def put(self, ids: Ids, ends: Ends = NO_ENDS) -> None:
         """Takes finished ids. An array over a stream's memory is held until its turn has come."""
@@ -74,11 +77,7 @@ class Pipeline:
             return
         while self._submitted >= _AHEAD * self.num_threads:
             self._next()
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            self._pool = ThreadPoolExecutor(self.num_threads, "streamtok")
-        self._waiting.append((self._pool.submit(work), explain))
+        self._waiting.append((self._threads.do(work), explain))
         self._submitted += 1
 
     def when_done(self, action: Callable[[], object]) -> None:
@@ -101,7 +100,7 @@ class Pipeline:
             cast("Callable[[], object]", first)()
         else:
             self._submitted -= 1
-            self._emit(*self._result(cast("Future[Emission]", first).result, explain))
+            self._emit(*self._result(cast("Task[Emission]", first).result, explain))
 
     def _result(self, encode: Callable[[], Emission], explain: Callable[[], object]) -> Emission:
         try:
@@ -114,9 +113,7 @@ class Pipeline:
     def close(self) -> None:
         """Drops what waits and ends the threads, each after its current work."""
         self._waiting.clear()
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        self._threads.end()
 
 
 class Aside:
@@ -128,21 +125,17 @@ class Aside:
 
     def __init__(self, ahead: int) -> None:
         self._ahead, self._is_over = ahead, False
-        self._waiting: deque[Future[None]] = deque()
-        self._pool: ThreadPoolExecutor | None = None
+        self._waiting: deque[Task[None]] = deque()
+        self._threads = Threads(1)
 
     def do(self, action: Callable[[], object]) -> None:
         """Queues an action, to be done after those before it; waits while the queue is full."""
         if not self._ahead:
             action()
             return
-        while self._waiting and (self._waiting[0].done() or len(self._waiting) >= self._ahead):
+        while self._waiting and (self._waiting[0].is_done or len(self._waiting) >= self._ahead):
             self._waiting.popleft().result()
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            self._pool = ThreadPoolExecutor(1, "streamtok")
-        self._waiting.append(self._pool.submit(self._run, action))
+        self._waiting.append(self._threads.do(partial(self._run, action)))
 
     def _run(self, action: Callable[[], object]) -> None:
         if self._is_over:
@@ -162,6 +155,4 @@ class Aside:
         """Ends the thread after its current action; what waits is dropped."""
         self._is_over = True
         self._waiting.clear()
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        self._threads.end()

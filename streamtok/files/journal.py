@@ -72,7 +72,7 @@ def _from_line(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         record = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 

@@ -22,6 +22,7 @@ from .. import disk
 from ..native import job
 from ..native.encode import Coder
 from ..native.part import Part
+from ..native.text import OwnMemory
 from .sources import PathSource, Reader, SourceError
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class Parts:
     # ---- on the threads ----
 
     def _run(self) -> None:
-        room = np.empty(self.part + LARGEST_REST, np.uint8).data
+        room = memoryview(OwnMemory(np.empty(self.part + LARGEST_REST, np.uint8)))
         while (task := self._tasks.get()) is not None:
             if self._failed is None:
                 self._encode(task, room)
@@ -216,7 +217,9 @@ class Parts:
             text = room[: task.size]
             with disk.named(self._source):
                 read_part(task.file, task.start, text)
-            part = self._idle.pop() if self._idle else Part()
+            with self._lock:
+                part = self._idle.pop() if self._idle else None
+            part = part or Part()
             part.encode(self._coder, text, *self._matchers, self._sink.dtype.itemsize)
             task.part = part
         except BaseException as error:

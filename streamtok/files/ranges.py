@@ -57,7 +57,7 @@ class RangeSource(InFile):
             raise ValueError(f"{shown(self.name)} is no regular file: only such a file has ranges of bytes")
         with self._file.open_raw() as raw:
             first, behind = self._bounds(raw)
-            digest = hash_ends(raw, first, behind - first)
+            digest = hash_ends(raw, first, behind - first, self.name)
         return {**found, "sha256": digest, "range": [self.begin, self.end]}
 
     def checked_kind(self, kind: str) -> str:

@@ -108,7 +108,7 @@ class RemoteSource(PathSource):
         if not self.is_regular:
             return None
         with self.open_raw() as file:
-            return {**found, "sha256": hash_ends(file, 0, found["size"])}
+            return {**found, "sha256": hash_ends(file, 0, found["size"], self.name)}
 
     @property
     def is_regular(self) -> bool:

@@ -115,13 +115,17 @@ def _make_source(src: Source) -> AnySource:
     )
 
 
-def hash_ends(file: BinaryIO | FileIO, begin: int, size: int) -> str:
-    """The sha256 of the first and last 64 KB of `size` bytes of a file."""
+def hash_ends(file: BinaryIO | FileIO, begin: int, size: int, name: str) -> str:
+    """The sha256 of the first and last 64 KB of `size` bytes of a file. Raises OSError with this name."""
     digest = hashlib.sha256()
-    file.seek(begin)
-    digest.update(file.read(min(size, _HASHED_BYTES)))
-    file.seek(begin + max(size - _HASHED_BYTES, 0))
-    digest.update(file.read(_HASHED_BYTES))
+    try:
+        file.seek(begin)
+        digest.update(file.read(min(size, _HASHED_BYTES)))
+        file.seek(begin + max(size - _HASHED_BYTES, 0))
+        digest.update(file.read(_HASHED_BYTES))
+    except OSError as error:
+        error.filename = error.filename or name  # reading names no file in its errors
+        raise
     return digest.hexdigest()
 
 
@@ -150,7 +154,7 @@ class PathSource(AnySource):
         if not self.is_regular and self._seen is not None and not stat.S_ISDIR(self._seen.st_mode):
             return None
         with self.open_raw() as file:
-            return {**found, "sha256": hash_ends(file, 0, found["size"])}
+            return {**found, "sha256": hash_ends(file, 0, found["size"], self.name)}
 
     @property
     def is_regular(self) -> bool:
@@ -236,7 +240,7 @@ class StreamSource(AnySource):
                 return None
             self._begin = self.stream.tell()
             self._size = self.stream.seek(0, os.SEEK_END) - self._begin
-            digest = hash_ends(self.stream, self._begin, self._size)
+            digest = hash_ends(self.stream, self._begin, self._size, self.name)
             self.stream.seek(self._begin)
         except (AttributeError, OSError, TypeError):
             return None

@@ -24,6 +24,9 @@ _TEXT = frozenset(
 # Suffixes of an output that name its format.
 _OWN = {".bin": "bin", ".npy": "npy", ".parquet": "parquet", ".arrow": "arrow"}
 
+_SUFFIX_OF = {**dict.fromkeys(("nanogpt", "llmc", "megatron"), ".bin"), "dolma": ".npy"}
+"""The suffix of a format that shares it with the one whose name it gives."""
+
 # Known formats that are none of an output.
 _OTHER = frozenset(PACKED) | frozenset(
     ".bz2 .lzma .lz4 .br .zip .7z .rar .tar .tgz .txz .tzst .feather .orc .avro .npz .pt .pth .ckpt "
@@ -39,9 +42,9 @@ def documents_of(name: str) -> str:
     return "jsonl" if suffix in _JSON_LINES else "text"
 
 
-def ids_format_to_write(name: str) -> str:
-    """The format of a file of ids to be written: that of its suffix (.bin, .npy, .parquet, .arrow), "bin" without one
-    or with an unknown one.
+def ids_format_to_write(name: str, usual: str = "bin") -> str:
+    """The format of a file of ids to be written: that of its suffix (.bin, .npy, .parquet, .arrow), `usual` without
+    one, with an unknown one, and where its files have this suffix, too.
 
     Raises ValueError for the suffix of another known format, which the file would not have.
     """
@@ -51,7 +54,20 @@ def ids_format_to_write(name: str) -> str:
             f"dst={shown(name)} ends in {suffix}, and what is written is binary ids: name a .bin or .npy file, "
             "or write format='bin' or format='npy' to have them under this name"
         )
-    return _OWN.get(suffix, "bin")
+    return usual if _SUFFIX_OF.get(usual) == suffix else _OWN.get(suffix, usual)
+
+
+def vocabulary_form(name: str) -> str:
+    """The form of a vocabulary to be written: "tiktoken" and "json" for these suffixes, else "folder".
+
+    Raises ValueError for the suffix of another known format, unless there is a folder of that name.
+    """
+    suffix = _suffix(name)
+    if suffix in (".tiktoken", ".json"):
+        return suffix[1:]
+    if (suffix in _TEXT or suffix in _OTHER or suffix in _OWN) and not os.path.isdir(name):
+        raise ValueError(f"{shown(name)} ends in {suffix}, and a vocabulary is NAME.tiktoken, NAME.json or a folder")
+    return "folder"
 
 
 def ids_format_to_read(name: str) -> str:

@@ -71,9 +71,11 @@ class TableSource(InFile):
         self._starts: list[tuple[int, int]] = []  # (first row, number) of each group that was begun
 
     def adopt(self, column: str | None, key: str, nulls: str) -> None:
+        """As AnySource.adopt."""
         self.column, self.nulls = self._column or column or key, self._nulls or nulls
 
     def checked_kind(self, kind: str) -> str:
+        """As AnySource.checked_kind: whatever is asked for."""
         return "table"
 
     def fingerprint(self) -> dict[str, Any] | None:

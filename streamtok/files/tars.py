@@ -24,6 +24,11 @@ _BLOCK = 512  # bytes of a block of a tar file
 _TAIL = 1 << 16  # bytes that are kept of what was read: more than tarfile reads at once, 20 blocks
 _NAMES = 1 << 16  # members whose names are kept for messages
 
+# A member of more bytes is refused if it is also so many times as large as the whole archive: texts are packed to a
+# twentieth at best, and what gzip has packed to less is one text again and again.
+_LARGE = 16 << 20
+_TIMES = 64
+
 
 class Members(NamedTuple):
     """Members of an archive. row: the number of the first one, counted from the first one that is a document. objects:
@@ -54,9 +59,11 @@ class TarSource(InFile):
         self._names: deque[tuple[int, str]] = deque(maxlen=_NAMES)
 
     def adopt(self, column: str | None, key: str, nulls: str) -> None:
+        """As AnySource.adopt."""
         self.column = self._column or column or "txt"
 
     def checked_kind(self, kind: str) -> str:
+        """As AnySource.checked_kind: whatever is asked for."""
         return "tar"
 
     def place_of(self, line: int) -> str:
@@ -141,6 +148,7 @@ class TarReader(Closing):
             with tarfile.open(fileobj=cast("BinaryIO", self), mode="r|") as archive:
                 for member in archive:
                     cast("Any", archive).members = []  # else all are kept
+                    self._check_member(member)
                     stem, _, extension = os.path.basename(member.name).partition(".")
                     if not member.isfile() or extension not in (column, beside or column):
                         continue
@@ -149,6 +157,7 @@ class TarReader(Closing):
                     if number is not None and number >= self._skip:
                         self._source.note(row, member.name)
                     if number is None or number >= self._skip:
+                        self._check_size(member)
                         yield number, sample, cast("Any", archive.extractfile(member)).read()
                     row += number is not None
         except (tarfile.TarError, UnicodeError, ValueError, OverflowError) as error:
@@ -159,6 +168,24 @@ class TarReader(Closing):
             raise self._damaged(f"at byte {archive.offset} is neither a member nor the end: it is cut off, or damaged")
         while self._reader.read(1 << 20):
             pass
+
+    def _check_member(self, member: tarfile.TarInfo) -> None:
+        if member.size < 0:
+            raise self._damaged(f"member {shortened(member.name)} has a size of {member.size} bytes")
+        if member.issparse():
+            raise self._damaged(
+                f"member {shortened(member.name)} is a sparse file, of which holes are not in the archive: pack it "
+                "without --sparse"
+            )
+
+    def _check_size(self, member: tarfile.TarInfo) -> None:
+        packed = self._source.bytes_on_disk() if member.size > _LARGE else 0
+        if 0 < _TIMES * packed < member.size:
+            raise self._damaged(
+                f"member {shortened(member.name)} has {member.size} bytes, and the whole archive {packed}: a member is "
+                f"held in memory, and one of more than {_LARGE >> 20} MB is read if it is at most {_TIMES} times as "
+                "large as the archive; unpack it first"
+            )
 
     def _damaged(self, reason: str) -> SourceError:
         return SourceError(errno.EBADMSG, f"the archive cannot be read: {shortened(reason)}", self._source.name)

@@ -18,6 +18,7 @@ from ..batch import encode_array
 from ..errors import shown
 from ..native import job
 from ..native.encode import Coder
+from ..native.text import OwnMemory
 from .in_order import Emission
 from .json_lines import BLANK, LONG, pieces_at, record_of_line, text_in, text_of_line
 from .lines import Lines
@@ -83,7 +84,7 @@ class Rooms:
             room = np.empty(size, np.uint8)
         lent: Any = room[:size]  # an array of its own: memoryviews keep it alive, and it keeps the room
         weakref.finalize(lent, self._idle.append, room).atexit = False
-        return memoryview(lent)
+        return memoryview(OwnMemory(lent))
 
 
 class Way:

@@ -117,7 +117,7 @@ def read(key: str) -> Rates | None:
         cpu, device = ({kind: _curve(kept[side][kind]) for kind in KINDS} for side in ("cpu", "device"))
         one = {kind: float(kept["one"][kind]) for kind in KINDS}
         return Rates(cpu, one, device, float(kept["cpu_text"]), float(kept["device_text"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -133,7 +133,7 @@ def write(key: str, rates: Rates) -> None:
     try:
         kept = json.loads(_kept())
         kept = kept if isinstance(kept, dict) else {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         kept = {}
     text = json.dumps({**kept, key: dataclasses.asdict(rates)}, indent=1)
     with contextlib.suppress(OSError):

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..native.launch import Driver, Launch
 from ..native.room import Block
+from ..native.steps import lazy
 from ..native.workers import clear
 from ._shapes import ENCODING, Module, module_of
 from ._waiting import Wait
@@ -160,7 +161,7 @@ class CudaDevice:
     def _cuda(self) -> _Current:
         return _Current(self._cupy.cuda.runtime, self.ordinal)
 
-    @functools.cached_property
+    @lazy
     def _driver(self) -> Any:
         from cupy_backends.cuda.api import driver
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import id_dtype
-from ..checks import index_named
-from ..errors import shown
+from ..errors import raise_of_row, shown
 from ..native.encode import ERRORS
 from ..native.texts import HasSurrogates, Texts
 from ..rows.shape import check_packing, shape_of
@@ -215,8 +214,10 @@ class GpuEncoder:
             ValueError, DeviceError, DeviceMemoryError: as for encode().
         """
         call = _Call(self, allowed_special, disallowed_special, errors, timing)
-        with index_named(list(texts)) as several:
-            ids, row_starts = call.run(several, is_batch=True)
+        try:
+            ids, row_starts = call.run(list(texts), is_batch=True)
+        except Exception as error:
+            raise_of_row(error, "text")
         if add_special_tokens and any(self.encoding._frame):
             assert row_starts is not None
             with self._shaping() as kernels:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import id_dtype
-from ..checks import index_named
-from ..errors import shown
+from ..errors import raise_of_row, shown
 from ..native.room import IdRoom
 from ..native.texts import HasSurrogates, Texts
 from . import _open
@@ -167,8 +166,10 @@ class GpuPipeline:
             ValueError, DeviceError, DeviceMemoryError: as for encode().
         """
         matchers = self.encoding._matchers_for(allowed_special, disallowed_special)
-        with index_named(list(texts)) as several:
-            return _with_starts(*self._encode(several, matchers, errors, None))
+        try:
+            return _with_starts(*self._encode(list(texts), matchers, errors, None))
+        except Exception as error:
+            raise_of_row(error, "text")
 
     def coder(self, errors: str) -> PipelineCoder:
         """This pipeline with the methods of the core's coder, which files and batches call.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import struct
-import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +12,7 @@ from ..errors import stream_busy_error
 from ..native import job
 from ..native.encode import Coder, CoreStream
 from ..native.gate import Gate, is_utf8
+from ..native.steps import Alone
 
 if TYPE_CHECKING:
     from ..protocols import ArrayCoder, Data, Encoding, Ids, NamePair, Stream, Text
@@ -41,70 +39,52 @@ class GpuStream:
     found, the core's own stream takes over, up to the next one.
     """
 
+    _now: _State
+
     def __init__(self, encoding: Encoding, coder: ArrayCoder, matchers: NamePair, errors: str, copies: bool) -> None:
         self._encoding, self._coder, self._errors = encoding, coder, errors
         self.allowed, self.disallowed = matchers
         self.copies = copies
-        self._busy = threading.Lock()
+        self._alone = Alone(stream_busy_error)
         self._clear()
 
     def _clear(self) -> None:
-        self._gate = Gate(self._core_coder(self._errors), self.disallowed)
-        self._gathered = bytearray()
-        self._core: Stream | None = None  # where it is there, nothing is gathered
+        self._now = self._new()
 
-    @contextlib.contextmanager
-    def _entered(self) -> Iterator[None]:
-        if not self._busy.acquire(blocking=False):
-            raise stream_busy_error()
-        try:
-            yield
-        finally:
-            self._busy.release()
+    def _new(self) -> _State:
+        return _State(Gate(self._core_coder(self._errors), self.disallowed), bytearray(), 0, None)
 
     # ---- text ----
 
     def feed(self, chunk: Text) -> Ids:
-        with self._entered():
-            return self._run(chunk, False)
+        return self._alone.run(self._run, chunk, False)
 
     def flush(self) -> Ids:
-        with self._entered():
-            return self._run("", True)
+        return self._alone.run(self._run, "", True)
 
     def _run(self, chunk: Text, final: bool) -> Ids:
-        gate, gathered, size, core = self._gate.copy(), self._gathered, len(self._gathered), self._core
-        text = self._gate.take(chunk, final)
-        try:
-            ids = self._take(text, final)
-        except BaseException:  # the device, or memory: the text is as it was before this feed
-            # What failed may still look at the array, which then keeps its size.
-            self._gathered = gathered if len(gathered) == size else gathered[:size]
-            self._gate, self._core = gate, core
-            raise
-        if final:
-            self._clear()
+        gate = self._now.gate.copy()
+        ids, gathered, core = self._take(self._now, gate.take(chunk, final), final)
         ids.flags.writeable = False
+        self._now = self._new() if final else _State(gate, gathered, len(gathered), core)
         return ids
 
-    def _take(self, text: bytes, final: bool) -> Ids:
-        if self._core is not None:
-            return self._through_core(self._core, text, final)
-        self._gathered += text
-        data = self._gathered
+    def _take(self, now: _State, text: bytes, final: bool) -> tuple[Ids, bytearray, Stream | None]:
+        """(ids, what is gathered then, the core's stream where there is one then)"""
+        if now.core is not None:
+            return self._through_core(now.core, text, final)
+        # What failed in an earlier call may still look at the array, which then keeps its size.
+        data = now.gathered if len(now.gathered) == now.size else now.gathered[: now.size]
+        data += text
         if len(data) < BATCH and not final:
-            return np.empty(0, np.uint32)
+            return np.empty(0, np.uint32), data, None
         if final:
-            return self._encoded(data)
+            return self._encoded(data), bytearray(), None
         cuts = self._cuts(data, len(data))
         if not cuts:
             core = self._new_core()
-            ids = core.feed(data)
-            self._core, rest = core, bytearray()
-        else:
-            ids, rest = self._encoded(memoryview(data)[: cuts[-1]]), data[cuts[-1] :]
-        self._gathered = rest
-        return ids
+            return core.feed(data), bytearray(), core
+        return self._encoded(memoryview(data)[: cuts[-1]]), data[cuts[-1] :], None
 
     def _core_coder(self, errors: str) -> Coder:
         coder = self._encoding._coder_for(errors)
@@ -120,72 +100,73 @@ class GpuStream:
     def _new_core(self) -> Stream:
         return CoreStream(self._core_coder("strict"), self.allowed, None, True)
 
-    def _through_core(self, core: Stream, text: bytes, final: bool) -> Ids:
+    def _through_core(self, core: Stream, text: bytes, final: bool) -> tuple[Ids, bytearray, Stream | None]:
         """Up to the first cut the text belongs to what the core's stream holds."""
         cuts = [] if final else self._cuts(text, _NEAR)
+        core = core.copy()
         if not cuts and not final:
-            return core.feed(text)
-        core = core.copy()  # the second of two calls may fail; it is once for each core
+            return core.feed(text), bytearray(), core
         ids = np.concatenate([core.feed(text[: cuts[0]] if cuts else text), core.flush()])
-        if cuts:
-            self._core, self._gathered = None, bytearray(text[cuts[0] :])
-        else:
-            self._core = core
-        return ids
+        return ids, bytearray(text[cuts[0] :] if cuts else b""), None
 
     # ---- state ----
 
     @property
     def pending(self) -> int:
-        held = self._gate.held
+        now = self._now
+        held = now.gate.held
         waiting = 3 if isinstance(held, str) else len(held)
-        return waiting + len(self._gathered) + (0 if self._core is None else int(self._core.pending))
+        return waiting + now.size + (0 if now.core is None else int(now.core.pending))
 
     @property
     def offset(self) -> int:
-        return self._gate.offset
+        return self._now.gate.offset
 
     def reset(self) -> None:
-        with self._entered():
-            self._clear()
+        self._alone.run(self._clear)
 
     def pass_over(self, n: int) -> None:
-        with self._entered():
-            self._gate.pass_over(n)
+        self._alone.run(self._now.gate.pass_over, n)
 
     def copy(self) -> GpuStream:
+        return self._alone.run(self._copy)
+
+    def _copy(self) -> GpuStream:
         twin = type(self)(self._encoding, self._coder, (self.allowed, self.disallowed), self._errors, self.copies)
-        with self._entered():
-            twin._gathered = self._gathered[:]
-            twin._gate = self._gate.copy()
-            twin._core = None if self._core is None else self._core.copy()
+        gate, gathered, size, core = self._now
+        twin._now = _State(gate.copy(), gathered[:size], size, None if core is None else core.copy())
         return twin
 
     def save(self) -> bytes:
         """The state as bytes, for load()."""
-        with self._entered():
-            held = self._gate.held
-            fields = (
-                self._gate.offset.to_bytes(8, "little"),
-                b"\1" + held.encode("utf-8", "surrogatepass") if isinstance(held, str) else b"\0" + held,
-                self._gate.watched,
-                bytes(self._gathered),
-                b"" if self._core is None else self._core.save(),
-            )
+        return self._alone.run(self._saved)
+
+    def _saved(self) -> bytes:
+        gate, gathered, size, core = self._now
+        held = gate.held
+        fields = (
+            gate.offset.to_bytes(8, "little"),
+            b"\1" + held.encode("utf-8", "surrogatepass") if isinstance(held, str) else b"\0" + held,
+            gate.watched,
+            bytes(gathered[:size]),
+            b"" if core is None else core.save(),
+        )
         return _MAGIC + struct.pack(f"<{_FIELDS}Q", *map(len, fields)) + b"".join(fields)
 
     def load(self, state: bytes) -> bool:
         """True if the state was taken over; False (and reset) if no stream could have saved it."""
-        with self._entered():
+        return self._alone.run(self._load, state)
+
+    def _load(self, state: bytes) -> bool:
+        try:
+            now = self._state_of(state)
+        except (ValueError, OverflowError, struct.error):
             self._clear()
-            try:
-                self._load(state)
-            except (ValueError, OverflowError, struct.error):
-                self._clear()
-                return False
+            return False
+        self._now = now
         return True
 
-    def _load(self, state: bytes) -> None:
+    def _state_of(self, state: bytes) -> _State:
         head = len(_MAGIC) + 8 * _FIELDS
         sizes = struct.unpack(f"<{_FIELDS}Q", state[len(_MAGIC) : head])
         if not state.startswith(_MAGIC) or sum(sizes) != len(state) - head or sizes[0] != 8 or not 1 <= sizes[1] <= 4:
@@ -194,31 +175,37 @@ class GpuStream:
         offset, held, end, gathered, core = (state[a:b] for a, b in itertools.pairwise(ends))
         if not is_utf8(gathered):
             raise ValueError
-        self._gathered = bytearray(gathered)
+        made = self._new()
         holds = held[1:].decode("utf-8", "surrogatepass") if held[0] == 1 else held[1:]
-        self._gate.restore(end, holds, int.from_bytes(offset, "little"))
-        if core:
-            self._core = self._new_core()
-            if not self._core.load(core):
-                raise ValueError
+        made.gate.restore(end, holds, int.from_bytes(offset, "little"))
+        through = self._new_core() if core else None
+        if through is not None and not through.load(core):
+            raise ValueError
+        return _State(made.gate, bytearray(gathered), len(gathered), through)
+
+
+class _State(NamedTuple):
+    """What a GpuStream holds. The text that is gathered is the first `size` bytes of `gathered`: what lies behind them
+    is of a call that did not end. core: where it is there, nothing is gathered."""
+
+    gate: Gate
+    gathered: bytearray
+    size: int
+    core: Stream | None
 
 
 class AutoStream(GpuStream):
     """Gathers nothing: ids come as early as the CPU's. A chunk that is large enough for the device goes there."""
 
-    def _take(self, text: bytes, final: bool) -> Ids:
+    def _take(self, now: _State, text: bytes, final: bool) -> tuple[Ids, bytearray, Stream | None]:
         parts = []
-        if self._core is None:
-            self._core = self._new_core()
+        core = self._new_core() if now.core is None else now.core.copy()
         cuts = self._cuts(text, _NEAR) if len(text) >= _LEAST and not final else []
         if len(cuts) > 1:
             first, last = cuts[0], cuts[-1]
-            core = self._core.copy()
             parts = [core.feed(text[:first]), core.flush(), self._encoded(memoryview(text)[first:last])]
-            self._core, text = core, text[last:]
+            text = text[last:]
+        parts.append(core.feed(text))
         if final:
-            self._core = self._core.copy()  # the second of two calls may fail
-        parts.append(self._core.feed(text))
-        if final:
-            parts.append(self._core.flush())
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+            parts.append(core.flush())
+        return np.concatenate(parts) if len(parts) > 1 else parts[0], bytearray(), core

@@ -40,20 +40,22 @@ def encoded(
     splits = wanted.get("split_special_tokens")
     if tokenizer.split_special_tokens if splits is None else splits:
         raise Unserved("split_special_tokens")
+    if type(add_special_tokens) is not bool or type(is_split_into_words) is not bool:
+        raise Unserved("add_special_tokens or is_split_into_words of another type than bool")
     tensors = _tensors(return_tensors)
     if padding_strategy is None or truncation_strategy is None:
         raise Unserved("no strategies of padding and truncation")
-    inputs, is_batched, is_pair = _inputs(text, text_pair, bool(is_split_into_words))
+    inputs, is_batched, is_pair = _inputs(text, text_pair, is_split_into_words)
     check_length(inputs)
     owner = tokenizer.__dict__
     engine = state.engine(owner)
-    layout = engine.layout(is_pair, bool(add_special_tokens))
+    layout = engine.layout(is_pair, add_special_tokens)
     texts = texts_of(
         engine,
         state.num_threads,
         inputs,
         is_pair,
-        bool(is_split_into_words),
+        is_split_into_words,
         bool(wanted.get("return_offsets_mapping")),
     )
     with backend_lock(), reading():
@@ -113,7 +115,7 @@ def _inputs(text: Any, pair: Any, is_split: bool) -> tuple[list[Any], bool, bool
         is_pair = bool(pair)
     elif pair is None:
         inputs = list(text)
-        is_pair = bool(inputs) and not is_split and type(inputs[0]) in (list, tuple)
+        is_pair = bool(inputs) and _is_pair(inputs[0], is_split)
     else:
         if isinstance(pair, str) or len(text) != len(pair):
             raise Unserved("a batch of pairs of another length")
@@ -122,6 +124,13 @@ def _inputs(text: Any, pair: Any, is_split: bool) -> tuple[list[Any], bool, bool
         raise Unserved("no texts")
     check_inputs(inputs, is_pair, is_split)
     return inputs, is_batched, is_pair
+
+
+def _is_pair(value: Any, is_split: bool) -> bool:
+    """Whether the first input of a batch is two texts; check_inputs() looks at all."""
+    if is_split:
+        return type(value) is tuple and bool(value) and type(value[0]) in (list, tuple)
+    return type(value) in (list, tuple)
 
 
 def _columns(tokenizer: Any, engine: Engine, rows: Rows, as_arrays: bool, **wanted: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from .. import batch
 from ..core import Encoding
 from ..errors import VocabularyError
+from ..native.steps import lazy
 from .places import Trim, spans_of
 from .watch import Watch
 
@@ -73,6 +73,7 @@ class Engine:
 
     def __init__(self, watch: Watch, name: str) -> None:
         self.watch, backend = watch, watch.backend
+        _check_version()
         try:
             self.encoding = Encoding.from_hf(SimpleNamespace(backend_tokenizer=backend, name_or_path=name))
         except VocabularyError as error:
@@ -81,6 +82,7 @@ class Engine:
             raise Unserved(f"the tokenizer cannot be read: {error}") from None
         self.allowed = self.encoding._matchers_for("all", ())[0]
         self.has_decoder = backend.decoder is not None
+        self._written_otherwise = _written_otherwise(backend)
         self._layouts: dict[tuple[bool, bool], Layout] = {}
 
     def layout(self, is_pair: bool, add_special_tokens: bool) -> Layout:
@@ -120,7 +122,7 @@ class Engine:
         normalizer = self.encoding._normalizer
         return normalizer is None or (self._only_forms and text.isascii()) or normalizer.normalize(text) == text
 
-    @functools.cached_property
+    @lazy
     def _only_forms(self) -> bool:
         """Whether the normalizer leaves ASCII as it is."""
         normalizer = self.encoding._normalizer
@@ -130,7 +132,7 @@ class Engine:
         """The tokenizers.Tokenizer as it was when this was made of it. owner: as for Watch.holds()."""
         return self.watch.backend if self.watch.holds(owner) else self._written
 
-    @functools.cached_property
+    @lazy
     def _written(self) -> Any:
         from tokenizers import Tokenizer
 
@@ -139,7 +141,7 @@ class Engine:
         assert self.encoding._model is not None
         return Tokenizer.from_str(tokenizer_json(self.encoding._model))
 
-    @functools.cached_property
+    @lazy
     def trim(self) -> Trim:
         try:
             return Trim(self.watch.backend, self.encoding)
@@ -150,13 +152,46 @@ class Engine:
         """The text of ids. Unserved: ids of which only the original knows what to do."""
         if not self.has_decoder:
             raise Unserved("there is no decoder")
+        if type(skip_special_tokens) is not bool:
+            raise Unserved("skip_special_tokens of another type than bool")
         try:
-            return self.encoding.decode(ids, skip_special_tokens=bool(skip_special_tokens))
+            if self._written_otherwise and not self._written_otherwise.isdisjoint(ids):
+                raise Unserved("added tokens with normalized, which this version of tokenizers writes as given")
+            return self.encoding.decode(ids, skip_special_tokens=skip_special_tokens)
         except (LookupError, OverflowError, TypeError, ValueError):
             raise Unserved("ids that are unknown, or no ids") from None
 
 
 _FORMS = {("NFC",), ("NFD",), ("NFKC",), ("NFKD",)}
+
+
+def _check_version() -> None:
+    """Unserved: a version of tokenizers that nothing here was compared with."""
+    import tokenizers
+
+    if tuple(map(int, tokenizers.__version__.split(".")[:2])) < (0, 22):
+        raise Unserved(f"tokenizers {tokenizers.__version__} is older than 0.22: pip install 'tokenizers>=0.22'")
+
+
+def _writes_normalized() -> bool:
+    """Whether tokenizers writes an added token as the normalizer makes it: since 0.23."""
+    from tokenizers import AddedToken, Tokenizer, models, normalizers
+
+    probe = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+    probe.normalizer = normalizers.Lowercase()
+    probe.add_tokens([AddedToken("B", normalized=True)])
+    return bool(probe.decode([1]) == "b")
+
+
+def _written_otherwise(backend: Any) -> frozenset[int]:
+    """The ids of added tokens that this version of tokenizers decodes to another text than an Encoding."""
+    normalizer = backend.normalizer
+    if normalizer is None or _writes_normalized():
+        return frozenset()
+    added = backend.get_added_tokens_decoder().items()
+    return frozenset(
+        id for id, token in added if token.normalized and normalizer.normalize_str(token.content) != token.content
+    )
 
 
 def _layout(processor: Any, is_pair: bool, add_special_tokens: bool) -> Layout:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ..native.steps import after_all, holding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from .engine import Engine
+
+_T = TypeVar("_T")
 
 _lock = threading.RLock()
 
@@ -53,15 +57,19 @@ class Settings(NamedTuple):
         backend.encode_special_tokens = self.encode_special_tokens
 
 
-@contextlib.contextmanager
-def in_force(backend: Any, settings: Settings) -> Iterator[None]:
-    with backend_lock():
-        before = Settings.of(backend)
+def in_force(backend: Any, settings: Settings, call: Callable[[], _T]) -> _T:
+    """What a call returns under these settings."""
+    made: _T = holding(backend_lock(), _in_force, backend, settings, call)
+    return made
+
+
+def _in_force(backend: Any, settings: Settings, call: Callable[[], _T]) -> _T:
+    def inside() -> _T:
         settings.put(backend)
-        try:
-            yield
-        finally:
-            before.put(backend)
+        return call()
+
+    back = functools.partial(Settings.of(backend).put, backend)
+    return after_all(inside, back, back)  # twice: the first may be left half done
 
 
 class LateEncodings(Sequence[Any]):
@@ -92,9 +100,13 @@ class LateEncodings(Sequence[Any]):
     def _all(self) -> list[Any]:
         if self._made is None:
             backend = self._engine.original(self._owner)
-            with in_force(backend, self._settings):
-                self._made = getattr(backend, self._method)(self._inputs, **self._options)
+            in_force(backend, self._settings, functools.partial(self._make, backend))
+        assert self._made is not None
         return self._made
+
+    def _make(self, backend: Any) -> None:
+        if self._made is None:  # another thread may have been first
+            self._made = getattr(backend, self._method)(self._inputs, **self._options)
 
     def __len__(self) -> int:
         return len(self._inputs)

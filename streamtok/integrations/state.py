@@ -7,6 +7,8 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ..errors import warn_user
+from ..native.steps import holding
 from .engine import Engine, Unserved
 from .late import backend_lock
 from .watch import Watch
@@ -21,22 +23,33 @@ class State:
     Args:
         num_threads: for batches.
         trusts: only what is cheap is compared, whoever holds the tokenizer.
+        warned: somebody was told that it is not supported.
 
     Attributes:
         counts: calls that the original has done, by the reason why; those that were served under "".
     """
 
-    def __init__(self, num_threads: int | None, trusts: bool = False) -> None:
-        self.num_threads, self.trusts = num_threads, trusts
+    def __init__(self, num_threads: int | None, trusts: bool = False, warned: bool = False) -> None:
+        self.num_threads, self.trusts, self.warned = num_threads, trusts, warned
         self.counts: Counter[str] = Counter()
         self._engine: Engine | None = None
         self._refused: tuple[Watch, str] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return State, (self.num_threads, self.trusts)
+        return State, (self.num_threads, self.trusts, self.warned)
+
+    def anew(self) -> State:
+        """For a copy of the tokenizer, which may change in other ways."""
+        return State(self.num_threads, self.trusts, self.warned)
 
     def drop(self) -> None:
         self._engine = self._refused = None
+
+    def warn(self, message: str) -> None:
+        """Once for a tokenizer and its copies."""
+        if not self.warned:
+            self.warned = True
+            warn_user(message)
 
     def hand_out(self) -> None:
         """Somebody else gets the tokenizer, and may change it."""
@@ -51,15 +64,18 @@ class State:
         found = self._engine
         if found is not None and found.watch.holds(owner):
             return found
-        with backend_lock():
-            found = self._engine
-            if found is not None and found.watch.holds(owner):  # made by another thread meanwhile
-                return found
-            if self._refused is not None and self._refused[0].holds(owner):
-                raise Unserved(self._refused[1])
-            self.drop()
-            found = None
-            return self._new(owner)
+        found = None
+        return holding(backend_lock(), self._engine_once, owner)
+
+    def _engine_once(self, owner: dict[str, Any]) -> Engine:
+        found = self._engine
+        if found is not None and found.watch.holds(owner):  # made by another thread meanwhile
+            return found
+        if self._refused is not None and self._refused[0].holds(owner):
+            raise Unserved(self._refused[1])
+        self.drop()
+        found = None
+        return self._new(owner)
 
     def _new(self, owner: dict[str, Any]) -> Engine:
         watch = Watch(owner["_tokenizer"], self.trusts)
@@ -67,6 +83,7 @@ class State:
             self._engine = Engine(watch, str(owner.get("name_or_path", "")))
         except Unserved as error:
             self._refused = watch, str(error)
+            self.warn(f"{error}; the original does all that it did before, as fast as before")
             raise
         return self._engine
 

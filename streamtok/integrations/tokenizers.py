@@ -10,11 +10,11 @@ is served.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import tokenizers
 
+from ..native.steps import holding, lazy
 from .engine import Unserved
 from .inputs import check_inputs, check_length, texts_of
 from .late import LateEncodings, Settings, backend_lock
@@ -72,8 +72,8 @@ class Tokenizer:
         found = self._encoded(inputs, pair is not None, is_pretokenized, add_special_tokens)
         if found is not None:
             return found[0]
-        with backend_lock():
-            return self._tokenizer.encode(sequence, pair, is_pretokenized, add_special_tokens)
+        arguments = sequence, pair, is_pretokenized, add_special_tokens
+        return holding(backend_lock(), self._tokenizer.encode, *arguments)
 
     def encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Any]:
         """An Encoding of each text, or of each pair of texts."""
@@ -92,9 +92,9 @@ class Tokenizer:
             found = self._encoded(list(input), is_pair, is_pretokenized, add_special_tokens, method)
         if found is not None:
             return found
-        with backend_lock():
-            made: list[Any] = getattr(self._tokenizer, method)(input, is_pretokenized, add_special_tokens)
-            return made
+        call = getattr(self._tokenizer, method)
+        made: list[Any] = holding(backend_lock(), call, input, is_pretokenized, add_special_tokens)
+        return made
 
     def _encoded(
         self, inputs: list[Any], is_pair: bool, is_split: bool, adds: bool, method: str = "encode_batch"
@@ -109,8 +109,7 @@ class Tokenizer:
             check_length(inputs)
             engine = state.engine(owner)
             layout = engine.layout(is_pair, adds)
-            with backend_lock():
-                settings = Settings.of(owner["_tokenizer"])
+            settings: Settings = holding(backend_lock(), Settings.of, owner["_tokenizer"])
             if settings.encode_special_tokens:
                 raise Unserved("encode_special_tokens")
             texts = texts_of(engine, state.num_threads, inputs, is_pair, is_split, False)
@@ -137,7 +136,17 @@ class Tokenizer:
 
     def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
         """The texts of several rows of ids."""
-        return [self.decode(ids, skip_special_tokens) for ids in sequences]
+        state = self._state
+        try:
+            if type(sequences) not in (list, tuple):
+                raise Unserved("rows of ids that are no list")
+            engine = state.engine(self.__dict__)
+            texts = [engine.decode(ids, skip_special_tokens) for ids in sequences]
+        except Unserved as error:
+            state.counts[str(error)] += 1
+            return list(self._tokenizer.decode_batch(sequences, skip_special_tokens))
+        state.counts[""] += 1
+        return texts
 
     def __getattr__(self, name: str) -> Any:
         if name not in _READERS:
@@ -154,9 +163,14 @@ class Tokenizer:
     def __repr__(self) -> str:
         return repr(self.__dict__["_tokenizer"])
 
+    def __str__(self) -> str:
+        return str(self.__dict__["_tokenizer"])
+
 
 def _revived(tokenizer: Any, state: State) -> Tokenizer:
-    return Tokenizer(tokenizer, num_threads=state.num_threads)
+    made = Tokenizer(tokenizer, num_threads=state.num_threads)
+    made.__dict__["_state"] = state.anew()
+    return made
 
 
 _READERS = frozenset(
@@ -173,19 +187,19 @@ class _Batch:
     def __init__(self, rows: Rows, late: LateEncodings, texts: int) -> None:
         self.rows, self.late, self.texts = rows, late, texts
 
-    @functools.cached_property
+    @lazy
     def ids(self) -> list[list[int]]:
         return self.rows.ids(False)  # type: ignore[no-any-return]
 
-    @functools.cached_property
+    @lazy
     def type_ids(self) -> list[list[int]]:
         return self.rows.type_ids(False)  # type: ignore[no-any-return]
 
-    @functools.cached_property
+    @lazy
     def attention_mask(self) -> list[list[int]]:
         return self.rows.attention_mask(False)  # type: ignore[no-any-return]
 
-    @functools.cached_property
+    @lazy
     def special_tokens_mask(self) -> list[list[int]]:
         return self.rows.special_tokens_mask(False)  # type: ignore[no-any-return]
 
@@ -259,24 +273,32 @@ class DecodeStream:
     """
 
     def __init__(self, ids: Any = None, skip_special_tokens: bool = False) -> None:
-        self._ids: list[int] = list(ids or ())
         self._skips = skip_special_tokens
-        self._prefix, self._start = "", 0
+        self._now: tuple[tuple[int, ...], str, int] = (
+            tuple(ids or ()),
+            "",
+            0,
+        )  # ids, their text in front, how many have it
 
     def step(self, tokenizer: Any, id: Any) -> str | None:
         """The text that an id, or a list of them, completes; None: none yet. Exception: the text of the ids before has
         become another one."""
-        if not self._prefix and self._ids:
-            text = tokenizer.decode(self._ids, self._skips)
+        ids, prefix, start = self._now
+        if not prefix and ids:
+            text = self._text(tokenizer, ids)
             if not text.endswith("\ufffd"):
-                self._prefix, self._start = text, len(self._ids)
-        self._ids += [id] if isinstance(id, int) else id
-        text = tokenizer.decode(self._ids, self._skips)
-        if len(text.encode()) <= len(self._prefix.encode()) or text.endswith("\ufffd"):
+                prefix, start = text, len(ids)
+        ids += (id,) if isinstance(id, int) else tuple(id)
+        text = self._text(tokenizer, ids)
+        if len(text.encode()) <= len(prefix.encode()) or text.endswith("\ufffd"):
+            self._now = ids, prefix, start
             return None
-        if not text.startswith(self._prefix):
-            raise Exception(f"{_INVALID} while decoding stream: expected {self._prefix!r}, got {text!r}")
-        made = text[len(self._prefix) :]
-        start, self._ids = len(self._ids) - self._start, self._ids[self._start :]
-        self._prefix, self._start = tokenizer.decode(self._ids, self._skips), start
-        return str(made)
+        if not text.startswith(prefix):
+            self._now = ids, prefix, start
+            raise Exception(f"{_INVALID} while decoding stream: expected {prefix!r}, got {text!r}")
+        rest = ids[start:]
+        self._now = rest, self._text(tokenizer, rest), len(ids) - start
+        return text[len(prefix) :]
+
+    def _text(self, tokenizer: Any, ids: tuple[int, ...]) -> str:
+        return str(tokenizer.decode(list(ids), self._skips))

@@ -8,10 +8,12 @@ What is not served goes to the original; reasons(tokenizer) counts why. docs/int
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any, TypeVar
 
-from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+import transformers
+from transformers import BatchEncoding, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from ..core import Encoding
 from .calls import encoded
@@ -26,12 +28,16 @@ _T = TypeVar("_T")
 _HIDDEN = "_streamtok"
 """The attribute of a patched tokenizer that holds its state."""
 
+_BY_BATCHES = hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")
+"""Whether one text is a batch of one, as in transformers 4; later a batch is what one text is."""
+
 
 def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False) -> _T:
     """Gives a tokenizer this package's engine. Every call returns what it returned before; most are faster.
 
-    The object itself changes: it gets a class of the same name that is derived from its own. The engine is made at the
-    first call, and again when the tokenizer has changed. Copies and pickles are patched, too.
+    The object itself changes: it gets a class of the same name that is derived from its own. The engine is made here,
+    and again when the tokenizer has changed. Copies and pickles are patched, too. UserWarning, once: the tokenizer is
+    not supported, so that the original goes on with all or with some of the work.
 
     Args:
         tokenizer: a fast tokenizer of transformers, as AutoTokenizer makes it.
@@ -45,7 +51,9 @@ def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False) -
     Raises:
         TypeError: another object, as a slow tokenizer.
         ValueError: num_threads is below 1.
+        ImportError: transformers is older than 4.57.
     """
+    _check_version()
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise TypeError(
             f"a {type(tokenizer).__name__} is no fast tokenizer of transformers: those have a tokenizer of the "
@@ -56,8 +64,22 @@ def patch(tokenizer: _T, *, num_threads: int | None = 8, trusts: bool = False) -
     if not isinstance(tokenizer, Patched):
         original: Any = type(tokenizer)
         tokenizer.__class__ = _patched_class(original)
-    tokenizer.__dict__[_HIDDEN] = State(num_threads, trusts)
+    state = tokenizer.__dict__[_HIDDEN] = State(num_threads, trusts)
+    with contextlib.suppress(Unserved):
+        state.engine(tokenizer.__dict__)
+        if _encodes_itself(tokenizer):
+            state.warn(
+                f"{type(tokenizer).__name__} encodes in a way of its own, which is left to it; decoding is served"
+            )
     return tokenizer
+
+
+def _check_version() -> None:
+    if tuple(map(int, transformers.__version__.split(".")[:2])) < (4, 57):
+        raise ImportError(
+            f"transformers {transformers.__version__} calls its tokenizers in ways that were not compared with: "
+            "pip install 'transformers>=4.57'"
+        )
 
 
 def unpatch(tokenizer: _T) -> _T:
@@ -121,7 +143,7 @@ class Patched:
         make, arguments, state, *rest = reduced
         plain = tuple(self._streamtok_original if each is type(self) else each for each in arguments)
         known = _state_of(self)
-        own = {**state, _HIDDEN: State(known.num_threads, known.trusts)}  # a copy may change in other ways
+        own = {**state, _HIDDEN: known.anew()}
         return _revived, (make, plain), own, *rest
 
     def _add_tokens(self, *arguments: Any, **options: Any) -> Any:
@@ -129,20 +151,6 @@ class Patched:
             made = super()._add_tokens(*arguments, **options)  # type: ignore[misc]
         refresh(self)
         return made
-
-    def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
-        state = _state_of(self)
-        try:
-            if arguments or inside.unserved or _differs(self._streamtok_original, "_encode_plus", "_convert_encoding"):
-                raise Unserved("another method encodes in a way of its own")
-            found = encoded(self, state, text, text_pair, **options)
-        except Unserved as error:
-            state.counts[str(error)] += 1
-        else:
-            state.counts[""] += 1
-            return found
-        with backend_lock(), reading():
-            return super()._encode_plus(text, text_pair, *arguments, **options)  # type: ignore[misc]
 
     def tokenize(self, *arguments: Any, **options: Any) -> Any:
         with reading(unserved=True):
@@ -162,7 +170,7 @@ class Patched:
             token_ids = token_ids.tolist()
         if type(token_ids) not in (int, list):
             raise Unserved("")
-        if type(token_ids) is list and token_ids and type(token_ids[0]) is list:
+        if type(token_ids) is list and token_ids and type(token_ids[0]) is list and not _BY_BATCHES:
             return [self._decode(row, *arguments, **options) for row in token_ids]
         return self._decode(token_ids, *arguments, **options)
 
@@ -197,6 +205,64 @@ class _Decodes:
 
 def _differs(original: Any, *names: str) -> bool:
     return any(getattr(original, name) is not getattr(PreTrainedTokenizerFast, name) for name in names)
+
+
+def _encodes_itself(tokenizer: Any) -> bool:
+    names = ("_convert_encoding",) if _BY_BATCHES else ("_encode_plus", "_convert_encoding")
+    return _differs(tokenizer._streamtok_original, *names)
+
+
+def _served(tokenizer: Any, original: Any, text: Any, text_pair: Any, options: dict[str, Any]) -> Any:
+    """A call that encodes. original: what does it where it is not served."""
+    state = _state_of(tokenizer)
+    try:
+        if inside.unserved or _encodes_itself(tokenizer):
+            raise Unserved("another method encodes in a way of its own")
+        found = encoded(tokenizer, state, text, text_pair, **options)
+    except Unserved as error:
+        state.counts[str(error)] += 1
+    else:
+        state.counts[""] += 1
+        return found
+    with backend_lock(), reading():
+        return original()
+
+
+class _InFront(Patched):
+    """Of transformers from 5 on. It encodes in front of the tokenizer's class."""
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
+        above = super()._encode_plus  # type: ignore[misc]
+        if arguments:
+            with backend_lock(), reading(unserved=True):
+                return above(text, text_pair, *arguments, **options)
+        return _served(self, lambda: above(text, text_pair, **options), text, text_pair, options)
+
+
+class _Behind(PreTrainedTokenizerFast):  # type: ignore[misc]
+    """Of transformers 4. It stands behind the tokenizer's class: those of GPT-2, Whisper and others have methods that
+    check something and call the next one."""
+
+    def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *arguments: Any, **options: Any) -> Any:
+        above, texts = super()._batch_encode_plus, batch_text_or_text_pairs
+        if arguments or type(texts) not in (list, tuple):
+            with backend_lock(), reading(unserved=True):
+                return above(texts, *arguments, **options)
+        options.setdefault("split_special_tokens", False)
+        return _served(self, lambda: above(texts, **options), texts, None, options)
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
+        if arguments:
+            with backend_lock(), reading(unserved=True):
+                return super()._encode_plus(text, text_pair, *arguments, **options)
+        made = self._batch_encode_plus([(text, text_pair)] if text_pair else [text], **options)
+        if options.get("return_tensors") is None and not options.get("return_overflowing_tokens"):
+            columns = made.data.items()
+            data = {name: column[0] if column and isinstance(column[0], list) else column for name, column in columns}
+            made = BatchEncoding(data, made.encodings, n_sequences=made.n_sequences)  # without it, encodings are made
+        verbose = options.get("verbose", True)
+        self._eventual_warn_about_too_long_sequence(made["input_ids"], options.get("max_length"), verbose)
+        return made
 
 
 def _quiet(name: str) -> Any:
@@ -234,7 +300,10 @@ for _name in (
 @functools.cache
 def _patched_class(original: type) -> Any:
     names = {name: getattr(original, name) for name in ("__module__", "__qualname__", "__doc__")}
-    return type(original.__name__, (Patched, original), {**names, "_streamtok_original": original})
+    bases: tuple[type, ...] = (_InFront, original)
+    if _BY_BATCHES:
+        bases = (Patched, _Behind) if original is PreTrainedTokenizerFast else (Patched, original, _Behind)
+    return type(original.__name__, bases, {**names, "_streamtok_original": original})
 
 
 def _revived(make: Any, arguments: tuple[Any, ...]) -> Any:

@@ -32,7 +32,7 @@ from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import PackedVocabulary, pack_ranks
 from ..bundled.words import HEADER_BYTES, WORDS_FILE, read_all_words
 from ..disk import cache_folder
-from ..errors import VocabularyError, short_file_names
+from ..errors import VocabularyError, short_file_names, shortened, warn_user
 from ..load import open_regular
 from ..native.checksum import crc32, digest
 from ..native.vocab import IMAGE_VERSION, Vocab
@@ -74,6 +74,7 @@ class Opened(NamedTuple):
 # ==== What tables belong to ====
 
 
+@short_file_names()
 def _key_of(path: str) -> str:
     """A digest of the content of all files that reading the model looks at. Raises OSError and VocabularyError where
     one cannot be read."""
@@ -115,17 +116,42 @@ def file_of(path: str | os.PathLike[str]) -> str:
 
 
 def load(path: str | os.PathLike[str], is_kept: bool, is_used: bool) -> Opened:
-    """A model, from tables where there are some. is_kept: whether to write them where there are none; is_used: whether
-    to look for them.
+    """A model, from tables where there are some. is_kept: whether to write them where there are none; UserWarning,
+    once for each folder: it cannot be written. is_used: whether to look for them.
 
     Raises:
-        VocabularyError, OSError: as read_model() and build().
+        VocabularyError, OSError: as read_model(); OSError: a file was changed while tables were to be written.
     """
     opened = open_cached(path) if is_used else None
-    if opened is None and is_kept:
-        build(path)
-        opened = open_cached(path) if is_used else None
-    return opened or Opened(read_model(path), None)
+    if opened is not None or not is_kept:
+        return opened or Opened(read_model(path), None)
+    key = _key_of(os.fspath(path))
+    model = _read_steady(path, key)
+    try:
+        place = _place(key, _head(key))
+        if is_used or open_cached(path) is None:
+            _keep(place, path, model)
+    except OSError as error:
+        _say_once(path, error)
+        return Opened(model, None)
+    return (open_cached(path) if is_used else None) or Opened(model, None)
+
+
+_said: set[str | None] = set()
+"""Folders of which the user was told that they cannot be written; None: there is none."""
+
+
+def _say_once(path: str | os.PathLike[str], error: OSError) -> None:
+    try:
+        folder = cache_folder.folder()
+    except OSError:
+        folder = None
+    if folder not in _said:
+        _said.add(folder)
+        warn_user(
+            f"the tables of {shortened(os.fspath(path))} cannot be kept, and each load makes them anew; ids are the "
+            f"same: {error}. Name a folder that can be written in STREAMTOK_CACHE, or leave out cache=True"
+        )
 
 
 def open_cached(path: str | os.PathLike[str]) -> Opened | None:
@@ -233,19 +259,29 @@ def build(path: str | os.PathLike[str]) -> str:
         OSError: they cannot be written, or a file of the model cannot be read, or was changed meanwhile.
         VocabularyError: the model does not load.
     """
-    place = file_of(path)
-    if open_cached(path) is not None:
-        return place
-    folder = os.path.dirname(place)
+    key = _key_of(os.fspath(path))
+    place = _place(key, _head(key))
+    if open_cached(path) is None:
+        _keep(place, path, _read_steady(path, key))
+    return place
+
+
+def _read_steady(path: str | os.PathLike[str], key: str) -> Model | dict[str, Any]:
+    """The model of files whose digest is `key`. Raises OSError where it is another one meanwhile."""
     model = read_model(path)
-    if file_of(path) != place:
+    if _key_of(os.fspath(path)) != key:
         raise OSError(f"{os.fspath(path)} was changed while it was read; try again")
+    return model
+
+
+def _keep(place: str, path: str | os.PathLike[str], model: Model | dict[str, Any]) -> None:
+    """Raises OSError where the tables cannot be written."""
+    folder = os.path.dirname(place)
     os.makedirs(folder, exist_ok=True)
     if shutil.disk_usage(folder).free < ROOM:
         raise OSError(f"less than {ROOM >> 20} MB are free for the tables in {folder}")
     _write(place, os.fspath(path), model)
     _remove_unused(folder, place)
-    return place
 
 
 def _write(place: str, given: str, model: Model | dict[str, Any]) -> None:
@@ -256,7 +292,7 @@ def _write(place: str, given: str, model: Model | dict[str, Any]) -> None:
     stages: Split | None
     if isinstance(model, Model):
         packed, split, decoded = model.vocabulary, model.parts.stages, model.decoded
-        stages = model.stages if model.parts.spelled is None else None  # the lists have words with blanks
+        stages = model.stages if model.parts.by_bytes else None  # the lists have words with blanks
         about |= {"model": model.record, "raw": model.raw, "empty": model.empty}
         about["split"] = [[type(stage).__name__, list(stage)] for stage in split]
         about["decoded"] = [[token, text.decode("latin-1")] for token, text in decoded.items()]
@@ -306,7 +342,7 @@ def done_with(path: str | os.PathLike[str] | None = None) -> list[str]:
     folder = mapped.tables_folder()
     try:
         found = [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.startswith(prefix)]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     return [place for place in found if place.endswith(".tables") or cache_folder.is_stale(place)]
 
@@ -318,5 +354,5 @@ def source_of(place: str) -> str | None:
             head = file.read_all(mapped.HEAD_BYTES + _SIZES.size)
             size = _SIZES.unpack_from(head, mapped.HEAD_BYTES)[0]
             return str(json.loads(file.read_all(min(size, 64 << 20)))["source"])
-    except (OSError, ValueError, KeyError, TypeError, struct.error):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, struct.error):
         return None

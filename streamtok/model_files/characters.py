@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..errors import shown
 from ..patterns import table_of
 from ..patterns.compose import ByteLevel, Split, Stage, compose
@@ -11,6 +13,8 @@ from .read_parts import _flag, _kind, _pattern, _steps, read_stage
 from .spelling import Spelled
 
 _METASPACE = ("type", "replacement", "prepend_scheme", "split", "add_prefix_space", "str_rep")
+MOST_GROWTH = 16
+"""Times as long as the decoder may make a token. Those of published models write blanks for marks, which are longer."""
 _SCHEMES = ("always", "first", "never")
 
 
@@ -105,12 +109,10 @@ def read_joining(field: Field) -> Spelled:
 
 
 def read_spelling(field: Field) -> Spelled:
-    """What `decoder` does. Steps for each token, tokens of bytes, what goes from the beginning of the whole text."""
+    """What `decoder` does: steps for each token, tokens of bytes, what goes from the beginning of the whole text.
+    Without one the reference puts a blank between any two tokens."""
     if field.value is None:
-        raise field.refused(
-            'without a decoder the reference puts a blank between any two tokens: write {"type": "ByteFallback"} for '
-            "tokens joined as they are"
-        )
+        return Spelled(apart=True)
     spelled, joined = Spelled(), False
     for step in _steps(field, "decoders"):
         name = _kind(step)
@@ -138,7 +140,13 @@ def _replaced(step: Field, spelled: Spelled) -> Spelled:
         raise step.member("pattern").refused("a Replace of a Regex, or of no text, is not supported")
     if spelled.mark:
         raise step.refused("a Replace behind a Metaspace is not supported")
-    return spelled._replace(replaced=(*spelled.replaced, (pattern.text, step.member("content").text())))
+    replaced = (*spelled.replaced, (pattern.text, step.member("content").text()))
+    growth = math.prod(max(1.0, len(new.encode()) / len(old.encode())) for old, new in replaced)
+    if growth > MOST_GROWTH:
+        raise step.refused(
+            f"with it the text of a token may become {growth:.0f} times as long, more than {MOST_GROWTH}"
+        )
+    return spelled._replace(replaced=replaced)
 
 
 def _marked(step: Field, spelled: Spelled) -> Spelled:

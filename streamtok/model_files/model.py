@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from array import array
 from dataclasses import dataclass, replace
@@ -15,13 +14,16 @@ from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
 from ..native.merges import FIRST_FRAGMENT
+from ..native.normal import Normalizer
+from ..native.steps import lazy
 from ..patterns import table_of
 from ..patterns.compose import Split, Stage, byte_rules
 from .characters import has_level, read_joining, read_spaces, read_spelling
 from .field import Field
 from .names import AddedNames
 from .parts import AddedToken, Parts, Words
-from .read_parts import check_decoder, read_added, read_frame, read_normalizers, read_stages
+from .read_parts import read_added, read_frame, read_normalizers, read_stages
+from .spelling import Spelled
 
 _MOST_PREFIX = 64
 """ST_MOST_PREFIX of csrc/vocab/vocab.h."""
@@ -80,7 +82,7 @@ class Model:
         """What is done to text before it is split, as the argument `normalizer` of class Encoding."""
         return tuple(step.as_step() for step in self.parts.normalizers)
 
-    @functools.cached_property
+    @lazy
     def added_names(self) -> AddedNames:
         """What finds added tokens in texts."""
         behind = self.parts.behind
@@ -98,31 +100,35 @@ class Model:
         if self.stages is None:
             return None
         first = self.stages[0]
-        only = 2 if self.parts.spelled is None else 1  # behind it a ByteLevel
+        only = 2 if self.parts.by_bytes else 1  # behind it a ByteLevel
         return first.pattern if isinstance(first, Split) and len(self.stages) == only else repr(self.stages)
 
     @property
     def decoded(self) -> dict[int, bytes]:
         """The bytes of the tokens that are not in the vocabulary, added ones and the empty one, by id."""
         listed = {token.id for token in self.parts.added}.intersection(self.vocabulary.ranks)
-        name_of = str.encode if self.parts.spelled is not None else decoded_name
+        name_of = decoded_name if self.parts.by_bytes else str.encode
         found = {
             token.id: name_of(self.added_names.decoded(token)) for token in self.parts.added if token.id not in listed
         }
         return found if self.empty is None else {self.empty: b"", **found}
 
     def names(self) -> dict[int, bytes]:
-        """All tokens as the file writes them, in UTF-8, by id, where text begins as characters."""
+        """All tokens, in UTF-8, by id: as the file writes them, and added ones as they are sought."""
         packed = self.vocabulary
         ends = list(accumulate(packed.lengths))
         blob = packed.blob
+        whole = set(self.raw) if self.parts.by_bytes else set(packed.ranks)
         named = {
-            token: blob[start:end]
+            token: blob[start:end] if token in whole else in_letters(blob[start:end]).encode()
             for start, end, token in zip([0, *ends], ends, packed.ranks)
             if token < FIRST_FRAGMENT
         }
-        named.update((token, f"<0x{value:02X}>".encode()) for value, token in enumerate(self.raw) if token >= 0)
-        return named | self.decoded
+        if not self.parts.by_bytes:
+            named.update((token, f"<0x{value:02X}>".encode()) for value, token in enumerate(self.raw) if token >= 0)
+        if self.empty is not None:
+            named[self.empty] = b""
+        return named | {token.id: self.added_names.decoded(token).encode() for token in self.parts.added}
 
     @property
     def facts(self) -> bytes:
@@ -175,16 +181,23 @@ def parts_of(whole: Field) -> Parts:
         raise pre_tokenizer.refused("a ByteLevel in front of WordPiece is not supported: its words are of characters")
     normalizers = read_normalizers(_optional(whole, "normalizer"))
     added = read_added(_optional(whole, "added_tokens"))
-    before, spelled = len(normalizers), None
+    before = len(normalizers)
+    spelled: Spelled | None
     if by_bytes:
         stages, made = read_stages(pre_tokenizer)
         if byte_rules(stages) and model.has("ignore_merges") and model.member("ignore_merges").flag():
             raise pre_tokenizer.refused("a step behind ByteLevel and ignore_merges together are not supported")
         normalizers += made
-        check_decoder(_optional(whole, "decoder"))
+        spelled = read_spelling(_optional(whole, "decoder"))
+        if spelled == Spelled(has_letters=True):
+            spelled = None
     else:
         normalizers, stages = read_spaces(pre_tokenizer, normalizers)
         spelled = (read_spelling if words is None else read_joining)(_optional(whole, "decoder"))
+    try:
+        Normalizer(step.as_step() for step in normalizers)
+    except ValueError as error:
+        raise _optional(whole, "normalizer").refused(str(error)) from None
     return Parts(
         normalizers=normalizers,
         behind=len(normalizers) - before,
@@ -192,6 +205,7 @@ def parts_of(whole: Field) -> Parts:
         added=added,
         frame=read_frame(_optional(whole, "post_processor")),
         ignore_merges=model.has("ignore_merges") and model.member("ignore_merges").flag(),
+        by_bytes=by_bytes,
         spelled=spelled,
         words=words,
     )
@@ -284,6 +298,14 @@ def vocabulary_of(
     return MergedVocabulary(blob, lengths, ids, splits, None)
 
 
+_LETTER = {byte: letter for letter, byte in LETTERS.items()}
+
+
+def in_letters(data: bytes) -> str:
+    """A token in GPT-2's letters, one a byte."""
+    return "".join(map(_LETTER.__getitem__, data))
+
+
 # ==== Added tokens ====
 
 
@@ -295,32 +317,39 @@ def decoded_name(content: str) -> bytes:
     return bytes(map(LETTERS.__getitem__, content))
 
 
-def check_added(added: tuple[AddedToken, ...], find: Any, tokens: int, path: str) -> None:
+def check_added(added: tuple[AddedToken, ...], find: Any, name_of: Any, tokens: int, path: str) -> None:
     """Raises VocabularyError unless the ids of added tokens are those that the reference gives them: that of the token
     in the vocabulary with the same text, or the next free one.
 
     Args:
         added: as the file has them.
         find: the id of a token of the vocabulary, or None.
+        name_of: the token of the vocabulary with an id, or None.
         tokens: how many the vocabulary has.
         path: for errors.
     """
     seen: set[str] = set()
-    highest = -1
+    free = tokens
     for i, token in enumerate(added):
         place = f"added_tokens[{i}]"
         if token.content in seen:
             raise VocabularyError(f"{place}: the added token {shown(token.content)} is there twice", path)
         seen.add(token.content)
         known = find(token.content)
-        right = known if known is not None else max(highest + 1, tokens)
+        right = free if known is None else known
         if token.id != right:
             raise VocabularyError(
                 f"{place}: {shown(token.content)} has id {token.id} here, and tokenizers would give it {right}: "
                 "which of them the model was trained on is not certain",
                 path,
             )
-        highest = max(highest, right)
+        if known is None and (other := name_of(right)) is not None:
+            raise VocabularyError(
+                f"{place}: the id of {shown(token.content)}, {right}, is that of {shown(other)} in the vocabulary, "
+                "too, whose ids have gaps: number its tokens from 0 on",
+                path,
+            )
+        free += known is None
 
 
 def as_text(record: dict[str, Any]) -> str:

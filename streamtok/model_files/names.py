@@ -7,9 +7,15 @@ from collections.abc import Iterable, Sequence
 
 from ..errors import VocabularyError, shown
 from ..native.matcher import ALONE, TAKES_LEFT, TAKES_RIGHT, Matcher
-from ..native.normal import Normalizer
+from ..native.normal import Normalizer, NormalStream
 from ..patterns import char_sets
 from .parts import AddedToken
+
+MOST_LATE_BYTES = 1 << 21
+"""Of all texts that late tokens are sought by, once they are normalized. Those of published models have 50,000 at most;
+the tables that find them take some 50 bytes for each."""
+
+_SLICE = 1 << 10  # characters of a text that are normalized at once
 
 _WORK = 1 << 22
 """Characters of beginnings of tokens that are compared to find out whether all tokens can be sought at once."""
@@ -51,8 +57,9 @@ class AddedNames:
 
     def _late_texts(self, late: list[AddedToken], steps: Sequence[tuple[object, ...]], path: str) -> dict[str, str]:
         """The texts that late tokens are sought by."""
-        normalizer = Normalizer(steps)
-        texts = {token.content: normalizer.normalize(token.content) if steps else token.content for token in late}
+        texts = (
+            _normalized(late, Normalizer(steps), path) if steps else {token.content: token.content for token in late}
+        )
         owners: dict[str, str] = {}
         for content, text in texts.items():
             if not text:
@@ -113,6 +120,26 @@ class AddedNames:
         early = [token for token in tokens if not token.normalized]
         behind = _matcher(late, [self._late[token.content] for token in late]) if late else None
         return _matcher(early, [token.content for token in early], behind)
+
+
+def _normalized(late: list[AddedToken], normalizer: Normalizer, path: str) -> dict[str, str]:
+    """The texts of tokens as the normalizer leaves them. VocabularyError: they have more than MOST_LATE_BYTES."""
+    texts: dict[str, str] = {}
+    total = 0
+    for content in (token.content for token in late):
+        stream = NormalStream(normalizer)
+        parts = []
+        for at in range(0, len(content) + _SLICE, _SLICE):
+            parts.append(stream.feed(content[at : at + _SLICE]) if at < len(content) else stream.flush())
+            total += len(parts[-1])
+            if total > MOST_LATE_BYTES:
+                raise VocabularyError(
+                    f"added_tokens: with {shown(content)} the texts of tokens with normalized true have more than "
+                    f"{MOST_LATE_BYTES} bytes together, once they are normalized",
+                    path,
+                )
+        texts[content] = b"".join(parts).decode()
+    return texts
 
 
 def _matcher(tokens: Iterable[AddedToken], texts: Iterable[str], late: Matcher | None = None) -> Matcher:

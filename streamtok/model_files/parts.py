@@ -160,7 +160,9 @@ class Parts:
     ignore_merges: bool
     behind: int = 0
     """How many of the normalizers, at the end, stand for work of the pre-tokenizer."""
+    by_bytes: bool = True
+    """Whether text begins as bytes, which tokens write in GPT-2's letters; else as characters."""
     spelled: Spelled | None = None
-    """None where tokens are bytes; else text begins as characters, and this says how ids become text again."""
+    """How ids become text again; None where the bytes of tokens are joined."""
     words: Words | None = None
     """Of a model of type WordPiece; None: of type BPE."""

@@ -18,7 +18,7 @@ from ..patterns.compose import byte_rules
 from .field import Field
 from .folder import read_folder
 from .model import Model, check_added, parts_of
-from .parts import AddedToken
+from .parts import AddedToken, Parts
 from .rank_file import is_rank_file, read_rank_file
 from .sentencepiece import is_sentencepiece, read_sentencepiece
 from .tekken import is_tekken, read_tekken
@@ -111,17 +111,25 @@ def read_tokenizer_json(data: bytes, path: str, amend: Callable[[Any], None] | N
         if not span[1]:
             raise whole.member("model").member(name).refused("the list has been lost, or this is another kind of file")
     tokens = _tokens(data, vocab, merges, path, {token.content for token in parts.added})
-    check_added(parts.added, tokens.find, len(tokens.ids), path)
-    if parts.spelled is not None:
-        if parts.words is not None:
-            return _checked_names(
-                Model(path, whole.value, tokens.pack_words(parts.words), (), parts, tokens.empty), tokens
-            )
+    check_added(parts.added, tokens.find, tokens.name_of, len(tokens.ids), path)
+    if parts.words is not None:
+        return Model(path, whole.value, tokens.pack_words(parts.words), (), parts, tokens.empty)
+    if not parts.by_bytes:
         packed, of_bytes = tokens.pack_characters()
         return Model(path, whole.value, packed, of_bytes, parts, tokens.empty)
-    packed = tokens.pack(parts.ignore_merges, {token.content for token in parts.added}, byte_rules(parts.stages))
+    packed = tokens.pack(parts.ignore_merges, _apart(parts), byte_rules(parts.stages))
     _check_names(parts.added, packed, tokens)
     return _checked_names(Model(path, whole.value, packed, tokens.raw, parts, tokens.empty), tokens)
+
+
+def _apart(parts: Parts) -> set[str]:
+    """The added tokens that no piece becomes by itself. Where a piece that is a token is taken whole, those are the
+    special ones whose text is found wherever it stands: it is in no piece unless the caller wants it as text."""
+    if not parts.ignore_merges:
+        return {token.content for token in parts.added}
+    if any(token.single_word for token in parts.added):  # one that does not count hides the others inside it, too
+        return set()
+    return {token.content for token in parts.added if token.special and (token.normalized or not parts.normalizers)}
 
 
 def _checked_names(model: Model, tokens: Tokens) -> Model:

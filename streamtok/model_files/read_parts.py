@@ -41,6 +41,9 @@ _T = TypeVar("_T")
 MOST_ADDED = 1 << 16
 """Added tokens that a file may have: ten times as many as the most that published files have."""
 
+MOST_FRAME = 4096
+"""Ids that a template may put around a text: published ones put 1 to 5."""
+
 _MOST_STEPS = 64  # of a Sequence, with those inside
 
 # Settings of ByteLevel, which the reference leaves behind in the record of other post-processors and does not read.
@@ -114,6 +117,15 @@ def _replace(field: Field) -> Normalizer:
     return Replace(pattern.text, content)
 
 
+def _prepend(field: Field) -> Normalizer:
+    text = field.member("prepend").text()
+    if not text:
+        raise field.member("prepend").refused(
+            "a Prepend of no text is not supported: the reference takes parts of such texts twice; leave it out"
+        )
+    return Prepend(text)
+
+
 def _replace_regex(field: Field, regex: str, content: str) -> Normalizer:
     """A Regex that is a text, a class of characters, or runs of one: what a stream can replace as it comes."""
     try:
@@ -137,7 +149,7 @@ def _replace_regex(field: Field, regex: str, content: str) -> Normalizer:
 _NORMALIZERS: dict[str, tuple[tuple[str, ...], Callable[[Field], Normalizer]]] = {
     **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"), ((), _form)),
     "Replace": (("pattern", "content"), _replace),
-    "Prepend": (("prepend",), lambda field: Prepend(field.member("prepend").text())),
+    "Prepend": (("prepend",), _prepend),
     "Strip": (
         ("strip_left", "strip_right"),
         lambda field: Strip(_flag(field, "strip_left"), _flag(field, "strip_right")),
@@ -291,7 +303,8 @@ def _template(field: Field) -> Frame:
     tokens = {name: _template_ids(listed.member(name)) for name in listed.object()}
     ids: list[int] = []
     texts: list[int] = []  # how many ids stand in front of each place of the text
-    for piece in field.member("single").items():
+    template = field.member("single")
+    for piece in template.items():
         name = next(iter(piece.object()), "")
         if len(piece.object()) != 1 or name not in ("SpecialToken", "Sequence"):
             raise piece.refused("a step of a template is a SpecialToken or a Sequence")
@@ -303,8 +316,10 @@ def _template(field: Field) -> Frame:
             ids += tokens[token]
         else:
             raise piece.refused(f"the ids of {shown(token)} are not among the special_tokens of the template")
+        if len(ids) > MOST_FRAME:
+            raise piece.refused(f"with {shown(token)} there are {len(ids)} ids around a text, more than {MOST_FRAME}")
     if len(texts) != 1:
-        raise field.member("single").refused("a template of one text holds that text once")
+        raise template.refused("a template of one text holds that text once")
     return Frame(tuple(ids[: texts[0]]), tuple(ids[texts[0] :]))
 
 
@@ -331,19 +346,3 @@ _FRAMES: dict[str, tuple[tuple[str, ...], Callable[[Field], Frame]]] = {
     "BertProcessing": (("sep", "cls", *_LEFT_BEHIND), _ends),
     "RobertaProcessing": (("sep", "cls", *_LEFT_BEHIND), _ends),
 }
-
-
-# ==== Decoders ====
-
-
-def check_decoder(field: Field) -> None:
-    """Raises VocabularyError unless `decoder` joins the bytes of tokens, as ByteLevel does. null is taken for it."""
-    if field.value is None:
-        return
-    for step in _steps(field, "decoders"):
-        if _kind(step) == "Fuse":
-            step.check_members(("type",))
-        elif _kind(step) == "ByteLevel":
-            step.check_members(_BYTE_LEVEL)
-        else:
-            raise _unknown(step, "decoder", ("ByteLevel", "Fuse"))

@@ -7,10 +7,11 @@ spelling.text_of(ids, "replace")    its text. As Hugging Face's tokenizers has i
 
 from __future__ import annotations
 
-import codecs
-import functools
+from codecs import utf_8_decode as _utf_8_decode
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
+
+from ..native.steps import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Spelling:
         self.rules = rules
         self._names = names
 
-    @functools.cached_property
+    @lazy
     def _tables(self) -> tuple[list[bytes | None], dict[int, int], list[bytes | None]]:
         """By id: the bytes of a token, the byte that it stands for, the bytes of a first token."""
         names = self._names()
@@ -181,6 +182,22 @@ class Spelling:
         return token in self._tables[1]
 
 
+class Place(NamedTuple):
+    """Where a text of ids stands.
+
+    begun: an id has come. left: characters that may still go from the beginning. run, size: neighbouring bytes that may
+    be characters, the first `size` of `run`; what lies behind them is of a call that did not end. broken: they are not.
+    cut: the beginning of a character, at the end of the run, or of the text where bytes need not stand together.
+    """
+
+    begun: bool
+    left: int
+    run: bytearray
+    size: int = 0
+    broken: bool = False
+    cut: bytes = b""
+
+
 class SpelledStream:
     """Ids of a text, part by part, to text. What comes is all that no later id can change."""
 
@@ -188,103 +205,111 @@ class SpelledStream:
         self._spelling = spelling
         self._errors = errors
         self._runs = errors == "replace" and spelling.rules.has_bytes
-        self._check = codecs.getincrementaldecoder("utf-8")("strict")
-        self._codec = codecs.getincrementaldecoder("utf-8")(errors)
         self.reset()
 
+    def begin(self) -> Place:
+        """The place in front of a text."""
+        return Place(False, self._spelling.rules.cut[1], bytearray())
+
     def reset(self) -> None:
-        self._begun = False  # an id has come
-        self._left = self._spelling.rules.cut[1]  # characters that may still go from the beginning
-        self._run = bytearray()  # neighbouring bytes that may be characters
-        self._broken = False  # they are not
-        self._check.reset()
-        self._codec.reset()
+        self._at = self.begin()
 
     @property
     def pending(self) -> int:
         """Bytes that wait."""
-        return len(self._run) + len(self._codec.getstate()[0])
+        return self.pending_at(self._at)
+
+    def pending_at(self, at: Place) -> int:
+        return at.size if self._runs else len(at.cut)
 
     def getstate(self) -> tuple[Any, ...]:
-        return (
-            self._begun,
-            self._left,
-            bytes(self._run),
-            self._broken,
-            self._check.getstate()[0],
-            self._codec.getstate()[0],
-        )
+        return self.state_of(self._at)
+
+    def state_of(self, at: Place) -> tuple[Any, ...]:
+        """A place as what can be pickled."""
+        ends = (at.cut, b"") if self._runs else (b"", at.cut)
+        return at.begun, at.left, bytes(at.run[: at.size]), at.broken, *ends
 
     def setstate(self, state: tuple[Any, ...]) -> None:
-        self._begun, self._left, run, self._broken, check, codec = state
-        self._run = bytearray(run)
-        self._check.setstate((check, 0))
-        self._codec.setstate((codec, 0))
+        self._at = self.place_of(state)
+
+    def place_of(self, state: tuple[Any, ...]) -> Place:
+        begun, left, run, broken, check, codec = state
+        return Place(begun, left, bytearray(run), len(run), broken, check if self._runs else codec)
 
     def feed(self, ids: Iterable[int]) -> str:
         """KeyError: an unknown id. UnicodeDecodeError: by `errors`. The stream is then as it was."""
-        given = list(ids)
-        pieces = self._spelling._pieces(given, self._begun)
-        text = self._in_runs(given, pieces) if self._runs else self._plain(b"".join(pieces), False)
-        self._begun = self._begun or bool(given)
-        return self._cut(text)
-
-    def _plain(self, data: bytes, final: bool) -> str:
-        before = self._codec.getstate()
-        try:
-            return self._codec.decode(data, final)
-        except BaseException:
-            self._codec.setstate(before)
-            raise
-
-    def _in_runs(self, given: list[int], pieces: list[bytes]) -> str:
-        is_byte = self._spelling._tables[1]
-        if not self._run and not self._broken and given and given[-1] not in is_byte:
-            try:
-                return b"".join(pieces).decode()
-            except UnicodeDecodeError:
-                pass
-        out: list[str] = []
-        for token, piece in zip(given, pieces):
-            if token in is_byte:
-                out.append(self._more(piece))
-            else:
-                out += [self._end_run(), piece.decode()]
-        return "".join(out)
-
-    def _more(self, byte: bytes) -> str:
-        """One more byte of a run."""
-        if self._broken:
-            return _UNKNOWN
-        self._run += byte
-        try:
-            self._check.decode(byte)
-        except UnicodeDecodeError:
-            return self._break()
-        return ""
-
-    def _break(self) -> str:
-        made = _UNKNOWN * len(self._run)
-        self._run, self._broken = bytearray(), True
-        return made
-
-    def _end_run(self) -> str:
-        made = self._break() if self._check.getstate()[0] and not self._broken else self._run.decode()
-        self._run, self._broken = bytearray(), False
-        self._check.reset()
-        return made
-
-    def _cut(self, text: str) -> str:
-        character = self._spelling.rules.cut[0]
-        while self._left and text:
-            if not text.startswith(character):
-                self._left = 0
-                break
-            text, self._left = text[1:], self._left - 1
+        text, self._at = self.step(self._at, ids)
         return text
 
     def flush(self) -> str:
         """The rest: the text ends. The stream is then at the start of the next one. UnicodeDecodeError: by `errors`."""
-        made = self._cut(self._end_run() if self._runs else self._plain(b"", True))
+        made = self.rest(self._at)
         self.reset()
         return made
+
+    def step(self, at: Place, ids: Iterable[int]) -> tuple[str, Place]:
+        """(the text that ids complete, the place behind them)"""
+        given = list(ids)
+        pieces = self._spelling._pieces(given, at.begun)
+        if self._runs:
+            return self._in_runs(given, pieces, at)
+        text, cut = self._plain(at.cut + b"".join(pieces), False)
+        text, left = self._without_front(text, at.left)
+        return text, Place(at.begun or bool(given), left, at.run, 0, False, cut)
+
+    def rest(self, at: Place) -> str:
+        """The text that is left at the end of a text."""
+        text = _ended(at.run, at.size, at.cut) if self._runs else self._plain(at.cut, True)[0]
+        return self._without_front(text, at.left)[0]
+
+    def _plain(self, data: bytes, final: bool) -> tuple[str, bytes]:
+        text, used = _utf_8_decode(data, self._errors, final)
+        return text, data[used:]
+
+    def _in_runs(self, given: list[int], pieces: list[bytes], at: Place) -> tuple[str, Place]:
+        begun, left, run, size, broken, cut = at
+        is_byte = self._spelling._tables[1]
+        if begun and given and not (left or size or broken) and given[-1] not in is_byte:
+            try:  # the commonest call
+                return b"".join(pieces).decode(), at
+            except UnicodeDecodeError:
+                pass
+        out: list[str] = []
+        for token, piece in zip(given, pieces):
+            if token not in is_byte:
+                if size:
+                    out.append(_ended(run, size, cut))
+                    run, size, cut = bytearray(), 0, b""
+                broken = False
+                out.append(piece.decode())
+            elif broken:
+                out.append(_UNKNOWN)
+            else:
+                run[size:] = piece
+                size += 1
+                if not cut and piece < b"\x80":
+                    continue
+                cut += piece
+                try:
+                    cut = cut[_utf_8_decode(cut, "strict", False)[1] :]
+                except UnicodeDecodeError:
+                    out.append(_UNKNOWN * size)
+                    run, size, broken, cut = bytearray(), 0, True, b""
+        text = "".join(out)
+        if left:
+            text, left = self._without_front(text, left)
+        return text, Place(begun or bool(given), left, run, size, broken, cut)
+
+    def _without_front(self, text: str, left: int) -> tuple[str, int]:
+        character = self._spelling.rules.cut[0]
+        while left and text:
+            if not text.startswith(character):
+                return text, 0
+            text, left = text[1:], left - 1
+        return text, left
+
+
+def _ended(run: bytearray, size: int, cut: bytes) -> str:
+    """The text of a run that ends."""
+    return _UNKNOWN * size if cut else run[:size].decode()

@@ -71,6 +71,13 @@ class Tokens:
         number = self.listing.find(token)
         return None if number is None else int(self.ids[number])
 
+    def name_of(self, token: int) -> str | None:
+        """The token with an id as the file has it."""
+        at = int(np.searchsorted(self.ids, token, sorter=self.order))
+        if at == len(self.ids) or self.ids[self.order[at]] != token:
+            return None
+        return self.listing.text(int(self.order[at]))
+
     @property
     def raw(self) -> tuple[int, ...]:
         """The ids of the tokens that are not in letters."""

@@ -6,11 +6,9 @@ import json
 from itertools import accumulate
 from typing import Any
 
-from ..bundled.gpt2_files import LETTERS
 from ..native.merges import FIRST_FRAGMENT, SILENT
-from .model import Model
+from .model import Model, in_letters
 
-_LETTER = {value: letter for letter, value in LETTERS.items()}
 _UNLIMITED = 10**30
 """What transformers writes for a model whose texts may have any length."""
 
@@ -25,7 +23,7 @@ def tokenizer_json(model: Model) -> str:
     assert packed.splits is not None
     if model.parts.words is not None:
         return _of_words(model)
-    if model.parts.spelled is not None:
+    if not model.parts.by_bytes:
         return _written(model, *_of_characters(model))
     ends = list(accumulate(packed.lengths))
     vocab: dict[str, int] = {}
@@ -37,9 +35,9 @@ def tokenizer_json(model: Model) -> str:
         if token >= FIRST_FRAGMENT:
             continue
         data = packed.blob[start:end]
-        vocab[data.decode() if token in raw else _letters(data)] = token
+        vocab[data.decode() if token in raw else in_letters(data)] = token
         if half not in (0, SILENT):
-            merges.append([_letters(data[:half]), _letters(data[half:])])
+            merges.append([in_letters(data[:half]), in_letters(data[half:])])
     return _written(model, vocab, merges)
 
 
@@ -93,7 +91,3 @@ def tokenizer_config(model: Model) -> str:
         "tokenizer_class": "PreTrainedTokenizerFast",
     }
     return json.dumps(config, ensure_ascii=False, indent=2) + "\n"
-
-
-def _letters(data: bytes) -> str:
-    return "".join(map(_LETTER.__getitem__, data))

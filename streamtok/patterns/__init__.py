@@ -72,8 +72,9 @@ _MOST_GIVEN = 16
 def give_table(split: Split, table: CompiledPattern) -> None:
     """Says what the table of a pattern is, so that it need not be compiled. For tables that were compiled before and
     kept; what they are kept in says for whom."""
-    while len(_given) >= _MOST_GIVEN:
-        _given.pop(next(iter(_given), split), None)  # another thread may be at it, too
+    kept = list(_given)  # at once: other threads may be at it, too
+    for old in kept[: max(0, len(kept) + 1 - _MOST_GIVEN)]:
+        _given.pop(old, None)
     _given[split] = table
 
 
@@ -85,8 +86,9 @@ def table_of(pat_str: Split) -> CompiledPattern | None:
     from .compiled import NotCompilable
     from .compose import compose
 
-    if pat_str in _given:
-        return _given[pat_str]
+    given = _given.get(pat_str)  # once: another thread may take it out
+    if given is not None:
+        return given
     try:
         return compile_pattern(pat_str) if isinstance(pat_str, str) else compose(pat_str)
     except NotCompilable:

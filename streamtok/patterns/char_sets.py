@@ -178,8 +178,15 @@ def is_category(key: str) -> bool:
 
 def named(text: str) -> Ranges:
     r"""The set of \p{text}. Raises ValueError when no such property is known."""
+    found = of_tables(text)
+    return asked(text) if found is None else found
+
+
+def of_tables(text: str) -> Ranges | None:
+    """The same where there are tables of the property; None where there are none. Raises ValueError for no name."""
     if "!=" in text:
-        return invert(named(text.replace("!=", "=", 1)))
+        found = of_tables(text.replace("!=", "=", 1))
+        return None if found is None else invert(found)
     key = re.sub(r"[\s_-]", "", text).lower()
     key = re.sub(r"^(?:gc|generalcategory)[=:]|^is(?=.)", "", key)
     if not key:
@@ -195,13 +202,17 @@ def named(text: str) -> Ranges:
     script = re.sub(r"^(?:sc|script)[=:]", "", key)
     if is_tabled(script) and (script == key or script not in _NO_SCRIPTS):
         return _tabled(script)
-    return own[key] if key in own else _asked(text)
+    return own.get(key)
 
 
 @functools.lru_cache(maxsize=64)
-def _asked(text: str) -> Ranges:
-    """A property that only the `regex` package has a table for, within what tiktoken knows as assigned."""
+def asked(text: str) -> Ranges:
+    """A property that only the `regex` package has a table for, within what tiktoken knows as assigned. Raises
+    ValueError when it has none."""
     import regex
+
+    if "!=" in text:
+        return invert(asked(text.replace("!=", "=", 1)))
 
     try:
         pattern = regex.compile(rf"\p{{{text}}}+")

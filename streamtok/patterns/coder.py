@@ -7,14 +7,14 @@ stream.py need not know which of the two they hold.
 from __future__ import annotations
 
 import json
-import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..checks import checked
-from ..errors import disallowed_special_error, stream_busy_error
+from ..errors import at_row, disallowed_special_error, stream_busy_error
 from ..native.encode import Coder
 from ..native.gate import Gate
 from ..native.matcher import FOUND
+from ..native.steps import Alone
 from ..native.text import mend_surrogates
 from .splitter import PatternSplitter, PatternStream
 
@@ -49,7 +49,12 @@ class PatternCoder:
         return ids
 
     def encode_many(self, sources: list[SomeText], allowed: Names, disallowed: Names) -> tuple[Ids, list[int]]:
-        parts = [self.encode_array(source, allowed, disallowed) for source in sources]
+        parts: list[Ids] = []
+        try:
+            for source in sources:
+                parts.append(self.encode_array(source, allowed, disallowed))
+        except Exception as error:
+            raise at_row(error, len(parts)) from error.__cause__
         starts = [0]
         for part in parts:
             starts.append(starts[-1] + len(part))
@@ -117,64 +122,57 @@ class PatternCoreStream:
     Text passes a Gate first, as a device's stream does: whole characters of valid UTF-8, and no disallowed name.
     """
 
+    _now: _State
+
     def __init__(self, coder: PatternCoder, allowed: Names, disallowed: Names) -> None:
         self.coder, self.allowed, self.disallowed = coder, allowed, disallowed
-        self._busy = threading.Lock()
-        self._gate = Gate(coder.spans, disallowed)
-        self._held = 0  # node of the text that may become an allowed special token
-        self._pieces = coder.splitter.stream()
+        self._alone = Alone(stream_busy_error)
+        self.reset()
 
     def feed(self, chunk: Text) -> Ids:
-        return self._run(chunk, final=False)
+        return self._alone.run(self._run, chunk, False)
 
     def flush(self) -> Ids:
-        return self._run("", final=True)
+        return self._alone.run(self._run, "", True)
 
     def _run(self, chunk: Text, final: bool) -> Ids:
-        if not self._busy.acquire(blocking=False):
-            raise stream_busy_error()
-        try:
-            gate = self._gate.copy()
-            data = gate.take(chunk, final)
-            before = self._pieces.mark()
-            try:
-                parts, held = encode_segments(self.coder, data, self.allowed, final, self._pieces, self._held)
-            except BaseException:
-                self._pieces.go_back(before)
-                raise
-            self._gate, self._held = gate, 0 if final else held
-            return _joined(parts)
-        finally:
-            self._busy.release()
+        now = self._now
+        gate, pieces = now.gate.copy(), now.pieces.twin()
+        data = gate.take(chunk, final)
+        parts, held = encode_segments(self.coder, data, self.allowed, final, pieces, now.held)
+        ids = _joined(parts)
+        self._now = _State(gate, 0 if final else held, pieces)
+        return ids
 
     @property
     def pending(self) -> int:
-        held = self._gate.held
+        now = self._now
+        held = now.gate.held
         waiting = 3 if isinstance(held, str) else len(held)  # a high surrogate, or the beginning of a character
-        return waiting + len(_text_of(self.allowed, self._held)) + self._pieces.pending_bytes
+        return waiting + len(_text_of(self.allowed, now.held)) + now.pieces.pending_bytes
 
     @property
     def offset(self) -> int:
-        return self._gate.offset
+        return self._now.gate.offset
 
     def reset(self) -> None:
-        self._gate = Gate(self.coder.spans, self.disallowed)
-        self._held, self._pieces = 0, self.coder.splitter.stream()
+        self._now = _State(Gate(self.coder.spans, self.disallowed), 0, self.coder.splitter.stream())
 
     def pass_over(self, n: int) -> None:
-        self._gate.pass_over(n)
+        self._now.gate.pass_over(n)
 
     def copy(self) -> PatternCoreStream:
-        other = PatternCoreStream(self.coder, self.allowed, self.disallowed)
-        other._gate, other._held, other._pieces = self._gate.copy(), self._held, self._pieces.copy()
+        other, now = PatternCoreStream(self.coder, self.allowed, self.disallowed), self._now
+        other._now = _State(now.gate.copy(), now.held, now.pieces.copy())
         return other
 
     def save(self) -> bytes:
-        held = self._gate.held
+        gate, node, pieces = self._now
+        held = gate.held
         partial, high = ("", held) if isinstance(held, str) else (held.hex(), "")
-        names = _text_of(self.allowed, self._held), self._gate.watched
-        parts = [partial, high, *(text.hex() for text in names), self._gate.offset]
-        return json.dumps([*parts, self._pieces._context, self._pieces.pending]).encode()
+        names = _text_of(self.allowed, node), gate.watched
+        parts = [partial, high, *(text.hex() for text in names), gate.offset]
+        return json.dumps([*parts, pieces.context, pieces.pending]).encode()
 
     def load(self, data: bytes) -> bool:
         try:
@@ -185,13 +183,20 @@ class PatternCoreStream:
             pieces = self.coder.splitter.stream()
             decided, _ = pieces.feed(pending)
             fits = len(context) <= (self.coder.splitter._compiled.context or 0)
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             return False
         if decided and not context:
             return False  # more could have left than had
-        self._gate, self._held = gate, node
-        self._pieces = self.coder.splitter.stream(context, pending)
+        self._now = _State(gate, node, self.coder.splitter.stream(context, pending))
         return fits
+
+
+class _State(NamedTuple):
+    """What a PatternCoreStream holds. held: the node of the text that may become an allowed special token."""
+
+    gate: Gate
+    held: int
+    pieces: PatternStream
 
 
 def _text_of(names: Names, node: int) -> bytes:

@@ -10,8 +10,8 @@ from .compiled import CompiledPattern, NotCompilable
 from .levels import Joins, Machine, build, joins
 from .pack import pack
 from .partition import Partition, partition
-from .read import Node, Set, read_pattern
-from .read_oniguruma import read_oniguruma
+from .read import Node, Reader, Set
+from .read_oniguruma import OnigurumaReader
 from .threads import Budget, Lists
 from .tree import nullable, walk
 
@@ -30,25 +30,42 @@ def sets_of(tree: Node) -> list[tuple[tuple[int, int], ...]]:
     return [EVERYTHING, *(node.ranges for node in walk(tree) if isinstance(node, Set))]
 
 
-def compile_tree(tree: Node, joined: Joins) -> CompiledPattern:
+def compile_tree(tree: Node, joined: Joins, budget: Budget | None = None) -> CompiledPattern:
     """The table of a tree. Raises NotCompilable."""
     classes = partition(sets_of(tree))
-    return pack(machine_of(tree, classes, joined, Budget()), classes)
+    return pack(machine_of(tree, classes, joined, budget or Budget()), classes)
 
 
 DIALECTS = ("tiktoken", "oniguruma")
 """The programs that a pattern may be written for; Hugging Face's Split reads its regular expressions by Oniguruma."""
 
 
-def read(pat_str: str, dialect: str = "tiktoken") -> Node:
+_READING = 8
+"""Ranges of characters, as Reader counts its work, that take as long as a visit of a thread."""
+
+
+def read(pat_str: str, dialect: str = "tiktoken", budget: Budget | None = None) -> Node:
     """The tree of a pattern that is written for `dialect`: "tiktoken", or "oniguruma", as for Hugging Face's Split.
+
+    Args:
+        budget: what pays for the reading; with None it has a bound of its own, which it always has, too.
 
     Raises ValueError where the pattern is wrong, or not certain to mean what streamtok takes it for."""
     if dialect not in DIALECTS:
         raise ValueError(f"no dialect of patterns is called {shown(dialect)}; there are {' and '.join(DIALECTS)}")
     if len(pat_str) > MOST_CHARACTERS:
         raise NotCompilable(f"it has {len(pat_str)} characters; at most {MOST_CHARACTERS} are supported")
-    return read_oniguruma(pat_str) if dialect == "oniguruma" else read_pattern(pat_str)
+    tree, work = _read(pat_str, dialect)
+    if budget is not None:
+        budget.spend(work // _READING)
+    return tree
+
+
+@functools.lru_cache(maxsize=32)
+def _read(pat_str: str, dialect: str) -> tuple[Node, int]:
+    """The tree, and the work of reading it."""
+    reader = OnigurumaReader(pat_str) if dialect == "oniguruma" else Reader(pat_str)
+    return reader.read(), reader.work
 
 
 @functools.lru_cache(maxsize=16)
@@ -63,8 +80,9 @@ def compile_pattern(pat_str: str, dialect: str = "tiktoken", *, drop_gaps: bool 
 
     Raises ValueError where the pattern is wrong; NotCompilable, which is one, where it has no table, with the reason.
     """
+    budget = Budget()
     try:
-        tree = read(pat_str, dialect)
-        return compile_tree(tree, joins(drop_gaps=dialect == "tiktoken" if drop_gaps is None else drop_gaps))
+        tree = read(pat_str, dialect, budget)
+        return compile_tree(tree, joins(drop_gaps=dialect == "tiktoken" if drop_gaps is None else drop_gaps), budget)
     except RecursionError:
         raise NotCompilable("it is nested too deeply") from None

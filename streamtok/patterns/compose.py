@@ -73,19 +73,20 @@ def punctuation() -> Ranges:
     return union(subtract(category("P"), tables.PUNCTUATION_LACKS), tables.PUNCTUATION_MORE)
 
 
-def _literal(text: str) -> Node:
+def _literal(text: str, budget: Budget) -> Node:
     if not text:
         raise NotCompilable("a Split has an empty text to split at")
+    budget.spend(len(text))
     return Cat(tuple(Set(((ord(c), ord(c)),)) for c in text))
 
 
-def _stage(stage: Stage) -> tuple[Node, Joins] | None:
+def _stage(stage: Stage, budget: Budget) -> tuple[Node, Joins] | None:
     """What a stage matches and what becomes of it; None for one that splits nothing."""
     if isinstance(stage, Split):
         if stage.literal:
-            tree = _literal(stage.pattern)
+            tree = _literal(stage.pattern, budget)
         else:
-            tree = read(stage.pattern, stage.dialect)
+            tree = read(stage.pattern, stage.dialect, budget)
         return tree, joins(stage.behavior, invert=stage.invert)
     if isinstance(stage, Digits):
         return Set(digits()), joins("Isolated" if stage.individual_digits else "Contiguous")
@@ -124,8 +125,8 @@ def _common(one: Partition, two: Partition) -> tuple[list[tuple[int, int]], Part
 def _machines(stages: Sequence[Stage], budget: Budget) -> list[tuple[Machine, Partition]]:
     """Those of the stages that split, as far as they do so between characters. The last one spends first."""
     found = []
-    for stage, rule in reversed(list(zip(stages, _rules(stages), strict=True))):
-        split = _stage(stage)
+    for stage, rule in reversed(list(zip(stages, _rules(stages, budget), strict=True))):
+        split = _stage(stage, budget)
         if rule is not None:
             machine, classes = ascii_machine(rule)
             if any(len(step.emits) for row in machine[1:] for step in row[1:]):
@@ -135,12 +136,12 @@ def _machines(stages: Sequence[Stage], budget: Budget) -> list[tuple[Machine, Pa
     return found[::-1]
 
 
-def _rules(stages: Sequence[Stage]) -> list[ByteRule | None]:
+def _rules(stages: Sequence[Stage], budget: Budget) -> list[ByteRule | None]:
     """For each stage the rule by which it cuts between bytes; None for one that splits text."""
     rules: list[ByteRule | None] = []
     is_level = False
     for stage in stages:
-        split = _stage(stage) if is_level else None
+        split = _stage(stage, budget) if is_level else None
         if split is not None and isinstance(stage, ByteLevel):
             raise NotCompilable("a second ByteLevel would write letters for the bytes of letters")
         rules.append(None if split is None else byte_rule(*split))
@@ -152,7 +153,7 @@ def byte_rules(stages: Sequence[Stage]) -> tuple[ByteRule, ...]:
     """The rules of the stages behind a ByteLevel (letters.py): what they cut apart is no matter of pieces alone.
 
     Raises NotCompilable for a stage there that is not supported."""
-    return tuple(rule for rule in _rules(stages) if rule is not None)
+    return tuple(rule for rule in _rules(stages, Budget()) if rule is not None)
 
 
 def compose(stages: Sequence[Stage]) -> CompiledPattern | None:

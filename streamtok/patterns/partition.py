@@ -76,8 +76,8 @@ def partition(sets: Iterable[Ranges]) -> Partition:
         if low in _SURROGATES:
             continue
         runs.append((low, numbers.setdefault(here, len(numbers) + 1)))
-    if len(numbers) >= MOST_CLASSES:
-        raise NotCompilable(f"it tells {len(numbers)} classes of characters apart; at most {MOST_CLASSES - 1} fit")
+        if len(numbers) >= MOST_CLASSES:
+            raise NotCompilable(f"it tells more than {MOST_CLASSES - 1} classes of characters apart")
     masks = {
         ranges: sum(1 << number for bits, number in numbers.items() if bits >> at & 1) for at, ranges in enumerate(sets)
     }

@@ -64,7 +64,6 @@ Node = Set | Cat | Alt | Rep | Atomic | Look
 
 _ANY = Set(EVERYTHING)
 _NOT_NEWLINE = Set(charsets.invert(NEWLINE))
-_DEEPEST = 100  # nested groups; the reader and the writer of the tree are recursive
 _MOST_TIMES = 100_000  # tiktoken's engine refuses a little later, by the size of its program
 
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])")
@@ -93,19 +92,19 @@ class Reader(ClassReader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.flags = frozenset("")
-        self.depth = 0
 
     def read(self) -> Node:
-        tree = self._choice()
+        try:
+            tree = self._choice()
+        except RecursionError:  # the caller stands deep in a stack of his own
+            self.fail("is nested too deeply")
         if self.at < len(self.text):
             self.fail("has a ')' that closes nothing")
         return tree
 
     def _choice(self) -> Node:
         """Alternatives up to the end of the group, or of the pattern."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            self.fail(f"nests more than {_DEEPEST} groups")
+        self.deeper()
         choices = [self._sequence()]
         while self.take("|"):
             choices.append(self._sequence())
@@ -119,6 +118,7 @@ class Reader(ClassReader):
             start = self.at
             item = self._item()
             if item is not None:
+                self.spend(len(item.ranges) if isinstance(item, Set) else 0)
                 parts.append(self._repeated(item, start))
             self._skip_comments()
         return parts[0] if len(parts) == 1 else Cat(tuple(parts))

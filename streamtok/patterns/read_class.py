@@ -14,6 +14,16 @@ from ..errors import shown
 from . import char_sets as charsets
 from .char_sets import Ranges
 
+MOST_READ = 500_000
+"""Work of reading one pattern: ranges of characters of which its sets are made, and _EACH for each construct. A third
+of a second; the patterns of models take 2,000 to 20,000."""
+
+_EACH = 20
+_ASKED = 50_000
+"""The same of a property that the `regex` package is asked for, character by character."""
+
+DEEPEST = 100  # nested groups and classes; the reader and the writer of the tree are recursive
+
 _CONTROLS = {"a": 7, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "e": 27}
 _HEX = re.compile(r"\\(?:[xuU]\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
 _PROPERTY = re.compile(r"\\[pP](?:\{(\^?)([^}]+)\}|(\^?)([A-Za-z]))")
@@ -33,6 +43,8 @@ class ClassReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.work = 0
+        self.depth = 0
 
     def take(self, sign: str) -> bool:
         """Step over `sign` if it stands here."""
@@ -44,6 +56,16 @@ class ClassReader:
     def fail(self, why: str, at: int | None = None) -> NoReturn:
         at = self.at if at is None else at
         raise ValueError(f"pat_str {why} (at character {at}: {self.text[at : at + 20]!r})")
+
+    def spend(self, ranges: int) -> None:
+        self.work += _EACH + ranges
+        if self.work > MOST_READ:
+            self.fail("takes too long to read: it has too many parts, or sets of too many ranges of characters")
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail(f"nests more than {DEEPEST} groups")
 
     def perl(self, letter: str) -> Ranges:
         r"""What \d, \s, \w, \h or its opposite stands for."""
@@ -63,12 +85,16 @@ class ClassReader:
         """[...] from its bracket on."""
         start = self.at
         self.at += 1
+        self.deeper()
         inverted = self.take("^")
         ranges = self._union(start, first=True)
         while (operator := self.text[self.at : self.at + 2]) in _OPERATORS:
             self.at += 2
-            ranges = _OPERATORS[operator](ranges, self._union(start, first=False))
+            other = self._union(start, first=False)
+            self.spend(4 * (len(ranges) + len(other)))
+            ranges = _OPERATORS[operator](ranges, other)
         self.at += 1
+        self.depth -= 1
         return charsets.invert(ranges) if inverted else ranges
 
     def _union(self, start: int, *, first: bool) -> Ranges:
@@ -82,7 +108,9 @@ class ClassReader:
         while not self.text.startswith("]", self.at) and self.text[self.at : self.at + 2] not in _OPERATORS:
             if self.at >= len(self.text):
                 self.fail("has a '[' that is never closed", start)
-            items += self._class_item()
+            item = self._class_item()
+            self.spend(len(item))
+            items += item
         return self._folded(charsets.normal(items))
 
     def _class_item(self) -> Ranges:
@@ -139,8 +167,13 @@ class ClassReader:
         found = _PROPERTY.match(self.text, self.at)
         if found is None:
             self.fail(r"has a \p without a name")
+        name = found[2] or found[4]
         try:
-            ranges = self._folded(charsets.named(found[2] or found[4]))
+            ranges = charsets.of_tables(name)
+            if ranges is None:
+                self.spend(_ASKED)
+                ranges = charsets.asked(name)
+            ranges = self._folded(ranges)
         except ValueError as error:
             self.fail(f"cannot be used: {error}")
         self.at = found.end()

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
 
 from . import char_sets as charsets
 from . import unicode_ranges as tables
@@ -39,15 +41,36 @@ _FOLD_TO_SEVERAL = (
 """Code points among which all lie that (?i) takes for two or three others, as ß for ss."""
 
 
-def _holds(ranges: Ranges, character: str) -> bool:
-    return any(low <= ord(character) <= high for low, high in ranges)
+def _held(ranges: Ranges, points: list[int]) -> list[int]:
+    """Those of some code points, ascending, that a set holds."""
+    return [point for low, high in ranges for point in points[bisect_left(points, low) : bisect_right(points, high)]]
+
+
+class _Several(NamedTuple):
+    """points: the code points that (?i) takes for several, ascending. firsts: those that such a text begins with;
+    behind: what may follow each there."""
+
+    points: list[int]
+    firsts: list[int]
+    behind: dict[int, list[int]]
 
 
 @functools.cache
-def _several() -> list[tuple[str, str]]:
-    """(character, the two or three that it folds to)."""
-    folded = ((chr(code), chr(code).casefold()) for code in _FOLD_TO_SEVERAL)
-    return [(character, text) for character, text in folded if len(text) > 1]
+def _several() -> _Several:
+    folded = {code: chr(code).casefold() for code in _FOLD_TO_SEVERAL}
+    behind: dict[int, set[int]] = {}
+    for text in folded.values():
+        if len(text) > 1:
+            behind.setdefault(ord(text[0]), set()).add(ord(text[1]))
+    points = sorted(code for code, text in folded.items() if len(text) > 1)
+    return _Several(points, sorted(behind), {first: sorted(after) for first, after in behind.items()})
+
+
+@functools.cache
+def _word(in_class: bool) -> Ranges:
+    r"""\w; one of its own is another set than one in brackets."""
+    word = charsets.subtract(charsets.perl("w"), tables.ONIGURUMA_WORD_LACKS)
+    return word if in_class else charsets.union(word, tables.ONIGURUMA_WORD_MORE)
 
 
 class OnigurumaReader(Reader):
@@ -62,9 +85,7 @@ class OnigurumaReader(Reader):
     def perl(self, letter: str) -> Ranges:
         if letter not in "wW":
             return charsets.perl(letter)
-        word = charsets.subtract(charsets.perl("w"), tables.ONIGURUMA_WORD_LACKS)
-        if not self._in_class:  # a \w of its own is another set than one in brackets
-            word = charsets.union(word, tables.ONIGURUMA_WORD_MORE)
+        word = _word(self._in_class)
         return word if letter == "w" else charsets.invert(word)
 
     # ---- (?i) ----
@@ -73,7 +94,7 @@ class OnigurumaReader(Reader):
         if "i" not in self.flags:
             return ranges
         wide = charsets.fold(ranges)
-        if any(_holds(wide, character) for character, _ in _several()):
+        if _held(wide, _several().points):
             self.fail("has a character under (?i) that stands for several, which streamtok does not support")
         self._cased.add(wide)
         return wide
@@ -101,10 +122,17 @@ class OnigurumaReader(Reader):
         """Refuses what one character could stand for under (?i), as ß for ss."""
         if not self._cased:
             return
+        several = _several()
         left = [ranges for ranges in _edges(before, True) if ranges in self._cased]
+        firsts = {first for ranges in left for first in _held(ranges, several.firsts)}
+        self.spend(len(left))
+        if not firsts:
+            return
         right = [ranges for ranges in _edges(after, False) if ranges in self._cased]
-        for _, text in _several() if left and right else []:
-            if any(_holds(ranges, text[0]) for ranges in left) and any(_holds(ranges, text[1]) for ranges in right):
+        self.spend(len(right) * len(firsts))
+        for first in sorted(firsts):
+            if found := next((point for ranges in right for point in _held(ranges, several.behind[first])), None):
+                text = chr(first) + chr(found)
                 self.fail(f"has {text!r} under (?i), for which one character can stand; streamtok does not support it")
 
     # ---- classes ----

@@ -26,7 +26,7 @@ import regex
 
 from ..errors import pattern_timeout_error
 from .read import Atomic, Look, Node, Rep, read_pattern
-from .tree import looks_back, nullable, walk
+from .tree import children, looks_back, nullable, walk
 from .write import Code
 
 SECONDS = 30.0
@@ -35,6 +35,12 @@ counts the time of the whole process, so this leaves room for many busy threads.
 
 # Pieces that the engine finds in one match, with one look at the clock, which takes longer than finding a piece.
 _AT_ONCE = 64
+
+MOST_PARTS = 10_000
+"""Of a pattern, as `regex` is given it: a second of its time. The patterns of models have some 100."""
+
+MOST_COPIES = 200_000
+"""Of these with each counted repeat written out, as `regex` does it: 100 MB."""
 
 _RETRY_ALWAYS = 1024
 """Pending text up to so many characters is matched anew at each feed; beyond, only when it has doubled."""
@@ -46,6 +52,7 @@ class _Compiled:
     def __init__(self, pat_str: str) -> None:
         tree = read_pattern(pat_str)
         _check(tree)
+        _check_size(tree)
         code = Code(tree)
         self.table, self.end = code.table, code.end
         self.ascii = bytes(code.table[:128].astype(np.uint8)) + bytes(128) if code.table.itemsize == 1 else b""
@@ -98,16 +105,38 @@ def _nonempty(pattern: regex.Pattern, symbols: str, at: int, seconds: float | No
                 return
 
 
+def _check_size(tree: Node) -> None:
+    """Refuse what `regex` would take long, or much memory, to compile."""
+    parts, copies = 0, 0
+    todo = [(tree, 1, 1)]
+    while todo:
+        node, written, times = todo.pop()
+        parts += written
+        copies += times
+        if parts > MOST_PARTS or copies > MOST_COPIES:
+            raise ValueError(
+                f"pat_str is too large for the regex package: it has more than {MOST_PARTS} parts, or more than "
+                f"{MOST_COPIES} with each counted repeat written out"
+            )
+        if isinstance(node, Rep):
+            times *= max(node.low + (node.high != node.low), 1)
+        if isinstance(node, Look) and node.ahead:
+            written += 1  # the probe has it twice
+        todo += [(child, written, times) for child in children(node)]
+
+
 def _check(tree: Node) -> None:
     """Refuse what engines may read differently, or what the probe cannot decide."""
+    behind: set[int] = set()  # inner nodes that were looked at for an outer look-behind
     for node in walk(tree):
         if isinstance(node, Rep) and node.high != 1 and nullable(node.body):
             raise ValueError(
                 "pat_str repeats a group that can match nothing, and regex engines differ on what that means; "
                 "let each round of the group match a character at least"
             )
-        if isinstance(node, Look) and not node.ahead:
+        if isinstance(node, Look) and not node.ahead and id(node) not in behind:
             for inner in walk(node.body):
+                behind.add(id(inner))
                 if isinstance(inner, Atomic) or (isinstance(inner, Rep) and inner.mode == "+"):
                     raise ValueError("pat_str has an atomic group or a possessive quantifier inside a look-behind")
                 if isinstance(inner, Look) and inner.ahead:
@@ -180,18 +209,38 @@ class PatternSplitter:
         Raises ValueError for a pattern that cannot be streamed.
         """
         stream = PatternStream(self)
-        stream._context = context
-        stream._keep(pending)
+        stream._now = _State.of(context, pending)
         return stream
 
 
-class _Mark(NamedTuple):
+class _State(NamedTuple):
+    """What a PatternStream holds. The text that is pending lies in the first `parts` of `pending`: what is behind them
+    is of a call that did not end, or of a twin.
+
+    context: the end of what was decided, as far as look-behinds reach. length, size: of what is pending, in characters
+    and in bytes of UTF-8."""
+
     context: str
     pending: list[str]
     parts: int
     length: int
     size: int
     retry_at: int
+
+    @classmethod
+    def of(cls, context: str, text: str, retry_at: int = 0) -> _State:
+        return cls(context, [text] if text else [], int(bool(text)), len(text), len(text.encode()), retry_at)
+
+    @property
+    def text(self) -> str:
+        """What is pending."""
+        return "".join(self.pending[: self.parts])
+
+    def added(self, text: str) -> _State:
+        """The state once more text has come. Of several that follow one state the last one counts."""
+        self.pending[self.parts :] = [text]
+        length, size = self.length + len(text), self.size + len(text.encode())
+        return self._replace(parts=self.parts + 1, length=length, size=size)
 
 
 class PatternStream:
@@ -213,21 +262,22 @@ class PatternStream:
 
     def reset(self) -> None:
         """Forget everything; the next feed begins a text."""
-        self._context = ""  # the end of what was decided, as far as look-behinds reach
-        self._pending: list[str] = []  # only ever appended to, or replaced
-        self._length = 0
-        self._bytes = 0
-        self._retry_at = 0
+        self._now = _State.of("", "")
+
+    @property
+    def context(self) -> str:
+        """The end of what was decided, as far as look-behinds reach."""
+        return self._now.context
 
     @property
     def pending(self) -> str:
         """The text that is not decided yet."""
-        return "".join(self._pending)
+        return self._now.text
 
     @property
     def pending_bytes(self) -> int:
         """Its bytes in UTF-8."""
-        return self._bytes
+        return self._now.size
 
     def feed(self, text: str) -> tuple[str, np.ndarray]:
         """The text that is now decided, and the pieces in it as (start, end) in its UTF-8 bytes.
@@ -235,72 +285,49 @@ class PatternStream:
         What was returned, feed after feed and flush at the end, joins to what was fed. Raises UnicodeEncodeError for
         a lone surrogate, TimeoutError as split does, and is then as before the call.
         """
-        size = len(text.encode("utf-8"))  # raises for surrogates before anything is stored
         if not text:
             return "", byte_spans("", [])
-        before = self.mark()
-        self._pending.append(text)
-        self._length += len(text)
-        self._bytes += size
-        try:
-            return self._decided()
-        except BaseException:
-            self.go_back(before)
-            raise
-
-    def _decided(self) -> tuple[str, np.ndarray]:
-        """What feed returns."""
-        if self._length < self._retry_at:
+        now = self._now.added(text)
+        if now.length < now.retry_at:
+            self._now = now
             return "", byte_spans("", [])
-        compiled = self.splitter._compiled
-        symbols = compiled.symbols(self._context + self.pending) + compiled.end
-        start, stop = len(self._context), len(symbols) - 1
+        compiled, pending = self.splitter._compiled, now.text
+        symbols = compiled.symbols(now.context + pending) + compiled.end
+        start, stop = len(now.context), len(symbols) - 1
         spans = []
         for begin, end in self.splitter.matches(compiled.probe, symbols, start):
             if end > stop:  # this one asked for more text
                 stop = min(begin, stop)
                 break
             spans.append((begin - start, end - start))
-        return self._leave(stop - start, spans)
+        decided, rest = pending[: stop - start], pending[stop - start :]
+        found = byte_spans(decided, spans)
+        reach, context = compiled.context, now.context
+        if reach:
+            context = (context + decided[-reach:])[-reach:]
+        self._now = _State.of(context, rest, 2 * len(rest) if len(rest) > _RETRY_ALWAYS else 0)
+        return decided, found
 
     def flush(self) -> tuple[str, np.ndarray]:
         """End the text: what is left and its pieces, as feed gives them. The stream is ready for the next text."""
-        compiled = self.splitter._compiled
-        start = len(self._context)
-        symbols = compiled.symbols(self._context + self.pending)
+        compiled, text, start = self.splitter._compiled, self.pending, len(self.context)
+        symbols = compiled.symbols(self.context + text)
         spans = [(begin - start, end - start) for begin, end in self.splitter.matches(compiled.plain, symbols, start)]
-        text = self.pending
+        found = byte_spans(text, spans)
         self.reset()
-        return text, byte_spans(text, spans)
+        return text, found
 
-    def _leave(self, count: int, spans: list[tuple[int, int]]) -> tuple[str, np.ndarray]:
-        """Return the first `count` characters of the pending text, and keep the rest."""
-        pending = self.pending
-        decided, rest = pending[:count], pending[count:]
-        reach = self.splitter._compiled.context
-        if reach:
-            self._context = (self._context + decided[-reach:])[-reach:]
-        self._keep(rest)
-        self._retry_at = 2 * len(rest) if len(rest) > _RETRY_ALWAYS else 0
-        return decided, byte_spans(decided, spans)
-
-    def _keep(self, text: str) -> None:
-        self._pending = [text] if text else []
-        self._length, self._bytes = len(text), len(text.encode())
-
-    def mark(self) -> _Mark:
-        """The state for go_back(). Its time does not depend on how much is pending, unlike that of copy()."""
-        return _Mark(self._context, self._pending, len(self._pending), self._length, self._bytes, self._retry_at)
-
-    def go_back(self, mark: _Mark) -> None:
-        """To the state of a mark of this stream; once for each mark, and not behind an older one."""
-        self._context, self._pending, parts, self._length, self._bytes, self._retry_at = mark
-        del self._pending[parts:]
+    def twin(self) -> PatternStream:
+        """A stream in the same state, to be used in place of this one, or dropped before this one goes on. Its time
+        does not depend on how much is pending, unlike that of copy()."""
+        other = PatternStream(self.splitter)
+        other._now = self._now
+        return other
 
     def copy(self) -> PatternStream:
         """An independent stream in the same state."""
-        other = PatternStream(self.splitter)
-        other.__dict__.update(self.__dict__, _pending=list(self._pending))
+        other, now = PatternStream(self.splitter), self._now
+        other._now = now._replace(pending=now.pending[: now.parts])
         return other
 
     __copy__ = copy

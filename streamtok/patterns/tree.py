@@ -16,9 +16,12 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """The node and all below it, each in front of its children."""
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += children(node)[::-1]
 
 
 def nullable(node: Node) -> bool:

@@ -26,6 +26,7 @@ from .read import Alt, Atomic, Cat, Look, Node, Rep, Set
 from .tree import walk
 
 _MOST_KINDS = 0xD000  # the symbols are code points below the surrogates
+_MOST_MEMBERS = 500_000  # kinds in sets: half a second
 
 
 class Code:
@@ -109,9 +110,17 @@ def _kinds(tree: Node) -> tuple[np.ndarray, dict[Ranges, list[tuple[int, int]]]]
     for low, beyond in itertools.pairwise(edges):  # the first edge is 0 and the last LAST + 1: EVERYTHING is in
         here ^= flips[low]
         table[low:beyond] = numbers.setdefault(here, len(numbers))
-    if len(numbers) > _MOST_KINDS:
-        raise ValueError(f"pat_str tells {len(numbers)} kinds of character apart; at most {_MOST_KINDS} are supported")
-    members = {r: _runs([kind for bits, kind in numbers.items() if bits >> bit & 1]) for bit, r in enumerate(sets)}
+    kinds_of: list[list[int]] = [[] for _ in sets]
+    left = _MOST_MEMBERS
+    for bits, kind in numbers.items():
+        left -= bits.bit_count()
+        if kind >= _MOST_KINDS or left < 0:
+            raise ValueError(f"pat_str tells more than {kind} kinds of character apart, which is too many")
+        while bits:
+            low = bits & -bits
+            kinds_of[low.bit_length() - 1].append(kind)
+            bits ^= low
+    members = dict(zip(sets, map(_runs, kinds_of)))
     return table if len(numbers) > 255 else table.astype(np.uint8), members
 
 

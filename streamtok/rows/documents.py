@@ -40,12 +40,12 @@ def _pair(pair: tuple[Any, ...]) -> tuple[Ids, Places]:
     form = "a tuple is the pair (ids, indptr), as encode_ragged returns it; several documents are a list"
     if len(pair) != 2:
         raise ValueError(f"documents are a tuple of {len(pair)} items: {form}")
-    given = as_numpy(pair[1])
+    given = as_numpy(pair[1], "indptr")
     starts = np.asarray(pair[1]) if given is None else given
     if starts.ndim != 1 or starts.dtype.kind not in "iu":
         raise ValueError(f"indptr is an array of shape {starts.shape} of {starts.dtype}: {form}")
     ids = np.asarray(id_array(pair[0]))
-    starts = np.ascontiguousarray(starts, np.int64)
+    starts = np.array(starts, np.int64)  # a copy: what is checked stays true, whoever writes to the caller's array
     is_good = len(starts) and starts[0] == 0 and starts[-1] == len(ids) and bool((starts[1:] >= starts[:-1]).all())
     if not is_good:
         raise ValueError(f"indptr must ascend from 0 to the number of ids, {len(ids)}: {form}")

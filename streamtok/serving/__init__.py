@@ -3,7 +3,7 @@ checks of ids."""
 
 from __future__ import annotations
 
-import functools
+from ..native.steps import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Serving:
 
         return BatchDecoder(self, slots, errors=errors, skip_special_tokens=skip_special_tokens)
 
-    @functools.cached_property
+    @lazy
     def _token_table(self: Encoding) -> TokenTable:
         from .token_table import TokenTable
 
@@ -111,6 +111,8 @@ class Serving:
     ) -> int | None:
         """Where ids are not what their own text encodes to: the index of the first id that encoding the text of all of
         them would not give; None if there is none. If encoding gives more ids than there are, it is their number.
+
+        The text has U+FFFD in the place of bytes that are no UTF-8, as Encoding.decode gives it.
 
         Args:
             ids: as for decode().
@@ -164,7 +166,7 @@ class Serving:
 
         return encode_segments(self, segments, joined)
 
-    @functools.cached_property
+    @lazy
     def _spellings(self: _WithTable) -> Spellings:
         from .completions import Spellings
 

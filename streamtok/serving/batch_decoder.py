@@ -10,6 +10,7 @@ import numpy as np
 from ..checks import as_numpy
 from ..errors import shown
 from ..native.decoders import CoreDecoders
+from ..native.steps import at_once
 from .stop_strings import StopStrings, stop_names
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ class BatchDecoder:
         self.errors = errors
         self.skip_special_tokens = skip_special_tokens
         self._core = CoreDecoders(encoding._decoder, slots, errors == "replace", skip_special_tokens)
-        self._stops: dict[int, StopStrings] = {}
+        self._stops: dict[int, StopStrings | None] = {}
         self._known: dict[tuple[str, ...], StopStrings] = {}
-        spelling = encoding._spelling
-        self._spelled: list[Any] = [] if spelling is None else [spelling.stream(errors) for _ in range(slots)]
+        self._spelled: Any = None if encoding._spelling is None else encoding._spelling.stream(errors)
+        self._places: dict[int, Any] = {}  # where a text stands that an id of a model of characters has come of
 
     def __len__(self) -> int:
         return self._core.count
@@ -94,20 +95,30 @@ class BatchDecoder:
         if isinstance(tokens, np.ndarray) and tokens.ndim == 2:
             each, tokens = tokens.shape[1], tokens.reshape(-1)
         sizes = None if counts is None else _numbers(counts, "counts")
-        if not self._spelled:
+        if self._spelled is None:
             return self._core.feed(where, tokens, sizes, each)
+        where, tokens = _copied(where), _copied(tokens)
+        sizes = [each] * len(where) if sizes is None else _copied(sizes)
         self._core.check(where, tokens, sizes, each)
-        return self._feed_spelled(where, tokens, [each] * len(where) if sizes is None else sizes)
+        return self._feed_spelled(where, tokens, sizes)
 
-    def _feed_spelled(self, where: Any, tokens: Any, sizes: Any) -> list[str]:
-        texts, at = [], 0
-        self._core.stopped = []
+    def _feed_spelled(self, where: list[int], tokens: list[int], sizes: list[int]) -> list[str]:
+        texts: list[bytes] = []
+        places: dict[int, Any] = {}
+        at = 0
         for slot, size in zip(where, sizes, strict=True):
             ids = [int(token) for token in tokens[at : at + size] if token != -1]
             at += size
-            text = self._spelled[slot].feed(self.encoding._decoder.ids(ids, self.skip_special_tokens))
-            texts.append(self._core.pass_text(slot, text.encode(), False))
-        return texts
+            place = places[slot] if slot in places else self._place(slot)
+            text, places[slot] = self._spelled.step(place, self.encoding._decoder.ids(ids, self.skip_special_tokens))
+            texts.append(text.encode())
+        made: list[str]
+        made, _ = at_once((self._core.pass_texts, where, texts, False), (self._places.update, places))
+        return made
+
+    def _place(self, slot: int) -> Any:
+        """Where the text of a slot stands."""
+        return self._places[slot] if slot in self._places else self._spelled.begin()
 
     @property
     def stopped(self) -> list[int]:
@@ -127,45 +138,50 @@ class BatchDecoder:
             TypeError, ValueError: a stop string that is no str, or is empty, or holds a lone surrogate; too many.
         """
         stops = self._stop_strings(stop_names(stop))
-        self._core.reset(slot, None if stops is None else stops.matcher)
-        self._stops.pop(slot, None)
-        if stops is not None:
-            self._stops[slot] = stops
-        if self._spelled:
-            self._spelled[slot].reset()
+        at_once(
+            (self._core.reset, slot, None if stops is None else stops.matcher),
+            (self._stops.__setitem__, slot, stops),
+            (self._places.pop, slot, None),
+        )
 
     def _stop_strings(self, names: tuple[str, ...]) -> StopStrings | None:
         if not names:
             return None
-        if names not in self._known:
+        found = self._known.get(names)
+        if found is None:
+            found = StopStrings.of(names)
             if len(self._known) >= MATCHERS_KEPT:
                 self._known.clear()
-            self._known[names] = StopStrings.of(names)
-        return self._known[names]
+            self._known[names] = found
+        return found
 
     def stop_of(self, slot: int) -> str | None:
         """The stop string that ended the text of a slot; None if none did. IndexError: there is no such slot."""
         number = self._core.stop_of(slot)
-        return None if number is None else self._stops[slot].names[number]
+        stops = self._stops.get(slot)
+        return None if number is None or stops is None else stops.names[number]
 
     def flush(self, slot: int) -> str:
         """Ends the text of a slot and returns what is left of it: a character that is not whole is handled as `errors`
         says, and what may have begun a stop string is text. reset() begins another text. IndexError: there is no such
         slot."""
-        rest = self._spelled[slot].flush() if self._spelled else ""
-        self._core.stopped = []
-        return self._core.pass_text(slot, rest.encode(), True) if self._spelled else self._core.flush(slot)
+        if self._spelled is None:
+            return self._core.flush(slot)
+        rest = self._spelled.rest(self._place(slot)).encode()
+        made: list[str]
+        made, _ = at_once((self._core.pass_texts, [slot], [rest], True), (self._places.pop, slot, None))
+        return made[0]
 
     def pending(self, slot: int) -> int:
         """Bytes of text that wait in a slot: of a character, and of what may begin a stop string."""
         partial, held, _ = self._core.getstate(slot)
-        spelled = self._spelled[slot].pending if self._spelled else 0
+        spelled = 0 if self._spelled is None else self._spelled.pending_at(self._place(slot))
         return len(partial) + len(held) + spelled
 
     def getstate(self, slot: int) -> tuple[Any, ...]:
         """The state of a slot, for setstate() of a decoder of the same encoding and options. It can be pickled."""
         stops = self._stops.get(slot)
-        spelled = self._spelled[slot].getstate() if self._spelled else None
+        spelled = None if self._spelled is None else self._spelled.state_of(self._place(slot))
         return (_VERSION, () if stops is None else stops.given, *self._core.getstate(slot), spelled)
 
     def setstate(self, slot: int, state: tuple[Any, ...]) -> None:
@@ -175,33 +191,33 @@ class BatchDecoder:
             IndexError: there is no such slot.
             ValueError: no decoder can have had this state. The slot is then as it was.
         """
-        before = self.getstate(slot)
         try:
             self._set(slot, state)
-        except (TypeError, ValueError, IndexError):
-            self._set(slot, before)
+        except (TypeError, ValueError):
             raise ValueError("no batch decoder of this encoding can have had this state") from None
 
     def _set(self, slot: int, state: tuple[Any, ...]) -> None:
         version, names, partial, held, stop, spelled = state
-        if version != _VERSION or (spelled is None) == bool(self._spelled):
+        if version != _VERSION or (spelled is None) != (self._spelled is None):
             raise ValueError
         if codecs.getincrementaldecoder("utf-8")("strict").decode(partial):
             raise ValueError
-        self.reset(slot, names)
-        most = len(self._stops[slot].names) if names else 0
-        if stop is not None and not 0 <= stop < most:
+        stops = self._stop_strings(stop_names(names))
+        if stop is not None and not 0 <= stop < (0 if stops is None else len(stops.names)):
             raise ValueError
-        self._core.setstate(slot, partial, held, stop)
-        if self._spelled:
-            self._spelled[slot].setstate(spelled)
+        place = None if spelled is None else self._spelled.place_of(spelled)
+        at_once(
+            (self._core.setstate, slot, None if stops is None else stops.matcher, partial, held, stop),
+            (self._stops.__setitem__, slot, stops),
+            (self._places.__setitem__, slot, place),
+        )
 
 
 def _numbers(values: Any, what: str) -> Any:
     """A list or tuple as it is; an array as one of int64."""
     if type(values) is list or type(values) is tuple:
         return _rows(values) if values and isinstance(values[0], (list, tuple)) else values
-    array = as_numpy(values)
+    array = as_numpy(values, what)
     if array is None:
         return list(values)
     if array.size and array.dtype.kind not in "iu":
@@ -211,6 +227,11 @@ def _numbers(values: Any, what: str) -> Any:
     if array.ndim > 2 or (array.ndim != 1 and what != "ids"):
         raise ValueError(f"{what} are one row, got an array of shape {array.shape}")
     return np.ascontiguousarray(array, np.int64)
+
+
+def _copied(row: Any) -> list[int]:
+    """Numbers that nobody else can change."""
+    return row.tolist() if isinstance(row, np.ndarray) else list(row)
 
 
 def _rows(values: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:

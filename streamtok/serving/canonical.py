@@ -6,18 +6,19 @@ trained on them, or asked to go on behind them, then sees ids that no text has.
 
 from __future__ import annotations
 
-import codecs
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..checks import id_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..protocols import AllowedSpecial, Encoding, Ids, TokenIds
 
+
+_T = TypeVar("_T")
 
 SLICE = 1 << 15
 """Ids whose text is made at a time: some 140 KB, in memory that is used again. A long text at once takes fresh memory,
@@ -42,11 +43,15 @@ class CanonicalCheck:
 
     def __init__(self, encoding: Encoding, allowed_special: AllowedSpecial = "all") -> None:
         self._encoding = encoding
-        self._stream = encoding.stream_encoder(allowed_special=allowed_special, disallowed_special=())
-        self._given: Ids = np.empty(0, np.uint32)  # ids whose text is not final
+        options: dict[str, Any] = {"allowed_special": allowed_special, "disallowed_special": (), "errors": "replace"}
+        self._stream = encoding.stream_encoder(**options)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._silent: Ids = np.empty(0, np.uint32)  # ids from the first one on that have no bytes so far
+        self._begun = False  # bytes have come
+        self._given = self._made = self._silent  # what the other one has no counterpart for yet: one of them is empty
         self._compared = 0  # ids in front of them
-        self._cut = b""  # the beginning of a character
-        self._later = False
         self.difference: int | None = None
 
     def feed(self, ids: Sequence[int] | TokenIds) -> int | None:
@@ -55,86 +60,84 @@ class CanonicalCheck:
         Raises:
             KeyError: an unknown id; other ids are refused as by Encoding.decode. The check is then as it was.
         """
-        if self.difference is not None:
-            return self.difference
-        row = np.asarray(id_array(ids), np.uint32)
-        text = self._encoding._bytes_of(row, self._later)
-        self._given = np.concatenate([self._given, row])
-        self._later = True
-        try:
-            made = self._stream.feed(text)
-        except UnicodeDecodeError:
-            self._end_at_fault(text)
-        else:
-            self._compare(made)
-            self._cut = _unfinished(self._cut + text[-3:])
+        if self.difference is None:
+            self._change(CanonicalCheck._feed, ids)
         return self.difference
+
+    def _change(self, method: Callable[..., _T], *arguments: object) -> _T:
+        """Calls a method of a twin, and takes over the twin's state in one step: so an exception, wherever it comes,
+        leaves the check as it was, or as it is to be."""
+        twin = CanonicalCheck.__new__(CanonicalCheck)
+        twin.__dict__.update(self.__dict__, _stream=self._stream.copy())
+        made = method(twin, *arguments)
+        self.__dict__.update(twin.__dict__)
+        return made
+
+    def _feed(self, ids: Sequence[int] | TokenIds) -> None:
+        row = np.array(id_array(ids), np.uint32)  # a copy: the text and the ids belong together
+        text = self._text(row)
+        self._compare(row, self._stream.feed(text))
 
     def finish(self) -> int | None:
         """Ends the ids and returns `difference`. The check is then ready for others."""
+        return self._change(CanonicalCheck._finish)
+
+    def _finish(self) -> int | None:
         if self.difference is None:
-            try:
-                self._compare(self._stream.flush())
-            except UnicodeDecodeError:
-                self._end_at_fault(b"")
-        if self.difference is None and len(self._given):
+            self._compare(self._given[:0], self._stream.flush())
+        if self.difference is None and (len(self._given) or len(self._made)):
             self.difference = self._compared
         difference = self.difference
         self._stream.reset()
-        self._given, self._compared, self._cut, self._later = self._given[:0], 0, b"", False
-        self.difference = None
+        self._begin()
         return difference
 
-    def _compare(self, made: Ids) -> None:
-        self.difference = _difference(self._given, made, self._compared)
-        self._compared += len(made)
-        self._given = self._given[len(made) :]
+    def _text(self, row: Ids) -> bytes:
+        """The bytes of the next ids. What goes from the beginning of a text may be more than its first id."""
+        if self._begun:
+            return self._encoding._bytes_of(row, True)
+        known = np.concatenate([self._silent, row])
+        text = self._encoding._bytes_of(known)
+        self._begun = bool(text)
+        self._silent = known[:0] if text else known
+        return text
 
-    def _end_at_fault(self, text: bytes) -> None:
-        """`text` makes bytes that are no UTF-8. No text has the id that holds the first of them; one in front of it may
-        be wrong already."""
-        data = self._cut + text
-        try:
-            data.decode()
-        except UnicodeDecodeError as error:
-            fault = error.start
-        behind = len(data) - fault
-        sizes = np.array([len(piece) for piece in self._encoding.decode_tokens_bytes(self._given)], np.int64)
-        ends = np.cumsum(sizes[::-1])  # bytes from the start of each id to the end of the text
-        place = self._compared + len(sizes) - 1 - int(np.searchsorted(ends, behind))
-        if fault > len(self._cut):
-            self._compare(self._stream.feed(data[len(self._cut) : fault]))
-        self.difference = place if self.difference is None else self.difference
+    def _compare(self, given: Ids, made: Ids) -> None:
+        given, made = _joined(self._given, given), _joined(self._made, made)
+        count = min(len(given), len(made))
+        place = _difference(given, made)
+        if place is not None and place < count:
+            self.difference = self._compared + place
+        self._given, self._made = given[count:], made[count:]
+        self._compared += count
 
 
-def _unfinished(data: bytes) -> bytes:
-    """The beginning of a character at the end of UTF-8."""
-    return data[codecs.utf_8_decode(data, "ignore", False)[1] :]
+def _joined(one: Ids, two: Ids) -> Ids:
+    return np.concatenate([one, two]) if len(one) else two
 
 
-def _difference(given: Ids, made: Ids, before: int = 0) -> int | None:
-    """The index of the first id of `made` that is not the one given, or that was not given. `before` is that of its
-    first one."""
+def _difference(given: Ids, made: Ids) -> int | None:
+    """The index of the first id of one that the other has not."""
     count = min(len(given), len(made))
-    same = made[:count] == given[:count]
+    same = given[:count] == made[:count]
     if not same.all():
-        return before + int(np.argmin(same))
-    return before + count if count < len(made) else None
+        return int(np.argmin(same))
+    return None if len(given) == len(made) else count
 
 
 def first_difference(enc: Encoding, ids: Sequence[int] | TokenIds, allowed_special: AllowedSpecial) -> int | None:
     """Serving.first_difference() has the arguments."""
     row = np.asarray(id_array(ids), np.uint32)
+    if len(row) <= SLICE:
+        row = row.copy()
+        try:
+            made = enc.encode_to_numpy(enc._bytes_of(row), allowed_special=allowed_special, disallowed_special=())
+        except UnicodeDecodeError:
+            pass
+        else:
+            return _difference(row, made)
     check = CanonicalCheck(enc, allowed_special)
-    if len(row) > SLICE:
-        for at in range(0, len(row), SLICE):
-            if check.feed(row[at : at + SLICE]) is not None:
-                break
-        return check.finish()
-    try:
-        made = enc.encode_to_numpy(enc._bytes_of(row), allowed_special=allowed_special, disallowed_special=())
-    except UnicodeDecodeError:
-        check.feed(row)
-        return check.finish()
-    found = _difference(row, made)
-    return len(made) if found is None and len(made) < len(row) else found
+    for at in range(0, len(row), SLICE):
+        if check.feed(row[at : at + SLICE]) is not None:
+            break
+    return check.finish()

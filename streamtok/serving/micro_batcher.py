@@ -8,18 +8,23 @@ large where there is much.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..checks import checked_text, id_array
 from ..errors import shown
+from ..native.steps import at_once, serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
     from ..protocols import AllowedSpecial, DisallowedSpecial, Encoding, Ids, Text, TokenIds
+
+_LATE = 0.1
+"""Seconds after which a timer of the event loop that has not run is taken for one that an exception has lost."""
 
 _CALL = 64
 """What a call counts beside its text, in bytes: so that calls on empty texts fill a batch, too."""
@@ -42,12 +47,22 @@ class Outcome(NamedTuple):
     value: Any
 
 
+class _Batch:
+    """Calls that are worked on together. Their thread fills `outcomes`, then sets `is_answered`."""
+
+    def __init__(self, owner: MicroBatcher, calls: list[_Call], size: int) -> None:
+        self.owner, self.calls, self.size = owner, calls, size
+        self.outcomes: list[Outcome] = []
+        self.is_answered = False
+
+
 class MicroBatcher:
     """encode(), count() and decode() for asyncio tasks: calls that come together share one call of the core.
 
     The event loop never encodes. One thread of the batcher does, with the threads of the core where a batch is large.
     An error comes to the call whose text or ids caused it, and to no other. A call that is cancelled costs nothing if
-    its batch has not begun, and is otherwise ignored. A batcher belongs to the event loop that used it first.
+    its batch has not begun, and is otherwise ignored. A batcher belongs to the event loop that used it first. Where an
+    exception, as that of Ctrl-C, leaves the event loop in the middle of a call, the batcher goes on with the next call.
 
     >>> async with MicroBatcher(enc) as batcher:
     ...     ids = await batcher.encode("hello world")
@@ -91,15 +106,23 @@ class MicroBatcher:
         self.max_batch_bytes, self.max_waiting_bytes = max_batch_bytes, max_waiting_bytes
         self.calls = self.batches = 0
         self._core = _Core(encoding, num_threads, device)
-        self._thread = ThreadPoolExecutor(1, "streamtok-batches")
+        self._tasks: SimpleQueue[_Batch | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: deque[_Call] = deque()
+        # What follows changes by at_once() alone, so that the parts never contradict each other.
+        self._for_room: deque[_Call] = deque()
+        self._waiting: list[_Call] = []
         self._waiting_bytes = 0
         self._held = 0  # bytes that wait or are worked on
-        self._for_room: deque[tuple[int, asyncio.Future[None]]] = deque()
-        self._timer: asyncio.Handle | None = None
-        self._runs = self._is_closed = False
+        self._batch: _Batch | None = None  # that is worked on
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
         self._idle: asyncio.Event | None = None
+
+    def __del__(self) -> None:
+        tasks = self.__dict__.get("_tasks")
+        if tasks is not None:
+            tasks.put(None)
 
     def __repr__(self) -> str:
         return f"<MicroBatcher of {self.encoding.name!r}, {self.calls} calls in {self.batches} batches>"
@@ -143,7 +166,12 @@ class MicroBatcher:
             KeyError and others: as Encoding.decode.
         """
         row = id_array(ids)
-        options = (("errors", errors), ("skip_special_tokens", skip_special_tokens))
+        if not isinstance(ids, (list, tuple)):
+            row = row[:]  # the caller may change an array while the call waits
+            row = row.copy() if hasattr(row, "copy") else row
+        if errors != "replace":
+            self._core.encoding.decode((), errors)  # what it refuses
+        options = (("errors", errors), ("skip_special_tokens", bool(skip_special_tokens)))
         text: str = await self._call("decode", options, row, 4 * len(row))
         return text
 
@@ -151,125 +179,138 @@ class MicroBatcher:
         item = checked_text(text)
         if not isinstance(item, (str, bytes)):
             item = bytes(item)  # the caller may change a buffer while the call waits
+        given: Any = list(allowed) if hasattr(allowed, "__next__") else allowed
+        refused = disallowed if isinstance(disallowed, str) else tuple(disallowed)
+        self.encoding._matchers_for(given, refused)  # what it refuses
         options = (
-            ("allowed_special", frozenset(allowed) if isinstance(allowed, (set, frozenset)) else allowed),
-            ("disallowed_special", disallowed if isinstance(disallowed, str) else tuple(disallowed)),
+            ("allowed_special", given if isinstance(given, str) else frozenset(given or ())),
+            ("disallowed_special", refused),
         )
         return await self._call(kind, options, item, len(item))
 
     async def _call(self, kind: str, options: tuple[tuple[str, Any], ...], item: Any, size: int) -> Any:
         loop = asyncio.get_running_loop()
         if self._loop is None:
-            self._loop, self._idle = loop, asyncio.Event()
+            self._idle = asyncio.Event()
+            self._loop = loop
         if self._is_closed:
             raise RuntimeError("this MicroBatcher is closed; make another one")
         if self._loop is not loop:
             raise RuntimeError("this MicroBatcher belongs to another event loop; make one for each loop")
-        size += _CALL
-        await self._take_room(size)
-        call = _Call(kind, options, item, size, loop.create_future())
-        self._waiting.append(call)
-        self._waiting_bytes += size
-        self._schedule()
+        if self._thread is None:
+            arguments = self._tasks, _work, _hand_back
+            thread = threading.Thread(target=serve, args=arguments, name="streamtok-batches", daemon=True)
+            thread.start()
+            self._thread = thread
+        call = _Call(kind, options, item, size + _CALL, loop.create_future())
+        self._for_room.append(call)
+        self._go_on()
         return await call.done
 
-    # ---- room ----
+    # ---- batches: each step may come twice, or after an exception has left the one before ----
 
-    async def _take_room(self, size: int) -> None:
-        assert self._loop is not None
-        if not self._for_room and (not self._held or self._held + size <= self.max_waiting_bytes):
-            self._held += size
-            return
-        granted: asyncio.Future[None] = self._loop.create_future()
-        self._for_room.append((size, granted))
-        try:
-            await granted
-        except asyncio.CancelledError:
-            if granted.done() and not granted.cancelled():  # it was granted, and is not used
-                self._give_back(size)
-            raise
+    def _go_on(self) -> None:
+        """Does what there is to do now."""
+        batch = self._batch
+        if batch is not None and batch.is_answered:
+            self._finish(batch)
+        self._take()
+        self._schedule()
+        if self._is_closed and not self._held and not self._for_room and self._idle is not None:
+            self._idle.set()
 
-    def _give_back(self, size: int) -> None:
-        self._held -= size
+    def _take(self) -> None:
+        """Takes the calls that there is room for."""
         while self._for_room:
-            wanted, granted = self._for_room[0]
-            if not granted.cancelled():
-                if self._held and self._held + wanted > self.max_waiting_bytes:
-                    return
-                self._held += wanted
-                granted.set_result(None)
-            self._for_room.popleft()
-        self._note_idle()
-
-    # ---- batches ----
+            call = self._for_room[0]
+            if call.done.done():  # it was cancelled
+                self._for_room.popleft()
+                continue
+            if self._held and self._held + call.size > self.max_waiting_bytes:
+                return
+            at_once(
+                (self._for_room.popleft,),
+                (self._waiting.append, call),
+                (setattr, self, "_held", self._held + call.size),
+                (setattr, self, "_waiting_bytes", self._waiting_bytes + call.size),
+            )
 
     def _schedule(self) -> None:
         """Begins a batch, now or when the time for it has come."""
         assert self._loop is not None
-        if self._runs or not self._waiting:
+        if self._batch is not None or not self._waiting:
             return
-        if self._timer is None:
-            self._timer = self._loop.call_later(self.max_delay, self._begin)
-        if self.max_delay and self._waiting_bytes >= self.max_batch_bytes:
-            self._timer.cancel()
-            self._timer = self._loop.call_soon(self._begin)
+        timer, now = self._timer, self._loop.time()
+        if timer is None or timer.cancelled() or timer.when() + _LATE < now:
+            self._timer = timer = self._loop.call_later(self.max_delay, *self._at_time())
+        if self.max_delay and self._waiting_bytes >= self.max_batch_bytes and timer.when() > now:
+            timer.cancel()
+            self._timer = self._loop.call_later(0, *self._at_time())
+
+    def _at_time(self) -> tuple[Any, ...]:
+        """What the timer does, as a function with its arguments."""
+        return at_once, (setattr, self, "_timer", None), (self._begin,)
 
     def _begin(self) -> None:
-        self._timer = None
-        batch: list[_Call] = []
-        size = cancelled = 0
-        while self._waiting and (not batch or size + self._waiting[0].size <= self.max_batch_bytes):
-            call = self._waiting.popleft()
-            self._waiting_bytes -= call.size
+        """Begins a batch, unless one is under way."""
+        if self._batch is None and self._waiting:
+            self._hand_over()
+        self._go_on()
+
+    def _hand_over(self) -> None:
+        calls: list[_Call] = []
+        count = size = cancelled = 0
+        for call in self._waiting:
             if call.done.done():
                 cancelled += call.size
+            elif calls and size + call.size > self.max_batch_bytes:
+                break
             else:
-                batch.append(call)
+                calls.append(call)
                 size += call.size
-        if batch:
-            self._runs = True
-            self._thread.submit(self._run, batch, size)
-        if cancelled:
-            self._give_back(cancelled)
-        self._note_idle()
+            count += 1
+        batch = _Batch(self, calls, size) if calls else None
+        at_once(
+            (self._waiting.__delitem__, slice(count)),
+            (setattr, self, "_waiting_bytes", self._waiting_bytes - size - cancelled),
+            (setattr, self, "_held", self._held - cancelled),
+            (setattr, self, "_batch", batch),
+            *([] if batch is None else [(self._tasks.put, batch)]),
+        )
 
-    def _run(self, batch: list[_Call], size: int) -> None:
-        """In the thread."""
-        assert self._loop is not None
-        outcomes = self._core.answer(batch)
-        try:
-            self._loop.call_soon_threadsafe(self._finish, batch, outcomes, size)
-        except RuntimeError:  # the loop was closed: nobody waits
+    def _answered(self, batch: _Batch) -> None:
+        """In the event loop, when the thread has answered a batch."""
+        self._finish(batch)
+        if self._batch is None and self._waiting:
+            self._hand_over()
+        self._go_on()
+
+    def _finish(self, batch: _Batch) -> None:
+        if self._batch is not batch:
             return
-
-    def _finish(self, batch: list[_Call], outcomes: list[Outcome], size: int) -> None:
-        self._runs = False
-        self.batches += 1
-        self.calls += len(batch)
-        for call, (is_error, value) in zip(batch, outcomes, strict=True):
+        for call, (is_error, value) in zip(batch.calls, batch.outcomes, strict=True):
             if call.done.done():
                 continue  # it was cancelled
             if is_error:
                 call.done.set_exception(value)
             else:
                 call.done.set_result(value)
-        if self._waiting:
-            self._begin()
-        self._give_back(size)
+        at_once(
+            (setattr, self, "_batch", None),
+            (setattr, self, "_held", self._held - batch.size),
+            (setattr, self, "batches", self.batches + 1),
+            (setattr, self, "calls", self.calls + len(batch.calls)),
+        )
 
     # ---- the end ----
-
-    def _note_idle(self) -> None:
-        if self._is_closed and not self._held and not self._for_room and self._idle is not None:
-            self._idle.set()
 
     async def aclose(self) -> None:
         """Takes no more calls, waits for those that were made, and ends the thread. It may be called again."""
         self._is_closed = True
-        self._note_idle()
         if self._idle is not None:
+            self._begin()
             await self._idle.wait()
-        self._thread.shutdown(wait=False)  # it has nothing to do
+        self._tasks.put(None)
 
     async def __aenter__(self) -> MicroBatcher:
         return self
@@ -278,6 +319,36 @@ class MicroBatcher:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _work(batch: _Batch) -> None:
+    """In the thread."""
+    batch.outcomes = batch.owner._core.answer(batch.calls)
+
+
+def _hand_back(batch: _Batch, error: BaseException | None) -> None:
+    """In the thread. error: what its work has raised, if it has."""
+    if len(batch.outcomes) != len(batch.calls):
+        assert error is not None
+        batch.outcomes = [Outcome(True, error)] * len(batch.calls)
+    batch.outcomes = [
+        Outcome(True, _raisable(value)) if is_error else Outcome(False, value) for is_error, value in batch.outcomes
+    ]
+    batch.is_answered = True
+    assert batch.owner._loop is not None
+    try:
+        batch.owner._loop.call_soon_threadsafe(batch.owner._answered, batch)
+    except RuntimeError:  # the loop was closed: nobody waits
+        return
+
+
+def _raisable(error: BaseException) -> BaseException:
+    """An error as a future takes it."""
+    if not isinstance(error, (StopIteration, asyncio.CancelledError)):
+        return error
+    made = RuntimeError(f"a call of the core raised {type(error).__name__}")
+    made.__cause__ = error
+    return made
 
 
 class _Core:

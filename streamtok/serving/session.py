@@ -7,7 +7,6 @@ before: a stream's state decides the ids of the text that follows.
 
 from __future__ import annotations
 
-import _thread
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +15,8 @@ import numpy as np
 from ..errors import shown
 from ..native.encode import CoreStream
 from ..native.gate import Utf8
+from ..native.ids import alike
+from ..native.steps import Alone, at_once
 from ..offsets import border_before, border_from, is_border, shared_names, spelled_sizes
 
 if TYPE_CHECKING:
@@ -54,6 +55,22 @@ class Mark(NamedTuple):
 
     def moved(self, size: int, ids: int) -> Mark:
         return Mark(self.at + size, self.ids + ids, self.pending, self.state)
+
+
+class _State(NamedTuple):
+    """What a session holds, which a call changes by one store.
+
+    stream: behind all of the text; stable: ids that it has given. room: an array that begins with the `total` ids;
+    is_own: no other session has it. size: bytes of the text.
+    """
+
+    stream: Any
+    stable: int
+    room: Ids
+    is_own: bool
+    total: int
+    size: int
+    marks: list[Mark]
 
 
 class Session:
@@ -95,47 +112,45 @@ class Session:
             allowed_special if allowed_special == "all" else frozenset(allowed_special),
             disallowed_special if disallowed_special == "all" else tuple(disallowed_special),
         )
-        self._lock = _thread.allocate_lock()
+        self._alone = Alone(_busy_error)
         self._new: Callable[[], Any] = _maker(encoding, *self._options)
-        self._stream = self._new()
-        self._held = None if _spells_its_text(encoding, self._stream) else bytearray()
-        self._room: Ids = np.empty(0, np.uint32)
-        self._is_own = True
-        self._count = self._stable = self._size = 0
-        self._marks = [Mark(0, 0, 0, _state(self._stream))]
+        stream = self._new()
+        self._held = None if _spells_its_text(encoding, stream) else bytearray()
+        self._now = _State(stream, 0, np.empty(0, np.uint32), True, 0, 0, [Mark(0, 0, 0, _state(stream))])
         self.append(text)
 
     # ---- what is there ----
 
     def __len__(self) -> int:
         """The number of ids."""
-        return self._count
+        return self._now.total
 
     def __repr__(self) -> str:
-        return f"<Session of {self.encoding.name!r}, {self._size} bytes, {self._count} ids>"
+        return f"<Session of {self.encoding.name!r}, {self.size} bytes, {len(self)} ids>"
 
     @property
     def ids(self) -> Ids:
         """All ids: a read-only view, without a copy, that holds until the next change."""
-        view = self._room[: self._count]
+        now = self._now
+        view = now.room[: now.total]
         view.flags.writeable = False
         return view
 
     @property
     def size(self) -> int:
         """Bytes of the text."""
-        return self._size
+        return self._now.size
 
     @property
     def text(self) -> str:
         """The text. It is decoded from the ids, or, where they do not spell it, kept."""
-        return self._read(0, self._size).decode()
+        return self._read(0, self._now.size).decode()
 
     @property
     def text_offsets(self) -> Places:
         """int64: the byte of the text at which each id begins. Where ids may not spell the text (after a normalizer,
         say), that of the character from which an id came, as Encoding.encode_with_offsets has it."""
-        enc, ids = self.encoding, self._room[: self._count]
+        enc, ids = self.encoding, self.ids
         allowed, disallowed = self._options
         if self._held is None:
             sizes: Places | None = enc._token_lengths[ids]
@@ -146,15 +161,14 @@ class Session:
         text = self.text
         characters = enc.encode_with_offsets(text, allowed_special=allowed, disallowed_special=disallowed)[1]
         borders = np.flatnonzero((np.frombuffer(text.encode(), np.uint8) & 0xC0) != 0x80)
-        places: Places = np.append(borders, self._size)[characters]
+        places: Places = np.append(borders, self._now.size)[characters]
         return places
 
     # ---- changes ----
 
     def append(self, text: Text) -> Splice:
         """Adds text at the end. It costs what the new text costs, however long the text in front of it is."""
-        with _Inside(self._lock):
-            return self._append(_utf8(text))
+        return self._alone.run(self._append, text)
 
     def replace(self, start: int, end: int, text: Text) -> Splice:
         """Puts text in the place of that between two places.
@@ -163,21 +177,12 @@ class Session:
             IndexError: there are no such places.
             ValueError: one of them lies inside a character; and as for append().
         """
-        with _Inside(self._lock):
-            if not 0 <= start <= end <= self._size:
-                raise IndexError(f"there is no text from {shown(start)} to {shown(end)}: it has {self._size} bytes")
-            return self._replace(start, end, _utf8(text))
+        return self._alone.run(self._replace_checked, start, end, text)
 
     def update(self, text: Text) -> Splice:
         """Makes `text` the whole text. What it has in common with the old one, at its beginning and at its end, is
         found by comparing, and not encoded again."""
-        with _Inside(self._lock):
-            data = _utf8(text)
-            first, behind = self._common(data)
-            middle = data[first : len(data) - behind]
-            if first == self._size:
-                return self._append(middle)
-            return self._replace(first, self._size - behind, middle)
+        return self._alone.run(self._update, text)
 
     def truncate(self, tokens: int | None = None, *, bytes: int | None = None) -> Splice:
         """Shortens the text: to its longest beginning that has at most so many tokens, as Encoding.truncate does, or to
@@ -189,33 +194,13 @@ class Session:
         """
         if (tokens is None) == (bytes is None):
             raise TypeError("truncate() takes a number of tokens, or bytes=, and not both")
-        with _Inside(self._lock):
-            whole = self._read(0, self._size)
-            if tokens is not None:
-                allowed, disallowed = self._options
-                beginning = self.encoding.truncate(
-                    whole, tokens, allowed_special=allowed, disallowed_special=disallowed
-                )
-                end = len(beginning)
-            else:
-                if bytes is None or bytes < 0:
-                    raise ValueError(f"bytes={shown(bytes)} is negative: write how many bytes stay")
-                end = border_before(whole, min(bytes, self._size))
-            return self._replace(end, self._size, memoryview(b""))
+        return self._alone.run(self._truncate, tokens, bytes)
 
     # ---- copies ----
 
     def copy(self) -> Session:
         """A branch: it has the same text, and goes its own way. The ids are shared until one of the two changes."""
-        with _Inside(self._lock):
-            twin = Session.__new__(Session)
-            twin.__dict__.update(self.__dict__)
-            twin._lock = _thread.allocate_lock()
-            twin._stream = self._stream.copy()
-            twin._marks = list(self._marks)
-            twin._held = None if self._held is None else bytearray(self._held)
-            self._is_own = twin._is_own = False
-            return twin
+        return self._alone.run(self._copy)
 
     __copy__ = copy
 
@@ -223,26 +208,58 @@ class Session:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        with _Inside(self._lock):
-            state = (_VERSION, self._read(0, self._size), *self._options, self.max_bytes)
-        return _restore, (self.encoding, state)
+        text = self._alone.run(self._read, 0, self._now.size)
+        return _restore, (self.encoding, (_VERSION, text, *self._options, self.max_bytes))
 
-    # ---- the work ----
+    # ---- the work, in which nobody else is ----
 
-    def _append(self, data: memoryview) -> Splice:
-        self._check_size(self._size + len(data))
-        run = _Run(self._stream.copy(), self._size, self._stable, self._marks[-1].at)
+    def _append(self, text: Text) -> Splice:
+        data, now = _utf8(text), self._now
+        self._check_size(now.size + len(data))
+        run = _Run(now.stream.copy(), now.size, now.stable, now.marks[-1].at)
         run.feed(data)
-        splice = self._put(self._stable, [*run.made, run.stream.copy().flush()], self._count)
-        if self._held is not None:
-            self._held += data
-        self._stream, self._stable, self._size = run.stream, run.ids, run.at
-        self._marks += run.marks
-        return splice
+        made = [*run.made, run.stream.copy().flush()]
+        place = now.size, now.size, data
+        return self._put(now.stable, made, now.total, run.stream, run.ids, now.marks, run.marks, *place)
+
+    def _replace_checked(self, start: int, end: int, text: Text) -> Splice:
+        size = self._now.size
+        if not 0 <= start <= end <= size:
+            raise IndexError(f"there is no text from {shown(start)} to {shown(end)}: it has {size} bytes")
+        return self._replace(start, end, _utf8(text))
+
+    def _update(self, text: Text) -> Splice:
+        data, size = _utf8(text), self._now.size
+        first, behind = self._common(data)
+        middle = data[first : len(data) - behind]
+        return self._append(middle) if first == size else self._replace(first, size - behind, middle)
+
+    def _truncate(self, tokens: int | None, most: int | None) -> Splice:
+        size = self._now.size
+        whole = self._read(0, size)
+        if tokens is not None:
+            allowed, disallowed = self._options
+            end = len(self.encoding.truncate(whole, tokens, allowed_special=allowed, disallowed_special=disallowed))
+        else:
+            if most is None or most < 0:
+                raise ValueError(f"bytes={shown(most)} is negative: write how many bytes stay")
+            end = border_before(whole, min(most, size))
+        return self._replace(end, size, memoryview(b""))
+
+    def _copy(self) -> Session:
+        shared = self._now._replace(is_own=False)
+        self._now = shared
+        twin = Session.__new__(Session)
+        twin.__dict__.update(self.__dict__)
+        twin._alone = Alone(_busy_error)
+        twin._now = shared._replace(stream=shared.stream.copy(), marks=list(shared.marks))
+        twin._held = None if self._held is None else bytearray(self._held)
+        return twin
 
     def _replace(self, start: int, end: int, data: memoryview) -> Splice:
-        marks, size, delta = self._marks, self._size, len(data) - (end - start)
-        self._check_size(size + delta)
+        now = self._now
+        marks, delta = now.marks, len(data) - (end - start)
+        self._check_size(now.size + delta)
         first, later = bisect_right(marks, start, key=_at) - 1, bisect_left(marks, end, key=_at)
         mark = marks[first]
         old = self._read(mark.at, self._at(later))
@@ -254,50 +271,58 @@ class Session:
             later += 1
             run.feed(self._read(marks[later - 1].at, self._at(later)))
         if later < len(marks):
-            splice = self._fall_in(first, run, marks[later:], delta)
-        else:
-            splice = self._put(mark.ids, [*run.made, run.stream.copy().flush()], self._count)
-            self._stream, self._stable = run.stream, run.ids
-            self._marks = marks[: first + 1] + run.marks
-        if self._held is not None:
-            self._held[start:end] = data
-        self._size = size + delta
-        return splice
+            return self._fall_in(first, run, marks[later:], (start, end, data))
+        made = [*run.made, run.stream.copy().flush()]
+        place = start, end, data
+        return self._put(mark.ids, made, now.total, run.stream, run.ids, marks[: first + 1], run.marks, *place)
 
-    def _fall_in(self, first: int, run: _Run, rest: list[Mark], delta: int) -> Splice:
+    def _fall_in(self, first: int, run: _Run, rest: list[Mark], place: tuple[int, int, memoryview]) -> Splice:
         """A run from the mark of this number has the state of the first of `rest`: all behind that stays as it is."""
-        more = run.ids - rest[0].ids
-        splice = self._put(self._marks[first].ids, run.made, rest[0].ids)
+        now, behind = self._now, rest[0].ids
+        more, delta, stream = run.ids - behind, len(place[2]) - (place[1] - place[0]), now.stream
         if rest[0].at + delta - run.last < STEP // 2:
             rest = rest[1:]
         if delta or more:
             rest = [each.moved(delta, more) for each in rest]
         if delta:
-            self._stream.move(delta)
-        self._stable += more
-        self._marks = self._marks[: first + 1] + run.marks + rest
-        return splice
+            stream = stream.copy()
+            stream.move(delta)
+        marks = now.marks[: first + 1] + run.marks
+        return self._put(now.marks[first].ids, run.made, behind, stream, now.stable + more, marks, rest, *place)
 
-    def _put(self, first: int, made: list[Ids], behind: int) -> Splice:
-        """Writes ids in the place of those from `first` up to `behind`."""
+    def _put(
+        self,
+        first: int,
+        made: list[Ids],
+        behind: int,
+        stream: Any,
+        stable: int,
+        marks: list[Mark],
+        more: list[Mark],
+        start: int,
+        end: int,
+        data: memoryview,
+    ) -> Splice:
+        """Writes ids in the place of those from `first` up to `behind`, `data` in the place of the text from `start` to
+        `end`, and `more` marks behind those that stay: all in one step, in which nothing is raised."""
+        now = self._now
         new = made[0] if len(made) == 1 else np.concatenate(made)
-        old, rest = self._room[first:behind], self._count - behind
-        keep = _common_beginning(new, old)
-        same = rest + _common_beginning(new[keep:][::-1], old[keep:][::-1])
+        old, rest = now.room[first:behind], now.total - behind
+        keep, same = alike(new, old)
         count = first + len(new) + rest
-        room = self._room_for(count)
-        if rest and (len(new) != len(old) or room is not self._room):
-            room[count - rest : count] = self._room[behind : self._count]
-        if room is not self._room:
-            room[:first] = self._room[:first]
-        room[first : first + len(new)] = new
-        self._room, self._count, self._is_own = room, count, True
-        return Splice(first + keep, self.ids[first + keep :], same)
-
-    def _room_for(self, count: int) -> Ids:
-        if self._is_own and count <= len(self._room):
-            return self._room
-        return np.empty(count + count // 8 + 64, np.uint32)
+        room = now.room
+        if not now.is_own or count > len(room):
+            room = np.empty(count + count // 8 + 64, np.uint32)
+            room[:first] = now.room[:first]
+        steps: list[tuple[Any, ...]] = [(marks.extend, more)] if more else []
+        if self._held is not None:
+            steps.append((self._held.__setitem__, slice(start, end), data))
+        if rest and (len(new) != len(old) or room is not now.room):
+            steps.append((room.__setitem__, slice(count - rest, count), now.room[behind : now.total]))
+        steps.append((room.__setitem__, slice(first, first + len(new)), new))
+        size = now.size + len(data) - (end - start)
+        at_once(*steps, (setattr, self, "_now", _State(stream, stable, room, True, count, size, marks)))
+        return Splice(first + keep, self.ids[first + keep :], rest + same)
 
     def _check_size(self, size: int) -> None:
         if self.max_bytes is not None and size > self.max_bytes:
@@ -305,15 +330,16 @@ class Session:
 
     def _at(self, number: int) -> int:
         """The place of a mark; the end of the text behind the last one."""
-        return self._marks[number].at if number < len(self._marks) else self._size
+        marks = self._now.marks
+        return marks[number].at if number < len(marks) else self._now.size
 
     def _read(self, start: int, end: int) -> bytes:
         """Bytes of the text."""
         if self._held is not None:
             return bytes(memoryview(self._held)[start:end])
-        marks = self._marks
+        now, marks = self._now, self._now.marks
         first, last = bisect_right(marks, start, key=_given) - 1, bisect_left(marks, end, key=_given)
-        ids = self._room[marks[first].ids : marks[last].ids if last < len(marks) else self._count]
+        ids = now.room[marks[first].ids : marks[last].ids if last < len(marks) else now.total]
         data = self.encoding._bytes_of(ids, first > 0)
         begin = marks[first].given
         return data[start - begin : end - begin]
@@ -321,18 +347,19 @@ class Session:
     def _common(self, data: memoryview) -> tuple[int, int]:
         """Bytes that a text has in common with this one: at the beginning, and at the end behind these."""
         if self._held is not None:
-            old, new = np.frombuffer(self._held, np.uint8), np.frombuffer(data, np.uint8)
+            # Of a copy: a view of what grows must not outlive this call, as in the traceback of an interrupted one.
+            old, new = np.frombuffer(bytes(self._held), np.uint8), np.frombuffer(data, np.uint8)
             first = border_before(data, _common_beginning(old, new))
             behind = _common_beginning(old[first:][::-1], new[first:][::-1])
         else:
-            ids, decoder = self._room[: self._count], self.encoding._decoder
+            ids, decoder = self.ids, self.encoding._decoder
             count, first = decoder.match(ids, data)
             if count < len(ids):
                 token = np.frombuffer(self.encoding._bytes_of(ids[count : count + 1], True), np.uint8)
                 first += _common_beginning(token, np.frombuffer(data, np.uint8)[first:])
                 first = border_before(data, first)
             behind = decoder.match(ids[count:], data[first:], True)[1]
-            behind = min(behind, self._size - first)
+            behind = min(behind, self.size - first)
         while behind and not is_border(data, len(data) - behind):
             behind -= 1
         return first, behind
@@ -362,20 +389,8 @@ class _Run:
             self.made.append(np.empty(0, np.uint32))
 
 
-class _Inside:
-    """A call of a session, of which there is one at a time."""
-
-    __slots__ = ("lock",)
-
-    def __init__(self, lock: _thread.LockType) -> None:
-        self.lock = lock
-
-    def __enter__(self) -> None:
-        if not self.lock.acquire(False):
-            raise RuntimeError("another thread is inside this session; give each thread a copy of its own")
-
-    def __exit__(self, *error: object) -> None:
-        self.lock.release()
+def _busy_error() -> RuntimeError:
+    return RuntimeError("another thread is inside this session; give each thread a copy of its own")
 
 
 def _at(mark: Mark) -> int:

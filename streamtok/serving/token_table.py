@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..checks import as_numpy
+from ..checks import as_numpy, is_masked
 from ..errors import shown
 from ..native.decoders import pick
 
@@ -74,8 +74,9 @@ def token_strs(table: TokenTable, ids: Any) -> Any:
         array = _array_of(ids)
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"ids are integers, got an array of {array.dtype}")
+    array = array.astype(np.int64, "C")  # a copy: what is checked is what is looked up, whoever writes to the caller's
     _check(table, array)
-    made = pick(table.strs, np.ascontiguousarray(array.ravel(), np.int64))
+    made = pick(table.strs, array.ravel())
     return _nested(made, array.shape) if array.ndim else made[0]
 
 
@@ -91,6 +92,8 @@ def _array_of(ids: Any) -> npt.NDArray[Any]:
         raise TypeError("an id is an int, got a bool")
     try:
         array = np.asarray(ids)
+        if array.ndim > 1 and any(map(is_masked, ids)):
+            raise TypeError("ids are masked arrays: call token_strs() for each of them with ids.compressed()")
     except ValueError:
         raise ValueError("ids are lists of different lengths: call token_strs() for each of them") from None
     if array.dtype == object:

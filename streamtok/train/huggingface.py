@@ -185,7 +185,9 @@ def _is_plain(model: Model) -> bool:
         and not parts.ignore_merges
         and names
         and parts.frame == Frame()
-        and (parts.spelled is None and _pattern_of(parts.stages) is not _OTHER)
+        and parts.by_bytes
+        and parts.spelled is None
+        and _pattern_of(parts.stages) is not _OTHER
     )
 
 

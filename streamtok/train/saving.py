@@ -10,6 +10,7 @@ from .. import disk, model_files
 from ..core import Encoding
 from ..disk.outputs import check_apart
 from ..errors import VocabularyError, short_file_names, shortened, shown
+from ..files.suffixes import vocabulary_form
 from ..load import dump_tiktoken_bpe, load_tiktoken_bpe
 from ..model_files import Model
 from . import huggingface
@@ -41,7 +42,8 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
     Raises:
         OSError: a file cannot be written.
         ValueError: a vocabulary that Hugging Face's files cannot hold, with tokens that no merge of two others makes;
-            a path that would write over a text that the encoding was trained on.
+            a path with the suffix of another known format, as .bin or .txt, which is no folder; a path that would write
+            over a text that the encoding was trained on.
     """
     target = os.fspath(path)
     if encoding._vocab.is_longest and encoding._vocab.wordpiece is None:
@@ -52,10 +54,11 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
         _save_model(encoding._model, target)
         return
     check_apart(files_of(target), getattr(encoding, "_sources", ()))
-    if target.endswith(".tiktoken"):
+    form = vocabulary_form(target)
+    if form == "tiktoken":
         dump_tiktoken_bpe(encoding._mergeable_ranks, target)
         write_text(f"{target}.json", _facts(encoding, _sha256(target)))
-    elif target.endswith(".json"):
+    elif form == "json":
         write_text(target, huggingface.tokenizer_json(encoding))
     else:
         os.makedirs(target, exist_ok=True)
@@ -67,9 +70,10 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
 
 
 def _save_model(model: Model, target: str) -> None:
-    if target.endswith(".tiktoken"):
+    form = vocabulary_form(target)
+    if form == "tiktoken":
         raise ValueError(f"{shortened(target)}: a .tiktoken file has no place for a model's merges: write NAME.json")
-    if target.endswith(".json"):
+    if form == "json":
         write_text(target, model_files.tokenizer_json(model))
     else:
         os.makedirs(target, exist_ok=True)
@@ -82,10 +86,9 @@ def _save_model(model: Model, target: str) -> None:
 def files_of(path: str | os.PathLike[str]) -> list[str]:
     """The files that save() writes."""
     target = os.fspath(path)
-    if target.endswith(".tiktoken"):
-        return [target, f"{target}.json"]
-    if target.endswith(".json"):
-        return [target]
+    form = vocabulary_form(target)
+    if form != "folder":
+        return [target] if form == "json" else [target, f"{target}.json"]
     return [os.path.join(target, name) for name in ("vocab.json", "merges.txt", "training.json")]
 
 
@@ -100,10 +103,10 @@ def load(path: str | os.PathLike[str]) -> TrainedEncoding:
         OSError: a file cannot be read.
     """
     source = os.fspath(path)
-    if source.endswith(".tiktoken"):
+    if source.lower().endswith(".tiktoken"):
         facts = _read_facts(f"{source}.json")
         return _make(facts, load_tiktoken_bpe(source), source)
-    if source.endswith(".json"):
+    if source.lower().endswith(".json"):
         return huggingface.read_tokenizer_json(source)
     facts = _read_facts(os.path.join(source, "training.json"))
     vocab = os.path.join(source, "vocab.json")

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 
 from .. import batch
 from .. import device as devices
-from ..checks import checked, checked_all, checked_text, index_named
+from ..checks import checked, checked_all, checked_text
+from ..errors import raise_of_row
+from ..native.steps import lazy
 from ..native.text import to_utf8
 from .padded import PaddedTexts
 
@@ -218,7 +220,7 @@ class WholeTexts(PaddedTexts):
             places = np.concatenate([np.zeros(len(prefix), np.int64), places, end])
         return ids, places
 
-    @functools.cached_property
+    @lazy
     def _token_lengths(self) -> Places:
         """Bytes of each token, by id; 0 where there is none."""
         import numpy as np
@@ -326,7 +328,10 @@ class WholeTexts(PaddedTexts):
             TypeError: an item is no str; the message has its index.
             ValueError: num_threads is below 1.
         """
-        return batch.encode_lists(self._coder, checked_all(text), self._plain, None, num_threads)
+        try:
+            return batch.encode_lists(self._coder, checked_all(text), self._plain, None, num_threads)
+        except Exception as error:
+            raise_of_row(error, "text", noted=True)
 
     def encode_batch(
         self: Encoding,
@@ -354,10 +359,13 @@ class WholeTexts(PaddedTexts):
             streamtok.gpu.DeviceError: a device asked for by name cannot be used.
         """
         allowed, disallowed = self._matchers_for(allowed_special, disallowed_special)
-        if device != "cpu":
-            rows = devices.encode_lists(self, device, checked_all(text), (allowed, disallowed), num_threads)
-        else:
-            rows = batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
+        try:
+            if device != "cpu":
+                rows = devices.encode_lists(self, device, checked_all(text), (allowed, disallowed), num_threads)
+            else:
+                rows = batch.encode_lists(self._coder, checked_all(text), allowed, disallowed, num_threads)
+        except Exception as error:
+            raise_of_row(error, "text", noted=True)
         return [[*self._frame[0], *row, *self._frame[1]] for row in rows] if add_special_tokens else rows
 
     def encode_ragged(
@@ -399,11 +407,14 @@ class WholeTexts(PaddedTexts):
             from ..arrays import Wanted
 
             wanted = Wanted(self, dtype, out)
-        with index_named(list(texts)) as several:
+        several = list(texts)
+        try:
             if device != "cpu":
                 ids, indptr = devices.encode_ragged(self, device, several, matchers, errors, num_threads)
             else:
                 ids, indptr = batch.encode_ragged(self._coder_for(errors), several, *matchers, num_threads)
+        except Exception as error:
+            raise_of_row(error, "text")
         if add_special_tokens:
             from ..arrays import framed_rows
 

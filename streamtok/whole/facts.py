@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-
 from ..errors import QUOTED, shown
+from ..native.steps import lazy
 from ..patterns.engine import engine_of
 
 TYPE_CHECKING = False
@@ -57,7 +56,7 @@ class Facts:
         """The bytes of all ordinary tokens, in lexicographic order."""
         return list(self._sorted_tokens)
 
-    @functools.cached_property
+    @lazy
     def _sorted_tokens(self) -> list[bytes]:
         return sorted(self._packed.tokens() if self._packed.is_ranked else self._packed.to_dict())
 
@@ -66,7 +65,7 @@ class Facts:
         """The id of <|endoftext|>. KeyError: the encoding has no such token."""
         return self._special_tokens["<|endoftext|>"]
 
-    @functools.cached_property
+    @lazy
     def special_tokens_set(self) -> set[str]:
         """The texts of the special tokens."""
         return set(self._special_tokens.keys())

@@ -24,8 +24,8 @@ def encode_with_unstable(
     it is blank itself, since a later character can move such splits."""
     if encoding._spelling is not None and not encoding._vocab.is_longest:
         raise ValueError(
-            f"{shown(encoding.name)} spells blanks as another character, so that what its ids decode to has other ids: "
-            "use stream_encoder(), whose ids stay"
+            f"{shown(encoding.name)} spells blanks as another character, or does not join the bytes of its tokens, so "
+            "that what its ids decode to has other ids: use stream_encoder(), whose ids stay"
         )
     if encoding._vocab.is_longest:
         raise ValueError(

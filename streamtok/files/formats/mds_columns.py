@@ -50,7 +50,10 @@ class MdsColumn(NamedTuple):
             return pa.array(np.frombuffer(b"".join(values), _NUMBERS[self.encoding]))
         if self.encoding == "str":
             return pa.array([each.decode() for each in values], pa.string())
-        return pa.array([json.loads(each) for each in values])
+        try:
+            return pa.array([json.loads(each) for each in values])
+        except RecursionError:
+            raise ValueError("a value of JSON is nested too deeply") from None
 
 
 def check_column(name: str, kind: Any) -> None:
