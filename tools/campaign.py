@@ -26,7 +26,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import campaign_texts
@@ -231,20 +231,22 @@ class Ledger:
                 file.write(json.dumps(row) + "\n")
 
 
-def plan(arguments: argparse.Namespace, done: set[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Units in their order, texts and strings in turns, until both goals are reached or time is up. Texts have even
-    numbers and strings odd ones."""
+def plan(kinds: Sequence[str], done: set[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Units in their order, the kinds in turns: texts have even numbers and strings odd ones."""
     for number in range(1 << 40):
-        kind = "strings" if number % 2 else "text"
+        kind = kinds[number % len(kinds)]
         if (kind, number) not in done:
             yield kind, number
 
 
 class Driver:
+    script = __file__  # what a worker runs
+    kinds: tuple[str, ...] = ("text", "strings")
+
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.ledger = Ledger(arguments.folder)
-        self.units = plan(arguments, self.ledger.done())
+        self.units = plan(self.kinds, self.ledger.done())
         self.totals = collections.Counter[str]()
         for row in self.ledger.rows:
             self.count(row)
@@ -274,7 +276,7 @@ class Driver:
     def serve(self, tier: str, device: str | None) -> None:
         """One worker, as long as there are units."""
         options = [f"--seed={self.arguments.seed}", f"--tier={tier}", *([f"--device={device}"] if device else [])]
-        command = [sys.executable, __file__, "work", str(self.arguments.folder), *options]
+        command = [sys.executable, self.script, "work", str(self.arguments.folder), *options]
         environment = os.environ | {"STREAMTOK_TIER": tier}
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
@@ -294,7 +296,7 @@ class Driver:
         with self.lock:
             self.count(row)
         if "differs" in row:
-            self.fail(f"unit {row['unit']} ({row['kind']}, {row['encoding']}, {row['tier']}): {row['differs']}")
+            self.fail(f"unit {row['unit']} ({row['kind']}, {row.get('encoding')}, {row['tier']}): {row['differs']}")
 
     def fail(self, message: str) -> None:
         print(f"DIFFERS: {message}", file=sys.stderr, flush=True)

@@ -40,7 +40,7 @@ AS_MSVC = ["-fms-extensions", "-fms-compatibility", "-fms-compatibility-version=
 AS_MSVC += ["-Wno-language-extension-token"]
 
 # What setup.py gives, and warnings. -O1: instructions of other targets are refused only where code is made of them.
-FLAGS = ["-std=c11", "-O1", "-g0", "-Wall", "-Wextra", "-Werror", "-Icsrc"]
+FLAGS = ["-std=c11", "-O1", "-g0", "-Wall", "-Wextra", "-Werror", "-Wframe-larger-than=16384", "-Icsrc"]
 
 
 def zig() -> str | None:

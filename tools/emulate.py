@@ -23,7 +23,8 @@ from typing import NamedTuple
 import fuzz_build
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", fuzz_build.INLINES, f"-I{ROOT / 'csrc'}"]
+FRAMES = "-Wframe-larger-than=16384"  # as setup.py has it
+FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", FRAMES, fuzz_build.INLINES, f"-I{ROOT / 'csrc'}"]
 
 
 class Target(NamedTuple):

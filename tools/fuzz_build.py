@@ -34,6 +34,7 @@ HARNESSES = (
     "normal",
     "table",
     "rows",
+    "checksum",
 )
 SHARED = ["support", "texts", "vocabularies", "tables"]
 STREAMS = ["subject", "odds"]  # of feed and state alone

@@ -1,0 +1,413 @@
+"""Random tokenizer.json files, small ones with all parts that such a file can have, and random texts for them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+Record = dict[str, Any]
+
+_SEEN = (*range(33, 127), *range(161, 173), *range(174, 256))
+_UNSEEN = [byte for byte in range(256) if byte not in _SEEN]
+LETTERS = {byte: chr(byte) for byte in _SEEN} | {byte: chr(256 + i) for i, byte in enumerate(_UNSEEN)}
+"""GPT-2's letters, by byte."""
+
+PIECES = (
+    *(
+        "a",
+        "b",
+        "c",
+        "ab",
+        "B",
+        "A",
+        " ",
+        " ",
+        "  ",
+        "\n",
+        "\t",
+        "_",
+        "#",
+        "##",
+        "<",
+        ">",
+        "1",
+        "23",
+        ".",
+        "'s",
+        "-",
+        "é",
+    ),
+    *("e\u0301", "\u0301", "\u0327", "中", "文", "ﬁ", "▁", "▁▁", "Ġ", "Ã©", "\x00", "\x7f", "\u200d", "\ufffd", "😀"),
+    *(
+        "<0x41>",
+        "<0xC3>",
+        "İ",
+        "ß",
+        "Σ",
+        "가",
+        "\u1100\u1161",
+        "\u3000",
+        "\u00a0",
+        "٣",
+        "²",
+        "\u0344",
+        "!",
+        ",",
+        " n't",
+    ),
+    *(" 's", "[U]", "<unk>", "x", "xy", "aa"),
+)
+MARKS = ("▁", "▁", "▁", "_", " ", "a", "é", "Ġ")
+
+
+def pick(rng: random.Random, *choices: Any) -> Any:
+    return rng.choice(choices)
+
+
+def some(rng: random.Random, pieces: Any = PIECES, most: int = 3) -> str:
+    """A short text that is not empty."""
+    return "".join(rng.choice(pieces) for _ in range(rng.choice((1, 1, 1, 2, most))))
+
+
+def sequence(rng: random.Random, name: str, steps: list[Record]) -> Record | None:
+    """The steps as a part of a file has them."""
+    if not steps:
+        return pick(rng, None, None, {"type": "Sequence", name: []})
+    if len(steps) == 1 and rng.random() < 0.7:
+        return steps[0]
+    if len(steps) > 2 and rng.random() < 0.1:
+        return {"type": "Sequence", name: [steps[0], {"type": "Sequence", name: steps[1:]}]}
+    return {"type": "Sequence", name: steps}
+
+
+# ==== What is done to a text before it is split ====
+
+
+REPLACED = (
+    *(r"\s+", r"\s", "[ab]", "a+", "x", r"\p{L}", r"\p{Mn}+", "[^a]", "xy", r"\n", " ", "[a\u0301]+"),
+    *("a|b", "(?i)a", " {2,}", "^a", ""),  # which are refused
+)
+
+
+def normalizer(rng: random.Random) -> Record:
+    kind = rng.randrange(14)
+    if kind < 5:
+        return {"type": ("NFC", "NFD", "NFKC", "NFKD", "Lowercase")[kind]}
+    if kind == 5:
+        return {"type": "StripAccents"}
+    if kind in (6, 7):
+        return {"type": "Strip", "strip_left": rng.random() < 0.7, "strip_right": rng.random() < 0.5}
+    if kind == 8:
+        return {"type": "Prepend", "prepend": pick(rng, "▁", " ", "a", "x", "é", "ab")}
+    if kind == 9:
+        flags = {name: rng.random() < 0.5 for name in ("clean_text", "handle_chinese_chars", "lowercase")}
+        return {"type": "BertNormalizer", **flags, "strip_accents": pick(rng, None, True, False)}
+    content = pick(rng, "", "▁", "_", " ", "a", "xy", "é", "bb", some(rng))
+    if kind == 10:
+        return {"type": "Replace", "pattern": {"Regex": rng.choice(REPLACED)}, "content": content}
+    text = pick(rng, " ", " ", "▁", "a", "xy", "aa", "é", "\u0301", some(rng), some(rng))
+    return {"type": "Replace", "pattern": {"String": text}, "content": content}
+
+
+def metaspace(rng: random.Random) -> Record:
+    made: Record = {"type": "Metaspace", "replacement": rng.choice(MARKS)}
+    if rng.random() < 0.9:
+        made["prepend_scheme"] = pick(rng, "always", "first", "first", "never")
+    if rng.random() < 0.9:
+        made["split"] = rng.random() < 0.5
+    if rng.random() < 0.05:
+        made["add_prefix_space"] = rng.random() < 0.5
+    return made
+
+
+def byte_level(rng: random.Random) -> Record:
+    made = {"type": "ByteLevel", "add_prefix_space": rng.random() < 0.2, "trim_offsets": rng.random() < 0.5}
+    return made | ({"use_regex": rng.random() < 0.5} if rng.random() < 0.9 else {})
+
+
+BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+REGEXES = (
+    *(
+        r"\s+",
+        r"\p{L}+",
+        r"\p{N}{1,3}",
+        r" ?\p{L}+| ?[^\s\p{L}]+|\s+",
+        r"\s+(?!\S)|\s+",
+        "'s|a",
+        "a|ab",
+        "[ab]+",
+        "(?i)A",
+    ),
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    *(".", r"(a)\1", ""),
+)
+
+
+def split(rng: random.Random) -> Record:
+    kind = rng.randrange(8)
+    if kind < 4:
+        literal = pick(rng, " ", "a", "ab", "▁", "é", "\n", some(rng))
+        pattern = {"Regex": rng.choice(REGEXES)} if rng.random() < 0.6 else {"String": literal}
+        return {"type": "Split", "pattern": pattern, "behavior": rng.choice(BEHAVIORS), "invert": rng.random() < 0.3}
+    if kind == 4:
+        return {"type": "Digits", "individual_digits": rng.random() < 0.5}
+    if kind == 5:
+        return {"type": "Punctuation", "behavior": rng.choice(BEHAVIORS)}
+    return {"type": pick(rng, "Whitespace", "WhitespaceSplit", "BertPreTokenizer")}
+
+
+def pre_tokenizer(rng: random.Random, kind: str) -> Record | None:
+    splits = [split(rng) for _ in range(pick(rng, 0, 0, 0, 1, 1, 2))]
+    if kind == "bytes":
+        splits.insert(len(splits) if rng.random() < 0.9 else 0, byte_level(rng))
+    elif rng.random() < (0.5 if kind == "characters" else 0.15):
+        splits.insert(0 if rng.random() < 0.95 else len(splits), metaspace(rng))
+    elif kind == "words" and rng.random() < 0.6:
+        splits = [{"type": "BertPreTokenizer"}]
+    return sequence(rng, "pretokenizers", splits)
+
+
+# ==== Decoders, post-processors ====
+
+
+def decoder_step(rng: random.Random) -> Record:
+    kind = rng.randrange(10)
+    if kind < 2:
+        return {"type": ("ByteFallback", "Fuse")[kind]}
+    if kind < 4:
+        character, stop = pick(rng, " ", " ", "a", "\ufffd"), pick(rng, 0, 0, 0, 1)
+        return {"type": "Strip", "content": character, "start": rng.randrange(3), "stop": stop}
+    if kind < 6:
+        pattern = {"String": pick(rng, "▁", "▁", "a", "##", some(rng))} if rng.random() < 0.9 else {"Regex": "a+"}
+        return {"type": "Replace", "pattern": pattern, "content": pick(rng, " ", "", "b", "▁")}
+    if kind == 6:
+        return metaspace(rng)
+    if kind == 7:
+        return {"type": "WordPiece", "prefix": pick(rng, "##", "", "a"), "cleanup": rng.random() < 0.5}
+    if kind == 8:
+        return {"type": pick(rng, "BPEDecoder", "CTC"), "suffix": "</w>"}
+    return byte_level(rng)
+
+
+def decoder(rng: random.Random, kind: str) -> Record | None:
+    if rng.random() < 0.1:
+        return None
+    if rng.random() < 0.15 and (kind != "words" or rng.random() < 0.1):
+        return sequence(rng, "decoders", [decoder_step(rng) for _ in range(rng.randrange(4))])
+    if kind == "bytes":
+        last: Record = {"type": "Fuse"}
+        return sequence(rng, "decoders", pick(rng, [byte_level(rng)], [byte_level(rng), last], [last]))
+    if kind == "words":
+        return {"type": "WordPiece", "prefix": pick(rng, "##", "##", "", "@"), "cleanup": rng.random() < 0.5}
+    steps: list[Record] = []
+    if rng.random() < 0.6:
+        steps.append(
+            {"type": "Replace", "pattern": {"String": pick(rng, "▁", "▁", "a")}, "content": pick(rng, " ", " ", "")}
+        )
+    if rng.random() < 0.3:
+        steps.append(metaspace(rng))
+    steps += [{"type": "ByteFallback"}] * (rng.random() < 0.8) + [{"type": "Fuse"}] * (rng.random() < 0.8)
+    if rng.random() < 0.5:
+        steps.append({"type": "Strip", "content": " ", "start": pick(rng, 0, 1, 2), "stop": 0})
+    return sequence(rng, "decoders", steps)
+
+
+def post_processor(rng: random.Random, vocab: dict[str, int]) -> Record | None:
+    kind = rng.randrange(10)
+    tokens = [rng.choice(list(vocab)) for _ in range(2)]
+    if kind < 5:
+        return None
+    if kind == 5:
+        return byte_level(rng)
+    if kind == 6:
+        ends: Record = {name: [token, vocab[token]] for name, token in zip(("sep", "cls"), tokens)}
+        return pick(
+            rng,
+            {"type": "BertProcessing", **ends},
+            {
+                "type": "RobertaProcessing",
+                "trim_offsets": rng.random() < 0.5,
+                "add_prefix_space": rng.random() < 0.5,
+                **ends,
+            },
+        )
+    steps: list[Record] = [{"SpecialToken": {"id": token, "type_id": 0}} for token in tokens[: rng.randrange(3)]]
+    steps.insert(rng.randrange(len(steps) + 1), {"Sequence": {"id": "A", "type_id": 0}})
+    listed = {token: {"id": token, "ids": [vocab[token]], "tokens": [token]} for token in tokens}
+    pair = [{"Sequence": {"id": name, "type_id": 0}} for name in "AB"]
+    made = {"type": "TemplateProcessing", "single": steps, "pair": pair, "special_tokens": listed}
+    return {"type": "Sequence", "processors": [byte_level(rng), made]} if kind == 9 else made
+
+
+# ==== Models ====
+
+
+def merged(rng: random.Random, vocab: dict[str, int], begun: list[str], count: int) -> list[Any]:
+    """Merges of tokens that are there; what they make becomes a token."""
+    tokens, merges = list(begun), []
+    for _ in range(count):
+        left, right = rng.choice(tokens), rng.choice(tokens)
+        if (left, right) in merges or len(left + right) > 8:
+            continue
+        merges.append((left, right))
+        if left + right not in vocab:
+            vocab[left + right] = len(vocab)
+        tokens += [left + right] * 2
+    if rng.random() < 0.15:
+        rng.shuffle(merges)
+    if rng.random() < 0.1:
+        return [f"{left} {right}" for left, right in merges if " " not in left + right]
+    return [list(pair) for pair in merges]
+
+
+def renumbered(rng: random.Random, vocab: dict[str, int]) -> dict[str, int]:
+    """The tokens with other ids, which mostly have no gaps."""
+    if rng.random() < 0.7:
+        return vocab
+    ids = list(range(len(vocab))) if rng.random() < 0.7 else rng.sample(range(2 * len(vocab)), len(vocab))
+    rng.shuffle(ids)
+    return dict(zip(vocab, ids))
+
+
+def bpe(rng: random.Random, vocab: dict[str, int], merges: list[Any], by_bytes: bool) -> Record:
+    unknown = pick(rng, None, None, "<unk>", "<unk>", "a", "[none]") if not by_bytes or rng.random() < 0.3 else None
+    return {
+        "type": "BPE",
+        "dropout": pick(rng, *[None] * 60, 0.0, 0.1),
+        "unk_token": unknown,
+        "continuing_subword_prefix": pick(rng, *[None] * 60, "", "##"),
+        "end_of_word_suffix": pick(rng, *[None] * 60, "", "</w>"),
+        "fuse_unk": rng.random() < 0.3,
+        "byte_fallback": rng.random() < (0.1 if by_bytes else 0.95),
+        "ignore_merges": rng.random() < (0.4 if by_bytes else 0.03),
+        "vocab": vocab,
+        "merges": merges,
+    }
+
+
+def byte_model(rng: random.Random) -> Record:
+    letters = list(LETTERS.values())
+    if rng.random() < 0.1:  # some that texts seldom have
+        letters = [
+            LETTERS[byte] for byte in range(256) if byte > 0x1F and byte not in (0x7F, 0xC0, 0xC1) and byte < 0xF5
+        ]
+    vocab = {token: i for i, token in enumerate((*(("<unk>",) if rng.random() < 0.3 else ()), *letters))}
+    common = [LETTERS[byte] for byte in b" aabcAxy1._#\n"] + [LETTERS[byte] for byte in "é中▁".encode()]
+    merges = merged(rng, vocab, common, rng.randrange(25))
+    for _ in range(pick(rng, 0, 0, 1, 3)):  # tokens that no merge makes
+        text = some(rng)
+        vocab.setdefault(text if rng.random() < 0.3 else "".join(LETTERS[byte] for byte in text.encode()), len(vocab))
+    return bpe(rng, renumbered(rng, vocab), merges, True)
+
+
+def character_model(rng: random.Random) -> Record:
+    special = ["<unk>", "<s>", "</s>"][: rng.randrange(4)]
+    of_bytes = [f"<0x{byte:02X}>" for byte in range(256)]
+    characters = [c for c in dict.fromkeys("".join(PIECES)) if rng.random() < 0.5]
+    if rng.random() < 0.1:
+        of_bytes = [name for name in of_bytes if rng.random() < 0.98]
+    vocab = {token: i for i, token in enumerate(dict.fromkeys((*special, *of_bytes, *characters)))}
+    common = [c for c in characters if c in " aabcx▁é中<>"] or characters
+    merges = merged(rng, vocab, common, rng.randrange(25)) if common else []
+    for _ in range(pick(rng, 0, 0, 1, 3)):
+        vocab.setdefault(some(rng), len(vocab))
+    return bpe(rng, renumbered(rng, vocab), merges, False)
+
+
+def word_model(rng: random.Random) -> Record:
+    prefix = pick(rng, "##", "##", "##", "", "@", "é", "#")
+    names = {pick(rng, "[U]", "[U]", "a", "##a")}
+    for _ in range(rng.randrange(40)):
+        piece = some(rng, most=5).replace(" ", "") or "a"
+        names.add(prefix + piece if rng.random() < 0.5 else piece)
+    unknown = rng.choice(sorted(names)) if rng.random() < 0.1 else next(iter(sorted(names & {"[U]", "a", "##a"})))
+    vocab = {token: i for i, token in enumerate(sorted(names, key=lambda _: rng.random()))}
+    most = pick(rng, 1, 2, 3, 4, 100)
+    return {
+        "type": "WordPiece",
+        "unk_token": unknown if rng.random() < 0.98 else "[none]",
+        "continuing_subword_prefix": prefix,
+        "max_input_chars_per_word": most,
+        "vocab": renumbered(rng, vocab),
+    }
+
+
+def other_model(rng: random.Random) -> Record:
+    words = {"type": "WordLevel", "vocab": {"a": 0, "[U]": 1}, "unk_token": "[U]"}
+    return pick(
+        rng, words, {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]], "byte_fallback": False}
+    )
+
+
+# ==== Files ====
+
+
+def added_tokens(rng: random.Random, vocab: dict[str, int]) -> list[Record]:
+    found: dict[str, Record] = {}
+    free = len(vocab)
+    odds = {flag: rng.choice((0.0, 0.0, 0.3)) for flag in ("single_word", "lstrip", "rstrip")}
+    odds |= {"normalized": rng.choice((0.0, 0.3, 1.0)), "special": rng.choice((0.0, 0.5, 1.0))}
+    for _ in range(pick(rng, 0, 0, 1, 2, 4)):
+        content = (
+            rng.choice(list(vocab)[-30:] + list(vocab)[:4])
+            if rng.random() < 0.4
+            else some(rng, (*PIECES, "<s>", "<x>"))
+        )
+        if content in found or (not content.isascii() and content in vocab and rng.random() < 0.8):  # often refused
+            continue
+        number = vocab.get(content, free)
+        free += content not in vocab
+        flags = {flag: rng.random() < share for flag, share in odds.items()}
+        found[content] = {"id": number, "content": content, **flags}
+    made = list(found.values())
+    if made and rng.random() < 0.01:
+        rng.choice(made)["id"] += 1
+    return made
+
+
+def damaged(rng: random.Random, record: Record) -> Record:
+    """The same with one value that is wrong or not there."""
+    at: Any = record
+    while True:
+        keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+        key = rng.choice(keys)
+        if isinstance(at[key], dict | list) and at[key] and rng.random() < 0.7:
+            at = at[key]
+            continue
+        if rng.random() < 0.5:
+            del at[key]
+        else:
+            at[key] = pick(rng, None, True, 0, -1, 1.5, "", "x", [], {}, 1 << 40)
+        return record
+
+
+def random_file(rng: random.Random) -> Record:
+    """A tokenizer.json."""
+    kind = rng.choices(("bytes", "characters", "words", "others"), (40, 35, 24, 1))[0]
+    makers = {"bytes": byte_model, "characters": character_model, "words": word_model, "others": other_model}
+    model = makers[kind](rng)
+    vocab = model["vocab"] if isinstance(model["vocab"], dict) else {"a": 1}
+    record = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added_tokens(rng, vocab),
+        "normalizer": sequence(rng, "normalizers", [normalizer(rng) for _ in range(pick(rng, 0, 0, 1, 1, 2, 3))]),
+        "pre_tokenizer": pre_tokenizer(rng, kind),
+        "post_processor": post_processor(rng, vocab),
+        "decoder": decoder(rng, kind),
+        "model": model,
+    }
+    return damaged(rng, record) if rng.random() < 0.02 else record
+
+
+def random_texts(rng: random.Random, record: Record, count: int) -> list[str]:
+    """Texts of the pieces above, of tokens and of added ones."""
+    listed = record["added_tokens"] if isinstance(record.get("added_tokens"), list) else []
+    named = [token.get("content") for token in listed if isinstance(token, dict)]
+    if isinstance(record.get("model"), dict) and isinstance(record["model"].get("vocab"), dict):
+        named += list(record["model"]["vocab"])[-20:]
+    named = [text for text in named if isinstance(text, str)]
+    pieces = rng.sample(PIECES, rng.choice((4, 12, len(PIECES)))) + [" ", "a"]
+    alphabet = pieces + rng.choices(named, k=len(pieces)) if named else pieces
+    return ["".join(rng.choices(alphabet, k=rng.choice((1, 2, 3, 4, 6, 12)))) for _ in range(count)]
