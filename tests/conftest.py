@@ -11,6 +11,7 @@ import shutil
 import tempfile
 
 import hypothesis
+import left_out
 import oracle
 import pytest
 
@@ -54,10 +55,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.loadscopereorder = False
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("long") and oracle.PROFILE != "long":
-            item.add_marker(pytest.mark.skip(reason="only with STREAMTOK_PROFILE=long"))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if oracle.PROFILE != "long":
+        long = [item for item in items if item.get_closest_marker("long")]
+        left_out.leave_out(config, items, long, left_out.function_of, "only with STREAMTOK_PROFILE=long")
+    if not oracle.SHARED.exists():
+        shared = [item for item in items if item.get_closest_marker("shared")]
+        left_out.leave_out(config, items, shared, left_out.function_of, "../shared is not here")
     if "PYTEST_XDIST_WORKER" in os.environ:
         order = {f"test_{name}": place for place, name in enumerate(LONG_FILES)}
         items.sort(key=lambda item: order.get(item.path.stem, len(order)))

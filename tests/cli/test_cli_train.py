@@ -46,6 +46,19 @@ def test_it_writes_what_train_returns(here):
         assert again == ids
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        *(("7", 7), ("7B", 7), ("2k", 2000), ("2 KB", 2000), ("1.5MB", 1_500_000), ("3g", 3 * 10**9)),
+        *(("2KiB", 2048), ("2mi", 2 << 20), ("0.5GiB", 1 << 29)),
+    ],
+)
+def test_sizes_are_read_in_both_kinds_of_units(text, size):
+    from streamtok.cli.train import _Bytes
+
+    assert _Bytes().convert(text, None, None) == size == _Bytes().convert(size, None, None)
+
+
 def test_both_ways_of_the_readme_write_the_same_files(here):
     (here / "corpus").mkdir()
     for i in range(2):

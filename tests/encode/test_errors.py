@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import oracle
 import pytest
 
 import streamtok
-from streamtok.errors import VocabularyError
+from streamtok.errors import VocabularyError, at_row, changed_text_error, raise_of_row
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +221,85 @@ def test_error_about_one_of_many_texts_names_its_index(both, custom):
             enc.encode_ragged(["a", b"b", bytearray(b"ab\xff"), b"\xff"])
         with pytest.raises(ValueError, match="num_threads"):
             enc.encode_ragged(["a"], num_threads=0)
+
+
+NAME = "<|endoftext|>"
+
+
+@pytest.fixture(scope="module")
+def patterned(both):
+    """The same vocabulary, split by the `regex` package."""
+    ranks, special = both.ours._mergeable_ranks, both.ours._special_tokens
+    return streamtok.Encoding("patterned", pat_str=r"\w+(?=\s)|\W|\w", mergeable_ranks=ranks, special_tokens=special)
+
+
+OF_ROWS = {
+    "disallowed, ragged": (lambda e, n: e.encode_ragged(["a", "b", NAME], num_threads=n), "It stands in text 2\\.\n$"),
+    "disallowed, padded": (lambda e, n: e.encode_padded([b"a", NAME], num_threads=n), "It stands in text 1\\.\n$"),
+    "disallowed, long": (lambda e, n: e.encode_ragged([*["ab " * 70_000] * 3, NAME], num_threads=n), "in text 3\\.\n$"),
+    "not UTF-8": (lambda e, n: e.encode_ragged(["a", b"\xff"], num_threads=n), r"invalid start byte \(text 1\)$"),
+    "not UTF-8, padded": (lambda e, n: e.encode_padded(["a", bytearray(b"\xff")], num_threads=n), r"\(text 1\)$"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_error_of_a_row_names_it(both, patterned, name, threads):
+    call, message = OF_ROWS[name]
+    for enc in (both.ours, patterned):
+        error = error_of(lambda enc=enc: call(enc, threads))
+        assert re.search(message, str(error)) and error.row == int(re.findall(r"\d+", message)[-1])
+
+
+BATCHES = {
+    "encode": (lambda e, n: e.encode_batch(["a", NAME, "b"], num_threads=n), 1),
+    "encode, long": (lambda e, n: e.encode_batch([*["well " * 20_000] * 7, NAME], num_threads=n), 7),
+    "decode": (lambda e, n: e.decode_batch([[15339], [10**6]], num_threads=n), 1),
+    "decode an array": (lambda e, n: e.decode_batch(np.array([[15339], [15339], [10**6]]), num_threads=n), 2),
+    "decode, long": (lambda e, n: e.decode_batch([*[[15339] * 9000] * 9, [10**6]], num_threads=n), 9),
+    "decode to bytes": (lambda e, n: e.decode_bytes_batch([[15339], [1], np.array([0.5])], num_threads=n), 2),
+    "decode what is no UTF-8": (lambda e, n: e.decode_batch([[15339], [255]], errors="strict", num_threads=n), 1),
+    "negative": (lambda e, n: e.decode_batch([[15339], [-1]], num_threads=n), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", BATCHES)
+def test_error_of_a_batch_has_tiktokens_message_and_a_note_that_names_the_row(both, patterned, name, threads):
+    call, row = BATCHES[name]
+    for enc in (both.ours, patterned):
+        error = error_of(lambda enc=enc: call(enc, threads))
+        assert error.row == row
+        assert [note for note in error.__notes__ if note.endswith(f" {row}.")] == error.__notes__ and len(
+            error.__notes__
+        ) == 1
+        single = error_of(lambda enc=enc: enc.encode(NAME) if name.startswith("encode") else enc.decode_bytes([10**6]))
+        assert type(error) is not type(single) or error.args == single.args
+
+
+def test_error_that_is_none_of_a_row_names_none(both):
+    for call in (
+        lambda: both.ours.encode_ragged(["a"], num_threads=0),
+        lambda: both.ours.encode_batch(["a"], num_threads=0),
+        lambda: both.ours.decode_batch(np.zeros((1, 1, 1), int)),
+    ):
+        assert getattr(error_of(call), "row", None) is None
+
+
+def test_what_a_signal_handler_raises_is_told_of_no_row(both):
+    """The same exception leaves the call, as it was."""
+    signal_error = ValueError("time is up")
+    signal_error.row = None
+    assert at_row(signal_error, 5) is signal_error
+    assert error_of(lambda: raise_of_row(signal_error, "text")) is signal_error and signal_error.args == ("time is up",)
+
+
+def test_a_text_that_changed_is_refused_by_the_documented_errors():
+    """What was read of it was refused; what stands there now is not."""
+    error = error_of(lambda: raise_of_row(at_row(changed_text_error(False), 3), "row"))
+    assert isinstance(error, UnicodeDecodeError) and "changed the text" in str(error) and "(row 3)" in str(error)
+    error = error_of(lambda: raise_of_row(at_row(changed_text_error(True), 3), "row"))
+    assert type(error) is ValueError and str(error).endswith("(row 3)")
 
 
 @pytest.fixture(scope="module")

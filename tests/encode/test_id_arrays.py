@@ -14,6 +14,8 @@ import numpy as np
 import oracle
 import pytest
 
+import streamtok
+
 TEXT = "ids of any kind: naïve 🤗 text\n" * 3
 DTYPES = ("uint16", "int16", "int32", "uint32", ">u4", "int64", "uint64")
 
@@ -193,6 +195,38 @@ def test_wrong_ids_are_refused_in_every_way(enc, kind, message, make):
     with pytest.raises(kind):
         enc.decode_tokens_bytes(make())
     assert stream.pending == before > 0
+
+
+def test_masked_arrays_are_refused_wherever_ids_or_their_places_are_taken(enc):
+    """As plain arrays they would have the values that are masked."""
+    row, square = np.ma.array([1, 2], mask=[0, 1]), np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    decoder = enc.batch_decoder(8)
+    calls = {
+        "ids are": [
+            *(
+                lambda call=call: call(row)
+                for call in (enc.decode_tokens_bytes, enc.decode_with_offsets, enc.token_strs)
+            ),
+            *(lambda call=call: call(row) for call in (enc.first_difference, enc.canonical_check().feed)),
+            *(lambda call=call: call(square) for call in (enc.decode_batch, enc.decode_bytes_batch, enc.token_strs)),
+            lambda: enc.token_strs([row, row]),
+            lambda: enc.completions(row, "a"),
+            lambda: decoder.feed([0, 1], row),
+            lambda: decoder.feed([0, 1], square),
+            lambda: streamtok.pack([[1], row], 4),
+            lambda: streamtok.pack(square, 4),
+            lambda: streamtok.pack((row, [0, 2]), 4),
+        ],
+        "slots are": [lambda: decoder.feed(row, [1, 2])],
+        "counts are": [lambda: decoder.feed([0, 1], [1, 2, 3], row)],
+        "indptr are": [lambda: streamtok.pack(([1, 2], np.ma.array([0, 2], mask=[0, 1])), 4)],
+        "out is": [lambda: enc.encode_to_numpy("a", out=row)],
+        "an id is an int, got": [lambda: enc.stream_decoder().feed(np.ma.array(5, mask=True))],
+    }
+    for message, refused in calls.items():
+        for call in refused:
+            with pytest.raises(TypeError, match=f"{message} .*masked array"):
+                call()
 
 
 def test_wrong_single_id_leaves_the_decoder_as_it_was(enc):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import sys
+import sysconfig
 
 import numpy as np
 import oracle
@@ -14,8 +15,10 @@ from streamtok import batch
 from streamtok.native.job import Job
 from streamtok.native.lists import lists_over
 
-pytestmark = pytest.mark.skipif(
-    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="without the lock each thread makes lists of its own"
+HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
+COUNTS_ALL = hasattr(sys, "gettotalrefcount")
+steps = pytest.mark.skipif(
+    not HAS_LOCK or COUNTS_ALL, reason="this Python's lists are made by their own threads, or by one"
 )
 
 
@@ -58,6 +61,29 @@ def test_lists_of_ids_in_an_array(texts, monkeypatch):
             lists_over(enc._vocab, ids, np.array(starts))
 
 
+def test_the_steps_are_for_a_python_that_they_are_right_for(texts):
+    """Not without the lock, nor where all references are counted, or all objects listed."""
+    lists = lists_of(oracle.ours("r50k_base")._coder, texts)
+    assert lists.are_shared == (HAS_LOCK and not COUNTS_ALL)
+    assert [len(each) for each in lists.all()] == [len(oracle.ours("r50k_base").encode_ordinary(t)) for t in texts]
+
+
+def test_a_python_that_counts_all_references_counts_those_of_lists(texts, monkeypatch):
+    """No other Python has such a count."""
+    monkeypatch.setattr(batch, "cores", lambda: 4)
+    total, enc = getattr(sys, "gettotalrefcount", int), oracle.ours("r50k_base")
+    enc.encode_ordinary_batch(texts, num_threads=4)
+    gc.collect()
+    before = total()
+    made = enc.encode_ordinary_batch(texts, num_threads=4)
+    places = sum(map(len, made))
+    assert not COUNTS_ALL or total() - before > places
+    del made
+    gc.collect()
+    assert abs(total() - before) < places // 100
+
+
+@steps
 @pytest.mark.parametrize("by", ["job", "array"])
 def test_each_place_is_a_reference(texts, by):
     coder = oracle.ours("r50k_base")._coder
@@ -78,6 +104,7 @@ def test_each_place_is_a_reference(texts, by):
     assert with_lists - sys.getrefcount(number) == places > 0
 
 
+@steps
 @pytest.mark.parametrize("filled", [False, True])
 def test_lists_that_are_given_up_leave_nothing(texts, filled):
     coder = oracle.ours("r50k_base")._coder

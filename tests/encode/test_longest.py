@@ -48,6 +48,18 @@ def test_ids_are_those_of_the_definition(seed):
         assert encoding.count(text) == len(ids) and encoding.decode(ids) == text
 
 
+@pytest.mark.parametrize("size", [12, 13, 14, 26, 27, 40, 200])
+def test_a_token_that_does_not_end_leaves_many_others(size):
+    """The text goes on with a long token up to its last byte: all that was read of it then becomes shorter tokens."""
+    tokens = BYTES | {b"ab" * size + b"c": 256, b"ba": 257}
+    encoding = Encoding.longest_match("test", tokens, special_tokens={}, pat_str=None)
+    for end in (b"", b"d", b"c", b"ab"):
+        for begun in (b"ab" * size, b"ab" * (2 * size), b"x" + b"ab" * size + b"a"):
+            text = begun + end
+            assert encoding.encode_ordinary(text.decode()) == longest(tokens, text)
+            assert streamed(random.Random(size), encoding, text) == longest(tokens, text)
+
+
 def test_random_strings_of_many_vocabularies():
     """1,000,000 with the profile "long": whole texts as one call, and cut anywhere in a stream, against the definition
     in C."""

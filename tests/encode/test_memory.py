@@ -107,6 +107,36 @@ def test_failing_to_decode(make_tiny):
     assert decoder.pending == 1 and enc.decode(ids) == LONG * 20
 
 
+def test_failing_to_decode_many_texts(make_tiny):
+    """Slots with a stop string that begins in one call and ends, or does not, in a later one: a call that fails leaves
+    all of them as they were, and none keeps memory."""
+    enc = make_tiny()
+    decoder = enc.batch_decoder(3)
+    rows = [enc.encode("é" * 40 + text) for text in ("xyab", "xy中", "xyz" * 30)]
+
+    def begin() -> None:
+        for slot in range(3):
+            decoder.reset(slot, stop=["xyz", "yab", "中中"])
+
+    begin()
+    states = [decoder.getstate(slot) for slot in range(3)]
+
+    def check() -> None:
+        assert [decoder.getstate(slot) for slot in range(3)] == states
+
+    results: list = []
+    ids, counts = [token for row in rows for token in row], [len(row) for row in rows]
+
+    def undo() -> None:
+        results.clear()
+        begin()
+
+    fail_each(lambda: results.append(decoder.feed([0, 1, 2], ids, counts)), check, undo=undo)
+    ends = [decoder.flush(slot) for slot in range(3)]
+    assert (results, ends) == ([["é" * 40 + "x", "é" * 40 + "xy", "é" * 40]], ["", "中", ""])
+    assert [decoder.stop_of(slot) for slot in range(3)] == ["yab", None, "xyz"]
+
+
 def test_failing_to_make_a_matcher(make_tiny):
     enc = make_tiny()
     enc.encode("a")

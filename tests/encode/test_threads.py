@@ -379,3 +379,12 @@ def work():
 
 fork_beside(2, work, 15, lambda: (enc.encode_to_numpy(big, num_threads=8) == want).all())
 """)
+
+
+def test_bytes_that_continue_no_character_take_linear_time_on_several_threads(enc):
+    """A place for a cut is sought in front of each fault, and no farther."""
+    data = b"\x80" * 600_000
+    begun = time.process_time()
+    ids = enc.encode_to_numpy(data, errors="replace", num_threads=2)
+    assert time.process_time() - begun < 5  # a tenth of a second; it was a minute
+    assert len(ids) == enc.count(data, errors="replace", num_threads=2) == enc.count(data, errors="replace")

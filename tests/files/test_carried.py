@@ -212,6 +212,20 @@ def test_types_that_are_stated(enc):
     assert open_documents("o.arrow").values(1) == {"x": '"\\ud800"'}
 
 
+def test_integers_that_a_double_does_not_hold_stay_exact(enc):
+    edge, names = 1 << 53, ("int64", "string")
+    for number, kind in ((edge, "double"), (-edge, "double"), (edge + 1, "string"), (-edge - 1, "string")):
+        pathlib.Path("a.jsonl").write_text(f'{{"text": "a", "x": {number}}}\n{{"text": "b", "x": 0.5}}\n')
+        encode_file(enc, "a.jsonl", "o.arrow", carry=["x"])
+        found = open_documents("o.arrow").columns()["x"]
+        assert str(found.type) == kind and int(json.loads(str(found[0].as_py()))) == number
+    for number, kind in zip(((1 << 63) - 1, 1 << 63), names):
+        pathlib.Path("a.jsonl").write_text(f'{{"text": "a", "x": {number}}}\n')
+        encode_file(enc, "a.jsonl", "o.arrow", carry=["x"])
+        found = open_documents("o.arrow").columns()["x"]
+        assert str(found.type) == kind and int(found[0].as_py()) == number
+
+
 def test_members_carry_the_json_of_their_sample(enc, monkeypatch):
     rng = random.Random(5)
     wanted = []

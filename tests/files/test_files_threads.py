@@ -24,7 +24,7 @@ from longest_match import BYTES
 
 import streamtok
 from streamtok import batch, disk
-from streamtok.files import documents, encode_file, in_order, ways
+from streamtok.files import documents, encode_file, in_order, parts, ways
 
 THREADS = (2, 3, 8, 64)
 
@@ -188,6 +188,37 @@ def test_parts_are_written_in_any_order_and_end_in_theirs(here, monkeypatch):
     monkeypatch.setattr(disk, "os_preadv", late)
     for threads in (2, 5, 8):
         assert written(enc, "out.bin", src="long.txt", num_threads=threads, journal_bytes=1000) == want
+
+
+@pytest.mark.skipif(not disk.places_are_free, reason="this system does not read and write at places")
+def test_rooms_for_parts_are_taken_and_given_back_with_the_lock(here, monkeypatch):
+    """Two threads that find one room left would both take it."""
+    begin, used = parts.Parts.__init__, []
+
+    class Watched(list):
+        def __init__(self, lock):
+            self.lock = lock
+
+        def __bool__(self):
+            used.append(self.lock.locked())
+            return len(self) > 0
+
+        def pop(self):
+            used.append(self.lock.locked())
+            return super().pop()
+
+        def append(self, item):
+            used.append(self.lock.locked())
+            super().append(item)
+
+    def watched(self, *arguments):
+        begin(self, *arguments)
+        self._idle = Watched(self._lock)
+
+    monkeypatch.setattr(parts.Parts, "__init__", watched)
+    pathlib.Path("0.txt").write_text(oracle.topics(), newline="")
+    encode_file(oracle.ours("r50k_base"), "0.txt", "0.bin", num_threads=3)
+    assert len(used) > 10 and all(used)
 
 
 @pytest.mark.skipif(not disk.places_are_free, reason="this system does not read and write at places")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
 from file_runs import has_leases
@@ -139,7 +140,7 @@ def test_where_something_is_missing_there_is_no_lease(file, monkeypatch, missing
     elif missing == "leases":
         monkeypatch.setattr(disk.fcntl, "F_SETLEASE", 99_999)
     elif missing == "threads":
-        monkeypatch.setattr(threading.Thread, "start", refuse)
+        monkeypatch.setattr(lease, "Threads", lambda most: types.SimpleNamespace(do=refuse, end=lambda: None))
     elif missing == "signals":
         monkeypatch.setattr(signal, "pthread_sigmask", refuse)
     else:

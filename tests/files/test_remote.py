@@ -62,6 +62,15 @@ def test_the_same_ids(enc, memory):
     assert run("count", "-e", enc.name, url).stdout == run("count", "-e", enc.name, "a.txt").stdout
 
 
+def test_sizes_around_those_of_blocks(enc, memory):
+    for size in (1, 2, 999, 1000, 1001, 1999, 2000, 2001, 5001):
+        pathlib.Path("part.txt").write_bytes(TEXT[:size].replace(b"\xc3", b"c").replace(b"\xaf", b"a"))
+        url = put(memory, "part.txt", pathlib.Path("part.txt").read_bytes())
+        encode_file(enc, url, "far.bin")
+        encode_file(enc, "part.txt", "near.bin")
+        assert pathlib.Path("far.bin").read_bytes() == pathlib.Path("near.bin").read_bytes()
+
+
 def test_tables(enc, memory):
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     import pyarrow.parquet as pq

@@ -102,3 +102,53 @@ def test_what_is_refused_says_where(enc):
             assert ids_of(enc, "a.tar", errors="replace").count(enc.eot_token) == 3
         except (SourceError, ValueError) as error:
             assert "a.tar" in str(error)
+
+
+def header(size: bytes, name: bytes = b"a.txt", kind: bytes = b"0", rest: bytes = b"") -> bytes:
+    """A block of a tar archive with this field for the size."""
+    block = bytearray(512)
+    block[: len(name)], block[124 : 124 + len(size)], block[156:157] = name, size, kind
+    block[257:265] = b"ustar  \0" if kind == b"S" else b"ustar\00000"
+    block[386 : 386 + len(rest)] = rest
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+def number(n: int) -> bytes:
+    """A number in base 256, as tar writes those that its octal digits cannot hold."""
+    return bytes([0xFF if n < 0 else 0x80]) + (n % (1 << 88)).to_bytes(11, "big")
+
+
+def test_sizes_that_no_member_has_are_refused(enc):
+    for size in (-1, -512, -(1 << 60)):
+        for name in (b"a.txt", b"other.bin"):
+            pathlib.Path("a.tar").write_bytes(header(number(size), name) + bytes(1024))
+            with pytest.raises(SourceError, match=rf"member {name.decode()} has a size of {size} bytes"):
+                ids_of(enc, "a.tar")
+    pathlib.Path("a.tar").write_bytes(header(number(1 << 62)) + bytes(1024))
+    with pytest.raises(SourceError, match=rf"a\.txt has {1 << 62} bytes, and the whole archive 1536"):
+        ids_of(enc, "a.tar")
+
+
+def test_a_sparse_member_is_refused(enc):
+    real = b"".join(b"%011o\0" % n for n in (0, 512)) + bytes(24 * 3 + 1) + b"%011o\0" % 200_000_000
+    pathlib.Path("a.tar").write_bytes(header(b"%011o\0" % 512, kind=b"S", rest=real) + bytes(512 + 1024))
+    with pytest.raises(SourceError, match=r"member a\.txt is a sparse file"):
+        ids_of(enc, "a.tar")
+
+
+def test_a_member_far_larger_than_its_archive_is_refused(enc, monkeypatch):
+    monkeypatch.setattr(tars, "_LARGE", 1 << 16)
+    for count, is_refused in ((1 << 16, False), (1 << 20, True)):
+        packed = archive([("a.txt", b"ab" * (count // 2))])
+        pathlib.Path("a.tar.gz").write_bytes(gzip.compress(packed))
+        if is_refused:
+            with pytest.raises(
+                SourceError, match=rf"member a\.txt has {count} bytes, and the whole archive .* unpack it first"
+            ):
+                ids_of(enc, "a.tar.gz")
+        else:
+            assert ids_of(enc, "a.tar.gz") == wanted(enc, ["ab" * (count // 2)])
+    pathlib.Path("a.tar").write_bytes(packed)
+    assert ids_of(enc, "a.tar") == wanted(enc, ["ab" * (1 << 19)])

@@ -201,3 +201,11 @@ def test_an_output_beside_the_output_may_be_no_source(enc, here):
     with pytest.raises(ValueError, match=r"o\.idx'?, which is the source"):
         encode_file(enc, "o.idx", "o.bin", format="megatron")
     assert pathlib.Path("o.idx").read_text() == "a text"
+
+
+def test_a_value_of_json_that_is_nested_deeply_is_a_value_error():
+    pytest.importorskip("pyarrow", reason="values of columns are Arrow arrays")
+    from streamtok.files.formats.mds_columns import MdsColumn
+
+    with pytest.raises(ValueError, match="nested too deeply"):
+        MdsColumn.named("x", "json").decoded([b"[" * 100_000 + b"]" * 100_000])

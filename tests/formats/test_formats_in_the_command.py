@@ -6,17 +6,19 @@ import pathlib
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from streamtok.cli.app import app
-from streamtok.files.formats import open_documents
-from streamtok.files.suffixes import IDS_FORMATS
+click_testing = pytest.importorskip("click.testing")
+pytest.importorskip("rich")
+
+from streamtok.cli.app import app  # noqa: E402
+from streamtok.files.formats import open_documents  # noqa: E402
+from streamtok.files.suffixes import IDS_FORMATS  # noqa: E402
 
 TEXT = "One line.\nAnother, naïve one.\n\nThe last ☕\n"
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, list(arguments))
+    return click_testing.CliRunner().invoke(app, list(arguments))
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,11 @@
-"""Tests that need a CUDA device; without one they say so. `python -m pytest tests/gpu` runs them alone."""
+"""Tests that need a CUDA device; without one each file says so once, and tests/gpu_emulated alone runs the kernels.
+`python -m pytest tests/gpu` runs them alone."""
 
 from __future__ import annotations
 
 import pathlib
 
+import left_out
 import oracle
 import pytest
 
@@ -30,12 +32,11 @@ def why_not() -> str | None:
     return None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     here = [item for item in items if pathlib.Path(__file__).parent in item.path.parents]
     reason = why_not() if here else None
     if reason:
-        for item in here:
-            item.add_marker(pytest.mark.skip(reason=f"needs a CUDA device: {reason}"))
+        left_out.leave_out(config, items, here, left_out.file_of, f"needs a CUDA device: {reason}")
 
 
 @pytest.fixture(params=ENCODINGS)

@@ -9,7 +9,6 @@ import random
 
 import numpy as np
 import oracle
-import pytest
 from test_gpu_kernels import hard_text
 
 CORPORA = ["english", "code", "multilingual"]
@@ -31,7 +30,7 @@ def folder() -> pathlib.Path | None:
 
 @functools.cache
 def corpus(name: str) -> bytes:
-    """The whole corpus; without the folder, text that comes with Python."""
+    """The whole corpus; without the folder, text that is made here."""
     import lzma
 
     where = folder()
@@ -40,9 +39,7 @@ def corpus(name: str) -> bytes:
             if path.exists():
                 data = path.read_bytes()
                 return lzma.decompress(data) if path.suffix == ".xz" else data
-    if name == "multilingual":
-        pytest.skip("no multilingual text here; STREAMTOK_CORPUS names the folder of the corpora")
-    return (oracle.topics() if name == "english" else oracle.stdlib_sources()).encode()
+    return oracle.corpus(name).encode()
 
 
 def random_strings(seed: int, count: int) -> list[bytes]:

@@ -422,8 +422,13 @@ def test_a_stream_whose_device_fails_is_as_it_was(devices, small_batches):
 
 def test_a_second_thread_in_a_stream_is_told(devices):
     ours = streamtok.get_encoding("o200k_base").stream_encoder(device="cuda")
-    with ours._stream._entered(), pytest.raises(RuntimeError, match="used by another thread"):
-        ours.feed("a")
+
+    def feed_again():
+        with pytest.raises(RuntimeError, match="used by another thread"):
+            ours.feed("a")
+
+    ours._stream._alone.run(feed_again)
+    ours.feed("a")
 
 
 # ==== Files ====

@@ -64,7 +64,8 @@ def public_names(module: types.ModuleType) -> list[str]:
     """The public names of a module: __all__, or what the module defines or re-exports."""
     listed = getattr(module, "__all__", None)
     if listed is not None:  # load re-exports some that are documented in the room of the bundled vocabularies
-        return [name for name in listed if not getattr(module, name).__module__.startswith("streamtok.bundled")]
+        homes = {name: getattr(getattr(module, name), "__module__", "") for name in listed}
+        return [name for name in listed if not homes[name].startswith("streamtok.bundled")]
     source = pathlib.Path(module.__file__).read_text(encoding="utf-8")
     handed_on = set(re.findall(r"import (\w+) as \1\b", source))
     here = {name for name in vars(module) if getattr(vars(module)[name], "__module__", None) == module.__name__}

@@ -152,7 +152,7 @@ def test_fastapi_service(recipe):
         for content, want in (
             ({"prompt": TEXT, "tokens": len(ids)}, TEXT),
             ({"prompt": "🤗", "tokens": len(expected(text="🤗")) - 1}, "\ufffd"),
-            ({"prompt": TEXT, "tokens": 10**9, "stop": ["it's", "12345"]}, TEXT[: TEXT.index("it's")]),
+            ({"prompt": TEXT, "tokens": module.MOST_TOKENS, "stop": ["it's", "12345"]}, TEXT[: TEXT.index("it's")]),
             ({"prompt": "", "tokens": 5}, ""),
         ):
             answer = client.post("/generate", json=content)
@@ -160,6 +160,25 @@ def test_fastapi_service(recipe):
             *events, done, end = answer.text.split("\n\n")
             assert (done, end) == ("data: [DONE]", "")
             assert "".join(json.loads(event.removeprefix("data: ")) for event in events) == want
+        assert len(module.app.state.model.free) == module.SLOTS
+
+
+def test_fastapi_service_refuses_what_it_cannot_answer(recipe):
+    module = recipe("fastapi_service", "fastapi", "httpx")
+    bodies = [
+        *(f'{{"prompt": "a", "tokens": {tokens}}}' for tokens in ("-5", "NaN", "1e999", f"{10**30}", "16385", "1.5")),
+        '{"prompt": NaN}',
+        '{"prompt": "\\ud800"}',
+        json.dumps({"prompt": "a", "stop": ["x"] * 17}),
+    ]
+    with importlib.import_module("fastapi.testclient").TestClient(module.app) as client:
+
+        def status(path: str, body: str) -> int:
+            return client.post(path, content=body, headers={"content-type": "application/json"}).status_code
+
+        assert [status("/generate", body) for body in bodies] == [422] * len(bodies)
+        for path, body in (("/count", '{"text": NaN}'), ("/decode", '{"ids": [NaN]}'), ("/decode", '{"ids": [-1]}')):
+            assert status(path, body) == 422
         assert len(module.app.state.model.free) == module.SLOTS
 
 

@@ -48,7 +48,8 @@ def steps() -> list[dict[str, Any]]:
 
 def test_scripts_that_they_run_are_there():
     named = {name for step in steps() for name in re.findall(r"(?:tools|\.ci)/[\w.]+", step.get("run", ""))}
-    assert {".ci/run", "tools/emulate.py", "tools/cross.py", "tools/test_wheel.py", "tools/check_release.py"} <= named
+    tools = {f"tools/{name}.py" for name in ("emulate", "cross", "test_wheel", "check_release", "long_profile")}
+    assert {".ci/run", *tools} <= named
     assert [name for name in named if not (oracle.PROJECT / name).exists()] == []
 
 

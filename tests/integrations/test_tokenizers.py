@@ -9,7 +9,7 @@ import random
 
 import oracle
 import pytest
-from test_transformers import CHANGES, KINDS, NAMES, llama3
+from kinds_of_tokenizers import CHANGES, KINDS, NAMES, llama3
 from tokenizers import AddedToken, decoders, normalizers
 from tokenizers import Tokenizer as Original
 from twins import FIELDS, outcome, random_inputs
@@ -93,6 +93,7 @@ def test_the_rest_is_that_of_the_original(tmp_path):
     assert Tokenizer.from_file(str(tmp_path / "ours.json")).encode("hello").ids == both(llama3())[1].encode("hello").ids
 
 
+@pytest.mark.filterwarnings("ignore:.*is not supported:UserWarning")
 @pytest.mark.parametrize("name", ["add_tokens of the backend", "normalizer", "a part of it in place", "another model"])
 def test_changes(name):
     ours, theirs = both(llama3())
@@ -107,6 +108,42 @@ def test_changes(name):
         assert before.ids == theirs.from_str(json.dumps(llama3())).encode(text).ids
     assert facts(ours.encode(text)) == facts(theirs.encode(text))
     assert ours.reasons[""] == 2 or name == "a part of it in place"  # that one is not supported
+
+
+def test_arguments_of_other_types():
+    ours, theirs = both(llama3())
+    batches = (["hello", "x"], None, "ab", ("a", "b"), [5], iter("a"))
+    given = {
+        "encode": ("hello there", None, 5, ["a"]),
+        "encode_batch": batches,
+        "encode_batch_fast": batches,
+        "decode": ([66, 67], None, "ab", 5, [True], [1.0], [-1], [1 << 40], (66,)),
+        "decode_batch": ([[66], [67]], None, [5], [None], ([66],), [[66], "x"]),
+    }
+    for method, values in given.items():
+        names = ("skip_special_tokens",) if "decode" in method else ("add_special_tokens", "is_pretokenized")
+        for options in ({}, *({name: value} for name in names for value in (None, 0, 1, "x"))):
+            for value in values:
+                found, wanted = (outcome(getattr(tok, method), value, **options) for tok in (ours, theirs))
+                found, wanted = map(ids_of, (found, wanted))
+                assert found == wanted, (method, value, options)
+
+
+def ids_of(found):
+    if isinstance(found, list):
+        return [getattr(each, "ids", each) for each in found]
+    return getattr(found, "ids", found)
+
+
+def test_what_is_not_supported_is_said_once():
+    made = llama3()
+    made["model"]["dropout"] = 0.5
+    ours = both(made)[0]
+    with pytest.warns(UserWarning, match=r"not supported: model\.dropout") as warned:
+        assert ours.decode(ours.encode("hello").ids) == "hello"
+    assert len(warned) == 1
+    ours.normalizer = normalizers.Lowercase()
+    copy.deepcopy(ours).encode("hello")  # no second time
 
 
 def test_encodings_that_change_and_travel():
@@ -138,3 +175,25 @@ def test_a_stream_of_ids(kind):
             assert found[0] == found[1] or (found[0][0] is Exception and found[1][1].startswith(found[0][1][:26]))
             if isinstance(found[0], tuple):
                 break
+
+
+def test_copies_of_a_stream_go_their_own_ways():
+    ours, theirs = both(llama3())
+    ids = theirs.encode("Größe 東京 😀 hello").ids
+    for kind, tok in ((DecodeStream, ours), (decoders.DecodeStream, theirs)):
+        stream = kind(ids[:2])
+        stream.step(tok, ids[2])
+        found = []
+        for make in (copy.copy, copy.deepcopy):
+            twin = make(stream)
+            first = [twin.step(tok, token) for token in ids[3:6]]
+            found.append((first, [make(twin).step(tok, token) for token in (ids[6], ids[6])]))
+        rest = [stream.step(tok, token) for token in ids[3:6]]
+        assert [each[0] for each in found] == [rest, rest]
+        assert all(each[1][0] == each[1][1] for each in found)
+
+
+def test_the_text_of_a_tokenizer():
+    """str() is shorter than repr() where there are many tokens."""
+    ours, theirs = both(llama3())
+    assert (str(ours), repr(ours)) == (str(theirs), repr(theirs)) and str(ours) != repr(ours)

@@ -1,14 +1,14 @@
 """Patched tokenizers of transformers beside their twins: random calls, and what may change behind the patch.
 
-STREAMTOK_MODELS names a folder with files of models, which are compared as well (test_real_models.py)."""
+The files of models that STREAMTOK_MODELS names, or small ones, are compared as well (test_real_models.py)."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import logging
 import os
-import pathlib
 import pickle
 import threading
 
@@ -20,19 +20,18 @@ transformers = pytest.importorskip(
 )
 pytest.importorskip("torch", reason="torch is not installed: pip install 'streamtok[transformers]'")
 
-from small_models import LLAMA3, added, record, split_by  # noqa: E402
-from tokenizers import AddedToken, decoders, normalizers, pre_tokenizers, processors  # noqa: E402
+import made_models  # noqa: E402
+import tokenizers  # noqa: E402
+from kinds_of_tokenizers import CHANGES, KINDS, NAMES, llama3  # noqa: E402
+from small_models import added  # noqa: E402
+from tokenizers import AddedToken, decoders  # noqa: E402
 from twins import assert_same, assert_same_encodings, check_calls, outcome  # noqa: E402
 
 from streamtok.integrations import inputs  # noqa: E402
 from streamtok.integrations.transformers import engine, patch, reasons, refresh, unpatch  # noqa: E402
 
 COUNT = {"default": 120, "ci": 600, "long": 6000}[oracle.PROFILE]
-FOLDER = os.environ.get("STREAMTOK_MODELS", "")
-FOLDERS = sorted(
-    path.parent for form in ("*/", "*/models/") for path in pathlib.Path(FOLDER).glob(f"{form}tokenizer.json")
-)
-NAMES = ["<s>", "</s>", "<x>", "<y>", "<pad>"]
+FOUR = transformers.__version__.startswith("4.")
 
 
 @pytest.fixture(autouse=True)
@@ -41,87 +40,6 @@ def quiet(monkeypatch):
     logging.disable(logging.ERROR)
     yield
     logging.disable(logging.NOTSET)
-
-
-def template(made, single="<s>:0 $A:0", pair="<s>:0 $A:0 </s>:0 $B:1 </s>:1"):
-    ids = {token["content"]: token["id"] for token in made["added_tokens"]}
-    step = processors.TemplateProcessing(
-        single=single, pair=pair, special_tokens=[(n, ids[n]) for n in ("<s>", "</s>")]
-    )
-    return json.loads(step.__getstate__())
-
-
-def trimming(adds: bool = False):
-    return {"type": "ByteLevel", "add_prefix_space": adds, "trim_offsets": True, "use_regex": True}
-
-
-def of_bytes(**changes):
-    return added(added(record(700, **changes), "<s>", "</s>", "<pad>", special=True), "<x>", "<y>", "\n\n\n")
-
-
-def llama3():
-    made = of_bytes(pre_tokenizer=split_by(LLAMA3))
-    made["post_processor"] = {"type": "Sequence", "processors": [trimming(), template(made)]}
-    return made
-
-
-def roberta():
-    made = of_bytes()
-    ids = {token["content"]: token["id"] for token in made["added_tokens"]}
-    made["pre_tokenizer"]["add_prefix_space"] = True
-    ends = {"sep": ["</s>", ids["</s>"]], "cls": ["<s>", ids["<s>"]]}
-    made["post_processor"] = {"type": "RobertaProcessing", **ends, "trim_offsets": True, "add_prefix_space": True}
-    return made
-
-
-def normalized():
-    made = of_bytes(normalizer={"type": "NFC"})
-    made["post_processor"] = trimming(True)
-    return added(made, "<left>", lstrip=True, rstrip=True)
-
-
-def characters():
-    """As SentencePiece has it."""
-    words = [
-        "▁",
-        "a",
-        "b",
-        "▁a",
-        "▁b",
-        "ab",
-        "▁ab",
-        "l",
-        "e",
-        "o",
-        "h",
-        "he",
-        "ll",
-        "hell",
-        "hello",
-        "▁hello",
-        "d",
-        "中",
-    ]
-    vocab = {name: i for i, name in enumerate([*(f"<0x{byte:02X}>" for byte in range(256)), *words])}
-    merges = [["▁", "a"], ["▁", "b"], ["a", "b"], ["▁a", "b"], ["h", "e"], ["l", "l"], ["he", "ll"], ["hell", "o"]]
-    merges.append(["▁", "hello"])
-    made = record(300)
-    model = {"vocab": vocab, "merges": merges, "byte_fallback": True, "fuse_unk": True, "unk_token": None}
-    steps = [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]
-    undo = [
-        {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
-        *({"type": kind} for kind in ("ByteFallback", "Fuse")),
-        {"type": "Strip", "content": " ", "start": 1, "stop": 0},
-    ]
-    made.update(pre_tokenizer=None, normalizer={"type": "Sequence", "normalizers": steps})
-    made["decoder"] = {"type": "Sequence", "decoders": undo}
-    made["model"] = {**made["model"], **model}
-    added(added(made, "<s>", "</s>", "<pad>", special=True), "<x>", "<y>")
-    made["post_processor"] = template(made, "<s>:0 $A:0 </s>:0")
-    return made
-
-
-KINDS = {"llama3": llama3, "roberta": roberta, "normalized": normalized, "characters": characters, "bare": of_bytes}
 
 
 def load(folder, made, **options):
@@ -141,9 +59,10 @@ def test_random_calls(kind, tmp_path):
     assert found.pop("") > 2 * sum(found.values()), found
 
 
-@pytest.mark.skipif(not FOLDERS, reason="STREAMTOK_MODELS names no folder with files of models")
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(FOLDER).parts[0]))
-def test_models(folder):
+@pytest.mark.parametrize("path", made_models.files(), ids=made_models.name_of)
+def test_models(path):
+    folder = made_models.ready(path).parent
+
     def load_one():
         try:
             return transformers.AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
@@ -183,56 +102,7 @@ def test_long_and_many_texts(tmp_path):
 # ==== What changes behind the patch ====
 
 
-def changes():
-    """Name -> what a program does to a tokenizer, through it, or through what it had from it before."""
-
-    def through_backend(tok, backend, part):
-        tok.backend_tokenizer.add_tokens(["hello"])
-
-    def held_backend(tok, backend, part):
-        backend.add_tokens([AddedToken("<x>", lstrip=True)])
-
-    def known_word(tok, backend, part):
-        tok.add_tokens([AddedToken("ell", single_word=False, normalized=False)])
-
-    def replaced(tok, backend, part):
-        other = copy.deepcopy(tok.backend_tokenizer)
-        other.normalizer = normalizers.Lowercase()
-        tok._tokenizer = other
-
-    def part_in_place(tok, backend, part):
-        part[1].add_prefix_space = True
-
-    return {
-        "add_tokens": lambda tok, backend, part: tok.add_tokens(["ello", "Größe"]),
-        "add_special_tokens": lambda tok, backend, part: tok.add_special_tokens({"mask_token": "o"}),
-        "a word that is a token": known_word,
-        "add_tokens of the backend": through_backend,
-        "other flags": held_backend,
-        "normalizer": lambda tok, backend, part: setattr(backend, "normalizer", normalizers.Lowercase()),
-        "pre_tokenizer": lambda tok, backend, part: setattr(backend, "pre_tokenizer", pre_tokenizers.ByteLevel(True)),
-        "a part of it in place": part_in_place,
-        "post_processor": lambda tok, backend, part: setattr(tok._tokenizer, "post_processor", None),
-        "add_eos_token": lambda tok, backend, part: setattr(tok, "add_eos_token", True),
-        "dropout": lambda tok, backend, part: setattr(backend.model, "dropout", 1.0),
-        "another model": lambda tok, backend, part: setattr(backend, "model", type(backend.model)(*shifted(backend))),
-        "another backend": replaced,
-        "padding of the backend": lambda tok, backend, part: backend.enable_padding(length=30),
-        "truncation of the backend": lambda tok, backend, part: backend.enable_truncation(2),
-        "padding_side": lambda tok, backend, part: setattr(tok, "padding_side", "left"),
-        "model_input_names": lambda tok, backend, part: setattr(tok, "model_input_names", ["input_ids"]),
-    }
-
-
-def shifted(backend):
-    """Tokens and merges of a model without the last 200 merges, and as many tokens as before."""
-    model = json.loads(backend.to_str())["model"]
-    return model["vocab"], [tuple(merge) for merge in model["merges"][:-200]]
-
-
-CHANGES = changes()
-
-
+@pytest.mark.filterwarnings("ignore:.*is not supported:UserWarning")
 @pytest.mark.parametrize("name", CHANGES)
 def test_changes_behind_the_patch(name, tmp_path):
     made = llama3()
@@ -247,7 +117,7 @@ def test_changes_behind_the_patch(name, tmp_path):
         CHANGES[name](tok, backend, part)
     for options in ({}, {"padding": True, "return_tensors": "np"}, {"add_special_tokens": False}):
         assert_same(patched(texts, **options), twin(texts, **options), name)
-        assert_same(patched.decode(before["input_ids"]), twin.decode(before["input_ids"]), name)
+        assert_same(patched.batch_decode(before["input_ids"]), twin.batch_decode(before["input_ids"]), name)
     assert len(patched) == len(twin)
     assert_same_encodings(late, before, name)  # made now, as they were
 
@@ -281,7 +151,7 @@ def test_copies_pickles_and_saved_ones(tmp_path):
     late = tok([text])
     others = [copy.deepcopy(tok), copy.copy(tok), pickle.loads(pickle.dumps(tok))]
     for other in others:
-        assert type(other).__name__ == "TokenizersBackend" and reasons(other) == {}
+        assert type(other).__name__ == type(twin).__name__ and reasons(other) == {}
         assert_same(other(text), twin(text), "copy")
         assert reasons(other) == {"": 1}
     changed = copy.deepcopy(twin)
@@ -303,6 +173,9 @@ def test_copies_pickles_and_saved_ones(tmp_path):
 
 
 def test_classes_with_methods_of_their_own(tmp_path):
+    """They encode. What they call of transformers' own is served in transformers 4, where many classes only check
+    something."""
+
     class Shouts(transformers.PreTrainedTokenizerFast):
         def _encode_plus(self, text, *arguments, **options):
             return super()._encode_plus(text.upper(), *arguments, **options)
@@ -313,11 +186,92 @@ def test_classes_with_methods_of_their_own(tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(llama3()), encoding="utf-8")
     tok, twin = (Shouts(tokenizer_file=str(path)) for _ in range(2))
-    patch(tok)
+    with contextlib.nullcontext() if FOUR else pytest.warns(UserWarning, match="Shouts encodes in a way of its own"):
+        patch(tok)
     assert_same(tok("hello"), twin("hello"), "its own")
-    assert reasons(tok) == {"another method encodes in a way of its own": 1}
+    assert reasons(tok) == {"" if FOUR else "another method encodes in a way of its own": 1}
     assert tok.decode(tok("hello")["input_ids"]) == twin.decode(twin("hello")["input_ids"])
-    assert reasons(tok)[""] == 1
+    assert reasons(tok)[""] == 1 + 2 * FOUR
+
+
+def test_classes_that_check_something_and_call_the_next(tmp_path):
+    """As those of GPT-2, Whisper and others do in transformers 4."""
+
+    def check(options):
+        if options.get("is_split_into_words"):
+            raise ValueError("no words")
+
+    class Checks(transformers.PreTrainedTokenizerFast):
+        if FOUR:
+
+            def _batch_encode_plus(self, *arguments, **options):
+                check(options)
+                return super()._batch_encode_plus(*arguments, **options)
+
+            def _encode_plus(self, *arguments, **options):
+                check(options)
+                return super()._encode_plus(*arguments, **options)
+
+    def make():
+        return Checks(tokenizer_file=str(path), pad_token="<pad>")
+
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(llama3()), encoding="utf-8")
+    patched, twin = patch(make()), make()
+    check_calls(patched, twin, NAMES, 3, COUNT)
+    assert type(patched).__name__ == "Checks" and reasons(patched)[""] > COUNT
+    assert_same(copy.deepcopy(patched)("hello"), twin("hello"), "a copy")
+
+
+def test_arguments_of_other_types(tmp_path):
+    patched, twin = patch(load(tmp_path, llama3())), load(tmp_path, llama3())
+    for options in (
+        *({name: value} for name in ("add_special_tokens", "is_split_into_words") for value in (None, 1, 0, "x")),
+        {"stride": None},
+        {"max_length": "x", "truncation": True},
+        {"return_tensors": "x"},
+        {"padding": 7},
+    ):
+        for given in ("hello there", ["hello", "there"], None, 5, [5], [["a", "b"], ["c"]], [("a", "b"), ("c", "d")]):
+            assert_same(outcome(patched, given, **options), outcome(twin, given, **options), (given, options))
+    for options in ({"skip_special_tokens": value} for value in (None, 1, "x")):
+        for ids in ([66, 67], 66, [[66], [67]], None, "x", (66,), [True], [1.5], [-1], [1 << 40]):
+            for name in ("decode", "batch_decode"):
+                found, wanted = (outcome(getattr(tok, name), ids, **options) for tok in (patched, twin))
+                assert_same(found, wanted, (name, ids, options))
+
+
+def test_added_tokens_that_the_normalizer_changes(tmp_path):
+    """tokenizers writes them as they are made by it since 0.23, as they were given before."""
+    made = added(llama3() | {"normalizer": {"type": "Lowercase"}}, "<BIG>", "<Ä>", normalized=True)
+    patched, twin = patch(load(tmp_path, made)), load(tmp_path, made)
+    for text in ("a <BIG> b", "<big><Ä>", "none"):
+        ids = twin(text)["input_ids"]
+        assert_same(patched(text)["input_ids"], ids, text)
+        for skip in (False, True):
+            assert patched.decode(ids, skip_special_tokens=skip) == twin.decode(ids, skip_special_tokens=skip)
+    old = twin.decode(twin("<BIG>")["input_ids"], skip_special_tokens=True) == "<BIG>"
+    assert reasons(patched) == ({"": 3 + 2, OTHERWISE: 4} if old else {"": 3 + 6})
+
+
+OTHERWISE = "added tokens with normalized, which this version of tokenizers writes as given"
+
+
+@pytest.mark.parametrize("version", ["4.56.2", "4.9.0.dev0", "3.5.1"])
+def test_an_old_version_is_refused(version, tmp_path, monkeypatch):
+    tok = load(tmp_path, llama3())
+    monkeypatch.setattr(transformers, "__version__", version)
+    with pytest.raises(ImportError, match=rf"transformers {version} calls its .*pip install 'transformers>=4\.57'"):
+        patch(tok)
+    assert type(tok) is transformers.PreTrainedTokenizerFast
+
+
+def test_an_old_version_of_tokenizers_is_not_served(tmp_path, monkeypatch):
+    monkeypatch.setattr(tokenizers, "__version__", "0.21.4")
+    with pytest.warns(UserWarning, match=r"tokenizers 0\.21\.4 is older than 0\.22: pip install"):
+        tok = patch(load(tmp_path, llama3()))
+    assert_same(tok("hello"), load(tmp_path, llama3())("hello"), "")
+    assert engine(tok) is None
 
 
 def test_a_short_text_is_left_to_the_original(tmp_path, monkeypatch):
@@ -355,7 +309,10 @@ def test_classes_derived_from_a_patched_one(tmp_path):
 def test_what_is_not_supported_is_done_by_the_original(tmp_path):
     made = llama3()
     made["model"]["dropout"] = 0.5
-    tok = patch(load(tmp_path, made))
+    with pytest.warns(UserWarning, match=r"not supported: model\.dropout: .*; the original does all") as warned:
+        tok = patch(load(tmp_path, made))
+    assert len(warned) == 1 and warned[0].filename == __file__
+    copy.deepcopy(tok)("hello"), pickle.loads(pickle.dumps(tok))("hello")  # they say it no second time
     assert len(tok("hello")["input_ids"]) and tok.decode(tok("a")["input_ids"]) == "<s>a"
     assert engine(tok) is None
     ((reason, count),) = reasons(tok).items()

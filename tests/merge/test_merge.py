@@ -36,6 +36,22 @@ def test_piece_of_every_family_is_merged_as_by_tiktoken(name):
         assert reference._encode_single_piece(piece) == want, (family, piece)
 
 
+def test_a_long_piece_with_the_first_and_the_last_characters_of_ascii(make_tiny):
+    """NUL and the last byte of ASCII are bytes like others where a long piece is cut between tokens."""
+    rng = random.Random("bytes")
+    for others in (b"\x00", b"\x00\x01", b"\x7f\x00", b"\x01\x7f"):
+        letters = [bytes([value]) for value in others + b"ab "]
+        ranks = {bytes([value]): value for value in range(256)}
+        for _ in range(12):
+            ranks.setdefault(rng.choice(list(ranks)[256:] + letters) + rng.choice(letters), len(ranks))
+        with pytest.warns(UserWarning, match="no pattern"):
+            enc = make_tiny(mergeable_ranks=ranks, special_tokens={}, pat_str=None)
+        for _ in range(40):
+            piece = b"".join(rng.choices(letters, k=rng.choice((30, 120, 400))))
+            want = oracle.encode_piece(piece, ranks)
+            assert enc._encode_single_piece(piece) == want == enc.encode_to_numpy(piece).tolist(), piece
+
+
 def test_piece_in_a_damaged_vocabulary_is_merged_as_by_tiktoken(damaged):
     kind, ours, theirs = damaged
     ranks = oracle.damaged_ranks(kind)
@@ -116,15 +132,89 @@ def test_random_small_vocabularies_are_merged_as_by_the_definition():
             assert got == want, (round, text)
 
 
+# ==== What merging must be, by definitions ====
+
+
+def encoding_of(kind: str) -> streamtok.Encoding:
+    return oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+
+
+def exact_cuts(text: bytes, ranks: dict[bytes, int], longest: int) -> list[int]:
+    """The borders that no token spans, by looking at every stretch of the text."""
+    spanned: set[int] = set()
+    for start in range(len(text)):
+        for end in range(start + 2, min(start + longest, len(text)) + 1):
+            if text[start:end] in ranks:
+                spanned.update(range(start + 1, end))
+    return [at for at in range(len(text) + 1) if at not in spanned]
+
+
+@pytest.mark.parametrize("kind", ["cl100k_base", *oracle.DAMAGED])
+def test_each_side_of_a_border_that_no_token_spans_is_encoded_as_if_alone(kind):
+    ours = encoding_of(kind)
+    ranks, rng, cut = ours._mergeable_ranks, random.Random(4), 0
+    longest = max(map(len, ranks))
+    ranges = [(0x3041, 0x3097), (0xAC00, 0xD7A4), (0x4E00, 0x9FA6), (0x430, 0x450), (0xE01, 0xE3B)]
+    for _ in range(300):
+        text = "".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.randint(2, 60))).encode()
+        if text in ranks:
+            continue
+        cuts = exact_cuts(text, ranks, longest)
+        want = [token for a, b in itertools.pairwise(cuts) for token in oracle.merge(text[a:b], ranks)]
+        assert ours._encode_single_piece(text) == want
+        cut += len(cuts) > 2
+    assert cut > 200
+
+
+def last_merges(ranks: dict[bytes, int]) -> dict[tuple[bytes, bytes], bytes]:
+    """For each token that merging makes of its own bytes, the two parts that it is made of in the end."""
+    pairs = {}
+    for token in ranks:
+        parts = [token[i : i + 1] for i in range(len(token))]
+        while len(parts) > 2:
+            neighbours = enumerate(itertools.pairwise(parts))
+            best = min(((ranks[a + b], i) for i, (a, b) in neighbours if a + b in ranks), default=None)
+            if best is None:
+                break
+            parts[best[1] : best[1] + 2] = [parts[best[1]] + parts[best[1] + 1]]
+        if len(parts) == 2:
+            pairs[parts[0], parts[1]] = token
+    return pairs
+
+
+def merge_by_pairs(piece: bytes, pairs: dict[tuple[bytes, bytes], bytes], ranks: dict[bytes, int]) -> list[int]:
+    """Merging, where two parts become a token only if they are its pair."""
+    parts = [piece[i : i + 1] for i in range(len(piece))]
+    while True:
+        neighbours = enumerate(itertools.pairwise(parts))
+        best = min(((ranks[pairs[pair]], i) for i, pair in neighbours if pair in pairs), default=None)
+        if best is None:
+            return [ranks[part] for part in parts]
+        parts[best[1] : best[1] + 2] = [parts[best[1]] + parts[best[1] + 1]]
+
+
+@pytest.mark.parametrize("kind", ["r50k_base", *oracle.DAMAGED])
+def test_one_pair_for_each_token_is_enough_to_merge_with(kind):
+    """Unreachable tokens have none."""
+    ours = encoding_of(kind)
+    ranks = ours._mergeable_ranks
+    pairs = last_merges(ranks)
+    assert ours._vocab.unreachable == sum(len(token) > 1 for token in ranks) - len(pairs)
+    for family, piece in samples(ranks, kind, 3):
+        if piece not in ranks and len(piece) < 200:
+            assert ours._encode_single_piece(piece) == merge_by_pairs(piece, pairs, ranks), (family, piece)
+
+
 # ==== The specifications of ../shared/merge_rules ====
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("kind", ["r50k_base", "cl100k_base", "dropped", "permuted"])
 def test_ids_of_an_endless_piece_leave_no_later_than_by_the_finality_rule(kind):
-    """finality.py states which ids may leave after each byte. A short piece is held until it ends; once a piece has
-    300 bytes, the stream is as early as the rule."""
+    """finality.py states which ids may leave after each byte, as tests/stream does by a definition. A short piece is
+    held until it ends; once a piece has 300 bytes, the stream is as early as the rule."""
     finality = oracle.shared_module("merge_rules", "finality.py")
-    ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+    ours = encoding_of(kind)
     ranks = ours._mergeable_ranks
     if kind in oracle.DAMAGED:  # the specification is slow on large vocabularies that are not monotone
         ranks = {token: rank for token, rank in ranks.items() if rank < 8000 or len(token) == 1}
@@ -153,11 +243,12 @@ def test_ids_of_an_endless_piece_leave_no_later_than_by_the_finality_rule(kind):
         assert left + stream.flush().tolist() == due + rule.finish() == ours.encode_ordinary(text)
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("kind", ["cl100k_base", "dropped"])
 def test_pieces_fall_apart_at_exact_cuts(kind):
     """exact_cuts.py: at a border that no token spans, each side is encoded as if it were alone."""
     module = oracle.shared_module("merge_rules", "exact_cuts.py")
-    ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+    ours = encoding_of(kind)
     ranks = ours._mergeable_ranks
     cutter = module.Cutter(ranks)
     rng = random.Random(4)
@@ -174,11 +265,12 @@ def test_pieces_fall_apart_at_exact_cuts(kind):
     assert cut > 200
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("kind", ["r50k_base", "dropped", "permuted"])
 def test_ids_are_those_of_the_table_of_pairs(kind):
     """split_table.py: one pair for each token is enough to merge with; unreachable tokens have none."""
     module = oracle.shared_module("merge_rules", "split_table.py")
-    ours = oracle.damaged_pair(kind).ours if kind in oracle.DAMAGED else oracle.ours(kind)
+    ours = encoding_of(kind)
     ranks = ours._mergeable_ranks
     table = module.build(ranks)
     assert ours._vocab.unreachable == len(table.unreachable) and ours._vocab.monotone == table.monotone

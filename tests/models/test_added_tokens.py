@@ -3,6 +3,7 @@ in whole texts, in streams cut anywhere, on several threads, and where they lie.
 
 from __future__ import annotations
 
+import gc
 import random
 
 import oracle
@@ -11,6 +12,7 @@ from linear import assert_linear, cpu_seconds
 from small_models import Both, Tokenizer, added, record, refusal
 
 from streamtok import VocabularyError
+from streamtok.native import library
 
 SETS = {"default": 60, "ci": 400, "long": 6000}[oracle.PROFILE]
 PIECES = [*("<a>", "<b>", "<", "<a", "a", "B", "ab", "_", " ", "  ", "\n", "\u3000"), "E\u0301", "ﬁ", "中", "\u0301"]
@@ -161,3 +163,24 @@ def test_special_ones_can_be_refused_or_left_as_text(tmp_path):
     with pytest.raises(ValueError, match="<a>"):
         both.enc.encode("x <a>")
     assert both.enc.decode(both.enc.encode("x <a>", disallowed_special=())) == "x <a>"
+
+
+def test_dropped_streams_leave_no_memory(tmp_path):
+    """Names are held by both cutters: those that are found in the given text, and those in the normalized one."""
+    made = record(300, normalizer={"type": "Lowercase"})
+    made["added_tokens"] = []
+    added(made, "<a>", lstrip=True, rstrip=True)
+    enc = Both.of(tmp_path, added(made, "<b>", normalized=True, lstrip=True, rstrip=True)).enc
+    text = "AB <B> a <a> b  <b"
+    enc.encode(text * 100, allowed_special="all")
+    before = None
+    for _ in range(3):
+        streams = [enc.stream_encoder(allowed_special="all") for _ in range(4)]
+        for stream in streams:
+            stream.feed(text * 100)
+        copies = [stream.copy() for stream in streams]
+        del streams, stream, copies
+        gc.collect()
+        live = library.allocation_counts()[2]
+        assert before in (None, live)
+        before = live

@@ -13,26 +13,23 @@ import random
 import stat
 import subprocess
 import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 
+import made_models
 import oracle
 import pytest
 from cached import leftovers
 from small_models import BOS, LLAMA3, TEXT_STEP, TOKENS, Both, added, record, split_by, texts
 
-from streamtok import Encoding, VocabularyError, tables
+from streamtok import Encoding, VocabularyError, disk, tables
 from streamtok.bundled import mapped, words
 from streamtok.model_files import cached, read
 from streamtok.native.words import chosen_words
 from streamtok.train import save
 
 NAMES = "<x>", "<y>"
-
-
-def real_models() -> list[object]:
-    found = sorted(pathlib.Path(os.environ.get("STREAMTOK_MODELS") or "/nowhere").rglob("tokenizer.json"))
-    return [*found] or [pytest.param(None, marks=pytest.mark.skip(reason="STREAMTOK_MODELS names no folder"))]
 
 
 def small(size: int = 420) -> dict[str, object]:
@@ -216,8 +213,9 @@ def test_words_of_the_tables_have_the_ids_that_merging_gives(model, cache, table
     assert count > 2000
 
 
-@pytest.mark.parametrize("path", real_models(), ids=str)
+@pytest.mark.parametrize("path", made_models.files(), ids=made_models.name_of)
 def test_real_models_have_the_same_ids(path, cache):
+    made_models.ready(path)
     plain, full = Encoding.from_file(path), Encoding.from_file(path, cache=True)
     assert uses_cache(full) and not uses_cache(plain)
     same(full, plain)
@@ -362,12 +360,63 @@ def test_the_variable_asks_for_no_tables(model, cache, tables_of_small, monkeypa
     assert not uses_cache(Encoding.from_file(model, cache=True))
 
 
-def test_a_folder_that_cannot_be_written(model, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("STREAMTOK_CACHE", str(tmp_path / "file"))
-    assert not uses_cache(Encoding.from_file(model))
-    with pytest.raises(OSError, match="file"):
-        Encoding.from_file(model, cache=True)
+UNWRITABLE = ("file", "read-only", "full", "full in the middle", "no home")
+
+
+def make_unwritable(kind: str, cache, monkeypatch) -> None:
+    if kind == "file":
+        cache.write_bytes(b"in the way")
+    elif kind == "read-only":
+        monkeypatch.setattr(os, "makedirs", failing(PermissionError(13, "Permission denied")))
+    elif kind == "full":
+        monkeypatch.setattr("shutil.disk_usage", lambda path: types.SimpleNamespace(free=1000))
+    elif kind == "full in the middle":
+        monkeypatch.setattr(disk, "os_replace", failing(OSError(28, "No space left on device")))
+    else:
+        monkeypatch.delenv("STREAMTOK_CACHE")
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+
+
+def failing(error: OSError):
+    def fail(*arguments, **options):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("kind", UNWRITABLE)
+def test_where_tables_cannot_be_kept_the_model_loads_and_says_so_once(kind, model, cache, monkeypatch):
+    wanted = Encoding.from_file(model)
+    monkeypatch.setattr(cached, "_said", set())
+    make_unwritable(kind, cache, monkeypatch)
+    with pytest.warns(UserWarning, match=r"tokenizer\.json cannot be kept, .* STREAMTOK_CACHE, or leave") as warned:
+        found = Encoding.from_file(model, cache=True)
+    assert len(warned) == 1 and warned[0].filename == __file__
+    again = Encoding.from_file(model, cache=True)  # it is not said a second time
+    for text in texts(3, 50, *NAMES):
+        ids = wanted.encode(text, allowed_special="all")
+        assert found.encode(text, allowed_special="all") == again.encode(text, allowed_special="all") == ids
+    assert not uses_cache(found) and (kind == "file" or leftovers(cache) == [])
+    with pytest.raises(OSError):
+        tables.build(str(model))
+
+
+def test_what_is_wrong_with_the_model_itself_is_an_error(tmp_path, cache, monkeypatch):
+    monkeypatch.setattr(cached, "_said", set())
+    make_unwritable("file", cache, monkeypatch)
+    with pytest.raises(FileNotFoundError):
+        Encoding.from_file(tmp_path / "none.json", cache=True)
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(VocabularyError):
+        Encoding.from_file(tmp_path / "broken.json", cache=True)
+
+
+def test_a_file_in_the_place_of_the_folder_has_no_tables_to_list_or_remove(cache, model):
+    cache.mkdir()
+    (cache / "tables").write_bytes(b"in the way")
+    assert tables.status()["built"] == tables.status()["models"] == {}
+    assert tables.remove() == tables.remove(str(model)) == tables.remove("gpt2") == []
 
 
 def test_a_model_that_changes_while_tables_are_built(model, cache, monkeypatch):

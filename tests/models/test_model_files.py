@@ -333,6 +333,7 @@ def test_lists_that_are_refused(tmp_path):
 
 
 LEVELLED = '{"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true}, '
+KEYED = LEVELLED + '"model": {"type": "BPE", "vocab": {"KEY": 1}, "merges": []}}'
 
 
 @pytest.mark.parametrize(
@@ -349,7 +350,8 @@ LEVELLED = '{"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "
         (LEVELLED + '"model": {"type": "BPE", "vocab": {}, "merges": []}}', "no tokens"),
         (LEVELLED + '"model": {"type": "BPE", "vocab": {"a": 1, "a": 2}, "merges": []}}', "there twice"),
         (LEVELLED + '"model": {"type": "BPE", "vocab": {"a": 1}, "vocab": {}, "merges": []}}', "there twice"),
-        (LEVELLED + '"model": {"type": "BPE", "vocab": {"\\ud800": 1}, "merges": []}}', "surrogate"),
+        *((KEYED.replace("KEY", key), "surrogate") for key in (r"\ud800", r"\udbff\ue000", r"\udc00\udc00", r"\udfff")),
+        *((KEYED.replace("KEY", key), "256 single bytes") for key in (r"\ud7ff", r"\ue000", r"\uDBFF\uDFFF")),
         (LEVELLED + '"model": {"type": "BPE", "vocab": {"a": 1}, "merges": []}} x', "JSON"),
         ('{"version": "1.0", "version": "1.0", "model": {}}', "there twice"),
         ('{"version": ' + "[" * 100_000 + "]" * 100_000 + ', "model": {}}', "nested too deeply"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import pickle
@@ -191,3 +192,77 @@ def test_a_step_behind_byte_level_does_not_go_with_ignore_merges(tmp_path):
     made["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": FALCON}
     made["model"]["ignore_merges"] = True
     assert "ignore_merges together are not supported" in refusal(tmp_path, made)
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("normalizer", [None, {"type": "Lowercase"}])
+def test_an_added_token_that_does_not_count_is_a_piece_that_is_taken_whole(tmp_path, normalizer, special):
+    """With ignore_merges, of tokens that no merge makes: beside a word, in a name there, made by a normalizer."""
+    made = record(normalizer=normalizer, model_ignore_merges=True)
+    for name in ("qzq", "<q>", "_qzq", " zqz"):
+        made["model"]["vocab"][name.replace(" ", "Ġ")] = len(made["model"]["vocab"])
+    alone = added(copy.deepcopy(made), "qzq", "a <q>", single_word=True, special=special)
+    for one in (added(alone, "<q>", special=special), added(made, "qzq", "<q>", special=special)):
+        both = Both.of(tmp_path, one)
+        both.check(
+            ["_qzq", "qzq", "QZQ", "aqzq", "qzqa", "a <q>", "a <q>b", "xa <q>", "<Q>", "<q>", " zqz", "a\nqzq\nqzqa"]
+        )
+
+
+def test_a_special_token_stays_text_where_the_caller_says_so(tmp_path):
+    made = record(model_ignore_merges=True)
+    made["model"]["vocab"]["<q>"] = len(made["model"]["vocab"])
+    enc = Both.of(tmp_path, added(made, "<q>", special=True)).enc
+    name = made["model"]["vocab"]["<q>"]
+    assert enc.encode("<q>", allowed_special="all") == [name]
+    assert name not in enc.encode("<q>", disallowed_special=())
+
+
+FUSE, LETTERED = {"type": "Fuse"}, {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}
+BLANKS = {"type": "Replace", "pattern": {"String": "Ġ"}, "content": " "}
+
+
+@pytest.mark.parametrize("steps", [None, [], [FUSE], [LETTERED, FUSE], [BLANKS, FUSE], [BLANKS, LETTERED]])
+def test_bytes_in_letters_become_text_as_the_decoder_says(tmp_path, steps):
+    """Without a ByteLevel the letters stay; without any decoder there are blanks between them."""
+    decoder = None if steps is None else {"type": "Sequence", "decoders": steps}
+    made = record(decoder=decoder)
+    for token in ("东", "<unused>", ""):
+        made["model"]["vocab"][token] = len(made["model"]["vocab"])
+    made = added(added(made, "<s>", "éé", special=True), "<x>", "Ġa b")
+    both = Both.of(tmp_path, made)
+    both.check(texts(8, 60, "<x>", "éé", "Ġ"))
+    find = both.reference.token_to_id
+    some = [find(token) for token in ("Ġ", "Ã", "©", "éé", "<x>", "<s>", "Ġa b", "东", "<unused>", "", "e")]
+    both.check_rows([token for token in some if token is not None])
+    ids, places = both.enc.encode_with_offsets("a é <x>b")
+    assert places.tolist() == [start for start, _ in both.reference.encode("a é <x>b").offsets]
+    again = pickle.loads(pickle.dumps(both.enc))
+    save(both.enc, tmp_path / "again.json")
+    for other in (again, Encoding.from_file(tmp_path / "again.json")):
+        assert other.decode(ids) == both.enc.decode(ids)
+
+
+@pytest.mark.parametrize("changes", [{}, {"decoder": None}])
+def test_an_added_token_with_the_id_of_another_is_refused(tmp_path, changes):
+    made = record(**changes)
+    number = len(made["model"]["vocab"])
+    made["model"]["vocab"]["Ġqqq"] = number + 1
+    base = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    made["added_tokens"] = [{"id": number + 1, "content": "<x>", **base}]
+    assert "is that of 'Ġqqq' in the vocabulary, too" in refusal(tmp_path, made)
+
+
+def test_ids_of_new_added_tokens_follow_on_the_number_of_tokens(tmp_path):
+    """Also behind an added token of the vocabulary with a higher id, where ids have gaps."""
+    made = record()
+    size = len(made["model"]["vocab"])
+    made["model"]["vocab"]["Ġqqq"] = size + 9
+    base = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    names = {"Ġqqq": size + 9, "<x>": size + 1, "<y>": size + 2}
+    made["added_tokens"] = [{"id": number, "content": name, **base} for name, number in names.items()]
+    Both.of(tmp_path, made).check(["<x><y>", "Ġqqq<y>", " qqq"])
+
+
+def test_a_prepend_of_no_text_is_refused(tmp_path):
+    assert "a Prepend of no text" in refusal(tmp_path, record(normalizer={"type": "Prepend", "prepend": ""}))

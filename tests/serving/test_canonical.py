@@ -13,7 +13,7 @@ END = "<|endoftext|>"
 
 
 def brute_force(enc, ids: list[int]) -> int | None:
-    made = enc.encode(enc.decode_bytes(ids).decode(), allowed_special="all")
+    made = enc.encode(enc.decode_bytes(ids).decode(errors="replace"), allowed_special="all")
     if made == ids:
         return None
     same = [a == b for a, b in zip(made, ids)]
@@ -38,12 +38,8 @@ def test_random_ids(name):
     for text in nasty.random_strings(rng, 300, 30, [*nasty.ALPHABET, END]):
         ids = enc.encode(text, allowed_special="all")
         for row in (ids, respelled(enc, rng, ids), [rng.randrange(5000) for _ in range(4)]):
-            try:
-                want = brute_force(enc, row)
-            except UnicodeDecodeError:
-                want = -1
             found = enc.first_difference(row)
-            assert found is not None if want == -1 else found == want, (text, row)
+            assert found == brute_force(enc, row), (text, row)
             assert enc.is_canonical(np.array(row, np.int64)) is (found is None)
             check, answers = enc.canonical_check(), []
             for part in oracle.random_cuts(rng, row):
@@ -71,7 +67,7 @@ def test_bytes_that_are_no_text():
     check = enc.canonical_check()
     assert check.feed([a, lead]) is None
     assert check.finish() == 1
-    assert enc.first_difference([a, a, lead, a]) == 2  # nothing says yet what "aa" becomes
+    assert enc.first_difference([a, a, lead, a]) == 0  # "aa" is one token in front of U+FFFD
     assert enc.first_difference([a, a, *enc.encode(" and more words"), lead, a]) == 0  # one token
     with pytest.raises(KeyError, match="10000000"):
         check.feed([10**7])

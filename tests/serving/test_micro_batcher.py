@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import random
 import threading
 
 import nasty
+import numpy as np
 import oracle
 import pytest
 
@@ -174,9 +176,8 @@ def test_the_end():
 
 
 def _of(batcher: MicroBatcher) -> threading.Thread:
-    (thread,) = batcher._thread._threads
-    batcher._thread.shutdown()
-    return thread
+    batcher._tasks.put(None)
+    return batcher._thread
 
 
 def test_what_is_refused():
@@ -203,3 +204,140 @@ def test_what_is_refused():
             assert await batcher.count("") == 0
 
     run(main())
+
+
+def options_of_calls() -> list[dict]:
+    return [
+        {"allowed_special": [END]},
+        {"allowed_special": [END], "disallowed_special": []},
+        {"allowed_special": ["x"]},
+        {"allowed_special": [[]], "disallowed_special": ()},
+        {"allowed_special": END},
+        {"allowed_special": {1}, "disallowed_special": ()},
+        {"allowed_special": 5},
+        {"allowed_special": None, "disallowed_special": ()},
+        {"allowed_special": "all"},
+        {"allowed_special": {END: 1}.keys()},
+        {"disallowed_special": [[]]},
+        {"disallowed_special": 5},
+        {"disallowed_special": ["<|fim_middle|>"]},
+        {"disallowed_special": {END}},
+        {"disallowed_special": iter([END])},
+    ]
+
+
+@pytest.mark.parametrize("kind", ["encode", "count"])
+def test_arguments_are_those_of_encode(kind):
+    """What encode() refuses is refused in the call, before a thread sees it; and what it takes is taken."""
+    enc, text = oracle.ours("cl100k_base"), f"a{END}b"
+
+    async def main() -> None:
+        async with MicroBatcher(enc) as batcher:
+            for options, again in zip(options_of_calls(), options_of_calls()):
+                try:
+                    want = enc.encode(text, **again)
+                except (TypeError, ValueError) as error:
+                    with pytest.raises(type(error)) as found:
+                        await getattr(batcher, kind)(text, **options)
+                    assert str(found.value) == str(error)
+                else:
+                    got = await getattr(batcher, kind)(text, **options)
+                    assert (got if kind == "count" else got.tolist()) == (len(want) if kind == "count" else want)
+            with pytest.raises(TypeError, match="must be str, not list"):
+                await batcher.decode([1], errors=[])
+            assert await batcher.count("hello world") == 2
+
+    run(main())
+
+
+def test_what_a_caller_changes_while_a_call_waits_does_not_count():
+    enc = oracle.ours("cl100k_base")
+    ids = np.array(enc.encode("hello world"), np.uint32)
+    held = [ids.copy(), ids.astype(np.int64), array.array("I", ids.tolist()), ids.tolist(), bytearray([1, 2])]
+
+    async def main() -> None:
+        async with MicroBatcher(enc) as batcher:
+            want = [enc.decode(each) for each in held]
+            calls = [asyncio.create_task(batcher.decode(each)) for each in held]
+            await asyncio.sleep(0)
+            for each in held:
+                each[0] = 0
+            assert await asyncio.gather(*calls) == want
+
+    run(main())
+
+
+class Ended(BaseException):
+    """No Exception: it passes handlers that take only those."""
+
+
+FUNCTIONS = ("_core.answer", "_core._group", "_core._together", "_core._alone")
+CORE = ("encode_ragged", "decode_batch", "encode_to_numpy", "count", "decode")
+
+
+@pytest.mark.parametrize("error", [ValueError, MemoryError, Ended, StopIteration, asyncio.CancelledError])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *CORE, "_loop.call_soon_threadsafe"])
+def test_what_the_thread_raises_reaches_the_callers(name, error, monkeypatch):
+    """Each call that waits gets a result or an error, the next ones too, and the end comes."""
+    enc = oracle.ours("cl100k_base")
+
+    async def main() -> None:
+        batcher = MicroBatcher(enc)
+        await batcher.count("warm")
+        owner, _, last = name.rpartition(".")
+        holder = enc if name in CORE else getattr(batcher, owner)
+        before, left = getattr(holder, last), [3]
+
+        def failing(*arguments, **options):
+            left[0] -= 1
+            if left[0] >= 0 and threading.current_thread() is batcher._thread:
+                if name.endswith("threadsafe"):
+                    left[0] = 0  # one that fails each time leaves nobody to tell
+                raise error("injected")
+            return before(*arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(holder, last, failing, raising=False)
+            calls = [batcher.encode("a"), batcher.encode("b"), batcher.decode([1]), batcher.count("c")]
+            found = await asyncio.gather(*calls, return_exceptions=True)
+        for each in found:
+            if isinstance(each, BaseException):
+                assert type(each) is error or (type(each) is RuntimeError and type(each.__cause__) is error)
+        assert await batcher.count("hello world") == 2
+        await batcher.aclose()
+
+    run(main())
+
+
+def test_an_exception_at_any_bytecode_of_the_thread(monkeypatch):
+    """As one that another thread sends there (PyThreadState_SetAsyncExc)."""
+    enc, place, seen = oracle.ours("cl100k_base"), [0, -1], [0]
+
+    def trace(frame, event, argument):
+        code = frame.f_code
+        if not code.co_filename.endswith("micro_batcher.py") or code.co_name == "__del__":  # Python drops that error
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            place[0] += 1
+            if place[0] == place[1]:
+                raise Ended("injected")
+        return trace
+
+    async def main(at: int) -> None:
+        place[:] = [0, at]
+        async with MicroBatcher(enc) as batcher:
+            calls = [batcher.encode("a"), batcher.decode([1]), batcher.encode("b", disallowed_special=())]
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            failed = sum(type(each) is Ended for each in found)
+            assert all(type(each) in (Ended, str, np.ndarray) for each in found) and failed <= 3
+            again = await asyncio.gather(batcher.count("hello world"), return_exceptions=True)
+            seen[0] += failed > 0 or type(again[0]) is Ended
+            place[1] = -1
+            assert await batcher.count("hello world") == 2
+
+    monkeypatch.setattr(threading, "_trace_hook", trace)
+    run(main(-1))
+    for at in range(1, place[0] + 1):
+        run(main(at))
+    assert seen[0] > 50

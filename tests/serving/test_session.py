@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import collections
 import itertools
-import os
-import pathlib
 import pickle
 import random
 import threading
 
+import made_models
 import nasty
 import numpy as np
 import oracle
@@ -20,8 +19,6 @@ from streamtok.serving import session as sessions
 
 EDITS = {"default": 200, "ci": 2_000, "long": 100_000}[oracle.PROFILE]
 END = "<|endoftext|>"
-FOLDER = os.environ.get("STREAMTOK_MODELS", "")
-MODELS = sorted(pathlib.Path(FOLDER).rglob("tokenizer.json")) if FOLDER else []
 
 
 def part(rng: random.Random, names: list[str]) -> str:
@@ -160,13 +157,12 @@ def test_random_changes(name, say):
     random_changes(enc, name, count, say, frozenset({END, *(name.decode() for name in shared)}))
 
 
-@pytest.mark.skipif(not MODELS, reason="STREAMTOK_MODELS names no folder with files of models")
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: "/".join(path.relative_to(FOLDER).parts[:-1]))
+@pytest.mark.parametrize("path", made_models.files(), ids=made_models.name_of)
 def test_random_changes_of_models(path, say):
     from streamtok import Encoding
 
     try:
-        enc = Encoding.from_file(path)
+        enc = Encoding.from_file(made_models.ready(path))
     except ValueError as error:
         pytest.skip(f"not supported: {error}")
     names = sorted(enc.special_tokens_set)
@@ -210,11 +206,11 @@ def test_a_change_in_a_long_text_is_encoded_around_it(monkeypatch):
     fed.clear()
     session.update(session.text[:-3] + " and more")
     assert sum(fed) < 3 * sessions.STEP
-    marks = sum(len(mark.state) + 200 for mark in session._marks)
+    marks = sum(len(mark.state) + 200 for mark in session._now.marks)
     assert marks < len(text) / 10
     while session.size > 5000:  # marks do not gather where text is taken away
         session.replace(1000, 3000, "")
-    assert len(session._marks) <= session.size // (sessions.STEP // 2) + 2
+    assert len(session._now.marks) <= session.size // (sessions.STEP // 2) + 2
 
 
 def test_an_id_of_two_names():
@@ -272,19 +268,19 @@ def test_what_is_refused_changes_nothing():
 
 def test_one_thread_at_a_time():
     session = oracle.ours("cl100k_base").session()
-    session._lock.acquire()
-    found = []
+    is_inside, is_over = threading.Event(), threading.Event()
 
-    def run() -> None:
-        with pytest.raises(RuntimeError, match="another thread is inside this session"):
-            session.append("a")
-        found.append(True)
+    def stay() -> None:
+        is_inside.set()
+        assert is_over.wait(30)
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=session._alone.run, args=(stay,))
     thread.start()
+    assert is_inside.wait(30)
+    with pytest.raises(RuntimeError, match="another thread is inside this session"):
+        session.append("a")
+    is_over.set()
     thread.join()
-    session._lock.release()
-    assert found
     assert session.append("a").keep == 0
 
 

@@ -9,7 +9,9 @@ import nasty
 import pytest
 from table_runner import TableRunner
 
+from streamtok import patterns
 from streamtok.patterns import CL100K, O200K, table_of
+from streamtok.patterns.compile import compile_pattern
 from streamtok.patterns.compiled import NotCompilable
 from streamtok.patterns.compose import (
     BYTE_LEVEL,
@@ -153,3 +155,18 @@ def test_no_stage_is_taken_for_another():
     assert len(set(every)) == len(every)
     for white in (Whitespace(), WhitespaceSplit()):  # the first of two that are equal would be kept for both
         assert table_of((white, ByteLevel(False))) == compose((white, ByteLevel(False)))
+
+
+def test_a_table_that_another_thread_takes_out(monkeypatch):
+    """It is looked up once: between two looks it may be gone."""
+
+    class Emptied(dict):
+        def __contains__(self, key):
+            found = super().__contains__(key)
+            self.clear()
+            return found
+
+    monkeypatch.setattr(patterns, "_given", Emptied())
+    table = compile_pattern(CL100K)
+    patterns.give_table("a given one", table)
+    assert patterns.table_of("a given one") is table

@@ -153,7 +153,7 @@ def test_look_behind_sees_text_that_has_left_and_no_earlier_text() -> None:
         assert fed(stream, [text[:at], *text[at:]]) == expected
     for character in text * 100:
         stream.feed(character)
-        assert len(stream.pending) + len(stream._context) <= 4
+        assert len(stream.pending) + len(stream.context) <= 4
 
 
 @each_pattern

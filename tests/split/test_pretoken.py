@@ -92,6 +92,15 @@ def spec_texts(seed: str) -> list[str]:
     return [text for text in agreed if not differ & set(text)] + [oracle.topics()[:50_000]]
 
 
+@each_family
+def test_pieces_start_where_the_regex_package_says(name):
+    regex = pytest.importorskip("regex")
+    pattern = regex.compile(oracle.PATTERNS[name])
+    for text in spec_texts(name):
+        assert starts(name, text) == [match.start() for match in pattern.finditer(text)], text[:200]
+
+
+@pytest.mark.shared
 @pytest.mark.parametrize("name, function", [("r50k_base", "gpt2_starts"), ("cl100k_base", "cl100k_starts")])
 def test_pieces_start_where_the_closed_form_says(name, function):
     rule = getattr(oracle.shared_module("split_rules", "boundary_rules.py"), function)
@@ -99,6 +108,7 @@ def test_pieces_start_where_the_closed_form_says(name, function):
         assert starts(name, text) == rule(text), text[:200]
 
 
+@pytest.mark.shared
 def test_pieces_of_o200k_start_where_the_closed_form_says():
     rule = oracle.shared_module("split_rules", "o200k_rules.py").o200k_starts
     for text in spec_texts("o200k"):

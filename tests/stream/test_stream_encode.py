@@ -198,6 +198,40 @@ def test_pieces_that_begin_an_unreachable_token(kind):
             assert streamed(stream, random_cuts(rng, data, (1, 1, 2, 5))) == want, data
 
 
+def test_a_piece_of_more_than_a_megabyte_in_one_chunk():
+    """Longer than what is taken of a piece between two looks at a signal, and not a multiple of it."""
+    enc = oracle.without_pattern("r50k_base")
+    for size in ((1 << 20) + 1, (3 << 19) + 7):
+        text = (b"abcdefgh ijklmnop" * (size // 17 + 1))[:size]
+        stream = enc.stream_encoder()
+        assert streamed(stream, [text[:300], text[300:]]) == enc.encode_to_numpy(text).tolist()
+
+
+def test_long_pieces_that_may_be_an_unreachable_token(make_tiny):
+    """Tokens that no merge makes, longer than what a stream keeps of a piece in any case: no id leaves while the piece
+    may still be one, in a copy and in a saved state too."""
+    lost = [b"ab" * 140, b"ab" * 140 + b"c" * 50, b"ab" * 150, b"a" * 300, b"a" * 299 + b"b"]
+    ranks = {bytes([value]): value for value in range(256)}
+    for token in (b"ab", b"aa", b"aaaa", b"abab", b"cc", *lost):
+        ranks[token] = len(ranks)
+    with pytest.warns(UserWarning, match="no pattern"):
+        enc = make_tiny(mergeable_ranks=ranks, special_tokens={}, pat_str=None)
+    assert enc._vocab.unreachable == len(lost)
+    rng = random.Random(3)
+    ends = [b"", b"a", b"c", b"b" * 20]
+    for data in [token[:size] + end for token in lost for size in (len(token), len(token) - 1) for end in ends]:
+        want = oracle.encode_piece(data, ranks)
+        stream = enc.stream_encoder()
+        assert streamed(stream, random_cuts(rng, data, (1, 7, 64, 200))) == want, data
+        for at in (len(data) - 1, 270):
+            first = stream.feed(data[:at]).tolist()
+            assert len(first) == 0 or not any(token.startswith(data[:at]) for token in lost)
+            again = enc.stream_encoder()
+            again.setstate(stream.getstate())
+            for one in (stream.copy(), again, stream):
+                assert first + one.feed(data[at:]).tolist() + one.flush().tolist() == want, data
+
+
 @each_family
 def test_reference_engine_streams_the_same(name):
     fast, reference = oracle.ours(name), oracle.ours(name, "reference")

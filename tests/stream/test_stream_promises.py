@@ -159,6 +159,22 @@ def test_decided_pieces_are_not_held_back(name):
             assert stream.pending <= len(head.encode()) - decided(ours, head), head
 
 
+@each_family
+def test_decided_pieces_are_not_held_back_in_long_texts_fed_in_parts(name):
+    ours = oracle.ours(name)
+    stream = ours.stream_encoder(disallowed_special=())
+    rng = random.Random(name)
+    for text in nasty.random_strings(rng, 400, 60):
+        stream.reset()
+        fed = 0
+        for part in oracle.random_cuts(rng, text, (1, 2, 5, 11)):
+            stream.feed(part)
+            fed += len(part)
+            head = text[:fed]
+            assert stream.pending <= len(head.encode()) - decided(ours, head), head
+
+
+@pytest.mark.shared
 @pytest.mark.parametrize("name", ["r50k", "cl100k", "o200k"])
 def test_no_more_is_held_than_by_the_splitter_that_states_the_rule(name):
     """../shared/split_rules/stream_splitters.py, with the kinds of characters taken from tiktoken."""

@@ -30,6 +30,8 @@ PROFILE = os.environ.get("STREAMTOK_PROFILE", "default")
 RANDOM_STRINGS = {"default": 4_000, "ci": 20_000, "long": 1_000_000}[PROFILE]
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
+SHARED = PROJECT.parent / "shared"
+"""Corpora and executable specifications, where they are present."""
 
 
 class Pair(NamedTuple):
@@ -191,21 +193,14 @@ def stdlib_sources(size: int = 1_500_000) -> str:
     return "".join(parts)
 
 
-# ==== ../shared: corpora and executable specifications, where they are present ====
-
-
-def shared(*parts: str) -> pathlib.Path:
-    path = PROJECT.parent.joinpath("shared", *parts)
-    if not path.exists():
-        pytest.skip(f"{'/'.join(('..', 'shared', *parts))} is not here")
-    return path
+# ==== ../shared, and what stands for it ====
 
 
 def shared_module(*parts: str) -> Any:
-    """A script of ../shared as a module."""
+    """A script of ../shared as a module, for tests with the marker `shared`."""
     import sys
 
-    path = shared(*parts)
+    path = SHARED.joinpath(*parts)
     pytest.importorskip("regex")
     pytest.importorskip("tiktoken")
     if str(path.parent) not in sys.path:
@@ -222,9 +217,19 @@ def shared_module(*parts: str) -> Any:
 
 @functools.cache
 def corpus(name: str) -> str:
+    """A corpus of ../shared, else a text that is made here. name: english, code, multilingual or scripts/LANGUAGE."""
     import lzma
 
-    return lzma.open(shared("corpus", f"{name}.txt.xz")).read().decode()
+    import made_texts
+
+    path = SHARED / "corpus" / f"{name}.txt.xz"
+    if path.exists():
+        return lzma.open(path).read().decode()
+    if name == "english":
+        return made_texts.shuffled(topics())
+    if name == "code":
+        return stdlib_sources(made_texts.SIZE)
+    return made_texts.multilingual() if name == "multilingual" else made_texts.of_script(name.split("/")[1], 250_000)
 
 
 # ==== Kinds of characters, asked of tiktoken's own regex engine ====

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import pickle
 import random
+from array import array
 from itertools import pairwise
 from typing import Any
 
@@ -88,6 +90,26 @@ class Both:
             for skip in (False, True):
                 decoded = self.reference.decode(ids, skip_special_tokens=skip)
                 assert self.enc.decode(ids, skip_special_tokens=skip) == decoded, text
+
+    def check_rows(self, some: list[int], seed: int = 1, count: int = 300) -> None:
+        """The text of random ids, many of them of `some`: at once, in parts, of streams that are copied, in batches."""
+        rng, enc = random.Random(seed), self.enc
+        size = self.reference.get_vocab_size()
+        for _ in range(count):
+            row = [rng.choice(some) if rng.random() < 0.7 else rng.randrange(size) for _ in range(rng.randrange(12))]
+            for skip in (False, True):
+                text = self.reference.decode(row, skip_special_tokens=skip)
+                assert enc.decode(row, skip_special_tokens=skip) == text, row
+                decoder, parts = enc.stream_decoder(skip_special_tokens=skip), []
+                for token in row:
+                    parts.append(decoder.feed(token))
+                    if rng.random() < 0.2:
+                        decoder = rng.choice([copy.copy, lambda d: pickle.loads(pickle.dumps(d))])(decoder)
+                assert "".join(parts) + decoder.flush() == text, row
+                assert "".join(enc.decode_batch([row], skip_special_tokens=skip)) == text
+            data = enc.decode_bytes(row)
+            assert b"".join(enc.decode_tokens_bytes(row)) == data
+            assert enc.decode_bytes(row[:3]) + enc._bytes_of(array("I", row[3:]), True) in (data, data.lstrip(b" "))
 
     def streamed(self, text: str, rng: random.Random) -> list[int]:
         stream = self.enc.stream_encoder(allowed_special="all")

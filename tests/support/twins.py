@@ -46,7 +46,10 @@ def random_inputs(rng: random.Random, names: list[str]) -> tuple[tuple[Any, ...]
         return (words[0],), {"is_split_into_words": True}
     if form < 0.95:
         return (words,), {"is_split_into_words": True}
-    return (words, [words_of(rng, names) for _ in many]), {"is_split_into_words": True}
+    others = [words_of(rng, names) for _ in many]
+    if form < 0.97:
+        return (list(zip(words, others)),), {"is_split_into_words": True}
+    return (words, others), {"is_split_into_words": True}
 
 
 def random_options(rng: random.Random) -> dict[str, Any]:

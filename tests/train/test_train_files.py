@@ -286,3 +286,16 @@ def test_facts_are_json(saved):
         "<|endoftext|>": 398,
         "<|fim|>": 399,
     }
+
+
+@pytest.mark.parametrize("name", ["v.bin", "v.TXT", "v.parquet", "v.gz", "v.safetensors"])
+def test_a_suffix_of_another_format_is_no_vocabulary(tmp_path, name):
+    enc = train(iter(["some words and some more words"]), 270)
+    with pytest.raises(ValueError, match=r"ends in \.\w+, and a vocabulary is NAME\.tiktoken, NAME\.json or a folder"):
+        save(enc, tmp_path / name)
+    assert not (tmp_path / name).exists()
+    (tmp_path / name).mkdir()
+    save(enc, tmp_path / name)
+    assert load(tmp_path / name).fingerprint == enc.fingerprint
+    save(enc, tmp_path / "V.JSON")
+    assert load(tmp_path / "V.JSON").encode("some words") == enc.encode("some words")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import mmap
 import os
+import pathlib
 import pickle
 import random
 import subprocess
 import sys
 import warnings
 
+import made_models
 import pytest
 from oracle import PROFILE
 
@@ -331,27 +332,22 @@ def test_damaged_model_of_characters_is_refused_with_its_place(vocab, merges, sa
         pack_merges(vocab, merges, characters=True)
 
 
-def models_of_characters() -> list[str]:
-    folder = os.environ.get("STREAMTOK_MODELS", "")
-    found = []
-    for path in sorted(glob.glob(os.path.join(folder, "*", "models", "tokenizer.json"))) if folder else []:
-        with open(path, "rb") as file:
-            if b'"byte_fallback": true' in file.read(1 << 26):
-                found.append(path)
-    return found
+def has_characters(path: pathlib.Path) -> bool:
+    return not made_models.GIVEN or b'"byte_fallback": true' in path.read_bytes()[: 1 << 26]
 
 
-@pytest.mark.skipif("STREAMTOK_MODELS" not in os.environ, reason="STREAMTOK_MODELS names no folder with model files")
-@pytest.mark.parametrize("path", models_of_characters())
+CHARACTERS = list(filter(has_characters, made_models.files("characters")))
+
+
+@pytest.mark.parametrize("path", CHARACTERS, ids=made_models.name_of)
 def test_published_models_of_characters_have_the_ids_of_hugging_face(path):
-    with open(path, encoding="utf-8") as file:
-        model = json.load(file)["model"]
+    model = json.loads(made_models.ready(path).read_text("utf-8"))["model"]
     pairs = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
     want = tokenizers.Tokenizer(
         tokenizers.models.BPE(vocab=model["vocab"], merges=pairs, byte_fallback=True, unk_token="<unk>", fuse_unk=True)
     )
     encoding = build(pack_merges(model["vocab"], model["merges"], characters=True))
-    rng = random.Random(path)
+    rng = random.Random(made_models.name_of(path))
     tokens = list(model["vocab"])
     samples = [" ".join(sys.modules), "▁" * 700 + "\n" * 500 + "=-" * 300 + "▁a" * 90]
     for _ in range(300):

@@ -1,6 +1,8 @@
 """Encodings by name: the seven, their special tokens, and tiktoken's plugins."""
 
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import textwrap
@@ -93,6 +95,33 @@ def test_threads_get_one_object(monkeypatch):
     for thread in threads:
         thread.join()
     assert len(got) == 16 and len(set(map(id, got))) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_while_a_thread_makes_an_encoding(monkeypatch):
+    """The thread holds the lock, and the child does not have the thread."""
+    inside, forked = threading.Event(), threading.Event()
+
+    def slow():
+        inside.set()
+        assert forked.wait(30)
+        return registry._RECIPES[0]()
+
+    monkeypatch.setitem(registry.ENCODING_CONSTRUCTORS, "slow", slow)
+    monkeypatch.delitem(registry.ENCODINGS, "slow", raising=False)
+    thread = threading.Thread(target=streamtok.get_encoding, args=("slow",))
+    thread.start()
+    assert inside.wait(30)
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        streamtok.list_encoding_names()
+        os._exit(0)
+    forked.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert registry.ENCODINGS.pop("slow").name == "gpt2"
 
 
 def test_registered_encoding_is_pickled_as_its_name():
