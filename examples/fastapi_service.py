@@ -17,9 +17,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from itertools import cycle, islice
 
-from fastapi import FastAPI, HTTPException
-from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, Field
 
 import streamtok
 from streamtok.serving import MicroBatcher
@@ -31,18 +32,22 @@ AHEAD = 16  # texts that wait for a reader before its request stands still
 encoding = streamtok.get_encoding("o200k_base")
 
 
+MOST_TEXT = 1 << 24  # characters of a text, ids of one
+MOST_TOKENS = 1 << 14  # of an answer: its slot is free again after 33 seconds
+
+
 class Text(BaseModel):
-    text: str
+    text: str = Field(max_length=MOST_TEXT)
 
 
 class Ids(BaseModel):
-    ids: list[int]
+    ids: list[int] = Field(max_length=MOST_TEXT)
 
 
 class Prompt(BaseModel):
-    prompt: str
-    tokens: int = 100
-    stop: list[str] = []
+    prompt: str = Field(max_length=MOST_TEXT)
+    tokens: int = Field(100, ge=0, le=MOST_TOKENS)
+    stop: list[str] = Field([], max_length=16)
 
 
 class Answer:
@@ -112,6 +117,13 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 app = FastAPI(lifespan=lifespan)
+
+
+@app.exception_handler(RequestValidationError)
+async def refuse(request: Request, error: RequestValidationError) -> JSONResponse:
+    """Without the values that were sent: JSON cannot hold all of them, as NaN, and the answer would fail."""
+    known = ("type", "loc", "msg")
+    return JSONResponse({"detail": [{name: each[name] for name in known} for each in error.errors()]}, 422)
 
 
 @app.post("/count")
