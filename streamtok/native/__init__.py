@@ -34,6 +34,7 @@ MODULES = (
     "prepared",
     "room",
     "rows",
+    "spelled",
     "steps",
     "text",
     "texts",

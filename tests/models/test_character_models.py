@@ -332,6 +332,43 @@ def test_where_ids_differ_does_not_depend_on_the_parts_that_they_come_in(tmp_pat
             assert check.finish() == want
 
 
+@pytest.mark.parametrize(
+    "steps", [[BACK], [{"type": "Replace", "pattern": {"String": "@"}, "content": ""}], [metaspace()], []]
+)
+def test_what_a_decoder_makes_of_a_token_decides_whether_it_is_a_byte(tmp_path, steps):
+    """The steps in front make it a byte, or only where it stands first; a token without text ends a run of bytes."""
+    odd = [
+        "@",
+        "▁",
+        "▁<0xC3>",
+        "<0x@C3>",
+        "@<0xA9>@",
+        "<0xA▁9>",
+        "<0xC3>▁",
+        "<0xC3>",
+        "<0xA9>",
+        "<0xE2>",
+        "<0x82>",
+        "<0x41>",
+        "a",
+        "ö",
+    ]
+    made = record(decoder=sequence("decoders", *steps, FALLBACK, FUSE))
+    vocab = made["model"]["vocab"]
+    for token in odd:
+        vocab.setdefault(token, len(vocab))
+    both, rng = Both.of(tmp_path, made), random.Random(5)
+    ids = [vocab[token] for token in odd]
+    for _ in range(1500):
+        row = rng.choices(ids, k=rng.randrange(1, 9))
+        want = both.reference.decode(row, skip_special_tokens=False)
+        assert both.enc.decode(row) == want, row
+        stream, slots = both.enc.stream_decoder(), both.enc.batch_decoder(1)
+        at = rng.randrange(len(row) + 1)
+        assert stream.feed(row[:at]) + stream.feed(row[at:]) + stream.flush() == want
+        assert "".join(slots.feed([0], [token])[0] for token in row) + slots.flush(0) == want
+
+
 def test_completions_are_refused(tmp_path):
     with pytest.raises(ValueError, match="spells blanks as another character"):
         Both.of(tmp_path, record()).enc.encode_with_unstable("a b")

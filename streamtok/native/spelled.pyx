@@ -1,0 +1,201 @@
+"""Ids to text, part by part, where a model says how its tokens are spelled: the rules and tables are in model_files/spelling.py."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.list cimport PyList_GET_ITEM
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy, memset
+
+from codecs import utf_8_decode
+
+from .csrc.base cimport *
+from .text cimport decode_some
+
+cdef extern from "Python.h":
+    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t n, const char *errors)
+
+cdef bytes UNKNOWN = "\ufffd".encode()
+
+
+cdef class Place:
+    """Where a text of ids stands. It does not change: whoever goes on from it makes another."""
+    cdef bint begun, broken  # an id has come; neighbouring bytes that came last are no characters
+    cdef Py_ssize_t left  # characters that may still go from the beginning
+    cdef bytearray run  # neighbouring bytes that may be characters: the first `size`. What lies behind is of a call that did not end
+    cdef Py_ssize_t size
+    cdef bytes cut  # the beginning of a character, at the end of the run, or of the text where bytes need not stand together
+
+
+cdef Place place_at(bint begun, Py_ssize_t left, bytearray run, Py_ssize_t size, bint broken, bytes cut):
+    cdef Place at = Place.__new__(Place)
+    at.begun, at.left, at.run, at.size, at.broken, at.cut = begun, left, run, size, broken, cut
+    return at
+
+
+cdef class Text:
+    """UTF-8 that grows."""
+    cdef st_bytes data
+
+    def __cinit__(self):
+        memset(&self.data, 0, sizeof(self.data))
+
+    def __dealloc__(self):
+        st_bytes_free(&self.data)
+
+    cdef int add(self, const char *data, Py_ssize_t n) except -1:
+        if st_bytes_append(&self.data, data, <size_t>n):
+            raise MemoryError
+        return 0
+
+    cdef int add_unknown(self, Py_ssize_t count) except -1:
+        for _ in range(count):
+            self.add(PyBytes_AS_STRING(UNKNOWN), 3)
+        return 0
+
+    cdef int end_run(self, bytearray run, Py_ssize_t size, Py_ssize_t cut) except -1:
+        """The text of a run that ends."""
+        return self.add_unknown(size) if cut else self.add(<const char *>run, size)
+
+    cdef str text(self):
+        return PyUnicode_DecodeUTF8(<const char *>self.data.data, <Py_ssize_t>self.data.size, NULL)
+
+
+cdef class SpelledStream:
+    """Ids of a text, part by part, to text. What comes is all that no later id can change. errors: as for bytes.decode()."""
+    cdef object spelling
+    cdef str errors, character
+    cdef bytes mode
+    cdef Py_ssize_t most
+    cdef bint runs  # bytes that stand together are characters only if all of them are
+    cdef Place at
+
+    def __cinit__(self, spelling, str errors not None):
+        self.spelling, self.errors, self.mode = spelling, errors, errors.encode()
+        self.character, self.most = spelling.rules.cut
+        self.runs = errors == "replace" and spelling.rules.has_bytes
+        self.at = self.begin()
+
+    cpdef Place begin(self):
+        """The place in front of a text."""
+        return place_at(False, self.most, bytearray(), 0, False, b"")
+
+    def reset(self):
+        self.at = self.begin()
+
+    @property
+    def pending(self):
+        """Bytes that wait."""
+        return self.pending_at(self.at)
+
+    def pending_at(self, Place at not None):
+        return at.size if self.runs else len(at.cut)
+
+    def getstate(self):
+        return self.state_of(self.at)
+
+    def state_of(self, Place at not None):
+        """A place as what can be pickled."""
+        ends = (at.cut, b"") if self.runs else (b"", at.cut)
+        return at.begun, at.left, bytes(at.run[: at.size]), at.broken, *ends
+
+    def setstate(self, state):
+        self.at = self.place_of(state)
+
+    def place_of(self, state):
+        """The place that state_of() gave. TypeError, ValueError: it gave no such state."""
+        begun, left, run, broken, check, codec = state
+        cut = check if self.runs else codec
+        if utf_8_decode(cut, "strict", False)[1]:
+            raise ValueError("a character that is not whole has up to three bytes")
+        return place_at(begun, left, bytearray(run), len(run), broken, cut)
+
+    def feed(self, ids):
+        """KeyError: an unknown id. UnicodeDecodeError: by `errors`. The stream is then as it was."""
+        text, at = self.step(self.at, ids)
+        self.at = at
+        return text
+
+    def flush(self):
+        """The rest: the text ends. The stream is then at the start of the next one. UnicodeDecodeError: by `errors`."""
+        made = self.rest(self.at)
+        self.at = self.begin()
+        return made
+
+    def step(self, Place at not None, ids):
+        """(the text that a list of ids completes, the place behind them)"""
+        cdef list given = list(ids)
+        cdef list pieces = self.spelling.found(given, at.begun)
+        if self.runs:
+            return self._in_runs(given, pieces, at)
+        text, cut = self._plain(at.cut + b"".join(pieces), False)
+        text, left = self._without_front(text, at.left)
+        return text, place_at(at.begun or len(given) > 0, left, at.run, 0, False, cut)
+
+    def rest(self, Place at not None):
+        """The text that is left at the end of a text."""
+        cdef Text out = Text()
+        if self.runs:
+            out.end_run(at.run, at.size, len(at.cut))
+        text = out.text() if self.runs else self._plain(at.cut, True)[0]
+        return self._without_front(text, at.left)[0]
+
+    cdef tuple _plain(self, bytes data, bint final):
+        cdef Py_ssize_t used = PyBytes_GET_SIZE(data)
+        text = decode_some(PyBytes_AS_STRING(data), used, PyBytes_AS_STRING(self.mode), NULL if final else &used)
+        return text, data[used:]
+
+    cdef tuple _in_runs(self, list given, list pieces, Place at):
+        cdef bytes kinds = self.spelling.kinds(not at.begun), piece
+        cdef bytearray run = at.run
+        cdef Py_ssize_t i, n = len(given), size = at.size
+        cdef bint broken = at.broken
+        cdef uint8_t[4] cut  # the beginning of a character
+        cdef Py_ssize_t cut_size = PyBytes_GET_SIZE(at.cut)
+        cdef Text out = Text()
+        memcpy(cut, PyBytes_AS_STRING(at.cut), <size_t>cut_size)
+        for i in range(n):
+            piece = <bytes>PyList_GET_ITEM(pieces, i)
+            if i == 1 and not at.begun:
+                kinds = self.spelling.kinds(False)
+            if not kinds[<Py_ssize_t>given[i]]:
+                out.end_run(run, size, cut_size)
+                if size:
+                    run, size, cut_size = bytearray(), 0, 0
+                broken = False
+                out.add(PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece))
+            elif broken:
+                out.add_unknown(1)
+            else:
+                run[size:] = piece
+                size += 1
+                broken = goes_wrong(cut, &cut_size, <uint8_t>piece[0])
+                if broken:
+                    out.add_unknown(size)
+                    run, size, cut_size = bytearray(), 0, 0
+        text = out.text()
+        left = at.left
+        if left:
+            text, left = self._without_front(text, left)
+        return text, place_at(at.begun or n > 0, left, run, size, broken, (<char *>cut)[:cut_size])
+
+    cdef tuple _without_front(self, str text, Py_ssize_t left):
+        while left and text:
+            if not text.startswith(self.character):
+                return text, 0
+            text, left = text[1:], left - 1
+        return text, left
+
+
+cdef bint goes_wrong(uint8_t *cut, Py_ssize_t *cut_size, uint8_t byte) except -1:
+    """Takes one more byte into the beginning of a character, which is empty once it is whole. Whether it is none then."""
+    cdef Py_ssize_t used = cut_size[0] + 1
+    if used == 1 and byte < 0x80:
+        return False
+    cut[used - 1] = byte
+    cut_size[0] = used
+    try:
+        decode_some(<const char *>cut, used, b"strict", &used)
+    except UnicodeDecodeError:
+        return True
+    if used:
+        cut_size[0] = 0
+    return False
