@@ -6,6 +6,7 @@ from . import device as devices
 from .batch import map_shares, shares, threads_for
 from .checks import id_array, id_rows
 from .errors import at_row, raise_of_row, unknown_handler_error
+from .native.spelled import SpelledStream
 from .stream import StreamDecoder
 
 TYPE_CHECKING = False
@@ -102,8 +103,7 @@ class Decoding:
                 if found is not None:
                     return found
             if self._spelling is not None:
-                text: str = self._spelling.text_of(self._decoder.ids(tokens, skip_special_tokens), errors)
-                return text
+                return SpelledStream(self._spelling, self._decoder, errors, skip_special_tokens).text_of(tokens)
             return self._decoder.to_text(tokens, errors, skip_special_tokens)
         except LookupError as error:
             raise _named(error, errors) from None

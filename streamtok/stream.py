@@ -10,6 +10,7 @@ from collections.abc import Callable
 from .checks import single_id
 from .errors import stream_busy_error, unknown_handler_error
 from .native.decode import CoreStreamDecoder
+from .native.spelled import SpelledStream
 from .native.steps import Alone
 
 TYPE_CHECKING = False
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from .native.decode import Decoder
     from .protocols import Encoder, Encoding, Frame, Ids, Stream, StreamOptions, Text, TokenIds, Vocabulary
 
 _STATE = struct.Struct("<8sI32s")  # magic and version, CRC-32 of what follows, fingerprint of encoding and options
@@ -251,37 +251,6 @@ class FramedStream:
         return loaded
 
 
-class _SpelledStream:
-    """What CoreStreamDecoder is, for a model that spells its tokens in a way of its own."""
-
-    def __init__(self, decoder: Decoder, stream: Any, skip_special_tokens: bool) -> None:
-        self._decoder, self._stream, self._skip_special_tokens = decoder, stream, skip_special_tokens
-
-    def feed(self, tokens: int | TokenIds) -> str:
-        token = single_id(tokens)
-        given = tokens if token is None else [token]
-        text: str = self._stream.feed(self._decoder.ids(given, self._skip_special_tokens))
-        return text
-
-    def flush(self) -> str:
-        rest: str = self._stream.flush()
-        return rest
-
-    def reset(self) -> None:
-        self._stream.reset()
-
-    @property
-    def pending(self) -> int:
-        pending: int = self._stream.pending
-        return pending
-
-    def getstate(self) -> Any:
-        return self._stream.getstate()
-
-    def setstate(self, state: Any) -> None:
-        self._stream.setstate(state)
-
-
 class StreamDecoder:
     """Decodes ids as they come; returns whole characters only.
 
@@ -334,11 +303,11 @@ class StreamDecoder:
         except LookupError:
             raise unknown_handler_error(errors) from None
         decoder, spelling = encoding._decoder, encoding._spelling
-        self._core: CoreStreamDecoder | _SpelledStream
+        self._core: CoreStreamDecoder | SpelledStream
         if spelling is None:
             self._core = CoreStreamDecoder(decoder, errors, skip_special_tokens, single_id)
         else:
-            self._core = _SpelledStream(decoder, spelling.stream(errors), skip_special_tokens)
+            self._core = SpelledStream(spelling, decoder, errors, skip_special_tokens, single_id)
         StreamDecoder.feed.__set__(self, self._core.feed)  # type: ignore[attr-defined, misc]  # also in a subclass
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
 """Ids to text where a model says how its tokens are spelled: blanks written as another character, bytes as <0x41>.
 
-spelling.bytes_of(ids)              the bytes of a text; those of <0x41> tokens as they are
-spelling.text_of(ids, "replace")    its text. As Hugging Face's tokenizers has it, neighbouring tokens of bytes are
-                                    characters if all of them are UTF-8, and else U+FFFD each
+spelling.bytes_of(ids)    the bytes of a text; those of <0x41> tokens as they are
+spelling.tables           what native/spelled.pyx makes its text of. As Hugging Face's tokenizers has it, neighbouring
+                          tokens of bytes are characters if all of them are UTF-8, and else U+FFFD each
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ..native.spelled import SpelledStream
 from ..native.steps import lazy
 
 _Table = tuple[list[bytes | None], bytes]
@@ -109,7 +108,7 @@ class Spelling:
         self._names = names
 
     @lazy
-    def _tables(self) -> tuple[_Table, _Table]:
+    def tables(self) -> tuple[_Table, _Table]:
         """By id: (the bytes of a token, whether it stands for a byte); the same of a token that stands first."""
         names = self._names()
         later: list[bytes | None] = [None] * (max(names, default=-1) + 1)
@@ -135,11 +134,11 @@ class Spelling:
 
     def token(self, token: int) -> bytes:
         """The bytes of an id that is not the first one. KeyError: it is unknown."""
-        return self.found([token], True)[0]
+        return self._pieces([token], True)[0]
 
     def pieces(self, ids: Iterable[int], later: bool = False) -> list[bytes]:
         """The bytes of each id, those that begin a text first, unless `later`; joined, they are bytes_of()."""
-        found = self.found(list(ids), later)
+        found = self._pieces(list(ids), later)
         character, most = self.rules.cut
         cut = character.encode()
         for i in range(0 if later else len(found)):
@@ -149,9 +148,9 @@ class Spelling:
                 break
         return found
 
-    def found(self, given: list[int], later: bool) -> list[bytes]:
+    def _pieces(self, given: list[int], later: bool) -> list[bytes]:
         """The bytes of each id as its token has them. KeyError: an unknown id. later: ids stand in front of these."""
-        (table, _), (first, _) = self._tables
+        (table, _), (first, _) = self.tables
         found: list[bytes | None]
         try:
             found = [table[token] for token in given]
@@ -166,15 +165,3 @@ class Spelling:
     def bytes_of(self, ids: Iterable[int], later: bool = False) -> bytes:
         """The bytes of a text. KeyError: an unknown id. later: ids stand in front of these."""
         return b"".join(self.pieces(ids, later))
-
-    def text_of(self, ids: Iterable[int], errors: str) -> str:
-        """The text of ids; errors as for bytes.decode()."""
-        stream = SpelledStream(self, errors)
-        return stream.feed(ids) + stream.flush()
-
-    def stream(self, errors: str) -> SpelledStream:
-        return SpelledStream(self, errors)
-
-    def kinds(self, first: bool) -> bytes:
-        """By id: 1 where a token stands for a byte, behind others or, with `first`, in front of all."""
-        return self._tables[first][1]

@@ -2,12 +2,15 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_ITEM
-from libc.stdint cimport uint8_t
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from codecs import utf_8_decode
 
 from .csrc.base cimport *
+from .decode cimport Decoder
+from .ints cimport streamtok_small_int
 from .text cimport decode_some
 
 cdef extern from "Python.h":
@@ -60,16 +63,23 @@ cdef class Text:
 
 
 cdef class SpelledStream:
-    """Ids of a text, part by part, to text. What comes is all that no later id can change. errors: as for bytes.decode()."""
-    cdef object spelling
-    cdef str errors, character
-    cdef bytes mode
+    """What a StreamDecoder (stream.py) calls, as CoreStreamDecoder is; and, with places, what decodes many texts at once.
+
+    What comes is all that no later id can change. single: a function that gives the id where an object is one, as an int, and None where
+    it is a row of ids."""
+    cdef object spelling, single
+    cdef Decoder decoder
+    cdef str character
+    cdef bytes mode, kinds, first_kinds
+    cdef list table, first  # with the kinds: the tables of the model, once an id has come
     cdef Py_ssize_t most
     cdef bint runs  # bytes that stand together are characters only if all of them are
+    cdef bint skip_special
     cdef Place at
 
-    def __cinit__(self, spelling, str errors not None):
-        self.spelling, self.errors, self.mode = spelling, errors, errors.encode()
+    def __cinit__(self, spelling, Decoder decoder not None, str errors not None, bint skip_special, single=None):
+        self.spelling, self.decoder, self.skip_special, self.single = spelling, decoder, skip_special, single
+        self.mode = errors.encode()
         self.character, self.most = spelling.rules.cut
         self.runs = errors == "replace" and spelling.rules.has_bytes
         self.at = self.begin()
@@ -108,9 +118,13 @@ cdef class SpelledStream:
             raise ValueError("a character that is not whole has up to three bytes")
         return place_at(begun, left, bytearray(run), len(run), broken, cut)
 
-    def feed(self, ids):
+    def feed(self, tokens):
         """KeyError: an unknown id. UnicodeDecodeError: by `errors`. The stream is then as it was."""
-        text, at = self.step(self.at, ids)
+        cdef bint is_id = streamtok_small_int(<PyObject *>tokens) >= 0
+        if not is_id and type(tokens) is not list:
+            token = self.single(tokens)
+            tokens = tokens if token is None else [token]
+        text, at = self._step(self.at, [tokens]) if is_id and not self.skip_special else self.step(self.at, [tokens] if is_id else tokens)
         self.at = at
         return text
 
@@ -120,15 +134,40 @@ cdef class SpelledStream:
         self.at = self.begin()
         return made
 
-    def step(self, Place at not None, ids):
-        """(the text that a list of ids completes, the place behind them)"""
-        cdef list given = list(ids)
-        cdef list pieces = self.spelling.found(given, at.begun)
+    def step(self, Place at not None, tokens):
+        """(the text that ids complete, the place behind them)"""
+        return self._step(at, self.decoder.ids(tokens, self.skip_special))
+
+    def text_of(self, tokens):
+        """The text of all ids of a text."""
+        text, at = self.step(self.begin(), tokens)
+        return text + self.rest(at)
+
+    cdef tuple _step(self, Place at, list given):
+        cdef list pieces
+        if not given:
+            return "", at
+        pieces = self._pieces(given, at.begun)
         if self.runs:
             return self._in_runs(given, pieces, at)
         text, cut = self._plain(at.cut + b"".join(pieces), False)
         text, left = self._without_front(text, at.left)
-        return text, place_at(at.begun or len(given) > 0, left, at.run, 0, False, cut)
+        return text, place_at(True, left, at.run, 0, False, cut)
+
+    cdef list _pieces(self, list given, bint begun):
+        """The bytes of each id as its token has them."""
+        cdef list pieces = [], table = self.table
+        cdef Py_ssize_t token
+        if table is None:
+            (table, self.kinds), (self.first, self.first_kinds) = self.spelling.tables
+            self.table = table
+        for i in range(len(given)):
+            token = given[i]
+            piece = (table if begun or i else self.first)[token] if token < len(table) else None
+            if piece is None:
+                raise KeyError(f"Invalid token for decoding: {token}")
+            pieces.append(piece)
+        return pieces
 
     def rest(self, Place at not None):
         """The text that is left at the end of a text."""
@@ -144,18 +183,22 @@ cdef class SpelledStream:
         return text, data[used:]
 
     cdef tuple _in_runs(self, list given, list pieces, Place at):
-        cdef bytes kinds = self.spelling.kinds(not at.begun), piece
+        cdef bytes kinds = self.kinds if at.begun else self.first_kinds, piece
         cdef bytearray run = at.run
         cdef Py_ssize_t i, n = len(given), size = at.size
         cdef bint broken = at.broken
         cdef uint8_t[4] cut  # the beginning of a character
         cdef Py_ssize_t cut_size = PyBytes_GET_SIZE(at.cut)
-        cdef Text out = Text()
+        cdef Text out
+        if n == 1 and at.begun and not (size or broken or at.left or kinds[<Py_ssize_t>given[0]]):
+            piece = <bytes>PyList_GET_ITEM(pieces, 0)  # the commonest call
+            return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece), NULL), at
+        out = Text()
         memcpy(cut, PyBytes_AS_STRING(at.cut), <size_t>cut_size)
         for i in range(n):
             piece = <bytes>PyList_GET_ITEM(pieces, i)
-            if i == 1 and not at.begun:
-                kinds = self.spelling.kinds(False)
+            if i == 1:
+                kinds = self.kinds
             if not kinds[<Py_ssize_t>given[i]]:
                 out.end_run(run, size, cut_size)
                 if size:
@@ -175,7 +218,7 @@ cdef class SpelledStream:
         left = at.left
         if left:
             text, left = self._without_front(text, left)
-        return text, place_at(at.begun or n > 0, left, run, size, broken, (<char *>cut)[:cut_size])
+        return text, place_at(True, left, run, size, broken, (<char *>cut)[:cut_size])
 
     cdef tuple _without_front(self, str text, Py_ssize_t left):
         while left and text:

@@ -10,6 +10,7 @@ import numpy as np
 from ..checks import as_numpy
 from ..errors import shown
 from ..native.decoders import CoreDecoders
+from ..native.spelled import SpelledStream
 from ..native.steps import at_once
 from .stop_strings import StopStrings, stop_names
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from ..native.spelled import Place
     from ..protocols import Vocabulary
 
 ERRORS = ("replace", "ignore")
@@ -66,8 +68,10 @@ class BatchDecoder:
         self._core = CoreDecoders(encoding._decoder, slots, errors == "replace", skip_special_tokens)
         self._stops: dict[int, StopStrings | None] = {}
         self._known: dict[tuple[str, ...], StopStrings] = {}
-        self._spelled: Any = None if encoding._spelling is None else encoding._spelling.stream(errors)
-        self._places: dict[int, Any] = {}  # where a text stands that an id of a model of characters has come of
+        self._spelled: SpelledStream | None = None
+        if encoding._spelling is not None:
+            self._spelled = SpelledStream(encoding._spelling, encoding._decoder, errors, skip_special_tokens)
+        self._places: dict[int, Place] = {}  # where a text stands that an id of a model of characters has come of
 
     def __len__(self) -> int:
         return self._core.count
@@ -100,25 +104,25 @@ class BatchDecoder:
         where, tokens = _copied(where), _copied(tokens)
         sizes = [each] * len(where) if sizes is None else _copied(sizes)
         self._core.check(where, tokens, sizes, each)
-        return self._feed_spelled(where, tokens, sizes)
+        return self._feed_spelled(self._spelled, where, tokens, sizes)
 
-    def _feed_spelled(self, where: list[int], tokens: list[int], sizes: list[int]) -> list[str]:
+    def _feed_spelled(self, spelled: SpelledStream, where: list[int], tokens: list[int], sizes: list[int]) -> list[str]:
         texts: list[bytes] = []
-        places: dict[int, Any] = {}
+        places: dict[int, Place] = {}
         at = 0
         for slot, size in zip(where, sizes, strict=True):
             ids = [int(token) for token in tokens[at : at + size] if token != -1]
             at += size
-            place = places[slot] if slot in places else self._place(slot)
-            text, places[slot] = self._spelled.step(place, self.encoding._decoder.ids(ids, self.skip_special_tokens))
+            place = places[slot] if slot in places else self._place(slot, spelled)
+            text, places[slot] = spelled.step(place, ids)
             texts.append(text.encode())
         made: list[str]
         made, _ = at_once((self._core.pass_texts, where, texts, False), (self._places.update, places))
         return made
 
-    def _place(self, slot: int) -> Any:
+    def _place(self, slot: int, spelled: SpelledStream) -> Place:
         """Where the text of a slot stands."""
-        return self._places[slot] if slot in self._places else self._spelled.begin()
+        return self._places.get(slot) or spelled.begin()
 
     @property
     def stopped(self) -> list[int]:
@@ -167,7 +171,7 @@ class BatchDecoder:
         slot."""
         if self._spelled is None:
             return self._core.flush(slot)
-        rest = self._spelled.rest(self._place(slot)).encode()
+        rest = self._spelled.rest(self._place(slot, self._spelled)).encode()
         made: list[str]
         made, _ = at_once((self._core.pass_texts, [slot], [rest], True), (self._places.pop, slot, None))
         return made[0]
@@ -175,13 +179,13 @@ class BatchDecoder:
     def pending(self, slot: int) -> int:
         """Bytes of text that wait in a slot: of a character, and of what may begin a stop string."""
         partial, held, _ = self._core.getstate(slot)
-        spelled = 0 if self._spelled is None else self._spelled.pending_at(self._place(slot))
+        spelled = 0 if self._spelled is None else self._spelled.pending_at(self._place(slot, self._spelled))
         return len(partial) + len(held) + spelled
 
     def getstate(self, slot: int) -> tuple[Any, ...]:
         """The state of a slot, for setstate() of a decoder of the same encoding and options. It can be pickled."""
         stops = self._stops.get(slot)
-        spelled = None if self._spelled is None else self._spelled.state_of(self._place(slot))
+        spelled = None if self._spelled is None else self._spelled.state_of(self._place(slot, self._spelled))
         return (_VERSION, () if stops is None else stops.given, *self._core.getstate(slot), spelled)
 
     def setstate(self, slot: int, state: tuple[Any, ...]) -> None:
@@ -205,7 +209,7 @@ class BatchDecoder:
         stops = self._stop_strings(stop_names(names))
         if stop is not None and not 0 <= stop < (0 if stops is None else len(stops.names)):
             raise ValueError
-        place = None if spelled is None else self._spelled.place_of(spelled)
+        place = None if self._spelled is None else self._spelled.place_of(spelled)
         at_once(
             (self._core.setstate, slot, None if stops is None else stops.matcher, partial, held, stop),
             (self._stops.__setitem__, slot, stops),
