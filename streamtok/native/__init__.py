@@ -4,7 +4,19 @@ One file holds all of these modules and one copy of the core: the file of the mo
 
 import sys
 
-from . import library
+try:
+    from . import library
+except ImportError as error:
+    import importlib.machinery
+    import os
+
+    _here = os.path.dirname(os.path.abspath(__file__))
+    if any(os.path.exists(os.path.join(_here, f"library{end}")) for end in importlib.machinery.EXTENSION_SUFFIXES):
+        raise
+    raise ImportError(
+        f"streamtok's sources in {os.path.dirname(_here)} are not built for this Python, and stand in front of an installed"
+        " package: run Python in another folder, or build them with `pip install -e .` in theirs"
+    ) from error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pathlib
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -84,3 +85,18 @@ def test_all_modules_count_and_refuse_by_the_same_allocator():
         finally:
             library.fail_allocations_after(-1)
         use()
+
+
+def test_sources_that_are_not_built_say_what_to_do(tmp_path):
+    """A fresh clone, in which Python takes the sources although a built streamtok is installed."""
+    shutil.copytree(
+        PACKAGE, tmp_path / "streamtok", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "data")
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "import streamtok"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    *_, said = done.stderr.strip().splitlines()
+    assert said.startswith(
+        f"ImportError: streamtok's sources in {tmp_path / 'streamtok'} are not built for this Python"
+    )
+    assert said.endswith("run Python in another folder, or build them with `pip install -e .` in theirs")
