@@ -46,7 +46,7 @@ static int give_up(const st_special *s, st_special_search *k, st_special_match *
             const st_special_name found = s->names[name - 1];
             *match = (st_special_match){at, at + found.length, found.id, found.flags};
             k->from = match->end;
-            if (k->at == match->end) /* nothing was read behind the name: nothing is begun, whoever goes on from here */
+            if (k->at == match->end) /* the match ends where reading stopped: the next search begins at the root */
                 k->node = 0;
             return 1;
         }

@@ -43,14 +43,14 @@ static int ends_fit(const st_dfa *dfa)
     return 1;
 }
 
-/* ---- what comes first, and what is read again: facts that a state has from those behind it ---- */
+/* ---- facts that flow backwards: a state has those of the states that it can reach ---- */
 
 typedef struct facts {
     uint32_t firsts, live;
     unsigned kept, dropped;
 } facts;
 
-/* What a state has by an entry, whose next state is `next`. */
+/* The facts that one entry of a state gives it; `next` is the entry's next state. */
 static facts facts_through(const st_dfa *dfa, size_t at, const st_dfa_state *next)
 {
     const st_dfa_effect e = st_dfa_effect_at(dfa, at);

@@ -449,7 +449,8 @@ static st_status feed(st_encoder *e, const uint8_t *text, size_t n, int flags, s
     status = run_feed(e, &s, final, out, error);
     if (!status && e->vocab->spells)
         status = st_vocab_spell(e->vocab, out, before.out_size);
-    if (!status) /* some of what was called may have returned early; where bytes are few, what is built at first need */
+    /* A call above may have returned early, interrupted; in a short feed only the building of a table at first need can have. */
+    if (!status)
         status = n + before.carry_size + before.taken >= ST_HOLD_WHOLE ? st_interrupt_last() : st_go_on(0);
     else if (st_go_on(0))
         status = ST_INTERRUPTED; /* also if a function that was ended early reported something else */

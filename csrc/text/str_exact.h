@@ -1,4 +1,4 @@
-/* The UTF-8 of a str where several threads write next to each other: its size beforehand, and not a byte behind it. */
+/* Converts a str to UTF-8 in two passes, first its size, then exactly as many bytes: several threads can write side by side. */
 #ifndef ST_TEXT_STR_EXACT_H
 #define ST_TEXT_STR_EXACT_H
 

@@ -1,4 +1,4 @@
-/* Valid UTF-8 in blocks of 64 bytes: what leads text_check (utf8_check.h) quickly over text without a fault. */
+/* Checks UTF-8, 64 bytes at a time: the fast path of text_check (utf8_check.h), for text that is valid. */
 #ifndef ST_TEXT_UTF8_VALID_H
 #define ST_TEXT_UTF8_VALID_H
 

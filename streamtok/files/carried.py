@@ -1,4 +1,4 @@
-"""Columns that are carried along: values beside the text of a row or an object, for formats that have columns.
+"""Passthrough columns: the other values of a row or of a JSON object, written beside its ids in formats with columns.
 
 Of tables they keep their Arrow types. Of JSON the type is what the caller states, or what all values have in common,
 which is known at the end: until then `<dst>.partial.carried` holds the values as they came.

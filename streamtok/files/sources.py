@@ -64,10 +64,10 @@ class AnySource:
         return kind
 
     def adopt(self, column: str | None, key: str, nulls: str) -> None:
-        """Take these of the caller's options that it was not made with: the column of a table, what a null in it is."""
+        """Sets the options of the caller that concern a table: its column, and what a null in it means."""
 
     def types_of(self, names: Sequence[str]) -> list[Any]:
-        """The Arrow types in which columns of it are carried; of what is no table it has none."""
+        """The Arrow types of its passthrough columns; an empty list for a source that is no table."""
         return []
 
     def place_of(self, line: int) -> str:

@@ -14,8 +14,8 @@ except ImportError as error:
     if any(os.path.exists(os.path.join(_here, f"library{end}")) for end in importlib.machinery.EXTENSION_SUFFIXES):
         raise
     raise ImportError(
-        f"streamtok's sources in {os.path.dirname(_here)} are not built for this Python, and stand in front of an installed"
-        " package: run Python in another folder, or build them with `pip install -e .` in theirs"
+        f"streamtok's sources in {os.path.dirname(_here)} are not built for this Python, and stand in front of an"
+        " installed package: run Python in another folder, or build them with `pip install -e .` in theirs"
     ) from error
 
 TYPE_CHECKING = False

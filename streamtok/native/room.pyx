@@ -1,4 +1,4 @@
-"""Bytes that others write, as a bytes object, a str, or rows of either."""
+"""Buffers of bytes that a device or another thread fills, handed out as bytes, as a str, or as rows of either."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer

@@ -1,7 +1,8 @@
 """Threads that copy memory and convert characters, without the GIL and without Python objects.
 
-A batch of work is handed to them, and asked whether it is done, or waited for; who waits helps. The threads are begun when the
-first batch needs them, and end with the process. A forked process begins its own. Why crew.pyx has others is said there."""
+The caller hands a batch of work to them. It can ask whether the batch is done, or wait for it; a thread that waits does a part of
+the work. The first batch starts the threads, and they end with the process. A forked process starts its own. crew.pyx has a pool
+for one call, and says why."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc

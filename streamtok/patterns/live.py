@@ -1,4 +1,4 @@
-"""What of a machine's marks may still be read, and what may become of the piece that is open."""
+"""Liveness in the table of a pattern: which marks may still be read, and how the open piece may still end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Are ids what encoding their own text would give, and from where on are they not?
+"""Whether ids are those that their own text encodes to, and the first place where they are not.
 
 Ids that a model made, or that a program joined, can spell a text in another way than the encoder does. A model that is
-trained on them, or asked to go on behind them, then sees ids that no text has.
+trained on such ids, or continues them, sees ids that the encoder never makes.
 """
 
 from __future__ import annotations

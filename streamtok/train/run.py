@@ -163,7 +163,7 @@ class Run:
     # ---- counting ----
 
     def _budget(self) -> int | None:
-        """Bytes for tables: without what is read ahead, and a table that is being written is in memory twice."""
+        """Bytes for tables: max_memory less what is read ahead. 5/8: a table is copied while it is written."""
         if self.max_memory is None:
             return None
         return max((self.max_memory - BASE_MEMORY - 6 * self.threads * CHUNK) * 5 // 8, 0)

@@ -1,5 +1,6 @@
-/* maps.cu - where stretches are entered, for text that mend.cu does not get through. The map of a stretch has an exit for each entry:
- * a token that begins in front of a stretch reaches at most job->longest - 1 bytes into it. Maps are composed, those of a group first. */
+/* maps.cu - finds where the matching of each stretch begins, for text that mend.cu gives up. A token from the stretch before reaches
+ * at most job->longest - 1 bytes into this one. The map of a stretch says for each such entry where its last token ends. Maps are
+ * composed, those of a group first. */
 #ifndef ST_CUDA_LONGEST_MAPS_CU
 #define ST_CUDA_LONGEST_MAPS_CU
 
