@@ -173,6 +173,7 @@ def check_all(subject: Subject, rng: random.Random, texts: list[str]) -> None:
             kept.append(text)
     options: Record = {"allowed_special": "all"}
     same("batch", kept, subject.ours.encode_batch(kept, num_threads=2, **options), rows)
+    same("get_vocab", None, subject.ours.get_vocab(), subject.theirs.get_vocab(with_added_tokens=True))
     known = known_ids(subject)
     common = known[-40:] + [token for row in rows for token in row]
     for _ in range(ROWS if known else 0):

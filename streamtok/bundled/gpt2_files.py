@@ -25,6 +25,14 @@ LETTERS = _letters()
 """Letter -> the byte it stands for, in the order of the ranks of the single bytes."""
 
 
+_LETTER = {value: letter for letter, value in LETTERS.items()}
+
+
+def in_letters(data: bytes) -> str:
+    """Bytes in these letters, one a byte."""
+    return "".join(map(_LETTER.__getitem__, data))
+
+
 def merge_ranks(data: bytes, path: str) -> dict[bytes, int]:
     """Ranks by vocab.bpe: the single bytes, then a token for each merge, a line each below one of heading.
 

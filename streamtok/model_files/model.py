@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from ..bundled.gpt2_files import LETTERS
+from ..bundled.gpt2_files import LETTERS, in_letters
 from ..bundled.longest import LongestVocabulary, WordVocabulary, pack_longest
 from ..bundled.merged import MergedVocabulary
 from ..bundled.packed import from_little_endian, to_little_endian
@@ -296,14 +296,6 @@ def vocabulary_of(
     if rule:
         return LongestVocabulary(blob, lengths, ids, None, None)
     return MergedVocabulary(blob, lengths, ids, splits, None)
-
-
-_LETTER = {byte: letter for letter, byte in LETTERS.items()}
-
-
-def in_letters(data: bytes) -> str:
-    """A token in GPT-2's letters, one a byte."""
-    return "".join(map(_LETTER.__getitem__, data))
 
 
 # ==== Added tokens ====

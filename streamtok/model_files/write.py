@@ -6,8 +6,9 @@ import json
 from itertools import accumulate
 from typing import Any
 
+from ..bundled.gpt2_files import in_letters
 from ..native.merges import FIRST_FRAGMENT, SILENT
-from .model import Model, in_letters
+from .model import Model
 
 _UNLIMITED = 10**30
 """What transformers writes for a model whose texts may have any length."""

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any
 
 from .. import patterns
-from ..bundled.gpt2_files import LETTERS
+from ..bundled.gpt2_files import LETTERS, in_letters
 from ..core import Encoding
 from ..errors import VocabularyError, shown
 from ..model_files import Model, read_model
@@ -23,7 +23,6 @@ from ..patterns.compose import ByteLevel, Split, Stage
 from .encoding import TrainedEncoding
 from .textfiles import Json, read_text
 
-_LETTER = {value: letter for letter, value in LETTERS.items()}
 _SPELLED = {
     patterns.R50K: patterns.R50K.replace("$", r"\z"),
     patterns.CL100K: patterns.CL100K.replace("{1,3}+", "{1,3}").replace("$", r"\z"),
@@ -32,10 +31,6 @@ _SPELLED = {
 _MEANT = {spelled: pattern for pattern, spelled in _SPELLED.items()}
 _HEADING = "#version: 0.2"
 _OTHER = "another pattern"
-
-
-def letters_of(token: bytes) -> str:
-    return "".join(map(_LETTER.__getitem__, token))
 
 
 def merges_of(encoding: Encoding) -> list[tuple[bytes, bytes]]:
@@ -96,7 +91,7 @@ def tokenizer_json(encoding: Encoding) -> str:
     head = ",\n".join(f"  {_quoted(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in parts.items())
     body = ",\n".join(f"    {_quoted(name)}: {json.dumps(value)}" for name, value in model.items())
     merges = ",\n".join(
-        f"      [{_quoted(letters_of(left))}, {_quoted(letters_of(right))}]" for left, right in merges_of(encoding)
+        f"      [{_quoted(in_letters(left))}, {_quoted(in_letters(right))}]" for left, right in merges_of(encoding)
     )
     vocab = _vocab_lines(encoding, "      ")
     lists = f'    "vocab": {{\n{vocab}\n    }},\n    "merges": [\n{merges}\n    ]'
@@ -105,7 +100,7 @@ def tokenizer_json(encoding: Encoding) -> str:
 
 def vocab_and_merges(encoding: Encoding) -> tuple[str, str]:
     """The texts of vocab.json and merges.txt; special tokens are in the first."""
-    merges = [f"{letters_of(left)} {letters_of(right)}" for left, right in merges_of(encoding)]
+    merges = [f"{in_letters(left)} {in_letters(right)}" for left, right in merges_of(encoding)]
     return f"{{\n{_vocab_lines(encoding, '')}\n}}\n", "\n".join([_HEADING, *merges, ""])
 
 
@@ -114,7 +109,7 @@ def _quoted(text: str) -> str:
 
 
 def _vocab_lines(encoding: Encoding, indent: str) -> str:
-    entries = [(rank, letters_of(token)) for token, rank in encoding._mergeable_ranks.items()]
+    entries = [(rank, in_letters(token)) for token, rank in encoding._mergeable_ranks.items()]
     taken = {text for _, text in entries}
     for name, token in encoding._special_tokens.items():
         if name in taken:

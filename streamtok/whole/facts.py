@@ -8,6 +8,8 @@ from ..patterns.engine import engine_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..bundled.packed import PackedVocabulary
     from ..native.vocab import Vocab
     from ..patterns import Split
@@ -20,6 +22,7 @@ class Facts:
     max_token_value: int
     _added_tokens: dict[str, int]
     _coder: TextCoder
+    _model: Any
     _packed: PackedVocabulary
     _special_token_values: set[int]
     _special_tokens: dict[str, int]
@@ -80,6 +83,25 @@ class Facts:
     def n_vocab(self) -> int:
         """max_token_value + 1: the size of a table with a row for each id, unused ids included."""
         return self.max_token_value + 1
+
+    def get_vocab(self) -> dict[str, int]:
+        """All tokens with their ids, by the names that get_vocab() of tokenizers and transformers gives them.
+
+        A model's file has the names. Where it writes bytes in GPT-2's letters, and for encodings that come from no such
+        file, a name has one letter for each byte: " a" is "Ġa". Special and added tokens are named by their texts. For
+        tokens as bytes see token_table().
+
+        >>> enc.get_vocab()["Ġworld"]
+        2375
+        """
+        model = self._model
+        if model is not None:
+            added = {token.content: token.id for token in model.parts.added}
+            ids = set(added.values())
+            return {name.decode(): token for token, name in model.names().items() if token not in ids} | added
+        from ..bundled.gpt2_files import in_letters
+
+        return {in_letters(data): token for data, token in self._packed.to_dict().items()} | self._special_tokens
 
     # ==== Private names of tiktoken ====
 

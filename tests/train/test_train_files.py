@@ -77,11 +77,11 @@ def test_vocab_and_merges_give_hugging_face_the_same_tokens(tmp_path, trained):
     save(trained, tmp_path / "folder")
     bpe = BPE.from_file(str(tmp_path / "folder" / "vocab.json"), str(tmp_path / "folder" / "merges.txt"))
     assert Tokenizer(bpe).get_vocab_size() == trained.n_vocab
-    from streamtok.train.huggingface import letters_of
+    from streamtok.bundled.gpt2_files import in_letters
 
     for piece in (b" something", b"documentation", b"1234567", "中文".encode()):
         want = trained._encode_single_piece(piece)
-        assert [token.id for token in bpe.tokenize(letters_of(piece))] == want
+        assert [token.id for token in bpe.tokenize(in_letters(piece))] == want
 
 
 def test_tiktoken_reads_the_ranks(tmp_path, trained):

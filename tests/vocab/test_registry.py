@@ -277,3 +277,26 @@ def test_namespace_package_that_cannot_be_imported_is_reported(tmp_path):
         "ModuleNotFoundError:_No_module_named_'no_such_module'",
         "gpt2",
     ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_get_vocab_has_each_id_by_its_name_in_letters(name):
+    enc = streamtok.get_encoding(name)
+    ordinary = {token: enc.encode_single_token(token) for token in enc.token_byte_values()}
+    assert_named_in_letters(enc, ordinary)
+
+
+def test_get_vocab_of_longest_match():
+    tokens = {bytes([byte]): 300 - byte for byte in range(256)} | {b"ab": 400, "é".encode(): 401, b"\xff\xfe": 402}
+    assert_named_in_letters(streamtok.Encoding.longest_match("test", tokens, special_tokens={"<s>": 500}), tokens)
+
+
+def assert_named_in_letters(enc, ordinary):
+    """GPT-2's letters: a byte that prints is itself, others are the code points from 256 on."""
+    printing = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    byte_of = {chr(byte): byte for byte in printing}
+    byte_of |= {chr(256 + i): byte for i, byte in enumerate(byte for byte in range(256) if byte not in printing)}
+    names = enc.get_vocab()
+    special = {text: names.pop(text) for text in enc.special_tokens_set}
+    assert special == enc._special_tokens
+    assert {bytes(map(byte_of.__getitem__, name)): token for name, token in names.items()} == ordinary
