@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Writes csrc/normal/normal_tables.c and .h: normal forms and lower case, as Hugging Face's tokenizers has them.
+"""Writes csrc/normal/normal_tables.h and .npz: normal forms and lower case, as Hugging Face's tokenizers has them.
 
 All is asked of tokenizers itself, character by character and pair by pair: Python's own tables are those of another
 version of Unicode. Only the order of the combining classes shows, so a class is named by its rank. Hangul syllables are
@@ -244,19 +244,8 @@ def lead_filter(points: set[int]) -> bytes:
     return bytes(first + second)
 
 
-def array(kind: str, name: str, numbers: Iterable[int], suffix: str = "") -> str:
-    items = [f"{number:#x}{suffix}," if suffix else f"{number}," for number in numbers]
-    lines, line = [], "   "
-    for item in items:
-        if len(line) + len(item) > 128:
-            lines.append(line)
-            line = "   "
-        line += " " + item
-    return f"const {kind} {name}[{len(items)}] = {{\n" + "\n".join([*lines, line]) + "\n};\n"
-
-
-def tables(probe: Probe) -> tuple[list[str], list[str]]:
-    """The definitions of all tables with their comments, and the constants."""
+def tables(probe: Probe) -> tuple[list[tuple[str, generated.Arrays]], list[str]]:
+    """Groups of tables, each with its comment, and the constants."""
     entries, records = values(probe)
     kinds = [probe.suspects(form) for form in FORMS] + [
         set(probe.classes),
@@ -277,43 +266,59 @@ def tables(probe: Probe) -> tuple[list[str], list[str]]:
         f"#define ST_LOWER_TWO_FIRST {one:#x}",
         f"#define ST_LOWER_TWO_SECOND {two:#x}",
     ]
+    numbers = generated.numbers
     return [
-        "/* The row of a code point: st_normal_middle[st_normal_top[point >> 12] * 64 + (point >> 6 & 63)]. */",
-        array("uint8_t", "st_normal_top", stages.top),
-        array("uint16_t", "st_normal_middle", stages.middle),
-        "/* Entry number (point & 63) of the row. */",
-        array("uint16_t", "st_normal_values", (value for row in stages.rows for value in row[:64])),
-        f"/* For each row {len(kinds)} masks: what {', '.join(FORMS)} may change, marks, accents,"
-        " nonspacing marks, what clean_text removes. */",
-        array("uint64_t", "st_normal_masks", masks, "u"),
-        "/* For each form 64 entries for the first byte of a character, and 64 for the second, by their low six\n"
-        " * bits. Where the two have no bit in common, the character is neither in the form's mask nor a mark. */",
-        array("uint8_t", "st_normal_filters", filters),
-        "/* What characters decompose to. */",
-        array("uint8_t", "st_normal_records", records),
-        "/* Pairs that compose: first, second, made, 21 bits each. */",
-        array("uint64_t", "st_normal_pairs", pair_table(probe.joins), "u"),
-        "/* Lower case: stages as above, to the number of a distance. */",
-        array("uint8_t", "st_lower_top", lower.top),
-        array("uint8_t", "st_lower_middle", lower.middle),
-        array("uint8_t", "st_lower_rows", (value for row in lower.rows for value in row)),
-        array("int32_t", "st_lower_distances", distances),
+        (
+            "The row of a code point: st_normal_middle[st_normal_top[point >> 12] * 64 + (point >> 6 & 63)].",
+            {"st_normal_top": numbers("uint8", stages.top), "st_normal_middle": numbers("uint16", stages.middle)},
+        ),
+        (
+            "Entry number (point & 63) of the row.",
+            {"st_normal_values": numbers("uint16", (value for row in stages.rows for value in row[:64]))},
+        ),
+        (
+            f"For each row {len(kinds)} masks: what {', '.join(FORMS)} may change, marks, accents, nonspacing marks,"
+            " what clean_text\n * removes.",
+            {"st_normal_masks": numbers("uint64", masks)},
+        ),
+        (
+            "For each form 64 entries for the first byte of a character, and 64 for the second, by their low six\n"
+            " * bits. Where the two have no bit in common, the character is neither in the form's mask nor a mark.",
+            {"st_normal_filters": numbers("uint8", filters)},
+        ),
+        ("What characters decompose to.", {"st_normal_records": numbers("uint8", records)}),
+        (
+            "Pairs that compose: first, second, made, 21 bits each.",
+            {"st_normal_pairs": numbers("uint64", pair_table(probe.joins))},
+        ),
+        (
+            "Lower case: stages as above, to the number of a distance.",
+            {
+                "st_lower_top": numbers("uint8", lower.top),
+                "st_lower_middle": numbers("uint8", lower.middle),
+                "st_lower_rows": numbers("uint8", (value for row in lower.rows for value in row)),
+                "st_lower_distances": numbers("int32", distances),
+            },
+        ),
     ], constants
 
 
-def files() -> dict[pathlib.Path, str]:
-    """The two files and what is to stand in them."""
-    definitions, constants = tables(Probe())
-    version = importlib.metadata.version("tokenizers")
-    head = f"/* Generated by tools/gen_normal.py from tokenizers {version}. Do not edit: run the tool again."
-    heads = [text.partition(" = {")[0] for text in definitions if text.startswith("const ")]
-    declared = "\n".join(f"extern {line};" for line in heads)
-    defined = "\n".join(definitions)
+def declared(comment: str, arrays: generated.Arrays) -> str:
+    lines = [f"extern const {array.dtype.name}_t {name}[{array.size}];" for name, array in arrays.items()]
+    return "\n".join([f"/* {comment} */", *lines])
+
+
+def files() -> dict[pathlib.Path, generated.Content]:
+    """The header, and the numbers that normal_tables.c includes."""
+    groups, constants = tables(Probe())
+    arrays = {name: array for _, group in groups for name, array in group.items()}
     constant = "\n".join(constants)
-    return {
-        FOLDER / "normal_tables.h": f"""{head}
+    declarations = "\n\n".join(declared(comment, group) for comment, group in groups)
+    version = importlib.metadata.version("tokenizers")
+    header = f"""/* Generated by tools/gen_normal.py from tokenizers {version}. Do not edit: run the tool again.
  *
- * chars.h says what the entries are, and reads them. */
+ * chars.h reads these tables. The numbers are in normal_tables.npz, of which the build makes normal_data.h.
+ * Checksum {generated.checksum(arrays)}. */
 #ifndef ST_NORMAL_NORMAL_TABLES_H
 #define ST_NORMAL_NORMAL_TABLES_H
 
@@ -321,15 +326,11 @@ def files() -> dict[pathlib.Path, str]:
 
 {constant}
 
-{declared}
+{declarations}
 
 #endif
-""",
-        FOLDER / "normal_tables.c": f"""{head} */
-#include "normal/normal_tables.h"
-
-{defined}""",
-    }
+"""
+    return {FOLDER / "normal_tables.h": header, FOLDER / "normal_tables.npz": arrays}
 
 
 def main() -> int:

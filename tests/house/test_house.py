@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 
+import numpy as np
 import pytest
 
 from streamtok.bundled.mapped import WORDS
@@ -62,6 +64,22 @@ def made_from_other(package: str, path: pathlib.Path) -> None:
     here = importlib.metadata.version(package)
     if found[1] != here:
         pytest.skip(f"the tables were made from {package} {found[1]}, and {here} is installed")
+
+
+@pytest.mark.parametrize("tables", ["split/unicode_tables", "normal/normal_tables"])
+def test_numbers_of_tables_are_those_that_were_generated(tables):
+    """The header has the checksum of the numbers, and what the compiler reads has the numbers."""
+    path = ROOT / "csrc" / f"{tables}.npz"
+    with np.load(path) as found:
+        arrays = dict(found.items())
+    (said,) = re.findall(r"Checksum (0x[0-9a-f]{8})", path.with_suffix(".h").read_text())
+    assert f"{zlib.crc32(b''.join(array.tobytes() for array in arrays.values())):#010x}" == said
+    made = path.with_name(path.name.replace("_tables.npz", "_data.h")).read_text()
+    read = re.findall(r"ST_NUMBERS\((\w+)_t, (\w+), (\d+)\) = \{([^}]*)\};", made)
+    assert [name for _, name, _, _ in read] == list(arrays)
+    for dtype, name, count, numbers in read:
+        items = [int(item.strip().removesuffix("u"), 0) for item in numbers.split(",")[:-1]]
+        assert (dtype, int(count), items) == (arrays[name].dtype.name, arrays[name].size, arrays[name].tolist())
 
 
 @needs("tiktoken")
