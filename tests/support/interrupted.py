@@ -14,6 +14,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -134,11 +135,13 @@ def each_bytecode(row: Row, all_points: bool = False) -> Result:
             made = row.make()
             try:
                 at_bytecode(int(at), functools.partial(row.call, made), row.own)
-            except Stop:
+            except Stop as stop:
                 tried += 1
+                stack = traceback.extract_tb(stop.__traceback__)[:1:-1]
                 fault = _fault(row, made, right)
                 if fault:
-                    broken.append(f"bytecode {int(at)} of {points}: {fault}")
+                    where = ", ".join(f"{os.path.basename(each.filename)}:{each.lineno}" for each in stack)
+                    broken.append(f"bytecode {int(at)} of {points} ({where}): {fault}")
             at += step
     return Result(tried, broken, points)
 
