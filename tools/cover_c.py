@@ -9,7 +9,7 @@
 The harnesses of tests/fuzz run in each tier that this machine has; the tests of Python in the machine's own tier, and
 those of mutate_core.TIER_FOLDERS in the others as well. A line that several files include counts once, and so do the
 copies of a template for each tier: it is covered if one copy runs. Needs GCC and gcov. Code for other machines is not
-compiled, and not counted.
+compiled, and not counted. Lines that no test can run on the machine have their reason in tools/unreached_lines.txt.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import cover
 import fuzz_build
 import mutate_build
 from mutate import ROOT
@@ -62,7 +64,9 @@ def run(options: argparse.Namespace) -> int:
                 subprocess.run([program, "--seconds", HARNESS_SECONDS], env=environment, check=True)
     for tier in TIERS:
         usual = TIER_FOLDERS if tier else (*FOLDERS, *MORE_FOLDERS)
-        files = [file for name in options.tests or usual for file in test_files(tree, name.removeprefix("tests/"))]
+        given = [name.removeprefix("tests/") for name in options.tests]
+        names = [name for name in given if not tier or name.split("/")[0] in usual] if given else usual
+        files = [file for name in names for file in test_files(tree, name)]
         mutate_build.each(functools.partial(test, tree, tier, options.quick), files, options.jobs)
     return 0
 
@@ -147,21 +151,66 @@ def share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else ""
 
 
+FUNCTION = re.compile(r"^(?!typedef|struct|enum|union|#)\w[^;]*?(\w+)\(", re.M)
+
+
+def functions(source: list[str]) -> dict[int, str]:
+    """The name of the function around each line. A definition begins, as its last brace stands, in the first column."""
+    names, name = {}, ""
+    for number, line in enumerate(source, 1):
+        begins = FUNCTION.match(line)
+        name = begins[1] if begins else name
+        names[number] = name
+        name = "" if line.startswith("}") else name
+    return names
+
+
+class Reasons(cover.Reasons):
+    """Why a line of a file has no test."""
+
+    def __init__(self, path: str, explained: Iterable[cover.Explained]) -> None:
+        self.explained = [each for each in explained if each.path == path]
+        self.lines = (ROOT / path).read_text().splitlines()
+        self.around = functions(self.lines)
+
+
+def without_reasons(files: dict[str, Lines]) -> dict[str, Lines]:
+    """The files without the lines that no test can run, and without the branches that none takes there."""
+    explained, left = cover.reasons(), {}
+    for name, lines in files.items():
+        why = Reasons(name, explained)
+        left[name] = {
+            number: (count, [True] * sum(taken) if why.of(number) else taken)
+            for number, (count, taken) in lines.items()
+            if count or not why.of(number)
+        }
+    return left
+
+
+def numbers(files: Iterable[Lines]) -> list[int]:
+    """Lines, those that ran, branches, those that were taken."""
+    rows = [(1, count > 0, len(taken), sum(taken)) for lines in files for count, taken in lines.values()]
+    return [sum(column) for column in zip((0, 0, 0, 0), *rows)]
+
+
 def report(options: argparse.Namespace) -> int:
-    rooms: dict[str, list[int]] = collections.defaultdict(lambda: [0, 0, 0, 0])
-    for name, lines in measured(options).items():
-        numbers = rooms[name.split("/")[1]]
-        for count, taken in lines.values():
-            numbers[:] = [a + b for a, b in zip(numbers, (1, count > 0, len(taken), sum(taken)))]
-    rooms["all"] = [sum(column) for column in zip(*rooms.values())]
+    files = measured(options)
+    left, rooms = without_reasons(files), sorted({name.split("/")[1] for name in files})
     print("| room | lines | covered | branches | taken |\n|---|--:|--:|--:|--:|")
-    for room, (lines_, ran, branches, taken_) in sorted(rooms.items(), key=lambda pair: (pair[0] == "all", pair[0])):
-        print(f"| {room} | {lines_} | {share(ran, lines_)} | {branches} | {share(taken_, branches)} |")
+    for room in rooms:
+        print(row(room, [lines for name, lines in files.items() if name.split("/")[1] == room]))
+    print(row("all", files.values()))
+    print(row("all but what has a reason", left.values()))
     return 0
 
 
+def row(name: str, files: Iterable[Lines]) -> str:
+    lines, ran, branches, taken = numbers(files)
+    return f"| {name} | {lines} | {share(ran, lines)} | {branches} | {share(taken, branches)} |"
+
+
 def missing(options: argparse.Namespace) -> int:
-    for name, lines in sorted(measured(options).items()):
+    for name, lines in sorted(without_reasons(measured(options)).items()):
         source = (ROOT / name).read_text().splitlines()
         for number, (count, taken) in lines.items():
             if not count or not all(taken):

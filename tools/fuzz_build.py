@@ -35,6 +35,7 @@ HARNESSES = (
     "table",
     "rows",
     "checksum",
+    "longest",
 )
 SHARED = ["support", "texts", "vocabularies", "tables"]
 STREAMS = ["subject", "odds"]  # of feed and state alone

@@ -17,6 +17,7 @@
  *     fuzz_normal.c  normalizers, in parts and whole
  *     fuzz_table.c   tables of patterns, by chance
  *     fuzz_rows.c    padded and packed rows, against what each place must hold
+ *     fuzz_longest.c longest match and the words of WordPiece, against tokens that are looked for one by one
  *
  * Each defines the two functions below. libFuzzer calls the first, or driver.c does, where there is no libFuzzer: what an
  * input does follows from its bytes alone (and from the files named in STREAMTOK_FUZZ_VOCAB). tools/fuzz.py builds and
