@@ -26,7 +26,10 @@ import mutate_c
 from mutate import Mutant, Verdict, in_order
 from mutate_pytest import Reached, Server
 
-TIERS = ("", "portable", "avx2")  # "": what this machine takes by itself
+from streamtok.native import library
+
+# "": what this machine takes by itself
+TIERS = ("", *(name for name in ("portable", "avx2") if name != library.tier()))
 MOST = 65536  # bytes of the file of notes, as in mutate_c.SWITCH
 HARNESS_SECONDS = 1.0  # of a processor, for each harness
 HARNESS_LIMIT = 20  # seconds of a processor: a harness that takes more hangs
