@@ -124,7 +124,7 @@ def in_order(tests: dict[str, float], folder: str) -> list[str]:
 
 
 class Equivalent(NamedTuple):
-    """A line of the list. `function`, `operator` and `source` may be *, which stands for any."""
+    """A line of the list. Each part may be *, which stands for any; a `source` of *TEXT* stands for lines with TEXT."""
 
     file: str
     function: str
@@ -135,11 +135,16 @@ class Equivalent(NamedTuple):
     def covers(self, mutant: Mutant) -> bool:
         change = f"{mutant.operator} {mutant.old} -> {mutant.new}"
         return (
-            self.file == mutant.file
+            self.file in ("*", mutant.file)
             and self.function in ("*", mutant.function)
             and self.operator in ("*", mutant.operator, change)
-            and self.source in ("*", mutant.source)
+            and self.is_source(mutant.source)
         )
+
+    def is_source(self, line: str) -> bool:
+        if self.source.startswith("*") and self.source.endswith("*"):
+            return self.source.strip("*") in line
+        return self.source == line
 
 
 def equivalents() -> list[Equivalent]:

@@ -69,11 +69,17 @@ ROOM_TESTS = {
 OF_A_TIER = re.compile(r"avx|portable|template|vector|/block|/tier")
 
 
+def runs_here(name: str) -> bool:
+    """Whether the machine has the instructions that a file is for."""
+    return "avx512" not in name or library.tier() == "avx512"
+
+
 class C:
     """The language "c" of mutate.py."""
 
     def mutants(self, folder: pathlib.Path, jobs: int) -> list[Mutant]:
-        found = [mutant for name in mutate_c.sources() for mutant in mutate_c.mutants_of(name)]
+        names = [name for name in mutate_c.sources() if runs_here(name)]
+        found = [mutant for name in names for mutant in mutate_c.mutants_of(name)]
         return mutate_build.compiled_here(found, folder / "all", jobs)
 
     def prepare(self, folder: pathlib.Path, chosen: Sequence[Mutant], options: argparse.Namespace) -> None:

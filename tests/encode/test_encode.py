@@ -141,6 +141,21 @@ def test_reference_engine_of_damaged_vocabularies_gives_the_same_ids(damaged):
     assert_same(fast.encode_to_numpy(text), reference.encode_to_numpy(text), fast)
 
 
+@each_family
+def test_words_that_differ_in_one_byte_have_their_own_ids(name):
+    """Of up to 40 bytes, the place anywhere, each several times and behind every other: what is kept of one must not
+    be taken for another."""
+    fast, reference = oracle.ours(name), oracle.ours(name, "reference")
+    rng = random.Random(f"one byte {name}")
+    for size in range(1, 41):
+        letters = rng.choice(("abcdefghijklmnopqrstuvwxyz", "aB", "etaoin"))
+        word = rng.choices(letters, k=size)
+        words = [[*word[:at], letter, *word[at + 1 :]] for at in range(size) for letter in rng.sample("qxzJé", 3)]
+        words = [rng.choice((" ", "")) + "".join(letters) for letters in [word, *words]] * 3
+        for text in ("\n".join(rng.sample(words, len(words))), "1".join(rng.sample(words, len(words)))):
+            assert_same(fast.encode_to_numpy(text), reference.encode_to_numpy(text), fast)
+
+
 # ==== The methods agree ====
 
 

@@ -158,6 +158,45 @@ static void check_forged(rng *r)
     free(copy);
 }
 
+/* One number of the header out of its range, and the sum over all put right. */
+static void check_bounds(rng *r)
+{
+    st_image_header h;
+    uint8_t *copy = copy_of(image.size);
+    memcpy(&h, copy, sizeof h);
+    switch (rng_below(r, 9)) {
+    case 0: h.magic ^= UINT64_C(1) << rng_below(r, 64); break;
+    case 1: h.version ^= 1u << rng_below(r, 32); break;
+    case 2: h.byte_order ^= 1u << rng_below(r, 32); break;
+    case 3: h.size += 1 + rng_below(r, 1000); break;
+    case 4: h.count = ST_MAX_TOKENS + 1 + (uint32_t)rng_size(r, 1 << 20); break;
+    case 5: h.dense_side = ST_MAX_TOKENS + 1 + (uint32_t)rng_size(r, 1 << 20); break;
+    case 6: *(rng_one_in(r, 2) ? &h.pair_shift : &h.piece_shift) = rng_one_in(r, 2) ? (uint32_t)rng_below(r, 32) : 64 + (uint32_t)rng_size(r, 64); break;
+    case 7: h.wordpiece.on = 1; h.wordpiece.unknown = h.count + (uint32_t)rng_size(r, 100); break;
+    default: h.wordpiece.on = 1; h.wordpiece.unknown = 0; h.wordpiece.prefix_size = ST_MOST_PREFIX + 1 + (uint32_t)rng_size(r, 100);
+    }
+    memcpy(copy, &h, sizeof h);
+    h.checksum = st_image_checksum(copy, image.size);
+    memcpy(copy, &h, sizeof h);
+    check_refused(copy, image.size);
+    free(copy);
+}
+
+/* Behind other bytes, in memory that held others: the same image. */
+static void check_written_behind(rng *r)
+{
+    st_bytes again = {0};
+    const size_t start = 64 * rng_below(r, 3), size = start + image.size;
+    CHECK(st_bytes_reserve(&again, size) == ST_OK);
+    memset(again.data, 0xA5, size);
+    again.size = start;
+    CHECK(st_image_write(vocab, 0, &again) == ST_OK);
+    CHECK(again.size == size && same_bytes(again.data + start, image.data, image.size));
+    for (size_t i = 0; i < start; i++)
+        CHECK(again.data[i] == 0xA5);
+    st_bytes_free(&again);
+}
+
 /* ---- tables that do not answer, and those for a GPU ---- */
 
 /* The first entries of the pieces are gone, and the sum over all is right. */
@@ -218,6 +257,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     check_true_image(&r);
     check_damage(&r);
     check_forged(&r);
+    check_bounds(&r);
+    check_written_behind(&r);
     check_emptied();
     check_whole_tokens();
     return 0;

@@ -1,6 +1,7 @@
 /* Longest match, and the words of WordPiece, of random vocabularies: whole texts and words, texts fed in parts, many words at the same
  * time, and the cells for a device, each against tokens that are looked for one by one. */
 #include "fuzz.h"
+#include "cut/cuts.h"
 #include "longest/cells.h"
 #include "longest/matcher.h"
 
@@ -308,6 +309,14 @@ static void check_words(rng *r, const st_matcher *m, const st_vocab *v, size_t k
     counts.words += count;
 }
 
+/* What follows in a word depends on what is in front of it: no border is a cut. */
+static void check_no_cuts(rng *r, st_vocab *v, size_t kinds)
+{
+    const st_cuts *cuts = st_vocab_cuts(v);
+    const size_t n = make_text(r, kinds, 1 + rng_size(r, 500));
+    CHECK(cuts && st_cuts_last(cuts, text, n) == 0 && st_cuts_next(cuts, text, 0, n) == n);
+}
+
 /* ---- cells ---- */
 
 static int is_in_utf8(const uint8_t *bytes, size_t n)
@@ -412,7 +421,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     check_words(&r, m, v, kinds);
     if (rng_one_in(&r, 8)) /* many blocks at the same time, or a long word */
         check_text(&r, m, v, make_text(&r, kinds, rng_one_in(&r, 4) ? 60000 + rng_below(&r, 80000) : 16000 + rng_below(&r, 4000)));
-    if (!wordpiece && rng_one_in(&r, 4))
+    if (wordpiece)
+        check_no_cuts(&r, v, kinds);
+    else if (rng_one_in(&r, 4))
         check_cells(&r, v, rng_one_in(&r, 20));
     st_vocab_free(v);
     counts.vocabularies++;

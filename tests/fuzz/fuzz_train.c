@@ -52,7 +52,31 @@ typedef struct plain {
     uint32_t tokens[PIECES][LONGEST];
     size_t n[PIECES];
     st_train_tokens known;
+    uint8_t bytes[WANTED][LONGEST]; /* of the same tokens */
+    size_t lengths[WANTED];
 } plain;
+
+static int compare(const plain *t, uint32_t a, uint32_t b)
+{
+    const size_t n = t->lengths[a], m = t->lengths[b];
+    const int order = memcmp(t->bytes[a], t->bytes[b], n < m ? n : m);
+    return order ? order : (n > m) - (n < m);
+}
+
+/* Of two pairs with the same count: does the first go before the second? */
+static int goes_before(const plain *t, uint32_t left, uint32_t right, uint32_t other_left, uint32_t other_right)
+{
+    if (t->known.ties == ST_TIES_HUGGINGFACE)
+        return left < other_left || (left == other_left && right < other_right);
+    const int order = compare(t, left, other_left);
+    return order > 0 || (!order && compare(t, right, other_right) > 0);
+}
+
+static int is_short(const plain *t, uint32_t left, uint32_t right)
+{
+    const size_t n = t->lengths[left] + t->lengths[right];
+    return t->known.ties == ST_TIES_HUGGINGFACE ? n == 2 || n < t->known.longest : n <= t->known.longest;
+}
 
 static uint64_t count_pair(const plain *t, uint32_t left, uint32_t right)
 {
@@ -71,9 +95,9 @@ static int best_pair(const plain *t, st_train_key *best)
             const uint32_t left = t->tokens[i][k], right = t->tokens[i][k + 1];
             const st_train_key key = st_train_key_of(left, right);
             const uint64_t count = count_pair(t, left, right);
-            if (!st_train_may_merge(&t->known, left, right) || (most && key == *best))
+            if (!is_short(t, left, right) || (most && key == *best))
                 continue;
-            if (count > most || (count == most && st_train_before(&t->known, key, *best))) {
+            if (count > most || (count == most && goes_before(t, left, right, st_train_left(*best), st_train_right(*best)))) {
                 most = count;
                 *best = key;
             }
@@ -84,6 +108,10 @@ static int best_pair(const plain *t, st_train_key *best)
 static void join_pair(plain *t, st_train_key pair)
 {
     const uint32_t joined = (uint32_t)t->known.count;
+    const size_t n = t->lengths[st_train_left(pair)], m = t->lengths[st_train_right(pair)];
+    memcpy(t->bytes[joined], t->bytes[st_train_left(pair)], n);
+    memcpy(t->bytes[joined] + n, t->bytes[st_train_right(pair)], m);
+    t->lengths[joined] = n + m;
     CHECK(st_train_tokens_add(&t->known, pair) == ST_OK);
     for (size_t i = 0; i < piece_count; i++) {
         size_t kept = 0;
@@ -101,6 +129,10 @@ static void learn_plainly(plain *t, const st_train_options *options)
 {
     st_train_key best = 0;
     CHECK(st_train_tokens_init(&t->known, options->alphabet, options->wanted, options->ties, options->longest) == ST_OK);
+    for (size_t i = 0; i < 256; i++) {
+        t->bytes[i][0] = (uint8_t)i;
+        t->lengths[i] = 1;
+    }
     for (size_t i = 0; i < piece_count; i++) {
         t->n[i] = pieces[i].n;
         for (size_t k = 0; k < pieces[i].n; k++)
