@@ -299,6 +299,14 @@ static void check_raw(source *s)
         check_sound(s);
 }
 
+/* Each status has a phrase of its own. */
+static void check_phrases(void)
+{
+    for (int a = ST_OK; a <= ST_INTERRUPTED; a++)
+        for (int b = ST_OK; b <= ST_INTERRUPTED + 1; b++)
+            CHECK((a == b) == !strcmp(st_strerror((st_status)a), st_strerror((st_status)b)));
+}
+
 /* ---- the harness ---- */
 
 static void check_grown(source *s, rng *r)
@@ -335,6 +343,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         check_grown(&s, &r);
     current = NULL;
     source_free(&s);
+    check_phrases();
     counts.sources++;
     CHECK(st_alloc_read().live == 0);
     return 0;

@@ -1,5 +1,6 @@
 /* Tables of patterns by chance: those that st_dfa_new takes have to split any text, however little they mean. */
 #include "fuzz.h"
+#include "split/dfa_table.h"
 
 #include <string.h>
 
@@ -66,6 +67,45 @@ static void random_classes(rng *r, unsigned classes)
         blocks[i] = (uint8_t)(1 + rng_below(r, classes - 1));
 }
 
+/* A good table with one number out of its range is refused, with too little memory too. */
+static void check_refused(rng *r, st_dfa_table table)
+{
+    st_dfa *dfa = NULL;
+    uint8_t *changed = NULL, kept = 0;
+    switch (rng_below(r, 6)) {
+    case 0: table.classes = rng_one_in(r, 2) ? (unsigned)rng_below(r, 2) : ST_DFA_CLASSES + 1 + (unsigned)rng_below(r, 9); break;
+    case 1: table.states = rng_one_in(r, 2) ? 0 : ST_DFA_STATES + 1 + (unsigned)rng_below(r, 9); break;
+    case 2: table.block_count = rng_one_in(r, 2) ? 0 : sizeof index_bytes / 2 + 1 + rng_below(r, 9); break;
+    case 3: table.op_count = ST_DFA_OPS + 1 + rng_below(r, 9); break;
+    case 4:
+        changed = &blocks[rng_below(r, sizeof blocks)];
+        kept = *changed;
+        *changed = rng_one_in(r, 2) ? 0 : (uint8_t)(table.classes + rng_below(r, 256 - table.classes));
+        break;
+    default:
+        changed = &index_bytes[rng_below(r, sizeof index_bytes)];
+        kept = *changed;
+        *changed = (uint8_t)(BLOCKS + rng_below(r, 256 - BLOCKS));
+    }
+    CHECK(st_dfa_new(&table, &dfa) == ST_BAD_TABLE && !dfa);
+    if (changed)
+        *changed = kept;
+}
+
+static void check_without_memory(const st_dfa_table *table)
+{
+    st_dfa *dfa = NULL;
+    const int64_t live = st_alloc_read().live;
+    st_status status = ST_NO_MEMORY;
+    for (int64_t succeeding = 0; status; succeeding = next_failure(succeeding)) {
+        CHECK(status == ST_NO_MEMORY && !dfa && st_alloc_read().live == live);
+        st_alloc_fail_after(succeeding);
+        status = st_dfa_new(table, &dfa);
+        st_alloc_fail_after(-1);
+    }
+    st_dfa_free(dfa);
+}
+
 st_dfa *table_random(rng *r)
 {
     for (;;) {
@@ -83,8 +123,12 @@ st_dfa *table_random(rng *r)
         const st_dfa_table table = {classes, states, index_bytes, blocks, BLOCKS, entries, ops, op_count};
         const st_status status = st_dfa_new(&table, &dfa);
         CHECK(status == ST_OK || status == ST_BAD_TABLE);
-        if (!status)
-            return dfa;
+        if (status)
+            continue;
+        check_refused(r, table);
+        if (rng_one_in(r, 10))
+            check_without_memory(&table);
+        return dfa;
     }
 }
 
