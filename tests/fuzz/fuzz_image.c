@@ -24,6 +24,7 @@ static void make_image(size_t number)
     source s = source_grown(&r);
     if (rng_one_in(&r, 2))
         source_damage(&s, &r);
+    s.longest = rng_one_in(&r, 4);
     st_vocab_free(vocab);
     vocab = source_vocab(&s, 64);
     source_free(&s);

@@ -29,7 +29,7 @@ static tokens now;
 
 /* ---- tokens ---- */
 
-static const char *const units[] = {"a", "b", "c", "\xC3\xA9", "\xE6\xBC\xA2", "\xC2", "\xFF", "\xF4"};
+static const char *const units[] = {"a", "b", "c", "\xC3\xA9", "\xE6\xBC\xA2", "\xC2", "\xFF", "\xF4", "\xF5"};
 
 static size_t put_unit(rng *r, size_t kinds, uint8_t *to)
 {
@@ -353,7 +353,7 @@ static void check_walk(rng *r, const st_cell *cells, size_t count, const uint8_t
     uint32_t base = st_cell_base(pair);
     for (size_t i = 2; i <= n; i++) {
         memcpy(other, bytes, i);
-        other[i] = rng_one_in(r, 2) ? (uint8_t)rng_below(r, 256) : (uint8_t)units[rng_below(r, 8)][0];
+        other[i] = rng_one_in(r, 2) ? (uint8_t)rng_below(r, 256) : (uint8_t)units[rng_below(r, 9)][0];
         const size_t at = base + (size_t)other[i];
         const int is_there = is_node(other, i + 1, &id);
         const st_cell next = base && at < count ? cells[at] : ST_CELL_FREE;
@@ -412,7 +412,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     rng r = rng_of(data, n);
     const int wordpiece = rng_one_in(&r, 2);
-    const size_t kinds = wordpiece ? 1 + rng_below(&r, 5) : 1 + rng_below(&r, 8);
+    const size_t kinds = wordpiece ? 1 + rng_below(&r, 5) : 1 + rng_below(&r, 9);
     make_tokens(&r, wordpiece, kinds);
     st_vocab *v = build();
     const st_matcher *m = matcher_of(v, now.count < 300 && rng_one_in(&r, 10));
