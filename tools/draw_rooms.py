@@ -46,6 +46,7 @@ CAPTIONS = {
     "endless": "pieces of any length",
     "image": "all tables as one",
     "lookup": "pieces to ids",
+    "models": "what the models are",
     "stream": "feed, state",
     "threads": "cut texts, jobs",
     "streamtok": "Encoding, streams, registry, errors",

@@ -201,7 +201,7 @@ static void leave_out_later(st_cut_tables *cuts, const st_vocab *vocab, uint32_t
         cuts->characters[st_utf8_decode(token, &size)] = ST_NONE;
 }
 
-/* What follows in a word depends on what is in front of it (st_wordpiece), so no border is a cut. */
+/* What follows in a piece depends on what is in front of it, so no border is a cut. */
 static void fill_without_cuts(st_cut_tables *cuts)
 {
     memset(cuts->pairs, 0xff, (size_t)1 << (LEAST_BITS - 3));
@@ -212,7 +212,7 @@ static void fill_without_cuts(st_cut_tables *cuts)
 void st_fill_cuts(st_cut_tables *cuts, const st_vocab *vocab)
 {
     memset(cuts->characters, 0xff, sizeof cuts->characters);
-    if (vocab->wordpiece.on) {
+    if (!st_vocab_has(vocab, ST_MODEL_HAS_CUTS)) {
         fill_without_cuts(cuts);
         return;
     }

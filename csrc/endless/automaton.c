@@ -88,7 +88,7 @@ static st_status make_nodes(st_automaton *a)
 static st_status build(st_attached *made, const st_vocab *vocab)
 {
     st_automaton *a = (st_automaton *)made; /* its first member */
-    if (st_trie_build(&a->trie, vocab) || make_nodes(a) || link_all(a) || collect_held(a, vocab))
+    if (st_trie_build(&a->trie, vocab, NULL) || make_nodes(a) || link_all(a) || collect_held(a, vocab))
         return ST_NO_MEMORY;
     st_trie_trim(&a->trie);
     return ST_OK;
@@ -106,7 +106,7 @@ static void release(st_attached *attached)
 const st_automaton *st_vocab_automaton(st_vocab *vocab)
 {
     static const st_attached_kind kind = {sizeof(st_automaton), build, release};
-    return st_attached_at(&vocab->automaton, &kind, vocab);
+    return st_attached_at(&vocab->machine, &kind, vocab);
 }
 
 /* Whether a token stands before the text in the order of bytes. */

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "base/interrupt.h"
-#include "base/utf8.h"
-#include "longest/matcher.h"
 #include "merge/windows.h"
 
 /* Bytes between two searches for final tokens: few enough to keep the window small, enough to cost next to nothing. */
@@ -18,32 +16,14 @@
 /* Bytes that a push takes at a time, so that memory does not grow with its size, and it can be ended in between. */
 #define STEP ((size_t)1 << 20)
 
-void st_long_piece_begin(st_long_piece *piece, int merged_only)
-{
-    piece->base = piece->root = piece->oldest = piece->frontier = piece->end = 0;
-    piece->state = 0;
-    piece->active = 1;
-    piece->merged_only = (uint32_t)merged_only;
-    piece->text.size = 0;
-    if (piece->window)
-        piece->window[0] = (st_prefix){0, 0, 0};
-}
-
 void st_long_scratch_free(st_long_scratch *scratch)
 {
     st_ids_free(&scratch->merged);
-    st_long_piece_free(&scratch->trial);
-}
-
-void st_long_piece_free(st_long_piece *piece)
-{
-    st_free(piece->window);
-    st_bytes_free(&piece->text);
-    memset(piece, 0, sizeof *piece);
+    st_open_free(&scratch->trial);
 }
 
 /* Makes room for n more positions. If more than half of the window lies in front of the root, that part is dropped first. */
-static st_status make_room(st_long_piece *piece, size_t n)
+static st_status make_room(st_open *piece, size_t n)
 {
     size_t gone = (size_t)(piece->root - piece->base), used = (size_t)(piece->end - piece->base) + 1;
     if (gone > piece->capacity / 2) {
@@ -54,18 +34,18 @@ static st_status make_room(st_long_piece *piece, size_t n)
     if (used + n <= piece->capacity)
         return ST_OK;
     size_t capacity = 2 * (used + n) + 256;
-    st_prefix *window = st_realloc(piece->window, capacity * sizeof *window);
+    st_open_entry *window = st_realloc(piece->window, capacity * sizeof *window);
     if (!window)
         return ST_NO_MEMORY;
     if (!piece->window)
-        window[0] = (st_prefix){0, 0, 0};
+        window[0] = (st_open_entry){0, 0, 0};
     piece->window = window;
     piece->capacity = capacity;
     return ST_OK;
 }
 
 /* Whether the token of `node`, which ends at position `end`, may follow the prefix in front of it; -1: memory is short. */
-static int follows(const st_long_piece *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo, uint32_t node,
+static int follows(const st_open *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo, uint32_t node,
                    uint64_t end)
 {
     if (a->nodes[node].depth > end - piece->root)
@@ -80,7 +60,7 @@ static int follows(const st_long_piece *piece, const st_automaton *a, const st_v
 /* The node of the last token of the prefix ending at piece->end; 0 if there is none (only while a state is rebuilt).
  * Exactly one token qualifies, so any order is right. Most often it is the previous prefix's last token made longer by
  * one byte (inside words and in runs); then tokens that end here, from the longest. ST_NONE: memory is short. */
-static uint32_t last_token(const st_long_piece *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo,
+static uint32_t last_token(const st_open *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo,
                            uint8_t byte)
 {
     uint64_t end = piece->end;
@@ -99,16 +79,16 @@ static uint32_t last_token(const st_long_piece *piece, const st_automaton *a, co
     return 0;
 }
 
-static st_status append(st_long_piece *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo, uint8_t byte)
+static st_status append(st_open *piece, const st_automaton *a, const st_vocab *v, uint64_t *memo, uint8_t byte)
 {
     piece->state = st_automaton_step(a, piece->state, byte);
     piece->end++;
     uint32_t node = last_token(piece, a, v, memo, byte);
     if (node == ST_NONE)
         return ST_NO_MEMORY;
-    piece->window[piece->end - piece->base] = (st_prefix){node, 0, 0};
+    piece->window[piece->end - piece->base] = (st_open_entry){node, 0, 0};
     if (node) {
-        st_prefix *parent = &piece->window[piece->end - a->nodes[node].depth - piece->base];
+        st_open_entry *parent = &piece->window[piece->end - a->nodes[node].depth - piece->base];
         parent->children++;
         parent->child ^= (uint32_t)piece->end;
     }
@@ -118,12 +98,12 @@ static st_status append(st_long_piece *piece, const st_automaton *a, const st_vo
 }
 
 /* Marks positions in front of the frontier as dead if nothing links to them, and then their parents in turn. */
-static void bury(st_long_piece *piece, const st_automaton *a)
+static void bury(st_open *piece, const st_automaton *a)
 {
     for (; piece->oldest < piece->frontier; piece->oldest++) {
         uint64_t position = piece->oldest;
         while (position > piece->root) {
-            st_prefix *dead = &piece->window[position - piece->base];
+            st_open_entry *dead = &piece->window[position - piece->base];
             if (dead->children || !dead->node)
                 break;
             uint64_t parent = position - a->nodes[dead->node].depth;
@@ -136,14 +116,14 @@ static void bury(st_long_piece *piece, const st_automaton *a)
 }
 
 /* Returns the tokens that have become final. */
-static st_status settle(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
+static st_status settle(st_open *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
 {
     bury(piece, a);
     uint64_t old_root = piece->root;
     if (st_ids_reserve(out, (size_t)(piece->end - piece->root)))
         return ST_NO_MEMORY;
     while (piece->root < piece->frontier) {
-        const st_prefix *root = &piece->window[piece->root - piece->base];
+        const st_open_entry *root = &piece->window[piece->root - piece->base];
         if (root->children != 1)
             break;
         /* the low 32 bits of the position; the window is shorter than 2^32 */
@@ -156,14 +136,13 @@ static st_status settle(st_long_piece *piece, const st_automaton *a, const st_vo
 }
 
 /* Whether the piece so far may be an unreachable token as a whole: then no token may be returned yet. */
-static int holding(const st_long_piece *piece, const st_automaton *a, const st_vocab *v)
+static int holding(const st_open *piece, const st_automaton *a, const st_vocab *v)
 {
     return v->unreachable && piece->root == 0 && !piece->merged_only && piece->end <= v->max_length &&
            st_automaton_holds(a, v, piece->text.data, piece->text.size);
 }
 
-/* A piece whose first tokens have left, `previous` the last of them; nothing is pending. */
-static st_status begin_behind(st_long_piece *piece, st_vocab *vocab, uint32_t previous)
+st_status st_long_piece_begin_behind(st_open *piece, st_vocab *vocab, uint32_t previous)
 {
     const st_automaton *a = st_vocab_automaton(vocab);
     if (!a)
@@ -174,11 +153,11 @@ static st_status begin_behind(st_long_piece *piece, st_vocab *vocab, uint32_t pr
         node = st_trie_child(&a->trie, node, st_token_bytes(vocab, previous)[i]);
     /* any position but 0 will do for the root, which only says that something has left */
     piece->base = piece->root = piece->oldest = piece->frontier = piece->end = 1;
-    piece->window[0] = (st_prefix){node, 0, 0};
+    piece->window[0] = (st_open_entry){node, 0, 0};
     return ST_OK;
 }
 
-static st_status push_bytes(st_long_piece *piece, const st_automaton *a, st_vocab *vocab, uint64_t *memo,
+static st_status push_bytes(st_open *piece, const st_automaton *a, st_vocab *vocab, uint64_t *memo,
                             const uint8_t *text, size_t n, st_ids *out)
 {
     while (n) {
@@ -198,7 +177,7 @@ static st_status push_bytes(st_long_piece *piece, const st_automaton *a, st_voca
 }
 
 /* Do all prefixes from the frontier on descend from the root? Only those have a last token. */
-static int all_live(const st_long_piece *piece)
+static int all_live(const st_open *piece)
 {
     for (uint64_t p = piece->frontier; p <= piece->end; p++)
         if (!piece->window[p - piece->base].node)
@@ -209,12 +188,12 @@ static int all_live(const st_long_piece *piece)
 /* Tries to do without the tree for all but the end of much text: merges it by windows, takes a token border well before
  * its end for the new root, and grows the tree from there. If all prefixes that are live at the end descend from that
  * border, all futures share it, and what is before it is final. *done = 0: they do not; nothing has changed. */
-static st_status push_bulk(st_long_piece *piece, const st_automaton *a, st_vocab *v, st_long_scratch *scratch,
+static st_status push_bulk(st_open *piece, const st_automaton *a, st_vocab *v, st_long_scratch *scratch,
                            st_ids *out, int *done)
 {
     const st_bytes *text = &piece->text;
     st_ids *merged = &scratch->merged;
-    st_long_piece *trial = &scratch->trial;
+    st_open *trial = &scratch->trial;
     size_t kept = 0, end = 0, before = out->size;
     merged->size = 0;
     ST_TRY(st_merge_windows(v, scratch->memo, text->data, text->size, ST_SMALL_WINDOW, merged, done));
@@ -226,8 +205,8 @@ static st_status push_bulk(st_long_piece *piece, const st_automaton *a, st_vocab
     ST_TRY(st_ids_reserve(out, text->size));
     for (size_t i = 0; i < kept; i++)
         out->data[out->size++] = v->ids[merged->data[i]];
-    st_long_piece_begin(trial, 1);
-    ST_TRY(begin_behind(trial, v, merged->data[kept - 1]));
+    st_open_begin(trial, 1);
+    ST_TRY(st_long_piece_begin_behind(trial, v, merged->data[kept - 1]));
     ST_TRY(push_bytes(trial, a, v, scratch->memo, text->data + end, text->size - end, out));
     *done = all_live(trial);
     if (!*done)
@@ -236,7 +215,7 @@ static st_status push_bulk(st_long_piece *piece, const st_automaton *a, st_vocab
 }
 
 /* push_bulk for n more bytes, on a piece of its own that takes the place of this one if all went well. */
-static st_status try_bulk(st_long_piece *piece, const st_automaton *a, st_vocab *v, st_long_scratch *scratch,
+static st_status try_bulk(st_open *piece, const st_automaton *a, st_vocab *v, st_long_scratch *scratch,
                           const uint8_t *text, size_t n, st_ids *out, int *done)
 {
     size_t pending = piece->text.size;
@@ -245,14 +224,14 @@ static st_status try_bulk(st_long_piece *piece, const st_automaton *a, st_vocab 
     st_status status = push_bulk(piece, a, v, scratch, out, done);
     piece->text.size = pending;
     if (!status && *done) {
-        st_long_piece old = *piece;
+        st_open old = *piece;
         *piece = scratch->trial;
         scratch->trial = old;
     }
     return status;
 }
 
-static st_status push_step(st_long_piece *piece, const st_automaton *a, st_vocab *vocab, st_long_scratch *scratch,
+static st_status push_step(st_open *piece, const st_automaton *a, st_vocab *vocab, st_long_scratch *scratch,
                            const uint8_t *text, size_t n, st_ids *out)
 {
     int done = 0;
@@ -262,44 +241,8 @@ static st_status push_step(st_long_piece *piece, const st_automaton *a, st_vocab
     return done ? st_go_on(n) : push_bytes(piece, a, vocab, scratch->memo, text, n, out);
 }
 
-/* For a vocabulary of longest match: the pending bytes are those of the matcher's node. */
-static st_status push_to_matcher(st_long_piece *piece, st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out)
+st_status st_long_piece_push(st_open *piece, st_vocab *vocab, void *scratch, const uint8_t *text, size_t n, st_ids *out)
 {
-    const st_matcher *matcher = st_vocab_matcher(vocab);
-    if (!matcher)
-        return ST_NO_MEMORY;
-    ST_TRY(st_matcher_feed(matcher, vocab, &piece->state, text, n, out));
-    const size_t pending = matcher->depths[piece->state], held = piece->text.size;
-    const size_t kept = pending > n ? pending - n : 0; /* of those that were pending before */
-    st_bytes_drop(&piece->text, held - kept);
-    ST_TRY(st_bytes_append(&piece->text, text + (n - (pending - kept)), pending - kept));
-    piece->end += n;
-    piece->root = piece->frontier = piece->end - pending;
-    return ST_OK;
-}
-
-/* For one with WordPiece: keeps what matters of the word. text[0..n) may begin inside a character. */
-static st_status push_to_word(st_long_piece *piece, const st_vocab *vocab, const uint8_t *text, size_t n)
-{
-    size_t at = 0;
-    for (; at < n; at++) {
-        const uint32_t begins = !st_utf8_is_continuation(text[at]);
-        if (begins && piece->state > vocab->wordpiece.most)
-            break;
-        piece->state += begins;
-    }
-    ST_TRY(st_bytes_append(&piece->text, text, at));
-    piece->end += at;
-    return ST_OK;
-}
-
-st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, const uint8_t *text, size_t n,
-                             st_ids *out)
-{
-    if (vocab->wordpiece.on)
-        return push_to_word(piece, vocab, text, n);
-    if (vocab->longest)
-        return push_to_matcher(piece, vocab, text, n, out);
     const st_automaton *a = st_vocab_automaton(vocab);
     if (!a)
         return ST_NO_MEMORY;
@@ -310,7 +253,7 @@ st_status st_long_piece_push(st_long_piece *piece, st_vocab *vocab, st_long_scra
     return ST_OK;
 }
 
-static st_status spell_path(st_long_piece *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
+static st_status spell_path(st_open *piece, const st_automaton *a, const st_vocab *v, st_ids *out)
 {
     size_t count = 0;
     for (uint64_t p = piece->end; p > piece->root; count++) {
@@ -331,30 +274,8 @@ static st_status spell_path(st_long_piece *piece, const st_automaton *a, const s
     return ST_OK;
 }
 
-static void end_piece(st_long_piece *piece)
+st_status st_long_piece_finish(st_open *piece, st_vocab *vocab, st_ids *out)
 {
-    piece->active = 0;
-    piece->end = piece->root = piece->base = 0;
-    piece->text.size = 0;
-}
-
-static st_status finish_matcher(st_long_piece *piece, st_vocab *vocab, st_ids *out)
-{
-    const st_matcher *matcher = st_vocab_matcher(vocab);
-    if (!matcher)
-        return ST_NO_MEMORY;
-    if (vocab->wordpiece.on)
-        ST_TRY(st_matcher_word(matcher, vocab, piece->text.data, piece->text.size, out));
-    else
-        ST_TRY(st_matcher_finish(matcher, vocab, piece->state, out));
-    end_piece(piece);
-    return ST_OK;
-}
-
-st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *out)
-{
-    if (vocab->longest)
-        return finish_matcher(piece, vocab, out);
     const st_automaton *a = st_vocab_automaton(vocab);
     if (!a || st_ids_reserve(out, 1))
         return ST_NO_MEMORY;
@@ -366,58 +287,18 @@ st_status st_long_piece_finish(st_long_piece *piece, st_vocab *vocab, st_ids *ou
         out->data[out->size++] = vocab->ids[whole];
     else
         status = spell_path(piece, a, vocab, out);
-    if (status)
-        return status;
-    end_piece(piece);
-    return ST_OK;
-}
-
-uint32_t st_long_piece_previous(const st_long_piece *piece, const st_vocab *vocab)
-{
-    const st_automaton *a = (const st_automaton *)vocab->automaton;
-    return piece->root && a ? a->nodes[piece->window[piece->root - piece->base].node].token : ST_NONE;
-}
-
-/* Replays the pending text behind the token in front of it. Prefixes whose last token began before the root find no
- * compatible token now: they had been dead, since all that lives descends from the root. */
-st_status st_long_piece_restore(st_long_piece *piece, st_vocab *vocab, st_long_scratch *scratch, uint32_t previous,
-                                int merged_only, const uint8_t *text, size_t n)
-{
-    st_ids none = {0};
-    st_long_piece_begin(piece, merged_only);
-    if (previous != ST_NONE && vocab->longest)
-        return ST_BAD_STATE; /* its state is what is pending, and nothing else */
-    if (previous != ST_NONE)
-        ST_TRY(begin_behind(piece, vocab, previous));
-    uint64_t root = piece->root;
-    st_status status = st_long_piece_push(piece, vocab, scratch, text, n, &none);
-    st_ids_free(&none);
-    if (!status && (piece->root != root || (n && !vocab->longest && !piece->window[piece->end - piece->base].node)))
-        status = ST_BAD_STATE; /* more could have left than had: no encoder was in this state */
     return status;
 }
 
-st_status st_long_piece_copy(st_long_piece *target, const st_long_piece *source)
+uint32_t st_long_piece_previous(const st_open *piece, const st_vocab *vocab)
 {
-    size_t used = source->window ? (size_t)(source->end - source->base) + 1 : 0;
-    st_long_piece_begin(target, 0);
-    if (used > target->capacity) {
-        st_prefix *window = st_realloc(target->window, used * sizeof *window);
-        if (!window)
-            return ST_NO_MEMORY;
-        target->window = window;
-        target->capacity = used;
-    }
-    if (st_bytes_append(&target->text, source->text.data, source->text.size))
-        return ST_NO_MEMORY;
-    if (used)
-        memcpy(target->window, source->window, used * sizeof *target->window);
-    st_prefix *window = target->window;
-    size_t capacity = target->capacity;
-    st_bytes text = target->text;
-    *target = *source;
-    target->window = window;
-    target->capacity = capacity;
-    target->text = text;
-    return ST_OK;
+    const st_automaton *a = (const st_automaton *)vocab->machine;
+    return a ? a->nodes[piece->window[piece->root - piece->base].node].token : ST_NONE;
+}
+
+/* Prefixes whose last token began before the root find no compatible token when they are replayed: they had been dead, since all that
+ * lives descends from the root. */
+int st_long_piece_is_reached(const st_open *piece)
+{
+    return piece->window[piece->end - piece->base].node != 0;
 }

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/interrupt.h"
-#include "merge/words.h"
 #include "text/utf8_check.h"
 
 /* Words are merged this many at a time, side by side. */
@@ -12,12 +11,12 @@ typedef struct group {
     st_word words[TOGETHER];
     uint32_t tokens[TOGETHER * ST_KEY_BYTES];
     size_t count;
-    uint8_t room[ST_WORDS_ROOM];
+    void *scratch; /* of the model */
 } group;
 
 static st_status enter_group(st_vocab *v, group *g)
 {
-    ST_TRY(st_words_to_tokens(v, NULL, g->words, g->count, g->room));
+    ST_TRY(v->model->words(v, g->scratch, g->words, g->count));
     for (size_t i = 0; i < g->count; i++) {
         const st_word *word = &g->words[i];
         for (size_t k = 0; k < word->count; k++)
@@ -58,7 +57,15 @@ st_status st_vocab_add_words(st_vocab *v, const uint8_t *bytes, const uint8_t *l
     if (!count)
         return ST_OK;
     group *g = st_malloc(sizeof *g);
-    const st_status status = g ? add_words(v, g, bytes, lengths, count) : ST_NO_MEMORY;
+    void *scratch = g ? st_calloc(1, v->model->scratch + 1) : NULL;
+    st_status status = ST_NO_MEMORY;
+    if (scratch) {
+        g->scratch = scratch;
+        status = add_words(v, g, bytes, lengths, count);
+        if (v->model->release)
+            v->model->release(scratch);
+    }
+    st_free(scratch);
     st_free(g);
     return status;
 }

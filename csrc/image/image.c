@@ -32,7 +32,8 @@ static void measure(const st_image_header *h, uint64_t *sizes)
     sizes[ST_IMAGE_ENTRIES] = ((uint64_t)2 << slots_bits(h->piece_shift)) * sizeof(st_piece_entry);
     sizes[ST_IMAGE_LONGS] = (h->long_mask + 1) * sizeof(uint64_t);
     sizes[ST_IMAGE_CUTS] = sizeof(st_cut_tables);
-    sizes[ST_IMAGE_BYTES] = h->sections[ST_IMAGE_BYTES].size; /* the sizes of these two do not follow from counts */
+    sizes[ST_IMAGE_BYTES] = h->sections[ST_IMAGE_BYTES].size; /* the sizes of these three do not follow from counts */
+    sizes[ST_IMAGE_OWN] = h->sections[ST_IMAGE_OWN].size;
     sizes[ST_IMAGE_MORE] = h->sections[ST_IMAGE_MORE].size;
 }
 
@@ -63,14 +64,15 @@ static void describe(const st_vocab *v, st_image_header *h, const void **data)
     h->pair_shift = v->pairs.shift;
     h->piece_shift = v->pieces.shift;
     h->long_mask = v->longs.mask;
-    h->longest = (uint32_t)v->longest;
-    h->wordpiece = v->wordpiece;
+    memcpy(h->model, v->model->name, strlen(v->model->name));
     memcpy(h->byte_token, v->pairs.byte_token, sizeof h->byte_token);
     h->sections[ST_IMAGE_BYTES].size = v->starts[v->count];
     h->sections[ST_IMAGE_MORE].size = v->pieces.more.size * sizeof(uint32_t);
+    h->sections[ST_IMAGE_OWN].size = v->own_size;
     const void *all[ST_IMAGE_SECTIONS] = {v->bytes,         v->starts,        v->ids,  v->sorted_ids,       v->by_id,
                                           v->left,          v->right,         v->pairs.dense, v->pairs.slots,
-                                          v->pieces.entries, v->pieces.more.data, v->longs.slots, NULL};
+                                          v->pieces.entries, v->pieces.more.data, v->longs.slots, v->own,
+                                          NULL};
     memcpy(data, all, sizeof all);
 }
 
@@ -132,11 +134,10 @@ static int is_sound(const st_image_header *h, const uint8_t *image, size_t n)
     if (h->checksum != st_image_checksum(image, n))
         return 0;
     if (h->count > ST_MAX_TOKENS || h->dense_side > ST_MAX_TOKENS || h->pair_shift < 32 || h->pair_shift > 63 ||
-        h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX ||
-        (h->wordpiece.on && (h->wordpiece.unknown >= h->count || h->wordpiece.prefix_size > ST_MOST_PREFIX)))
+        h->piece_shift < 32 || h->piece_shift > 63 || h->long_mask > UINT32_MAX || h->model[ST_MODEL_NAME - 1])
         return 0;
     measure(h, sizes);
-    if (sizes[ST_IMAGE_BYTES] > n || sizes[ST_IMAGE_MORE] > n)
+    if (sizes[ST_IMAGE_BYTES] > n || sizes[ST_IMAGE_MORE] > n || sizes[ST_IMAGE_OWN] > n)
         return 0;
     return lay_out(places, sizes) == n && !memcmp(places, h->sections, sizeof places);
 }
@@ -149,10 +150,10 @@ static int answers(const st_vocab *v)
     for (uint32_t i = 0; i < v->count; i += step) {
         if (!st_token_is_silent(v, i) && st_vocab_find(v, st_token_bytes(v, i), st_token_length(v, i)) != i)
             return 0;
-        if (!v->longest && v->left[i] != ST_NONE && st_pairs_find(&v->pairs, v->left[i], v->right[i]) != i)
+        if (st_vocab_has(v, ST_MODEL_MERGES) && v->left[i] != ST_NONE && st_pairs_find(&v->pairs, v->left[i], v->right[i]) != i)
             return 0;
     }
-    return 1;
+    return !v->model->accepts || v->model->accepts(v);
 }
 
 static void point_into(st_vocab *v, const st_image_header *h, const uint8_t *image)
@@ -166,8 +167,8 @@ static void point_into(st_vocab *v, const st_image_header *h, const uint8_t *ima
     v->monotone = (int)h->monotone;
     v->identity = (int)h->identity;
     v->longs.mask = h->long_mask;
-    v->longest = (int)h->longest;
-    v->wordpiece = h->wordpiece;
+    v->own = data[ST_IMAGE_OWN];
+    v->own_size = (size_t)h->sections[ST_IMAGE_OWN].size;
     v->bytes = data[ST_IMAGE_BYTES];
     v->starts = data[ST_IMAGE_STARTS];
     v->ids = data[ST_IMAGE_IDS];
@@ -200,7 +201,7 @@ static st_status make_ids(st_vocab *v)
     return ST_OK;
 }
 
-st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
+st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
 {
     st_image_header h;
     size_t bad;
@@ -210,9 +211,13 @@ st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
     memcpy(&h, image, sizeof h);
     if (!is_sound(&h, image, n))
         return ST_BAD_IMAGE;
+    const st_model *model = models(h.model);
+    if (!model)
+        return ST_BAD_IMAGE;
     st_vocab *v = st_calloc(1, sizeof *v);
     if (!v)
         return ST_NO_MEMORY;
+    v->model = model;
     point_into(v, &h, image);
     st_status status = v->identity ? make_ids(v) : ST_OK;
     if (!status)

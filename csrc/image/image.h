@@ -11,7 +11,7 @@
 
 #include "cut/cuts.h"
 
-#define ST_IMAGE_VERSION 7
+#define ST_IMAGE_VERSION 8
 
 /* The arrays of st_vocab, its pairs and pieces, and st_cut_tables. */
 enum st_image_section {
@@ -27,6 +27,7 @@ enum st_image_section {
     ST_IMAGE_ENTRIES,
     ST_IMAGE_MORE,
     ST_IMAGE_LONGS,
+    ST_IMAGE_OWN, /* what the model keeps */
     ST_IMAGE_CUTS,
     ST_IMAGE_SECTIONS
 };
@@ -42,8 +43,8 @@ typedef struct st_image_header {
     uint64_t size;     /* of the image */
     uint32_t count, max_length, unreachable, monotone, identity, ascending;
     uint32_t dense_side, pair_shift, piece_shift;
-    uint32_t longest;
-    st_wordpiece wordpiece;
+    uint32_t padding;
+    char model[ST_MODEL_NAME]; /* its name, then zeros */
     uint32_t byte_token[256];
     uint64_t long_mask;
     st_image_place sections[ST_IMAGE_SECTIONS];
@@ -57,7 +58,8 @@ uint64_t st_image_checksum(const uint8_t *image, size_t n);
 st_status st_image_write(st_vocab *vocab, int whole_tokens, st_bytes *out);
 
 /* Makes a vocabulary whose arrays lie in the image. The image must be aligned to 64 bytes, stay unchanged, and outlive the
- * vocabulary. ST_BAD_IMAGE: the bytes are not as st_image_write wrote them, or are for another machine. */
-st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab);
+ * vocabulary. models: the models that it may be of. ST_BAD_IMAGE: the bytes are not as st_image_write wrote them, are for another
+ * machine, or of another model. */
+st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab);
 
 #endif

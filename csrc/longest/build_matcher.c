@@ -370,16 +370,27 @@ static st_status place_and_link(places *p)
     return status;
 }
 
-static st_status build(st_attached *made, const st_vocab *vocab)
+static st_status build_by(st_attached *made, const st_vocab *vocab, const st_wordpiece *rule)
 {
     st_matcher *matcher = (st_matcher *)made; /* its first member */
     st_trie trie;
-    ST_TRY(st_trie_build(&trie, vocab));
+    ST_TRY(st_trie_build(&trie, vocab, rule));
     places p = {.matcher = matcher, .trie = &trie};
-    matcher->inside = vocab->wordpiece.on ? BLOCK * ST_TRIE_INSIDE : 0;
+    matcher->rule = rule;
+    matcher->inside = rule ? BLOCK * ST_TRIE_INSIDE : 0;
     const st_status status = place_and_link(&p);
     st_trie_free(&trie);
     return status;
+}
+
+static st_status build(st_attached *made, const st_vocab *vocab)
+{
+    return build_by(made, vocab, NULL);
+}
+
+static st_status build_for_words(st_attached *made, const st_vocab *vocab)
+{
+    return build_by(made, vocab, st_word_rule(vocab));
 }
 
 static void release(st_attached *attached)
@@ -395,5 +406,11 @@ static void release(st_attached *attached)
 const st_matcher *st_vocab_matcher(st_vocab *vocab)
 {
     static const st_attached_kind kind = {sizeof(st_matcher), build, release};
-    return st_attached_at(&vocab->matcher, &kind, vocab);
+    return st_attached_at(&vocab->machine, &kind, vocab);
+}
+
+const st_matcher *st_vocab_word_matcher(st_vocab *vocab)
+{
+    static const st_attached_kind kind = {sizeof(st_matcher), build_for_words, release};
+    return st_attached_at(&vocab->machine, &kind, vocab);
 }

@@ -206,7 +206,7 @@ st_status st_cells_build(const st_vocab *vocab, st_cell **cells, size_t *count)
     st_trie trie;
     *cells = NULL;
     *count = 0;
-    ST_TRY(st_trie_build(&trie, vocab));
+    ST_TRY(st_trie_build(&trie, vocab, NULL));
     building b = {vocab, &trie, {NULL, NULL, 0, 0, {ST_CELL_PAIRS, ST_CELL_PAIRS}}, NULL};
     const st_status status = trie.count > MOST_NODES ? ST_OK : enter_all(&b);
     st_trie_free(&trie);

@@ -91,24 +91,24 @@ typedef struct lane {
     uint32_t word;
 } lane;
 
-static void end_word(const st_matcher *m, const st_vocab *v, const lane *l, st_match *word)
+static void end_word(const st_matcher *m, const lane *l, st_word *word)
 {
     const uint32_t *end = l->place.node == ST_MATCH_STUCK ? NULL : finish(m, l->place.node, l->place.to);
     if (end) {
         word->count = (uint32_t)(end - word->tokens);
         return;
     }
-    word->tokens[0] = v->wordpiece.unknown;
+    word->tokens[0] = m->rule->unknown;
     word->count = 1;
 }
 
 /* Takes the next word that needs matching. 0: there is none left. */
-static int take_word(const st_vocab *v, lane *l, st_match *words, size_t count, size_t *next)
+static int take_word(const st_wordpiece *rule, lane *l, st_word *words, size_t count, size_t *next)
 {
     for (; *next < count; (*next)++) {
-        st_match *word = &words[*next];
-        if (v->wordpiece.on && !has_at_most(word->text, word->n, v->wordpiece.most)) {
-            word->tokens[0] = v->wordpiece.unknown;
+        st_word *word = &words[*next];
+        if (rule && !has_at_most(word->text, word->n, rule->most)) {
+            word->tokens[0] = rule->unknown;
             word->count = 1;
             continue;
         }
@@ -118,11 +118,12 @@ static int take_word(const st_vocab *v, lane *l, st_match *words, size_t count, 
     return 0;
 }
 
-void st_matcher_words(const st_matcher *m, const st_vocab *v, st_match *words, size_t count)
+void st_matcher_words(const st_matcher *m, st_word *words, size_t count)
 {
+    const st_wordpiece *rule = m->rule;
     lane lanes[LANES];
     size_t active = 0, next = 0;
-    while (active < LANES && take_word(v, &lanes[active], words, count, &next))
+    while (active < LANES && take_word(rule, &lanes[active], words, count, &next))
         active++;
     while (active)
         for (size_t i = 0; i < active; i++) {
@@ -132,8 +133,8 @@ void st_matcher_words(const st_matcher *m, const st_vocab *v, st_match *words, s
                 expect_byte(m, l->place.node, *l->at);
                 continue;
             }
-            end_word(m, v, l, &words[l->word]);
-            if (!take_word(v, l, words, count, &next) && i < --active)
+            end_word(m, l, &words[l->word]);
+            if (!take_word(rule, l, words, count, &next) && i < --active)
                 *l = lanes[active];
         }
 }
@@ -144,10 +145,10 @@ static void to_ids(const st_vocab *v, uint32_t *tokens, const uint32_t *end)
         *tokens = v->ids[*tokens];
 }
 
-static st_status put_unknown(const st_vocab *v, st_ids *out)
+static st_status put_unknown(const st_vocab *v, const st_wordpiece *rule, st_ids *out)
 {
     ST_TRY(st_ids_reserve(out, 1));
-    out->data[out->size++] = v->ids[v->wordpiece.unknown];
+    out->data[out->size++] = v->ids[rule->unknown];
     return ST_OK;
 }
 
@@ -156,8 +157,8 @@ static st_status put_unknown(const st_vocab *v, st_ids *out)
 
 st_status st_matcher_word(const st_matcher *m, const st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
 {
-    if (!has_at_most(text, n, v->wordpiece.most))
-        return put_unknown(v, out);
+    if (!has_at_most(text, n, m->rule->most))
+        return put_unknown(v, m->rule, out);
     ST_TRY(st_ids_reserve(out, n));
     uint32_t *const first = out->data + out->size;
     place p = {0, 0, first};
@@ -168,7 +169,7 @@ st_status st_matcher_word(const st_matcher *m, const st_vocab *v, const uint8_t 
     }
     const uint32_t *end = p.node == ST_MATCH_STUCK ? NULL : finish(m, p.node, p.to);
     if (!end)
-        return put_unknown(v, out);
+        return put_unknown(v, m->rule, out);
     to_ids(v, first, end);
     out->size += (size_t)(end - first);
     return ST_OK;
@@ -299,7 +300,7 @@ st_status st_matcher_finish(const st_matcher *m, const st_vocab *v, uint32_t nod
 
 /* ---- the definition ---- */
 
-/* A token by its bytes, also a silent one, which no word is as a whole (st_wordpiece): few are. */
+/* A token by its bytes, also a silent one, which no word is as a whole (longest/wordpiece.h): few are. */
 static uint32_t find(const st_vocab *v, const uint8_t *bytes, size_t n, int inside)
 {
     const uint32_t token = st_vocab_find(v, bytes, n);
@@ -313,31 +314,32 @@ static uint32_t find(const st_vocab *v, const uint8_t *bytes, size_t n, int insi
 
 /* The longest token that text[at..n) begins with, ST_NONE where none does; its bytes of the text in *size. Inside a word only tokens
  * with the prefix count. scratch: room for the longest token. */
-static uint32_t longest_at(const st_vocab *v, const uint8_t *text, size_t n, size_t at, uint8_t *scratch, size_t *size)
+static uint32_t longest_at(const st_vocab *v, const st_wordpiece *rule, const uint8_t *text, size_t n, size_t at, uint8_t *scratch, size_t *size)
 {
-    const st_wordpiece *rule = &v->wordpiece;
-    const size_t prefix = rule->on && at ? rule->prefix_size : 0, most = v->max_length > prefix ? v->max_length - prefix : 0;
+    const int inside = rule && at;
+    const size_t prefix = inside ? rule->prefix_size : 0, most = v->max_length > prefix ? v->max_length - prefix : 0;
     uint32_t token = ST_NONE;
     for (*size = n - at < most ? n - at : most; *size; (*size)--) {
-        memcpy(scratch, rule->prefix, prefix);
+        if (inside)
+            memcpy(scratch, rule->prefix, prefix);
         memcpy(scratch + prefix, text + at, *size);
-        token = find(v, scratch, prefix + *size, rule->on && at);
+        token = find(v, scratch, prefix + *size, inside);
         if (token != ST_NONE)
             break;
     }
     return token;
 }
 
-st_status st_longest_reference(const st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
+st_status st_longest_reference(const st_vocab *v, const st_wordpiece *rule, const uint8_t *text, size_t n, st_ids *out)
 {
     const size_t before = out->size;
     uint8_t *scratch = st_malloc(v->max_length + 1);
     if (!scratch)
         return ST_NO_MEMORY;
     st_status status = ST_OK;
-    int covered = !v->wordpiece.on || has_at_most(text, n, v->wordpiece.most);
+    int covered = !rule || has_at_most(text, n, rule->most);
     for (size_t at = 0, size; at < n && covered && !status; at += size) {
-        const uint32_t token = longest_at(v, text, n, at, scratch, &size);
+        const uint32_t token = longest_at(v, rule, text, n, at, scratch, &size);
         covered = token != ST_NONE;
         status = st_ids_reserve(out, 1);
         if (covered && !status)
@@ -349,5 +351,5 @@ st_status st_longest_reference(const st_vocab *v, const uint8_t *text, size_t n,
     if (covered || status)
         return status;
     out->size = before;
-    return put_unknown(v, out);
+    return put_unknown(v, rule, out);
 }

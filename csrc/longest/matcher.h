@@ -21,7 +21,7 @@
 /* A bit of a child: it has no children, and the rest is the index of its token, which no other one goes on with. */
 #define ST_MATCH_ENDS (UINT32_C(1) << 31)
 
-/* A failure link: nothing can follow, the word is not covered (st_wordpiece). */
+/* A failure link: nothing can follow, the word is not covered (longest/wordpiece.h). */
 #define ST_MATCH_STUCK (UINT32_C(1) << 30)
 
 /* `pops` is the index of the only token, or this bit, the number of an st_pops << ST_POPS_BITS, and how many of its tokens are meant. */
@@ -49,6 +49,7 @@ typedef struct st_pops {
 
 typedef struct st_matcher {
     st_attached attached;
+    const st_wordpiece *rule; /* NULL: each token may follow each */
     st_match_edge *edges;
     st_match_fail *fails; /* by node; number 0 is the root */
     size_t count;         /* of both */
@@ -58,9 +59,10 @@ typedef struct st_matcher {
     size_t pops_count, pops_capacity;
 } st_matcher;
 
-/* The matcher of the vocabulary, built on the first call; NULL when memory is short (and tried again next time). Any thread may
- * call. */
+/* The matcher of a vocabulary of longest match, and that of one of WordPiece, built on the first call; NULL when memory is short (and
+ * tried again next time). Any thread may call. */
 const st_matcher *st_vocab_matcher(st_vocab *vocab);
+const st_matcher *st_vocab_word_matcher(st_vocab *vocab);
 
 /* Goes on with text[0..n) from `*node`, 0 at the start, and appends to `out` the ids of the tokens that no later text can
  * change. *node then stands for the bytes that are pending. Not with WordPiece. */
@@ -69,21 +71,15 @@ st_status st_matcher_feed(const st_matcher *matcher, const st_vocab *vocab, uint
 /* The text ends: appends the ids of what is pending. */
 st_status st_matcher_finish(const st_matcher *matcher, const st_vocab *vocab, uint32_t node, st_ids *out);
 
-/* A text to be matched, or with WordPiece a word of whole characters. tokens: room for n; receives indices. */
-typedef struct st_match {
-    const uint8_t *text;
-    uint32_t *tokens;
-    uint32_t n, count;
-} st_match;
-
-/* Matches several short ones, some of them at the same time: while one waits for memory, the others go on. */
-void st_matcher_words(const st_matcher *matcher, const st_vocab *vocab, st_match *words, size_t count);
+/* Matches several short words, some of them at the same time: while one waits for memory, the others go on. */
+void st_matcher_words(const st_matcher *matcher, st_word *words, size_t count);
 
 /* Appends the ids of a word of any length, with WordPiece. */
 st_status st_matcher_word(const st_matcher *matcher, const st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out);
 
-/* The definition, without a trie: each token is looked for from the longest on. With WordPiece text[0..n) is a word. For tests. */
-st_status st_longest_reference(const st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out);
+/* The definition, without a trie: each token is looked for from the longest on. rule: NULL, or that of WordPiece; then text[0..n) is a
+ * word. For tests. */
+st_status st_longest_reference(const st_vocab *vocab, const st_wordpiece *rule, const uint8_t *text, size_t n, st_ids *out);
 
 /* ---- for build_matcher.c and matcher.c ---- */
 

@@ -79,35 +79,34 @@ static st_status add_below(st_trie *trie, uint32_t node, const uint8_t *bytes, s
 }
 
 /* A silent token of WordPiece is no whole word, and may go on in one. */
-static st_status add_token(st_trie *trie, const st_vocab *vocab, uint32_t index)
+static st_status add_token(st_trie *trie, const st_vocab *vocab, const st_wordpiece *rule, uint32_t index)
 {
-    const st_wordpiece *rule = &vocab->wordpiece;
     const uint8_t *bytes = st_token_bytes(vocab, index);
-    const size_t n = st_token_length(vocab, index), prefix = rule->prefix_size;
-    if (rule->on && n > prefix && !memcmp(bytes, rule->prefix, prefix))
+    const size_t n = st_token_length(vocab, index), prefix = rule ? rule->prefix_size : 0;
+    if (rule && n > prefix && !memcmp(bytes, rule->prefix, prefix))
         ST_TRY(add_below(trie, ST_TRIE_INSIDE, bytes + prefix, n - prefix, index));
     return st_token_reachable(vocab, index) ? add_below(trie, 0, bytes, n, index) : ST_OK;
 }
 
-static st_status build(st_trie *trie, const st_vocab *vocab)
+static st_status build(st_trie *trie, const st_vocab *vocab, const st_wordpiece *rule)
 {
     ST_TRY(resize_nodes(trie, 1024));
     ST_TRY(resize_edges(trie, 11));
-    trie->count = trie->roots = vocab->wordpiece.on ? 2 : 1;
+    trie->count = trie->roots = rule ? 2 : 1;
     for (size_t root = 0; root < trie->roots; root++) {
         trie->tokens[root] = ST_NONE;
         trie->depths[root] = 0;
     }
     for (uint32_t i = 0; i < vocab->count; i++)
-        if (vocab->wordpiece.on || st_token_reachable(vocab, i))
-            ST_TRY(add_token(trie, vocab, i));
+        if (rule || st_token_reachable(vocab, i))
+            ST_TRY(add_token(trie, vocab, rule, i));
     return ST_OK;
 }
 
-st_status st_trie_build(st_trie *trie, const st_vocab *vocab)
+st_status st_trie_build(st_trie *trie, const st_vocab *vocab, const st_wordpiece *rule)
 {
     memset(trie, 0, sizeof *trie);
-    if (!build(trie, vocab))
+    if (!build(trie, vocab, rule))
         return ST_OK;
     st_trie_free(trie);
     return ST_NO_MEMORY;

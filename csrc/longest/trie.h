@@ -1,12 +1,12 @@
 /* The beginnings of tokens, as a tree: a node for each, an edge for each byte that goes on. The root is node 0, the empty string.
  * Parents have lower numbers than their children.
  *
- * With a word rule (vocab/vocab.h) there is a second root, node ST_TRIE_INSIDE: below it lie the tokens that go on in a word, without
+ * With a word rule (longest/wordpiece.h) there is a second root, node ST_TRIE_INSIDE: below it lie the tokens that go on in a word, without
  * what they begin with. Below the first one lie all tokens as they are written. */
 #ifndef ST_LONGEST_TRIE_H
 #define ST_LONGEST_TRIE_H
 
-#include "vocab/vocab.h"
+#include "longest/wordpiece.h"
 
 typedef struct st_trie {
     uint64_t *edges; /* parent << 36 | byte << 28 | child, UINT64_MAX = free: at most half full */
@@ -26,8 +26,8 @@ typedef struct st_trie {
 
 #define ST_TRIE_INSIDE 1
 
-/* The trie of all reachable tokens. ST_NO_MEMORY, also when the call is to end (base/interrupt.h): nothing is left to free. */
-st_status st_trie_build(st_trie *trie, const st_vocab *vocab);
+/* The trie of all reachable tokens; rule: NULL, or that of WordPiece. ST_NO_MEMORY, also when the call is to end (base/interrupt.h): nothing is left to free. */
+st_status st_trie_build(st_trie *trie, const st_vocab *vocab, const st_wordpiece *rule);
 void st_trie_free(st_trie *trie);
 
 /* Frees what only building needs: tokens and depths. */

@@ -3,39 +3,10 @@
 #include "base/interrupt.h"
 #include "base/utf8.h"
 #include "cut/cuts.h"
-#include "longest/matcher.h"
 #include "lookup/first_look.h"
 #include "lookup/misses.h"
-#include "merge/runs.h"
-#include "merge/windows.h"
-
-/* Up to this length runs of long tokens are merged in large windows. Beyond it the automaton of endless/long_piece.h is faster,
- * although it takes time to build. */
-#define LARGE_WINDOWS_UP_TO 4096
 
 /* ---- one span by itself: a rare or long one, or one outside of a batch ---- */
-
-static void to_ids(const st_vocab *v, const uint32_t *tokens, size_t count, uint32_t *ids)
-{
-    if (v->identity && ids == tokens)
-        return;
-    for (size_t i = 0; i < count; i++)
-        ids[i] = v->ids[tokens[i]];
-}
-
-static st_status merge_long(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
-{
-    const size_t before = out->size, largest = n <= LARGE_WINDOWS_UP_TO ? ST_SHORT_MERGE : ST_SMALL_WINDOW;
-    int done;
-    ST_TRY(st_merge_windows(v, w->scratch.memo, text, n, largest, out, &done));
-    if (done) {
-        to_ids(v, out->data + before, out->size - before, out->data + before);
-        return ST_OK;
-    }
-    st_long_piece_begin(&w->long_piece, 1);
-    ST_TRY(st_long_piece_push(&w->long_piece, v, &w->scratch, text, n, out));
-    return st_long_piece_finish(&w->long_piece, v, out);
-}
 
 static st_status put_id(st_ids *out, uint32_t id)
 {
@@ -43,46 +14,6 @@ static st_status put_id(st_ids *out, uint32_t id)
         return ST_NO_MEMORY;
     out->data[out->size++] = id;
     return ST_OK;
-}
-
-static st_status match_alone(st_vocab *v, const uint8_t *text, size_t n, st_ids *out)
-{
-    const st_matcher *matcher = st_vocab_matcher(v);
-    uint32_t node = 0;
-    if (!matcher)
-        return ST_NO_MEMORY;
-    if (v->wordpiece.on)
-        return st_matcher_word(matcher, v, text, n, out);
-    ST_TRY(st_matcher_feed(matcher, v, &node, text, n, out));
-    return st_matcher_finish(matcher, v, node, out);
-}
-
-static st_status merge_alone(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
-{
-    const size_t before = out->size;
-    int done;
-    ST_TRY(st_merge_runs(v, text, n, out, &done));
-    if (done) {
-        to_ids(v, out->data + before, out->size - before, out->data + before);
-        return ST_OK;
-    }
-    if (n > ST_SHORT_MERGE)
-        return merge_long(v, w, text, n, out);
-    if (st_ids_reserve(out, n))
-        return ST_NO_MEMORY;
-    size_t count = st_merge_short(&v->pairs, text, n, w->tokens);
-    to_ids(v, w->tokens, count, out->data + out->size);
-    out->size += count;
-    return ST_OK;
-}
-
-static st_status merge_reference(st_vocab *v, st_workspace *w, const uint8_t *text, size_t n, st_ids *out)
-{
-    size_t first = out->size;
-    st_status status = st_reference_merge(&v->pairs, text, n, &w->reference, out);
-    if (out->size > first)
-        to_ids(v, out->data + first, out->size - first, out->data + first);
-    return status;
 }
 
 st_status st_encode_span(st_vocab *v, st_workspace *w, st_engine engine, const uint8_t *text, size_t n, int whole,
@@ -93,9 +24,9 @@ st_status st_encode_span(st_vocab *v, st_workspace *w, st_engine engine, const u
     uint32_t token = whole ? st_vocab_find(v, text, n) : ST_NONE;
     if (token != ST_NONE)
         return put_id(out, v->ids[token]);
-    if (v->longest)
-        return engine == ST_ENGINE_FAST ? match_alone(v, text, n, out) : st_longest_reference(v, text, n, out);
-    return engine == ST_ENGINE_FAST ? merge_alone(v, w, text, n, out) : merge_reference(v, w, text, n, out);
+    if (engine == ST_ENGINE_FAST)
+        return v->model->whole(v, w->scratch, text, n, out);
+    return v->model->reference(v, w->scratch, text, n, out);
 }
 
 /* ---- a batch: spans and their first look, misses, output ---- */

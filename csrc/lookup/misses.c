@@ -283,8 +283,7 @@ static void remember(st_workspace *w, const st_word *word, uint64_t hash)
 static void merge_words(st_vocab *v, st_workspace *w, size_t words)
 {
     st_spans *s = &w->spans;
-    /* The cuts are built when the first piece is long enough to be cut. Until then all words begin as bytes. */
-    if (st_words_to_tokens(v, st_vocab_cuts_built(v), w->words, words, w->words_room))
+    if (v->model->words(v, w->scratch, w->words, words))
         return; /* what is not answered is encoded alone, which fails in the same way and says so */
     for (size_t i = 0; i < words; i++) {
         const st_word *word = &w->words[i];

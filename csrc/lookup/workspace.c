@@ -6,9 +6,8 @@
 static void release(st_attached *attached)
 {
     st_workspace *workspace = (st_workspace *)attached; /* its first member */
-    st_long_piece_free(&workspace->long_piece);
-    st_long_scratch_free(&workspace->scratch);
-    st_reference_scratch_free(&workspace->reference);
+    if (workspace->model->release)
+        workspace->model->release(workspace->scratch);
     st_free(workspace->block);
 }
 
@@ -22,10 +21,14 @@ st_workspace *st_workspace_borrow(st_vocab *vocab)
             return found;
     }
     void *block;
-    st_workspace *workspace = st_alloc_zeros(sizeof *workspace, &block);
+    st_workspace *workspace;
+    const size_t size = (sizeof *workspace + 63) / 64 * 64;
+    workspace = st_alloc_zeros(size + vocab->model->scratch, &block);
     if (workspace) {
         workspace->attached.release = release;
         workspace->block = block;
+        workspace->scratch = (uint8_t *)workspace + size;
+        workspace->model = vocab->model;
     }
     return workspace;
 }

@@ -1,16 +1,12 @@
-/* What an encoder needs only while it runs: the cache of pieces, the memo of compatible pairs, scratch. Each vocabulary has a
+/* What an encoder needs only while it runs: the cache of pieces, and the model's scratch. Each vocabulary has a
  * pool of workspaces. A call borrows one, so ten thousand idle streams hold none, and a short call gets a warm one. Its size is
  * fixed: nothing here grows with the input. */
 #ifndef ST_LOOKUP_WORKSPACE_H
 #define ST_LOOKUP_WORKSPACE_H
 
 #include "cut/cut_account.h"
-#include "endless/long_piece.h"
 #include "lookup/round.h"
 #include "lookup/wide_cache.h"
-#include "merge/words.h"
-#include "pairs/merge_reference.h"
-#include "pairs/merge_short.h"
 #include "vocab/vocab.h"
 
 /* 2^16 entries of one cache line each: 4 MB. Compared with 2^14, multilingual text is 6 to 10 % faster and the first call of a
@@ -36,20 +32,17 @@ typedef struct st_cache_entry {
 /* The cache, the hot table and the first fields of the spans are aligned to cache lines. */
 typedef struct st_workspace {
     st_attached attached;
-    void *block;                                                /* in which it lies */
-    uint8_t padding[64 - sizeof(st_attached) - sizeof(void *)]; /* so that an entry of the cache is one line */
+    void *block;           /* in which it lies, */
+    void *scratch;         /* with that of the model, */
+    const st_model *model; /* which is this */
+    uint8_t padding[64 - sizeof(st_attached) - 3 * sizeof(void *)]; /* so that an entry of the cache is one line */
     st_cache_entry cache[1u << ST_CACHE_BITS];
     st_wide_cache wide;
     st_hot hot;
     st_spans spans;
-    st_long_scratch scratch;
     uint64_t ends[ST_BATCH + 4], starts[ST_BATCH + 4]; /* of pieces; starts where some text is dropped */
     st_cut_account cutting; /* whether it pays */
-    st_word words[ST_SPANS]; /* those to be merged */
-    uint32_t tokens[ST_SHORT_MERGE];
-    st_long_piece long_piece; /* for pieces whose end is known */
-    st_reference_scratch reference;
-    uint8_t words_room[ST_WORDS_ROOM];
+    st_word words[ST_SPANS]; /* those to be encoded */
 } st_workspace;
 
 /* A workspace for the calling thread, with the cache that its last user left; NULL when memory is short. */

@@ -6,12 +6,10 @@
 
 #include "base/bits.h"
 #include "cut/cuts.h"
-#include "longest/matcher.h"
 #include "vocab/vocab.h"
 
 /* Words that take turns. Each waits for two look-ups, and about 32 is what the memory system keeps in flight. */
 #define ST_WORDS_IN_TURN 16
-#define ST_WORD_BYTES 60 /* the longest word: its bytes and a stand-in at either end have a bit of 64 each */
 
 /* Candidates compared at a time: a ROW. A word has as many rows as its symbols need. */
 #define ST_ROW 16
@@ -20,15 +18,12 @@
  * `merged` are 1. */
 #define ST_NO_CANDIDATE 0xFFFFFF00u
 
-/* Of valid UTF-8, whole characters; 1 <= n <= ST_WORD_BYTES. */
-typedef st_match st_word;
-
 /* What the pair table has for two pairs: 1 + merged, or 0. */
 typedef struct st_two_found {
     uint32_t first, second;
 } st_two_found;
 
-/* The tokens of each word by merging alone. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). room: ST_WORDS_ROOM
+/* The tokens of each word by merging alone: of valid UTF-8, 1 <= n <= ST_WORD_BYTES. With cuts (not NULL) characters may begin whole (cut/cut_rule.h). room: ST_WORDS_ROOM
  * bytes of any content, where AVX-512 has its lanes: too much for the stack of a small thread. */
 #define ST_WORDS_ROOM ((size_t)112 << 10)
 typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, void *room);
@@ -36,9 +31,6 @@ typedef void st_merge_words_function(const st_vocab *vocab, const st_cuts *cuts,
 /* The function of each tier, and that of the tier in use (base/tier.h). */
 st_merge_words_function st_merge_words_portable, st_merge_words_neon, st_merge_words_avx2, st_merge_words_avx512,
     st_merge_words;
-
-/* The tokens of each word by the rule of the vocabulary: by merging, or by longest match (longest/matcher.h). */
-st_status st_words_to_tokens(st_vocab *vocab, const st_cuts *cuts, st_word *words, size_t count, void *room);
 
 /* The same as st_merge_words, but the merging of a word stops when it has `enough` tokens or fewer. AVX-512 uses it for words with too many symbols
  * for a lane. */

@@ -217,7 +217,7 @@ static st_status append_in_steps(st_bytes *bytes, const uint8_t *text, size_t n)
 static st_status keep_tail(feed_context *c, progress *p)
 {
     st_encoder *e = c->encoder;
-    if (e->engine == ST_ENGINE_FAST && (p->read - p->piece > st_hold_whole(e->vocab) || e->open.tail.active)) {
+    if (e->engine == ST_ENGINE_FAST && (p->read - p->piece > e->vocab->model->holds || e->open.tail.active)) {
         uint64_t sure = st_scan_sure(e->pattern, &e->scan) - e->open.taken;
         size_t took = 0;
         if (st_scan_open_is_dropped(e->pattern, &e->scan)) {
@@ -313,7 +313,7 @@ static st_status take_snapshot(st_encoder *e, const st_ids *out, snapshot *s)
     s->watch = e->watch;
     if (e->front.is_on)
         st_front_mark(&e->front, &s->front);
-    return e->open.tail.active ? st_long_piece_copy(&e->open.saved_tail, &e->open.tail) : ST_OK;
+    return e->open.tail.active ? st_open_copy(&e->open.saved_tail, &e->open.tail) : ST_OK;
 }
 
 static void roll_back(st_encoder *e, st_ids *out, const snapshot *s)
@@ -324,7 +324,7 @@ static void roll_back(st_encoder *e, st_ids *out, const snapshot *s)
     e->carry.bytes.size = s->carry_size;
     out->size = s->out_size;
     if (s->active) {
-        st_long_piece broken = e->open.tail;
+        st_open broken = e->open.tail;
         e->open.tail = e->open.saved_tail;
         e->open.saved_tail = broken;
     }
@@ -447,8 +447,8 @@ static st_status feed(st_encoder *e, const uint8_t *text, size_t n, int flags, s
         return status;
     ST_TRY(take_snapshot(e, out, &before));
     status = run_feed(e, &s, final, out, error);
-    if (!status && e->vocab->spells)
-        status = st_vocab_spell(e->vocab, out, before.out_size);
+    if (!status && e->vocab->model->spell)
+        status = e->vocab->model->spell(e->vocab, out, before.out_size);
     /* A call above may have returned early, interrupted; in a short feed only the building of a table at first need can have. */
     if (!status)
         status = n + before.carry_size + before.taken >= ST_HOLD_WHOLE ? st_interrupt_last() : st_go_on(0);
@@ -477,5 +477,5 @@ st_status st_encoder_feed(st_encoder *e, const uint8_t *text, size_t n, int flag
 uint64_t st_encoder_pending(const st_encoder *e)
 {
     const uint64_t waiting = e->carry.bytes.size - e->carry.start + e->text.partial_size;
-    return waiting + (e->open.tail.active ? st_long_piece_pending(&e->open.tail) : 0) + st_front_held(&e->front);
+    return waiting + (e->open.tail.active ? st_open_pending(&e->open.tail) : 0) + st_front_held(&e->front);
 }

@@ -1,14 +1,14 @@
 /* The encoder: text cut anywhere -> ids. feed() returns the ids that no later text can change, flush() the rest.
  *
  *     text (text/chunk.h) -> special tokens (special/names.h) -> pieces (split/scan.h)
- *     -> ids (lookup/encode_pieces.h, endless/long_piece.h)
+ *     -> ids (lookup/encode_pieces.h, vocab/open.h)
  *
  * Where the text is normalized, or names have rules of their own, that comes first (stream/front.h); `allowed` then holds the names
  * without such rules that are found in normalized text.
  *
  * One core serves one-shot and streaming: encoding a whole text is a feed with `final` set. Between two feeds the
- * encoder holds: up to 3 bytes of a cut character; the open piece, or, once that is longer than ST_HOLD_WHOLE, what
- * endless/long_piece.h keeps of it; and the beginning of what may become an allowed special token.
+ * encoder holds: up to 3 bytes of a cut character; the open piece, or, once that is longer than its model holds, what
+ * vocab/open.h keeps of it; and the beginning of what may become an allowed special token.
  *
  * A feed that fails leaves the encoder, and `out`, as they were before it.
  * Thread rule: one encoder belongs to one thread at a time; different encoders share a vocabulary freely. */

@@ -4,13 +4,13 @@
 
 void st_open_piece_free(st_open_piece *piece)
 {
-    st_long_piece_free(&piece->tail);
-    st_long_piece_free(&piece->saved_tail);
+    st_open_free(&piece->tail);
+    st_open_free(&piece->saved_tail);
 }
 
 static st_status push(st_open_piece *piece, const st_encode_context *c, const uint8_t *text, size_t n)
 {
-    return st_long_piece_push(&piece->tail, c->vocab, &c->workspace->scratch, text, n, c->out);
+    return st_open_push(&piece->tail, c->vocab, c->workspace->scratch, text, n, c->out);
 }
 
 /* Ends the open atom with the bytes text[0..n). */
@@ -19,7 +19,7 @@ static st_status end_atom(st_open_piece *piece, const st_encode_context *c, cons
     if (!piece->tail.active)
         return st_encode_span(c->vocab, c->workspace, ST_ENGINE_FAST, text, n, 0, c->out);
     ST_TRY(push(piece, c, text, n));
-    return st_long_piece_finish(&piece->tail, c->vocab, c->out);
+    return st_open_finish(&piece->tail, c->vocab, c->workspace->scratch, c->out);
 }
 
 /* Encodes the atoms of text[0..n), which begins at a cut, up to the last cut in it, as a batch. */
@@ -55,12 +55,12 @@ st_status st_open_piece_take(st_open_piece *piece, const st_encode_context *c, c
     piece->taken += rest;
     /* A short atom waits for its end, as a short piece does. An ASCII atom behind a cut does not: it may never end. */
     const int waits = !rest || more || st_has_high_bytes(text + rest, n - rest);
-    if (!piece->tail.active && n - rest <= st_hold_whole(c->vocab) && waits) {
+    if (!piece->tail.active && n - rest <= c->vocab->model->holds && waits) {
         *took = rest;
         return ST_OK;
     }
     if (!piece->tail.active)
-        st_long_piece_begin(&piece->tail, piece->taken > 0);
+        st_open_begin(&piece->tail, piece->taken > 0);
     piece->taken += n - rest;
     return push(piece, c, text + rest, n - rest);
 }

@@ -3,25 +3,13 @@
 #ifndef ST_STREAM_OPEN_PIECE_H
 #define ST_STREAM_OPEN_PIECE_H
 
-#include "endless/long_piece.h"
 #include "lookup/encode_pieces.h"
-
-/* An open piece of up to this many bytes waits for its end, which mostly comes soon; then one table look-up or one short merge
- * is enough. A longer one is encoded as it arrives, with an automaton that takes time to build. This is less than the 275 bytes
- * that the finality rule may hold, so the bound on what is pending remains that of the rule. */
-#define ST_HOLD_WHOLE ST_SHORT_MERGE
-
-/* The same for a vocabulary. By longest match no piece waits: what is certain is known byte by byte, and at little cost. By WordPiece
- * every word waits. */
-static inline size_t st_hold_whole(const st_vocab *vocab)
-{
-    return vocab->longest && !vocab->wordpiece.on ? 0 : ST_HOLD_WHOLE;
-}
+#include "vocab/open.h"
 
 typedef struct st_open_piece {
-    uint64_t taken;     /* bytes of the open piece, from its front, that were encoded or pushed to `tail` */
-    st_long_piece tail; /* the open piece, or the open atom of it, once it is long */
-    st_long_piece saved_tail;
+    uint64_t taken; /* bytes of the open piece, from its front, that were encoded or pushed to `tail` */
+    st_open tail;   /* the open piece, or the open atom of it, once it is long */
+    st_open saved_tail;
 } st_open_piece;
 
 /* What encodes, and where the ids go. */

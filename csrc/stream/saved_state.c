@@ -47,7 +47,7 @@ st_status st_encoder_save(const st_encoder *e, st_bytes *out)
     const uint8_t *waiting = carry->size ? carry->data + e->carry.start : NULL;
     size_t watched = 0;
     const uint8_t *watch = e->watch.node ? st_special_bytes(e->watch.names, e->watch.node, &watched) : NULL;
-    uint32_t previous = e->open.tail.active ? st_long_piece_previous(&e->open.tail, e->vocab) : ST_NONE;
+    uint32_t previous = e->open.tail.active ? st_open_previous(&e->open.tail, e->vocab) : ST_NONE;
     const size_t marks = st_pattern_marks(e->pattern);
     if (e->pattern.dfa && put(out, st_pattern_identity(e->pattern)))
         return ST_NO_MEMORY;
@@ -153,7 +153,7 @@ static st_status load_open(st_encoder *e, uint64_t flags, uint64_t previous, con
     st_workspace *w = st_workspace_borrow(e->vocab);
     if (!w)
         return ST_NO_MEMORY;
-    st_status status = st_long_piece_restore(&e->open.tail, e->vocab, &w->scratch, (uint32_t)previous, (int)(flags & 1), text, n);
+    st_status status = st_open_restore(&e->open.tail, e->vocab, w->scratch, (uint32_t)previous, (int)(flags & 1), text, n);
     st_workspace_return(e->vocab, w);
     return status;
 }
@@ -243,7 +243,7 @@ static st_status copy_state(st_encoder *target, const st_encoder *source)
     if (carry->size > start)
         ST_TRY(st_bytes_append(&target->carry.bytes, carry->data + start, carry->size - start));
     if (source->open.tail.active)
-        ST_TRY(st_long_piece_copy(&target->open.tail, &source->open.tail));
+        ST_TRY(st_open_copy(&target->open.tail, &source->open.tail));
     ST_TRY(st_front_copy(&target->front, &source->front));
     target->watch.node = source->watch.node;
     target->watch.offset = source->watch.offset;

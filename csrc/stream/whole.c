@@ -58,8 +58,8 @@ st_status st_encoder_spans(st_encoder *e, const uint8_t *text, const int64_t *sp
                                 1, out);
     if (w)
         st_workspace_return(e->vocab, w);
-    if (!status && e->vocab->spells)
-        status = st_vocab_spell(e->vocab, out, before);
+    if (!status && e->vocab->model->spell)
+        status = e->vocab->model->spell(e->vocab, out, before);
     if (status)
         out->size = before;
     return status;

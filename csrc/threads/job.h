@@ -4,7 +4,7 @@
  * next share until there is none. The ids of a share are made in a reused buffer, and copied to their place in the result as soon
  * as it is known (job_place.c). So the result is written once, its pages are touched once, and by all threads.
  *
- * A text of longest match may have no place for a cut. It is then cut at a loose one, and what the cut has changed is mended once
+ * A text may have no place for a cut. Where the model joins (ST_MODEL_JOINS), it is then cut at a loose one, and what the cut has changed is mended once
  * the shares on both sides are encoded (job_seam.c).
  *
  *     st_job job;
@@ -89,8 +89,8 @@ void st_job_add_counts(const st_job *job, int64_t *counts);
 
 void st_job_free(st_job *job);
 
-/* Whether a text may be cut at loose cuts, the ids on both sides being joined: by longest match, where nothing but special tokens
- * divides a text. */
+/* Whether a text may be cut at loose cuts, the ids on both sides being joined: where the model joins, and nothing but special
+ * tokens divides a text. */
 int st_has_loose_cuts(const st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer);
 
 /* ids[0..*count) are those of text[0..*n), which ends at a loose cut. Makes both smaller: to the ids that stay whatever follows, and the

@@ -104,7 +104,7 @@ static st_status plan_all(planner *p, const st_job_text *texts, size_t count)
 
 int st_has_loose_cuts(const st_vocab *vocab, st_pattern pattern, st_engine engine, const st_normalizer *normalizer)
 {
-    return vocab->longest && !vocab->wordpiece.on && pattern.family == ST_SPLIT_NONE && engine == ST_ENGINE_FAST && !normalizer;
+    return st_vocab_has(vocab, ST_MODEL_JOINS) && pattern.family == ST_SPLIT_NONE && engine == ST_ENGINE_FAST && !normalizer;
 }
 
 st_status st_job_plan(st_job *job, const st_job_text *texts, size_t count, size_t threads, size_t least)

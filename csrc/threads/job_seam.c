@@ -2,15 +2,14 @@
  *
  * Such a share was encoded as if a token began at the cut, and the one in front as if the text ended there. The last tokens in front
  * that later text can change are taken back, and their bytes are matched again, followed by the bytes of the tokens behind the cut.
- * Where both begin a token at the same place, all that follows is the same, so the rest of the share is right: by longest match a
- * token depends on nothing in front of it. That is so within a few tokens, mostly; where it never is, all of the share is matched
+ * Where both begin a token at the same place, all that follows is the same, so the rest of the share is right: a token
+ * of such a model (ST_MODEL_JOINS) depends on nothing in front of it. That is so within a few tokens, mostly; where it never is, all of the share is matched
  * again. So a job takes at most twice the work of one thread.
  *
  * Only ids are needed for that, not the text: their tokens have its bytes, also where the text was repaired. An id of no token is a
  * special one, and ends the text in front of it. */
 #include "base/interrupt.h"
 #include "base/utf8.h"
-#include "longest/matcher.h"
 #include "threads/job.h"
 
 /* Tokens that may follow each other without a border between characters; with more, a text is not read in parts. */
@@ -21,18 +20,16 @@
 
 typedef struct seam {
     const st_job *job;
-    const st_matcher *matcher;
+    void *scratch;
     st_ids made;        /* what takes the place of the ids that were taken back, and of the first ones behind the cut */
-    uint64_t fed;       /* bytes that were matched */
-    uint32_t node;      /* stands for the last of them, which are pending */
+    st_open open;       /* the text from the first token that was taken back on */
 } seam;
 
 static st_status push_token(seam *s, uint32_t index)
 {
     const st_vocab *v = s->job->vocab;
     const size_t n = st_token_length(v, index);
-    ST_TRY(st_matcher_feed(s->matcher, v, &s->node, st_token_bytes(v, index), n, &s->made));
-    s->fed += n;
+    ST_TRY(st_open_push(&s->open, s->job->vocab, s->scratch, st_token_bytes(v, index), n, &s->made));
     return st_go_on(n + TOKEN_COSTS);
 }
 
@@ -93,10 +90,10 @@ static st_status take_back(seam *s, const uint32_t *ids, size_t count, size_t *l
 static st_status go_on_behind(seam *s, const uint32_t *ids, size_t count, size_t *gone)
 {
     const st_vocab *v = s->job->vocab;
-    uint64_t start = s->fed; /* of token number *gone */
+    uint64_t start = s->open.end; /* of token number *gone */
     *gone = 0;
     for (size_t i = 0;; i++) {
-        const uint64_t open = s->fed - s->matcher->depths[s->node]; /* where the pending bytes begin */
+        const uint64_t open = s->open.root; /* where the pending bytes begin */
         for (; start < open; ++*gone)
             start += st_token_length(v, st_vocab_index(v, ids[*gone]));
         if (start == open)
@@ -104,7 +101,7 @@ static st_status go_on_behind(seam *s, const uint32_t *ids, size_t count, size_t
         const uint32_t index = i < count ? st_vocab_index(v, ids[i]) : ST_NONE;
         if (index == ST_NONE) { /* the text ends here */
             *gone = i;
-            return st_matcher_finish(s->matcher, v, s->node, &s->made);
+            return st_open_finish(&s->open, s->job->vocab, s->scratch, &s->made);
         }
         ST_TRY(push_token(s, index));
     }
@@ -145,10 +142,14 @@ st_status st_job_join(st_job *job, size_t index)
 {
     st_job_share *right = &job->shares[index];
     st_job_slice *behind = &job->slices[right->first];
-    seam s = {.job = job, .matcher = st_vocab_matcher(job->vocab)};
-    if (!s.matcher)
+    st_workspace *workspace = st_workspace_borrow(job->vocab);
+    if (!workspace)
         return ST_NO_MEMORY;
+    seam s = {.job = job, .scratch = workspace->scratch};
+    st_open_begin(&s.open, 1);
     const st_status status = join(&s, behind - 1, right - 1, behind, right);
+    st_workspace_return(job->vocab, workspace);
+    st_open_free(&s.open);
     st_ids_free(&s.made);
     return status;
 }

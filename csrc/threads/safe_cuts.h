@@ -11,8 +11,8 @@
  *   - Bytes that are not UTF-8 are farther away than the longest name. So repairing or dropping them can neither make nor break a
  *     name at the cut, and all bytes of a fault lie in one slice.
  *
- * A LOOSE cut is a border between characters of which only the four points above hold. It is for texts that longest match makes
- * tokens of: the ids on both sides are joined behind it (threads/job_seam.c).
+ * A LOOSE cut is a border between characters of which only the four points above hold. It is for models that
+ * join (ST_MODEL_JOINS): the ids on both sides are joined behind it (threads/job_seam.c).
  *
  * Nothing here fails, and only st_last_cut_of_copy allocates. Any number of threads may call. */
 #ifndef ST_THREADS_SAFE_CUTS_H

@@ -33,7 +33,14 @@ static st_status allocate(st_vocab *v, const st_vocab_source *source, uint32_t d
         return ST_NO_MEMORY;
     ST_TRY(st_string_table_init(&v->longs, 2 * longs));
     ST_TRY(st_piece_table_init(&v->pieces, v->piece_room = n - longs + source->words));
-    return st_pairs_init(&v->pairs, source->longest ? 0 : n, dense_side);
+    ST_TRY(st_pairs_init(&v->pairs, st_vocab_has(v, ST_MODEL_MERGES) ? n : 0, dense_side));
+    v->own_size = source->own_size;
+    if (!v->own_size)
+        return ST_OK;
+    v->own = st_malloc(v->own_size);
+    if (v->own)
+        memcpy((void *)(uintptr_t)v->own, source->own, v->own_size);
+    return v->own ? ST_OK : ST_NO_MEMORY;
 }
 
 /* Tables are filled at random places, so the cache line of a token is prefetched so many tokens before its turn. */
@@ -121,7 +128,7 @@ static st_status copy_tokens(st_vocab *v, const st_vocab_source *source, int *as
 static int is_unmade(const st_vocab *v, const st_vocab_source *source, uint32_t i)
 {
     return source->splits &&
-           (source->splits[i] == ST_SILENT || (!source->longest && !source->splits[i] && st_token_length(v, i) > 1));
+           (source->splits[i] == ST_SILENT || (st_vocab_has(v, ST_MODEL_MERGES) && !source->splits[i] && st_token_length(v, i) > 1));
 }
 
 static st_status enter_tokens(st_vocab *v, const st_vocab_source *source, size_t *bad)
@@ -144,7 +151,7 @@ static st_status fill(st_vocab *v, const st_vocab_source *source, size_t *bad)
     ST_TRY(enter_tokens(v, source, bad));
     if (!ascending)
         ST_TRY(sort_ids(v, bad));
-    for (size_t byte = 0; byte < 256 && !source->wordpiece.on; byte++)
+    for (size_t byte = 0; byte < 256 && st_vocab_has(v, ST_MODEL_HAS_BYTES); byte++)
         if (v->pairs.byte_token[byte] == ST_NONE) {
             *bad = byte;
             return ST_MISSING_BYTE;
@@ -296,31 +303,22 @@ static st_status link_by_merging(st_vocab *v, const uint32_t *lengths)
 }
 
 /* Nothing merges: each token stands for itself, unless it is silent. */
-static st_status link_none(st_vocab *v, const st_vocab_source *source)
+static void link_none(st_vocab *v, const st_vocab_source *source)
 {
-    v->longest = 1;
-    v->wordpiece = source->wordpiece;
     for (uint32_t i = 0; i < v->count; i++) {
         const int silent = source->splits && source->splits[i] == ST_SILENT;
         v->left[i] = silent ? ST_NONE : i;
         v->right[i] = silent ? ST_NO_TOKEN : ST_NONE;
     }
-    return source->wordpiece.on && source->wordpiece.unknown >= v->count ? ST_BAD_SPLIT : ST_OK;
 }
 
 static st_status link_tokens(st_vocab *v, const st_vocab_source *source, size_t *bad)
 {
-    if (source->longest)
-        return link_none(v, source);
+    if (!st_vocab_has(v, ST_MODEL_MERGES)) {
+        link_none(v, source);
+        return !v->model->accepts || v->model->accepts(v) ? ST_OK : ST_BAD_SPLIT;
+    }
     return source->splits ? link_stored(v, source->splits, bad) : link_by_merging(v, source->lengths);
-}
-
-static uint32_t count_unreachable(const st_vocab *v)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < v->count; i++)
-        count += (uint32_t)st_token_is_whole_only(v, i);
-    return count;
 }
 
 /* Fills the tables again, without unreachable tokens. */
@@ -337,61 +335,6 @@ static st_status take_out_unreachable(st_vocab *v)
     return ST_OK;
 }
 
-static int is_sound(const st_vocab *v, uint32_t part, uint32_t index)
-{
-    return st_token_length(v, part) == 1 || (part < index && st_token_is_sound(v, part));
-}
-
-static st_status find_unsound(st_vocab *v)
-{
-    if (v->monotone)
-        return ST_OK;
-    v->unsound = st_calloc(v->count / 64 + 1, sizeof *v->unsound);
-    if (!v->unsound)
-        return ST_NO_MEMORY;
-    for (uint32_t i = 0; i < v->count; i++)
-        if (v->left[i] != ST_NONE && !(is_sound(v, v->left[i], i) && is_sound(v, v->right[i], i)))
-            v->unsound[i / 64] |= (uint64_t)1 << i % 64;
-    return ST_OK;
-}
-
-/* Whether a text can hold the byte: UTF-8 never has the others. */
-static int is_in_texts(uint8_t byte)
-{
-    return byte < 0xC0 || (byte > 0xC1 && byte < 0xF5);
-}
-
-static void find_fragments(st_vocab *v)
-{
-    const uint32_t *ids = v->sorted_ids ? v->sorted_ids : v->ids;
-    while (v->fragments + 1 < v->count && ids[v->count - v->fragments - 1] >= ST_FIRST_FRAGMENT) {
-        const uint32_t at = v->count - ++v->fragments, index = v->by_id ? v->by_id[at] : at;
-        v->spells |= st_token_length(v, index) > 1 || is_in_texts(*st_token_bytes(v, index));
-    }
-}
-
-st_status st_vocab_complete(st_vocab *v, size_t *bad)
-{
-    find_fragments(v);
-    ST_TRY(find_unsound(v));
-    if (!v->unreachable)
-        return ST_OK;
-    if (count_unreachable(v) != v->unreachable)
-        return ST_BAD_IMAGE;
-    ST_TRY(st_string_table_init(&v->whole, 4 * v->unreachable)); /* nearly every look-up ends at a free slot */
-    for (uint32_t i = 0; i < v->count; i++) {
-        if (!st_token_is_whole_only(v, i))
-            continue;
-        const uint8_t *bytes = st_token_bytes(v, i);
-        const size_t n = st_token_length(v, i);
-        *bad = i;
-        if (st_vocab_find(v, bytes, n) != ST_NONE)
-            return ST_DUPLICATE_TOKEN;
-        st_string_add(&v->whole, st_hash_span(bytes, n), i);
-    }
-    return ST_OK;
-}
-
 st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
 {
     *vocab = NULL;
@@ -402,13 +345,14 @@ st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vo
     if (!v)
         return ST_NO_MEMORY;
     v->monotone = 1;
+    v->model = source->model;
     st_status status = allocate(v, source, dense_side);
     if (!status)
         status = fill(v, source, bad);
     if (!status)
         status = link_tokens(v, source, bad);
     if (!status) {
-        v->unreachable = count_unreachable(v);
+        v->unreachable = st_vocab_count_unreachable(v);
         if (v->unreachable && !source->splits)
             status = take_out_unreachable(v);
     }
@@ -442,6 +386,7 @@ static void free_arrays(st_vocab *v)
     st_free(v->left);
     st_free(v->right);
     st_string_table_free(&v->longs);
+    st_free((void *)(uintptr_t)v->own);
 }
 
 void st_vocab_free(st_vocab *v)
@@ -450,8 +395,7 @@ void st_vocab_free(st_vocab *v)
         return;
     for (size_t i = 0; i < ST_POOL_SIZE; i++)
         release(v->pool[i]);
-    release(v->automaton);
-    release(v->matcher);
+    release(v->machine);
     release(v->cuts);
     release(v->sure_pairs);
     release(v->slots);

@@ -4,17 +4,17 @@
  * the rank, so ids ascend. In one of a list of merges (vocab/merge_list.h) ids may stand in any order, and some tokens may be
  * SILENT: no text becomes them, and their bytes may be those of another token. They are decoded only.
  *
- * In a vocabulary of LONGEST MATCH (longest/matcher.h) nothing merges: there are no pairs, ids may stand in any order, and every
- * token that is not silent is reachable. In one of WORDPIECE (st_wordpiece) a piece is matched with tokens of two kinds, and not
- * every byte has to be a token.
- * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_automaton, st_vocab_cuts, st_vocab_slots
- * and others) are published atomically (vocab/attached.h). */
+ * The MODEL of the vocabulary (vocab/model.h) says how a piece becomes tokens. Where it does not merge there are no pairs, ids may
+ * stand in any order, and every token that is not silent is reachable.
+ * Thread rule: immutable once built, any number of readers; the lazily built parts (st_vocab_cuts, st_vocab_slots and
+ * others) are published atomically (vocab/attached.h). */
 #ifndef ST_VOCAB_VOCAB_H
 #define ST_VOCAB_VOCAB_H
 
 #include "base/string_table.h"
 #include "pairs/pair_table.h"
 #include "vocab/attached.h"
+#include "vocab/model.h"
 #include "vocab/piece_table.h"
 
 /* The automaton (endless/automaton.h) has 16 bits for a depth, and 28 for the number of a node. */
@@ -23,20 +23,6 @@
 
 #define ST_POOL_SIZE 64
 
-/* Bytes that the beginning of a continuing token may have. */
-#define ST_MOST_PREFIX 64
-
-/* WordPiece: a piece is a word. It begins with the longest token that it begins with, as every token is written; behind that the
- * longest of those follow that begin with `prefix`, without it. A word that tokens do not cover so, or of more than `most`
- * characters, is the one token `unknown`. A token of more than `most` characters is silent: no
- * word is that token, but it may follow in one. */
-typedef struct st_wordpiece {
-    int on;            /* 0: the vocabulary has no such rule */
-    uint32_t unknown;  /* index */
-    uint32_t most, prefix_size;
-    uint8_t prefix[ST_MOST_PREFIX];
-} st_wordpiece;
-
 typedef struct st_vocab {
     uint32_t count;      /* tokens, special ones aside */
     uint32_t max_length; /* bytes of the longest token */
@@ -44,7 +30,7 @@ typedef struct st_vocab {
     uint32_t *starts;    /* count + 1 offsets into bytes */
     uint32_t *ids;       /* index -> id; ST_INLINE_IDS of them can be read at each */
     uint32_t *left;      /* index -> left token of its pair, ST_NONE for single bytes, unreachable and silent tokens; the token itself
-                            in a vocabulary of longest match */
+                            where nothing merges */
     uint32_t *right;     /* ST_NONE for single bytes and unreachable tokens, ST_NO_TOKEN for silent ones */
     uint32_t *sorted_ids; /* NULL where ids ascend; else the ids, ascending, */
     uint32_t *by_id;      /* and the index of each */
@@ -53,10 +39,10 @@ typedef struct st_vocab {
     int monotone;         /* every merged token comes after both its parts */
     uint64_t *unsound;    /* NULL where monotone is set; else a bit for each token that st_token_is_sound is to deny */
     int identity;         /* ids[i] == i for all i */
-    int longest;          /* of longest match, or of WordPiece */
-    st_wordpiece wordpiece;
+    const st_model *model;
+    const void *own;      /* what the model keeps with the vocabulary, */
+    size_t own_size;      /* so many bytes; 0: nothing */
     uint32_t fragments;   /* tokens with ids from ST_FIRST_FRAGMENT on */
-    int spells;           /* some of these can come up in a text, so that st_vocab_spell is needed */
     size_t piece_room;     /* entries that `pieces` was made for */
     st_piece_table pieces; /* tokens of up to ST_KEY_BYTES bytes, and frequent words (image/frequent_words.h) */
     st_string_table longs; /* longer ones, by st_hash_bytes */
@@ -64,8 +50,7 @@ typedef struct st_vocab {
                             * not merge to them. They are in neither of the tables above, so what is looked up there is what merging
                             * gives, also for a part of a piece. No slots where there is no such token */
     const void *image;           /* image/image.h; not NULL: the arrays above lie in it, but for ids if they are the identity */
-    st_attached *automaton;          /* endless/automaton.h */
-    st_attached *matcher;            /* longest/matcher.h */
+    st_attached *machine;            /* the model's: endless/automaton.h, longest/matcher.h */
     st_attached *cuts;               /* cut/cuts.h */
     st_attached *sure_pairs;         /* merge/sure_pairs.h, */
     uint64_t merged_without;         /* and the words merged without them */
@@ -94,13 +79,15 @@ typedef struct st_vocab_source {
     size_t count;
     size_t words; /* room to leave in the piece table for frequent words (image/frequent_words.h) */
     int any_order;
-    int longest; /* of longest match: no merging; of the splits only ST_SILENT counts */
-    st_wordpiece wordpiece;
+    const st_model *model; /* where it does not merge, of the splits only ST_SILENT counts */
+    const void *own;
+    size_t own_size;
 } st_vocab_source;
 
-/* Works out which tokens are not sound, and enters unreachable ones: for a vocabulary whose arrays are there.
+/* Finds fragments, works out which tokens are not sound, and enters unreachable ones: for a vocabulary whose arrays are there.
  * ST_BAD_IMAGE: there are more or fewer of these than vocab->unreachable. ST_DUPLICATE_TOKEN: *bad is one that is there twice. */
 st_status st_vocab_complete(st_vocab *vocab, size_t *bad);
+uint32_t st_vocab_count_unreachable(const st_vocab *vocab);
 
 /* Builds a vocabulary. On failure *vocab is NULL and *bad the index (or the missing byte) that is to blame. */
 st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad);
@@ -112,6 +99,11 @@ uint32_t st_vocab_find(const st_vocab *vocab, const uint8_t *bytes, size_t n);
 uint32_t st_vocab_find_reachable(const st_vocab *vocab, const uint8_t *bytes, size_t n);
 /* Index of the token with this id, or ST_NONE. */
 uint32_t st_vocab_index(const st_vocab *vocab, uint32_t id);
+
+static inline int st_vocab_has(const st_vocab *vocab, enum st_model_facts fact)
+{
+    return (vocab->model->facts & (unsigned)fact) != 0;
+}
 
 static inline size_t st_token_length(const st_vocab *vocab, uint32_t index)
 {

@@ -40,6 +40,7 @@ MODULES = (
     "lists",
     "matcher",
     "merges",
+    "model",
     "normal",
     "part",
     "pattern",

@@ -2,7 +2,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
 
 from .csrc.base cimport st_ids
-from .csrc.vocab cimport st_names, st_vocab, st_wordpiece
+from .csrc.vocab cimport st_names, st_vocab
 
 
 cdef class Vocab:
@@ -15,9 +15,8 @@ cdef class Vocab:
     cdef Py_buffer image  # what `vocab` lies in, if it was not built here
     cdef public str path  # of the file that the image is mapped from
 
-    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, bint longest,
-                tuple wordpiece)
-    cdef int _take_wordpiece(self, st_wordpiece *rule, uint32_t unknown, uint32_t most, bytes prefix) except -1
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, str model,
+                bytes own)
     cdef PyObject **shared_ints(self) noexcept
     cdef object int_of(self, uint32_t token)
     cdef _open(self, image)

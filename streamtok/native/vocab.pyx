@@ -9,7 +9,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.number cimport PyNumber_Index
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import sys
 
@@ -19,6 +19,9 @@ from .csrc.vocab cimport *
 from .csrc.cut cimport *
 from .csrc.image cimport *
 from .csrc.longest cimport *
+from .csrc.lookup cimport *
+from .csrc.models cimport *
+from .model cimport model_of
 from .interrupt cimport Scope, begin, check, end as end_scope
 from ..errors import VocabularyError
 
@@ -59,18 +62,18 @@ cdef class Vocab:
     is set, None for 0, 1, 2, ...; splits: as st_vocab_source has them, or None; special_tokens: name -> id; words: None or (bytes joined,
     a byte of length each) of frequent words, the most frequent first. Or none of these but special_tokens and `image`, a
     buffer at a multiple of 64 bytes that to_image() filled; VocabularyError if it is anything else. others: id -> bytes, of
-    further ids to decode. longest: text is matched with the longest token; of the splits only that of a silent token counts.
-    wordpiece: (index of the unknown token, most characters of a word, prefix), as st_wordpiece has them."""
+    further ids to decode. model: the name of its model (model.pyx); where it does not merge, of the splits only that of a silent
+    token counts. own: what the model keeps with the vocabulary."""
     def __cinit__(self, bytes blob, lengths, ranks, splits, dict special_tokens not None, uint32_t dense_side=0,
-                  tuple words=None, image=None, bint any_order=False, dict others=None, bint longest=False, tuple wordpiece=None):
+                  tuple words=None, image=None, bint any_order=False, dict others=None, str model not None="bpe", bytes own=None):
         if image is None:
-            self._build(blob, lengths, ranks, splits, dense_side, words, any_order, longest, wordpiece)
+            self._build(blob, lengths, ranks, splits, dense_side, words, any_order, model, own)
         else:
             self._open(image)
         self._set_names(special_tokens, others or {})
 
-    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, bint longest,
-                tuple wordpiece):
+    cdef _build(self, bytes blob, lengths, ranks, splits, uint32_t dense_side, tuple words, bint any_order, str model,
+                bytes own):
         cdef bytes wide_lengths = widened(lengths, "lengths"), wide_ranks, wide_splits
         cdef st_vocab_source source
         cdef size_t bad = 0, i
@@ -96,9 +99,9 @@ cdef class Vocab:
         cdef const uint8_t *word_sizes = <const uint8_t *>PyBytes_AS_STRING(word_lengths)
         source.words = len(word_lengths)
         source.any_order = any_order
-        source.longest = longest
-        if wordpiece is not None:
-            self._take_wordpiece(&source.wordpiece, wordpiece[0], wordpiece[1], wordpiece[2])
+        source.model = model_of(model)
+        if own is not None:
+            source.own, source.own_size = <const void *>PyBytes_AS_STRING(own), <size_t>len(own)
         begin(&scope, NULL)
         with nogil:
             status = st_vocab_new(&source, dense_side, &self.vocab, &bad)
@@ -110,13 +113,6 @@ cdef class Vocab:
             raise MemoryError
         if status:
             raise VocabularyError(f"{st_strerror(status).decode()} (token {bad} in rank order)")
-
-    cdef int _take_wordpiece(self, st_wordpiece *rule, uint32_t unknown, uint32_t most, bytes prefix) except -1:
-        if <size_t>len(prefix) > ST_MOST_PREFIX:
-            raise ValueError(f"a prefix has at most {ST_MOST_PREFIX} bytes, not {len(prefix)}")
-        rule.on, rule.unknown, rule.most, rule.prefix_size = True, unknown, most, <uint32_t>len(prefix)
-        memcpy(rule.prefix, <const char *>prefix, len(prefix))
-        return 0
 
     cdef PyObject **shared_ints(self) noexcept:
         """The table of ints by id, NULL where an int was not made yet; or NULL if there is no memory for a table."""
@@ -146,7 +142,7 @@ cdef class Vocab:
         finally:
             PyBuffer_Release(&given)
         with nogil:
-            status = st_image_open(data, n, &self.vocab)
+            status = st_image_open(data, n, st_model_named, &self.vocab)
         if status == ST_NO_MEMORY:
             raise MemoryError
         if status:
@@ -212,7 +208,7 @@ cdef class Vocab:
         """(numbers, byte tokens, places) of an image that to_image() made: a dict of counts and shifts, the token of each
         byte, and (start, size) of each section in bytes, by the names of image/image.h."""
         cdef const st_image_header *h = <const st_image_header *>PyBytes_AS_STRING(image)
-        names = ("bytes", "starts", "ids", "sorted_ids", "by_id", "left", "right", "dense", "slots", "entries", "more", "longs", "cuts")
+        names = ("bytes", "starts", "ids", "sorted_ids", "by_id", "left", "right", "dense", "slots", "entries", "more", "longs", "own", "cuts")
         numbers = {
             "count": h.count, "unreachable": h.unreachable, "monotone": h.monotone, "identity": h.identity,
             "dense_side": h.dense_side, "pair_shift": h.pair_shift, "piece_shift": h.piece_shift, "long_mask": h.long_mask,
@@ -270,24 +266,32 @@ cdef class Vocab:
         return self.vocab.fragments
 
     @property
-    def spells(self):
-        """Whether merging can leave such a beginning, in whose place the encoder puts the ids of its bytes."""
-        return bool(self.vocab.spells)
-
-    @property
     def unreachable(self):
         return self.vocab.unreachable
 
     @property
+    def model(self):
+        """The name of the model: that which was asked for, or "characters" where merging can leave the beginning of a character,
+        in whose place the encoder puts the ids of its bytes."""
+        return self.vocab.model.name.decode()
+
+    @property
+    def own(self):
+        """What the model keeps with the vocabulary, or None."""
+        return PyBytes_FromStringAndSize(<const char *>self.vocab.own, <Py_ssize_t>self.vocab.own_size) if self.vocab.own_size else None
+
+    @property
+    def spells(self):
+        return self.vocab.model.spell != NULL
+
+    @property
     def is_longest(self):
-        """Whether text is matched with the longest token instead of being merged."""
-        return bool(self.vocab.longest)
+        return not self.vocab.model.facts & <unsigned>ST_MODEL_MERGES
 
     @property
     def wordpiece(self):
-        """(index of the unknown token, most characters of a word, prefix) where words are matched by WordPiece, else None."""
-        cdef const st_wordpiece *rule = &self.vocab.wordpiece
-        return (rule.unknown, rule.most, rule.prefix[:rule.prefix_size]) if rule.on else None
+        cdef const st_wordpiece *rule = <const st_wordpiece *>self.vocab.own
+        return (rule.unknown, rule.most, rule.prefix[:rule.prefix_size]) if self.model == "wordpiece" else None
 
     @property
     def monotone(self):
@@ -313,22 +317,16 @@ cdef class Vocab:
         return offsets
 
     def merge(self, bytes data not None):
-        """A list of ids of bytes by the reference engine, by merging alone: not even a token is looked up as a whole. Or by longest
-        match, where that is the rule."""
-        cdef st_reference_scratch scratch
+        """A list of ids of bytes by the definition of the model alone: not even a token is looked up as a whole."""
+        cdef st_workspace *workspace = st_workspace_borrow(self.vocab)
         cdef st_ids out
         cdef st_status status
-        cdef size_t i
-        memset(&scratch, 0, sizeof(scratch))
         memset(&out, 0, sizeof(out))
+        if workspace == NULL:
+            raise MemoryError
         try:
-            if self.vocab.longest:
-                status = st_longest_reference(self.vocab, <const uint8_t *>PyBytes_AS_STRING(data), len(data), &out)
-            else:
-                status = st_reference_merge(&self.vocab.pairs, <const uint8_t *>PyBytes_AS_STRING(data), len(data), &scratch,
-                                            &out)
-                for i in range(out.size):
-                    out.data[i] = self.vocab.ids[out.data[i]]
+            status = st_encode_span(self.vocab, workspace, ST_ENGINE_REFERENCE, <const uint8_t *>PyBytes_AS_STRING(data), len(data), 0,
+                                    &out)
             if not status:
                 status = st_vocab_spell(self.vocab, &out, 0)
             if status == ST_MISSING_BYTE:
@@ -337,7 +335,7 @@ cdef class Vocab:
                 raise MemoryError
             return [out.data[i] for i in range(out.size)]
         finally:
-            st_reference_scratch_free(&scratch)
+            st_workspace_return(self.vocab, workspace)
             st_ids_free(&out)
 
     def token_bytes(self, token):

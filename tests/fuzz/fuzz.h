@@ -25,6 +25,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include "models/models.h"
 #include "split/dfa.h"
 #include "stream/encoder.h"
 #include "stream/saved_state.h"

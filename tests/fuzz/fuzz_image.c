@@ -61,7 +61,7 @@ static void check_true_image(rng *r)
     st_bytes text = {0};
     st_ids ids = {0}, wanted = {0};
     uint8_t *copy = copy_of(image.size);
-    CHECK(st_image_open(copy, image.size, &opened) == ST_OK);
+    CHECK(st_image_open(copy, image.size, st_model_named, &opened) == ST_OK);
     text_random(r, vocab, 1 + rng_size(r, 1000), &text);
     encode(vocab, &text, ST_ENGINE_REFERENCE, &wanted);
     encode(opened, &text, ST_ENGINE_FAST, &ids);
@@ -78,7 +78,7 @@ static void check_refused(const uint8_t *bytes, size_t n)
 {
     st_vocab *opened = (st_vocab *)1;
     const int64_t live = st_alloc_read().live;
-    CHECK(st_image_open(bytes, n, &opened) == ST_BAD_IMAGE && !opened && st_alloc_read().live == live);
+    CHECK(st_image_open(bytes, n, st_model_named, &opened) == ST_BAD_IMAGE && !opened && st_alloc_read().live == live);
     counts.damaged++;
 }
 
@@ -151,7 +151,7 @@ static void check_forged(rng *r)
     memcpy(copy, &h, sizeof h);
     h.checksum = st_image_checksum(copy, image.size);
     memcpy(copy, &h, sizeof h);
-    const st_status status = st_image_open(copy, image.size, &opened);
+    const st_status status = st_image_open(copy, image.size, st_model_named, &opened);
     CHECK(status == ST_OK || status == ST_BAD_IMAGE);
     counts.forged++;
     counts.opened += status == ST_OK;

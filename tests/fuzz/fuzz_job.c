@@ -73,7 +73,7 @@ static void make_texts(rng *r)
         CHECK(st_encoder_feed(&e, texts[i].data, texts[i].size, ST_FEED_FINAL, &expected[i], &error) == ST_OK);
     }
     st_encoder_free(&e);
-    CHECK(!vocab->automaton && !vocab->cuts);
+    CHECK(!vocab->machine && !vocab->cuts);
 }
 
 /* ---- one thread ---- */
@@ -290,13 +290,13 @@ static void run_batch(rng *r)
     st_special *allowed = special_build(mask);
     st_special *disallowed = special_build(rng_one_in(r, 3) ? (unsigned)rng_below(r, 1u << SPECIAL_COUNT) & ~mask : 0);
     st_job_init(&job, vocab, pattern_random(r), ST_ENGINE_FAST, (st_errors)rng_below(r, 3));
-    if (vocab->longest && rng_one_in(r, 2)) /* loose cuts */
+    if (vocab->model == &st_model_longest && rng_one_in(r, 2)) /* loose cuts */
         job.pattern = pattern_of(ST_SPLIT_NONE);
     job.allowed = allowed;
     job.disallowed = disallowed;
     job.counts_only = rng_one_in(r, 3);
     text_random(r, vocab, 1 + rng_size(r, 6000), &text);
-    if (vocab->longest && rng_one_in(r, 2)) { /* mostly without cuts */
+    if (vocab->model == &st_model_longest && rng_one_in(r, 2)) { /* mostly without cuts */
         st_bytes run = {0};
         text_endless(r, 1 + rng_below(r, 3000), &run);
         CHECK(st_bytes_append(&text, run.data, run.size) == ST_OK);

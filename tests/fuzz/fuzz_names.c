@@ -41,7 +41,7 @@ static void open_vocab(void)
     uint8_t bytes[256];
     uint32_t lengths[256], ids[256];
     size_t bad;
-    const st_vocab_source from = {.bytes = bytes, .lengths = lengths, .ids = ids, .count = 256};
+    const st_vocab_source from = {.bytes = bytes, .lengths = lengths, .ids = ids, .count = 256, .model = &st_model_bpe};
     for (uint32_t i = 0; i < 256; i++) {
         bytes[i] = (uint8_t)i;
         lengths[i] = 1;

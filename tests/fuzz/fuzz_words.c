@@ -122,7 +122,7 @@ static void make_entered(rng *r, const st_vocab *v, st_bytes *words, uint8_t *le
 
 static st_status vocab_with_words(const source *s, const st_bytes *words, const uint8_t *lengths, size_t count, st_vocab **v)
 {
-    const st_vocab_source from = {.bytes = s->bytes, .lengths = s->lengths, .ids = s->ids, .splits = s->splits, .count = s->count, .words = count};
+    const st_vocab_source from = {.bytes = s->bytes, .lengths = s->lengths, .ids = s->ids, .splits = s->splits, .count = s->count, .words = count, .model = s->longest ? &st_model_longest : &st_model_bpe};
     size_t bad;
     st_status status = st_vocab_new(&from, 64, v, &bad);
     if (!status)

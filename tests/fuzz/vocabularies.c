@@ -76,7 +76,7 @@ static void fill_every_byte(void)
 st_status source_build(const source *s, uint32_t dense_side, st_vocab **vocab, size_t *bad)
 {
     st_vocab_source given = {.bytes = s->bytes, .lengths = s->lengths, .ids = s->ids, .splits = s->splits, .count = s->count};
-    given.longest = s->longest;
+    given.model = s->longest ? &st_model_longest : &st_model_bpe;
     return st_vocab_new(&given, dense_side, vocab, bad);
 }
 

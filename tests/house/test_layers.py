@@ -26,7 +26,7 @@ special vocab
 cut train longest decoders
 merge cuda
 endless image cuda/encode cuda/train cuda/ids cuda/longest
-lookup
+lookup models
 stream
 threads
 """

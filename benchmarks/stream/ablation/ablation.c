@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "base/utf8.h"
+#include "models/models.h"
 #include "split/dfa.h"
 #include "stream/encoder.h"
 
@@ -192,7 +193,8 @@ static st_vocab *load(const char *path, uint32_t dense_side)
     const uint32_t *words = (const uint32_t *)(const void *)data;
     size_t count = words[0];
     const uint32_t *lengths = words + 1, *ids = lengths + count, *splits = ids + count;
-    st_vocab_source source = {.bytes = (const uint8_t *)(splits + count), .lengths = lengths, .ids = ids, .splits = splits, .count = count};
+    st_vocab_source source = {.bytes = (const uint8_t *)(splits + count), .lengths = lengths, .ids = ids, .splits = splits, .count = count,
+                               .model = &st_model_bpe};
     st_vocab *vocab = NULL;
     check(st_vocab_new(&source, dense_side, &vocab, &bad));
     if (vocab->unreachable)

@@ -1,7 +1,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .base cimport st_bytes, st_status
-from .vocab cimport st_vocab
+from .vocab cimport st_find_model, st_vocab
 
 
 cdef extern from "image/image.h" nogil:
@@ -18,7 +18,7 @@ cdef extern from "image/image.h" nogil:
         uint64_t long_mask
         st_image_place sections[ST_IMAGE_SECTIONS]
     st_status st_image_write(st_vocab *vocab, bint whole_tokens, st_bytes *out)
-    st_status st_image_open(const uint8_t *image, size_t n, st_vocab **vocab)
+    st_status st_image_open(const uint8_t *image, size_t n, st_find_model *models, st_vocab **vocab)
 
 
 cdef extern from "image/frequent_words.h" nogil:

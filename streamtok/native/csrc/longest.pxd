@@ -1,11 +1,14 @@
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from .base cimport st_ids, st_status
+from .base cimport st_status
 from .vocab cimport st_vocab
 
 
-cdef extern from "longest/matcher.h" nogil:
-    st_status st_longest_reference(const st_vocab *vocab, const uint8_t *text, size_t n, st_ids *out)
+cdef extern from "longest/wordpiece.h" nogil:
+    size_t ST_MOST_PREFIX
+    ctypedef struct st_wordpiece:
+        uint32_t unknown, most, prefix_size
+        uint8_t *prefix
 
 cdef extern from "longest/cells.h" nogil:
     ctypedef uint64_t st_cell

@@ -4,15 +4,24 @@ from .base cimport st_bytes, st_ids, st_status
 from .pairs cimport st_pairs
 
 
+cdef extern from "vocab/model.h" nogil:
+    enum:
+        ST_MODEL_MERGES
+        ST_MODEL_HAS_BYTES
+        ST_MODEL_HAS_CUTS
+        ST_MODEL_JOINS
+        ST_MODEL_KEEPS_BYTES
+    ctypedef struct st_model:
+        const char *name
+        unsigned facts
+        st_status (*spell)(const st_vocab *vocab, st_ids *ids, size_t start) noexcept nogil
+    ctypedef const st_model *st_find_model(const char *name) noexcept nogil
+
+
 cdef extern from "vocab/vocab.h" nogil:
     uint32_t ST_NONE
     uint32_t ST_SILENT
     uint32_t ST_FIRST_FRAGMENT
-    size_t ST_MOST_PREFIX
-    ctypedef struct st_wordpiece:
-        int on
-        uint32_t unknown, most, prefix_size
-        uint8_t *prefix
     ctypedef struct st_vocab:
         uint32_t count, max_length
         uint8_t *bytes
@@ -20,9 +29,10 @@ cdef extern from "vocab/vocab.h" nogil:
         uint32_t *ids
         uint32_t *left
         uint32_t unreachable, fragments
-        int spells
-        int monotone, identity, longest
-        st_wordpiece wordpiece
+        int monotone, identity
+        const st_model *model
+        const void *own
+        size_t own_size
         st_pairs pairs
     ctypedef struct st_vocab_source:
         const uint8_t *bytes
@@ -30,8 +40,10 @@ cdef extern from "vocab/vocab.h" nogil:
         const uint32_t *ids
         const uint32_t *splits
         size_t count, words
-        int any_order, longest
-        st_wordpiece wordpiece
+        int any_order
+        const st_model *model
+        const void *own
+        size_t own_size
     uint32_t st_vocab_highest(const st_vocab *vocab)
     st_status st_vocab_new(const st_vocab_source *source, uint32_t dense_side, st_vocab **vocab, size_t *bad)
     st_status st_vocab_spell(const st_vocab *vocab, st_ids *ids, size_t start)

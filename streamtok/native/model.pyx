@@ -1,0 +1,74 @@
+"""The models that a vocabulary may have (csrc/vocab/model.h), by their names."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.ref cimport Py_INCREF
+from libc.string cimport memcpy, memset
+
+from .csrc.longest cimport ST_MOST_PREFIX, st_wordpiece
+from .csrc.models cimport st_model_add, st_model_at, st_model_named
+from .csrc.vocab cimport *
+from ..errors import VocabularyError
+
+CAPSULE = "streamtok.st_model"
+_FACTS = {
+    "merges": ST_MODEL_MERGES,
+    "has_bytes": ST_MODEL_HAS_BYTES,
+    "has_cuts": ST_MODEL_HAS_CUTS,
+    "joins": ST_MODEL_JOINS,
+    "keeps_bytes": ST_MODEL_KEEPS_BYTES,
+}
+
+
+cdef const st_model *model_of(str name) except NULL:
+    """The model of that name. VocabularyError: there is none."""
+    cdef bytes encoded = name.encode()
+    cdef const st_model *model = st_model_named(PyBytes_AS_STRING(encoded))
+    if model == NULL:
+        raise VocabularyError(f"there is no model {name!r}; there are {', '.join(known())}")
+    return model
+
+
+def known():
+    """The names of all models, in a list."""
+    cdef size_t i = 0
+    names = []
+    while st_model_at(i) != NULL:
+        names.append(st_model_at(i).name.decode())
+        i += 1
+    return names
+
+
+def facts(str name not None):
+    """What holds of a model, a frozenset of names: see csrc/vocab/model.h."""
+    cdef unsigned bits = model_of(name).facts
+    return frozenset(fact for fact, bit in _FACTS.items() if bits & <unsigned>bit)
+
+
+def add(capsule):
+    """Adds a model from outside: a capsule named CAPSULE of an st_model, which then stays for good.
+
+    Returns its name. ValueError: it is no such capsule, there is a model of that name, or there are too many."""
+    cdef const st_model *model = <const st_model *>PyCapsule_GetPointer(capsule, "streamtok.st_model")
+    if not st_model_add(model):
+        raise ValueError(f"the model {model.name.decode()!r} is there already, or there are too many")
+    Py_INCREF(capsule)
+    return model.name.decode()
+
+
+def word_rule(uint32_t unknown, uint32_t most, bytes prefix not None):
+    """What a vocabulary of WordPiece has of its own: the index of the unknown token, most characters of a word, and what
+    a token begins with that goes on in a word."""
+    cdef st_wordpiece rule
+    if <size_t>len(prefix) > ST_MOST_PREFIX:
+        raise ValueError(f"a prefix has at most {ST_MOST_PREFIX} bytes, not {len(prefix)}")
+    memset(&rule, 0, sizeof(rule))
+    rule.unknown, rule.most, rule.prefix_size = unknown, most, <uint32_t>len(prefix)
+    memcpy(rule.prefix, <const char *>prefix, len(prefix))
+    return PyBytes_FromStringAndSize(<const char *>&rule, sizeof(rule))
+
+
+def prefix_of(bytes rule not None):
+    """The prefix in what word_rule() made."""
+    cdef const st_wordpiece *own = <const st_wordpiece *>PyBytes_AS_STRING(rule)
+    return own.prefix[:own.prefix_size]
