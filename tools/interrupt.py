@@ -46,6 +46,7 @@ def run(arguments: argparse.Namespace) -> dict[str, list[int]]:
             known = found[row.name.partition(":")[0]]
             known[0] += result.tried
             known[1] += len(result.broken)
+            print(f"{row.name}: {result.tried} interrupted, {len(result.broken)} broken", flush=True)
             for fault in result.broken[:3]:
                 print(f"{row.name}: {fault}", flush=True)
     return found

@@ -233,7 +233,7 @@ class GpuEncoder:
         if add_special_tokens and any(self.encoding._frame):
             assert row_starts is not None
             frame = self.encoding._frame
-            ids, row_starts = self._shaped(lambda kernels: framed(kernels, ids, row_starts, frame))
+            ids, row_starts = self._shaped(partial(framed, ids=ids, row_starts=row_starts, frame=frame))
         return (ids, row_starts, call.timing()) if timing else (ids, row_starts)
 
     def encode_padded(

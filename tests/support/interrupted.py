@@ -158,7 +158,9 @@ def by_signals(row: Row, count: int, seconds: float = 1e9, seed: int = 0) -> Res
     before = signal.signal(signal.SIGALRM, _raise_inside if row.own else _raise)
     try:
         with quiet():
-            for _ in range(40 * count):
+            for number in range(40 * count):
+                if number % 500 == 499:
+                    gc.collect()  # event loops have files
                 if tried == count or time.monotonic() > ends:
                     break
                 made = row.make()
