@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import shortened
-from ..native.steps import Threads
+from ..native.steps import Threads, after_all
 from .sources import AnySource, PathSource, SourceError, hash_ends
 
 if TYPE_CHECKING:
@@ -264,6 +264,5 @@ class Blocks(io.RawIOBase):
 
     def close(self) -> None:
         """Drops what was not asked for yet. What is on its way comes, and is dropped then."""
-        self._threads.drop()
-        self._blocks.clear()
-        super().close()
+        # In this order: nothing is asked of threads that have ended.
+        after_all(super().close, self._threads.drop, self._blocks.clear)
