@@ -177,9 +177,13 @@ def by_signals(row: Row, count: int, seconds: float = 1e9, seed: int = 0) -> Res
 _heard = [0]  # signals whose handler has raised
 
 
+_is_armed = [False]  # another thread may have taken the signal, and this one hears of it after the call
+
+
 def _raise(number: int, frame: object) -> None:
-    _heard[0] += 1
-    raise Stop
+    if _is_armed[0]:
+        _heard[0] += 1
+        raise Stop
 
 
 def _raise_inside(number: int, frame: Any) -> None:
@@ -193,6 +197,7 @@ def _was_interrupted(row: Row, made: Any, delay: float) -> bool:
     before = _heard[0]
     try:
         try:
+            _is_armed[0] = True
             signal.setitimer(signal.ITIMER_REAL, delay)
             is_inside = True
             row.call(made)
@@ -204,8 +209,10 @@ def _was_interrupted(row: Row, made: Any, delay: float) -> bool:
             if _heard[0] == before:
                 raise
         signal.setitimer(signal.ITIMER_REAL, 0)
+        _is_armed[0] = False
     except Stop:
         pass
+    _is_armed[0] = False
     signal.setitimer(signal.ITIMER_REAL, 0)
     return was_inside
 
