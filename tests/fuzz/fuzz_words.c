@@ -156,6 +156,35 @@ static void check_text(rng *r, st_vocab *v, const st_bytes *words)
     counts.texts++;
 }
 
+/* Each word has an entry, or is a token, and the entry has the ids that encoding it without tables gives. */
+static void check_entries(st_vocab *v, const st_bytes *words, const uint8_t *lengths, size_t count)
+{
+    const uint8_t *word = words->data;
+    for (size_t i = 0; i < count; word += lengths[i++]) {
+        const size_t n = lengths[i];
+        st_text_error bad;
+        if (!n || n > ST_KEY_BYTES || st_text_check(word, n, &bad) != n)
+            continue;
+        const st_key key = st_key_of(word, n);
+        const st_piece_entry *entry = st_piece_find(&v->pieces, key, st_piece_line(&v->pieces, key));
+        CHECK(entry || st_vocab_find(v, word, n) != ST_NONE);
+        if (!entry)
+            continue;
+        st_encoder e;
+        st_ids ids = {0};
+        st_feed_error error;
+        st_encoder_init(&e, v, pattern_of(ST_SPLIT_NONE));
+        e.engine = ST_ENGINE_REFERENCE;
+        CHECK(st_encoder_feed(&e, word, n, ST_FEED_FINAL, &ids, &error) == ST_OK);
+        const int is_more = st_piece_count(entry) == ST_MORE_IDS;
+        const uint32_t *found = is_more ? v->pieces.more.data + entry->ids[0] : entry->ids;
+        CHECK(ids.size == (is_more ? entry->ids[1] : st_piece_count(entry)));
+        CHECK(same_bytes(found, ids.data, ids.size * sizeof *found));
+        st_encoder_free(&e);
+        st_ids_free(&ids);
+    }
+}
+
 static void check_entered(rng *r)
 {
     const size_t count = rng_below(r, MOST_ENTERED);
@@ -180,6 +209,7 @@ static void check_entered(rng *r)
         counts.failed_allocations += status == ST_NO_MEMORY;
     }
     check_text(r, v, &words);
+    check_entries(v, &words, lengths, count);
     counts.entered += count;
     st_vocab_free(v);
     source_free(&s);
