@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 
 from .bundled.mapped import build_vocabulary, choice, open_vocabulary, packed_of
+from .bundled.models import model_named
 from .bundled.packed import PackedVocabulary, pack_ranks
 from .checks import check_allowed, check_n_vocab, check_special, id_array, normalizer_of
 from .decoding import Decoding
@@ -175,9 +176,9 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
             TypeError: a token is not bytes, or an id is not an int.
             ValueError: as for the class.
         """
-        from .bundled.longest import pack_longest
+        from .bundled.listed import pack_listed
 
-        packed = pack_longest(tokens)
+        packed = pack_listed(tokens)
         return cls(name, pat_str=pat_str, mergeable_ranks=packed, special_tokens=special_tokens, engine=engine)
 
     @classmethod
@@ -282,10 +283,11 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         engine: str,
     ) -> None:
         self.name, self._pat_str, self._special_tokens = name, pat_str, special_tokens
+        self._kind = model_named(vocab.model)
         self._split: Split | None = pat_str if self._model is None else self._model.stages
         plain = {} if self._model is None else self._model.plain
         self._added_tokens, self._always_found = special_tokens | plain if plain else special_tokens, frozenset(plain)
-        if pat_str is None and self._warns_without_pattern and self._model is None and not vocab.is_longest:
+        if pat_str is None and self._warns_without_pattern and self._model is None and self._kind.merges:
             warnings.warn(
                 f"{shown(name)} has no pattern: texts are merged whole, and ids are not those that a model was "
                 "trained on",
@@ -363,19 +365,18 @@ class Encoding(Identified, WholeTexts, Decoding, Streaming, Serving, Facts):
         Raises:
             VocabularyError: a byte is no token, as in some models' files.
         """
-        from .bundled.longest import pack_longest
-
         name = f"{self.name} by longest match"
-        if self._vocab.is_longest:
+        packed = self._kind.by_longest_match(self._packed)
+        if packed is self._packed:
             return self
         if self._model is not None:
             other = Encoding.__new__(Encoding)
-            other._become(model=self._model.by_longest_match(), name=name, engine=self._engine)
+            other._become(model=self._model.with_vocabulary(packed), name=name, engine=self._engine)
             return other
         return Encoding(
             name,
             pat_str=self._pat_str,
-            mergeable_ranks=pack_longest(self._packed.to_dict()),
+            mergeable_ranks=packed,
             special_tokens=self._special_tokens,
             engine=self._engine,
             pattern_seconds=self._pattern_seconds,

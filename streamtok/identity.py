@@ -28,9 +28,6 @@ _registered: Mapping[str, Identified] = {}
 _resolve_registered: Callable[[str], Identified] | None = None
 _bundled_names: frozenset[str] = frozenset()
 
-# What stands in a fingerprint and in a pickle where other vocabularies have splits; no splits are seven bytes.
-_LONGEST = b"longest"
-
 _lock = _thread.RLock()
 _known: WeakValueDictionary[str, Identified] = WeakValueDictionary()  # identity -> the encoding
 _unasked: WeakSet[Identified] = WeakSet()  # encodings whose identity has not been computed yet
@@ -59,6 +56,7 @@ class Identified:
     _plain: Names
     _model: Any  # a model_files.Model, where it comes from a model's file
     _packed: PackedVocabulary
+    _kind: Any  # a bundled.models.Model
     _mergeable_ranks: dict[bytes, int]
 
     @lazy
@@ -69,8 +67,8 @@ class Identified:
         digest = hashlib.sha256(b"\0" if self._pat_str is None else self._pat_str.encode())
         lengths, ranks = map(to_little_endian, (self._packed.lengths, self._packed.ranks))
         parts = [lengths, ranks, self._packed.blob]
-        if self._packed.is_longest:
-            parts.append(_LONGEST)
+        if not self._kind.merges:
+            parts.append(self._kind.mark(self._packed.rest))
         elif not self._packed.is_ranked:  # then ranks are ids, and say nothing of merging
             parts.append(to_little_endian(self._packed.splits or ()))
         for part in parts:
@@ -139,11 +137,11 @@ class Identified:
         if "_vocabulary" in self.__dict__:
             return _revived, (identity, type(self), facts, self.__dict__["_vocabulary"])
         packed = self._packed
-        tokens = [packed.blob, to_little_endian(packed.lengths), to_little_endian(packed.ranks)]
-        if packed.is_longest:
-            tokens.append(_LONGEST)
-        elif not packed.is_ranked:
+        tokens: list[Any] = [packed.blob, to_little_endian(packed.lengths), to_little_endian(packed.ranks)]
+        if not packed.is_ranked:
             tokens.append(to_little_endian(packed.splits or ()))
+        if not self._kind.merges:
+            tokens += [packed.model, packed.rest]
         return _revived, (identity, type(self), facts, tuple(tokens))
 
     def _is_registered(self) -> bool:
@@ -237,16 +235,16 @@ def _learn(identity: str, encoding: Identified) -> None:
 
 
 def _unpickled(
-    blob: bytes, lengths: bytes, ranks: bytes, splits: bytes | None = None
+    blob: bytes, lengths: bytes, ranks: bytes, splits: bytes | None = None, model: str | None = None, rest: Any = None
 ) -> dict[bytes, int] | PackedVocabulary:
     """The tokens in a pickle, as the constructor takes them."""
     arrays = from_little_endian(lengths), from_little_endian(ranks)
     if splits is None:
         return PackedVocabulary(blob, *arrays, None, None).to_dict()
-    if splits == _LONGEST:
-        from .bundled.longest import LongestVocabulary
+    if model is not None:
+        from .bundled.listed import ListedVocabulary
 
-        return LongestVocabulary(blob, *arrays, None, None)
+        return ListedVocabulary(blob, *arrays, from_little_endian(splits) or None, model, rest)
     from .bundled.merged import MergedVocabulary
 
     return MergedVocabulary(blob, *arrays, from_little_endian(splits), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from .native.job import parts
@@ -67,13 +66,13 @@ def character_count(data: bytes) -> int:
 
 
 def traced_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names) -> Places:
-    """character_offsets() of the ids of a text that is normalized, of which the pattern drops some, whose words are
-    matched by WordPiece, or whose names take text beside them: places are those of the characters in the given text
+    """character_offsets() of the ids of a text that is normalized, of which the pattern drops some, whose model does
+    not keep its bytes, or whose names take text beside them: places are those of the characters in the given text
     that the first bytes of the tokens come from; of a name, where what it takes begins. data: UTF-8 of the given
     text."""
     import numpy as np
 
-    if encoding._vocab.wordpiece is not None:
+    if not encoding._kind.keeps_bytes:
         return _word_offsets(encoding, data, allowed)
     names = shared_names(encoding)
     made: list[bytes] = []
@@ -94,7 +93,7 @@ def traced_offsets(encoding: Encoding, data: bytes, ids: Ids, allowed: Names) ->
 
 
 def _word_offsets(encoding: Encoding, data: bytes, allowed: Names) -> Places:
-    """traced_offsets() where each piece is a word, and may be an unknown one as a whole."""
+    """traced_offsets() where the tokens of a piece do not have its bytes: the model says where they begin."""
     import numpy as np
 
     starts_of = functools.lru_cache(_WORDS_KEPT)(functools.partial(_token_starts, encoding))
@@ -111,10 +110,9 @@ def _word_offsets(encoding: Encoding, data: bytes, allowed: Names) -> Places:
 def _token_starts(encoding: Encoding, word: bytes) -> list[int]:
     """Where the tokens of a word begin in it."""
     ids = encoding._encode_single_piece(word)
-    assert encoding._vocab.wordpiece is not None
-    inside = len(encoding._vocab.wordpiece[2])
-    sizes = [len(encoding._vocab.token_bytes(token)) - inside for token in ids[:-1]]
-    return [start + inside * (i > 0) for i, start in enumerate(accumulate(sizes, initial=0))]
+    sizes = [len(encoding._vocab.token_bytes(token)) for token in ids]
+    starts: list[int] = encoding._kind.starts(sizes, encoding._vocab.own)
+    return starts
 
 
 def _spans(encoding: Encoding, text: bytes) -> Places:
@@ -203,7 +201,7 @@ def token_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids) -> Places
 def spelled_sizes(encoding: Encoding, data: bytes | bytearray, ids: Ids, allowed: Names) -> Places | None:
     """token_sizes() of the ids of a text; None where their bytes are not the text: after a normalizer, say. Then
     traced_offsets() finds the places."""
-    is_plain = encoding._normalizer is None and encoding._vocab.wordpiece is None
+    is_plain = encoding._normalizer is None and encoding._kind.keeps_bytes
     if not is_plain or (allowed is not None and allowed.has_rules):
         return None
     sizes = token_sizes(encoding, data, ids)

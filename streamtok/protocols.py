@@ -276,6 +276,7 @@ class Encoding(Vocabulary, Protocol):
     _special_token_values: set[int]
 
     _model: Any  # a model_files.Model, or None
+    _kind: Any  # a bundled.models.Model
 
     @property
     def eot_token(self) -> int: ...

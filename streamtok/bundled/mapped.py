@@ -23,8 +23,8 @@ from .. import disk
 from .._version import __version__
 from ..disk import cache_folder
 from ..errors import VocabularyError, shown
-from ..native.model import word_rule
 from ..native.vocab import IMAGE_VERSION, Vocab
+from .models import model_named
 from .packed import FOLDER, PUBLISHED, PackedVocabulary, read_packed
 from .words import FIRST, HEADER_BYTES, WHEEL, WORDS_FILE, read_words
 
@@ -189,8 +189,8 @@ def build_vocabulary(
         special_tokens,
         words=words,
         any_order=not packed.is_ranked,
-        model="wordpiece" if packed.wordpiece else "longest" if packed.is_longest else "bpe",
-        own=word_rule(*packed.wordpiece) if packed.wordpiece else None,
+        model=packed.model,
+        own=model_named(packed.model).own(packed.rest),
         others=others,
     )
     vocab.cuts(b"")  # builds the tables of cuts now, and not in the first call: they take half as long as it

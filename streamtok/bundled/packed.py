@@ -75,11 +75,11 @@ class PackedVocabulary:
     is_ranked = True
     """Whether tokens merge in the order of `ranks`, and `splits` follow from it."""
 
-    is_longest = False
-    """Whether text is matched with the longest token instead of being merged (longest.py)."""
+    model: str = "bpe"
+    """The name of its model (models.py)."""
 
-    wordpiece: tuple[int, int, bytes] | None = None
-    """By WordPiece: the number of the unknown token, most characters of a word, the prefix (csrc/vocab/vocab.h)."""
+    rest: Any = None
+    """What the model has besides tokens."""
 
     def __init__(
         self,

@@ -128,12 +128,12 @@ def _oracle(encoding: Any) -> tuple[Encode, Any]:
     """Who knows the right ids, and tiktoken's encoding or None. Not tiktoken.get_encoding, which downloads."""
     parts: dict[str, Any] = {
         "pat_str": encoding._pat_str,
-        "mergeable_ranks": encoding._packed if encoding._vocab.is_longest else encoding._mergeable_ranks,
+        "mergeable_ranks": encoding._mergeable_ranks if encoding._kind.merges else encoding._packed,
         "special_tokens": encoding._special_tokens,
     }
     from ..core import Encoding
 
-    if encoding._vocab.is_longest:
+    if not encoding._kind.merges:
         return _one_shot(Encoding(encoding.name, **parts, engine="reference")), None
     try:
         import tiktoken

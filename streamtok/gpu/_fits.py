@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..native.cells import trie_cells
 from ..patterns.engine import kernels_of
 from ._shapes import ENCODING, LONGEST_MATCH, Module
 
 if TYPE_CHECKING:
+    from ..native.vocab import Vocab
     from ..protocols import Encoding
+
+
+class _Made(NamedTuple):
+    """Kernels for a model: their modules, and why they do not take a vocabulary, "" if they do."""
+
+    modules: tuple[Module, ...]
+    refuses: Callable[[Vocab], str] = lambda vocab: ""
+
+
+def _has_too_many_cells(vocab: Vocab) -> str:
+    if trie_cells(vocab) is None:
+        return "a vocabulary of longest match with too many beginnings of tokens for the kernels"
+    return ""
+
+
+_MADE_FOR = {"merging": _Made(ENCODING), "longest": _Made(LONGEST_MATCH, _has_too_many_cells)}
 
 
 def family_or_reason(encoding: Encoding) -> tuple[str | None, str]:
     """(family of kernels, ""), or (None, why there are none): what the encoding has, for a sentence about it."""
-    vocab = encoding._vocab
-    if vocab.spells:
-        return None, "symbols that are characters, or bytes without tokens, which the kernels do not merge"
-    if vocab.wordpiece is not None:
-        return None, "words that are matched by WordPiece, for which there are no kernels"
-    if vocab.is_longest and trie_cells(vocab) is None:
-        return None, "a vocabulary of longest match with too many beginnings of tokens for the kernels"
+    vocab, kernels = encoding._vocab, encoding._kind.kernels
+    if kernels is None:
+        return None, encoding._kind.why_no_kernels
+    if reason := _MADE_FOR[kernels].refuses(vocab):
+        return None, reason
     if encoding._model is not None and encoding._model.added_names.has_rules:
         return None, "added tokens with lstrip, rstrip, single_word or normalized, which only the CPU finds"
     family = kernels_of(encoding._split)
@@ -29,4 +45,5 @@ def family_or_reason(encoding: Encoding) -> tuple[str | None, str]:
 
 def modules_for(encoding: Encoding) -> tuple[Module, ...]:
     """The kernels for an encoding that has a family."""
-    return LONGEST_MATCH if encoding._vocab.is_longest else ENCODING
+    assert encoding._kind.kernels is not None
+    return _MADE_FOR[encoding._kind.kernels].modules

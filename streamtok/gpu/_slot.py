@@ -62,24 +62,30 @@ class Request:
     may_lend: bool = False
 
 
+_KERNELS: dict[str | None, tuple[Any, Any]] = {
+    "merging": (Tables, lambda device, encoding, tables: Engine(device, encoding._coder.encode_piece, tables)),
+    "longest": (
+        LongestTables,
+        lambda device, encoding, tables: LongestEngine(device, tables, encoding._pat_str is not None),
+    ),
+}
+"""By Model.kernels: what makes the tables on a device, and the engine of a slot."""
+
+
 class Station:
     """A vocabulary's tables on a device, shared by the slots there."""
 
     def __init__(self, device: CudaDevice, encoding: Encoding, is_limited: bool = False) -> None:
         self.device, self._encoding, self.results = device, encoding, Results(device)
         vocab, pattern = vocab_for(encoding, is_limited), splitter_of(encoding._split)
-        self.tables: Tables | LongestTables
-        if vocab.is_longest:
-            self.tables = LongestTables(device, vocab, pattern)
-        else:
-            self.tables = Tables(device, vocab, pattern, is_limited)
+        tables_for, self._engine_for = _KERNELS[encoding._kind.kernels]
+        self.tables: Tables | LongestTables = tables_for(device, vocab, pattern, is_limited)
         self.normalizer = encoding._normalizer
         device.synchronize()  # slots have streams of their own
 
     def engine(self) -> Engine | LongestEngine:
-        if isinstance(self.tables, LongestTables):
-            return LongestEngine(self.device, self.tables, self._encoding._pat_str is not None)
-        return Engine(self.device, self._encoding._coder.encode_piece, self.tables)
+        made: Engine | LongestEngine = self._engine_for(self.device, self._encoding, self.tables)
+        return made
 
 
 class Slot(Lane):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..bundled import mapped
+from ..bundled.models import model_named
 from ._words import FIRST_PLACES, LearnedWords, job_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Tables:
     """
 
     def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None, is_limited: bool = False):
-        if vocab.spells:
+        if model_named(vocab.model).kernels is None:
             raise ValueError(
                 "a vocabulary whose symbols are characters, or that lacks bytes, is not encoded on a device; "
                 "use device='cpu'"

@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from .. import disk
 from .._version import __version__
 from ..bundled import mapped
-from ..bundled.longest import LongestVocabulary
+from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary
+from ..bundled.models import model_named
 from ..bundled.packed import PackedVocabulary, pack_ranks
 from ..bundled.words import HEADER_BYTES, WORDS_FILE, read_all_words
 from ..disk import cache_folder
@@ -236,16 +237,18 @@ def _pattern(about: list[Any], data: bytes) -> CompiledPattern:
     return CompiledPattern(*fields)
 
 
-def _merged(vocab: Vocab) -> MergedVocabulary | LongestVocabulary:
+def _merged(vocab: Vocab) -> MergedVocabulary | ListedVocabulary:
     blob, *arrays = vocab.to_merged()
     lengths, ids, splits = (array("I", data) for data in arrays)
-    return vocabulary_of(blob, lengths, ids, splits, vocab.wordpiece or False)
+    return vocabulary_of(blob, lengths, ids, splits, vocab.model, model_named(vocab.model).rest(vocab.own))
 
 
 def _ranked(vocab: Vocab) -> PackedVocabulary:
     blob, lengths, ids, _ = vocab.to_merged()
-    kind = LongestVocabulary if vocab.is_longest else PackedVocabulary
-    return kind(blob, array("I", lengths), array("I", ids), None, None)
+    kind, arrays = model_named(vocab.model), (array("I", lengths), array("I", ids))
+    if kind.merges:
+        return PackedVocabulary(blob, *arrays, None, None)
+    return ListedVocabulary(blob, *arrays, None, kind.name, kind.rest(vocab.own))
 
 
 # ==== Building ====

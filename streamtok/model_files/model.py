@@ -9,9 +9,10 @@ from itertools import accumulate
 from typing import Any
 
 from ..bundled.gpt2_files import LETTERS, in_letters
-from ..bundled.longest import LongestVocabulary, WordVocabulary, pack_longest
+from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary
-from ..bundled.packed import from_little_endian, to_little_endian
+from ..bundled.models import model_named
+from ..bundled.packed import PackedVocabulary, from_little_endian, to_little_endian
 from ..errors import VocabularyError, shown
 from ..native.merges import FIRST_FRAGMENT
 from ..native.normal import Normalizer
@@ -72,7 +73,7 @@ class Model:
 
     name: str
     record: dict[str, Any]
-    vocabulary: MergedVocabulary | LongestVocabulary
+    vocabulary: PackedVocabulary
     raw: tuple[int, ...]
     parts: Parts
     empty: int | None = None
@@ -138,12 +139,12 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self.vocabulary
         numbers = [to_little_endian(array) for array in (packed.lengths, packed.ranks, packed.splits or b"")]
-        rule = packed.wordpiece or packed.is_longest
+        rule = packed.model, packed.rest
         return _revived, (self.name, as_text(self.record), packed.blob, *numbers, self.raw, self.empty, rule)
 
-    def by_longest_match(self) -> Model:
-        """The same with the longest token at each place in place of merging. VocabularyError: a byte is no token."""
-        return replace(self, vocabulary=pack_longest(self.vocabulary.to_dict()))
+    def with_vocabulary(self, vocabulary: PackedVocabulary) -> Model:
+        """The same with other tokens."""
+        return replace(self, vocabulary=vocabulary)
 
     @property
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -276,11 +277,11 @@ def _revived(
     splits: bytes,
     raw: tuple[int, ...],
     empty: int | None,
-    rule: tuple[int, int, bytes] | bool = False,
+    rule: tuple[str, Any] = ("bpe", None),
 ) -> Model:
     sizes, order, halves = map(from_little_endian, (lengths, ranks, splits))
     whole = Field(json.loads(record), name)
-    return Model(name, whole.value, vocabulary_of(blob, sizes, order, halves, rule), raw, parts_of(whole), empty)
+    return Model(name, whole.value, vocabulary_of(blob, sizes, order, halves, *rule), raw, parts_of(whole), empty)
 
 
 def vocabulary_of(
@@ -288,14 +289,13 @@ def vocabulary_of(
     lengths: array[int],
     ids: array[int],
     splits: array[int],
-    rule: tuple[int, int, bytes] | bool,
-) -> MergedVocabulary | LongestVocabulary:
-    """The vocabulary of a model from its arrays. rule: what WordPiece says; True: longest match; False: merges."""
-    if isinstance(rule, tuple):
-        return WordVocabulary(blob, lengths, ids, splits, rule)
-    if rule:
-        return LongestVocabulary(blob, lengths, ids, None, None)
-    return MergedVocabulary(blob, lengths, ids, splits, None)
+    model: str,
+    rest: Any,
+) -> MergedVocabulary | ListedVocabulary:
+    """The vocabulary of a model from its arrays. model, rest: as PackedVocabulary has them."""
+    if model_named(model).merges:
+        return MergedVocabulary(blob, lengths, ids, splits, None)
+    return ListedVocabulary(blob, lengths, ids, splits or None, model, rest)
 
 
 # ==== Added tokens ====

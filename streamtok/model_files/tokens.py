@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..bundled.characters import byte_places, pack_symbols, symbols
-from ..bundled.longest import WordVocabulary
+from ..bundled.listed import ListedVocabulary
 from ..bundled.merged import MergedVocabulary, check_sizes, packed
 from ..bundled.packed import MAX_RANK, check_single_bytes
 from ..errors import VocabularyError, shown
@@ -146,7 +146,7 @@ class Tokens:
         ids = tuple(-1 if place is None else int(self.ids[place]) for place in of_bytes)
         return pack_symbols(found, self.merges), ids
 
-    def pack_words(self, words: Words) -> WordVocabulary:
+    def pack_words(self, words: Words) -> ListedVocabulary:
         """The vocabulary where words are matched by WordPiece, in the order of ids."""
         unknown = self.listing.find(words.unknown)
         if unknown is None or not words.unknown:
@@ -165,7 +165,7 @@ class Tokens:
         splits = array("I", np.where(too_long, SILENT, 0)[order].tolist())
         check_sizes(blob, lengths)
         rule = int(np.nonzero(order == unknown)[0][0]), words.most, words.prefix.encode()
-        return WordVocabulary(blob, lengths, array("I", self.ids[order].tolist()), splits, rule)
+        return ListedVocabulary(blob, lengths, array("I", self.ids[order].tolist()), splits, "wordpiece", rule)
 
     def _check_merges(self, of_bytes: list[int | None]) -> None:
         """Raises VocabularyError for a merge of the token of a byte."""

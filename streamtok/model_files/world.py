@@ -7,7 +7,7 @@ import ast
 import re
 from typing import Any
 
-from ..bundled.longest import pack_longest
+from ..bundled.listed import pack_listed
 from ..bundled.packed import MAX_ENTRIES, MAX_RANK, MAX_TOKEN_BYTES
 from ..errors import VocabularyError, shown
 
@@ -45,7 +45,7 @@ def read_world(data: bytes, path: str) -> dict[str, Any]:
             raise VocabularyError(f"line {line_of[token_id]} has the id {token_id}, too", path, number)
         tokens[token], line_of[token_id] = token_id, number
     try:
-        packed = pack_longest(tokens)
+        packed = pack_listed(tokens)
     except VocabularyError as error:
         raise VocabularyError(error.reason, path) from None
     return {"name": path, "pat_str": None, "mergeable_ranks": packed, "special_tokens": {}}

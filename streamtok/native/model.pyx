@@ -68,7 +68,7 @@ def word_rule(uint32_t unknown, uint32_t most, bytes prefix not None):
     return PyBytes_FromStringAndSize(<const char *>&rule, sizeof(rule))
 
 
-def prefix_of(bytes rule not None):
-    """The prefix in what word_rule() made."""
-    cdef const st_wordpiece *own = <const st_wordpiece *>PyBytes_AS_STRING(rule)
-    return own.prefix[:own.prefix_size]
+def word_rule_of(bytes own not None):
+    """The arguments of word_rule() that made these bytes."""
+    cdef const st_wordpiece *rule = <const st_wordpiece *>PyBytes_AS_STRING(own)
+    return rule.unknown, rule.most, rule.prefix[:rule.prefix_size]

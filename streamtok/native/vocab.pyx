@@ -18,7 +18,6 @@ from .csrc.pairs cimport *
 from .csrc.vocab cimport *
 from .csrc.cut cimport *
 from .csrc.image cimport *
-from .csrc.longest cimport *
 from .csrc.lookup cimport *
 from .csrc.models cimport *
 from .model cimport model_of
@@ -279,19 +278,6 @@ cdef class Vocab:
     def own(self):
         """What the model keeps with the vocabulary, or None."""
         return PyBytes_FromStringAndSize(<const char *>self.vocab.own, <Py_ssize_t>self.vocab.own_size) if self.vocab.own_size else None
-
-    @property
-    def spells(self):
-        return self.vocab.model.spell != NULL
-
-    @property
-    def is_longest(self):
-        return not self.vocab.model.facts & <unsigned>ST_MODEL_MERGES
-
-    @property
-    def wordpiece(self):
-        cdef const st_wordpiece *rule = <const st_wordpiece *>self.vocab.own
-        return (rule.unknown, rule.most, rule.prefix[:rule.prefix_size]) if self.model == "wordpiece" else None
 
     @property
     def monotone(self):

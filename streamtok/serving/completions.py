@@ -104,7 +104,7 @@ def complete(enc: Encoding, spellings: Spellings, ids: Sequence[int] | TokenIds,
     """Serving.completions() has the arguments."""
     row = np.array(id_array(ids), np.uint32)  # a copy: what is checked is what is used
     enc._bytes_of(row)  # KeyError for an unknown id
-    if enc._spelling is not None or enc._vocab.wordpiece is not None:
+    if enc._spelling is not None or not enc._kind.keeps_bytes:
         raise _other_spelling(enc)
     special = np.flatnonzero(np.isin(row, list(enc._special_token_values)))
     first = int(special[-1]) + 1 if len(special) else 0  # behind a special token a text begins

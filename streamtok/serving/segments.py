@@ -115,7 +115,7 @@ def _joined(enc: Encoding, parts: list[_Part]) -> EncodedSegments:
 def _starts(enc: Encoding, parts: list[_Part], sizes: list[Places]) -> Places | None:
     begins = np.cumsum([0, *(len(part.data) for part in parts)])
     ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))
-    if enc._normalizer is not None or enc._vocab.wordpiece is not None or ends[-1] != begins[-1]:
+    if enc._normalizer is not None or not enc._kind.keeps_bytes or ends[-1] != begins[-1]:
         return None
     starts: Places = np.searchsorted(ends[:-1], begins).astype(np.int64)
     return starts

@@ -46,9 +46,9 @@ def save(encoding: Encoding, path: str | os.PathLike[str]) -> None:
             over a text that the encoding was trained on.
     """
     target = os.fspath(path)
-    if encoding._vocab.is_longest and encoding._vocab.wordpiece is None:
+    if not encoding._kind.in_files:
         raise ValueError(
-            f"{shown(encoding.name)} is of longest match, which none of these files can say: keep its tokens"
+            f"{shown(encoding.name)} is of {encoding._kind.title}, which none of these files can say: keep its tokens"
         )
     if encoding._model is not None:
         _save_model(encoding._model, target)

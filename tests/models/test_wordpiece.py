@@ -110,7 +110,7 @@ def test_an_image_gives_the_same_ids(tmp_path):
     at = -room.ctypes.data % 64
     room[at : at + len(image)] = image
     opened = Vocab(None, None, None, None, {}, image=room[at : at + len(image)])
-    assert opened.wordpiece == vocab.wordpiece and opened.wordpiece is not None
+    assert opened.own == vocab.own and opened.own is not None and opened.model == "wordpiece"
     for text in (b"the", b"unaffable", b"x" * 101, "é漢".encode()):
         assert opened.merge(text) == vocab.merge(text)
 

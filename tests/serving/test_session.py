@@ -119,7 +119,7 @@ class Changes:
             places.append(at)
             at += max((len(piece) for piece in pieces if data.startswith(piece, at)), default=len(data) + 1)
         matcher = self.enc._matchers_for(self.allowed, ())[0]
-        changes = self.enc._normalizer is not None or self.enc._vocab.wordpiece is not None
+        changes = self.enc._normalizer is not None or not self.enc._kind.keeps_bytes
         if at == len(data) and not changes and not (matcher is not None and matcher.has_rules):
             return places
         begins = [0, *itertools.accumulate(len(character.encode()) for character in text)]

@@ -42,7 +42,7 @@ _MENDS = 2
 class LongestTables:
     """fields: the fields of a job that point to the tables. Keeps the arrays alive."""
 
-    def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None):
+    def __init__(self, device: CudaDevice, vocab: Vocab, pattern: Pattern | None, is_limited: bool = False):
         cells = trie_cells(vocab)
         assert cells is not None  # family_or_reason() gives a reason then
         self._cells, self._pattern = device.put(np.frombuffer(cells, np.uint64)), put_pattern(device, pattern)
