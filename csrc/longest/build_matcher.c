@@ -390,7 +390,7 @@ static st_status build(st_attached *made, const st_vocab *vocab)
 
 static st_status build_for_words(st_attached *made, const st_vocab *vocab)
 {
-    return build_by(made, vocab, st_word_rule(vocab));
+    return build_by(made, vocab, st_wordpiece_of(vocab));
 }
 
 static void release(st_attached *attached)

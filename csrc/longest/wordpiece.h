@@ -18,7 +18,7 @@ typedef struct st_wordpiece {
 } st_wordpiece;
 
 /* Of a vocabulary of WordPiece. */
-static inline const st_wordpiece *st_word_rule(const st_vocab *vocab)
+static inline const st_wordpiece *st_wordpiece_of(const st_vocab *vocab)
 {
     return vocab->own;
 }

@@ -7,7 +7,7 @@
 
 static int has_rule(const st_vocab *v)
 {
-    const st_wordpiece *rule = st_word_rule(v);
+    const st_wordpiece *rule = st_wordpiece_of(v);
     return v->own_size == sizeof *rule && rule->unknown < v->count && rule->prefix_size <= ST_MOST_PREFIX;
 }
 
@@ -30,7 +30,7 @@ static st_status match(st_vocab *v, void *scratch, const uint8_t *text, size_t n
 static st_status match_reference(const st_vocab *v, void *scratch, const uint8_t *text, size_t n, st_ids *out)
 {
     (void)scratch;
-    return st_longest_reference(v, st_word_rule(v), text, n, out);
+    return st_longest_reference(v, st_wordpiece_of(v), text, n, out);
 }
 
 /* Keeps what matters of the word. `state` counts its characters. */
@@ -41,7 +41,7 @@ static st_status push(st_open *open, st_vocab *v, void *scratch, const uint8_t *
     (void)out;
     for (; at < n; at++) {
         const uint32_t begins = !st_utf8_is_continuation(text[at]);
-        if (begins && open->state > st_word_rule(v)->most)
+        if (begins && open->state > st_wordpiece_of(v)->most)
             break;
         open->state += begins;
     }

@@ -173,8 +173,8 @@ static void check_bounds(rng *r)
     case 4: h.count = ST_MAX_TOKENS + 1 + (uint32_t)rng_size(r, 1 << 20); break;
     case 5: h.dense_side = ST_MAX_TOKENS + 1 + (uint32_t)rng_size(r, 1 << 20); break;
     case 6: *(rng_one_in(r, 2) ? &h.pair_shift : &h.piece_shift) = rng_one_in(r, 2) ? (uint32_t)rng_below(r, 32) : 64 + (uint32_t)rng_size(r, 64); break;
-    case 7: h.wordpiece.on = 1; h.wordpiece.unknown = h.count + (uint32_t)rng_size(r, 100); break;
-    default: h.wordpiece.on = 1; h.wordpiece.unknown = 0; h.wordpiece.prefix_size = ST_MOST_PREFIX + 1 + (uint32_t)rng_size(r, 100);
+    case 7: h.model[rng_one_in(r, 2) ? ST_MODEL_NAME - 1 : rng_below(r, 4)] ^= 1 + (char)rng_below(r, 100); break; /* no model's name */
+    default: strcpy(h.model, "wordpiece"); /* a model that needs a rule of its own */
     }
     memcpy(copy, &h, sizeof h);
     h.checksum = st_image_checksum(copy, image.size);

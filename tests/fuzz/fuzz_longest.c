@@ -23,6 +23,7 @@ typedef struct tokens {
     uint32_t first[2][256], next[2][TOKENS_MOST]; /* by the first byte, outside and inside words: 1 more than the next token */
     size_t count;
     st_wordpiece rule;
+    int is_words;
 } tokens;
 
 static tokens now;
@@ -55,7 +56,7 @@ static void add_token(const uint8_t *bytes, size_t n, int silent)
         return;
     memcpy(now.bytes[now.count], bytes, n);
     now.lengths[now.count] = (uint32_t)n;
-    now.splits[now.count++] = silent || (now.rule.on && characters(bytes, n) > now.rule.most) ? ST_SILENT : 1;
+    now.splits[now.count++] = silent || (now.is_words && characters(bytes, n) > now.rule.most) ? ST_SILENT : 1;
 }
 
 /* A token that goes on from another one, or begins anew. */
@@ -63,7 +64,7 @@ static void add_random(rng *r, size_t kinds, size_t most)
 {
     uint8_t bytes[2 * TOKEN_BYTES];
     size_t n = 0;
-    if (now.rule.on && rng_one_in(r, 2)) {
+    if (now.is_words && rng_one_in(r, 2)) {
         memcpy(bytes, now.rule.prefix, now.rule.prefix_size);
         n = now.rule.prefix_size;
     }
@@ -112,7 +113,8 @@ static void make_tokens(rng *r, int wordpiece, size_t kinds)
     const size_t sizes[] = {2, 3, 6, 20, 80};
     const size_t most = sizes[rng_below(r, 5)], tries = rng_size(r, TOKENS_MOST);
     now.count = 0;
-    now.rule = (st_wordpiece){.on = wordpiece};
+    now.is_words = wordpiece;
+    now.rule = (st_wordpiece){0};
     if (wordpiece) {
         const char *prefix = prefixes[rng_below(r, 5)];
         now.rule.prefix_size = (uint32_t)strlen(prefix);
@@ -138,7 +140,9 @@ static st_vocab *build(void)
     for (size_t i = 0; i < now.count; at += now.lengths[i++])
         memcpy(bytes + at, now.bytes[i], now.lengths[i]);
     const st_vocab_source source = {.bytes = bytes, .lengths = now.lengths, .ids = now.ids, .splits = now.splits,
-                                    .count = now.count, .any_order = 1, .longest = 1, .wordpiece = now.rule};
+                                    .count = now.count, .any_order = 1,
+                                    .model = now.is_words ? &st_model_wordpiece : &st_model_longest,
+                                    .own = now.is_words ? &now.rule : NULL, .own_size = now.is_words ? sizeof now.rule : 0};
     st_vocab *v;
     CHECK(st_vocab_new(&source, 64, &v, &bad) == ST_OK);
     return v;
@@ -151,12 +155,12 @@ static const st_matcher *matcher_of(st_vocab *v, int failing)
     const st_matcher *m = NULL;
     for (int64_t succeeding = 0; failing && !m; succeeding = next_failure(succeeding)) {
         st_alloc_fail_after(succeeding);
-        m = st_vocab_matcher(v);
+        m = now.is_words ? st_vocab_word_matcher(v) : st_vocab_matcher(v);
         st_alloc_fail_after(-1);
         CHECK(m || st_alloc_read().live == live);
         counts.failed_allocations += !m;
     }
-    return st_vocab_matcher(v);
+    return now.is_words ? st_vocab_word_matcher(v) : st_vocab_matcher(v);
 }
 
 /* ---- the definition ---- */
@@ -186,14 +190,14 @@ static uint32_t longest_at(const uint8_t *text, size_t n, int inside, size_t *si
 static size_t define(const uint8_t *text, size_t n, uint32_t *to)
 {
     size_t count = 0, size;
-    if (now.rule.on && characters(text, n) > now.rule.most) {
+    if (now.is_words && characters(text, n) > now.rule.most) {
         *to = now.rule.unknown;
         return 1;
     }
     for (size_t at = 0; at < n; at += size) {
-        to[count] = longest_at(text + at, n - at, now.rule.on && at > 0, &size);
+        to[count] = longest_at(text + at, n - at, now.is_words && at > 0, &size);
         if (to[count++] == ST_NONE) {
-            CHECK(now.rule.on);
+            CHECK(now.is_words);
             *to = now.rule.unknown;
             return 1;
         }
@@ -224,7 +228,7 @@ static size_t make_text(rng *r, size_t kinds, size_t most)
         for (size_t i = 0; i < times && n + TOKEN_BYTES < TEXT_MOST && n < most; i++) {
             size_t length = now.lengths[token] - (whole ? 0 : rng_below(r, now.lengths[token]));
             size_t from = 0;
-            if (now.rule.on && begins(now.bytes[token], now.lengths[token], now.rule.prefix, now.rule.prefix_size))
+            if (now.is_words && begins(now.bytes[token], now.lengths[token], now.rule.prefix, now.rule.prefix_size))
                 from = length > now.rule.prefix_size ? now.rule.prefix_size : 0;
             if (rng_one_in(r, 3)) {
                 n += put_unit(r, kinds, text + n);
@@ -238,7 +242,7 @@ static size_t make_text(rng *r, size_t kinds, size_t most)
     }
     n = n < most ? n : most;
     st_text_error error;
-    for (size_t good; now.rule.on && (good = st_text_check(text, n, &error)) < n;)
+    for (size_t good; now.is_words && (good = st_text_check(text, n, &error)) < n;)
         text[good] = 'a';
     return n;
 }
@@ -275,10 +279,10 @@ static void check_text(rng *r, const st_matcher *m, const st_vocab *v, size_t n)
 {
     const size_t count = define(text, n, wanted);
     st_ids out = {0};
-    CHECK(st_longest_reference(v, text, n, &out) == ST_OK);
+    CHECK(st_longest_reference(v, now.is_words ? &now.rule : NULL, text, n, &out) == ST_OK);
     CHECK(out.size == count && are_ids(out.data, wanted, count));
     out.size = 0;
-    if (now.rule.on) {
+    if (now.is_words) {
         CHECK(st_matcher_word(m, v, guarded(text, n, 0), n, &out) == ST_OK);
         CHECK(out.size == count && are_ids(out.data, wanted, count));
     } else {
@@ -290,17 +294,17 @@ static void check_text(rng *r, const st_matcher *m, const st_vocab *v, size_t n)
 
 /* ---- words ---- */
 
-static void check_words(rng *r, const st_matcher *m, const st_vocab *v, size_t kinds)
+static void check_words(rng *r, const st_matcher *m, size_t kinds)
 {
-    st_match words[WORDS_MOST];
+    st_word words[WORDS_MOST];
     static uint8_t bytes[WORDS_MOST][TOKEN_BYTES * 2];
     const size_t count = rng_below(r, WORDS_MOST + 1);
     for (size_t i = 0; i < count; i++) {
         const size_t n = make_text(r, kinds, 1 + rng_size(r, 2 * TOKEN_BYTES - 1));
         memcpy(bytes[i], text, n);
-        words[i] = (st_match){bytes[i], take(n * sizeof(uint32_t)), (uint32_t)n, 0};
+        words[i] = (st_word){bytes[i], take(n * sizeof(uint32_t)), (uint32_t)n, 0};
     }
-    st_matcher_words(m, v, words, count);
+    st_matcher_words(m, words, count);
     for (size_t i = 0; i < count; i++) {
         const size_t size = define(bytes[i], words[i].n, wanted);
         CHECK(words[i].count == size && same_bytes(words[i].tokens, wanted, size * sizeof *wanted));
@@ -418,7 +422,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const st_matcher *m = matcher_of(v, now.count < 300 && rng_one_in(&r, 10));
     for (size_t i = rng_below(&r, 8); i; i--)
         check_text(&r, m, v, make_text(&r, kinds, (size_t)wordpiece + rng_size(&r, 1000))); /* no word is empty */
-    check_words(&r, m, v, kinds);
+    check_words(&r, m, kinds);
     if (rng_one_in(&r, 8)) /* many blocks at the same time, or a long word */
         check_text(&r, m, v, make_text(&r, kinds, rng_one_in(&r, 4) ? 60000 + rng_below(&r, 80000) : 16000 + rng_below(&r, 4000)));
     if (wordpiece)

@@ -20,6 +20,7 @@
 #include "base/tier.h"
 #include "image/frequent_words.h"
 #include "image/image.h"
+#include "models/models.h"
 #include "split/dfa.h"
 #include "stream/saved_state.h"
 #include "vocab/decode.h"
@@ -146,7 +147,8 @@ static st_vocab *new_vocab(const blocks *tokens, const blocks *words)
                               .lengths = tokens->lengths,
                               .ids = tokens->ids,
                               .count = tokens->count,
-                              .words = words->count};
+                              .words = words->count,
+                              .model = &st_model_bpe};
     uint8_t *lengths = malloc(words->count + 1);
     st_vocab *vocab;
     size_t bad;
@@ -370,7 +372,7 @@ static int open_image(encoding *c, const char *path, const char *texts)
     st_vocab *vocab;
     CHECK(room, "memory");
     memcpy(image, r.data, r.size);
-    const st_status status = st_image_open(image, r.size, &vocab);
+    const st_status status = st_image_open(image, r.size, st_model_named, &vocab);
     if (status) {
         printf("%s\n", st_strerror(status));
     } else {
