@@ -6,7 +6,7 @@ import sys
 
 try:
     from . import library
-except ImportError as error:
+except ImportError as _error:
     import importlib.machinery
     import os
 
@@ -16,7 +16,7 @@ except ImportError as error:
     raise ImportError(
         f"streamtok's sources in {os.path.dirname(_here)} are not built for this Python, and stand in front of an"
         " installed package: run Python in another folder, or build them with `pip install -e .` in theirs"
-    ) from error
+    ) from _error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def locked(method not None):
     def call(self, *arguments):
         return holding(self._lock, method, self, *arguments)
 
-    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    call.__name__, call.__doc__, call.__wrapped__ = method.__name__, method.__doc__, method  # the last one: its signature
     return call
 
 
