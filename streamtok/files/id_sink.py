@@ -12,7 +12,6 @@ import numpy as np
 from .. import disk
 from ..disk.outputs import files_of
 from ..native.checksum import crc32, joined_crc32
-from ..native.steps import after_all
 from .carried import Carrying
 from .carried_file import CarriedFile
 from .finishing import built_at, put_in_place, remove_built, rows, side_files, write_side
@@ -348,4 +347,5 @@ class IdSink:
 
     def close(self) -> None:
         """Close the unfinished files; they stay on the disk."""
-        after_all(*(each.close for each in self._all))
+        for each in self._all:
+            each.close()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..native.steps import on_failure, within
 from ._lane import PINNED, Lane
 from ._waiting import Steps, Wait, copied
 
@@ -72,8 +70,7 @@ def run_in_order(works: list[Work], slots: Sequence[Lane], output: Output) -> li
     results: list[Any] = [None] * len(works)
     free, active = list(slots), []
     numbers = iter(range(len(works)))
-
-    def run() -> list[tuple[int, Any]]:
+    with _left_in_peace(slots):
         while True:
             while free and (number := next(numbers, None)) is not None:
                 slot = free.pop(0)
@@ -85,13 +82,12 @@ def run_in_order(works: list[Work], slots: Sequence[Lane], output: Output) -> li
                 _pause(active)
                 continue
             try:
-                task.waits_for = within(task.slot.stream, next, task.steps)
+                with task.slot.stream:
+                    task.waits_for = next(task.steps)
             except StopIteration as end:
                 results[task.number] = end.value
                 active.remove(task)
                 free.append(task.slot)
-
-    return on_failure(run, partial(leave_in_peace, slots))
 
 
 def _pause(active: list[_Task]) -> None:
@@ -102,11 +98,16 @@ def _pause(active: list[_Task]) -> None:
         time.sleep(0)
 
 
-def leave_in_peace(slots: Sequence[Lane]) -> None:
+@contextlib.contextmanager
+def _left_in_peace(slots: Sequence[Lane]) -> Iterator[None]:
     """After an error, or Ctrl-C: ends all work, so that other calls can take the slots."""
-    for slot in slots:
-        with contextlib.suppress(Exception):
-            within(slot.stream, slot.device.synchronize)
+    try:
+        yield
+    except BaseException:
+        for slot in slots:
+            with contextlib.suppress(Exception), slot.stream:
+                slot.device.synchronize()
+        raise
 
 
 def _do(work: Work, number: int, slot: Lane, output: Output) -> Steps[tuple[int, Any]]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..errors import warn_user
-from ..native.steps import after_all, holding
+from ..native.steps import holding
 from .engine import Engine, Unserved
 from .late import backend_lock
 from .watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_T = TypeVar("_T")
+    from collections.abc import Iterator
 
 
 class State:
@@ -90,41 +88,31 @@ class State:
         return self._engine
 
 
-class Inside(NamedTuple):
-    """What a thread is in.
+class _Inside(threading.local):
+    """What this thread is in.
 
-    is_reading: code that reads a backend and hands it to nobody.
+    depth: calls of code that reads a backend and hands it to nobody.
     unserved: the original is to encode.
     decoding: (tokenizer, strict) of a call that decodes.
     """
 
-    is_reading: bool = False
-    unserved: bool = False
+    depth = 0
+    unserved = False
     decoding: tuple[Any, bool] | None = None
 
 
-class _Thread(threading.local):
-    inside = Inside()
+inside = _Inside()
 
 
-_thread = _Thread()
-
-
-def inside() -> Inside:
-    """What this thread is in."""
-    return _thread.inside
-
-
-def reading(
-    function: Callable[[], _T], unserved: bool = False, decoding: tuple[Any, bool] | None = None, locked: bool = False
-) -> _T:
-    """What a function returns that is a part of this thread's work. locked: under the backend's lock."""
-    before = inside()
-    within = Inside(True, unserved or before.unserved, decoding or before.decoding)
-
-    def call() -> _T:
-        _thread.inside = within
-        return function()
-
-    step = functools.partial(after_all, call, functools.partial(setattr, _thread, "inside", before))
-    return holding(backend_lock(), step) if locked else step()
+@contextlib.contextmanager
+def reading(unserved: bool = False, decoding: tuple[Any, bool] | None = None) -> Iterator[None]:
+    """A part of this thread's work."""
+    before = inside.unserved, inside.decoding
+    inside.depth += 1
+    inside.unserved = unserved or before[0]
+    inside.decoding = decoding or before[1]
+    try:
+        yield
+    finally:
+        inside.depth -= 1
+        inside.unserved, inside.decoding = before
