@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate, pairwise
 
 from .errors import at_row
@@ -15,11 +16,13 @@ from .native.cores import cores
 from .native.encode import Coder
 from .native.job import Job
 from .native.lists import Lists, lists_over
+from .native.steps import Threads, after_all, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
+    from .native.steps import Task
     from .native.texts import Texts
     from .native.vocab import Vocab
     from .protocols import ArrayCoder, Ids, Names, Places, SomeText, Text, TextCoder
@@ -49,23 +52,18 @@ def thread_map(function: Callable[[_T], _R], items: list[_T], num_threads: int |
     num_threads = min(threads_for(num_threads), len(items))
     if num_threads <= 1:
         return [function(item) for item in items]
-    from concurrent.futures import ThreadPoolExecutor  # its import takes longer than that of the whole package
+    stop, threads = interrupt.Stop(), Threads(num_threads)
+    tasks: list[Task[_R]] = []
 
-    stop = interrupt.Stop()
+    def results() -> list[_R]:
+        for item in items:
+            tasks.append(threads.do(partial(within, stop, function, item)))
+        made = [task.result() for task in tasks]
+        threads.end()
+        return made
 
-    def run(item: _T) -> _R:
-        with stop:
-            return function(item)
-
-    pool = ThreadPoolExecutor(num_threads)
-    try:
-        results = list(pool.map(run, items))
-    except BaseException:  # Ctrl-C, or an item that fails: the other results are not needed
-        stop.raise_it()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-    return results
+    # After Ctrl-C, or an item that fails, the other results are not needed.
+    return after_all(results, stop.raise_it, threads.drop, tasks.clear)
 
 
 # ==== One long text ====

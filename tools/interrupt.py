@@ -22,11 +22,10 @@ import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "support"))
 os.environ.setdefault("STREAMTOK_CACHE", tempfile.mkdtemp(prefix="streamtok-interrupt-"))
+os.environ.setdefault("STREAMTOK_TESTS_RUN", os.environ["STREAMTOK_CACHE"])  # the kernels, compiled
 
 import interrupted
 import interrupted_rows
-
-from streamtok.serving import session
 
 
 def interrupt(row: interrupted.Row, arguments: argparse.Namespace, seconds: float) -> interrupted.Result:
@@ -47,6 +46,7 @@ def run(arguments: argparse.Namespace) -> dict[str, list[int]]:
             known = found[row.name.partition(":")[0]]
             known[0] += result.tried
             known[1] += len(result.broken)
+            print(f"{row.name}: {result.tried} interrupted, {len(result.broken)} broken", flush=True)
             for fault in result.broken[:3]:
                 print(f"{row.name}: {fault}", flush=True)
     return found
@@ -60,7 +60,8 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    session.STEP = 256  # marks in short texts
+    for owner, name, value in interrupted_rows.SMALL:
+        setattr(owner, name, value)
     found = run(arguments)
     width = max(map(len, found), default=0)
     for name, (tried, broken) in found.items():

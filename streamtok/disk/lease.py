@@ -31,21 +31,21 @@ _LOCAL = {b"bcachefs", b"btrfs", b"ext2", b"ext3", b"ext4", b"f2fs", b"overlay",
 def take(file: disk.File) -> Lease:
     """A lease on `file`. There is none on other systems, on a network's file system, or where another program has the
     file open."""
-    lease = Lease(file.fd)
-    if hasattr(disk.fcntl, "F_SETLEASE") and _file_system(file.path) in _LOCAL:
-        try:
-            lease.begin()
-        except BaseException:
-            lease.end()
-            raise
+    lease = Lease(file)
+    try:
+        lease.begin()
+    except BaseException:
+        lease.end()
+        raise
     return lease
 
 
 class Lease:
-    """A lease on an open file: `begin`, and `end` before the file is closed."""
+    """A lease on an open file: `begin`, and `end` before the file is closed. Keep it where `end` will be called before
+    `begin` is: from then on a thread may hold it."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, file: disk.File) -> None:
+        self._fd, self._path = file.fd, file.path
         self._is_held = self._is_over = False
         self._is_begun = _thread.allocate_lock()
         self._threads, self._ident = Threads(1), 0
@@ -53,6 +53,8 @@ class Lease:
 
     def begin(self) -> None:
         """Take the lease, if the system gives it."""
+        if not hasattr(disk.fcntl, "F_SETLEASE") or _file_system(self._path) not in _LOCAL:
+            return
         self._is_begun.acquire()
         try:
             put(self, "_task", self._threads.do, self._watch)

@@ -6,12 +6,13 @@ portions, and an error when its turn comes. How much text waits is bounded.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..native.steps import Changes, Threads, after_all
 from .members import SUFFIXES
 from .sources import PathSource, Reader
 
@@ -43,7 +44,11 @@ class _Unpacked(Reader):
         self._error: BaseException | None = None
         self._rest = memoryview(b"")
         self._position = 0
-        self.thread = threading.Thread(target=self._unpack, name="streamtok", daemon=True)
+        self._threads = Threads(1)
+
+    def begin(self) -> None:
+        """Raises RuntimeError where there are no more threads."""
+        self._threads.do(self._unpack)
 
     # ---- on the thread ----
 
@@ -56,9 +61,10 @@ class _Unpacked(Reader):
                 pass
         except BaseException as raised:
             error = raised
-        with self._ahead.changed:
-            self._error, self._is_over = error, True
-            self._ahead.changed.notify_all()
+        self._ahead.changed.run(self._end, error)
+
+    def _end(self, error: BaseException | None) -> None:
+        self._error, self._is_over = error, True
 
     def _unpack_block(self, reader: Reader) -> bool:
         """False at the end of the text. What comes in front of a damage is put down before the error is raised."""
@@ -101,28 +107,23 @@ class _Unpacked(Reader):
         return parts
 
     def _next(self) -> bool:
-        changed = self._ahead.changed
-        with changed:
-            while not self._rest:
-                while not self._blocks and not self._is_over:
-                    changed.wait()
-                if not self._blocks:
-                    break
-                text, self._position = self._blocks.popleft()
-                self.held -= len(text)
-                self._rest = memoryview(text)
-                changed.notify_all()
-        if not self._rest and self._error is not None:
+        if not self._ahead.changed.until(self._taken) and self._error is not None:
             raise self._error
         return bool(self._rest)
+
+    def _taken(self) -> bool | None:
+        """Whether there is text; None: not yet."""
+        while not self._rest and self._blocks:
+            text, self._position = self._blocks.popleft()
+            self.held -= len(text)
+            self._rest = memoryview(text)
+        return bool(self._rest) if self._rest or self._is_over else None
 
     def position(self) -> int:
         return self._position
 
     def close(self) -> None:
-        self._ahead.drop(self)
-        self.thread.join()
-        self._blocks.clear()
+        after_all(partial(self._ahead.drop, self), self._threads.end, self._blocks.clear)
         if self._reader is not None:
             self._reader.close()
 
@@ -134,7 +135,7 @@ class Ahead:
     def __init__(self, sources: list[AnySource], num_threads: int) -> None:
         self._sources, self._threads = sources, num_threads
         self._begun = 0  # sources in front of this one were looked at
-        self.changed = threading.Condition()  # its lock is of all that follows, and of each source's blocks
+        self.changed = Changes()  # its lock is of all that follows, and of each source's blocks
         self._open: dict[int, _Unpacked] = {}  # by the place of the source, in order
         self._is_closed = False
 
@@ -155,39 +156,36 @@ class Ahead:
             # A pipe is opened in its turn: who writes to it may wait for that.
             if isinstance(source, PathSource) and source.suffix in SUFFIXES and source.size is not None:
                 unpacked = _Unpacked(self, source, offset if place == index else 0)
-                with self.changed:
-                    self._open[place] = unpacked
+                self.changed.run(self._open.__setitem__, place, unpacked)
                 try:
-                    unpacked.thread.start()
+                    unpacked.begin()
                 except RuntimeError:  # no more threads: it is unpacked in its turn
-                    with self.changed:
-                        del self._open[place]
+                    self.drop(unpacked)
                     self._begun = len(self._sources)
 
     def drop(self, unpacked: _Unpacked) -> None:
         """It is read no more."""
-        with self.changed:
-            self._open = {place: each for place, each in self._open.items() if each is not unpacked}
-            self.changed.notify_all()
+        self.changed.run(self._drop, unpacked)
+
+    def _drop(self, unpacked: _Unpacked) -> None:
+        self._open = {place: each for place, each in self._open.items() if each is not unpacked}
 
     def close(self) -> None:
         """Ends the threads, each after its current block."""
-        with self.changed:
-            self._is_closed = True
-            self.changed.notify_all()
-        for unpacked in list(self._open.values()):
-            unpacked.close()
+        stop = partial(self.changed.run, setattr, self, "_is_closed", True)
+        after_all(stop, *(unpacked.close for unpacked in self._open.values()))
 
     # ---- on the threads ----
 
     def wait_for_room(self, unpacked: _Unpacked) -> bool:
         """Returns once there may be another block of this source; False: none is wanted any more."""
-        with self.changed:
-            while not self._is_closed and unpacked in (waiting := list(self._open.values())):
-                if self._may_go_on(unpacked, waiting):
-                    return True
-                self.changed.wait()
+        return self.changed.until(self._room_for, unpacked)
+
+    def _room_for(self, unpacked: _Unpacked) -> bool | None:
+        waiting = list(self._open.values())
+        if self._is_closed or unpacked not in waiting:
             return False
+        return self._may_go_on(unpacked, waiting) or None
 
     def _may_go_on(self, unpacked: _Unpacked, waiting: list[_Unpacked]) -> bool:
         """The nearer a source is, the more of the room it may fill: its text is wanted sooner."""
@@ -198,6 +196,5 @@ class Ahead:
         return sum(each.held for each in waiting) < room
 
     def put(self, unpacked: _Unpacked, parts: list[bytes], position: int) -> None:
-        with self.changed:
-            unpacked.add(parts, position)
-            self.changed.notify_all()
+        """Blocks of a source have come."""
+        self.changed.run(unpacked.add, parts, position)

@@ -54,7 +54,8 @@ class Growing:
         """
         self._file = disk.open_locked(self.path, self._target)
         self._file.copy_mode(self._target)
-        self._lease = lease.take(self._file)  # before any of it is read: from now on another writer is noticed
+        self._lease = lease.Lease(self._file)
+        self._lease.begin()  # before any of it is read: from now on another writer is noticed
 
     def write(self, block: Any) -> None:
         """Write the bytes of a buffer behind those before."""

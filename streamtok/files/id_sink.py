@@ -12,6 +12,7 @@ import numpy as np
 from .. import disk
 from ..disk.outputs import files_of
 from ..native.checksum import crc32, joined_crc32
+from ..native.steps import after_all
 from .carried import Carrying
 from .carried_file import CarriedFile
 from .finishing import built_at, put_in_place, remove_built, rows, side_files, write_side
@@ -347,5 +348,4 @@ class IdSink:
 
     def close(self) -> None:
         """Close the unfinished files; they stay on the disk."""
-        for each in self._all:
-            each.close()
+        after_all(*(each.close for each in self._all))

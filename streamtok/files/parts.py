@@ -10,10 +10,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import threading
+from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable
-from queue import SimpleQueue
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +22,12 @@ from .. import disk
 from ..native import job
 from ..native.encode import Coder
 from ..native.part import Part
+from ..native.steps import Threads, locked
 from ..native.text import OwnMemory
 from .sources import PathSource, Reader, SourceError
 
 if TYPE_CHECKING:
+    from ..native.steps import Task
     from ..protocols import NamePair
     from .id_sink import IdSink
 
@@ -63,7 +65,7 @@ def read_part(file: int, start: int, room: memoryview) -> None:
         start, room = start + count, room[count:]
 
 
-class _Task:
+class _Text:
     """A part on its way. at: where its ids go, once that is known."""
 
     __slots__ = ("at", "error", "explain", "file", "is_done", "is_written", "part", "size", "start")
@@ -106,17 +108,17 @@ class Parts:
         self._before = before
         self._coder, self._matchers, self._sink = coder, matchers, sink
         self.num_threads, self.part = num_threads, part
-        self._lock = threading.Lock()  # of all that follows
-        self._coming: deque[_Task | _Point] = deque()  # without a place, in the order of the text
-        self._placed: deque[_Task | _Point] = deque()  # the first of them is not written yet
-        self._ready: deque[_Task] = deque()  # to be written
+        self._lock = allocate_lock()  # of all that follows
+        self._coming: deque[_Text | _Point] = deque()  # without a place, in the order of the text
+        self._placed: deque[_Text | _Point] = deque()  # the first of them is not written yet
+        self._ready: deque[_Text] = deque()  # to be written
         self._is_writing = False
         self._due: list[_Point] = []
-        self._failed: _Task | None = None
+        self._failed: _Text | None = None
         self._idle: list[Part] = []
-        self._room = threading.Semaphore(_AHEAD * num_threads)
-        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
+        self._rooms: list[memoryview] = []  # that no thread reads into
+        self._submitted: deque[Task[None]] = deque()
+        self._threads = Threads(num_threads)
         self.is_active = False
         self._source = ""
 
@@ -137,10 +139,6 @@ class Parts:
         self._source = source
         self._before()
         self.is_active = True
-        while len(self._threads) < self.num_threads:
-            thread = threading.Thread(target=self._run, name="streamtok", daemon=True)
-            thread.start()
-            self._threads.append(thread)
 
     def next_cut(self, file: int, start: int) -> int | None:
         """Where the part that begins at `start` may end; None where no such place is near."""
@@ -148,47 +146,44 @@ class Parts:
 
     def submit(self, file: int, start: int, size: int, explain: Explain) -> None:
         """Takes a part of the open file `file`. Where its text is refused, explain() raises the error in its turn."""
-        self._acquire()
-        task = _Task(file, start, size, explain)
-        with self._lock:
-            self._coming.append(task)
-        self._tasks.put(task)
+        while len(self._submitted) >= _AHEAD * self.num_threads:
+            self._wait()
+        text = _Text(file, start, size, explain)
+        self._come(text)
+        self._submitted.append(self._threads.do(partial(self._run, text)))
         self._call_due()
+
+    @locked
+    def _come(self, text: _Text) -> None:
+        self._coming.append(text)
 
     def when_written(self, action: AtPoint) -> None:
         """Has action(ids, crc) called once all parts so far are written; these are the file's totals up to there."""
-        with self._lock:
-            if self._failed is not None:  # the next call raises; the point would lie behind what has failed
-                return
-            self._coming.append(_Point(action))
-        self._place(None)
+        self._place(_Point(action))
         self._call_due()
 
     def finish(self) -> None:
         """Returns once all parts are written: append() goes on behind them."""
-        count = _AHEAD * self.num_threads
-        for _ in range(count):
-            self._acquire()
-        self._room.release(count)
+        while self._submitted:
+            self._wait()
         self._call_due()
         self._sink.go_behind()
         self.is_active = False
 
     def close(self) -> None:
         """Ends the threads, each after its current part."""
-        with self._lock:
-            self._coming.clear()
-            while not self._tasks.empty():
-                self._tasks.get()
-            for _ in self._threads:
-                self._tasks.put(None)
-        for thread in self._threads:
-            thread.join()
-        self._threads = []
+        self._forget()
+        self._threads.end()
+        self._submitted.clear()
         self.is_active = False
 
-    def _acquire(self) -> None:
-        self._room.acquire()
+    @locked
+    def _forget(self) -> None:
+        self._coming.clear()
+
+    def _wait(self) -> None:
+        """Returns once the first part is done, or raises what was the first to fail."""
+        self._submitted.popleft().result()
         failed = self._failed
         if failed is not None:
             assert failed.error is not None
@@ -197,81 +192,92 @@ class Parts:
             raise failed.error
 
     def _call_due(self) -> None:
-        with self._lock:
-            due, self._due = self._due, []
-        for point in due:
+        for point in self._taken_due():
             point.action(point.ids, point.crc)
+
+    @locked
+    def _taken_due(self) -> list[_Point]:
+        due, self._due = self._due, []
+        return due
 
     # ---- on the threads ----
 
-    def _run(self) -> None:
-        room = memoryview(OwnMemory(np.empty(self.part + LARGEST_REST, np.uint8)))
-        while (task := self._tasks.get()) is not None:
-            if self._failed is None:
-                self._encode(task, room)
-                self._place(task)
-                self._write_ready()
+    def _run(self, text: _Text) -> None:
+        if self._failed is None:
+            self._encode(text)
+            self._place(text)
+            self._write_ready()
 
-    def _encode(self, task: _Task, room: memoryview) -> None:
+    def _encode(self, text: _Text) -> None:
         try:
-            text = room[: task.size]
+            room = self._take(self._rooms) or memoryview(OwnMemory(np.empty(self.part + LARGEST_REST, np.uint8)))
+            data = room[: text.size]
             with disk.named(self._source):
-                read_part(task.file, task.start, text)
-            with self._lock:
-                part = self._idle.pop() if self._idle else None
-            part = part or Part()
-            part.encode(self._coder, text, *self._matchers, self._sink.dtype.itemsize)
-            task.part = part
+                read_part(text.file, text.start, data)
+            part = self._take(self._idle) or Part()
+            part.encode(self._coder, data, *self._matchers, self._sink.dtype.itemsize)
+            self._rooms.append(room)
+            text.part = part
         except BaseException as error:
-            task.error = error
+            text.error = error
 
-    def _place(self, done: _Task | None) -> None:
-        """Gives a place to all parts that are encoded and have only such in front."""
-        with self._lock:
-            if done is not None:
-                done.is_done = True
-            while self._coming:
-                first = self._coming[0]
-                if isinstance(first, _Point):
-                    first.ids, first.crc = self._sink.ids, self._sink.crc
-                elif not first.is_done:
-                    break
-                elif first.part is None:
-                    self._fail(first)
-                    break
-                else:
-                    first.at = self._sink.place(first.part.count, first.part.crc)
-                    self._ready.append(first)
-                self._placed.append(self._coming.popleft())
-            self._settle()
+    @locked
+    def _take(self, those: list[Any]) -> Any:
+        return those.pop() if those else None
+
+    @locked
+    def _place(self, item: _Text | _Point) -> None:
+        """Gives a place to all that is done and has only such in front. A point stands behind what was submitted."""
+        if isinstance(item, _Text):
+            item.is_done = True
+        elif self._failed is None:  # else the next call raises; the point would lie behind what has failed
+            self._coming.append(item)
+        while self._coming:
+            first = self._coming[0]
+            if isinstance(first, _Point):
+                first.ids, first.crc = self._sink.ids, self._sink.crc
+            elif not first.is_done:
+                break
+            elif first.part is None:
+                self._fail(first)
+                break
+            else:
+                first.at = self._sink.place(first.part.count, first.part.crc)
+                self._ready.append(first)
+            self._placed.append(self._coming.popleft())
+        self._settle()
 
     def _write_ready(self) -> None:
         """Writes what has its place, if no other thread does so. Two that wrote to one file would wait for each other,
         and burn their time: file systems let one in."""
-        with self._lock:
-            if self._is_writing or not self._ready:
-                return
-            self._is_writing = True
-            task = self._ready.popleft()
-        while True:
+        text = self._first_ready()
+        while text is not None:
             try:
-                assert task.at is not None and task.part is not None
-                self._sink.write_at(task.at, task.part)
+                assert text.at is not None and text.part is not None
+                self._sink.write_at(text.at, text.part)
             except BaseException as error:
-                task.error = error
-                with self._lock:
-                    self._fail(task)
-                return
-            with self._lock:
-                self._idle.append(task.part)
-                task.part, task.is_written = None, True
-                self._settle()
-                following = self._ready.popleft() if self._ready else None
-                self._is_writing = following is not None
-            self._room.release()
-            if following is None:
-                return
-            task = following
+                text.error = error
+            text = self._following(text)
+
+    @locked
+    def _first_ready(self) -> _Text | None:
+        if self._is_writing or not self._ready:
+            return None
+        self._is_writing = True
+        return self._ready.popleft()
+
+    @locked
+    def _following(self, text: _Text) -> _Text | None:
+        """What is ready behind a part that is written; nothing behind one that could not be."""
+        if text.error is not None:
+            self._fail(text)
+            return None
+        assert text.part is not None
+        self._idle.append(text.part)
+        text.part, text.is_written = None, True
+        self._settle()
+        self._is_writing = bool(self._ready)
+        return self._ready.popleft() if self._ready else None
 
     def _settle(self) -> None:
         while self._placed and self._placed[0].is_written:
@@ -279,9 +285,8 @@ class Parts:
             if isinstance(first, _Point):
                 self._due.append(first)
 
-    def _fail(self, task: _Task) -> None:
+    def _fail(self, text: _Text) -> None:
         """The first error is raised. Nothing behind it gets a place, or makes a point."""
         if self._failed is None:
-            self._failed = task
+            self._failed = text
             self._coming.clear()
-            self._room.release(_AHEAD * self.num_threads)  # the calling thread may be waiting, and waits no more

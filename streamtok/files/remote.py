@@ -9,13 +9,16 @@ import errno
 import io
 import os
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import shortened
+from ..native.steps import Threads, after_all
 from .sources import AnySource, PathSource, SourceError, hash_ends
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from ..native.steps import Task
 
 _BLOCK = 4 << 20  # bytes asked for at once: so much that a request's way there and back is a small part of it
 _AHEAD = 4  # blocks on their way while one is being read
@@ -193,14 +196,26 @@ def _time_of(info: dict[str, Any]) -> int:
     return 0
 
 
+class _Block:
+    """A block to be read, unless it is dropped before that."""
+
+    def __init__(self, read: Callable[[int, int], bytes], begin: int, end: int) -> None:
+        self._read, self._begin, self._end = read, begin, end
+        self.is_wanted = True
+        self.task: Task[bytes] | None = None
+
+    def __call__(self) -> bytes:
+        return self._read(self._begin, self._end) if self.is_wanted else b""
+
+
 class Blocks(io.RawIOBase):
     """A remote file, open for reading; what comes next is on its way while a block is read in order."""
 
     def __init__(self, source: RemoteSource, files: Any, path: str, size: int) -> None:
         self._source, self._files, self._path, self._size = source, files, path, size
         self._at = self._behind = 0
-        self._blocks: dict[int, Future[bytes]] = {}
-        self._pool: ThreadPoolExecutor | None = None
+        self._blocks: dict[int, _Block] = {}
+        self._threads = Threads(_AHEAD)
 
     def readable(self) -> bool:
         return True
@@ -217,36 +232,37 @@ class Blocks(io.RawIOBase):
 
     def readinto(self, room: Any) -> int:
         room = memoryview(room).cast("B")
-        done, end = 0, min(self._size, self._at + len(room))
-        ahead = _AHEAD if self._at == self._behind else 0  # another place is asked for: what follows it may not be
-        while self._at < end:
-            number = self._at // _BLOCK
+        at, end = self._at, min(self._size, self._at + len(room))
+        ahead = _AHEAD if at == self._behind else 0  # another place is asked for: what follows it may not be
+        while at < end:
+            number = at // _BLOCK
             block = self._block(number, ahead)
-            first = self._at - number * _BLOCK
-            part = memoryview(block)[first : first + end - self._at]
+            first = at - number * _BLOCK
+            part = memoryview(block)[first : first + end - at]
+            done = at - self._at
             room[done : done + len(part)] = part
-            done += len(part)
-            self._at += len(part)
-        self._behind = self._at
+            at += len(part)
+        done = max(at - self._at, 0)
+        self._behind = at
+        self._at = at
         return done
 
     def _block(self, number: int, ahead: int) -> bytes:
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            self._pool = ThreadPoolExecutor(_AHEAD, "streamtok")
         last = min(number + ahead, (self._size - 1) // _BLOCK)
         for old in [each for each in self._blocks if not number <= each <= number + _AHEAD]:
-            self._blocks.pop(old).cancel()
+            self._blocks[old].is_wanted = False
+            del self._blocks[old]
         for each in range(number, last + 1):
             if each not in self._blocks:
                 begin, end = each * _BLOCK, min(self._size, (each + 1) * _BLOCK)
-                self._blocks[each] = self._pool.submit(self._source.part, self._files, self._path, begin, end)
-        return self._blocks[number].result()
+                block = _Block(partial(self._source.part, self._files, self._path), begin, end)
+                block.task = self._threads.do(block)
+                self._blocks[each] = block
+        task = self._blocks[number].task
+        assert task is not None
+        return task.result()
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = None
-        self._blocks.clear()
-        super().close()
+        """Drops what was not asked for yet. What is on its way comes, and is dropped then."""
+        # In this order: nothing is asked of threads that have ended.
+        after_all(super().close, self._threads.drop, self._blocks.clear)

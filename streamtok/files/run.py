@@ -6,7 +6,6 @@ With several threads, some unpack sources, one reads and cuts, some encode, one 
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from .._version import __version__
 from ..disk.outputs import files_of
 from ..errors import shortened
 from ..native.encode import Coder
+from ..native.steps import after_all
 from .ahead import Ahead
 from .carried import Carrier
 from .documents import Device, Documents, Options
@@ -171,6 +171,10 @@ class FileRun:
             self._sink.clean()
             disk.remove(self._journal_path)
             return self._result()
+        after_all(lambda: self._write(marks, resume), self._close, self._close)  # twice: it may be interrupted, too
+        return self._result()
+
+    def _write(self, marks: list[Mark], resume: bool) -> None:
         try:
             self._start(marks, resume)
             self._encode()
@@ -180,9 +184,6 @@ class FileRun:
             if explained is error:
                 raise
             raise explained from error
-        finally:
-            self._close()
-        return self._result()
 
     def _marks(self) -> list[Mark]:
         """The points that an earlier run left, once it is sure that it was a run like this one."""
@@ -354,19 +355,13 @@ class FileRun:
             pass  # the error that is being raised says more
 
     def _stop_writing(self) -> None:
-        if self._documents.parts is not None:
-            self._documents.parts.close()
-        self._writer.close()
-        self._keeper.close()
+        parts = self._documents.parts
+        after_all(self._writer.close, self._keeper.close, *([] if parts is None else [parts.close]))
 
     def _close(self) -> None:
-        with contextlib.ExitStack() as each:  # in reverse order, each of them even if another fails
-            if self._journal is not None:
-                each.callback(self._journal.close)
-            each.callback(self._sink.close)
-            each.callback(self._stop_writing)
-            each.callback(self._documents.pipeline.close)
-            each.callback(self._ahead.close)
+        journal = [] if self._journal is None else [self._journal.close]
+        pipeline, stop = self._documents.pipeline, self._stop_writing
+        after_all(self._ahead.close, pipeline.close, stop, self._sink.close, *journal)
 
     def _result(self) -> EncodedFile:
         sink, documents = self._sink, self._documents

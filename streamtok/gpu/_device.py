@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..native.launch import Driver, Launch
+from ..native.launch import Current, Driver, Launch
 from ..native.room import Block
 from ..native.steps import lazy
 from ..native.workers import clear
@@ -86,32 +86,6 @@ def finish(device: CudaDevice, status: int, is_over: bool) -> None:
         device.synchronize()
 
 
-class _Current:
-    """Makes a device, and perhaps a stream of it, current for this thread inside `with`.
-
-    CuPy's Device keeps what was current before in the object, which threads would share; and its streams can be made
-    current on their own device alone. The device is set though it be the current one: that is what gives a new thread
-    its context.
-    """
-
-    __slots__ = ("_before", "_ordinal", "_runtime", "_stream")
-
-    def __init__(self, runtime: Any, ordinal: int, stream: Any = None) -> None:
-        self._runtime, self._ordinal, self._stream = runtime, ordinal, stream
-
-    def __enter__(self) -> None:
-        self._before = self._runtime.getDevice()
-        self._runtime.setDevice(self._ordinal)
-        if self._stream is not None:
-            self._stream.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        if self._stream is not None:
-            self._stream.__exit__(*error)
-        if self._before != self._ordinal:
-            self._runtime.setDevice(self._before)
-
-
 class _Moment:
     """An event, as Wait has it. It needs no current device."""
 
@@ -158,8 +132,8 @@ class CudaDevice:
         self._launches: dict[tuple[str, int], tuple[int, int, bool]] = {}
 
     @property
-    def _cuda(self) -> _Current:
-        return _Current(self._cupy.cuda.runtime, self.ordinal)
+    def _cuda(self) -> Current:
+        return Current(self._cupy.cuda.runtime, self.ordinal)
 
     @lazy
     def _driver(self) -> Any:
@@ -268,7 +242,7 @@ class CudaDevice:
         """A new CUDA stream: current inside `with`, for one thread at a time."""
         with self._cuda:
             stream = self._cupy.cuda.Stream(non_blocking=True)
-        return _Current(self._cupy.cuda.runtime, self.ordinal, stream)
+        return Current(self._cupy.cuda.runtime, self.ordinal, stream)
 
     def caller_stream(self, given: Any) -> AbstractContextManager[None]:
         """The stream that the caller means, current inside `with`: a CuPy stream, an object with __cuda_stream__, a
@@ -284,7 +258,7 @@ class CudaDevice:
                     given = streams.Stream.from_external(_Handle(given))
                 else:  # CuPy before it had that
                     given = streams.ExternalStream(given, self.ordinal)
-        return _Current(streams.runtime, self.ordinal, given)
+        return Current(streams.runtime, self.ordinal, given)
 
     def synchronize(self) -> None:
         """Returns once all work of the current stream is done."""

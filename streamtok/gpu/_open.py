@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-import threading
+from _thread import allocate_lock
 from typing import TYPE_CHECKING, Any
 
+from ..native.steps import holding
 from ._errors import DeviceError, explained
 from ._shapes import ENCODING, Module
 
@@ -20,7 +21,7 @@ LEAST_CAPABILITY = 75
 INSTALL = "install streamtok[cuda12] for a driver of CUDA 12, streamtok[cuda13] for one of CUDA 13"
 
 _opened: dict[tuple[str, int, str], CudaDevice] = {}
-_lock = threading.Lock()
+_lock = allocate_lock()
 _process = os.getpid()
 
 
@@ -78,11 +79,15 @@ def open_device(family: str, ordinal: int, modules: tuple[Module, ...] = ENCODIN
             "CUDA does not work in a process that was forked off one that may have used it: "
             "start workers with multiprocessing's method 'spawn' or 'forkserver'"
         )
-    with _lock:
-        key = family, ordinal, modules[0].package
-        if key not in _opened:
-            _opened[key] = _open(family, ordinal, modules)
-        return _opened[key]
+    found: CudaDevice = holding(_lock, _open_once, family, ordinal, modules)
+    return found
+
+
+def _open_once(family: str, ordinal: int, modules: tuple[Module, ...]) -> CudaDevice:
+    key = family, ordinal, modules[0].package
+    if key not in _opened:
+        _opened[key] = _open(family, ordinal, modules)
+    return _opened[key]
 
 
 def _open(family: str, ordinal: int, modules: tuple[Module, ...]) -> CudaDevice:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..native.steps import on_failure, within
 from ._lane import PINNED, Lane
 from ._waiting import Steps, Wait, copied
 
@@ -70,7 +72,8 @@ def run_in_order(works: list[Work], slots: Sequence[Lane], output: Output) -> li
     results: list[Any] = [None] * len(works)
     free, active = list(slots), []
     numbers = iter(range(len(works)))
-    with _left_in_peace(slots):
+
+    def run() -> list[tuple[int, Any]]:
         while True:
             while free and (number := next(numbers, None)) is not None:
                 slot = free.pop(0)
@@ -82,12 +85,13 @@ def run_in_order(works: list[Work], slots: Sequence[Lane], output: Output) -> li
                 _pause(active)
                 continue
             try:
-                with task.slot.stream:
-                    task.waits_for = next(task.steps)
+                task.waits_for = within(task.slot.stream, next, task.steps)
             except StopIteration as end:
                 results[task.number] = end.value
                 active.remove(task)
                 free.append(task.slot)
+
+    return on_failure(run, partial(leave_in_peace, slots))
 
 
 def _pause(active: list[_Task]) -> None:
@@ -98,16 +102,11 @@ def _pause(active: list[_Task]) -> None:
         time.sleep(0)
 
 
-@contextlib.contextmanager
-def _left_in_peace(slots: Sequence[Lane]) -> Iterator[None]:
+def leave_in_peace(slots: Sequence[Lane]) -> None:
     """After an error, or Ctrl-C: ends all work, so that other calls can take the slots."""
-    try:
-        yield
-    except BaseException:
-        for slot in slots:
-            with contextlib.suppress(Exception), slot.stream:
-                slot.device.synchronize()
-        raise
+    for slot in slots:
+        with contextlib.suppress(Exception):
+            within(slot.stream, slot.device.synchronize)
 
 
 def _do(work: Work, number: int, slot: Lane, output: Output) -> Steps[tuple[int, Any]]:

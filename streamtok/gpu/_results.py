@@ -11,13 +11,14 @@ from __future__ import annotations
 import collections
 import mmap
 import os
-import threading
 import weakref
+from _thread import allocate_lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..native.room import Lent
+from ..native.steps import locked
 from ._lane import PINNED
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Results:
     """Blocks of a pipeline on a device."""
 
     def __init__(self, device: CudaDevice) -> None:
-        self._device, self._lock = device, threading.Lock()
+        self._device, self._lock = device, allocate_lock()
         self._slabs: list[_Slab] = []
         self._alive: weakref.WeakSet[_Slab] = weakref.WeakSet()  # also those that only results hold
         # An array may die at any time, in a thread that has the lock, too: its block waits here until the next call.
@@ -136,16 +137,18 @@ class Results:
         are so many results."""
         if not LEAST <= size <= SLAB or self._is_off:
             return None
-        order = ((size - 1) // LEAST).bit_length()
-        with self._lock:
-            self._gather()
-            for slab in self._slabs:
-                at = slab.take(order)
-                if at is not None:
-                    return Loan(slab, at, order, self._back)
-            made = self._make()
-            at = None if made is None else made.take(order)
-            return None if made is None or at is None else Loan(made, at, order, self._back)
+        return self._lend(((size - 1) // LEAST).bit_length())
+
+    @locked
+    def _lend(self, order: int) -> Loan | None:
+        self._gather()
+        for slab in self._slabs:
+            at = slab.take(order)
+            if at is not None:
+                return Loan(slab, at, order, self._back)
+        made = self._make()
+        at = None if made is None else made.take(order)
+        return None if made is None or at is None else Loan(made, at, order, self._back)
 
     def _gather(self) -> None:
         while self._back:
@@ -164,18 +167,18 @@ class Results:
         self._alive.add(made)
         return made
 
+    @locked
     def forget(self) -> None:
         """Gives up what no result lies in."""
-        with self._lock:
-            self._gather()
-            self._slabs = [slab for slab in self._slabs if not slab.is_free]
+        self._gather()
+        self._slabs = [slab for slab in self._slabs if not slab.is_free]
 
+    @locked
     def leave(self) -> None:
         """Never writes again where results lie now."""
-        with self._lock:
-            self._gather()
-            if not all(slab.is_free for slab in self._slabs):
-                self._slabs, self._back = [], collections.deque()
+        self._gather()
+        if not all(slab.is_free for slab in self._slabs):
+            self._slabs, self._back = [], collections.deque()
 
 
 _pools: weakref.WeakSet[Results] = weakref.WeakSet()

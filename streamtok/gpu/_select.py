@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import collections
-import threading
 import time
 import warnings
+from _thread import allocate_lock
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from ..native.steps import holding, locked
 from . import _calibration
 from ._calibration import Load
 from ._errors import DeviceError
@@ -25,19 +26,23 @@ OPENING = 32 << 20
 takes as long, so that "auto" costs a short program nothing."""
 
 _warned: set[tuple[type, bool]] = set()
-_lock = threading.Lock()
+_lock = allocate_lock()
 
 
 def warn_once(error: DeviceError) -> None:
     """Warns once in a process for each kind of failure."""
     kind = type(error), error.lasting
-    with _lock:
-        if kind in _warned:
-            return
-        _warned.add(kind)
+    if not holding(_lock, _is_new, kind):
+        return
     warnings.warn(
         f"device='auto' encodes on the CPU, with the same ids: {error}", RuntimeWarning, stacklevel=2, source=None
     )
+
+
+def _is_new(kind: tuple[type, bool]) -> bool:
+    is_new = kind not in _warned
+    _warned.add(kind)
+    return is_new
 
 
 _STEP, _FORGETS = 1.04, 1 / 64
@@ -101,7 +106,7 @@ class Auto:
         self._paces: collections.defaultdict[tuple[str, int], Pace] = collections.defaultdict(Pace)
         self._choices: dict[tuple[str, int, int, int | None], _Choice] = {}
         self._seen, self._given_up = 0, family is None
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
 
     def is_for_cpu(self, kind: str, size: int, texts: int, threads: int | None) -> bool:
         """Whether the CPU is to take a call that is like the last ones, without a question."""
@@ -174,16 +179,16 @@ class Auto:
         assert self._rates is not None
         return self._rates.on_device(load), self._rates.on_cpu(load)
 
+    @locked
     def _open(self) -> bool:
-        with self._lock:
-            if self._pipeline is None and not self._given_up:
-                try:
-                    pipeline = GpuPipeline(self._encoding)
-                    self._rates = rates_of(self._encoding, pipeline)
-                    self._pipeline = pipeline
-                except DeviceError as error:
-                    self.give_up(error)
-            return self._pipeline is not None
+        if self._pipeline is None and not self._given_up:
+            try:
+                pipeline = GpuPipeline(self._encoding)
+                self._rates = rates_of(self._encoding, pipeline)
+                self._pipeline = pipeline
+            except DeviceError as error:
+                self.give_up(error)
+        return self._pipeline is not None
 
     def give_up(self, error: DeviceError) -> None:
         """Warns of a failure, and remembers it if it lasts."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..native.room import copied_ids
+from ..native.steps import within
 from ..native.texts import Layout, Texts
 from ..patterns.engine import splitter_of
 from ._device import finish
@@ -272,8 +273,7 @@ class Slot(Lane):
         encode_short(), but nearly all of it is one call."""
         quick = self._quick
         if quick is None or not quick.serves(len(text), request.names, self.engine):
-            with self.stream:
-                quick = self._quick = self._make_quick(text, request)
+            quick = self._quick = within(self.stream, self._make_quick, text, request)
             if quick is None:
                 return None
         loan = self._lent_for(text, request) if len(text) >= _WORTH_LENDING else None
@@ -294,8 +294,7 @@ class Slot(Lane):
         if outcome is None:
             return -1
         if outcome != (0, True):
-            with self.stream:
-                finish(self.device, *outcome)
+            within(self.stream, finish, self.device, *outcome)
         quick.note()
         return quick.launch.tokens()
 

@@ -6,12 +6,12 @@ for it takes ten times as long as such a call.
 
 from __future__ import annotations
 
-import concurrent.futures
 import functools
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..native.cores import cores
+from ..native.steps import Threads
 from ..native.workers import copy
 
 if TYPE_CHECKING:
@@ -46,23 +46,19 @@ def complete(steps: Steps[Result]) -> Result:
 _WORTH_A_THREAD = 8 << 20
 
 
-@functools.cache
-def _computers() -> concurrent.futures.ThreadPoolExecutor:
-    return concurrent.futures.ThreadPoolExecutor(min(8, cores()), "streamtok-compute")
-
-
 class _Calls:
     """Calls that other threads make, with each of the pairs."""
 
     def __init__(self, call: Callable[[int, int], None], pairs: Iterable[tuple[int, int]]) -> None:
-        self._futures = [_computers().submit(call, *pair) for pair in pairs]
+        self._threads = Threads(min(8, cores()))
+        self._tasks = [self._threads.do(functools.partial(call, *pair)) for pair in pairs]
 
     def done(self) -> bool:
-        return all(future.done() for future in self._futures)
+        return all(task.is_done for task in self._tasks)
 
     def wait(self) -> None:
-        for future in self._futures:
-            future.result()
+        for task in self._tasks:
+            task.result()
 
 
 def computed(call: Callable[[Any], Result], items: list[Any], size: int) -> Steps[list[Result]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import threading
+from _thread import allocate_lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..native.steps import locked
 from ._job import JOB, STRETCH
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class LearnedWords:
 
     def __init__(self, device: CudaDevice, fields: dict[str, int], entries: int, places: int, is_limited: bool):
         self._device, self._facts, self._is_limited = device, (fields, entries, places, is_limited), is_limited
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self.now: Words
         self.renew()
 
@@ -105,13 +106,16 @@ class LearnedWords:
         """After a call with these words, which are full: how many atoms it had to merge. Called by any thread."""
         if not words.room or self._is_limited:
             return
-        with self._lock:
-            words.merged += merged
-            if words is not self.now or words.merged < RENEWAL * words.room:
-                return
-            words.merged = 0  # where memory is short they serve for as long again
-            with contextlib.suppress(MemoryError):
-                self.renew()
+        self._note(words, merged)
+
+    @locked
+    def _note(self, words: Words, merged: int) -> None:
+        words.merged += merged
+        if words is not self.now or words.merged < RENEWAL * words.room:
+            return
+        words.merged = 0  # where memory is short they serve for as long again
+        with contextlib.suppress(MemoryError):
+            self.renew()
 
     def renew(self) -> None:
         """Begins with no words."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from ..checks import check_row, id_array, id_rows
 from ..errors import shown
 from ..native.room import BytesRoom
+from ..native.steps import locked
 from . import _open
 from ._errors import DeviceError, explained
 from ._lane import Lane
@@ -82,7 +83,7 @@ class GpuDecodePipeline:
             raise ValueError(f"{shown(encoding.name)} has {reason}: decode on the CPU (device='cpu')")
         self.encoding, self.device, self.chunk = encoding, f"cuda:{ordinal}", chunk_size
         self._device = _open.open_device(FAMILY, ordinal, (IDS,))
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         with explained(self.device):
             self._tables = DecodingTables(self._device, encoding, encoding._decoder.special_ids())
             self._lanes = [DecodingLane(self._device) for _ in range(lanes)]
@@ -187,7 +188,7 @@ class GpuDecodePipeline:
         for i, first in enumerate(firsts):
             own = None if borders is None or rows is None else rows[borders[i] : borders[i + 1]] - first
             works.append(functools.partial(self._steps, ids=ids[first : first + chunk], rows=own, skip=skip_special))
-        with self._lock, explained(self.device, "decode fewer ids at a time"):
+        with explained(self.device, "decode fewer ids at a time"):
             output, results = self._in_room(works, count, out, room_for)
         data = output.array[: output.total]
         if rows is None or borders is None:
@@ -196,6 +197,7 @@ class GpuDecodePipeline:
         starts = row_starts_of(results, counts)
         return data, np.append(starts[:-1], np.full(len(rows) - len(starts) + 1, output.total))
 
+    @locked
     def _in_room(
         self, works: list[Any], count: int, out: Any, room_for: Callable[[int], HostArray]
     ) -> tuple[Output, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..checks import check_row, id_array, id_rows
 from ..errors import shown
+from ..native.steps import holding, within
 from . import _open
 from ._errors import DeviceError, explained
 from ._waiting import complete
@@ -58,7 +59,7 @@ class GpuDecoder:
             raise ValueError(f"{shown(encoding.name)} has {reason}: decode on the CPU")
         self.device = f"cuda:{ordinal}"
         self._device = _open.open_device(FAMILY, ordinal, (IDS,))
-        self._stream, self._lock = stream, threading.Lock()
+        self._stream, self._lock = stream, allocate_lock()
         with explained(self.device, _ADVICE):
             self._tables = DecodingTables(self._device, encoding, encoding._decoder.special_ids())
             self._kernels = Kernels(self._device)
@@ -135,13 +136,17 @@ class GpuDecoder:
     # ---- how it is done ----
 
     def _on_stream(self, call: Callable[[], _T]) -> _T:
-        with self._lock, explained(self.device, _ADVICE), self._device.caller_stream(self._stream):
-            try:
-                return call()
-            except MemoryError:
-                self._kernels.clear()
-                self._device.give_back()
+        with explained(self.device, _ADVICE):
+            made: _T = holding(self._lock, within, self._device.caller_stream(self._stream), self._called, call)
+            return made
+
+    def _called(self, call: Callable[[], _T]) -> _T:
+        try:
             return call()
+        except MemoryError:
+            self._kernels.clear()
+            self._device.give_back()
+        return call()
 
     def _decoded(self, tokens: TokenIds, skip_special: bool, with_starts: bool = False) -> Decoded:
         def call() -> Decoded:

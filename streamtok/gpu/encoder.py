@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from _thread import allocate_lock
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..arrays import id_dtype
 from ..errors import raise_of_row, shown
 from ..native.encode import ERRORS
+from ..native.steps import holding, on_failure, within
 from ..native.texts import HasSurrogates, Texts
 from ..rows.shape import check_packing, shape_of
 from . import _open
@@ -49,6 +50,8 @@ class Timing:
 
 
 _ON_HOST = {str, bytes, bytearray, memoryview, np.ndarray}
+
+_T = TypeVar("_T")
 
 
 def ordinal_of(device: Any) -> int:
@@ -109,7 +112,7 @@ class GpuEncoder:
         self.ids = self._dtype.name
         self.device = f"cuda:{ordinal_of(device)}"
         self._device = _open.open_device(family_for(encoding), ordinal_of(device), modules_for(encoding))
-        self._stream, self._lock = stream, threading.Lock()
+        self._stream, self._lock = stream, allocate_lock()
         self._names = KeptNames(encoding)
         self._kernels: Kernels | None = None
         with explained(self.device):
@@ -169,16 +172,25 @@ class GpuEncoder:
         """The ids of one short text; None where it takes more than that."""
         names = self._names.of(self.encoding._matchers_for(allowed, disallowed))
         request = Request(None, names, self._dtype, type(text) is str)
-        with self._lock, explained(self.device), self._device.caller_stream(self._stream):
-            try:
-                if type(text) in _ON_HOST:
-                    return self._short_of_host(text, request)
-                there = self._device.adopt(text)
-                if there is None or len(_flat(there)) > self._short_size:
-                    return None
-                return self._slot.encode_short_there(there, request)
-            except (MemoryError, HasSurrogates):
-                return None  # the other way gives memory back first, or mends the text
+        return self._alone(partial(self._short_alone, text, request))
+
+    def _alone(self, call: Callable[[], _T]) -> _T:
+        """The only call, on the caller's stream. After an error, or Ctrl-C, no work is left there."""
+        with explained(self.device):
+            ended = partial(on_failure, call, self._device.synchronize)
+            made: _T = holding(self._lock, within, self._device.caller_stream(self._stream), ended)
+            return made
+
+    def _short_alone(self, text: Any, request: Request) -> Any:
+        try:
+            if type(text) in _ON_HOST:
+                return self._short_of_host(text, request)
+            there = self._device.adopt(text)
+            if there is None or len(_flat(there)) > self._short_size:
+                return None
+            return self._slot.encode_short_there(there, request)
+        except (MemoryError, HasSurrogates):
+            return None  # the other way gives memory back first, or mends the text
 
     def _short_of_host(self, text: Any, request: Request) -> Any:
         texts = Texts([text])
@@ -220,8 +232,8 @@ class GpuEncoder:
             raise_of_row(error, "text")
         if add_special_tokens and any(self.encoding._frame):
             assert row_starts is not None
-            with self._shaping() as kernels:
-                ids, row_starts = framed(kernels, ids, row_starts, self.encoding._frame)
+            frame = self.encoding._frame
+            ids, row_starts = self._shaped(partial(framed, ids=ids, row_starts=row_starts, frame=frame))
         return (ids, row_starts, call.timing()) if timing else (ids, row_starts)
 
     def encode_padded(
@@ -274,8 +286,7 @@ class GpuEncoder:
             texts, allowed_special=allowed_special, disallowed_special=disallowed_special, errors=errors
         )
         frame = self.encoding._frame if add_special_tokens else ((), ())
-        with self._shaping() as kernels:
-            return complete(padded(kernels, ids, row_starts, shape, frame))
+        return self._shaped(lambda kernels: complete(padded(kernels, ids, row_starts, shape, frame)))
 
     def pack(
         self,
@@ -327,20 +338,24 @@ class GpuEncoder:
             add_special_tokens=add_special_tokens,
             errors=errors,
         )
-        with self._shaping() as kernels:
+
+        def made_of(kernels: Kernels) -> Any:
             if how == "best-fit":
-                made = packed_best_fit(kernels, ids, doc_starts, shape, sources)
-            else:
-                made = complete(packed(kernels, ids, doc_starts, shape, sources))
+                return packed_best_fit(kernels, ids, doc_starts, shape, sources)
+            return complete(packed(kernels, ids, doc_starts, shape, sources))
+
+        made = self._shaped(made_of)
         return tuple(made) if sources else made[:3]
 
-    @contextlib.contextmanager
-    def _shaping(self) -> Iterator[Kernels]:
-        """The kernels that take ids, for one call."""
-        with self._lock, explained(self.device), self._device.caller_stream(self._stream):
+    def _shaped(self, call: Callable[[Kernels], _T]) -> _T:
+        """What a call makes with the kernels that take ids."""
+
+        def alone() -> _T:
             if self._kernels is None:
                 self._kernels = Kernels(_open.open_device(FAMILY, self._device.ordinal, (IDS,)))
-            yield self._kernels
+            return call(self._kernels)
+
+        return self._alone(alone)
 
     @property
     def memory(self) -> int:
@@ -365,15 +380,16 @@ class _Call:
         self._spans: list[tuple[str, object, object]] | None = [] if timing else None
 
     def run(self, texts: list[Any], is_batch: bool) -> tuple[DeviceArray, DeviceArray | None]:
-        encoder = self._encoder
-        with encoder._lock, explained(encoder.device), self._device.caller_stream(encoder._stream):
-            while True:
-                try:
-                    return self._run(texts, is_batch)
-                except MemoryError as error:
-                    self._shrink(error)
-                except ValueError as error:
-                    self._raise_as_core(texts, error)
+        return self._encoder._alone(lambda: self._run_alone(texts, is_batch))
+
+    def _run_alone(self, texts: list[Any], is_batch: bool) -> tuple[DeviceArray, DeviceArray | None]:
+        while True:
+            try:
+                return self._run(texts, is_batch)
+            except MemoryError as error:
+                self._shrink(error)
+            except ValueError as error:
+                self._raise_as_core(texts, error)
 
     def _shrink(self, error: MemoryError) -> None:
         """Give all back and go on with smaller slices; raise where they are small already."""

@@ -6,10 +6,9 @@ of the host serves all of them (_ordered.py).
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from ..arrays import id_dtype
 from ..errors import raise_of_row, shown
 from ..native.room import IdRoom
+from ..native.steps import Pool, on_failure, within
 from ..native.texts import HasSurrogates, Texts
 from . import _open
 from ._engine import SHORT_ON_HOST, SHORT_ROWS
@@ -24,7 +24,7 @@ from ._errors import DeviceError, explained
 from ._fits import modules_for
 from ._lane import PINNED
 from ._names import KeptNames
-from ._ordered import Output, Overflow, Work, row_starts_of, run_in_order
+from ._ordered import Output, Overflow, Work, leave_in_peace, row_starts_of, run_in_order
 from ._pieces import host_slices
 from ._slot import Request, Slot, Station
 from .encoder import family_for, ordinal_of
@@ -100,8 +100,7 @@ class GpuPipeline:
             # In turn, so that a text of few chunks uses all devices.
             self._slots = [Slot(station) for _ in range(slots) for station in stations]
         self.identity = ", ".join(device.identity for device in opened)
-        self._free = list(self._slots)
-        self._freed = threading.Condition()
+        self._free = Pool(self._slots)
         self._names = KeptNames(encoding)
         self._plain_requests: list[Request | None] = [None, None]  # of the last short texts, by whether they may lend
         self._lost: DeviceError | None = None
@@ -216,28 +215,13 @@ class GpuPipeline:
         if request is None or request.names.matchers != matchers:
             request = Request(None, self._names.of(matchers), self._dtype, may_lend=may_lend)
             self._plain_requests[may_lend] = request
-        slot = self._first_slot()
-        if slot is None:
-            return None
         try:
-            return slot.encode_quickly(text, request)
+            return self._free.lend(1, False, _on_first, Slot.encode_quickly, text, request)
         except MemoryError:
             return None  # the other way gives memory back first
         except Exception:
             with explained(self._where):
                 raise
-        finally:
-            self._give_back(slot)
-
-    def _first_slot(self) -> Slot | None:
-        """A slot, if one is free."""
-        with self._freed:
-            return self._free.pop(0) if self._free else None
-
-    def _give_back(self, slot: Slot) -> None:
-        with self._freed:
-            self._free.insert(0, slot)
-            self._freed.notify()
 
     def _short(self, texts: Texts, matchers: NamePair, out: Any, may_lend: bool) -> Any:
         """(ids, row starts) of short texts, as Slot.encode_short gives them; None where it takes more than that: a name
@@ -245,16 +229,10 @@ class GpuPipeline:
         if not 0 < len(texts) <= SHORT_ROWS or not 0 < texts.count_units() <= min(SHORT_ON_HOST, self.chunk):
             return None
         request = Request(None, self._names.of(matchers), self._dtype, texts.trusted, may_lend)
-        slot = self._first_slot()
-        if slot is None:
-            return None
         try:
-            with slot.stream:
-                return slot.encode_short(texts, request, to_host=True, out=out)
+            return self._free.lend(1, False, _on_first, _encode_short, texts, request, out)
         except (MemoryError, HasSurrogates):
             return None  # the other way gives memory back first, or mends the texts
-        finally:
-            self._give_back(slot)
 
     def _encode_texts(self, texts: Texts, coder: ArrayCoder, matchers: NamePair, out: Any) -> tuple[Any, Any]:
         request = Request(coder, self._names.of(matchers), self._dtype, texts.trusted)
@@ -290,8 +268,8 @@ class GpuPipeline:
             made = None if out is not None else self._room_for(room, size)
             output = Output(out if made is None else made.array)
             try:
-                with self._several(len(works)) as slots:
-                    results = run_in_order(works, slots, output)
+                results = self._free.lend(len(works), True, _on_all, works, output)
+                assert results is not None
             except Overflow:
                 enough = f"; {size} are enough" if output.total <= size else ""
                 if out is not None:
@@ -310,23 +288,23 @@ class GpuPipeline:
     def _room_for(self, count: int, most: int) -> _Room:
         return _Room(count, max(count, most), self._dtype)
 
-    @contextlib.contextmanager
-    def _several(self, wanted: int) -> Iterator[list[Slot]]:
-        """Slots for one call: as many as are wanted and free, one at least."""
-        with self._freed:
-            self._freed.wait_for(lambda: bool(self._free))
-            taken, self._free[:] = self._free[:wanted], self._free[wanted:]
-        try:
-            yield taken
-        except MemoryError:
-            for slot in taken:
-                slot.forget()
-                slot.device.give_back()
-            raise
-        finally:
-            with self._freed:
-                self._free[:0] = taken
-                self._freed.notify_all()
+
+def _on_first(slots: list[Slot], call: Callable[..., Any], *arguments: Any) -> Any:
+    return on_failure(partial(call, slots[0], *arguments), partial(leave_in_peace, slots))
+
+
+def _encode_short(slot: Slot, texts: Texts, request: Request, out: Any) -> Any:
+    return within(slot.stream, slot.encode_short, texts, request, True, out)
+
+
+def _on_all(slots: list[Slot], works: list[Work], output: Output) -> list[Any]:
+    try:
+        return run_in_order(works, slots, output)
+    except MemoryError:
+        for slot in slots:
+            slot.forget()
+            slot.device.give_back()
+        raise
 
 
 class PipelineCoder:

@@ -8,7 +8,7 @@ from transformers import BatchEncoding
 
 from .engine import Unserved
 from .inputs import check_inputs, check_length, texts_of
-from .late import LateEncodings, Settings, backend_lock
+from .late import LateEncodings, Settings
 from .rows import Rows, padding_of, truncated
 from .state import reading
 
@@ -58,7 +58,8 @@ def encoded(
         is_split_into_words,
         bool(wanted.get("return_offsets_mapping")),
     )
-    with backend_lock(), reading():
+
+    def set_up() -> Settings:
         tokenizer.set_truncation_and_padding(
             padding_strategy=padding_strategy,
             truncation_strategy=truncation_strategy,
@@ -70,8 +71,9 @@ def encoded(
         backend = owner["_tokenizer"]
         if backend.encode_special_tokens:
             backend.encode_special_tokens = False
-        settings = Settings.of(backend)
-        del backend
+        return Settings.of(backend)
+
+    settings = reading(set_up, locked=True)
     rows = Rows(truncated(texts, settings.truncation, layout), layout, padding_of(settings.padding))
     if tensors is not None and not rows.width:
         raise Unserved("tensors of rows of different lengths, or of none")

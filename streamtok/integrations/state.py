@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..errors import warn_user
-from ..native.steps import holding
+from ..native.steps import after_all, holding
 from .engine import Engine, Unserved
 from .late import backend_lock
 from .watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+
+_T = TypeVar("_T")
 
 
 class State:
@@ -88,31 +90,41 @@ class State:
         return self._engine
 
 
-class _Inside(threading.local):
-    """What this thread is in.
+class Inside(NamedTuple):
+    """What a thread is in.
 
-    depth: calls of code that reads a backend and hands it to nobody.
+    is_reading: code that reads a backend and hands it to nobody.
     unserved: the original is to encode.
     decoding: (tokenizer, strict) of a call that decodes.
     """
 
-    depth = 0
-    unserved = False
+    is_reading: bool = False
+    unserved: bool = False
     decoding: tuple[Any, bool] | None = None
 
 
-inside = _Inside()
+class _Thread(threading.local):
+    inside = Inside()
 
 
-@contextlib.contextmanager
-def reading(unserved: bool = False, decoding: tuple[Any, bool] | None = None) -> Iterator[None]:
-    """A part of this thread's work."""
-    before = inside.unserved, inside.decoding
-    inside.depth += 1
-    inside.unserved = unserved or before[0]
-    inside.decoding = decoding or before[1]
-    try:
-        yield
-    finally:
-        inside.depth -= 1
-        inside.unserved, inside.decoding = before
+_thread = _Thread()
+
+
+def inside() -> Inside:
+    """What this thread is in."""
+    return _thread.inside
+
+
+def reading(
+    function: Callable[[], _T], unserved: bool = False, decoding: tuple[Any, bool] | None = None, locked: bool = False
+) -> _T:
+    """What a function returns that is a part of this thread's work. locked: under the backend's lock."""
+    before = inside()
+    within = Inside(True, unserved or before.unserved, decoding or before.decoding)
+
+    def call() -> _T:
+        _thread.inside = within
+        return function()
+
+    step = functools.partial(after_all, call, functools.partial(setattr, _thread, "inside", before))
+    return holding(backend_lock(), step) if locked else step()

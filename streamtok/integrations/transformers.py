@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from functools import partial
 from typing import Any, TypeVar
 
 import transformers
@@ -18,7 +19,6 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase, PreTrainedToken
 from ..core import Encoding
 from .calls import encoded
 from .engine import Unserved
-from .late import backend_lock
 from .state import State, inside, reading
 
 __all__ = ["engine", "patch", "reasons", "refresh", "unpatch"]
@@ -125,10 +125,10 @@ class Patched:
 
     @property
     def _tokenizer(self) -> Any:
-        decoding = inside.decoding
-        if decoding is not None and decoding[0] is self:
-            return _Decodes(self, decoding[1])
-        if not inside.depth and _HIDDEN in self.__dict__:
+        now = inside()
+        if now.decoding is not None and now.decoding[0] is self:
+            return _Decodes(self, now.decoding[1])
+        if not now.is_reading and _HIDDEN in self.__dict__:
             self.__dict__[_HIDDEN].hand_out()
         return self.__dict__.get("_tokenizer")
 
@@ -147,20 +147,18 @@ class Patched:
         return _revived, (make, plain), own, *rest
 
     def _add_tokens(self, *arguments: Any, **options: Any) -> Any:
-        with reading():
-            made = super()._add_tokens(*arguments, **options)  # type: ignore[misc]
+        made = reading(partial(super()._add_tokens, *arguments, **options))  # type: ignore[misc]
         refresh(self)
         return made
 
     def tokenize(self, *arguments: Any, **options: Any) -> Any:
-        with reading(unserved=True):
-            return super().tokenize(*arguments, **options)  # type: ignore[misc]
+        return reading(partial(super().tokenize, *arguments, **options), unserved=True)  # type: ignore[misc]
 
     def decode(self, token_ids: Any, *arguments: Any, **options: Any) -> Any:
         if self._streamtok_original.decode is PreTrainedTokenizerBase.decode:
             try:
-                with reading(decoding=(self, True)):
-                    return self._decoded_rows(token_ids, *arguments, **options)
+                decode = partial(self._decoded_rows, token_ids, *arguments, **options)
+                return reading(decode, decoding=(self, True))
             except Unserved:  # the original first makes other lists of some ids
                 pass
         return super().decode(token_ids, *arguments, **options)  # type: ignore[misc]
@@ -175,10 +173,9 @@ class Patched:
         return self._decode(token_ids, *arguments, **options)
 
     def _decode(self, *arguments: Any, **options: Any) -> Any:
-        if inside.decoding is not None and inside.decoding[0] is self:
-            return super()._decode(*arguments, **options)  # type: ignore[misc]
-        with reading(decoding=(self, False)):
-            return super()._decode(*arguments, **options)  # type: ignore[misc]
+        decode = partial(super()._decode, *arguments, **options)  # type: ignore[misc]
+        now = inside().decoding
+        return decode() if now is not None and now[0] is self else reading(decode, decoding=(self, False))
 
 
 class _Decodes:
@@ -216,7 +213,7 @@ def _served(tokenizer: Any, original: Any, text: Any, text_pair: Any, options: d
     """A call that encodes. original: what does it where it is not served."""
     state = _state_of(tokenizer)
     try:
-        if inside.unserved or _encodes_itself(tokenizer):
+        if inside().unserved or _encodes_itself(tokenizer):
             raise Unserved("another method encodes in a way of its own")
         found = encoded(tokenizer, state, text, text_pair, **options)
     except Unserved as error:
@@ -224,8 +221,7 @@ def _served(tokenizer: Any, original: Any, text: Any, text_pair: Any, options: d
     else:
         state.counts[""] += 1
         return found
-    with backend_lock(), reading():
-        return original()
+    return reading(original, locked=True)
 
 
 class _InFront(Patched):
@@ -234,8 +230,7 @@ class _InFront(Patched):
     def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
         above = super()._encode_plus  # type: ignore[misc]
         if arguments:
-            with backend_lock(), reading(unserved=True):
-                return above(text, text_pair, *arguments, **options)
+            return reading(partial(above, text, text_pair, *arguments, **options), unserved=True, locked=True)
         return _served(self, lambda: above(text, text_pair, **options), text, text_pair, options)
 
 
@@ -246,15 +241,14 @@ class _Behind(PreTrainedTokenizerFast):  # type: ignore[misc]
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *arguments: Any, **options: Any) -> Any:
         above, texts = super()._batch_encode_plus, batch_text_or_text_pairs
         if arguments or type(texts) not in (list, tuple):
-            with backend_lock(), reading(unserved=True):
-                return above(texts, *arguments, **options)
+            return reading(partial(above, texts, *arguments, **options), unserved=True, locked=True)
         options.setdefault("split_special_tokens", False)
         return _served(self, lambda: above(texts, **options), texts, None, options)
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *arguments: Any, **options: Any) -> Any:
         if arguments:
-            with backend_lock(), reading(unserved=True):
-                return super()._encode_plus(text, text_pair, *arguments, **options)
+            encode = partial(super()._encode_plus, text, text_pair, *arguments, **options)
+            return reading(encode, unserved=True, locked=True)
         made = self._batch_encode_plus([(text, text_pair)] if text_pair else [text], **options)
         if options.get("return_tensors") is None and not options.get("return_overflowing_tokens"):
             columns = made.data.items()
@@ -269,12 +263,10 @@ def _quiet(name: str) -> Any:
     """A method or property that reads the backend and hands it to nobody."""
 
     def get(self: Any) -> Any:
-        with reading():
-            return getattr(super(Patched, self), name)
+        return reading(lambda: getattr(super(Patched, self), name))
 
     def call(self: Any, *arguments: Any, **options: Any) -> Any:
-        with reading():
-            return getattr(super(Patched, self), name)(*arguments, **options)
+        return reading(lambda: getattr(super(Patched, self), name)(*arguments, **options))
 
     found = getattr(PreTrainedTokenizerFast, name)
     return property(get) if isinstance(found, property) else functools.wraps(found)(call)

@@ -181,3 +181,26 @@ cdef class TextLaunch:
         for i in range(1, 3):
             doubt |= (<const uint32_t *>(report + self.doubts[i]))[0]
         return -1 if doubt else <Py_ssize_t>(<const uint64_t *>(report + self.tokens_at))[0]
+
+
+cdef class Current:
+    """Makes a device, and perhaps a stream of it, current for this thread inside `with`.
+
+    CuPy's Device keeps what was current before in the object, which threads would share; and its streams can be made current on their
+    own device alone. The device is set though it be the current one: that is what gives a new thread its context."""
+    cdef object runtime, ordinal, stream, before
+
+    def __cinit__(self, runtime not None, ordinal not None, stream=None):
+        self.runtime, self.ordinal, self.stream = runtime, ordinal, stream
+
+    def __enter__(self):
+        self.before = self.runtime.getDevice()
+        self.runtime.setDevice(self.ordinal)
+        if self.stream is not None:
+            self.stream.__enter__()
+
+    def __exit__(self, kind, error, at):
+        if self.stream is not None:
+            self.stream.__exit__(kind, error, at)
+        if self.before != self.ordinal:
+            self.runtime.setDevice(self.before)

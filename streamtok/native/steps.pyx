@@ -5,6 +5,7 @@ of a `with`. Cython code has none. So what is done here is done whole, and what 
 
 from .csrc.base cimport st_flag_lower, st_flag_raise
 
+from _queue import Empty, SimpleQueue
 from _thread import allocate_lock, start_new_thread
 
 
@@ -33,6 +34,36 @@ def holding(lock not None, function, *arguments):
         return function(*arguments)
     finally:
         lock.release()
+
+
+def locked(method not None):
+    """The method, under self._lock."""
+    def call(self, *arguments):
+        return holding(self._lock, method, self, *arguments)
+
+    call.__name__, call.__doc__, call.__wrapped__ = method.__name__, method.__doc__, method  # the last one: its signature
+    return call
+
+
+def within(context not None, function, *arguments):
+    """`with context: return function(*arguments)`."""
+    with context:
+        return function(*arguments)
+
+
+def on_failure(function, ending not None):
+    """The result of function(). Where that raises, ending() is called first, and again if it is interrupted; what it raises is
+    dropped."""
+    try:
+        return function()
+    except BaseException:
+        for _ in range(2):
+            try:
+                ending()
+                break
+            except BaseException:
+                pass
+        raise
 
 
 def at_once(*steps):
@@ -70,6 +101,83 @@ def after_all(function, *endings):
         finally:
             failed = None  # it holds this frame's caller, which holds it
     return result
+
+
+cdef class Changes:
+    """A lock, and threads that wait for a change of what it guards. It is what threading.Condition is, but for exceptions, which leave
+    that one's lock in any state."""
+    cdef object lock
+    cdef list waiting  # of each that waits: a lock, which is given back at the next change
+
+    def __cinit__(self, *_):
+        self.lock, self.waiting = allocate_lock(), []
+
+    cdef void wake(self):
+        for change in self.waiting:
+            change.release()
+        self.waiting = []
+
+    def run(self, function, *arguments):
+        """function(*arguments) under the lock, which changes something."""
+        self.lock.acquire()
+        try:
+            return function(*arguments)
+        finally:
+            self.wake()
+            self.lock.release()
+
+    def until(self, function, *arguments):
+        """What function(*arguments) gives under the lock, once that is not None."""
+        while True:
+            self.lock.acquire()
+            try:
+                made = function(*arguments)
+                if made is not None:
+                    self.wake()
+                    return made
+                change = allocate_lock()
+                change.acquire()
+                self.waiting.append(change)
+            finally:
+                self.lock.release()
+            change.acquire()
+
+
+cdef class Pool(Changes):
+    """Things that calls borrow. Behind a call they are there again, whatever happened in it."""
+    cdef list free
+
+    def __cinit__(self, things not None):
+        self.free = list(things)
+
+    def __len__(self):
+        return len(self.free)
+
+    def _take(self, Py_ssize_t wanted):
+        taken = self.free[:wanted]
+        del self.free[:wanted]
+        return taken or None
+
+    def lend(self, Py_ssize_t wanted, bint waits, function, *arguments):
+        """function(things, *arguments), with as many as are wanted and free, one at least. Where none is free, it waits, or returns
+        None."""
+        taken, failed = self.until(self._take, wanted) if waits else self.run(self._take, wanted), None
+        if taken is None:
+            return None
+        try:
+            return function(taken, *arguments)
+        finally:
+            while True:
+                try:
+                    self.lock.acquire()
+                    break
+                except BaseException as error:  # of a signal's handler: it is raised once they are back
+                    failed = error
+            self.free[:0] = taken
+            self.wake()
+            self.lock.release()
+            if failed is not None:
+                raise failed
 
 
 class lazy:
@@ -163,8 +271,6 @@ cdef class Threads:
     cdef int most
 
     def __cinit__(self, int most):
-        from queue import SimpleQueue
-
         self.tasks, self.ends, self.most = SimpleQueue(), [], most
 
     def __dealloc__(self):
@@ -183,18 +289,29 @@ cdef class Threads:
         self.tasks.put(task)
         return task
 
-    def end(self):
-        """Drops what was not begun, and returns once the threads have ended. After an exception it is called again."""
+    cdef void empty(self):
         cdef Task task
-        while not self.tasks.empty():
-            task = self.tasks.get()
+        while True:
+            try:
+                task = self.tasks.get(False)
+            except Empty:
+                return
             if task is not None:
                 task.error = RuntimeError("the threads were ended before this was done")
                 task.end()
+
+    def drop(self):
+        """Drops what was not begun: its result is an error. The threads end, each after its current task."""
+        self.empty()
         for _ in range(len(self.ends)):
             self.tasks.put(None)
+
+    def end(self):
+        """drop(), and returns once the threads have ended. After an exception it is called again."""
+        self.drop()
         while self.ends:
             over = self.ends[len(self.ends) - 1]
             over.acquire()
             over.release()
             self.ends.pop()
+        self.empty()

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import queue
 import threading
+from _thread import allocate_lock
+from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..batch import thread_map
 from ..errors import located_utf8_error, shortened
+from ..native.steps import Threads, holding
 from ..native.trainer import Counter
 from .inputs import FilePart, How, Stretch, largest_part
 from .options import core_splitter
 from .records import PARTS, Blocks, Store, write_file
 
+if TYPE_CHECKING:
+    from ..native.steps import Task
+
 _LEAST_BUDGET = 4 << 20  # bytes of a table: a smaller one would be written to the disk after every stretch
+_AHEAD = 3  # stretches for each thread: one in work, two that wait
 _BLOCKS = 16  # blocks of a table that stays in memory: none is much of the whole
 
 
@@ -34,15 +41,13 @@ class Counting:
         self.budget = None if budget is None else max(budget // threads, _LEAST_BUDGET)
         self.counters = [Counter(splitter, how.special) for _ in range(threads)]
         self._splitter = None if splitter else _splitter(pat_str, self.counters[0], how)
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._rooms = threading.local()  # memory of each thread for what it reads itself
-        self._tasks: queue.Queue[tuple[int, Stretch] | None] = queue.Queue(2 * threads)
+        self._idle = [*self.counters]  # as many as there are threads
+        self._tasks: deque[Task[None]] = deque()
         self._failures: list[tuple[int, BaseException]] = []
         self._number = 0
-        self._threads = [threading.Thread(target=self._work, args=(each,), daemon=True) for each in self.counters]
-        if threads > 1:
-            for thread in self._threads:
-                thread.start()
+        self._threads = Threads(threads)
 
     @property
     def pieces(self) -> int:
@@ -61,26 +66,22 @@ class Counting:
         if len(self.counters) == 1:
             self._count(self.counters[0], stretch)
             return
-        self._tasks.put((self._number, stretch))
+        while len(self._tasks) >= _AHEAD * len(self.counters):
+            self._tasks.popleft().result()
+        self._tasks.append(self._threads.do(partial(self._work, self._number, stretch)))
         self._number += 1
 
     def drain(self) -> None:
         """Wait until all that was put is counted. Raises the first error, in the order of the text."""
-        self._tasks.join()
+        while self._tasks:
+            self._tasks.popleft().result()
         if self._failures:
             raise min(self._failures, key=lambda failure: failure[0])[1]
 
     def stop(self) -> None:
-        """End the threads, and drop their remaining work."""
-        while True:
-            try:
-                self._tasks.get_nowait()
-            except queue.Empty:
-                break
-            self._tasks.task_done()
-        if len(self.counters) > 1:
-            for _ in self.counters:
-                self._tasks.put(None)
+        """End the threads, each after its current stretch, and drop their remaining work."""
+        self._threads.end()
+        self._tasks.clear()
 
     def spill(self) -> None:
         """Write all tables to the store, and begin new ones."""
@@ -151,23 +152,20 @@ class Counting:
             parts = counter.write(PARTS)
             counter.clear()
             try:
-                with self._lock:
-                    self.store.add(parts)
+                holding(self._lock, self.store.add, parts)
             except BaseException as error:
                 # Counts are lost: drain() raises from now on, so that no later point claims to include them.
                 self._failures.append((-1, error))
                 raise
 
-    def _work(self, counter: Counter) -> None:
-        while (task := self._tasks.get()) is not None:
-            number, stretch = task
-            try:
-                if not self._failures:
-                    self._count(counter, stretch)
-            except BaseException as error:
-                self._failures.append((number, error))
-            finally:
-                self._tasks.task_done()
+    def _work(self, number: int, stretch: Stretch) -> None:
+        counter = self._idle.pop()
+        try:
+            if not self._failures:
+                self._count(counter, stretch)
+        except BaseException as error:
+            self._failures.append((number, error))
+        self._idle.append(counter)
 
     def _count(self, counter: Counter, stretch: Stretch) -> None:
         try:

@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..errors import warn_user
 from ..native.matcher import Matcher
+from ..native.steps import after_all
 from ..native.trainer import Trainer
 from .checkpoint import Checkpoint
 from .counting import Counting
@@ -93,20 +95,25 @@ class Run:
 
     def run(self) -> tuple[Trainer, dict[str, object]]:
         """(the trainer with all it has learned, facts of the run)."""
-        with tempfile.TemporaryDirectory(prefix="streamtok-train-") as scratch, self._notice_interrupt():
-            try:
-                if self.folder is not None:
-                    self.checkpoint = Checkpoint(self.folder, self._identity(), self.inputs)
-                try:
-                    self.placement.choose([each.size for each in self.inputs], self.max_memory)
-                    return self._stages(scratch)
-                except RuntimeError as error:
-                    if not self.placement.gives_way(error):
-                        raise
-                return self._stages(scratch)
-            finally:
-                if self.checkpoint is not None:
-                    self.checkpoint.close()
+        scratch = tempfile.mkdtemp(prefix="streamtok-train-")
+        endings = self._close, partial(_remove, scratch), self._notice_no_more
+        return after_all(partial(self._run, scratch), *endings, *endings)  # twice: they may be interrupted, too
+
+    def _run(self, scratch: str) -> tuple[Trainer, dict[str, object]]:
+        self._notice_interrupt()
+        if self.folder is not None:
+            self.checkpoint = Checkpoint(self.folder, self._identity(), self.inputs)
+        try:
+            self.placement.choose([each.size for each in self.inputs], self.max_memory)
+            return self._stages(scratch)
+        except RuntimeError as error:
+            if not self.placement.gives_way(error):
+                raise
+        return self._stages(scratch)
+
+    def _close(self) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.close()
 
     def _stages(self, scratch: str) -> tuple[Trainer, dict[str, object]]:
         point = self.checkpoint
@@ -131,27 +138,21 @@ class Run:
 
     # ---- Ctrl-C ----
 
-    @contextlib.contextmanager
-    def _notice_interrupt(self) -> Iterator[None]:
-        """The first Ctrl-C ends the run at the next place that it can go on from, the second at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
+    def _notice_interrupt(self) -> None:
+        """The first Ctrl-C ends the run at the next place that it can go on from, the second at once. A handler of the
+        program, or none, is not replaced."""
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._note)
 
-        def note(*_: object) -> None:
-            if self.stopped:
-                raise KeyboardInterrupt
-            self.stopped = True
+    def _note(self, *_: object) -> None:
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
 
-        before = signal.getsignal(signal.SIGINT)
-        if before is not signal.default_int_handler:  # the handler of the program, or none: not replaced
-            yield
-            return
-        signal.signal(signal.SIGINT, note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+    def _notice_no_more(self) -> None:
+        if signal.getsignal(signal.SIGINT) == self._note:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _interrupted(self) -> KeyboardInterrupt:
         if self.checkpoint is None:
@@ -175,14 +176,15 @@ class Run:
         before = dict(self.totals)
         host = Counting(self.options.pat_str, self.how, self.threads, self._budget(), store)
         counting = self.placement.counting(host)
-        try:
+
+        def counted() -> Any:
             self._read(counting, start, before)
             self.totals = self._sum(counting, before)
             if not self.totals["pieces"]:
                 raise ValueError("there is no text in the sources: nothing can be learned from it")
-            pieces = counting.finish(None if point is None else point.pieces_path)
-        finally:
-            counting.stop()
+            return counting.finish(None if point is None else point.pieces_path)
+
+        pieces = after_all(counted, counting.stop, counting.stop)
         if point is not None:
             point.save_pieces(pieces, self.totals)
         else:
@@ -332,3 +334,11 @@ def make_encoding(
         },
         training=facts,
     )
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder of files, if it is still there."""
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)

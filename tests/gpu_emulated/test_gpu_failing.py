@@ -426,12 +426,12 @@ class Recorder:
 
 
 def test_a_stream_is_current_on_its_device():
-    from streamtok.gpu._device import _Current
+    from streamtok.native.launch import Current
 
     runtime = Recorder()
     with pytest.raises(KeyError):
-        with _Current(runtime, 2, runtime):
-            with _Current(runtime, 1):
+        with Current(runtime, 2, runtime):
+            with Current(runtime, 1):
                 assert runtime.device == 1
             assert runtime.device == 2
             raise KeyError

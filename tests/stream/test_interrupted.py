@@ -7,18 +7,19 @@ import interrupted_rows
 import oracle
 import pytest
 
-from streamtok.serving import session as sessions
-
 # Event loops that a row leaves open, and what is raised where Python drops it.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 
 SIGNALS = {"default": 15, "ci": 100, "long": 2_000}[oracle.PROFILE]  # of each row
 
+SLOW = ("files", "threads", "training", "devices")
+
 
 @pytest.fixture(autouse=True)
-def _near_marks(monkeypatch):
-    """Sessions with marks in a short text."""
-    monkeypatch.setattr(sessions, "STEP", 256)
+def _small(monkeypatch):
+    """A short text has all that a long one has."""
+    for owner, name, value in interrupted_rows.SMALL:
+        monkeypatch.setattr(owner, name, value)
 
 
 def told(broken: list[str], row: interrupted.Row) -> str:
@@ -37,5 +38,5 @@ def test_an_exception_at_any_bytecode(group):
 @pytest.mark.parametrize("group", interrupted_rows.GROUPS)
 def test_a_signal_at_any_time(group):
     for row in interrupted_rows.GROUPS[group]():
-        result = interrupted.by_signals(row, SIGNALS if group != "files" else SIGNALS // 3)
+        result = interrupted.by_signals(row, SIGNALS if group not in SLOW else SIGNALS // 3)
         assert not result.broken, told(result.broken, row)

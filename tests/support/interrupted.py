@@ -14,6 +14,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -134,11 +135,13 @@ def each_bytecode(row: Row, all_points: bool = False) -> Result:
             made = row.make()
             try:
                 at_bytecode(int(at), functools.partial(row.call, made), row.own)
-            except Stop:
+            except Stop as stop:
                 tried += 1
+                stack = traceback.extract_tb(stop.__traceback__)[:1:-1]
                 fault = _fault(row, made, right)
                 if fault:
-                    broken.append(f"bytecode {int(at)} of {points}: {fault}")
+                    where = ", ".join(f"{os.path.basename(each.filename)}:{each.lineno}" for each in stack)
+                    broken.append(f"bytecode {int(at)} of {points} ({where}): {fault}")
             at += step
     return Result(tried, broken, points)
 
@@ -155,7 +158,9 @@ def by_signals(row: Row, count: int, seconds: float = 1e9, seed: int = 0) -> Res
     before = signal.signal(signal.SIGALRM, _raise_inside if row.own else _raise)
     try:
         with quiet():
-            for _ in range(40 * count):
+            for number in range(40 * count):
+                if number % 500 == 499:
+                    gc.collect()  # event loops have files
                 if tried == count or time.monotonic() > ends:
                     break
                 made = row.make()
@@ -172,9 +177,13 @@ def by_signals(row: Row, count: int, seconds: float = 1e9, seed: int = 0) -> Res
 _heard = [0]  # signals whose handler has raised
 
 
+_is_armed = [False]  # another thread may have taken the signal, and this one hears of it after the call
+
+
 def _raise(number: int, frame: object) -> None:
-    _heard[0] += 1
-    raise Stop
+    if _is_armed[0]:
+        _heard[0] += 1
+        raise Stop
 
 
 def _raise_inside(number: int, frame: Any) -> None:
@@ -188,6 +197,7 @@ def _was_interrupted(row: Row, made: Any, delay: float) -> bool:
     before = _heard[0]
     try:
         try:
+            _is_armed[0] = True
             signal.setitimer(signal.ITIMER_REAL, delay)
             is_inside = True
             row.call(made)
@@ -199,8 +209,10 @@ def _was_interrupted(row: Row, made: Any, delay: float) -> bool:
             if _heard[0] == before:
                 raise
         signal.setitimer(signal.ITIMER_REAL, 0)
+        _is_armed[0] = False
     except Stop:
         pass
+    _is_armed[0] = False
     signal.setitimer(signal.ITIMER_REAL, 0)
     return was_inside
 

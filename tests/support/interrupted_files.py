@@ -34,7 +34,7 @@ def _root() -> pathlib.Path:
     return pathlib.Path(folder)
 
 
-def _folder() -> pathlib.Path:
+def new_folder() -> pathlib.Path:
     made = _root() / str(next(_numbers))
     made.mkdir()
     return made
@@ -47,8 +47,8 @@ def _contents(folder: pathlib.Path) -> object:
 
 
 @functools.cache
-def _sources() -> list[pathlib.Path]:
-    folder = _folder()
+def sources() -> list[pathlib.Path]:
+    folder = new_folder()
     for name in ("a.txt", "b.txt"):
         (folder / name).write_bytes(ENGLISH[:2500] + f"naïve café ☕ 日本語 {name}\n".encode() * 4)
     return sorted(folder.iterdir())
@@ -58,22 +58,21 @@ class _Enough(BaseException):
     pass
 
 
-def _file_rows(name: str, options: dict[str, Any]) -> list[Row]:
+def encoding_rows(name: str, options: dict[str, Any]) -> list[Row]:
     enc, output = oracle.ours("r50k_base"), options.pop("output", "out.bin")
+    source, enough = options.pop("src", None) or sources(), options.pop("enough", 700)
 
     def encode(folder: pathlib.Path, **more: Any) -> None:
-        encode_file(
-            enc, _sources(), folder / output, chunk_size=256, journal_bytes=700, append_eot=True, **options, **more
-        )
+        encode_file(enc, source, folder / output, chunk_size=256, journal_bytes=700, append_eot=True, **options, **more)
 
     def stopped() -> pathlib.Path:
         """A folder with what is left of a run that did not end."""
 
         def progress(at: Any) -> None:
-            if at.bytes_read >= 3000:
+            if at.ids >= enough:
                 raise _Enough
 
-        folder = _folder()
+        folder = new_folder()
         with contextlib.suppress(_Enough):
             encode(folder, progress=progress)
         return folder
@@ -83,20 +82,19 @@ def _file_rows(name: str, options: dict[str, Any]) -> list[Row]:
         return _contents(folder)
 
     return [
-        Row(f"encode_file, {name}: a first run", _folder, encode, future, 40),
+        Row(f"encode_file, {name}: a first run", new_folder, encode, future, 40),
         Row(f"encode_file, {name}: a run that goes on", stopped, lambda it: encode(it, resume=True), future, 40),
     ]
 
 
 def file_rows() -> list[Row]:
     rows = [
-        *_file_rows("one thread", {"num_threads": 1}),
-        *_file_rows("two threads", {"num_threads": 2}),
-        *_file_rows("npy with ends", {"num_threads": 1, "output": "out.npy", "documents": "lines", "index": True}),
+        *encoding_rows("one thread", {"num_threads": 1}),
+        *encoding_rows("npy with ends", {"num_threads": 1, "output": "out.npy", "documents": "lines", "index": True}),
     ]
 
     def written() -> pathlib.Path:
-        folder = _folder()
+        folder = new_folder()
         (folder / "x").write_bytes(b"old")
         return folder
 
@@ -115,7 +113,7 @@ def file_rows() -> list[Row]:
 
 def _dataset_rows() -> list[Row]:
     def spec(folder: pathlib.Path) -> Spec:
-        names = tuple(map(str, _sources()))
+        names = tuple(map(str, sources()))
         return Spec(
             sources=names, output="out", encoding="r50k_base", append_eot=True, shard_bytes=2000, base=str(folder)
         )
@@ -129,7 +127,7 @@ def _dataset_rows() -> list[Row]:
             if at.shards == 2:
                 raise _Enough
 
-        folder = _folder()
+        folder = new_folder()
         with contextlib.suppress(_Enough):
             build(spec(folder), workers=1, progress=progress)
         return folder
@@ -138,14 +136,14 @@ def _dataset_rows() -> list[Row]:
         build(spec(folder), workers=1)
 
     return [
-        Row("dataset.build: a first one", _folder, call, future, 40),
+        Row("dataset.build: a first one", new_folder, call, future, 40),
         Row("dataset.build: one that goes on", begun, call, future, 40),
     ]
 
 
 def _model_rows() -> list[Row]:
     def saved() -> pathlib.Path:
-        folder = _folder()
+        folder = new_folder()
         (folder / "tokenizer.json").write_text(json.dumps(record_of_characters()), encoding="utf-8")
         return folder
 

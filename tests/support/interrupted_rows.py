@@ -17,12 +17,19 @@ from english import ENGLISH
 from interrupted import Row
 from interrupted_encodings import END, OWN_PATTERN, encodings, of_own_pattern, of_words, record_of_characters
 from interrupted_files import file_rows
+from interrupted_gpu import SMALL as SMALL_GPU
+from interrupted_gpu import gpu_rows
+from interrupted_threads import SMALL as SMALL_PARTS
+from interrupted_threads import thread_rows, training_rows
 
 import streamtok
 from streamtok import registry
 from streamtok.gpu.stream import AutoStream, GpuStream
 from streamtok.patterns.splitter import PatternSplitter
-from streamtok.serving import MicroBatcher
+from streamtok.serving import MicroBatcher, session
+
+SMALL: list[tuple[Any, str, Any]] = [(session, "STEP", 256), *SMALL_GPU, *SMALL_PARTS]
+"""As there; and sessions have marks."""
 
 TEXT = ENGLISH[:300].decode("latin-1") + " naïve café ☕ 日本語 \n\n  x"
 
@@ -448,4 +455,7 @@ GROUPS: dict[str, Callable[[], list[Row]]] = {
     "encodings": encoding_rows,
     "other libraries": tokenizers_rows,
     "files": file_rows,
+    "threads": thread_rows,
+    "training": training_rows,
+    "devices": gpu_rows,
 }
