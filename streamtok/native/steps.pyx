@@ -273,10 +273,12 @@ cdef class Threads:
     def __cinit__(self, int most):
         self.tasks, self.ends, self.most = SimpleQueue(), [], most
 
-    def __dealloc__(self):
-        if self.tasks is not None:
-            for _ in range(len(self.ends)):
-                self.tasks.put(None)
+    def __del__(self):  # while the queue is whole: the collector of garbage empties what a __dealloc__ would still see
+        self.end_each()
+
+    cdef void end_each(self):
+        for _ in range(len(self.ends)):
+            self.tasks.put(None)
 
     def do(self, function):
         """A Task: the function is called by one of the threads."""
@@ -303,8 +305,7 @@ cdef class Threads:
     def drop(self):
         """Drops what was not begun: its result is an error. The threads end, each after its current task."""
         self.empty()
-        for _ in range(len(self.ends)):
-            self.tasks.put(None)
+        self.end_each()
 
     def end(self):
         """drop(), and returns once the threads have ended. After an exception it is called again."""

@@ -243,3 +243,23 @@ def test_buffers_in_garbage():
             gc.collect()
             data.append(4)
     """)
+
+
+def test_threads_in_garbage():
+    """The collector of garbage may empty their queue first: it meets objects in the order in which it came to know them."""
+    run_alone("""
+        from streamtok.native.steps import Threads
+
+        gc.disable()
+        gc.collect()
+        for _ in range(5):
+            holder = [Threads(1)]
+            holder[0].do(lambda: None).result()
+            holder[0].drop()
+            time.sleep(0.01)  # the thread ends, which also has the queue
+            (queue,) = (each for each in gc.get_referents(holder[0]) if type(each).__name__ == "SimpleQueue")
+            gc.collect(0)  # it comes to know the threads by way of the list, behind the queue
+            holder.append(holder)
+            del queue, holder
+            gc.collect()
+    """)
