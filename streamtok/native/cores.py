@@ -22,8 +22,7 @@ def _read_quota(root: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") ->
     """The least quota of this process's control groups and of those around them, in cores."""
     least = math.inf
     with contextlib.suppress(OSError, ValueError):
-        with open(own, encoding="utf-8", errors="replace") as file:
-            groups = [line.rstrip("\n").split(":", 2) for line in file]
+        groups = [line.split(":", 2) for line in _text_of(own).splitlines()]
         for _, controllers, path in groups:
             names = controllers.split(",")
             if controllers and "cpu" not in names:
@@ -41,14 +40,17 @@ def _quota_of(folder: str, is_second: bool) -> float:
     """What one group may use; inf where nothing bounds it. is_second: the files are those of the second version."""
     try:
         if is_second:
-            with open(f"{folder}/cpu.max", encoding="ascii") as file:
-                quota, period = file.read().split()
+            quota, period = _text_of(f"{folder}/cpu.max").split()
         else:
-            with open(f"{folder}/cpu.cfs_quota_us", encoding="ascii") as file:
-                quota = file.read().strip()
-            with open(f"{folder}/cpu.cfs_period_us", encoding="ascii") as file:
-                period = file.read().strip()
+            quota, period = _text_of(f"{folder}/cpu.cfs_quota_us"), _text_of(f"{folder}/cpu.cfs_period_us")
         share = int(quota) / int(period)
     except (OSError, ValueError, ZeroDivisionError):  # no such group seen from here, or "max"
         return math.inf
     return share if share > 0 else math.inf  # -1: no bound
+
+
+def _text_of(path: str) -> str:
+    """A file's text. Opened as text, the first file of an encoding would import a module: a process that another thread forks
+    meanwhile keeps that module's lock for ever, and waits for it in its first call."""
+    with open(path, "rb") as file:
+        return os.fsdecode(file.read())

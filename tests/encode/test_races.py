@@ -263,3 +263,26 @@ def test_threads_in_garbage():
             del queue, holder
             gc.collect()
     """)
+
+
+@posix
+def test_first_call_while_another_thread_imports_an_encoding():
+    """A fork copies the lock of a module that is being imported, and nobody in the child gives it back."""
+    run_alone("""
+        import importlib._bootstrap as bootstrap
+
+        from streamtok.native import cores
+
+        sys.modules.pop("encodings.ascii", None)
+        lock = bootstrap._get_module_lock("encodings.ascii")
+        holder = threading.Thread(target=lock.acquire)
+        holder.start()
+        holder.join()
+        child = os.fork()
+        if child == 0:
+            faulthandler.dump_traceback_later(10, exit=True)
+            assert cores.cores() >= 1
+            os._exit(0)
+        code = os.waitpid(child, 0)[1]
+        os._exit(code != 0)  # Python's own end would wait for the module
+    """)
