@@ -43,7 +43,6 @@ os_unlink = os.unlink
 os_fadvise: Any = getattr(os, "posix_fadvise", None)
 os_readv: Any = getattr(os, "readv", None)
 os_preadv: Any = getattr(os, "preadv", None)
-os_pwrite: Any = getattr(os, "pwrite", None)
 
 # Do not follow a link, do not wait for the other end of a pipe, do not let a terminal become the process's own.
 _SAFELY = (
@@ -62,8 +61,8 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _READ_AT_ONCE = 256 << 10
 
 
-places_are_free = os_preadv is not None and os_pwrite is not None
-"""Whether this system reads and writes at a place that the call names (Windows does not)."""
+places_are_free = os_preadv is not None
+"""Whether this system reads at a place that the call names (Windows does not)."""
 
 
 class File:
@@ -82,18 +81,6 @@ class File:
                 if taken <= 0:
                     raise OSError(errno.EIO, "the operating system took no bytes and named no error")
                 self.written += taken
-                view = view[taken:]
-
-    def write_at(self, at: int, data: Any) -> None:
-        """Write every byte of the buffer from byte `at` on; any thread may, at the same time as others. Only where
-        `places_are_free`."""
-        view = memoryview(data).cast("B")
-        with named(self.path):
-            while view:
-                taken = os_pwrite(self.fd, view, at)
-                if taken <= 0:
-                    raise OSError(errno.EIO, "the operating system took no bytes and named no error")
-                at += taken
                 view = view[taken:]
 
     def read(self, size: int) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         ArrayCoder,
         DisallowedSpecial,
         Encoding,
-        NamePair,
         SomeText,
         Source,
         StreamOptions,
@@ -177,7 +177,7 @@ class Documents:
         num_threads: int = 1,
         device: Device | None = None,
         prepare: Prepare | None = None,
-        make_parts: Callable[[Coder, NamePair, int, int], Parts] | None = None,
+        dtype: np.dtype[Any] | None = None,
         wants_ends: bool = False,
     ) -> None:
         self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS), prepare)
@@ -196,15 +196,10 @@ class Documents:
         self.coder: ArrayCoder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
         self.core = core
         self.matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
-        self.parts: Parts | None = None
-        if (
-            make_parts is not None
-            and not any(self.frame)
-            and isinstance(self.coder, Coder)
-            and self.pipeline.num_threads > 1
-        ):
-            part = _OWN_PARTS * self.part
-            self.parts = make_parts(self.coder, self.matchers, self.pipeline.num_threads, part)
+        self._parts: Parts | None = None
+        is_shared = self.pipeline.num_threads > 1 and not any(self.frame)
+        if dtype is not None and is_shared and isinstance(self.coder, Coder):
+            self._parts = Parts(self.coder, self.matchers, _OWN_PARTS * self.part, dtype)
         self._uncut = -1  # where no part could be cut off
         self.documents = 0  # ended
         self.text_bytes = 0  # taken, over all sources
@@ -258,29 +253,27 @@ class Documents:
 
     def _take_parts(self, source: AnySource, reader: Reader, chunk_size: int, tick: Tick | None) -> None:
         """Takes as much of a large file as can be cut into parts that the threads read themselves."""
-        parts, way = self.parts, self._way
-        if parts is None or self.offset == self._uncut or not parts.is_worth_it(source, reader, self.offset):
+        parts, way, threads = self._parts, self._way, self.pipeline.num_threads
+        if parts is None or self.offset == self._uncut or not way.stands_at_cut:
             return
-        if not way.stands_at_cut:
+        if not parts.are_worth_it(source, reader, self.offset, threads):
             return
         file, end = reader.raw.fileno(), source.size or 0
         cut = parts.next_cut(file, self.offset)
         if cut is None:
             self._uncut = self.offset  # the way goes on, until there is a cut again
             return
-        self.settle()
         way.forget_ahead()
-        parts.begin(self.name)
         while cut is not None:
             explain = way.explain(_chunks_of(file, self.offset, chunk_size))
-            self._checked(parts.submit, file, self.offset, cut - self.offset, explain)
+            part = partial(parts.encode, self.name, file, self.offset, cut - self.offset)
+            self._checked(self.pipeline.submit, part, explain)
             self.take(cut - self.offset)
             reader.raw.seek(cut)
             if tick is not None:
                 tick(self, reader)
-            cut = parts.next_cut(file, cut) if end - cut > 2 * parts.part else None
-        self._checked(parts.finish)
-        reader.raw.seek(self.offset)
+            cut = parts.next_cut(file, cut) if end - cut > 2 * parts.size else None
+        self.settle()  # while the file is open
 
     def feed(self, chunk: Chunk) -> None:
         """Take the next bytes of the source.

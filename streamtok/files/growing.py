@@ -66,12 +66,6 @@ class Growing:
                 self._unadvised = 0
                 self.file.let_go()
 
-    def write_at(self, at: int, data: Any) -> None:
-        """Write the bytes of a buffer from byte `at` on. Any thread may call it."""
-        self.file.write_at(at, data)
-        if at // _LET_GO_EVERY != (at + len(data)) // _LET_GO_EVERY and not self._keeps_pages and self.is_ours():
-            self.file.let_go()
-
     def is_ours(self) -> bool:
         """Whether it is sure that no other program has written to the file."""
         return self._lease is not None and self._lease.holds()

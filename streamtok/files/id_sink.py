@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +20,10 @@ from .formats import open_documents
 from .formats.base import STORED, Facts, Format, RowFormat, write_ends
 from .formats.reading import checksum
 from .growing import EndsFile, Growing
-from .in_order import NO_ENDS, Ends, Ids
+from .in_order import NO_ENDS, Block, Ends, Ids
 from .journal import Mark
 
 _BUFFER_IDS = 1 << 18  # 1 MiB of uint32: the writes are large, the memory is not
-
-
-class Block(NamedTuple):
-    """Ids as they lie in the file, and the CRC-32 of their bytes."""
-
-    data: np.ndarray[Any, Any]
-    crc: int
 
 
 class IdSink:
@@ -193,10 +186,10 @@ class IdSink:
         self._carried.flush()
         return self._carried.size, self._carried.crc
 
-    def prepare(self, ids: Ids) -> Ids | Block:
+    def prepare(self, ids: Ids | Block) -> Ids | Block:
         """uint32 ids, all of which fit the dtype of the file, converted so that append() has little to do. Any thread
         may call it."""
-        if len(ids) < _BUFFER_IDS // 4:
+        if isinstance(ids, Block) or len(ids) < _BUFFER_IDS // 4:
             return ids
         data = ids.astype(self.dtype, copy=False)
         return Block(data, crc32(data.data.cast("B")))
@@ -205,7 +198,7 @@ class IdSink:
         """Append ids, or the result of prepare(); ends: behind how many of them documents end."""
         if len(ends) and self._ends is not None:
             self._ends.append(ends + np.uint64(self.ids))
-        ids = ids if isinstance(ids, Block) else self.prepare(ids)
+        ids = self.prepare(ids)
         if isinstance(ids, Block):  # large enough to be written by itself
             self._flush_ids()
             self._data.write(ids.data.data.cast("B"))
@@ -221,27 +214,6 @@ class IdSink:
             self._used += take
             done += take
         self.ids += count
-
-    def place(self, count: int, crc: int) -> int:
-        """Take so many ids with this checksum of their bytes, which write_at() will write: at the place that is
-        returned, behind all that were taken before. flush() was called."""
-        at, size = self.end, count * self.dtype.itemsize
-        self.crc = joined_crc32(self.crc, crc, size)
-        self.ids += count
-        return at
-
-    @property
-    def end(self) -> int:
-        """Where in the file the next ids go."""
-        return self._header_bytes + self.ids * self.dtype.itemsize
-
-    def write_at(self, at: int, data: Any) -> None:
-        """Write ids at the place that they were given. Any thread may call it."""
-        self._data.write_at(at, data)
-
-    def go_behind(self) -> None:
-        """append() again, behind what was written at places."""
-        self._data.file.seek(self.end)
 
     def flush(self) -> None:
         """Write what is buffered to the operating system."""

@@ -6,6 +6,7 @@ way, so memory does not depend on the length of the text. Aside does the same fo
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from ..native.steps import Threads
+from ..native.text import OwnMemory
 
 if TYPE_CHECKING:
     from ..native.steps import Task
@@ -21,20 +23,47 @@ if TYPE_CHECKING:
 Ids = np.ndarray[Any, np.dtype[np.uint32]]
 Ends = np.ndarray[Any, np.dtype[np.uint64]]
 Emit = Callable[[Any, Ends], object]
-Prepare = Callable[[Ids], Any]
+Prepare = Callable[[Any], Any]
 
 NO_ENDS: Ends = np.empty(0, dtype=np.uint64)
 """The ends of documents where none ends, or where nobody asks for them."""
 
 
+class Block(NamedTuple):
+    """Ids as they lie in the file, and the CRC-32 of their bytes."""
+
+    data: np.ndarray[Any, Any]
+    crc: int
+
+
 class Emission(NamedTuple):
     """Ids that follow those before, and where documents end in them: behind so many of these ids, in order."""
 
-    ids: Any
+    ids: Ids | Block
     ends: Ends = NO_ENDS
 
 
 _AHEAD = 2  # stretches for each thread: one being encoded, one waiting for it or for its turn to be written
+
+
+class Buffers:
+    """Memory that is used again once no view of it exists any more: the system takes longer to provide fresh memory
+    than a disk takes to fill it."""
+
+    def __init__(self) -> None:
+        self._idle: list[Any] = []
+
+    def lend(self, size: int) -> memoryview:
+        """`size` bytes, for as long as there is a memoryview of them. Any thread may call it."""
+        try:
+            buffer = self._idle.pop()
+        except IndexError:
+            buffer = None
+        if buffer is None or len(buffer) < size:
+            buffer = np.empty(size, np.uint8)
+        lent: Any = buffer[:size]  # an array of its own: memoryviews keep it alive, and it keeps the buffer
+        weakref.finalize(lent, self._idle.append, buffer).atexit = False
+        return memoryview(OwnMemory(lent))
 
 
 class Pipeline:

@@ -16,7 +16,6 @@ from .. import disk
 from .._version import __version__
 from ..disk.outputs import files_of
 from ..errors import shortened
-from ..native.encode import Coder
 from ..native.steps import after_all
 from .ahead import Ahead
 from .carried import Carrier
@@ -24,12 +23,7 @@ from .documents import Device, Documents, Options
 from .id_sink import IdSink
 from .in_order import Aside, Ends
 from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
-from .parts import Parts
 from .sources import AnySource, Reader
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..protocols import NamePair
 
 _WRITES_AHEAD = 4  # stretches of ids that wait to be written, beside those that are being encoded
 _POINTS_AHEAD = 2  # points that wait for the disk
@@ -126,7 +120,7 @@ class FileRun:
         self._starts = [0]  # documents in front of each source so far, if somebody asks for them
         self._keeps_starts = sink.format.wants_starts or (late_journal and len(sources) > 1)
         self._documents = Documents(
-            encoding, self._emit, options, num_threads, device, sink.prepare, self._make_parts, sink.wants_ends
+            encoding, self._emit, options, num_threads, device, sink.prepare, sink.dtype, sink.wants_ends
         )
         if sink.carrying is not None:
             self._documents.carrier = Carrier(sink.carrying, sink.carry)
@@ -142,14 +136,6 @@ class FileRun:
         self._has_earlier = False  # whether ids of an earlier run are there to go on from
         self._finished_bytes = 0  # of the sources before it, as they lie on the disk
         self._position = 0  # in the source being read
-
-    def _make_parts(self, coder: Coder, matchers: NamePair, num_threads: int, part: int) -> Parts:
-        return Parts(coder, matchers, self._sink, num_threads, part, self._before_parts)
-
-    def _before_parts(self) -> None:
-        """All ids so far, which are emitted, are written when this returns."""
-        self._writer.do(self._sink.flush)
-        self._writer.drain()
 
     def _make_header(self, encoding: Any, options: Options) -> dict[str, Any] | None:
         """The journal's header; None when a source can be read only once, so that nothing can be resumed."""
@@ -272,18 +258,12 @@ class FileRun:
         where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
         starts, carried = self._starts[1:], sink.flush_carried()
 
-        def keep(ids: int, crc: int) -> None:
-            point = Point(*where, ids, crc, sink.ends_crc, *carried, state, starts)
-            self._keeper.do(lambda: self._make_sure_of(point, is_last))
-
         def written() -> None:
             sink.flush()
-            keep(sink.ids, sink.crc)
+            point = Point(*where, sink.ids, sink.crc, sink.ends_crc, *carried, state, starts)
+            self._keeper.do(lambda: self._make_sure_of(point, is_last))
 
-        if documents.parts is not None and documents.parts.is_active:
-            documents.parts.when_written(keep)
-        else:
-            documents.pipeline.when_done(lambda: self._writer.do(written))
+        documents.pipeline.when_done(lambda: self._writer.do(written))
 
     def _make_sure_of(self, point: Point, is_last: bool) -> None:
         self._sink.check_count()
@@ -355,8 +335,7 @@ class FileRun:
             pass  # the error that is being raised says more
 
     def _stop_writing(self) -> None:
-        parts = self._documents.parts
-        after_all(self._writer.close, self._keeper.close, *([] if parts is None else [parts.close]))
+        after_all(self._writer.close, self._keeper.close)
 
     def _close(self) -> None:
         journal = [] if self._journal is None else [self._journal.close]

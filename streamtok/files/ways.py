@@ -8,18 +8,14 @@ row is one, of a source that says so itself.
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
 
 from ..batch import encode_array
 from ..errors import shown
 from ..native import job
 from ..native.encode import Coder
-from ..native.text import OwnMemory
-from .in_order import Emission
+from .in_order import Buffers, Emission
 from .json_lines import BLANK, LONG, pieces_at, record_of_line, text_in, text_of_line
 from .lines import Lines
 from .sources import Reader
@@ -70,23 +66,6 @@ class Run(Protocol):
     def encode_batch(self, texts: list[SomeText] | Texts, lines: Iterable[int]) -> None: ...
 
 
-class Rooms:
-    """Memory for chunks, reused once no view of it exists any more: the system takes longer to provide fresh memory
-    than a disk takes to fill it."""
-
-    def __init__(self) -> None:
-        self._idle: list[Any] = []
-
-    def lend(self, size: int) -> memoryview:
-        """`size` bytes, for as long as there is a memoryview of them."""
-        room = self._idle.pop() if self._idle else None
-        if room is None or len(room) < size:
-            room = np.empty(size, np.uint8)
-        lent: Any = room[:size]  # an array of its own: memoryviews keep it alive, and it keeps the room
-        weakref.finalize(lent, self._idle.append, room).atexit = False
-        return memoryview(OwnMemory(lent))
-
-
 class Way:
     """How the source that `run` reads becomes documents. One object serves all sources of a kind, one after the other.
 
@@ -132,7 +111,7 @@ class TextWay(Way):
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
-        self._rooms = Rooms()
+        self._buffers = Buffers()
 
     def begin(self) -> None:
         # The ids of a frame come from the stream, with the first chunk and at the end.
@@ -166,7 +145,7 @@ class TextWay(Way):
         if not self._shares or not self._apart:
             return reader.read(size)
         held = sum(map(len, self._tail))
-        whole = self._rooms.lend(held + max(size - held, (size + 1) // 2))
+        whole = self._buffers.lend(held + max(size - held, (size + 1) // 2))
         self._tail = list(_laid_out(self._tail, whole))
         count = reader.read_into(whole[held:])
         self._whole = whole[: held + count]

@@ -32,24 +32,21 @@ def mode_of(path: str) -> int:
 # ==== bytes ====
 
 
-@pytest.mark.parametrize("name", ["os_write", "os_pwrite"])
-def test_a_system_that_takes_no_bytes_ends_the_write(here, monkeypatch, name):
+def test_a_system_that_takes_no_bytes_ends_the_write(here, monkeypatch):
     with disk.open_new("a") as file:
-        monkeypatch.setattr(disk, name, lambda *arguments: 0)
+        monkeypatch.setattr(disk, "os_write", lambda *arguments: 0)
         with pytest.raises(OSError, match="took no bytes and named no error") as raised:
-            file.write(b"x") if name == "os_write" else file.write_at(0, b"x")
+            file.write(b"x")
     assert (raised.value.errno, raised.value.filename) == (errno.EIO, "a")
 
 
 def test_bytes_that_are_taken_a_few_at_a_time_are_all_written(here, monkeypatch):
-    write, write_at = os.write, os.pwrite
+    write = os.write
     monkeypatch.setattr(disk, "os_write", lambda fd, data: write(fd, data[:3]))
-    monkeypatch.setattr(disk, "os_pwrite", lambda fd, data, at: write_at(fd, data[:3], at))
     with disk.open_new("a") as file:
         file.write(b"0123456789")
-        file.write_at(2, b"abcdefg")
         assert file.written == 10
-    assert pathlib.Path("a").read_bytes() == b"01abcdefg9"
+    assert pathlib.Path("a").read_bytes() == b"0123456789"
 
 
 def test_reading_without_the_calls_that_some_systems_lack(here, monkeypatch):

@@ -18,8 +18,7 @@ from file_runs import RUNS, SEAM, Crash, _enc, _here, encode, expected, leftover
 
 from streamtok import batch, disk
 from streamtok.files import documents, growing, id_sink, ways
-from streamtok.files.in_order import Aside
-from streamtok.files.ways import Rooms
+from streamtok.files.in_order import Aside, Buffers
 from streamtok.native.checksum import crc32, joined_crc32
 
 
@@ -86,23 +85,23 @@ def test_an_error_is_raised_later_and_nothing_behind_it_is_done():
     assert done == [] and threading.active_count() == before
 
 
-def test_a_room_is_not_lent_again_while_somebody_looks_at_it():
-    rooms = Rooms()
-    first = rooms.lend(100)
+def test_a_buffer_is_not_lent_again_while_somebody_looks_at_it():
+    buffers = Buffers()
+    first = buffers.lend(100)
     part = first[10:20]
     part[:] = b"0123456789"
     at = np.frombuffer(first, np.uint8).ctypes.data
     array = np.frombuffer(part, np.uint8)
     del first, part
     gc.collect()
-    other = rooms.lend(100)
+    other = buffers.lend(100)
     other[:] = bytes(100)
     assert array.tobytes() == b"0123456789"
     del array
     gc.collect()
-    again = rooms.lend(90)
+    again = buffers.lend(90)
     assert np.frombuffer(again, np.uint8).ctypes.data == at and len(again) == 90
-    assert len(rooms.lend(1000)) == 1000
+    assert len(buffers.lend(1000)) == 1000
 
 
 @pytest.fixture
