@@ -50,7 +50,7 @@ def _quota_of(folder: str, is_second: bool) -> float:
 
 
 def _text_of(path: str) -> str:
-    """A file's text. Opened as text, the first file of an encoding would import a module: a process that another thread forks
-    meanwhile keeps that module's lock for ever, and waits for it in its first call."""
+    """A file's text. Opened as text, the first file of an encoding would import a module. A process that another thread
+    forks meanwhile keeps that module's lock for ever, and waits for it in its first call."""
     with open(path, "rb") as file:
         return os.fsdecode(file.read())

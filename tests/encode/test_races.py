@@ -246,7 +246,7 @@ def test_buffers_in_garbage():
 
 
 def test_threads_in_garbage():
-    """The collector of garbage may empty their queue first: it meets objects in the order in which it came to know them."""
+    """The collector of garbage may empty their queue first: it meets objects in the order in which it knows them."""
     run_alone("""
         from streamtok.native.steps import Threads
 
