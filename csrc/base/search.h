@@ -1,3 +1,4 @@
+/* search.h - binary search among ascending values. */
 #ifndef ST_BASE_SEARCH_H
 #define ST_BASE_SEARCH_H
 

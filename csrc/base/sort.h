@@ -1,3 +1,4 @@
+/* sort.h - puts numbers into the order of their keys. */
 #ifndef ST_BASE_SORT_H
 #define ST_BASE_SORT_H
 

@@ -1,5 +1,5 @@
-/* What follows from the entries of a table. Nothing of this is taken from outside, so that a table that is wrong cannot make the
- * text behind it be read wrongly. */
+/* Works out what follows from the entries of a compiled pattern's table. Nothing of this is taken from outside, so that a table that
+ * is wrong cannot make the text behind it be read wrongly. */
 #include "base/alloc.h"
 #include "split/dfa_build.h"
 

@@ -1,4 +1,4 @@
-/* Which states are hot, and the rows of their steps. */
+/* Chooses which states of a compiled pattern are hot, and makes the rows of their steps (dfa_hot.h). */
 #include "split/dfa_hot.h"
 
 #include "base/dispatch.h"

@@ -1,4 +1,4 @@
-/* A table for the memory of a device. */
+/* Writes the table of a compiled pattern for the memory of a device. */
 #include "split/dfa.h"
 #include "split/dfa_table.h"
 

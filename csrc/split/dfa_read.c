@@ -1,4 +1,4 @@
-/* A table from outside becomes a st_dfa. */
+/* Reads the table of a compiled pattern (dfa.h), which comes from outside and is checked. */
 #include "base/alloc.h"
 #include "base/load.h"
 #include "split/dfa.h"

@@ -1,4 +1,4 @@
-/* The tables of the rows that come with the core, in the form in which any table comes from outside. */
+/* The tables of the bundled patterns (rows.h, row_tables.h), in the form that st_dfa_new reads. */
 #include "base/alloc.h"
 #include "split/dfa.h"
 #include "split/dfa_table.h"

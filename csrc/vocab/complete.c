@@ -1,4 +1,4 @@
-/* What is worked out for every vocabulary whose arrays are there, whether they were built or opened. */
+/* Works out what follows from the arrays of a vocabulary, whether they were built or opened. */
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "vocab/vocab.h"

@@ -15,8 +15,7 @@ from typing import Any
 
 import click
 
-from .common import encoding_names, file_names, load_encoding
-from .operands import source_of
+from .options import Given, encoding_names, file_names, json_option, load_encoding, option, source_of, takes
 from .sample import Sample, difference, documents, joined, read_sample
 
 FEED_BYTES = 4096
@@ -36,20 +35,21 @@ class Row:
     seconds: list[float] = field(default_factory=list)
 
 
-@click.command()
-@click.argument("file", metavar="FILE", shell_complete=file_names)
-@click.option(
-    "-e",
-    "--encoding",
-    metavar="NAME",
-    default="o200k_base",
-    show_default=True,
-    shell_complete=encoding_names,
-    help="Encoding by name.",
+@takes(
+    click.argument("file", metavar="FILE", shell_complete=file_names),
+    option(
+        "-e",
+        "--encoding",
+        metavar="NAME",
+        default="o200k_base",
+        show_default=True,
+        shell_complete=encoding_names,
+        help="Encoding by name.",
+    ),
+    option("--threads", metavar="N", type=click.IntRange(1, 1024), help="Also time batches on so many threads."),
+    json_option("A JSON object with all figures."),
 )
-@click.option("--threads", metavar="N", type=click.IntRange(1, 1024), help="Also time batches on so many threads.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON object with all figures.")
-def command(file: str, encoding: str, threads: int | None, as_json: bool) -> None:
+def command(given: Given) -> None:
     """Measure how fast FILE is encoded, beside tiktoken.
 
     '-' is standard input. The ids of every call are compared with tiktoken's, or with those of the reference engine
@@ -57,10 +57,10 @@ def command(file: str, encoding: str, threads: int | None, as_json: bool) -> Non
     six slices: "first" is the first call of this process, "warm" the median of five later ones, each with text that
     was not there before. .gz, .xz and .zst files are decompressed.
     """
-    chosen = load_encoding(encoding, None, None, None, ())
-    sample = read_sample("standard input" if file == "-" else file, source_of(file))
-    figures = measure(sample, chosen, threads)
-    click.echo(json.dumps(figures) if as_json else as_text(figures))
+    chosen = load_encoding(given.encoding)
+    sample = read_sample("standard input" if given.file == "-" else given.file, source_of(given.file))
+    figures = measure(sample, chosen, given.threads)
+    click.echo(json.dumps(figures) if given.as_json else as_text(figures))
 
 
 def measure(sample: Sample, encoding: Any, threads: int | None) -> dict[str, Any]:

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import shown
-from .common import (
-    add_special_option,
-    document_options,
-    encoding_options,
-    file_names,
-    load_encoding,
-    progress_bar,
-    specials,
-    table_options,
-    text_options,
-)
-from .operands import RULE, Text, operand, text_option
+from .options import DOCUMENTS, ENCODING, TEXT, Given, Text, json_option, operand, option, takes
+from .outputs import BYTES, bars
 from .wording import describe
 
 if TYPE_CHECKING:
@@ -41,37 +31,20 @@ class _Count:
     bytes: int = 0
 
 
-@click.command(epilog=RULE)
-@click.argument("arguments", nargs=-1, metavar="[FILE|TEXT]...", shell_complete=file_names)
-@text_option
-@click.option("--by-file", is_flag=True, help="A line for each file and one for the total.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON object with tokens, bytes and encoding.")
-@click.option(
-    "--max", "limit", type=click.IntRange(min=0), metavar="N", help="Stop and exit with status 1 above N tokens."
+@takes(
+    "arguments",
+    "text",
+    option("--by-file", is_flag=True, help="A line for each file and one for the total."),
+    json_option("A JSON object with tokens, bytes and encoding."),
+    option(
+        "--max", "limit", type=click.IntRange(min=0), metavar="N", help="Stop and exit with status 1 above N tokens."
+    ),
+    *DOCUMENTS,
+    "add_special_tokens",
+    *TEXT,
+    *ENCODING,
 )
-@document_options
-@table_options
-@add_special_option
-@text_options
-@encoding_options
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    arguments: tuple[str, ...],
-    is_text: bool,
-    by_file: bool,
-    as_json: bool,
-    limit: int | None,
-    documents: str | None,
-    key: str,
-    column: str | None,
-    nulls: str,
-    add_special_tokens: bool,
-    allow_special: tuple[str, ...],
-    errors: str,
-    **chosen: Any,
-) -> None:
+def command(given: Given) -> None:
     """Count the tokens of FILEs or TEXTs (standard input without).
 
     Each is a text of its own; memory is constant.
@@ -79,27 +52,18 @@ def command(
     .gz, .xz and .zst files are decompressed, of .jsonl files the texts count, and of parquet and
     Arrow files a column, each text for itself.
     """
-    encoding = load_encoding(**chosen)
     from ..files.encode import Options
 
-    allowed = specials(allow_special, encoding)
-    options = Options(
-        documents,
-        key,
-        allowed_special=allowed,
-        errors=errors,
-        add_special_tokens=add_special_tokens,
-        column=column,
-        nulls=nulls,
-    )
+    encoding = given.load()
+    options, limit = Options(**given.reading(encoding)), given.limit
     counts: list[_Count] = []
     is_over = failed = False
-    with progress_bar("count") as move:
-        for name in arguments or ("-",):
+    with bars(lambda at, ids: ("count", at, None, f"{ids:,} ids"), *BYTES) as move:
+        for name in given.arguments or ("-",):
             try:
                 counts.append(_Count(name))
-                source = operand(name, is_text and bool(arguments))
-                if isinstance(source, Text) and not as_json:
+                source = operand(name, given.is_text and bool(given.arguments))
+                if isinstance(source, Text) and not given.as_json:
                     counts[-1].path = shown(name)  # quoted, in one line
                 _count(encoding, source, counts, options, limit, move)
             except _Enough:
@@ -110,9 +74,9 @@ def command(
                 counts.pop()
                 click.echo(f"streamtok: {describe(error)}", err=True)
     if counts or not failed:  # if no file could be counted, a 0 would look like an answer
-        _print(counts, encoding.name, by_file, as_json, limit if is_over else None)
+        _print(counts, encoding.name, given.by_file, given.as_json, limit if is_over else None)
     if is_over or failed:
-        ctx.exit(1)
+        given.ctx.exit(1)
 
 
 def _count(encoding: Encoding, source: Any, counts: list[_Count], options: Any, limit: int | None, move: Any) -> None:
@@ -130,7 +94,7 @@ def _count(encoding: Encoding, source: Any, counts: list[_Count], options: Any, 
     def tick(documents: Documents, reader: Reader) -> None:
         this.bytes = documents.text_bytes
         if move is not None:
-            move(reader.position(), None, before + this.tokens)
+            move(reader.position(), before + this.tokens)
 
     # A small first step stops soon on a small limit; without one there is nothing to stop for.
     size = 1 << 20 if limit is None else 64 << 10

@@ -5,25 +5,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .app import answered
-from .common import bars_between, file_names
+from .options import Given, file_names, json_option, option, takes
+from .outputs import bars
 
 if TYPE_CHECKING:
     from ..dataset import BuildProgress, DatasetManifest, Spec
 
-_spec = click.argument("spec", metavar="SPEC", shell_complete=file_names)
-_folder = click.argument("folder", metavar="FOLDER", shell_complete=file_names)
-_json = click.option("--json", "as_json", is_flag=True, help="A JSON object.")
-_vocabulary = click.option(
+_SPEC = click.argument("spec", metavar="SPEC", shell_complete=file_names)
+_FOLDER = click.argument("folder", metavar="FOLDER", shell_complete=file_names)
+_JSON = json_option("A JSON object.")
+_VOCABULARY = option(
     "-e", "--encoding", metavar="NAME|FILE", help="Where the dataset was made with one that is not bundled."
 )
-_output = click.option("-o", "--output", metavar="FOLDER", help="Where to write.  [default: output in SPEC]")
 
 
 class _Group(click.Group):
@@ -52,16 +50,14 @@ def _read(path: str, output: str | None = None) -> Spec:
 # ==== plan ====
 
 
-@command.command()
-@_spec
-@_json
-def plan(spec: str, as_json: bool) -> None:
+@takes(_SPEC, _JSON, group=command)
+def plan(given: Given) -> None:
     """Show the shards that SPEC is cut into; nothing is encoded."""
     from ..dataset import plan as make_plan
 
-    read = _read(spec)
+    read = _read(given.spec)
     shards = make_plan(read.source_names(), read.shard_bytes, base=read.base, documents=read.documents)
-    if as_json:
+    if given.as_json:
         rows = [{**dataclasses.asdict(each), "range": each.range and list(each.range)} for each in shards]
         click.echo(json.dumps({"shards": rows, "bytes": sum(each.size for each in shards)}))
         return
@@ -75,13 +71,14 @@ def plan(spec: str, as_json: bool) -> None:
 # ==== build ====
 
 
-@command.command()
-@_spec
-@_output
-@click.option("--workers", type=click.IntRange(min=1), help="Processes that encode.  [default: one a core]")
-@_json
-@click.pass_context
-def build(ctx: click.Context, spec: str, output: str | None, workers: int | None, as_json: bool) -> None:
+@takes(
+    _SPEC,
+    option("-o", "--output", metavar="FOLDER", help="Where to write.  [default: output in SPEC]"),
+    option("--workers", type=click.IntRange(min=1), help="Processes that encode.  [default: one a core]"),
+    _JSON,
+    group=command,
+)
+def build(given: Given) -> None:
     """Encode all sources of SPEC into its folder.
 
     The same call goes on where an earlier one stopped. A source that cannot be read is named, all others are encoded,
@@ -89,10 +86,16 @@ def build(ctx: click.Context, spec: str, output: str | None, workers: int | None
     """
     from ..dataset import build as run
 
-    read = _read(spec, output)
-    with _bar(os.path.basename(read.folder)) as move:
-        made = run(read, workers=workers, progress=move)
-    report(ctx, made, read.folder, as_json)
+    read = _read(given.spec, given.output)
+    label = os.path.basename(read.folder)
+
+    def told(at: BuildProgress) -> tuple[str, int, int | None, str]:
+        words = f"{at.shards:,} of {at.of_shards:,} shards, {at.ids / max(at.seconds, 1e-9):,.0f} ids/s"
+        return label, at.bytes_read, at.bytes_total, words
+
+    with bars(told, "DownloadColumn") as move:
+        made = run(read, workers=given.workers, progress=move)
+    report(given.ctx, made, read.folder, given.as_json)
 
 
 def report(ctx: click.Context, made: DatasetManifest, folder: str, as_json: bool) -> None:
@@ -110,76 +113,45 @@ def report(ctx: click.Context, made: DatasetManifest, folder: str, as_json: bool
         ctx.exit(1)
 
 
-@contextmanager
-def _bar(label: str) -> Iterator[Any]:
-    """What moves a bar on standard error; None when no one watches."""
-
-    def middle(rich: Any) -> list[Any]:
-        return [rich.DownloadColumn(), rich.TextColumn("{task.fields[shards]} shards, {task.fields[rate]:,.0f} ids/s")]
-
-    with bars_between(middle) as bars:
-        if bars is None:
-            yield None
-            return
-        task = bars.add_task(label, total=None, shards="0", rate=0.0)
-
-        def move(at: BuildProgress) -> None:
-            rate = at.ids / max(at.seconds, 1e-9)
-            shards = f"{at.shards:,} of {at.of_shards:,}"
-            bars.update(task, completed=at.bytes_read, total=at.bytes_total, shards=shards, rate=rate)
-
-        yield move
-
-
 # ==== verify ====
 
 
-@command.command()
-@_folder
-@click.option("--quick", "is_quick", is_flag=True, help="Compare sizes alone.")
-@click.pass_context
-def verify(ctx: click.Context, folder: str, is_quick: bool) -> None:
+@takes(_FOLDER, option("--quick", "is_quick", is_flag=True, help="Compare sizes alone."), group=command)
+def verify(given: Given) -> None:
     """Compare every file of a dataset with its manifest; the exit status is 1 where one differs."""
     from ..dataset import verify as check
 
-    problems = check(folder, is_quick=is_quick)
+    problems = check(given.folder, is_quick=given.is_quick)
     for problem in problems:
         click.echo(problem)
     if problems:
         click.echo(f"streamtok: {len(problems):,} differences from the manifest", err=True)
-        ctx.exit(1)
+        given.ctx.exit(1)
     click.echo("all files are as the manifest says", err=True)
 
 
 # ==== merge ====
 
 
-@command.command()
-@_folder
-@click.option("-o", "--output", required=True, metavar="OUT", help="File or folder to write.")
-@click.option(
-    "--format", metavar="NAME", help="As for encode.  [default: by the suffix of OUT, else that of the shards]"
+@takes(
+    _FOLDER,
+    option("-o", "--output", required=True, metavar="OUT", help="File or folder to write."),
+    option("--format", metavar="NAME", help="As for encode.  [default: by the suffix of OUT, else that of the shards]"),
+    option("--dtype", default="auto", show_default=True, metavar="NAME", help="Of the ids."),
+    option("--index", is_flag=True, help="Keep where documents end, in OUT.ends."),
+    option("--no-carry", is_flag=True, help="Leave out the columns that the shards carry."),
+    _VOCABULARY,
+    _JSON,
+    group=command,
 )
-@click.option("--dtype", default="auto", show_default=True, metavar="NAME", help="Of the ids.")
-@click.option("--index", is_flag=True, help="Keep where documents end, in OUT.ends.")
-@click.option("--no-carry", is_flag=True, help="Leave out the columns that the shards carry.")
-@_vocabulary
-@_json
-def merge(
-    folder: str,
-    output: str,
-    format: str | None,
-    dtype: str,
-    index: bool,
-    no_carry: bool,
-    encoding: str | None,
-    as_json: bool,
-) -> None:
+def merge(given: Given) -> None:
     """Join the shards of a dataset, in the order of the plan, into one output of any format."""
     from ..dataset import merge as join
 
-    made = join(folder, output, format=format, dtype=dtype, index=index, encoding=_loaded(encoding), carry=not no_carry)
-    if as_json:
+    options = {name: getattr(given, name) for name in ("format", "dtype", "index")}
+    encoding, carry = _loaded(given.encoding), not given.no_carry
+    made = join(given.folder, given.output, encoding=encoding, carry=carry, **options)
+    if given.as_json:
         click.echo(json.dumps(dataclasses.asdict(made)))
         return
     click.echo(
@@ -196,19 +168,21 @@ def _loaded(encoding: str | None) -> Any:
 # ==== stats ====
 
 
-@command.command()
-@_folder
-@click.option("--plot", metavar="FILE", help="Draw the histogram (.png, .svg or .pdf); needs the extra plot.")
-@_json
-def stats(folder: str, plot: str | None, as_json: bool) -> None:
+@takes(
+    _FOLDER,
+    option("--plot", metavar="FILE", help="Draw the histogram (.png, .svg or .pdf); needs the extra plot."),
+    _JSON,
+    group=command,
+)
+def stats(given: Given) -> None:
     """Count documents, ids and ids a document, and find documents that are there more than once."""
     from ..dataset import plot_stats
     from ..dataset import stats as count
 
-    found = count(folder)
-    if plot is not None:
-        plot_stats(found, plot)
-    if as_json:
+    found = count(given.folder)
+    if given.plot is not None:
+        plot_stats(found, given.plot)
+    if given.as_json:
         click.echo(json.dumps(dataclasses.asdict(found)))
         return
     for name in ("shards", "documents", "ids", "bytes", "duplicates", "duplicate_ids"):
@@ -224,19 +198,21 @@ def stats(folder: str, plot: str | None, as_json: bool) -> None:
 # ==== sample ====
 
 
-@command.command()
-@_folder
-@click.option("-n", "--count", type=click.IntRange(min=1), default=5, show_default=True, help="How many places.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same gives the same places.")
-@click.option("--length", type=click.IntRange(min=1), default=64, show_default=True, help="Ids of each.")
-@_vocabulary
-@_json
-def sample(folder: str, count: int, seed: int, length: int, encoding: str | None, as_json: bool) -> None:
+@takes(
+    _FOLDER,
+    option("-n", "--count", type=click.IntRange(min=1), default=5, show_default=True, help="How many places."),
+    option("--seed", type=int, default=0, show_default=True, help="The same gives the same places."),
+    option("--length", type=click.IntRange(min=1), default=64, show_default=True, help="Ids of each."),
+    _VOCABULARY,
+    _JSON,
+    group=command,
+)
+def sample(given: Given) -> None:
     """Show random places of a dataset as text."""
     from ..dataset import sample as look
 
-    places = look(folder, count, seed=seed, length=length, encoding=_loaded(encoding))
-    if as_json:
+    places = look(given.folder, given.count, seed=given.seed, length=given.length, encoding=_loaded(given.encoding))
+    if given.as_json:
         click.echo(json.dumps([dataclasses.asdict(place) for place in places], default=str))
         return
     for place in places:

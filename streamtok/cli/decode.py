@@ -15,18 +15,8 @@ import click
 from ..disk.outputs import files_of
 from ..errors import shown
 from ..files.suffixes import IDS_FORMATS, ids_format_to_read
-from .common import (
-    check_sources,
-    encoding_options,
-    file_names,
-    ids_dtype,
-    load_encoding,
-    open_input,
-    open_output,
-    output_option,
-)
-from .operands import looks_like_path
-from .wording import describe
+from .options import ENCODING, Given, file_names, looks_like_path, option, takes
+from .outputs import check_sources, ids_dtype, open_input, open_output, usage
 
 if TYPE_CHECKING:
     from ..core import Encoding
@@ -38,41 +28,43 @@ _ID_CHARACTERS = set("0123456789[],; \t\r\n")
 _SEPARATORS = bytes.maketrans(b"[],;", b"    ")
 
 
-@click.command()
-@click.argument("arguments", nargs=-1, metavar="[FILE|ID]...", shell_complete=file_names)
-@output_option
-@click.option(
-    "--format",
-    type=click.Choice(["text", *IDS_FORMATS]),
-    help="What FILE holds.  [default: by its suffix, text on standard input]",
+@takes(
+    click.argument("arguments", nargs=-1, metavar="[FILE|ID]...", shell_complete=file_names),
+    "output",
+    option(
+        "--format",
+        type=click.Choice(["text", *IDS_FORMATS]),
+        help="What FILE holds.  [default: by its suffix, text on standard input]",
+    ),
+    option(
+        "--dtype",
+        type=click.Choice(["auto", "uint16", "uint32"]),
+        default="auto",
+        show_default=True,
+        help="Of bin ids; auto is what encode writes.",
+    ),
+    *ENCODING,
 )
-@click.option(
-    "--dtype",
-    type=click.Choice(["auto", "uint16", "uint32"]),
-    default="auto",
-    show_default=True,
-    help="Of bin ids; auto is what encode writes.",
-)
-@encoding_options
-def command(arguments: tuple[str, ...], output: str, format: str | None, dtype: str, **chosen: Any) -> None:
+def command(given: Given) -> None:
     """Turn token ids back into text.
 
     The ids are in FILEs (standard input without, or for '-'), or are the arguments themselves: one of digits is an ID,
     unless a file has that name. A FILE is what encode wrote, or integers separated by white space or commas. The bytes
     written are those that were encoded.
     """
-    if output != "-":
-        check_sources(files_of(os.path.realpath(output)), arguments or ("-",), chosen["vocab"])
-    encoding = load_encoding(**chosen)
-    sources = [_Source(each) for each in arguments or ("-",)]
+    arguments = given.arguments or ("-",)
+    if given.output != "-":
+        check_sources(files_of(os.path.realpath(given.output)), arguments, given.vocab)
+    encoding = given.load()
+    sources = [_Source(each) for each in arguments]
     with contextlib.ExitStack() as opened:
         streams = [opened.enter_context(source.open()) for source in sources]
-        formats = [source.format(format, stream) for stream, source in zip(streams, sources)]
+        formats = [source.format(given.format, stream) for stream, source in zip(streams, sources)]
         arrays = [
-            source.documents(each) if each in _OPENED else _ids(stream, each, encoding, dtype)
+            source.documents(each) if each in _OPENED else _ids(stream, each, encoding, given.dtype)
             for source, stream, each in zip(sources, streams, formats)
         ]
-        write = opened.enter_context(open_output(output))
+        write = opened.enter_context(open_output(given.output))
         position = 0
         for ids in itertools.chain.from_iterable(arrays):
             write(bytes_of(encoding, ids, position))
@@ -113,10 +105,8 @@ class _Source:
             return given
         if self._argument == "-" or not os.path.isfile(self._argument):
             return "text"
-        try:
+        with usage():
             format = ids_format_to_read(self._argument)
-        except ValueError as error:
-            raise click.UsageError(describe(error)) from None
         if format == "bin" and not self._argument.lower().endswith(".bin"):
             self._check_binary(stream.peek(1))
         return format

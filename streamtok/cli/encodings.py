@@ -6,10 +6,11 @@ import json
 
 import click
 
+from .options import Given, json_option, takes
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="A JSON list of objects.")
-def command(as_json: bool) -> None:
+
+@takes(json_option("A JSON list of objects."))
+def command(given: Given) -> None:
     """List the encodings.
 
     Each with the family of its pattern and how many ids it has. The families are those of --pattern; 'own' is a pattern
@@ -23,7 +24,7 @@ def command(as_json: bool) -> None:
     for name in streamtok.list_encoding_names():
         encoding = streamtok.get_encoding(name)
         rows.append({"name": name, "pattern": family_of(encoding._pat_str) or "own", "n_vocab": encoding.n_vocab})
-    if as_json:
+    if given.as_json:
         click.echo(json.dumps(rows))
         return
     for row in rows:

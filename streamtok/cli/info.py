@@ -7,16 +7,20 @@ from typing import Any
 
 import click
 
+from .options import Given, json_option, takes
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="A JSON object.")
-def command(as_json: bool) -> None:
+
+@takes(json_option("A JSON object."))
+def command(given: Given) -> None:
     """Show versions, engines and encodings.
 
     For a bug report, or to see what a machine offers.
     """
-    report = _report()
-    if as_json:
+    import streamtok
+
+    report: dict[str, Any] = dict(streamtok.info())
+    report["encodings"] = {name: streamtok.get_encoding(name).n_vocab for name in streamtok.list_encoding_names()}
+    if given.as_json:
         click.echo(json.dumps(report, default=str))
         return
     for name, value in report.items():
@@ -29,11 +33,3 @@ def command(as_json: bool) -> None:
         else:
             shown = ", ".join(map(str, value)) if isinstance(value, list) else value
             click.echo(f"{name:<16}{shown}")
-
-
-def _report() -> dict[str, Any]:
-    import streamtok
-
-    report: dict[str, Any] = dict(streamtok.info())
-    report["encodings"] = {name: streamtok.get_encoding(name).n_vocab for name in streamtok.list_encoding_names()}
-    return report

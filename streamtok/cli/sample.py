@@ -1,4 +1,4 @@
-"""The text that is measured: the beginning of a file, in slices none of which is encoded twice."""
+"""The text that `streamtok bench` measures: the beginning of a file, in slices none of which is encoded twice."""
 
 from __future__ import annotations
 

@@ -7,15 +7,17 @@ from typing import Any
 
 import click
 
-from .common import encoding_names
+from .options import Given, encoding_names, option, takes
+from .outputs import usage
 
 _ACTIONS = "build", "list", "remove"
 
 
-@click.command()
-@click.argument("names", metavar="[build|list|remove] [ENCODING|FILE]...", nargs=-1, shell_complete=encoding_names)
-@click.option("--remove", is_flag=True, help="The same as the word remove.")
-def command(names: tuple[str, ...], remove: bool) -> None:
+@takes(
+    click.argument("names", metavar="[build|list|remove] [ENCODING|FILE]...", nargs=-1, shell_complete=encoding_names),
+    option("--remove", is_flag=True, help="The same as the word remove."),
+)
+def command(given: Given) -> None:
     """Build the tables of all frequent words, or those of a model.
 
     For all bundled encodings, or for the encodings and files of models that are named; it says where they are. They
@@ -24,13 +26,12 @@ def command(names: tuple[str, ...], remove: bool) -> None:
     """
     from .. import tables
 
+    names = given.names
     action = names[0] if names and names[0] in _ACTIONS else "build"
     names = names[1:] if names and names[0] in _ACTIONS else names
-    try:
+    with usage():
         tables.vocabularies([name for name in names if not tables.is_path(name)])
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    if remove or action == "remove":
+    if given.remove or action == "remove":
         removed = tables.remove(*names)
         for path in removed:
             click.echo(f"removed  {path}")

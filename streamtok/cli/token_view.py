@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -13,6 +14,23 @@ from ..view.parts import Token, visible
 # Of the eight colours that every terminal tells apart; finer ones fall together where there are only eight.
 _STYLES = ("black on cyan", "black on yellow", "black on green", "black on magenta")
 _SPECIAL = "bold white on red"
+
+
+def is_coloured(choice: str) -> bool:
+    """Whether standard output is coloured: what --color means for every command."""
+    if choice != "auto":
+        return choice == "always"
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in ("dumb", "unknown")
+    return sys.stdout.isatty() and not is_plain
+
+
+def console(choice: str) -> Any:
+    """rich's Console for standard output, which colours as is_coloured() says."""
+    from rich.console import Console
+
+    coloured = is_coloured(choice)
+    system: Any = "standard" if choice == "always" else "auto" if coloured else None
+    return Console(highlight=False, force_terminal=coloured, color_system=system, no_color=not coloured)
 
 
 def _escaped(parts: list[tuple[str, bool]], mark: str) -> str:
@@ -46,10 +64,9 @@ class Bordered:
         self._put(self._double if token.is_special or self._was_special else self._border)
         self._put(_escaped(token.parts, self._border))
         self._was_special = token.is_special
-        breaks = sum(text.count("\n") for text, is_bytes in token.parts if not is_bytes)
-        if breaks:
+        if token.breaks:
             self.end()
-            click.echo("\n" * (breaks - 1), nl=False)
+            click.echo("\n" * (token.breaks - 1), nl=False)
 
     def _put(self, text: str) -> None:
         self._line.append(text)

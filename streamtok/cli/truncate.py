@@ -8,30 +8,29 @@ from typing import Any
 
 import click
 
-from .common import encoding_options, file_names, load_encoding, specials, text_options
-from .operands import RULE, operand, text_option
+from .options import ENCODING, TEXT, Given, option, takes
 
 _CHUNK = 64 << 10
 
 
-@click.command(epilog=RULE)
-@click.argument("argument", required=False, metavar="[FILE|TEXT]", shell_complete=file_names)
-@text_option
-@click.option("-n", "--tokens", type=click.IntRange(min=0), required=True, metavar="N", help="Tokens to keep.")
-@text_options
-@encoding_options
-def command(
-    argument: str | None, is_text: bool, tokens: int, allow_special: tuple[str, ...], errors: str, **chosen: Any
-) -> None:
+@takes(
+    "argument",
+    "text",
+    option("-n", "--tokens", type=click.IntRange(min=0), required=True, metavar="N", help="Tokens to keep."),
+    *TEXT,
+    *ENCODING,
+)
+def command(given: Given) -> None:
     """Write the beginning of a text, up to N tokens.
 
     It goes to standard output: the longest beginning that has no more tokens and ends between two characters. Of a
     long FILE little more is read than is written.
     """
-    encoding = load_encoding(**chosen)
-    allowed = specials(allow_special, encoding)
-    text = _beginning(encoding, operand(argument, is_text), tokens, allowed, errors)
-    head = encoding.truncate(text, tokens, allowed_special=allowed, disallowed_special=())
+    encoding = given.load()
+    options = given.reading(encoding)
+    text = _beginning(encoding, given.source(), given.tokens, options)
+    allowed = options["allowed_special"]
+    head = encoding.truncate(text, given.tokens, allowed_special=allowed, disallowed_special=())
     sys.stdout.buffer.write(head.encode())
     if sys.stdout.isatty():
         click.echo()
@@ -57,7 +56,7 @@ class _Kept:
         return False
 
 
-def _beginning(encoding: Any, source: Any, tokens: int, allowed: Any, errors: str) -> str:
+def _beginning(encoding: Any, source: Any, tokens: int, options: dict[str, Any]) -> str:
     """The text of the source, or a beginning of which a stream has returned more than `tokens` ids: these are final, so
     no longer beginning has fewer."""
     from ..files.encode import Options, encode_sources
@@ -77,15 +76,8 @@ def _beginning(encoding: Any, source: Any, tokens: int, allowed: Any, errors: st
     with opened.open() as reader:
         kept = _Kept(reader, opened.name)
         try:
-            encode_sources(
-                encoding,
-                kept,
-                emit,
-                Options("text", allowed_special=allowed, errors=errors),
-                chunk_size=_CHUNK,
-                tick=tick,
-            )
+            encode_sources(encoding, kept, emit, Options("text", **options), chunk_size=_CHUNK, tick=tick)
             is_whole = True
         except _Enough:
             is_whole = False
-    return codecs.getincrementaldecoder("utf-8")(errors).decode(bytes(kept.data), is_whole)
+    return codecs.getincrementaldecoder("utf-8")(options["errors"]).decode(bytes(kept.data), is_whole)

@@ -11,83 +11,51 @@ import click
 from ..errors import shortened
 from ..files.suffixes import IDS_FORMATS
 from ..view import LIMIT
-from ..view.columns import Column
-from ..view.page import joined
-from .common import (
-    check_output,
-    check_sources,
-    encoding_names,
-    file_names,
-    load_encoding,
-    open_output,
-    specials,
-    text_options,
-)
+from ..view.page import Column, joined
 from .decode import bytes_of
-from .operands import RULE, Text, operand, text_option
+from .options import TEXT, Given, Text, encoding_names, file_option, load_encoding, option, specials, takes
+from .outputs import check_output, check_sources, open_output
 
 _CHUNK = 1 << 20
 
 
-@click.command(epilog=RULE)
-@click.argument("argument", required=False, metavar="[FILE|TEXT]", shell_complete=file_names)
-@text_option
-@click.option(
-    "--html",
-    "output",
-    required=True,
-    metavar="OUT",
-    shell_complete=file_names,
-    help="File to write the page to; '-' is standard output.",
+@takes(
+    "argument",
+    "text",
+    file_option(
+        "--html", "output", required=True, metavar="OUT", help="File to write the page to; '-' is standard output."
+    ),
+    option(
+        "-e",
+        "--encoding",
+        "encodings",
+        metavar="NAME|FILE",
+        multiple=True,
+        shell_complete=encoding_names,
+        help="Encoding by name, or a model's tokenizer.json or folder; several stand side by side.  "
+        "[default: o200k_base]",
+    ),
+    file_option("--vocab", "vocabs", multiple=True, help="Vocabulary of your own: what train wrote (repeatable)."),
+    option(
+        "--limit",
+        type=click.IntRange(min=1),
+        default=LIMIT,
+        show_default=True,
+        metavar="N",
+        help="Show the first N tokens of each encoding; all are counted.",
+    ),
+    option(
+        "--document",
+        "number",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="FILE holds ids, or is a dataset: show its document N, from 0.",
+    ),
+    option("--format", type=click.Choice(IDS_FORMATS), help="Of these ids.  [default: by names and files beside it]"),
+    option("--dtype", type=click.Choice(["uint16", "uint32"]), help="Of these ids, where nothing else tells it."),
+    *TEXT,
 )
-@click.option(
-    "-e",
-    "--encoding",
-    "encodings",
-    metavar="NAME|FILE",
-    multiple=True,
-    shell_complete=encoding_names,
-    help="Encoding by name, or a model's tokenizer.json or folder; several stand side by side.  [default: o200k_base]",
-)
-@click.option(
-    "--vocab",
-    "vocabs",
-    metavar="FILE",
-    multiple=True,
-    shell_complete=file_names,
-    help="Vocabulary of your own: what train wrote (repeatable).",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=LIMIT,
-    show_default=True,
-    metavar="N",
-    help="Show the first N tokens of each encoding; all are counted.",
-)
-@click.option(
-    "--document",
-    "number",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="FILE holds ids, or is a dataset: show its document N, from 0.",
-)
-@click.option("--format", type=click.Choice(IDS_FORMATS), help="Of these ids.  [default: by names and files beside it]")
-@click.option("--dtype", type=click.Choice(["uint16", "uint32"]), help="Of these ids, where nothing else tells it.")
-@text_options
-def command(
-    argument: str | None,
-    is_text: bool,
-    output: str,
-    number: int | None,
-    format: str | None,
-    dtype: str | None,
-    encodings: tuple[str, ...],
-    vocabs: tuple[str, ...],
-    limit: int,
-    allow_special: tuple[str, ...],
-    errors: str,
-) -> None:
+def command(given: Given) -> None:
     """Show the tokens of a text or of a document as a page of HTML.
 
     The page is one file and needs no network: tokens in colours, their ids and bytes under the pointer, a search, and
@@ -96,23 +64,24 @@ def command(
     With --document FILE is what encode or dataset build wrote. The first encoding is that of the ids, by default the
     one that a dataset names; what others make of the same text stands beside it.
     """
-    if number is None and (format or dtype):
+    number, output = given.number, given.output
+    if number is None and (given.format or given.dtype):
         raise click.UsageError("--format and --dtype are about ids: add --document N")
-    source = operand(argument, is_text)
-    ids = None if number is None else _Ids(source, number, format, dtype)
-    loaded = [load_encoding(name, None, None, None, ()) for name in encodings]
-    loaded += [load_encoding(None, None, vocab, None, ()) for vocab in vocabs]
+    source = given.source()
+    ids = None if number is None else _Ids(source, number, given.format, given.dtype)
+    loaded = [load_encoding(name) for name in given.encodings]
+    loaded += [load_encoding(vocab=vocab) for vocab in given.vocabs]
     if not loaded:
-        loaded = [load_encoding(None, None, None, None, ()) if ids is None else ids.own_encoding()]
+        loaded = [load_encoding() if ids is None else ids.own_encoding()]
     if output != "-":
         check_output(output)
-        check_sources([output], [*([source] if isinstance(source, str) else []), *vocabs])
-    columns = [Column(encoding, limit) for encoding in loaded]
+        check_sources([output], [*([source] if isinstance(source, str) else []), *given.vocabs])
+    columns = [Column(encoding, given.limit) for encoding in loaded]
     if ids is None:
-        _encode(columns, _chunks_of(source), allow_special, errors)
+        _encode(columns, _chunks_of(source), given)
         title = _title_of(source)
     else:
-        _encode(columns[1:], ids.decoded(columns[0]), allow_special, errors)
+        _encode(columns[1:], ids.decoded(columns[0]), given)
         title = ids.title
     with open_output(output) as write:
         write(str(joined(columns, f"Tokens of {title}")).encode())
@@ -133,11 +102,11 @@ def _chunks_of(source: Any) -> Iterator[bytes]:
             yield chunk
 
 
-def _encode(columns: list[Column], chunks: Iterator[bytes], allow_special: tuple[str, ...], errors: str) -> None:
+def _encode(columns: list[Column], chunks: Iterator[bytes], given: Given) -> None:
     """The ids of the text into each column."""
     streams = [
         column.encoding.stream_encoder(
-            allowed_special=specials(allow_special, column.encoding), disallowed_special=(), errors=errors
+            allowed_special=specials(given.allow_special, column.encoding), disallowed_special=(), errors=given.errors
         )
         for column in columns
     ]
@@ -172,7 +141,7 @@ class _Ids:
     def own_encoding(self) -> Any:
         """The encoding that made the ids, if they tell it; else that of all commands."""
         if self._dataset is None:
-            return load_encoding(None, None, None, None, ())
+            return load_encoding()
         from ..dataset.reading import encoding_of
 
         return encoding_of(self._dataset, None)

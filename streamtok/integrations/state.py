@@ -1,4 +1,4 @@
-"""Of an object with another engine: the engine, what the original had to do, and what a thread is in."""
+"""The engine of a tokenizer that may change at any time, what the original had to do, and what a thread is in."""
 
 from __future__ import annotations
 

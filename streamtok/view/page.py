@@ -1,4 +1,4 @@
-"""The page around the columns."""
+"""Pages of tokens: a column for each encoding, and the page around them. All that comes from a text is escaped here."""
 
 from __future__ import annotations
 
@@ -12,12 +12,42 @@ from ..checks import checked_text, id_array
 from ..core import Encoding
 from ..errors import shown
 from ..registry import get_encoding
-from .columns import Column
-from .parts import visible
+from .parts import Token, Tokens, visible
 from .script import SCRIPT, STYLE
 
 if TYPE_CHECKING:
     from ..protocols import AllowedSpecial, Path
+
+
+_COLOURS = 4
+
+
+class Column(Tokens):
+    """The tokens of one encoding: ids in, HTML out. The first `limit` ids are shown, all are counted."""
+
+    def __init__(self, encoding: Encoding, limit: int) -> None:
+        self._made: list[str] = []
+        super().__init__(encoding, limit, lambda token: self._made.append(_html(token)))
+
+    def html(self) -> str:
+        """The column."""
+        more = "" if self.shown == self.ids else f"; shown are the first {self.shown:,}"
+        average = f", {self.bytes / self.ids:.2f} bytes an id" if self.ids else ""
+        return (
+            f"<section><h2>{html.escape(visible(self.encoding.name))}</h2>"
+            f"<p>{self.ids:,} ids of {self.bytes:,} bytes{average}{more}</p>"
+            f'<div class="tokens">{"".join(self._made)}</div></section>\n'
+        )
+
+
+def _html(token: Token) -> str:
+    """<b>: a token; its number, id, place in bytes and bytes as attributes. <i>: bytes of a split character."""
+    shown = "".join(
+        f"<i>{html.escape(text)}</i>" if is_bytes else html.escape(visible(text)) for text, is_bytes in token.parts
+    )
+    kind = "s" if token.is_special else f"c{token.position % _COLOURS}"
+    facts = f'data-n="{token.position}" data-i="{token.id}" data-o="{token.offset}" data-b="{token.data.hex()}"'
+    return f'<b class="{kind}" {facts}>{shown}</b>' + "\n" * token.breaks
 
 
 class TokenPage:

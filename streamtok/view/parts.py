@@ -3,8 +3,11 @@ terminal or a page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ..core import Encoding
 
 
 class Token(NamedTuple):
@@ -16,6 +19,11 @@ class Token(NamedTuple):
     offset: int  # of its first byte in the text
     is_special: bool
     parts: list[tuple[str, bool]]  # as Splitter.parts gives them
+
+    @property
+    def breaks(self) -> int:
+        """Ends of lines in it."""
+        return sum(text.count("\n") for text, is_bytes in self.parts if not is_bytes)
 
 
 class Splitter:
@@ -46,6 +54,38 @@ class Splitter:
             return _hex(data)
         character, self._begun = self._begun.decode("utf-8", "replace"), b""
         return f"{_hex(data)}={visible(character)}"
+
+
+class Tokens:
+    """The ids of a text as they come: all are counted, and `show` gets the first `limit` of them, all for None."""
+
+    def __init__(self, encoding: Encoding, limit: int | None, show: Callable[[Token], object]) -> None:
+        self.encoding, self._limit, self._show = encoding, limit, show
+        self._splitter = Splitter()
+        self._offset = 0
+        self.ids = self.bytes = self.characters = self.shown = 0
+
+    def take(self, ids: Any) -> None:
+        """The next ids: an array."""
+        room = len(ids) if self._limit is None else min(len(ids), self._limit - self.shown)
+        tokens = ids[:room].tolist()
+        for token, data in zip(tokens, self.encoding.decode_tokens_bytes(tokens)):
+            is_special = self.encoding.is_special_token(token)
+            self._show(Token(self.shown, token, data, self._offset, is_special, list(self._splitter.parts(data))))
+            self._offset += len(data)
+            self.shown += 1
+        data = self.encoding.decode_bytes(ids)
+        self.ids += len(ids)
+        self.bytes += len(data)
+        self.characters += _characters(data)
+
+
+def _characters(data: bytes) -> int:
+    """Characters that begin in the UTF-8."""
+    import numpy as np
+
+    codes = np.frombuffer(data, np.int8)
+    return int((codes >= -64).sum())  # all but 0x80 to 0xbf, which go on with one
 
 
 def _length(lead: int) -> int:

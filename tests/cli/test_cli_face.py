@@ -19,7 +19,7 @@ click = pytest.importorskip("click")
 pytest.importorskip("rich")
 
 from streamtok.cli.app import app  # noqa: E402
-from streamtok.cli.operands import RULE  # noqa: E402
+from streamtok.cli.options import RULE  # noqa: E402
 
 COMMANDS = app.list_commands(click.Context(app))
 PAGE = (oracle.PROJECT / "docs" / "command.md").read_text(encoding="utf-8")

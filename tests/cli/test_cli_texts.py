@@ -16,7 +16,7 @@ import streamtok
 pytest.importorskip("rich")
 
 from streamtok.cli import truncate
-from streamtok.cli.operands import looks_like_path
+from streamtok.cli.options import looks_like_path
 
 TEXT = "naïve café ☕ 日本語 👩‍👩‍👧 <|endoftext|> 12345 'll"
 

@@ -13,8 +13,7 @@ from cli_runs import on_terminal, run
 
 import streamtok
 from streamtok import cli
-from streamtok.cli import encode as encode_command
-from streamtok.cli import train as train_command
+from streamtok.cli.outputs import say_stopped
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="this system has no terminals of that kind")
 
@@ -80,21 +79,19 @@ def test_a_file_of_numbers_that_are_no_ids(here):
         assert re.search(complaint + ": one row of integers is needed", " ".join(said.split()))
 
 
-def context(args):
+def test_what_is_said_of_a_run_that_was_stopped(here, capsys):
     import click
 
-    made = click.Context(click.Command("streamtok"))
-    made.meta["streamtok.args"] = args
-    return made
+    def said(args, lost, *flags):
+        context = click.Context(click.Command("streamtok"))
+        context.meta["streamtok.args"] = args
+        say_stopped(context, lost, *flags)
+        return capsys.readouterr().err
 
-
-def test_what_is_said_of_a_run_that_cannot_go_on(here, capsys):
-    encode_command._say_how_to_resume(context(["encode", "-", "-o", "x.bin"]), "x.bin")
-    assert "a pipe cannot be read twice, so nothing is kept" in capsys.readouterr().err
-    train_command._say_how_to_go_on(context(["train"]), None)
-    assert "nothing is kept without --checkpoint FOLDER" in capsys.readouterr().err
-    train_command._say_how_to_go_on(context(["train", "a b", "--checkpoint", "c"]), "c")
-    assert capsys.readouterr().err.endswith("streamtok train 'a b' --checkpoint c\n")
+    assert said(["encode", "-"], "a pipe cannot be read twice") == "streamtok: stopped; a pipe cannot be read twice\n"
+    assert said(["train", "a b", "--checkpoint", "c"], None).endswith("\n  streamtok train 'a b' --checkpoint c\n")
+    for args in (["encode", "in", "-o", "x"], ["encode", "--resume", "in", "-o", "x"]):
+        assert said(args, None, "--resume").endswith("\n  streamtok encode --resume in -o x\n")
 
 
 def test_an_interrupt_while_modules_are_loaded_has_the_status_of_one(monkeypatch):
