@@ -7,12 +7,11 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..disk.outputs import check_apart
 from ..errors import shown
-from ..files.carried import Carrier, Carrying, columns_of, joined_type
-from ..files.encode import check_replaced, target_of
+from ..files.encode import check_replaced, open_sink, target_of
 from ..files.formats import Format, format_named
 from ..files.id_sink import IdSink
+from ..files.passthrough import Passthrough, PassthroughWriter, columns_of, joined_type
 from ..files.suffixes import ids_format_to_write
 from .manifest import DatasetManifest, read_dataset, sources_of
 from .reading import blocks, encoding_of, open_shard
@@ -69,15 +68,11 @@ def merge(
         raise ValueError(f"{len(dataset.failed)} shards of this dataset failed: mend their sources, and build it again")
     vocabulary = encoding_of(dataset, encoding)
     chosen = format_named(ids_format_to_write(target, dataset.options["format"]) if format is None else format)
-    chosen.check_machine()
-    chosen.check_target(target)
     check_replaced(target, chosen, False)
-    carrying = _carrying(name, dataset) if carry else None
-    if carrying is not None:
-        chosen.check_carried(carrying)
-    sink = IdSink(target, chosen, chosen.choose_dtype(vocabulary, dtype), index, carrying=carrying)
+    passthrough = _passthrough_of(name, dataset) if carry else None
     paths = [os.path.join(name, facts.name) for _, files in dataset.files() for facts in files]
-    check_apart([target, *sink.outputs], ((path, path) for path in paths))
+    made_of = [(path, path) for path in paths]
+    sink = open_sink(target, chosen, chosen.choose_dtype(vocabulary, dtype), index, passthrough, made_of)
     try:
         sink.open()
         sink.start()
@@ -91,7 +86,7 @@ def merge(
     return Merged(target, chosen.name, sink.dtype_name, documents, sink.ids)
 
 
-def _carrying(folder: str, dataset: DatasetManifest) -> Carrying | None:
+def _passthrough_of(folder: str, dataset: DatasetManifest) -> Passthrough | None:
     """The columns that the shards carry, in types that hold the values of all. Raises ValueError for one without."""
     columns = columns_of(dataset.options.get("carry", ()))
     if not columns:
@@ -113,7 +108,7 @@ def _carrying(folder: str, dataset: DatasetManifest) -> Carrying | None:
                 )
             if joined != types[at]:
                 types[at], seen[at] = joined, shard["source"]
-    return Carrying([column.name for column in columns], types)
+    return Passthrough([column.name for column in columns], types)
 
 
 def _counts(shard: dict[str, Any], documents: int, format: Format) -> list[tuple[str, int]]:
@@ -134,7 +129,7 @@ def _join(folder: str, dataset: DatasetManifest, sink: IdSink) -> int:
     """All documents into the sink; returns how many."""
     documents: dict[str, int] = {}
     total = 0
-    carrier = None if sink.carrying is None else Carrier(sink.carrying, sink.carry)
+    passthrough = None if sink.passthrough is None else PassthroughWriter(sink.passthrough, sink.append_rows)
     for shard in dataset.shards:
         opened, begin = open_shard(folder, dataset, shard), 0
         total += len(opened)
@@ -142,12 +137,12 @@ def _join(folder: str, dataset: DatasetManifest, sink: IdSink) -> int:
             documents[source] = documents.get(source, 0) + count
         for ids, ends in blocks(opened):
             sink.append(ids, ends)
-            if carrier is not None:
+            if passthrough is not None:
                 for batch in opened.columns(begin, begin + len(ends)).to_batches():
-                    carrier.rows(batch)
+                    passthrough.rows(batch)
             begin += len(ends)
     sink.flush()
-    sink.flush_carried()
+    sink.flush_passthrough()
     sink.sync()
     starts = [0, *itertools.accumulate(documents.values())][: len(documents)]
     sink.finish(dataset.encoding, list(documents), starts)

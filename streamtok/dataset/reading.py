@@ -25,43 +25,42 @@ def open_shard(folder: str, dataset: DatasetManifest, shard: dict[str, Any]) -> 
 
     Raises ValueError where nothing says where they end, or a file is not what the manifest says; OSError.
     """
-    name = shard["files"][0]["name"].split("/")[0]
-    format = format_named(dataset.options["format"])
-    if format.can_index and not dataset.options["index"]:
+    if not _tells_ends(dataset.options):
         raise ValueError(
             f"{shortened(folder)}: nothing says where documents end in these shards: build them with index = true"
         )
-    opened = open_documents(os.path.join(folder, name), format.name, dataset.options["dtype"])
-    count = int(opened.ends[-1]) if len(opened.ends) else 0
-    is_whole = len(opened) == shard["documents"] or (len(opened) < shard["documents"] and not format.keeps_empty)
-    if not is_whole or count != shard["ids"]:
-        raise ValueError(
-            f"{shortened(os.path.join(folder, name))} has {count} ids in {len(opened)} documents, and the manifest "
-            f"says {shard['ids']} in {shard['documents']}: verify the dataset, and build it again"
-        )
+    opened, problem = _opened(folder, dataset.options, shard)
+    if problem:
+        raise ValueError(f"{shortened(opened.path)} {problem}: verify the dataset, and build it again")
     return opened
 
 
 def miscounted(folder: str, options: dict[str, Any], shard: dict[str, Any]) -> str:
     """What is wrong with the numbers of documents and ids that a manifest says of a shard, by its files; "" where they
     are right. Of files that do not tell where documents end, the ids alone."""
-    format = format_named(options["format"])
     try:
-        name = shard["files"][0]["name"].split("/")[0]
-        opened = open_documents(os.path.join(folder, name), format.name, options["dtype"])
+        opened, problem = _opened(folder, options, shard)
     except (OSError, ValueError) as error:
         return str(error)
+    return f"{shown(os.path.basename(opened.path))} {problem}" if problem else ""
+
+
+def _tells_ends(options: dict[str, Any]) -> bool:
+    return bool(options["index"]) or not format_named(options["format"]).can_index
+
+
+def _opened(folder: str, options: dict[str, Any], shard: dict[str, Any]) -> tuple[Tokenized, str]:
+    """The documents of a shard, and how their numbers differ from its manifest."""
+    format = format_named(options["format"])
+    path = os.path.join(folder, shard["files"][0]["name"].split("/")[0])
+    opened = open_documents(path, format.name, options["dtype"])
     documents, ids = len(opened), int(opened.ends[-1]) if len(opened.ends) else 0
-    if format.can_index and not options["index"]:
-        documents = shard["documents"]
-    elif documents < shard["documents"] and not format.keeps_empty:
+    if not _tells_ends(options) or (documents < shard["documents"] and not format.keeps_empty):
         documents = shard["documents"]
     if (documents, ids) == (shard["documents"], shard["ids"]):
-        return ""
-    return (
-        f"{shown(name)} has {ids} ids in {documents} documents, and the manifest says {shard['ids']} in "
-        f"{shard['documents']}"
-    )
+        return opened, ""
+    says = f"{shard['ids']} in {shard['documents']}"
+    return opened, f"has {ids} ids in {documents} documents, and the manifest says {says}"
 
 
 @dataclass(frozen=True)

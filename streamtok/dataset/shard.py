@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import disk
-from ..device import check_device
-from ..disk.outputs import check_apart, files_of
-from ..files.carried import Carrier, Carrying
+from ..disk.outputs import files_of
 from ..files.documents import Documents
-from ..files.encode import carrying_of, device_for
+from ..files.encode import file_run, passthrough_of
 from ..files.formats import format_named
-from ..files.id_sink import IdSink
 from ..files.journal import ResumeError
+from ..files.passthrough import Passthrough, PassthroughWriter
 from ..files.ranges import RangeSource
-from ..files.run import EncodedFile, FileRun
+from ..files.run import EncodedFile
 from ..files.sources import AnySource
+from ..files.suffixes import FORMATS
 from ..files.tables import TableSource
 from . import manifest as manifests
 from .manifest import SHARD_SUFFIX, Manifest
@@ -34,14 +33,6 @@ __all__ = ["check_source", "encode_shard", "options_of", "remove_shard"]
 
 _CHUNK = 1 << 22  # bytes of text that are read at a time: what unpacks them finds its tables in the cache again
 _POINTS = 64 << 20  # bytes of text between points to resume from
-
-# What the name of an output ends in; that of a format which makes a folder ends in nothing.
-_SUFFIXES = {
-    **dict.fromkeys(("bin", "llmc", "megatron", "nanogpt"), ".bin"),
-    **dict.fromkeys(("dolma", "npy"), ".npy"),
-    **{name: f".{name}" for name in ("arrow", "parquet")},
-    "datatrove": ".ds",
-}
 
 
 def encode_shard(
@@ -117,10 +108,10 @@ def check_source(name: str, spec: Spec, encoding: Encoding) -> None:
     """Raise what encode_shard() raises for this source alone; nothing is written."""
     origin, options = _source_of(spec, name, None), spec.options()
     _seen(name, origin)
-    carrying = carrying_of(options, [origin], format_named(spec.format))
+    passthrough = passthrough_of(options, [origin])
     documents = Documents(encoding, lambda *_: None, options)
-    if carrying is not None:
-        documents.carrier = Carrier(carrying, lambda *_: None)
+    if passthrough is not None:
+        documents.passthrough = PassthroughWriter(passthrough, lambda *_: None)
     documents.begin(origin)
     documents.encode_source(origin, _CHUNK)
 
@@ -145,7 +136,7 @@ def options_of(spec: Spec, encoding: Encoding, sources: Sequence[AnySource] = ()
     dtype = format.choose_dtype(encoding, spec.dtype)
     if spec.carry:
         names = [column.name for column in spec.options().columns]
-        format.check_carried(Carrying(names, [None] * len(names)))
+        format.check_passthrough(Passthrough(names, [None] * len(names)))
     return {"format": format.name, "dtype": dtype, "index": spec.index and format.can_index, **record}
 
 
@@ -179,22 +170,23 @@ def _finished(folder: str, name: str, seen: list[dict[str, Any]], inputs: dict[s
 def _run(
     encoding: Encoding, sources: list[AnySource], target: str, spec: Spec, num_threads: int, device: str
 ) -> tuple[EncodedFile, list[int]]:
-    """The run of encode_file, of which a journal is kept only once it is long, and whose output is read again; and how
-    many documents are of each source."""
-    format = format_named(spec.format)
-    format.check_machine()
-    format.check_target(target)
-    check_device(device)
-    run_on = device_for(encoding, device, sources, num_threads)
-    chunk = _CHUNK if run_on is None else max(_CHUNK, run_on.chunk)
-    options = spec.options()
-    carrying = carrying_of(options, sources, format)
+    """The run of encode_file; and how many documents are of each source."""
 
     def run(resume: bool) -> tuple[EncodedFile, list[int]]:
-        dtype = format.choose_dtype(encoding, spec.dtype)
-        sink = IdSink(target, format, dtype, spec.index, keeps_pages=True, carrying=carrying)
-        check_apart([target, *sink.outputs], [(source.name, source.where()) for source in sources])
-        whole = FileRun(encoding, sources, sink, options, None, chunk, _POINTS, num_threads, run_on, late_journal=True)
+        whole = file_run(
+            encoding,
+            sources,
+            target,
+            format_named(spec.format),
+            spec.dtype,
+            spec.index,
+            spec.options(),
+            _CHUNK,
+            _POINTS,
+            num_threads,
+            device,
+            is_shard=True,
+        )
         return whole.run(resume), whole.documents_of_sources()
 
     try:
@@ -214,7 +206,7 @@ def remove_shard(folder: str, name: str) -> None:
 
 def _name_of_ids(name: str, spec: Spec) -> str:
     """The file or folder with the ids of a shard."""
-    return name + _SUFFIXES.get(spec.format, "")
+    return name + FORMATS[spec.format]
 
 
 def _files_of(folder: str, name: str, first: str = "") -> list[str]:

@@ -89,18 +89,7 @@ class Spec:
 
     def options(self) -> Options:
         """What decides the ids, apart from vocabulary and sources."""
-        return Options(
-            documents=self.documents,
-            key=self.key,
-            append_eot=self.append_eot,
-            allowed_special=_names(self.allowed_special),
-            disallowed_special=_names(self.disallowed_special),
-            errors=self.errors,
-            add_special_tokens=self.add_special_tokens,
-            column=self.column,
-            nulls=self.nulls,
-            carry=self.carry,
-        )
+        return Options(**{field.name: getattr(self, field.name) for field in fields(Options)})
 
     def path_of(self, name: str) -> str:
         """Where the file of this name lies."""
@@ -141,10 +130,6 @@ class Spec:
         if not names:
             raise SpecError(f"sources = {shown(pattern)} in the spec fits no file in {shortened(self.base)}")
         return names
-
-
-def _names(names: tuple[str, ...] | str) -> Any:
-    return names if isinstance(names, str) else frozenset(names)
 
 
 # ==== Values ====

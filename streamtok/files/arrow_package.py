@@ -1,4 +1,4 @@
-"""pyarrow, which reads and writes tables. It is imported when the first table or carried column asks for it."""
+"""pyarrow, which reads and writes tables. It is imported when the first table or passthrough column asks for it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def parquet() -> Any:
 
 def _missing(error: ImportError) -> ImportError:
     return ImportError(
-        "parquet and Arrow files, and columns that are carried, need the pyarrow package: "
+        "parquet and Arrow files, and passthrough columns, need the pyarrow package: "
         f"pip install 'streamtok[arrow]' ({error})"
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +19,15 @@ from ..batch import threads_for
 from ..device import check_device, file_chunk
 from ..disk.outputs import check_apart, files_of
 from ..errors import short_file_names, shown
-from .carried import Carrying
-from .documents import Device, Documents, Options, Tick
+from .documents import Documents, Tick
 from .finishing import taken
 from .formats import Format, RowFormat, format_named
 from .formats.base import STORED
 from .id_sink import IdSink
 from .in_order import Emit
 from .journal import ResumeError
+from .options import Device, Options
+from .passthrough import Passthrough
 from .ranges import RangeSource
 from .run import Earlier, EncodedFile, FileRun, Progress
 from .sources import AnySource, SourceError
@@ -150,28 +151,75 @@ def encode_file(
     places = [(source.name, source.where()) for source in sources]
     check_apart(files_of(target), places)
     chosen = format_named(ids_format_to_write(os.fsdecode(dst)) if format is None else format)
-    chosen.check_machine()
-    chosen.check_target(target)
     check_replaced(target, chosen, resume)
-    carrying = carrying_of(options, sources, chosen)
-    sink = IdSink(target, chosen, chosen.choose_dtype(encoding, dtype), index, carrying=carrying)
-    check_apart(sink.outputs, places)
-    run_on = device_for(encoding, device, sources, threads)
+    run = file_run(
+        encoding, sources, target, chosen, dtype, index, options, chunk_size, journal_bytes, threads, device, progress
+    )
+    return run.run(resume)
+
+
+def file_run(
+    encoding: Encoding,
+    sources: list[AnySource],
+    target: str,
+    format: Format,
+    dtype: str,
+    index: bool,
+    options: Options,
+    chunk_size: int,
+    journal_bytes: int,
+    num_threads: int,
+    device: str,
+    progress: Callable[[Progress], object] | None = None,
+    is_shard: bool = False,
+) -> FileRun:
+    """What encode_file() does, and what each shard of a dataset is: sources into one output, as a function of sources,
+    vocabulary and options alone. Nothing is opened for writing before its run().
+
+    Raises as encode_file(). is_shard: of a dataset. Its output is read again soon, a short run of it has no journal,
+    and documents_of_sources() tells how many documents are of each source.
+    """
+    check_device(device)
+    passthrough = passthrough_of(options, sources)
+    places = [(source.name, source.where()) for source in sources]
+    sink = open_sink(target, format, format.choose_dtype(encoding, dtype), index, passthrough, places, is_shard)
+    run_on = device_for(encoding, device, sources, num_threads)
     if run_on is not None:
         chunk_size = max(chunk_size, run_on.chunk)
-    return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, threads, run_on).run(resume)
+    return FileRun(encoding, sources, sink, options, progress, chunk_size, journal_bytes, num_threads, run_on, is_shard)
 
 
-def carrying_of(options: Options, sources: list[AnySource], format: Format) -> Carrying | None:
+def open_sink(
+    target: str,
+    format: Format,
+    dtype: str,
+    index: bool,
+    passthrough: Passthrough | None,
+    sources: Iterable[tuple[str, str | int | None]],
+    keeps_pages: bool = False,
+) -> IdSink:
+    """The output for ids in this format. sources: as for check_apart().
+
+    Raises ImportError or ValueError where the format cannot be written here, under this name, or with these columns, or
+    where a source would be written over.
+    """
+    format.check_machine()
+    format.check_target(target)
+    if passthrough is not None:
+        format.check_passthrough(passthrough)
+    sink = IdSink(target, format, dtype, index, keeps_pages, passthrough)
+    check_apart([target, *sink.outputs], sources)
+    return sink
+
+
+def passthrough_of(options: Options, sources: list[AnySource]) -> Passthrough | None:
     """The columns that these options carry of these sources; None for none.
 
-    Raises ValueError for a source or a format without columns, ImportError without pyarrow, OSError.
+    Raises ValueError for a source without columns, ImportError without pyarrow, OSError.
     """
     if not options.carry:
         return None
-    made = Carrying.of(options.columns, ((source, options.kind_of(source)) for source in sources))
-    format.check_carried(made)
-    return made
+    return Passthrough.of(options.columns, ((source, options.kind_of(source)) for source in sources))
 
 
 def device_for(encoding: Encoding, device: str, sources: list[AnySource], num_threads: int) -> Device | None:

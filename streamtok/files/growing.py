@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import disk
 from ..disk import lease
-from ..native.checksum import crc32
+from ..native.checksum import crc32, joined_crc32
 from .in_order import Ends
 
 # After so many bytes the system is told to drop what it has written to the disk. From half a megabyte to 8 MB the rate
@@ -23,15 +23,24 @@ _READ_ENDS = 1 << 16  # at a time
 _END_BYTES = 8
 
 
+State = tuple[int, int]
+"""How many bytes were written to a file, and their CRC-32."""
+
+
 class Growing:
     """The file `path`, which grows for the output `target`.
 
-    open it, then truncate it to what is to stay, write behind that, and at the end check it; rename it, or discard it.
+    open it, go on from a state, write behind that, and at the end check it; rename it, or discard it.
+
+    Attributes:
+        header_bytes: in front of what is written; they do not count in any state.
+        size, crc: bytes that were written, and their CRC-32.
     """
 
-    def __init__(self, path: str, target: str, keeps_pages: bool = False) -> None:
+    def __init__(self, path: str, target: str, header_bytes: int = 0, keeps_pages: bool = False) -> None:
         """keeps_pages: the system keeps what is written in its cache, because it is read again soon."""
         self.path, self._target, self._keeps_pages = path, target, keeps_pages
+        self.header_bytes, self.size, self.crc = header_bytes, 0, 0
         self._unadvised = 0  # bytes written since the system was told to drop pages
         self._file: disk.File | None = None
         self._lease: lease.Lease | None = None
@@ -57,9 +66,25 @@ class Growing:
         self._lease = lease.Lease(self._file)
         self._lease.begin()  # before any of it is read: from now on another writer is noticed
 
-    def write(self, block: Any) -> None:
-        """Write the bytes of a buffer behind those before."""
+    def go_on(self, size: int, crc: int) -> None:
+        """Cut the file back to so many bytes, which have this CRC-32, and write behind them."""
+        self.file.truncate(self.header_bytes + size)
+        self.size, self.crc = size, crc
+
+    def put_header(self, header: bytes) -> None:
+        """Write the header; what comes next has to go on from a state."""
+        self.file.seek(0)
+        self.file.write(header)
+
+    def flush(self) -> State:
+        """Write what is held to the operating system; returns the state behind it."""
+        return self.size, self.crc
+
+    def write(self, block: Any, crc: int | None = None) -> None:
+        """Write the bytes of a buffer behind those before. crc: their CRC-32, where it is known."""
         self.file.write(block)
+        self.crc = crc32(block, self.crc) if crc is None else joined_crc32(self.crc, crc, len(block))
+        self.size += len(block)
         self._unadvised += len(block)
         if self._unadvised >= _LET_GO_EVERY and not self._keeps_pages:
             if self.is_ours():  # otherwise check() reads the file back
@@ -70,11 +95,12 @@ class Growing:
         """Whether it is sure that no other program has written to the file."""
         return self._lease is not None and self._lease.holds()
 
-    def check(self, size: int, crc: int) -> None:
-        """Raises OSError unless the file has this size and, where another program may have written to it, this CRC-32.
-        From now on until close(), others wait where there is a lease."""
+    def check(self, header: bytes = b"") -> None:
+        """Raises OSError unless the file has the size of what was written and, where another program may have written
+        to it, its CRC-32. From now on until close(), others wait where there is a lease."""
         is_ours = self._lease is not None and self._lease.settle()
-        disk.check_whole(self.file, size, None if is_ours else crc)
+        crc = joined_crc32(crc32(header), self.crc, self.size)
+        disk.check_whole(self.file, len(header) + self.size, None if is_ours else crc)
 
     def rename(self) -> None:
         """Put the file in the place of the target, and close it."""
@@ -108,7 +134,7 @@ class EndsFile(Growing):
 
     def __init__(self, path: str, target: str) -> None:
         super().__init__(path, target)
-        self.count = self.crc = 0
+        self.count = 0
         self._waiting: list[Ends] = []
         self._held = 0
 
@@ -120,29 +146,19 @@ class EndsFile(Growing):
         if self._held >= _BUFFER_ENDS:
             self.flush()
 
-    def flush(self) -> None:
-        """Write what is held to the operating system."""
+    def flush(self) -> State:
         if self._waiting:
             block = b"".join(ends.astype("<u8", copy=False).tobytes() for ends in self._waiting)
             self._waiting, self._held = [], 0
             self.write(block)
-            self.crc = crc32(block, self.crc)
+        return super().flush()
 
-    def go_on(self, count: int, crc: int) -> None:
-        """Cut the file back to so many ends, which have this CRC-32, and append behind them."""
-        self.file.truncate(count * _END_BYTES)
-        self.count, self.crc = count, crc
-
-    def checksum(self, count: int, crc: int) -> tuple[int, int]:
-        """Reads the next `count` ends: how many bytes of them are missing, and `crc` with those that are there."""
-        return disk.checksum(self.file, count * _END_BYTES, crc)
+    def go_on(self, size: int, crc: int) -> None:
+        super().go_on(size, crc)
+        self.count = size // _END_BYTES
 
     def blocks(self) -> Iterator[Ends]:
         """All ends, block by block."""
         for at in range(0, self.count, _READ_ENDS):
             self.file.seek(at * _END_BYTES)
             yield np.frombuffer(self.file.read_all(min(_READ_ENDS, self.count - at) * _END_BYTES), "<u8")
-
-    def check_all(self) -> None:
-        """Raises OSError unless the file holds the ends that were appended, and nothing else."""
-        self.check(self.count * _END_BYTES, self.crc)

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import itertools
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import disk
 from ..errors import shortened, shown
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 class ResumeError(ValueError):
@@ -36,26 +38,9 @@ class Point:
     is_open: bool = False  # a document has begun and not ended
     documents: int = 0  # documents ended, over all sources
     text_bytes: int = 0  # bytes of text taken, over all sources
-    ids: int = 0  # ids in the output
-    crc: int = 0  # crc32 of those ids as they lie in the file
-    ends_crc: int = 0  # crc32 of where the documents end, 0 where that is not kept
-    carried: int = 0  # bytes of the columns that are carried along
-    carried_crc: int = 0  # crc32 of those
+    files: list[list[int]] = field(default_factory=list)  # of each unfinished file: bytes, and their crc32
     stream: bytes = b""  # StreamEncoder.getstate()
     starts: list[int] = field(default_factory=list)  # documents in front of each source but the first, if asked for
-
-
-class Mark(NamedTuple):
-    """An entry of the journal, by its place; the whole Point is read when it is chosen."""
-
-    ids: int
-    crc: int
-    documents: int
-    ends_crc: int
-    carried: int
-    carried_crc: int
-    begin: int  # byte range of its line in the journal
-    end: int
 
 
 def _to_line(record: dict[str, Any]) -> bytes:
@@ -85,11 +70,13 @@ def _to_point(record: dict[str, Any]) -> Point | None:
         point = Point(**fields)
     except (KeyError, TypeError, binascii.Error, ValueError):
         return None
-    if type(point.starts) is not list:
+    if type(point.starts) is not list or type(point.files) is not list:
         return None
-    counts = [value for name, value in vars(point).items() if name not in ("is_open", "stream", "starts")]
-    whole = all(type(count) is int and count >= 0 for count in counts + point.starts)
-    whole = whole and type(point.is_open) is bool
+    if not all(type(each) is list and len(each) == 2 for each in point.files):
+        return None
+    counts = [value for name, value in vars(point).items() if name not in ("is_open", "stream", "starts", "files")]
+    counts += [*point.starts, *(count for each in point.files for count in each)]
+    whole = all(type(count) is int and count >= 0 for count in counts) and type(point.is_open) is bool
     return point if whole else None
 
 
@@ -149,45 +136,47 @@ class Journal:
         self._file.close()
 
 
-def read_journal(path: str) -> tuple[dict[str, Any] | None, list[Mark]]:
-    """Return the header and the marks of the whole entries, in file order.
+@contextlib.contextmanager
+def open_journal(path: str) -> Iterator[Iterator[tuple[dict[str, Any] | None, int]]]:
+    """Open a journal for reading. As a context it gives the record of each line, None for one that is not whole, and
+    the byte behind it."""
+    with disk.open_read(path) as file, disk.named(path), open(file.fd, "rb", closefd=False) as lines:
+        yield _records(lines)
 
-    The header is None when there is no journal or nothing whole in it. Raises ResumeError when entries are
-    there and the header that they belong to is damaged, OSError when the file cannot be read.
+
+def _records(lines: Iterable[bytes]) -> Iterator[tuple[dict[str, Any] | None, int]]:
+    end = 0
+    for line in lines:
+        end += len(line)
+        yield _from_line(line), end
+
+
+def points_in(records: Iterable[tuple[dict[str, Any] | None, int]]) -> Iterator[tuple[Point, int]]:
+    """The whole points among the records of a journal, each with the byte behind it."""
+    for record, end in records:
+        point = _to_point(record) if record is not None and record.get("kind") == "point" else None
+        if point is not None:
+            yield point, end
+
+
+def read_journal(path: str) -> tuple[dict[str, Any] | None, Point | None]:
+    """Return the header and the last point of the journal.
+
+    The header is None when there is no journal or nothing whole in it. Raises ResumeError when points are there and
+    the header that they belong to is damaged, OSError when the file cannot be read.
     """
-    header, marks, begin = None, [], 0
-    try:
-        file = disk.open_read(path)
-    except FileNotFoundError:
-        return None, []
-    with file, disk.named(path), open(file.fd, "rb", closefd=False) as lines:
-        for line in lines:
-            record, end = _from_line(line), begin + len(line)
-            if record is not None and begin == 0 and _is_header(record):
-                header = record
-            elif record is not None and record.get("kind") == "point":
-                point = _to_point(record)
-                if point is not None:
-                    sums = point.ends_crc, point.carried, point.carried_crc
-                    marks.append(Mark(point.ids, point.crc, point.documents, *sums, begin, end))
-            begin = end
-    if header is None and marks:
+    header, point = None, None
+    with contextlib.suppress(FileNotFoundError), open_journal(path) as records:
+        first, _ = next(records, (None, 0))
+        header = first if first is not None and _is_header(first) else None
+        for point, _ in points_in(itertools.chain([(first, 0)], records)):  # noqa: B007
+            pass
+    if header is None and point is not None:
         raise ResumeError(
             f"{shortened(path)}: the header of the journal is damaged, so nothing says which source and options the "
             "entries below it belong to; start over with resume=False"
         )
-    return header, marks
-
-
-def read_point(path: str, mark: Mark) -> Point:
-    """The point that `mark` stands for."""
-    with disk.open_read(path) as file:
-        file.seek(mark.begin)
-        record = _from_line(file.read_all(mark.end - mark.begin))
-    point = _to_point(record) if record else None
-    if point is None:
-        raise ResumeError(f"{shortened(path)}: the journal changed while it was read; is another run using it?")
-    return point
+    return header, point
 
 
 def check_header(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:

@@ -7,11 +7,10 @@ pass a part of the text off as the whole.
 
 from __future__ import annotations
 
+import contextlib
+import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from .deflate import gzip_members
-from .zstd import zstd_frames
 
 if TYPE_CHECKING:
     from ..protocols import Readable
@@ -152,9 +151,47 @@ class Members:
         return f"the {self._format.name} member that begins at byte {self._begin}"
 
 
+# ==== The formats ====
+
+
 def _gzip() -> _Format:
-    member, error = gzip_members()
-    return _Format("gzip", b"\x1f\x8b", member, member, (error,), 1, False)
+    module: Any = zlib
+    with contextlib.suppress(ImportError):  # it unpacks twice as fast, and takes and refuses the same bytes
+        from zlib_ng import zlib_ng as module
+
+    def make() -> _GzipMember:
+        return _GzipMember(module)
+
+    return _Format("gzip", b"\x1f\x8b", make, make, (module.error,), 1, False)
+
+
+class _GzipMember:
+    """A gzip member, through decompressobj, with the methods of lzma.LZMADecompressor."""
+
+    def __init__(self, module: Any) -> None:
+        self._object = module.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self._is_full = False  # the last call gave all it was asked for: there may be more
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Text of the member, max_length bytes at most; it may be none yet."""
+        text: bytes = self._object.decompress(self._object.unconsumed_tail + data, max_length)
+        self._is_full = len(text) == max_length
+        return text
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all bytes that were given are unpacked."""
+        return not self._is_full and not self._object.unconsumed_tail
+
+    @property
+    def eof(self) -> bool:
+        """Whether the member has ended."""
+        return bool(self._object.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was given and lies behind the end of the member."""
+        return bytes(self._object.unused_data)
 
 
 def _xz() -> _Format:
@@ -166,8 +203,17 @@ def _xz() -> _Format:
 
 
 def _zst() -> _Format:
-    frame, error = zstd_frames()
-    return _Format("zstd", b"", frame, frame, (error,), 0, False)
+    """By Python 3.14's own module where there is one, else by backports.zstd, which is that module."""
+    try:
+        from compression.zstd import ZstdDecompressor, ZstdError  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        try:
+            from backports.zstd import ZstdDecompressor, ZstdError
+        except ImportError:
+            raise ImportError(
+                "reading .zst files needs the package backports.zstd (or Python 3.14): pip install backports.zstd"
+            ) from None
+    return _Format("zstd", b"", ZstdDecompressor, ZstdDecompressor, (ZstdError,), 0, False)
 
 
 _FORMATS: dict[str, Callable[[], _Format]] = {".gz": _gzip, ".xz": _xz, ".zst": _zst}

@@ -18,11 +18,12 @@ from ..disk.outputs import files_of
 from ..errors import shortened
 from ..native.steps import after_all
 from .ahead import Ahead
-from .carried import Carrier
-from .documents import Device, Documents, Options
+from .documents import Documents
 from .id_sink import IdSink
 from .in_order import Aside, Ends
-from .journal import Journal, Mark, Point, ResumeError, check_header, read_journal, read_point
+from .journal import Journal, Point, ResumeError, check_header, open_journal, points_in, read_journal
+from .options import Device, Options
+from .passthrough import PassthroughWriter
 from .sources import AnySource, Reader
 
 _WRITES_AHEAD = 4  # stretches of ids that wait to be written, beside those that are being encoded
@@ -106,11 +107,11 @@ class FileRun:
         journal_bytes: int,
         num_threads: int,
         device: Device | None = None,
-        late_journal: bool = False,
+        is_shard: bool = False,
     ) -> None:
-        """late_journal: a shard: its journal is begun with the first point, so that a short run has none, and of each
-        source it is known how many documents it has."""
-        self._is_late = late_journal
+        """is_shard: its journal is begun with the first point, so that a short run has none, and of each source it is
+        known how many documents it has."""
+        self._is_shard = is_shard
         self._began = time.monotonic()
         self._sources, self._sink = sources, sink
         self._progress, self._chunk_size, self._journal_bytes = progress, chunk_size, journal_bytes
@@ -118,12 +119,12 @@ class FileRun:
         self._header = self._make_header(encoding, options)
         self._encoding_name = encoding.name
         self._starts = [0]  # documents in front of each source so far, if somebody asks for them
-        self._keeps_starts = sink.format.wants_starts or (late_journal and len(sources) > 1)
+        self._keeps_starts = sink.format.wants_starts or (is_shard and len(sources) > 1)
         self._documents = Documents(
             encoding, self._emit, options, num_threads, device, sink.prepare, sink.dtype, sink.wants_ends
         )
-        if sink.carrying is not None:
-            self._documents.carrier = Carrier(sink.carrying, sink.carry)
+        if sink.passthrough is not None:
+            self._documents.passthrough = PassthroughWriter(sink.passthrough, sink.append_rows)
         self._ahead = Ahead(sources, num_threads)
         is_shared = self._documents.pipeline.num_threads > 1
         self._writer = Aside(_WRITES_AHEAD if is_shared else 0)
@@ -152,17 +153,17 @@ class FileRun:
 
     def run(self, resume: bool) -> EncodedFile:
         """Write the file. With `resume`, go on from what an earlier run left."""
-        marks = self._marks() if resume else []
-        if marks and self._was_renamed(marks[-1]):
+        last = self._last_point() if resume else None
+        if last is not None and self._was_renamed(last):
             self._sink.clean()
             disk.remove(self._journal_path)
-            return self._result()
-        after_all(lambda: self._write(marks, resume), self._close, self._close)  # twice: it may be interrupted, too
+        else:  # the end twice: it may be interrupted, too
+            after_all(lambda: self._write(last is not None, resume), self._close, self._close)
         return self._result()
 
-    def _write(self, marks: list[Mark], resume: bool) -> None:
+    def _write(self, has_points: bool, resume: bool) -> None:
         try:
-            self._start(marks, resume)
+            self._start(has_points, resume)
             self._encode()
             self._finish()
         except BaseException as error:
@@ -171,35 +172,37 @@ class FileRun:
                 raise
             raise explained from error
 
-    def _marks(self) -> list[Mark]:
-        """The points that an earlier run left, once it is sure that it was a run like this one."""
+    def _last_point(self) -> Point | None:
+        """The last point that an earlier run left, once it is sure that it was a run like this one."""
         if self._header is None:
             raise ResumeError(
                 "cannot resume, because a source is a pipe or a stream that cannot seek, and what was read from it "
                 "is gone: put the text into a file first, or start over with resume=False"
             )
-        found, marks = read_journal(self._journal_path)
+        found, last = read_journal(self._journal_path)
         if found is not None:
             check_header(self._journal_path, found, self._header)
-        return marks
+        return last
 
-    def _start(self, marks: list[Mark], resume: bool) -> None:
-        """Begin where the last good mark says, or at the beginning."""
-        self._has_earlier = bool(marks)
+    def _start(self, has_points: bool, resume: bool) -> None:
+        """Begin where the last point says whose ids are there, or at the beginning."""
+        self._has_earlier = has_points
         self._sink.open()
-        mark = self._sink.last_whole(marks)
-        if mark is not None:
-            point = read_point(self._journal_path, mark)
-            self._sink.go_on(mark)
-            self._journal = Journal.reopen(self._journal_path, mark.end)
-            self._go_on(point)
+        found = None
+        if has_points:
+            with open_journal(self._journal_path) as records:
+                found = self._sink.last_whole(points_in(records))
+        if found is not None:
+            self._sink.go_on(found[0])
+            self._journal = Journal.reopen(self._journal_path, found[1])
+            self._go_on(found[0])
             return
         self._has_earlier = False
-        if self._sink.has_earlier_ids or marks:
-            self._earlier = Earlier(0, self._sources[0].name, 0, _why_discarded(marks, resume))
+        if self._sink.has_earlier_ids or has_points:
+            self._earlier = Earlier(0, self._sources[0].name, 0, _why_discarded(has_points, resume))
         disk.remove(self._journal_path)  # before the ids that it covers
         self._sink.start()
-        if not self._is_late:
+        if not self._is_shard:
             self._begin_journal()
         self._documents.begin(self._sources[0])
 
@@ -217,10 +220,10 @@ class FileRun:
             ) from None
         documents.documents, documents.text_bytes = point.documents, point.text_bytes
         self._starts = [0, *point.starts]
-        self._index, self._journaled, self._resumed_ids = point.source, point.text_bytes, point.ids
+        self._index, self._journaled, self._resumed_ids = point.source, point.text_bytes, self._sink.ids
         self._finished_bytes = sum(source.size or 0 for source in self._sources[: point.source])
         self._earlier = Earlier(
-            point.ids, self._sources[min(point.source, len(self._sources) - 1)].name, point.offset, ""
+            self._sink.ids, self._sources[min(point.source, len(self._sources) - 1)].name, point.offset, ""
         )
         if point.source < len(self._sources):
             source = self._sources[point.source]
@@ -256,11 +259,10 @@ class FileRun:
         self._journaled = documents.text_bytes
         state = documents.state(offset) if self._header is not None else b""
         where = self._index, offset, line, is_open, documents.documents, documents.text_bytes
-        starts, carried = self._starts[1:], sink.flush_carried()
+        starts, columns = self._starts[1:], sink.flush_passthrough()
 
         def written() -> None:
-            sink.flush()
-            point = Point(*where, sink.ids, sink.crc, sink.ends_crc, *carried, state, starts)
+            point = Point(*where, [list(each) for each in (*sink.flush(), *columns)], state, starts)
             self._keeper.do(lambda: self._make_sure_of(point, is_last))
 
         documents.pipeline.when_done(lambda: self._writer.do(written))
@@ -289,14 +291,13 @@ class FileRun:
         self._sink.finish(self._encoding_name, names, self._starts)
         disk.remove(self._journal_path)
 
-    def _was_renamed(self, mark: Mark) -> bool:
+    def _was_renamed(self, point: Point) -> bool:
         """Whether an earlier run ended between its rename and the removal of its journal: all is done then."""
-        point = read_point(self._journal_path, mark)
-        if point.source < len(self._sources) or not self._sink.is_finished(mark):
+        if point.source < len(self._sources) or not self._sink.was_finished(point):
             return False
         self._documents.documents, self._documents.text_bytes = point.documents, point.text_bytes
         self._starts = [0, *point.starts]
-        self._sink.ids, self._sink.crc, self._resumed_ids = point.ids, point.crc, point.ids
+        self._resumed_ids = self._sink.ids
         return True
 
     def documents_of_sources(self) -> list[int]:
@@ -312,7 +313,7 @@ class FileRun:
         is_unbegun = isinstance(error, Exception) and not self._has_earlier and not self._documents.text_bytes
         if self._sink.is_open and getattr(error, "filename", None) in self._sink.outputs:
             is_unbegun = False  # a full disk is no fault of text or options, and the next run may use these ids
-        is_nothing_kept = self._header is None or (self._is_late and self._journal is None)
+        is_nothing_kept = self._header is None or (self._is_shard and self._journal is None)
         if self._sink.is_open and (is_nothing_kept or is_final or is_unbegun):
             self._discard()
         if not isinstance(error, OSError) or isinstance(error, BlockingIOError):
@@ -358,9 +359,9 @@ class FileRun:
         )
 
 
-def _why_discarded(marks: list[Mark], resume: bool) -> str:
+def _why_discarded(has_points: bool, resume: bool) -> str:
     if not resume:
         return "this run was begun with resume=False"
-    if not marks:
+    if not has_points:
         return "its journal holds no point to go on from"
     return "its ids are not those that its journal speaks of"

@@ -41,7 +41,7 @@ class AnySource:
         label: what messages call it, with the number of a line or a row.
         begins_file: whether its first byte is the first of a file, where a byte order mark may stand.
         nulls: what a null in a table is: "error", "skip" or "empty".
-        carry: names of columns that are carried along.
+        carry: names of passthrough columns.
     """
 
     name: str

@@ -10,8 +10,23 @@ import os
 from ..errors import shown
 from .members import SUFFIXES as PACKED
 
-IDS_FORMATS = ("bin", "npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "mds", "litdata", "parquet", "arrow")
-"""The formats of an output, by name (files/formats/)."""
+FORMATS = {
+    "bin": ".bin",
+    "npy": ".npy",
+    "nanogpt": ".bin",
+    "megatron": ".bin",
+    "datatrove": ".ds",
+    "llmc": ".bin",
+    "dolma": ".npy",
+    "mds": "",
+    "litdata": "",
+    "parquet": ".parquet",
+    "arrow": ".arrow",
+}
+"""The formats of an output, by the name of their module in files/formats/, and the suffix of their files; "" of a
+folder. A format whose files look like those of another, and tell more, stands behind it."""
+
+IDS_FORMATS = tuple(FORMATS)
 
 _JSON_LINES = frozenset((".jsonl", ".ndjson"))
 
@@ -22,10 +37,7 @@ _TEXT = frozenset(
 )
 
 # Suffixes of an output that name its format.
-_OWN = {".bin": "bin", ".npy": "npy", ".parquet": "parquet", ".arrow": "arrow"}
-
-_SUFFIX_OF = {**dict.fromkeys(("nanogpt", "llmc", "megatron"), ".bin"), "dolma": ".npy"}
-"""The suffix of a format that shares it with the one whose name it gives."""
+_OWN = {suffix: name for name, suffix in FORMATS.items() if suffix == f".{name}"}
 
 # Known formats that are none of an output.
 _OTHER = frozenset(PACKED) | frozenset(
@@ -54,7 +66,7 @@ def ids_format_to_write(name: str, usual: str = "bin") -> str:
             f"dst={shown(name)} ends in {suffix}, and what is written is binary ids: name a .bin or .npy file, "
             "or write format='bin' or format='npy' to have them under this name"
         )
-    return usual if _SUFFIX_OF.get(usual) == suffix else _OWN.get(suffix, usual)
+    return usual if FORMATS.get(usual) == suffix else _OWN.get(suffix, usual)
 
 
 def vocabulary_form(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from ..errors import shortened, shown
 from .arrow_package import parquet, pyarrow
-from .carried import plain, plain_type
+from .passthrough import plain, plain_type
 from .remote import InFile
 from .sources import Closing, Reader, SourceError
 
@@ -33,11 +33,11 @@ _PARQUET, _FILE = b"PAR1", b"ARROW1"  # how such files begin; another one is tak
 
 
 class Batch(NamedTuple):
-    """Rows of a table, one behind the other. carried: a record batch with the columns that are carried, if any are."""
+    """Rows of a table, one behind the other. passthrough: a record batch of those columns, if there are any."""
 
     texts: Column
     row: int  # the number of the first one, counted from the first row of the source
-    carried: Any = None
+    passthrough: Any = None
 
 
 class TableSource(InFile):
@@ -87,7 +87,7 @@ class TableSource(InFile):
 
     def types_of(self, names: Sequence[str]) -> list[Any]:
         """As AnySource.types_of. Raises ValueError where a column is missing or of a type that is not carried."""
-        with self._file.opened(lambda raw: TableReader(self, cast("BinaryIO", raw), 0)) as reader:
+        with self._file.opened(lambda raw: OpenTable(self, cast("BinaryIO", raw), 0)) as reader:
             return reader.types_of(names)
 
     def place_of(self, line: int) -> str:
@@ -97,7 +97,7 @@ class TableSource(InFile):
 
     def open(self, offset: int = 0, line: int = 0) -> Reader:
         """Open for reading from row `line` on."""
-        return cast("Reader", self._file.opened(lambda raw: TableReader(self, cast("BinaryIO", raw), line)))
+        return cast("Reader", self._file.opened(lambda raw: OpenTable(self, cast("BinaryIO", raw), line)))
 
     def check_unchanged(self, reader: Reader) -> None:
         """Raise SourceError when the file behind `reader` is not the one first seen."""
@@ -108,7 +108,7 @@ class TableSource(InFile):
         self._starts.append((row, number))
 
 
-class TableReader(Closing):
+class OpenTable(Closing):
     """An open table: `read_batch` gives rows, `position` says about how far the file is read."""
 
     is_plain = False

@@ -73,7 +73,7 @@ class TarSource(InFile):
 
     def open(self, offset: int = 0, line: int = 0) -> Reader:
         """Open for reading from document `line` on: what lies in front of it is read and dropped."""
-        return cast("Reader", TarReader(self, self._file.open(), line))
+        return cast("Reader", OpenTar(self, self._file.open(), line))
 
     def check_unchanged(self, reader: Reader) -> None:
         """Raise SourceError when the archive, read to its end, is not the one first seen."""
@@ -84,7 +84,7 @@ class TarSource(InFile):
         self._names.append((row, name))
 
 
-class TarReader(Closing):
+class OpenTar(Closing):
     """An open archive: `read_batch` gives members, `position` says how far the file is read."""
 
     is_plain = False

@@ -20,17 +20,15 @@ from typing import Any, NamedTuple
 
 from ..disk import places_are_free
 from ..errors import located_utf8_error, shortened, shown
-from ..files.documents import by_name
-from ..files.json_lines import LONG, pieces_at, text_of_line
-from ..files.lines import Lines
+from ..files.json_lines import LONG, Lines, pieces_at, text_of_line
+from ..files.options import by_name, check_kind
 from ..files.parts import LARGEST_REST, next_cut, read_part
+from ..files.readers import IS_NULL, kept_rows, member_text
 from ..files.remote import is_url
-from ..files.row_ways import IS_NULL, kept_rows, member_text
 from ..files.sources import AnySource, PathSource, Reader, StreamSource
 from ..files.suffixes import documents_of
 from ..files.tables import Batch, TableSource
 from ..files.tars import TarSource
-from ..files.ways import check_kind
 from ..native import job
 from ..native.pattern import Pattern
 from ..native.text import mend_surrogates, to_utf8

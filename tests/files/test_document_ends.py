@@ -11,7 +11,7 @@ import pytest
 from file_runs import RUNS, Crash, _enc, _here, expected  # noqa: F401
 
 from streamtok import batch
-from streamtok.files import documents, id_sink, ways
+from streamtok.files import encoder, id_sink, readers
 from streamtok.files.encode import Options
 from streamtok.files.formats import format_named
 from streamtok.files.id_sink import IdSink
@@ -21,9 +21,9 @@ from streamtok.files.sources import make_sources
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(documents, "_PART", 64)
-    monkeypatch.setattr(ways, "_MOST_HELD", 300)
-    monkeypatch.setattr(ways, "BATCH", 5)
+    monkeypatch.setattr(encoder, "_PART", 64)
+    monkeypatch.setattr(readers, "_MOST_HELD", 300)
+    monkeypatch.setattr(readers, "BATCH", 5)
     monkeypatch.setattr(batch, "cores", lambda: 64)
     monkeypatch.setattr(id_sink, "_BUFFER_IDS", 64)
 

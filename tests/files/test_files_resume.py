@@ -86,7 +86,15 @@ def test_whole_entries_of_nonsense_are_passed_over(enc, here):
     wanted = expected(enc)
     stop_at(enc, 2500)
     good = json.loads(entries()[-1][9:])
-    for field, value in [("ids", -1), ("ids", "7"), ("crc", None), ("stream", "%%"), ("more", 1), ("is_open", 2)]:
+    for field, value in [
+        ("files", [[-1, 0]]),
+        ("files", [["7", 0]]),
+        ("files", [[7, None]]),
+        ("files", [[7]]),
+        ("stream", "%%"),
+        ("more", 1),
+        ("is_open", 2),
+    ]:
         body = json.dumps({**good, field: value}).encode()
         with open("out.bin.journal", "ab") as file:
             file.write(b"%08x %s\n" % (zlib.crc32(body), body))
@@ -190,8 +198,8 @@ def test_other_vocabulary_or_release_refuses(enc, here, monkeypatch):
         with pytest.raises(ResumeError, match=r"began it and this is streamtok 99\.0"):
             encode(enc, resume=True)
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "FORMAT_VERSION", 2)
-        with pytest.raises(ResumeError, match="format version 1, this release reads 2"):
+        patch.setattr(journal, "FORMAT_VERSION", 3)
+        with pytest.raises(ResumeError, match="format version 2, this release reads 3"):
             encode(enc, resume=True)
     assert encode(enc, resume=True).resumed_ids > 0
 

@@ -24,7 +24,7 @@ from longest_match import BYTES
 
 import streamtok
 from streamtok import batch, disk
-from streamtok.files import documents, encode_file, in_order, ways
+from streamtok.files import encode_file, encoder, in_order, readers
 
 THREADS = (2, 3, 8, 64)
 
@@ -32,8 +32,8 @@ THREADS = (2, 3, 8, 64)
 @pytest.fixture(autouse=True)
 def tiny_parts(monkeypatch):
     """Parts of a few bytes, and as many threads as asked for."""
-    monkeypatch.setattr(documents, "_PART", 64)
-    monkeypatch.setattr(ways, "_MOST_HELD", 300)
+    monkeypatch.setattr(encoder, "_PART", 64)
+    monkeypatch.setattr(readers, "_MOST_HELD", 300)
     monkeypatch.setattr(batch, "cores", lambda: 64)
 
 
@@ -110,8 +110,10 @@ def test_threads_share_text_of_longest_match_without_cuts(seed, tmp_path, monkey
     tokens |= {"".join(rng.choices("abé", k=rng.randint(2, 9))).encode(): 400 + i for i in range(50)}
     tokens |= {b"a" * k: 500 + k for k in range(3, 30)}
     enc = streamtok.Encoding.longest_match("test", BYTES | tokens, special_tokens={"<|endoftext|>": 900, "ba<": 901})
-    feed_joined = ways.TextWay._feed_joined
-    monkeypatch.setattr(ways.TextWay, "_feed_joined", lambda *given: joined.append(feed_joined(*given)) or joined[-1])
+    feed_joined = readers.TextReader._feed_joined
+    monkeypatch.setattr(
+        readers.TextReader, "_feed_joined", lambda *given: joined.append(feed_joined(*given)) or joined[-1]
+    )
     for _ in range(25):
         parts = [
             "".join(rng.choices("aaabé", k=rng.choice((500, 3000)))),
@@ -321,9 +323,9 @@ def test_num_threads_below_one_is_a_value_error(enc, here):
 _KILLED = """
 import os, pathlib, random, signal, time, streamtok
 from streamtok import batch, disk
-from streamtok.files import documents
+from streamtok.files import encoder
 from streamtok.files import encode_file
-documents._PART = 2048
+encoder._PART = 2048
 batch.cores = lambda: 4
 enc, rng = streamtok.get_encoding("r50k_base"), random.Random(5)
 options = {"src": "in.txt", "chunk_size": 4096, "journal_bytes": 20_000}

@@ -17,7 +17,7 @@ import pytest
 from file_runs import RUNS, SEAM, Crash, _enc, _here, encode, expected, leftovers  # noqa: F401
 
 from streamtok import batch, disk
-from streamtok.files import documents, growing, id_sink, ways
+from streamtok.files import encoder, growing, id_sink, readers
 from streamtok.files.in_order import Aside, Buffers
 from streamtok.native.checksum import crc32, joined_crc32
 
@@ -106,8 +106,8 @@ def test_a_buffer_is_not_lent_again_while_somebody_looks_at_it():
 
 @pytest.fixture
 def tiny_parts(monkeypatch):
-    monkeypatch.setattr(documents, "_PART", 64)
-    monkeypatch.setattr(ways, "_MOST_HELD", 300)
+    monkeypatch.setattr(encoder, "_PART", 64)
+    monkeypatch.setattr(readers, "_MOST_HELD", 300)
     monkeypatch.setattr(batch, "cores", lambda: 64)
     monkeypatch.setattr(id_sink, "_BUFFER_IDS", 16)  # so that most ids come as blocks
 

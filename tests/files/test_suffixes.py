@@ -79,7 +79,7 @@ def test_the_suffix_of_a_table_is_its_format(enc, here, format):
 def test_all_that_needs_pyarrow_asks_for_the_extra_in_the_same_words(enc, here, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     pathlib.Path("t.parquet").write_bytes(b"PAR1PAR1"), pathlib.Path("t.jsonl").write_text('{"text": "a", "n": 1}')
-    asked = "parquet and Arrow files, and columns that are carried, need the pyarrow package: pip install 'streamtok"
+    asked = "parquet and Arrow files, and passthrough columns, need the pyarrow package: pip install 'streamtok"
     calls = [("t.parquet", {"column": "text"}), ("t.jsonl", {"format": "mds", "carry": ["n"]})]
     calls += [("t.jsonl", {"format": "arrow"}), ("t.jsonl", {"format": "parquet"})]
     for source, options in calls:

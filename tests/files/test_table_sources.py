@@ -12,7 +12,7 @@ import pytest
 from cli_runs import run
 from file_runs import Crash, _enc  # noqa: F401
 
-from streamtok.files import ResumeError, SourceError, TableSource, encode_file, encode_sources, row_ways, tables
+from streamtok.files import ResumeError, SourceError, TableSource, encode_file, encode_sources, readers, tables
 from streamtok.files.encode import Options
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -55,7 +55,7 @@ def test_rows_are_documents(enc, kind, monkeypatch):
         monkeypatch.setattr(tables, "_BATCH_BYTES", rng.choice((1, 200, 1 << 20)))
         monkeypatch.setattr(tables, "_LEAST_ROWS", 1)
         monkeypatch.setattr(tables, "_MOST_ROWS", rng.choice((1, 7, 1 << 16)))
-        monkeypatch.setattr(row_ways, "BATCH", rng.choice((1, 5, 1 << 14)))
+        monkeypatch.setattr(readers, "BATCH", rng.choice((1, 5, 1 << 14)))
         strings = [
             text.encode("utf-8", "replace").decode() for text in nasty.random_strings(rng, rng.choice((0, 1, 90)), 30)
         ]

@@ -79,5 +79,5 @@ def test_names_that_are_carried_are_read_and_joined(enc, here):
     assert open_documents("merged.npy").columns()["id"].to_pylist()[:-1] == wanted
     assert all(place.carried["id"] in found for place in sample("out", 9))
     for carry in (["text"], ["id", "text"]):
-        with pytest.raises(ValueError, match="format='dolma' has a place for one carried column, 'id'"):
+        with pytest.raises(ValueError, match="format='dolma' has a place for one passthrough column, 'id'"):
             encode_file(enc, "c.jsonl", "x.npy", format="dolma", carry=carry)

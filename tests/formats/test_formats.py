@@ -13,8 +13,9 @@ from file_runs import _enc  # noqa: F401
 import streamtok
 from streamtok.files import encode_file, formats
 from streamtok.files.formats import open_documents
-from streamtok.files.suffixes import IDS_FORMATS as NAMES
+from streamtok.files.suffixes import FORMATS
 
+NAMES = tuple(FORMATS)
 TEXTS = ["A first document.", "", "naïve café ☕ 日本語", "the end " * 40, "", "x"]
 
 
@@ -27,22 +28,10 @@ def _here(tmp_path, monkeypatch):
 
 
 def test_every_format_has_a_name():
-    assert tuple(formats._CLASSES) == NAMES
+    assert tuple(formats.format_named(name).name for name in NAMES) == NAMES
 
 
-NAMED = {
-    "bin": "o.bin",
-    "npy": "o.npy",
-    "nanogpt": "o.bin",
-    "llmc": "o.bin",
-    "megatron": "o.bin",
-    "datatrove": "o.ds",
-    "dolma": "o.npy",
-    "mds": "o",
-    "litdata": "o",
-    "parquet": "o.parquet",
-    "arrow": "o.arrow",
-}
+NAMED = {name: f"o{suffix}" for name, suffix in FORMATS.items()}
 
 
 def write(enc, format, dst=None, **options):

@@ -19,14 +19,14 @@ from interrupted_encodings import of_own_pattern
 from interrupted_files import encoding_rows, new_folder, sources
 
 from streamtok import batch
-from streamtok.files import documents, remote, ways
+from streamtok.files import encoder, readers, remote
 from streamtok.train import inputs, run, train
 
 SMALL = [
     (batch, "cores", lambda: 64),
     (batch, "_LEAST_SHARE", 64),
-    (documents, "_PART", 64),
-    (ways, "_MOST_HELD", 300),
+    (encoder, "_PART", 64),
+    (readers, "_MOST_HELD", 300),
     (remote, "_BLOCK", 256),
     (inputs, "CHUNK", 2600),
     (run, "CHECKPOINT_SECONDS", 0.0),

@@ -1,21 +1,23 @@
 """arrow: an Arrow file with a row for each document: `document`, its number from 0 (uint64), `input_ids`, a list of
-uint32 (or int32), and the columns that are carried along. Needs pyarrow."""
+uint32 (or int32), and the passthrough columns. Needs pyarrow."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ... import disk
 from ..arrow_package import pyarrow
 from .base import STORED, Facts, RowFormat, rows_with_columns
-from .reading import Array, Tokenized, no_file
+from .reading import Array, Tokenized, grouped, no_file
 
 if TYPE_CHECKING:
-    from ..carried import Carrying
+    from ..passthrough import Passthrough
 
 OWN = ("document", "input_ids")
 """The columns that every such file has."""
@@ -23,7 +25,7 @@ OWN = ("document", "input_ids")
 _MOST_IDS = (1 << 31) - 1  # of a batch: its offsets are int32
 
 
-class Arrow(RowFormat):
+class Writer(RowFormat):
     """See the module."""
 
     name = "arrow"
@@ -32,8 +34,8 @@ class Arrow(RowFormat):
     def check_machine(self) -> None:
         pyarrow()
 
-    def check_carried(self, carrying: Carrying) -> None:
-        for name in carrying.names:
+    def check_passthrough(self, passthrough: Passthrough) -> None:
+        for name in passthrough.names:
             if name in OWN:
                 raise ValueError(f"format={self.name!r} has a column {name!r} of its own: rename the one in the source")
 
@@ -49,7 +51,7 @@ class Arrow(RowFormat):
 def schema_of(facts: Facts) -> Any:
     """The columns of a row."""
     pa = pyarrow()
-    carried = [] if facts.carried is None else list(zip(facts.carried.names, facts.carried.types))
+    carried = [] if facts.passthrough is None else list(zip(facts.passthrough.names, facts.passthrough.types))
     return pa.schema([*zip(OWN, (pa.uint64(), pa.list_(getattr(pa, facts.dtype)()))), *carried])
 
 
@@ -89,54 +91,70 @@ def lists_of(path: str, column: Any) -> tuple[Array, Array]:
     return column.values.to_numpy(), column.offsets.to_numpy()
 
 
-def carried_names(found: Any) -> list[str]:
-    """The columns beside the ids, which are in a file once each."""
-    return [name for name in found.names if name not in OWN and found.names.count(name) == 1]
+_R = TypeVar("_R")
+Lists = Callable[[int], tuple[Array, Array]]
+Table = Callable[[int, list[str]], Any]
 
 
-def sliced(found: Any, group: Callable[[int], Any], firsts: Any, begin: int, end: int) -> Any:
-    """The rows begin .. end - 1 of the columns of the schema `found`. group(i): a table of them; firsts: the first row
-    of each, and the number of all."""
-    first = int(np.searchsorted(firsts, begin, "right")) - 1
-    last = max(first + 1, int(np.searchsorted(firsts, end, "left")))
-    tables = [found.empty_table()]
-    for i in range(first, min(last, len(firsts) - 1)):
-        table, at = group(i), int(firsts[i])
-        table.validate(full=True)
-        tables.append(table[max(0, begin - at) : max(0, end - at)])
-    return pyarrow().concat_tables(tables)
+def rows_in(path: str, format: str, found: Any, count: int, lists: Lists, table: Table) -> Tokenized:
+    """The documents of a file with this schema and so many groups. lists(i): the ids of a group, and the offsets of its
+    rows; table(i, names): columns of it."""
+    dtype, pa = dtype_of(path, found), pyarrow()
+    lengths = [np.diff(lists(i)[1].astype(np.int64)) for i in range(count)]
+    firsts = [0, *itertools.accumulate(map(len, lengths))]
+    names = [name for name in found.names if name not in OWN and found.names.count(name) == 1]
+    empty = pa.schema([found.field(name) for name in names]).empty_table()
+
+    def take(group: int, i: int) -> Array:
+        ids, offsets = lists(group)
+        return ids[offsets[i] : offsets[i + 1]].astype(STORED[dtype], copy=False)
+
+    def columns(begin: int, end: int) -> Any:
+        tables = [empty]
+        for i in range(count):
+            if begin < firsts[i + 1] and end > firsts[i]:
+                part = table(i, names)
+                part.validate(full=True)
+                tables.append(part[max(0, begin - firsts[i]) : end - firsts[i]])
+        return pa.concat_tables(tables)
+
+    return grouped(path, format, dtype, lengths, take, names, reading(path, format, columns))
+
+
+def reading(path: str, format: str, function: Callable[..., _R]) -> Callable[..., _R]:
+    """The function; what pyarrow says is wrong with the file is a ValueError that names it."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> _R:
+        try:
+            return function(*arguments)
+        except FileNotFoundError:
+            raise
+        except (pyarrow().ArrowException, OSError) as error:
+            raise no_file(path, f"{format.capitalize()} file", str(error)) from None
+
+    return call
+
+
+def is_one(path: str) -> bool:
+    """Whether its name says so."""
+    return path.lower().endswith(".arrow") and not os.path.isdir(path)
 
 
 def read(path: str, dtype: str | None) -> Tokenized:
     """Rows of a list of ids, mapped."""
-    pa = pyarrow()
     if not os.path.getsize(path):
         raise no_file(path, "Arrow file", "it is empty")
-    try:
-        opened = pa.ipc.open_file(pa.memory_map(path))
-        found = dtype_of(path, opened.schema)
-        groups = [lists_of(path, opened.get_batch(i).column("input_ids")) for i in range(opened.num_record_batches)]
-    except (pa.ArrowException, OSError) as error:
-        raise no_file(path, "Arrow file", str(error)) from None
-    sizes = [np.diff(offsets.astype(np.int64)) for _, offsets in groups]
-    firsts = np.cumsum([0, *map(len, sizes)])
-    ends = np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes])).astype(np.uint64)
+    return reading(path, "arrow", _read)(path)
 
-    def take(i: int) -> Array:
-        group = int(np.searchsorted(firsts, i, "right")) - 1
-        ids, offsets = groups[group]
-        at = i - int(firsts[group])
-        return ids[offsets[at] : offsets[at + 1]].astype(STORED[found], copy=False)
 
-    names = carried_names(opened.schema)
-    schema = pa.schema([opened.schema.field(name) for name in names])
+def _read(path: str) -> Tokenized:
+    pa = pyarrow()
+    opened = pa.ipc.open_file(pa.memory_map(path))
+    dtype_of(path, opened.schema)
+    groups = [lists_of(path, opened.get_batch(i).column("input_ids")) for i in range(opened.num_record_batches)]
 
-    def columns(begin: int, end: int) -> Any:
-        try:
-            return sliced(
-                schema, lambda i: pa.Table.from_batches([opened.get_batch(i).select(names)]), firsts, begin, end
-            )
-        except (pa.ArrowException, OSError) as error:
-            raise no_file(path, "Arrow file", str(error)) from None
+    def table(i: int, names: list[str]) -> Any:
+        return pa.Table.from_batches([opened.get_batch(i).select(names)])
 
-    return Tokenized(path, "arrow", found, ends, take, carried=names, columns=columns)
+    return rows_in(path, "arrow", opened.schema, len(groups), groups.__getitem__, table)

@@ -19,8 +19,8 @@ from ...errors import shown
 if TYPE_CHECKING:
     from ...disk import File
     from ...protocols import Encoding
-    from ..carried import Carrying
-    from ..carried_file import CarriedColumns
+    from ..passthrough import Passthrough
+    from ..passthrough_file import PassthroughColumns
 
 Blocks = Callable[[], Iterator[np.ndarray[Any, np.dtype[np.uint64]]]]
 Rows = Callable[[], Iterator[tuple[np.ndarray[Any, np.dtype[Any]], np.ndarray[Any, np.dtype[np.int64]]]]]
@@ -45,7 +45,7 @@ class Facts:
         encoding: name of the encoding.
         sources: names of the sources.
         starts: how many documents lie in front of each source, where the format wants to know.
-        carried: the columns that are carried along, a row for each document; None where none are.
+        passthrough: the passthrough columns, a row for each document; None where there are none.
     """
 
     target: str
@@ -58,7 +58,7 @@ class Facts:
     encoding: str
     sources: tuple[str, ...]
     starts: tuple[int, ...]
-    carried: CarriedColumns | None = None
+    passthrough: PassthroughColumns | None = None
 
 
 class Format:
@@ -117,10 +117,10 @@ class Format:
     def check_machine(self) -> None:
         """Raises ImportError where a package is missing that the format needs."""
 
-    def check_carried(self, carrying: Carrying) -> None:
+    def check_passthrough(self, passthrough: Passthrough) -> None:
         """Raises ValueError for columns that the format has no place for."""
         raise ValueError(
-            f"format={self.name!r} has no place for carried columns: leave carry out, or write format='parquet', "
+            f"format={self.name!r} has no place for passthrough columns: leave carry out, or write format='parquet', "
             "format='arrow' or format='mds'"
         )
 
@@ -152,16 +152,16 @@ class RowFormat(Format):
         raise NotImplementedError
 
 
-_COLUMN_BYTES = 16 << 20  # of the carried columns in what is written at once, if no row has more
+_COLUMN_BYTES = 16 << 20  # of the passthrough columns in what is written at once, if no row has more
 
 
 def rows_with_columns(facts: Facts) -> Iterator[tuple[Any, Any, list[Any]]]:
-    """As Facts.rows, with the arrays of the carried columns: fewer documents at a time where their values are large."""
-    if facts.carried is None:
+    """As Facts.rows, with the arrays of the passthrough columns: fewer documents at a time where values are large."""
+    if facts.passthrough is None:
         for ids, ends in facts.rows():
             yield ids, ends, []
         return
-    reader = facts.carried.reader()
+    reader = facts.passthrough.reader()
     for ids, ends in facts.rows():
         begin = done = 0
         while done < len(ends):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+
 from .base import Format
 from .reading import Tokenized, beside
 
 
-class Bin(Format):
+class Writer(Format):
     """See the module."""
 
     name = "bin"
     can_index = True
+
+
+def is_one(path: str) -> bool:
+    """Whether there is a file of ends beside it."""
+    return os.path.exists(f"{path}.ends")
 
 
 def read(path: str, dtype: str | None) -> Tokenized:

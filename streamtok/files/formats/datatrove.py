@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...disk import File
 
 
-class DataTrove(Format):
+class Writer(Format):
     """See the module."""
 
     name = "datatrove"
@@ -38,6 +38,11 @@ def for_people(count: int) -> str:
         power += 1  # 999,999 is 1.00 M
     value, prefix = count / 10 ** (power // 3 * 3), " kMGTPE"[power // 3].strip()
     return f"{value:.{2 - power % 3}f} {prefix}T"
+
+
+def is_one(path: str) -> bool:
+    """Whether the index is beside it."""
+    return os.path.exists(f"{path}.index")
 
 
 def read(path: str, dtype: str | None) -> Tokenized:

@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import io
 import itertools
+import os
 import zlib
 from array import array
 from collections.abc import Callable, Iterator
@@ -24,8 +25,8 @@ from .reading import Tokenized, flat, no_file
 
 if TYPE_CHECKING:
     from ...disk import File
-    from ..carried import Carrying
-    from ..carried_file import CarriedColumns
+    from ..passthrough import Passthrough
+    from ..passthrough_file import PassthroughColumns
 
 _ID = "id"
 _WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
@@ -34,19 +35,19 @@ _ROWS_AT_ONCE = 1 << 12
 _LONGEST_ROW = 1 << 16  # characters; a path has fewer
 
 
-class Dolma(Format):
+class Writer(Format):
     """See the module."""
 
     name = "dolma"
     wants_ends = True
     wants_starts = True
 
-    def check_carried(self, carrying: Carrying) -> None:
-        for name, kind in zip(carrying.names, carrying.types):
+    def check_passthrough(self, passthrough: Passthrough) -> None:
+        for name, kind in zip(passthrough.names, passthrough.types):
             if name != _ID or str(kind) not in ("None", "null", "string", "large_string", *_WHOLE):
                 raise ValueError(
-                    f"format='dolma' has a place for one carried column, {_ID!r}, of text or whole numbers, not for "
-                    f"{shown(name)}: leave it out, or write format='parquet', format='arrow' or format='mds'"
+                    f"format='dolma' has a place for one passthrough column, {_ID!r}, of text or whole numbers, not "
+                    f"for {shown(name)}: leave it out, or write format='parquet', format='arrow' or format='mds'"
                 )
 
     def check_target(self, target: str) -> None:
@@ -67,7 +68,7 @@ class Dolma(Format):
 class _Ids:
     """The names of documents that are carried, in their order."""
 
-    def __init__(self, columns: CarriedColumns) -> None:
+    def __init__(self, columns: PassthroughColumns) -> None:
         self._reader = columns.reader()
 
     def take(self, count: int) -> Iterator[Any]:
@@ -80,7 +81,7 @@ class _Ids:
 
 def _rows(facts: Facts) -> Iterator[str]:
     """The table, some rows at a time."""
-    carried = None if facts.carried is None else _Ids(facts.carried)
+    carried = None if facts.passthrough is None else _Ids(facts.passthrough)
     borders = [*facts.starts[1:], facts.documents]  # behind the documents of each source
     number = begin = source = 0
     row = _row_of(facts.sources[0])
@@ -121,6 +122,12 @@ def _row_of(name: str) -> Callable[[int, int, int, Any], str]:
 
 def _table_of(target: str) -> str:
     return with_suffix(target, "dolma", ".npy", "and NAME.csv.gz") + ".csv.gz"
+
+
+def is_one(path: str) -> bool:
+    """Whether its name and the table beside it say so."""
+    stem, suffix = os.path.splitext(path)
+    return suffix.lower() == ".npy" and os.path.exists(stem + ".csv.gz")
 
 
 def read(path: str, dtype: str | None) -> Tokenized:

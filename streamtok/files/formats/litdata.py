@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .base import STORED, Facts, RowFormat
-from .reading import Array, Tokenized, no_file
-from .shards import Samples, list_in, read_index, sample_file, tokenized, whole_lengths, write_file, write_samples
+from .reading import Array, Tokenized, grouped, no_file
+from .shards import Samples, list_in, read_index, sample_file, whole_lengths, write_file, write_samples
 
 CHUNK_BYTES = 64_000_000
 """Bytes of ids that a chunk has at most, if no document is longer: "64MB" for litdata."""
@@ -22,7 +22,7 @@ CHUNK_BYTES = 64_000_000
 _KINDS = {"uint16": "no_header_tensor:20", "int32": "no_header_tensor:16"}  # its numbers for torch's dtypes
 
 
-class LitData(RowFormat):
+class Writer(RowFormat):
     """See the module."""
 
     name = "litdata"
@@ -62,6 +62,11 @@ def _config(dtype: str) -> dict[str, Any]:
     }
 
 
+def is_one(path: str) -> bool:
+    """Whether it is a folder whose index names chunks."""
+    return os.path.isdir(path) and "chunks" in read_index(path)
+
+
 def read(path: str, dtype: str | None) -> Tokenized:
     """Chunks of 1-D tensors of ids, without compression."""
     index = read_index(path)
@@ -87,4 +92,4 @@ def read(path: str, dtype: str | None) -> Tokenized:
         stored = STORED[found]
         return np.frombuffer(files[file][begin : begin + count * stored.itemsize], stored)
 
-    return tokenized(path, "litdata", found, lengths, take)
+    return grouped(path, "litdata", found, lengths, take)

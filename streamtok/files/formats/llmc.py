@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from .base import STORED, Format
@@ -14,7 +16,7 @@ _HEADER_BYTES = 4 * _HEADER_INTS
 _KINDS = {"uint16": (20240520, 1), "uint32": (20240801, 7)}  # magic number and version
 
 
-class LlmC(Format):
+class Writer(Format):
     """See the module. The count in the header is an int32."""
 
     name = "llmc"
@@ -30,7 +32,9 @@ class LlmC(Format):
 
 
 def is_one(path: str) -> bool:
-    """Whether the file is of this format."""
+    """Whether the file begins as this format does, and has the size that it tells."""
+    if not os.path.isfile(path):
+        return False
     with open(path, "rb") as file:
         begin, size = file.read(12), file.seek(0, 2)
     if len(begin) < 12:

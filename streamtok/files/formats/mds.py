@@ -16,11 +16,11 @@ import numpy as np
 
 from .base import STORED, Facts, RowFormat, rows_with_columns
 from .mds_columns import MdsColumn, check_column, column_of, decoded, spans_of
-from .reading import Array, Tokenized, no_file
-from .shards import Samples, list_in, read_index, sample_file, tokenized, whole_lengths, write_file, write_samples
+from .reading import Array, Tokenized, grouped, no_file
+from .shards import Samples, list_in, read_index, sample_file, whole_lengths, write_file, write_samples
 
 if TYPE_CHECKING:
-    from ..carried import Carrying
+    from ..passthrough import Passthrough
 
 SIZE_LIMIT = 1 << 26
 """Bytes of a shard at which MDSWriter begins another, if it is not told otherwise."""
@@ -29,15 +29,15 @@ TOKENS = "tokens"
 _BYTES_A_SAMPLE = 4  # that the writer counts beside its bytes: its offset
 
 
-class Mds(RowFormat):
+class Writer(RowFormat):
     """See the module."""
 
     name = "mds"
     is_folder = True
     keeps_empty = False
 
-    def check_carried(self, carrying: Carrying) -> None:
-        for name, kind in zip(carrying.names, carrying.types):
+    def check_passthrough(self, passthrough: Passthrough) -> None:
+        for name, kind in zip(passthrough.names, passthrough.types):
             if name == TOKENS:
                 raise ValueError(f"format='mds' has a column {name!r} of its own: rename the one in the source")
             check_column(name, kind)
@@ -48,7 +48,7 @@ class Mds(RowFormat):
         config = _config(facts.dtype, columns)
         header = json.dumps(config, sort_keys=True).encode()
         shards: list[dict[str, Any]] = []
-        files = _carrying_files(facts, columns, header) if columns else _files(facts, header)
+        files = _files_with_columns(facts, columns, header) if columns else _files(facts, header)
         for sizes, samples in files:
             name = f"shard.{len(shards):05}.mds"
             size = write_samples(os.path.join(out, name), sizes, samples, header)
@@ -59,13 +59,13 @@ class Mds(RowFormat):
 
 
 def _columns(facts: Facts) -> list[MdsColumn]:
-    """The carried columns; their values are looked through for nulls."""
-    if facts.carried is None:
+    """The passthrough columns; their values are looked through for nulls."""
+    if facts.passthrough is None:
         return []
-    has_nulls = [False] * len(facts.carried.names)
-    for batch in facts.carried.read(facts.carried.types):
+    has_nulls = [False] * len(facts.passthrough.names)
+    for batch in facts.passthrough.read(facts.passthrough.types):
         has_nulls = [known or array.null_count > 0 for known, array in zip(has_nulls, batch)]
-    return [column_of(*each) for each in zip(facts.carried.names, facts.carried.types, has_nulls)]
+    return [column_of(*each) for each in zip(facts.passthrough.names, facts.passthrough.types, has_nulls)]
 
 
 def _config(dtype: str, columns: list[MdsColumn]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _config(dtype: str, columns: list[MdsColumn]) -> dict[str, Any]:
 
 
 def _files(facts: Facts, header: bytes) -> Iterator[tuple[list[int], Iterable[bytes]]]:
-    """The sizes and the bytes of the samples of each file, without carried columns."""
+    """The sizes and the bytes of the samples of each file, without passthrough columns."""
     ids, width = Samples(facts), STORED[facts.dtype].itemsize
 
     def size_of(count: int) -> int:
@@ -118,13 +118,13 @@ def _samples(ids: Samples, lengths: list[int], heads: dict[int, bytes]) -> Itera
         yield b"".join(parts)
 
 
-def _carrying_files(
+def _files_with_columns(
     facts: Facts, columns: list[MdsColumn], header: bytes
 ) -> Iterator[tuple[list[int], Iterable[bytes]]]:
-    """The same with carried columns: a file's samples are made before it is written."""
+    """The same with passthrough columns: a file's samples are made before it is written."""
     samples: list[bytes] = []
     empty = size = 4 + 4 + len(header)
-    for sample in _carrying_samples(facts, columns):
+    for sample in _samples_with_columns(facts, columns):
         counted = len(sample) + _BYTES_A_SAMPLE
         if SIZE_LIMIT < size + counted:
             yield list(map(len, samples)), samples
@@ -135,7 +135,7 @@ def _carrying_files(
         yield list(map(len, samples)), samples
 
 
-def _carrying_samples(facts: Facts, columns: list[MdsColumn]) -> Iterator[bytes]:
+def _samples_with_columns(facts: Facts, columns: list[MdsColumn]) -> Iterator[bytes]:
     """Each document that has ids: the sizes of the columns whose values differ in size, and the values, by name."""
     places = sorted([(TOKENS, -1), *((each.name, at) for at, each in enumerate(columns))])
     varying = [at < 0 or columns[at].size is None for _, at in places]
@@ -149,6 +149,11 @@ def _carrying_samples(facts: Facts, columns: list[MdsColumn]) -> Iterator[bytes]
                 sizes = np.array([len(each) for each, varies in zip(data, varying) if varies], "<u4")
                 yield b"".join([sizes.tobytes(), *data])
             begin = end
+
+
+def is_one(path: str) -> bool:
+    """Whether it is a folder; one of litdata is known by its index."""
+    return os.path.isdir(path)
 
 
 def read(path: str, dtype: str | None) -> Tokenized:
@@ -187,7 +192,7 @@ def read(path: str, dtype: str | None) -> Tokenized:
         return decoded(path, files, spans, layouts, begin, end)
 
     carried = [name for name in names[0] if name != TOKENS] if names else []
-    return tokenized(path, "mds", found, lengths, take, carried, columns)
+    return grouped(path, "mds", found, lengths, take, carried, columns)
 
 
 def _layout_of(path: str, shard: dict[str, Any]) -> list[MdsColumn]:

@@ -5,6 +5,7 @@ A document is a sequence, and an empty one is a document without a sequence, as 
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ _CODES = {"int32": 4, "uint16": 8}
 _MOST_FOR_UINT16 = 65_500  # Megatron takes uint16 for a vocabulary that is smaller
 
 
-class Megatron(Format):
+class Writer(Format):
     """See the module."""
 
     name = "megatron"
@@ -72,6 +73,12 @@ def _lengths(facts: Facts) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
 
 def _index_of(target: str) -> str:
     return with_suffix(target, "megatron", ".bin", "and its index NAME.idx") + ".idx"
+
+
+def is_one(path: str) -> bool:
+    """Whether its name and the index beside it say so."""
+    stem, suffix = os.path.splitext(path)
+    return suffix.lower() == ".bin" and os.path.exists(stem + ".idx")
 
 
 def read(path: str, dtype: str | None) -> Tokenized:

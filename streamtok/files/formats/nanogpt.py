@@ -6,12 +6,17 @@ from .base import Format
 from .reading import Tokenized, beside
 
 
-class NanoGpt(Format):
+class Writer(Format):
     """See the module."""
 
     name = "nanogpt"
     dtypes = ("uint16",)
     can_index = True
+
+
+def is_one(path: str) -> bool:
+    """Nothing tells it from `bin`."""
+    return False
 
 
 def read(path: str, dtype: str | None) -> Tokenized:

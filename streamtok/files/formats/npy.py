@@ -12,7 +12,7 @@ from .reading import Tokenized, beside, no_file
 _HEADER_BYTES = 128  # room for any 64-bit count; numpy asks for a multiple of 64
 
 
-class Npy(Format):
+class Writer(Format):
     """See the module."""
 
     name = "npy"
@@ -36,6 +36,11 @@ def read_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
     except Exception as error:  # numpy runs Python's own tokenizer and parser on the header, with all their errors
         raise ValueError(str(error)) from None
     return shape, dtype
+
+
+def is_one(path: str) -> bool:
+    """Whether its name says so."""
+    return path.lower().endswith(".npy")
 
 
 def read(path: str, dtype: str | None) -> Tokenized:

@@ -7,25 +7,26 @@ along have all three.
 
 from __future__ import annotations
 
+import functools
+import os
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ... import disk
 from ...errors import shown
 from ..arrow_package import parquet, pyarrow
-from .arrow import OWN, Arrow, batches, carried_names, dtype_of, lists_of, put_on_disk, schema_of, sliced
-from .base import STORED, Facts
-from .reading import Array, Tokenized, no_file
+from . import arrow
+from .arrow import OWN, batches, lists_of, put_on_disk, reading, rows_in, schema_of
+from .base import Facts
+from .reading import Array, Tokenized
 
 if TYPE_CHECKING:
-    from ..carried import Carrying
+    from ..passthrough import Passthrough
 
 _GROUP_IDS = 1 << 23  # ids of a row group, if no document is longer: 32 MB
-_GROUP_BYTES = 1 << 26  # of it, with the numbers of documents and the columns that are carried along
+_GROUP_BYTES = 1 << 26  # of it, with the numbers of documents and the passthrough columns
 
 
-class Parquet(Arrow):
+class Writer(arrow.Writer):
     """See the module."""
 
     name = "parquet"
@@ -33,10 +34,10 @@ class Parquet(Arrow):
     def check_machine(self) -> None:
         parquet()
 
-    def check_carried(self, carrying: Carrying) -> None:
-        super().check_carried(carrying)
+    def check_passthrough(self, passthrough: Passthrough) -> None:
+        super().check_passthrough(passthrough)
         pa = pyarrow()
-        for name, kind in zip(carrying.names, carrying.types):
+        for name, kind in zip(passthrough.names, passthrough.types):
             try:
                 with parquet().ParquetWriter(pa.BufferOutputStream(), pa.schema([(name, kind or pa.null())])):
                     pass
@@ -79,46 +80,26 @@ def _how(columns: Any) -> dict[str, Any]:
     }
 
 
+def is_one(path: str) -> bool:
+    """Whether its name says so."""
+    return path.lower().endswith(".parquet") and not os.path.isdir(path)
+
+
 def read(path: str, dtype: str | None) -> Tokenized:
     """Rows of a list of ids. Opening reads the column once, row group by row group, to know where documents end; a
     document is read with its row group, which is kept until one of another is asked for."""
-    pa = pyarrow()
-    try:
-        opened = parquet().ParquetFile(path)
-        found = dtype_of(path, opened.schema_arrow)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise no_file(path, "Parquet file", str(error)) from None
+    return reading(path, "parquet", _read)(path)
 
-    def group(i: int) -> tuple[Array, Array]:
-        try:
-            column = opened.read_row_group(i, columns=["input_ids"]).column(0).combine_chunks()
-            return lists_of(path, column)
-        except (pa.ArrowException, OSError) as error:
-            raise no_file(path, "Parquet file", str(error)) from None
 
-    sizes = [np.diff(group(i)[1].astype(np.int64)) for i in range(opened.num_row_groups)]
-    firsts = np.cumsum([0, *map(len, sizes)])
-    ends = np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes])).astype(np.uint64)
-    kept: dict[int, tuple[Array, Array]] = {}
+def _read(path: str) -> Tokenized:
+    opened = parquet().ParquetFile(path)
 
-    def take(i: int) -> Array:
-        which = int(np.searchsorted(firsts, i, "right")) - 1
-        if which not in kept:
-            kept.clear()
-            kept[which] = group(which)
-        ids, offsets = kept[which]
-        at = i - int(firsts[which])
-        return ids[offsets[at] : offsets[at + 1]].astype(STORED[found], copy=False)
+    @functools.lru_cache(maxsize=1)
+    def lists(i: int) -> tuple[Array, Array]:
+        return lists_of(path, opened.read_row_group(i, columns=["input_ids"]).column(0).combine_chunks())
 
-    names = carried_names(opened.schema_arrow)
-    schema = pa.schema([opened.schema_arrow.field(name) for name in names])
+    def table(i: int, names: list[str]) -> Any:
+        return opened.read_row_group(i, columns=names).select(names)
 
-    def columns(begin: int, end: int) -> Any:
-        try:
-            return sliced(schema, lambda i: opened.read_row_group(i, columns=names).select(names), firsts, begin, end)
-        except (pa.ArrowException, OSError) as error:
-            raise no_file(path, "Parquet file", str(error)) from None
-
-    return Tokenized(path, "parquet", found, ends, take, carried=names, columns=columns)
+    schema, count = opened.schema_arrow, opened.num_row_groups
+    return rows_in(path, "parquet", schema, count, reading(path, "parquet", lists), table)

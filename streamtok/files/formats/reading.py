@@ -68,8 +68,8 @@ class Tokenized:
         return self
 
     def columns(self, begin: int = 0, end: int | None = None) -> Any:
-        """The carried columns of the documents begin .. end - 1: a pyarrow.Table. Raises ValueError where the file is
-        damaged, or has none."""
+        """The passthrough columns of the documents begin .. end - 1: a pyarrow.Table. Raises ValueError where the file
+        is damaged, or has none."""
         end = len(self) if end is None else min(end, len(self))
         if not self.carried or self._columns is None:
             raise ValueError(f"{shortened(self.path)} has no columns beside the ids")
@@ -146,6 +146,28 @@ def flat(path: str, format: str, dtype: str | None, offset: int, count: int | No
         return ids[int(ends[i - 1]) if i else 0 : int(ends[i])]
 
     return Tokenized(path, format, dtype, ends, take, ids)
+
+
+def grouped(
+    path: str,
+    format: str,
+    dtype: str,
+    lengths: Sequence[Array],
+    take: Callable[[int, int], Array],
+    carried: Sequence[str] = (),
+    columns: Callable[[int, int], Any] | None = None,
+) -> Tokenized:
+    """Documents in several files, or groups of one. lengths: how many ids each has, group by group. take(group, i):
+    those of one. carried, columns: as for Tokenized."""
+    firsts = np.cumsum([0, *map(len, lengths)])
+    sizes = np.concatenate([np.empty(0, np.int64), *lengths])
+
+    def take_one(i: int) -> Array:
+        group = int(np.searchsorted(firsts, i, "right")) - 1
+        return take(group, i - int(firsts[group]))
+
+    ends = np.cumsum(sizes).astype(np.uint64)
+    return Tokenized(path, format, dtype, ends, take_one, carried=carried, columns=columns)
 
 
 def _dtype_by_size(path: str, size: int, ends: Array) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from ... import disk
 from . import base
 from .base import STORED, Facts
-from .reading import Array, Tokenized, bounded, mapped, no_file
+from .reading import Array, bounded, mapped, no_file
 
 _MOST_BYTES = 1 << 32  # of a file: its offsets are uint32
 _MOST_INDEX = 1 << 30  # bytes of an index.json that is read
@@ -127,28 +127,6 @@ def sample_file(folder: str, name: Any, count: Any) -> tuple[Array, Array]:
     if int(offsets[0]) < 4 + 4 * (count + 1) or int(offsets[-1]) != len(data):
         raise no_file(path, "file of samples", "its samples do not begin behind the offsets and end with the file")
     return data, offsets
-
-
-def tokenized(
-    folder: str,
-    format: str,
-    dtype: str,
-    lengths: list[Array],
-    take: Callable[[int, int], Array],
-    carried: Sequence[str] = (),
-    columns: Callable[[int, int], Any] | None = None,
-) -> Tokenized:
-    """The documents of all files. lengths: how many ids each sample has, file by file. take(file, i): those of one.
-    carried, columns: as for Tokenized."""
-    firsts = np.cumsum([0, *map(len, lengths)])
-    sizes = np.concatenate([np.empty(0, np.int64), *lengths])
-
-    def take_one(i: int) -> Array:
-        file = int(np.searchsorted(firsts, i, "right")) - 1
-        return take(file, i - int(firsts[file]))
-
-    ends = np.cumsum(sizes).astype(np.uint64)
-    return Tokenized(folder, format, dtype, ends, take_one, carried=carried, columns=columns)
 
 
 def whole_lengths(path: str, sizes: Array, dtype: str) -> Array:

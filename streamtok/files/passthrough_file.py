@@ -1,4 +1,4 @@
-"""The unfinished file of carried columns, `<dst>.partial.carried`, and what a format reads of it at the end.
+"""The unfinished file of passthrough columns, `<dst>.partial.carried`, and what a format reads of it at the end.
 
 Each block of the file is a size (uint64), the kinds of JSON values in each column (uint16), and a stream of Arrow's.
 Where blocks begin depends on how the text was cut and on where a run was resumed. What is read of them at the end
@@ -14,28 +14,26 @@ from typing import Any
 
 import numpy as np
 
-from ..native.checksum import crc32
 from .arrow_package import pyarrow
-from .carried import Carrying, converted
-from .growing import Growing
+from .growing import Growing, State
+from .passthrough import Passthrough, converted
 
 _BLOCK = 1 << 20  # bytes of values that are held before they are written
 _ROW_BYTES = 16  # of a row and column without values of its own, as row_bytes() counts
 
 
-class CarriedFile(Growing):
-    """Where carried columns are kept while a run lasts. One thread calls append() and flush()."""
+class PassthroughFile(Growing):
+    """Where passthrough columns are kept while a run lasts. One thread calls append() and flush()."""
 
-    def __init__(self, path: str, target: str, carrying: Carrying) -> None:
+    def __init__(self, path: str, target: str, passthrough: Passthrough) -> None:
         super().__init__(path, target)
-        self.carrying = carrying
-        self.size = self.crc = 0  # of what was flushed
+        self.passthrough = passthrough
         self._waiting: list[Any] = []
         self._kinds: tuple[int, ...] = ()  # of those
         self._held = 0
 
     def append(self, batch: Any, kinds: tuple[int, ...]) -> None:
-        """Take the next rows, a record batch; kinds: of the values of JSON in each column, as carried.py tells them."""
+        """Take the next rows, a record batch; kinds: of the values of JSON in each column (passthrough.py)."""
         if batch.nbytes > _BLOCK and batch.num_rows > 1:
             half = batch.num_rows // 2
             self.append(batch[:half], kinds)
@@ -49,10 +47,9 @@ class CarriedFile(Growing):
         if self._held >= _BLOCK:
             self.flush()
 
-    def flush(self) -> None:
-        """Write what is held to the operating system."""
+    def flush(self) -> State:
         if not self._waiting:
-            return
+            return super().flush()
         pa = pyarrow()
         made = pa.BufferOutputStream()
         with pa.ipc.new_stream(made, self._waiting[0].schema) as writer:
@@ -62,29 +59,21 @@ class CarriedFile(Growing):
         head = self._head().pack(body.size, *self._kinds)
         for block in (head, memoryview(body)):
             self.write(block)
-            self.crc = crc32(block, self.crc)
-            self.size += len(block)
         self._waiting, self._held = [], 0
+        return super().flush()
 
     def _head(self) -> struct.Struct:
-        return struct.Struct(f"<Q{len(self.carrying.names)}H")
+        return struct.Struct(f"<Q{len(self.passthrough.names)}H")
 
-    def go_on(self, size: int, crc: int) -> None:
-        """Cut the file back to so many bytes, which have this CRC-32, and append behind them."""
-        self.file.truncate(size)
-        self.size, self.crc = size, crc
-
-    def check_all(self) -> None:
-        """Raises OSError unless the file holds what was appended, and nothing else."""
-        self.check(self.size, self.crc)
-
-    def settled(self) -> CarriedColumns:
+    def settled(self) -> PassthroughColumns:
         """The columns with their types, once all values are there."""
-        kinds = [0] * len(self.carrying.names)
-        if self.carrying.is_open:
+        kinds = [0] * len(self.passthrough.names)
+        if self.passthrough.is_open:
             for _, found in self._blocks():
                 kinds = [known | more for known, more in zip(kinds, found)]
-        return CarriedColumns(self.carrying.names, self.carrying.settled(kinds), lambda types: self._read(types, kinds))
+        return PassthroughColumns(
+            self.passthrough.names, self.passthrough.settled(kinds), lambda types: self._read(types, kinds)
+        )
 
     def _blocks(self) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The size of each block, whose bytes come next in the file, and the kinds in it."""
@@ -103,13 +92,13 @@ class CarriedFile(Growing):
                 yield [
                     converted(column, kind, wanted, whole) if known is None else column
                     for column, kind, wanted, whole, known in zip(
-                        batch.columns, kinds, types, all_kinds, self.carrying.types
+                        batch.columns, kinds, types, all_kinds, self.passthrough.types
                     )
                 ]
 
 
 @dataclass(frozen=True)
-class CarriedColumns:
+class PassthroughColumns:
     """Carried columns at the end of a run.
 
     Attributes:
@@ -123,15 +112,15 @@ class CarriedColumns:
     types: Sequence[Any]
     read: Callable[[Sequence[Any]], Iterator[list[Any]]]
 
-    def reader(self) -> CarriedReader:
+    def reader(self) -> PassthroughRows:
         """Reads the rows from the first one."""
-        return CarriedReader(self)
+        return PassthroughRows(self)
 
 
-class CarriedReader:
-    """Gives the rows of carried columns in order, joined anew: how they were written does not tell."""
+class PassthroughRows:
+    """Gives the rows of passthrough columns in order, joined anew: how they were written does not tell."""
 
-    def __init__(self, columns: CarriedColumns) -> None:
+    def __init__(self, columns: PassthroughColumns) -> None:
         self._batches = columns.read(columns.types)
         self._held: list[Any] = []
         self._done = 0  # rows of it

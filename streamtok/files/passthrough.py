@@ -49,7 +49,7 @@ def columns_of(carry: Iterable[str]) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-class Carrying:
+class Passthrough:
     """The columns that a run carries.
 
     Attributes:
@@ -63,7 +63,7 @@ class Carrying:
         self.texts = [False] * len(self.names) if texts is None else list(texts)
 
     @classmethod
-    def of(cls, columns: Sequence[Column], sources: Iterable[tuple[AnySource, str]]) -> Carrying:
+    def of(cls, columns: Sequence[Column], sources: Iterable[tuple[AnySource, str]]) -> Passthrough:
         """The columns of these sources and the kinds of their documents; tables are opened for their schemas.
 
         Raises ValueError for a source without columns, a table that lacks one, and one whose type is another than that
@@ -141,26 +141,26 @@ class Carrying:
         return [_type_of(kind) if known is None else known for known, kind in zip(self.types, kinds)]
 
 
-class Carrier:
+class PassthroughWriter:
     """Takes the values of documents, and passes them on as record batches: emit(batch, kinds)."""
 
-    def __init__(self, carrying: Carrying, emit: Callable[[Any, tuple[int, ...]], object]) -> None:
-        self.carrying, self._emit = carrying, emit
+    def __init__(self, passthrough: Passthrough, emit: Callable[[Any, tuple[int, ...]], object]) -> None:
+        self.passthrough, self._emit = passthrough, emit
 
     def rows(self, batch: Any) -> None:
         """Rows of a table."""
-        self._emit(self.carrying.fitted(batch), (0,) * len(self.carrying.names))
+        self._emit(self.passthrough.fitted(batch), (0,) * len(self.passthrough.names))
 
     def objects(self, objects: Sequence[Any]) -> None:
         """Objects of JSON. Raises ValueError for a value that is refused: first_refused() says whose."""
         if objects:
-            self._emit(*self.carrying.of_objects(objects))
+            self._emit(*self.passthrough.of_objects(objects))
 
     def first_refused(self, objects: Sequence[Any]) -> int:
         """Which of objects that were refused is the first."""
         for at, each in enumerate(objects):
             try:
-                self.carrying.of_objects([each])
+                self.passthrough.of_objects([each])
             except ValueError:
                 return at
         return 0

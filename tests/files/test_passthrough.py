@@ -16,7 +16,7 @@ import time
 import pytest
 from file_runs import Crash, _enc  # noqa: F401
 
-from streamtok.files import carried_file, encode_file, row_ways, tables, tars, ways
+from streamtok.files import encode_file, passthrough_file, readers, tables, tars
 from streamtok.files.formats import open_documents
 
 pa = pytest.importorskip("pyarrow")
@@ -30,12 +30,11 @@ def here(tmp_path, monkeypatch):
 
 def small(monkeypatch, rng):
     """Many batches of few documents."""
-    monkeypatch.setattr(ways, "BATCH", rng.choice((3, 50, 1 << 14)))
-    monkeypatch.setattr(ways, "LONG", rng.choice((150, 1 << 20)))
-    monkeypatch.setattr(row_ways, "BATCH", rng.choice((3, 50, 1 << 14)))
+    monkeypatch.setattr(readers, "BATCH", rng.choice((3, 50, 1 << 14)))
+    monkeypatch.setattr(readers, "LONG", rng.choice((150, 1 << 20)))
     monkeypatch.setattr(tars, "_BATCH", rng.choice((3, 50)))
     monkeypatch.setattr(tables, "_BATCH_BYTES", rng.choice((500, 4 << 20)))
-    monkeypatch.setattr(carried_file, "_BLOCK", rng.choice((200, 5000, 1 << 20)))
+    monkeypatch.setattr(passthrough_file, "_BLOCK", rng.choice((200, 5000, 1 << 20)))
 
 
 SCHEMA = {
@@ -280,8 +279,8 @@ def test_what_cannot_be_carried_is_refused_before_any_work(enc):
     ):
         pass
     for src, how, words in (
-        ("a.jsonl", {"format": "bin"}, r"format='bin' has no place for carried columns"),
-        ("a.jsonl", {"format": "litdata"}, r"format='litdata' has no place for carried columns"),
+        ("a.jsonl", {"format": "bin"}, r"format='bin' has no place for passthrough columns"),
+        ("a.jsonl", {"format": "litdata"}, r"format='litdata' has no place for passthrough columns"),
         ("a.txt", {}, r"a\.txt has no columns to carry, because its documents are 'text'"),
         ("a.parquet", {"carry": ["nn"]}, r"a\.parquet: no columns are called 'nn'; there are \['text', .*carry="),
         ("a.parquet", {"carry": ["n:json"]}, r"states ':json' for 'n', and a\.parquet is a table, where it is int16"),

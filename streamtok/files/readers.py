@@ -1,30 +1,29 @@
-"""The ways in which the bytes of a source become documents, in bounded memory.
+"""Readers: each makes documents of the bytes of a kind of source, in bounded memory.
 
 "text": a source is a document. "lines": a line is one; "\\n" or "\\r\\n" ends it and is no part of it, an empty line is
-an empty document. "jsonl": the string at `key` in the object on each line is one; blank lines are none. "table": a
-row is one, of a source that says so itself.
+an empty document. "jsonl": the string at `key` in the object on each line is one; blank lines are none. "table" and
+"tar": a row, and a member, is one, of a source that says so itself.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..batch import encode_array
-from ..errors import shown
 from ..native import job
 from ..native.encode import Coder
+from .encoder import DocumentEncoder
 from .in_order import Buffers, Emission
-from .json_lines import BLANK, LONG, pieces_at, record_of_line, text_in, text_of_line
-from .lines import Lines
+from .json_lines import BLANK, LONG, Lines, pieces_at, record_at, record_of_line, text_in, text_of_line
 from .sources import Reader
 
 if TYPE_CHECKING:
+    from ..native.arrow import Column
     from ..native.texts import Texts
-    from ..protocols import ArrayCoder, Encoder, Frame, NamePair, SomeText, TextCoder
-    from .carried import Carrier
-    from .in_order import Pipeline
 
 Chunk = bytes | memoryview
 
@@ -32,48 +31,14 @@ BATCH = 1 << 14  # documents encoded at once: what is kept about each is small b
 _MOST_HELD = 1 << 16  # a text without a cut for longer than this goes through the stream, which holds less
 
 
-class Run(Protocol):
-    """What a way works for: documents.Documents. It is in the source `name`, whose documents are `kind`."""
-
-    name: str
-    kind: str
-    stream: Encoder
-    pipeline: Pipeline
-    core: TextCoder
-    coder: ArrayCoder
-    matchers: NamePair
-    frame: Frame
-    part: int
-    offset: int
-    line: int
-    is_open: bool
-    begins_file: bool
-    nulls: str
-    carrier: Carrier | None
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def errors(self) -> str: ...
-
-    def take(self, n: int) -> None: ...
-
-    def close_document(self) -> None: ...
-
-    def count_document(self) -> None: ...
-
-    def encode_batch(self, texts: list[SomeText] | Texts, lines: Iterable[int]) -> None: ...
-
-
-class Way:
+class DocumentReader:
     """How the source that `run` reads becomes documents. One object serves all sources of a kind, one after the other.
 
     begin: a source begins, at run.offset. read: its next bytes. feed: take them. end: it ends, and with it the document
     that it is in. state: what the stream needs to go on from `offset` of the source.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: DocumentEncoder) -> None:
         self.run = run
 
     def begin(self) -> None:
@@ -105,11 +70,11 @@ class Way:
         raise NotImplementedError
 
 
-class TextWay(Way):
+class TextReader(DocumentReader):
     """A source is a document. On several threads it is encoded in slices, cut where the two sides encode independently.
     The stream takes over where there is no such place for long, and where an earlier run left it with pending text."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: DocumentEncoder) -> None:
         super().__init__(run)
         self._buffers = Buffers()
 
@@ -268,7 +233,7 @@ def _behind(chunks: list[Chunk], at: int) -> list[Any]:
     return [chunk[max(at - start, 0) :] for start, chunk in zip(starts, chunks) if start + len(chunk) > at]
 
 
-class LineWay(Way):
+class LineReader(DocumentReader):
     r"""A line is a document. A line of any length is streamed; only a "\r" that may begin "\r\n" is held back. On
     several threads, the lines of a chunk are the work of one."""
 
@@ -306,7 +271,7 @@ class LineWay(Way):
             self.run.close_document()
 
 
-class JsonWay(Way):
+class JsonReader(DocumentReader):
     """The string at `key` of the object on a line is a document. One line is held in memory at a time."""
 
     def begin(self) -> None:
@@ -345,7 +310,7 @@ class JsonWay(Way):
                     self._encode_long([line])
                     continue
                 is_first = run.line == 0 and run.begins_file
-                if run.carrier is None:
+                if run.passthrough is None:
                     text = text_of_line(run.key, line, run.errors, is_first=is_first)
                 else:
                     text = self._text_beside(line, is_first, records)
@@ -367,41 +332,116 @@ class JsonWay(Way):
 
     def _encode_batch(self, texts: list[Any], numbers: list[int], records: list[Any]) -> None:
         self.run.encode_batch(texts, numbers)
-        carry_objects(self.run, records, numbers)
+        self.run.pass_objects(records, numbers)
 
     def _encode_long(self, parts: list[bytes]) -> None:
         run = self.run
         is_first = run.line == 0 and run.begins_file
-        carried: dict[str, Any] = {} if run.carrier is None else dict.fromkeys(run.carrier.carrying.names)
+        carried: dict[str, Any] = {} if run.passthrough is None else dict.fromkeys(run.passthrough.passthrough.names)
         pieces = pieces_at(run.key, parts, run.errors, is_first=is_first, carried=carried)
         if pieces is not None:
             for piece in pieces:
                 run.pipeline.put(run.stream.feed(piece))
             run.close_document()
-            carry_objects(run, [carried], [run.line])
+            run.pass_objects([carried], [run.line])
         run.line += 1
 
 
-def carry_objects(run: Run, records: list[Any], numbers: Sequence[int]) -> None:
-    """Pass on what is carried of these objects, which are at these lines. Raises ValueError, with run.line at the first
-    one that is refused."""
-    if run.carrier is None:
-        return
-    try:
-        run.carrier.objects(records)
-    except ValueError:
-        run.line = numbers[run.carrier.first_refused(records)]
-        raise
+# ==== Sources of rows ====
 
 
-KINDS = ("text", "lines", "jsonl")
-"""Those that a caller may ask for. Sources of the other kinds say so themselves."""
+IS_NULL = "the text is null; nulls='skip' passes over such rows, nulls='empty' makes them empty documents"
 
 
-def check_kind(documents: str | None, errors: str) -> None:
-    """Raises ValueError for an unknown kind of documents (None: by the suffix of each source), or of errors."""
-    if documents is not None and documents not in KINDS:
-        known = ", ".join(map(repr, KINDS))
-        raise ValueError(f"documents={shown(documents)} is unknown: write one of {known}, or None")
-    if errors not in ("strict", "replace", "ignore"):
-        raise ValueError(f"errors={shown(errors)} is unknown: write 'strict', 'replace' or 'ignore'")
+def kept_rows(found: Column, nulls: str) -> tuple[Texts, Any, Any]:
+    """The rows of a column that are documents: texts, their sizes in bytes, and which rows these are (int64). With
+    nulls="error" those in front of the first null: there are fewer than the column has, then."""
+    texts, sizes, rows = found.texts, np.empty(found.rows, np.int64), np.arange(found.rows)
+    texts.facts(sizes, np.empty(found.rows, np.int64))
+    if not found.null_count or nulls == "empty":
+        return texts, sizes, rows
+    bits = np.frombuffer(found.nulls or b"", np.uint8)
+    there = np.flatnonzero(np.unpackbits(bits, count=found.rows, bitorder="little"))
+    if nulls == "error":
+        first = int(np.argmax(np.append(there, -1) != np.arange(len(there) + 1)))
+        return texts.part(0, first), sizes[:first], rows[:first]
+    spans = np.stack([there, np.zeros(len(there), np.int64), sizes[there]], axis=1)
+    return texts.cut(np.ascontiguousarray(spans).ravel()), sizes[there], there
+
+
+def member_text(key: str, member: bytes, errors: str) -> str:
+    """The string at `key` of the JSON object that a member of an archive holds. Raises ValueError."""
+    return text_in(key, record_at(member.decode("utf-8", errors)))
+
+
+class _RowReader(DocumentReader):
+    """A source gives batches of documents, and none of them goes on in the next one."""
+
+    def begin(self) -> None:
+        pass
+
+    def read(self, reader: Any, size: int) -> Any:
+        return reader.read_batch()
+
+    def end(self) -> None:
+        pass
+
+
+class TableReader(_RowReader):
+    """A row of a table is a document. run.line counts rows, whatever becomes of those that are null."""
+
+    def feed(self, batch: Any) -> None:
+        texts, sizes, there = kept_rows(batch.texts, self.run.nulls)
+        self._encode(texts, sizes, batch.row + there)
+        if self.run.nulls == "error" and len(there) < batch.texts.rows:
+            raise ValueError(IS_NULL)
+        self.run.line = batch.row
+        if batch.passthrough is not None and self.run.passthrough is not None:
+            self.run.passthrough.rows(
+                batch.passthrough.take(there) if len(there) < batch.texts.rows else batch.passthrough
+            )
+        self.run.line = batch.row + batch.texts.rows
+
+    def _encode(self, texts: Any, sizes: Any, numbers: Any) -> None:
+        """Rows as documents, a part of a text's size at a time."""
+        run = self.run
+        ends = np.cumsum(sizes)
+        at, done = 0, 0
+        while at < len(sizes):
+            behind = min(at + BATCH, int(np.searchsorted(ends, done + run.part)) + 1, len(sizes))
+            run.encode_batch(texts.part(at, behind), numbers[at:behind])
+            run.line = int(numbers[behind - 1]) + 1
+            run.take(int(ends[behind - 1]) - done)
+            at, done = behind, int(ends[behind - 1])
+
+
+class TarReader(_RowReader):
+    """A member of an archive is a document, or the string at the key of the object in it. run.line counts documents."""
+
+    def feed(self, batch: Any) -> None:
+        run = self.run
+        texts: list[Any] = []
+        records: list[Any] = []
+        objects = itertools.repeat(None) if batch.objects is None else batch.objects
+        for at, (member, beside) in enumerate(zip(batch.texts, objects)):
+            try:
+                record = self._record(member if batch.is_json else beside)
+                texts.append(text_in(run.key, record) if batch.is_json else member)
+                records.append(record)
+            except ValueError:
+                run.encode_batch(texts, range(batch.row, batch.row + at))
+                run.line = batch.row + at
+                raise
+        numbers = range(batch.row, batch.row + len(texts))
+        run.encode_batch(texts, numbers)
+        run.pass_objects(records, numbers)
+        run.line = batch.row + len(texts)
+        run.take(sum(map(len, batch.texts)))
+
+    def _record(self, member: bytes | None) -> Any:
+        if member is None:
+            return None
+        record = record_at(member.decode("utf-8", self.run.errors))
+        if not isinstance(record, dict):
+            raise ValueError(f"the .json member holds a JSON {type(record).__name__}, an object is needed")
+        return record

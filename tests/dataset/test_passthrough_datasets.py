@@ -47,7 +47,7 @@ def test_shards_carry_columns_and_merging_joins_them(tmp_path: pathlib.Path):
         assert contents(dst) == contents(wanted)
         assert pathlib.Path(dst).is_dir() or pathlib.Path(dst).read_bytes() == pathlib.Path(wanted).read_bytes()
         assert open_documents(dst, format).columns().select(["id", "x"]).to_pylist() == values
-    with pytest.raises(ValueError, match="format='bin' has no place for carried columns"):
+    with pytest.raises(ValueError, match="format='bin' has no place for passthrough columns"):
         merge(spec.folder, tmp_path / "all.bin", format="bin")
     assert merge(spec.folder, tmp_path / "all.bin", format="bin", carry=False).documents == len(values)
     assert all(place.carried in values for place in sample(spec.folder, 9))
@@ -64,7 +64,7 @@ def test_shards_whose_types_differ_are_not_merged(tmp_path: pathlib.Path):
     build(stated, workers=1)
     merge(stated.folder, tmp_path / "all.arrow")
     assert open_documents(tmp_path / "all.arrow").columns()["x"].to_pylist() == ["1", '"one"']
-    with pytest.raises(ValueError, match="format='bin' has no place for carried columns"):
+    with pytest.raises(ValueError, match="format='bin' has no place for passthrough columns"):
         build(make_spec(tmp_path, "bin", carry=("x",)), workers=1)
 
 

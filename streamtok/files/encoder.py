@@ -1,0 +1,158 @@
+"""What readers hand documents to: one stream, one pipeline that the ids leave through, one count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..batch import encode_many_aside
+from ..device import DeviceCoder
+from ..errors import shown
+from .in_order import NO_ENDS, Emission, Emit, Ends, Ids, Pipeline, Prepare
+from .options import Device, Options
+from .passthrough import PassthroughWriter
+
+if TYPE_CHECKING:
+    from ..native.texts import Texts
+    from ..protocols import ArrayCoder, Encoding, SomeText, StreamOptions
+
+_PART = 1 << 20  # bytes of a text that a thread encodes at once
+_NO_IDS: Ids = np.empty(0, dtype=np.uint32)
+
+# A device has three texts in flight at once, each on a thread that copies it and waits; a fourth thread handles the ids
+# of the text before.
+_DEVICE_THREADS = 4
+
+
+class DocumentEncoder:
+    """Encodes what a reader takes out of a source.
+
+    Attributes:
+        name, kind, nulls, place_of, begins_file: of the source that is being read, as AnySource has them.
+        offset: bytes of it that were taken.
+        line: lines, rows or members of it that ended before that.
+        is_open: whether a document has begun and not ended.
+        documents: ended, over all sources.
+        text_bytes: taken, over all sources.
+        passthrough: takes the passthrough columns; None where there are none.
+    """
+
+    name: str
+    kind: str
+    nulls: str
+    place_of: Callable[[int], str]
+    begins_file: bool
+    offset = line = documents = text_bytes = 0
+    is_open = False
+    passthrough: PassthroughWriter | None = None
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        emit: Emit,
+        options: Options,
+        num_threads: int,
+        device: Device | None,
+        prepare: Prepare | None,
+        wants_ends: bool,
+    ) -> None:
+        self.pipeline = Pipeline(emit, num_threads if device is None else max(num_threads, _DEVICE_THREADS), prepare)
+        self.part = _PART if device is None else device.chunk
+        self.options = options
+        specials: StreamOptions = {
+            "allowed_special": options.allowed_special,
+            "disallowed_special": options.disallowed_special,
+            "errors": options.errors,
+        }
+        if options.add_special_tokens:
+            specials["add_special_tokens"] = True
+        self.frame = encoding._frame if options.add_special_tokens else ((), ())
+        self.stream = encoding.stream_encoder(**specials)
+        core = encoding._coder_for(options.errors)
+        self.coder: ArrayCoder = core if device is None else DeviceCoder(encoding, device.name, options.errors)
+        self.core = core
+        self.matchers = encoding._matchers_for(options.allowed_special, options.disallowed_special)
+        self._eot = _eot_ids(encoding) if options.append_eot else _NO_IDS
+        self._wants_ends = wants_ends
+        self._end: Ends = np.array([len(self._eot)], np.uint64) if wants_ends else NO_ENDS
+
+    @property
+    def key(self) -> str:
+        """The key of JSON lines that holds the text."""
+        return self.options.key
+
+    @property
+    def errors(self) -> str:
+        """What to do with bytes that are not UTF-8."""
+        return self.options.errors
+
+    def take(self, n: int) -> None:
+        """Count `n` bytes of the source as done: a resumed run does not read them again."""
+        self.offset += n
+        self.text_bytes += n
+
+    def close_document(self) -> None:
+        """The document in the stream ends."""
+        self.pipeline.put(self.stream.flush())
+        self.count_document()
+
+    def count_document(self) -> None:
+        """Count a document whose ids were all passed on."""
+        if len(self._eot) or len(self._end):
+            self.pipeline.put(self._eot, self._end)
+        self.documents += 1
+        self.is_open = False
+
+    def encode_batch(self, texts: list[SomeText] | Texts, lines: Iterable[int]) -> None:
+        """Encode whole documents in one call, several times as fast as one by one; `lines` are their line numbers."""
+        standing = self.name, self.kind, self.place_of
+
+        def explain() -> None:
+            self.name, self.kind, self.place_of = standing
+            for self.line, text in zip(lines, cast("Iterable[Any]", texts)):  # to find the one that is refused
+                self.stream.reset()
+                self.stream.feed(text)
+                self.stream.flush()
+
+        self.pipeline.submit(lambda: self._batch_ids(texts), explain)
+        self.documents += len(texts)
+
+    def _batch_ids(self, texts: list[SomeText] | Texts) -> Emission:
+        if isinstance(self.coder, DeviceCoder):
+            ids, indptr = self.coder.encode_many(texts, *self.matchers)
+        else:
+            ids, indptr = encode_many_aside(self.coder, texts, *self.matchers)
+        prefix, suffix = self.frame
+        around = [*prefix, *suffix, *self._eot.tolist()]
+        borders = np.asarray(indptr)
+        ends: Ends = NO_ENDS
+        if self._wants_ends:
+            ends = (borders[1:] + len(around) * np.arange(1, len(borders))).astype(np.uint64)
+        if not around:
+            return Emission(ids, ends)
+        places = np.empty((len(texts), len(around)), np.int64)
+        places[:, : len(prefix)], places[:, len(prefix) :] = borders[:-1, None], borders[1:, None]
+        return Emission(np.insert(ids, places.ravel(), np.tile(np.array(around, np.uint32), len(texts))), ends)
+
+    def pass_objects(self, records: Sequence[Any], numbers: Sequence[int]) -> None:
+        """Pass on the passthrough columns of these objects, which are at these lines. Raises ValueError, with self.line
+        at the first one that is refused."""
+        if self.passthrough is None:
+            return
+        try:
+            self.passthrough.objects(records)
+        except ValueError:
+            self.line = numbers[self.passthrough.first_refused(records)]
+            raise
+
+
+def _eot_ids(encoding: Encoding) -> Ids:
+    try:
+        return np.array([encoding.eot_token], dtype=np.uint32)
+    except KeyError:
+        raise ValueError(
+            f"append_eot=True, but the encoding {shown(encoding.name)} has no <|endoftext|> token to append: "
+            "leave append_eot out or choose another encoding"
+        ) from None
