@@ -44,6 +44,7 @@ hypothesis.settings.load_profile(oracle.PROFILE)
 # process a whole file, and one that is begun last would leave the others idle.
 LONG_FILES = (
     *("platforms", "sanitizers", "gpu_source", "house", "gpu_face", "tiers", "gpu_kernels", "files_threads", "custom"),
+    *("interrupted", "matrix"),
     *("gpu_decode", "gpu_rows", "unstable", "rivals", "memory", "interrupts", "stream_endless", "code_points"),
     *("corpora", "files_crash", "docs_site", "examples"),
 )

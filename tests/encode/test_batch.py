@@ -2,46 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
-import nasty
 import numpy as np
-import oracle
 import pytest
-
-each_number = pytest.mark.parametrize("num_threads", [1, 2, 3, 8, 64])
-
-
-def texts() -> list[str]:
-    real = oracle.topics()
-    rng = random.Random(5)
-    large = [real[at : at + rng.choice((10, 1000, 60_000))] for at in range(0, 600_000, 30_000)]
-    return [*nasty.FIXED[:300], "", "", *large, *nasty.PLAIN, "", real[:300_000]]
-
-
-@each_number
-def test_batches_give_the_ids_of_each_text(family, num_threads):
-    _, ours, theirs = family
-    batch = texts()
-    want = [theirs.encode_ordinary(text) for text in batch]
-    assert ours.encode_ordinary_batch(batch, num_threads=num_threads) == want
-    assert ours.encode_batch(batch, num_threads=num_threads, disallowed_special=()) == want
-    assert ours.decode_batch(want, num_threads=num_threads) == batch
-    assert ours.decode_bytes_batch(want, num_threads=num_threads) == [text.encode() for text in batch]
-
-
-@each_number
-def test_ragged_batch_is_flat_ids_and_row_starts(family, num_threads):
-    _, ours, _ = family
-    batch = texts()
-    ids, indptr = ours.encode_ragged(batch, num_threads=num_threads, disallowed_special=())
-    assert ids.dtype == np.uint32 and indptr.dtype == np.int64 and len(indptr) == len(batch) + 1
-    assert indptr[0] == 0 and indptr[-1] == len(ids)
-    for i, text in enumerate(batch):
-        assert ids[indptr[i] : indptr[i + 1]].tolist() == ours.encode_ordinary(text)
-    mixed = [text.encode() if i % 2 else text for i, text in enumerate(batch)]
-    again, starts = ours.encode_ragged(iter(mixed), num_threads=num_threads, disallowed_special=())
-    assert np.array_equal(again, ids) and np.array_equal(starts, indptr)
 
 
 def test_empty_batches(enc):
@@ -84,9 +46,3 @@ def test_batches_of_any_sequence(enc):
     assert enc.decode_batch(tuple(ids) for ids in want) == ["a b", "c"]
     assert enc.decode_batch([np.array(ids, np.uint32) for ids in want]) == ["a b", "c"]
     assert enc.decode_batch([[255]], errors="ignore") == [enc.decode([255], errors="ignore")]
-
-
-def test_batch_of_a_damaged_vocabulary(damaged):
-    _, ours, theirs = damaged
-    batch = [text for text in texts() if len(text) < 2000]
-    assert ours.encode_ordinary_batch(batch) == [theirs.encode_ordinary(text) for text in batch]

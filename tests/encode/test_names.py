@@ -13,7 +13,6 @@ import pytest
 from linear import assert_at_most, assert_linear, cpu_seconds, feed_all
 
 import streamtok
-from streamtok import batch
 from streamtok.native import library
 from streamtok.native.matcher import FOUND, NOTHING, Matcher
 
@@ -172,80 +171,11 @@ def test_beginnings_of_names_and_their_nodes_go_back_and_forth():
 # ==== Through the public functions ====
 
 
-def options_of(rng: random.Random, names: list[str]) -> dict:
-    some = set(rng.sample(names, rng.randint(0, len(names))))
-    refused = rng.choice(["all", (), set(rng.sample(names, rng.randint(0, len(names)))) - some])
-    return {"allowed_special": rng.choice(["all", some, some]), "disallowed_special": refused}
-
-
-def outcome(call, *args, **options) -> list[int] | str:
-    try:
-        return list(call(*args, **options))
-    except ValueError as error:
-        return str(error).split("\n")[0]
-
-
-def test_nested_names_give_tiktokens_ids_in_calls_threads_and_batches(make_tiny, monkeypatch):
-    """tiktoken orders nested names by a hash, so it is asked only about sets in which no name begins another."""
-    tiktoken = pytest.importorskip("tiktoken")
-    monkeypatch.setattr(batch, "_LEAST_PART", 16)
-    monkeypatch.setattr(batch, "_LEAST_SHARE", 16)
-    monkeypatch.setattr(batch, "cores", lambda: 4)
-    rng = random.Random(3)
-    compared = 0
-    for _ in range(150):
-        letters = alphabet(rng)
-        names = nested_names(rng, letters)
-        apart = [name for name in names if not any(name != other and name.startswith(other) for other in names)]
-        special = {name: 1000 + i for i, name in enumerate(apart)}
-        enc = make_tiny(special_tokens=special)
-        theirs = tiktoken.Encoding(
-            "names", pat_str=enc._pat_str, mergeable_ranks=enc._mergeable_ranks, special_tokens=special
-        )
-        for _ in range(4):
-            options, text = options_of(rng, apart), text_of(rng, letters, apart, rng.randint(1, 40))
-            want = outcome(theirs.encode, text, **options)
-            compared += isinstance(want, list)
-            assert outcome(enc.encode, text, **options) == want, (apart, text, options)
-            assert outcome(enc.encode_to_numpy, text.encode(), num_threads=4, **options) == want
-            both = outcome(enc.encode_batch, [text, "x"], num_threads=2, **options)
-            assert both == ([want, theirs.encode("x")] if isinstance(want, list) else want) or "x" in apart
-            if isinstance(want, list):
-                assert enc.count(text, **options) == len(want)
-    assert compared > 300
-
-
 @functools.cache
 def custom(pattern: str, names: tuple[str, ...]) -> streamtok.Encoding:
     ranks = {bytes([b]): b for b in range(256)} | {b"ab": 256, b"aa": 257}
     special = {name: 1000 + i for i, name in enumerate(names)}
     return streamtok.Encoding("names", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
-
-
-def streamed(rng: random.Random, stream: streamtok.StreamEncoder, text: bytes) -> list[int]:
-    ids = []
-    for chunk in random_cuts(rng, text):
-        ids += stream.feed(chunk).tolist()
-        if rng.random() < 0.2:
-            stream.setstate(stream.getstate())
-    return ids + stream.flush().tolist()
-
-
-def test_streams_with_nested_names_give_the_ids_and_errors_of_the_whole_text(make_tiny):
-    rng = random.Random(4)
-    for _ in range(300):
-        letters = alphabet(rng)
-        names = nested_names(rng, letters)
-        if rng.random() < 0.3:
-            enc = custom(r"\w+|\s+|[^\w\s]", tuple(names))
-        else:
-            enc = make_tiny(special_tokens={name: 1000 + i for i, name in enumerate(names)})
-        options, text = options_of(rng, names), text_of(rng, letters, names, rng.randint(1, 20))
-        want = outcome(enc.encode, text, **options)
-        got = outcome(streamed, rng, enc.stream_encoder(**options), text.encode())
-        if isinstance(want, str):  # a stream refuses a name at once, without waiting for a longer one
-            got, want = got[:50], want[:50]
-        assert got == want, (names, text, options)
 
 
 @pytest.mark.parametrize("name", oracle.FAMILIES)

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import zlib
 
-import nasty
 import oracle
 import pytest
 from oracle import streamed
@@ -66,46 +65,6 @@ def test_twin_goes_on_like_the_stream_at_every_cut(family, way, options):
             assert left + goes_on(twin, data[cut:]) == want, (data[:cut], data[cut:])
             left += stream.feed(data[cut : cut + 1]).tolist()
         assert left + stream.flush().tolist() == want
-
-
-def test_twin_of_a_nasty_stream_goes_on_like_it(family):
-    _, ours, _ = family
-    rng = random.Random(3)
-    for text in [*nasty.FIXED[::2], *nasty.random_strings(rng, 500, 40)]:
-        data = text.encode()
-        cut = rng.randint(0, len(data))
-        stream = ours.stream_encoder(disallowed_special=())
-        left = stream.feed(data[:cut]).tolist()
-        twin = restored(stream)
-        assert left + goes_on(twin, data[cut:]) == ours.encode_ordinary(text), (data[:cut], data[cut:])
-
-
-def test_twins_do_not_disturb_each_other(enc):
-    stream = enc.stream_encoder()
-    left = stream.feed("hello" * 30).tolist()
-    twins = [stream.copy() for _ in range(5)]
-    for n, twin in enumerate(twins):
-        assert left + goes_on(twin, b"abc" * n) == enc.encode("hello" * 30 + "abc" * n)
-    assert left + goes_on(stream, b"") == enc.encode("hello" * 30)
-
-
-@pytest.mark.parametrize("kind", oracle.DAMAGED)
-def test_state_of_a_damaged_vocabulary(kind):
-    _, ours, theirs = oracle.damaged_pair(kind)
-    for text in TEXTS[:6]:
-        data, stream, left = text.encode(), ours.stream_encoder(), []
-        for cut in range(0, len(data), 3):
-            assert left + goes_on(restored(stream), data[cut:]) == theirs.encode(text)
-            left += stream.feed(data[cut : cut + 3]).tolist()
-
-
-def test_state_of_the_reference_engine():
-    ours = oracle.ours("r50k_base", "reference")
-    for text in TEXTS:
-        data, stream, left = text.encode(), ours.stream_encoder(disallowed_special=()), []
-        for cut in range(0, len(data), 7):
-            assert left + goes_on(restored(stream), data[cut:]) == ours.encode_ordinary(text)
-            left += stream.feed(data[cut : cut + 7]).tolist()
 
 
 def test_state_goes_on_in_another_process(family):
@@ -278,17 +237,6 @@ def test_context_manager_resets_on_leaving(enc):
         stream.feed("hello")
         raise OSError
     assert stream.pending == 0 and streamed(stream, ["x"]) == enc.encode("x")
-
-
-def test_offset_counts_the_bytes_of_the_text(enc):
-    stream = enc.stream_encoder(errors="replace")
-    total = 0
-    for chunk in ("a", "中", b"\xe4\xb8", b"\xad", "", b"\xff", "😀" * 1000, bytearray(b"xyz")):
-        stream.feed(chunk)
-        total += len(chunk.encode() if isinstance(chunk, str) else chunk)
-        assert stream.offset == total
-    stream.flush()
-    assert stream.offset == 0
 
 
 def test_repr_names_the_encoding_and_what_is_pending(enc):

@@ -10,9 +10,10 @@ WORDS = r"[a-z]+| ?[^\sa-z]+|\s+"
 
 
 def longest(tokens: dict[bytes, int], text: bytes) -> list[int]:
+    sizes = sorted({len(token) for token in tokens}, reverse=True)
     ids, at = [], 0
     while at < len(text):
-        token = next(text[at : at + n] for n in range(max(map(len, tokens)), 0, -1) if text[at : at + n] in tokens)
+        token = next(text[at : at + n] for n in sizes if text[at : at + n] in tokens)
         ids.append(tokens[token])
         at += len(token)
     return ids

@@ -134,16 +134,19 @@ def short_strings(depth: int) -> Iterator[str]:
         yield from map("".join, itertools.product(SMALL, repeat=n))
 
 
+# Nearly UTF-8: cut characters, stray and wrong continuations, overlong forms, surrogates.
+BYTE_PARTS = [
+    b"a", b" ", "é".encode(), "中".encode(), "😀".encode(), b"\x80", b"\xbf", b"\xc0\x80", b"\xc1", b"\xc3",
+    b"\xe4\xb8", b"\xe4", b"\xf0\x9f", b"\xf0\x9f\x98", b"\xf0", b"\xed\xa0\x80", b"\xed\xbf\xbf",
+    b"\xe0\x80\x80", b"\xe0\x9f", b"\xf4\x90\x80\x80", b"\xf0\x80\x80\x80", b"\xf5", b"\xff", b"\xfe",
+    b"\xef\xbf\xbd", b"\xef\xbb\xbf", b"\xed\x9f\xbf", b"\xf4\x8f\xbf\xbf", b"\n", b"'s", b"<|endof",
+]  # fmt: skip
+
+
 def random_bytes(rng: random.Random, count: int) -> Iterator[bytes]:
-    """Bytes that are nearly UTF-8: cut characters, stray and wrong continuations, overlong forms, surrogates."""
-    parts = [
-        b"a", b" ", "é".encode(), "中".encode(), "😀".encode(), b"\x80", b"\xbf", b"\xc0\x80", b"\xc1", b"\xc3",
-        b"\xe4\xb8", b"\xe4", b"\xf0\x9f", b"\xf0\x9f\x98", b"\xf0", b"\xed\xa0\x80", b"\xed\xbf\xbf",
-        b"\xe0\x80\x80", b"\xe0\x9f", b"\xf4\x90\x80\x80", b"\xf0\x80\x80\x80", b"\xf5", b"\xff", b"\xfe",
-        b"\xef\xbf\xbd", b"\xef\xbb\xbf", b"\xed\x9f\xbf", b"\xf4\x8f\xbf\xbf", b"\n", b"'s", b"<|endof",
-    ]  # fmt: skip
+    """Bytes that are nearly UTF-8."""
     for _ in range(count):
-        yield b"".join(rng.choice(parts) for _ in range(rng.randint(1, 8)))
+        yield b"".join(rng.choice(BYTE_PARTS) for _ in range(rng.randint(1, 8)))
 
 
 def families_of_bytes(rng: random.Random, tokens: list[bytes], n: int) -> dict[str, bytes]:
